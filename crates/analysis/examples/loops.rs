@@ -9,7 +9,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use holloway_analysis::loops::{Limits, LoopsBuilder};
-use holloway_analysis::stream::{Activations, Ended, Listener, Words};
+use holloway_analysis::stream::{Activations, EndedPath, Listener, Words};
 use holloway_format::{
     BlockMap, Counters, DagEdgeMap, DagKind, EdgeMap, FunctionMap, ImageMap, ModuleMap, Outcome,
     PlacedModule, decode_image,
@@ -84,7 +84,7 @@ fn measure(name: &str, image: &Arc<ImageMap>, stream: &[u32]) {
         for (index, batch) in stream.chunks(1 << 14).enumerate() {
             activations.feed(&mut words, &mut Nobody, (index << 16) as u64, batch);
         }
-        black_box(activations.met());
+        black_box(activations.stream_counts());
     });
     println!("  activations alone    {rate:8.1} M words/s");
     for k in KS {
@@ -114,7 +114,7 @@ struct Nobody;
 impl Listener for Nobody {
     type State = u32;
 
-    fn path(&mut self, path: Ended, state: &mut u32) {
+    fn path(&mut self, path: EndedPath, state: &mut u32) {
         *state = black_box(path.word);
     }
 }

@@ -1,10 +1,11 @@
-//! A thread's stream of words: which activations it opens and closes, and which paths each of them runs.
+//! A thread's stream of words: the activations that it opens and closes, and the paths that each
+//! activation runs.
 //!
 //! | module | content |
 //! |---|---|
-//! | `words` | the words of an image: function, path, and whether it opens or closes an activation |
-//! | `activations` | the stack of open activations, and a listener's view of it |
-//! | `activations::effects` | what whole stretches of words do to the stack, for streams that repeat |
+//! | `words` | the words of an image: function, path, and the activations that they open or close |
+//! | `activations` | the stack of open activations, and the interface of listeners |
+//! | `activations::effects` | the effect of word stretches on the stack, for streams that repeat |
 
 mod activations;
 mod words;

@@ -1,4 +1,5 @@
-//! A stream of samples in which any bit is turned over gives the samples that are whole, and says how many are not; never other times.
+//! Flips any bit in a stream of samples. The reader returns the intact samples and counts the
+//! damaged ones. It never returns wrong times.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use build::function;
@@ -10,14 +11,14 @@ use samples::{Sample, clock, names, owner, read, sealed, timed};
 
 const BIAS: u64 = 26;
 
-/// Samples and clocks that are said not to be whole.
-fn said(timings: &Timings) -> u64 {
+/// Number of records that the reader reports as damaged.
+fn damaged_records(timings: &Timings) -> u64 {
     let stats = &timings.stats;
     stats.damaged + stats.cut_samples + stats.strangers + stats.holes
 }
 
 #[test]
-fn every_bit_counts() {
+fn every_flipped_bit_is_reported() {
     let step = function("step", "a.c", 1)
         .block(1, &[(0, 1)])
         .block(0, &[])
@@ -41,25 +42,28 @@ fn every_bit_counts() {
         3,
         1800,
     ));
-    let whole = read(&image, &stream);
-    assert_eq!((whole.stats.samples, said(&whole)), (4, 0));
+    let intact = read(&image, &stream);
+    assert_eq!((intact.stats.samples, damaged_records(&intact)), (4, 0));
     let largest = |timings: &Timings| {
         let profile = sealed(&image, timings, Kind::Variation);
-        let paths = profile.functions.iter().flat_map(|one| &one.paths);
+        let paths = profile
+            .functions
+            .iter()
+            .flat_map(|function| &function.paths);
         paths.map(|path| path.calm.whole.largest()).max()
     };
-    // Without the first clock, the probe's bias isn't known.
-    let most = largest(&whole).map(|cycles| cycles + BIAS);
+    // Without the first clock, the probe's bias is unknown.
+    let longest = largest(&intact).map(|cycles| cycles + BIAS);
     for bit in 0..32 * stream.len() {
         let (word, mask) = (bit / 32, 1 << (bit % 32));
         stream[word] ^= mask;
         let read = read(&image, &stream);
-        // The owner's id says nothing of times.
+        // The owner's id does not affect times.
         if word >= 2 {
-            assert!(said(&read) > 0, "word {word}, bit {}", bit % 32);
+            assert!(damaged_records(&read) > 0, "word {word}, bit {}", bit % 32);
             assert!(read.stats.samples >= 2, "word {word}, bit {}", bit % 32);
         }
-        assert!(largest(&read) <= most, "word {word}, bit {}", bit % 32);
+        assert!(largest(&read) <= longest, "word {word}, bit {}", bit % 32);
         stream[word] ^= mask;
     }
 }

@@ -1,4 +1,5 @@
-//! Slab forests and path forests: the paper's figures, naive twins, pruning (D'Elia, Demetrescu, Finocchi 2013).
+//! Slab forests and path forests: the paper's figures, naive twins, pruning (D'Elia, Demetrescu,
+//! Finocchi 2013).
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 mod iterations;
@@ -11,13 +12,14 @@ use std::sync::Arc;
 use build::{function, number};
 use holloway_abi::Kind;
 use holloway_analysis::loops::{Kipf, Limits, LoopsBuilder, LoopsRun, SlabForest, paths, seal};
-use holloway_analysis::stream::{Met, Words};
+use holloway_analysis::stream::{StreamCounts, Words};
 use holloway_flow::PathId;
 use holloway_format::{FunctionMap, ImageMap, LoopsHead, Outcome, ProcessImage};
 use proptest::prelude::*;
 use streams::{Simulator, placed, program};
 
-/// Figure 3's graph, A to F as blocks 0 to 5; numbers: 0 BDE, 1 BDEF, 2 BCE, 3 BCEF, 4 ABDE, 5 ABDEF, 6 ABCE, 7 ABCEF.
+/// The graph of Figure 3, with A to F as blocks 0 to 5. The paper's path numbers: 0 BDE, 1 BDEF, 2
+/// BCE, 3 BCEF, 4 ABDE, 5 ABDEF, 6 ABCE, 7 ABCEF.
 fn figure_3() -> FunctionMap {
     let mut build = function("figure", "figure.c", 1);
     for line in 1..=6 {
@@ -38,7 +40,7 @@ fn figure_3() -> FunctionMap {
 
 const STREAM: [u32; 14] = [6, 2, 0, 0, 2, 2, 0, 0, 2, 2, 0, 0, 2, 3];
 
-/// The words of the paper's numbers, whatever numbers the paths have here.
+/// The words of the paper's path numbers, whatever numbers the paths have here.
 fn figure_words() -> (Arc<ImageMap>, Vec<u32>) {
     let map = figure_3();
     let numbering = number(&map);
@@ -75,7 +77,7 @@ fn figure_forest(k: u32) -> (SlabForest, Vec<u32>) {
     (builder.finish(), words)
 }
 
-/// A forest by sequences, as text: `label:count(children)`, children by label.
+/// A forest of sequences as text: `label:count(children)`, with children ordered by label.
 fn text(sequences: &BTreeMap<Vec<u32>, u64>, names: &[u32]) -> String {
     fn below(sequences: &BTreeMap<Vec<u32>, u64>, names: &[u32], prefix: &[u32]) -> Vec<String> {
         let level = sequences.keys().filter(|one| one.len() == prefix.len() + 1);
@@ -168,7 +170,7 @@ fn naive(activations: &[Vec<u32>], k: usize) -> BTreeMap<Vec<u32>, u64> {
     counts
 }
 
-/// Definition 3, read literally: the slab forest of whole activations.
+/// Definition 3, implemented literally: the slab forest of complete activations.
 fn naive_slabs(activations: &[Vec<u32>], k: usize) -> BTreeMap<Vec<u32>, u64> {
     let mut counts = BTreeMap::new();
     for words in activations {
@@ -179,7 +181,7 @@ fn naive_slabs(activations: &[Vec<u32>], k: usize) -> BTreeMap<Vec<u32>, u64> {
             for n in before.len() + 1..=pair.len() {
                 *counts.entry(pair[..n].to_vec()).or_insert(0) += 1;
             }
-            // What the counts stand below, and the nodes that the last slab leaves.
+            // The ancestors of the counted nodes, and the nodes of the last slab.
             for n in 1..=pair.len() {
                 counts.entry(pair[..n].to_vec()).or_insert(0);
             }
@@ -191,7 +193,8 @@ fn naive_slabs(activations: &[Vec<u32>], k: usize) -> BTreeMap<Vec<u32>, u64> {
     counts
 }
 
-/// Activations of the figure's function over few paths, one after the other; of each, the words.
+/// Random consecutive activations of the figure's function over few paths. Each is a list of the
+/// paper's path numbers.
 fn activations() -> impl Strategy<Value = Vec<Vec<usize>>> {
     let inside = prop_oneof![
         prop::collection::vec(prop_oneof![Just(0usize), Just(2)], 0..60),
@@ -300,7 +303,7 @@ proptest! {
 }
 
 #[test]
-fn figures_of_a_run_are_those_of_its_forests() {
+fn a_run_has_the_figures_of_its_forests() {
     let (image, names) = figure_words();
     let activations = noisy(&names, 0x9E37_79B9, 3000);
     for k in [2, 3, 7, 40] {
@@ -313,7 +316,7 @@ fn figures_of_a_run_are_those_of_its_forests() {
             },
             ..LoopsHead::default()
         };
-        let sealed = seal(head, &words, &forest, Met::default());
+        let sealed = seal(head, &words, &forest, StreamCounts::default());
         let counted = paths(&sealed).functions;
         let expect = naive(&activations, 1);
         let first = words.function(0).first;
@@ -375,12 +378,12 @@ fn noisy(names: &[u32], mut seed: u64, words: usize) -> Vec<Vec<u32>> {
 }
 
 #[test]
-fn what_pruning_loses_is_bounded() {
+fn the_losses_of_pruning_are_bounded() {
     let (image, names) = figure_words();
     for seed in 1..3u64 {
         let activations = noisy(&names, seed * 0x9E37_79B9, 130_000);
         let k = 8 + 4 * seed as u32;
-        // Batches end within activations, so some are open when nodes go.
+        // Batches end within activations, so some activations are open when nodes are dropped.
         let mut builder = LoopsBuilder::new(Words::new(&image), k, Limits { nodes: 4500 });
         for (batch, words) in activations.concat().chunks(777).enumerate() {
             builder.feed(4 * 777 * batch as u64, words);
@@ -388,7 +391,7 @@ fn what_pruning_loses_is_bounded() {
         let forest = builder.finish();
         assert!(forest.losses().prunings > 1, "{:?}", forest.losses());
         assert!(forest.nodes() <= 4500 + 2 * (1 << 12));
-        // A beginning that was cut off a slab and one that was stepped to are one node.
+        // A prefix that was cut off a slab and the same prefix reached by steps are one node.
         assert_eq!(forest.nodes(), forest.sequences().len() as u64);
         let words: usize = activations.iter().map(Vec::len).sum();
         assert_eq!(forest.words(), words as u64);
@@ -406,7 +409,7 @@ fn what_pruning_loses_is_bounded() {
             exact += u64::from(node.count == count);
         }
         assert!(exact > 0);
-        // What ran very often is there.
+        // The forest contains the hottest sequences.
         let found = sequences(&kipf);
         let hot = real.iter().filter(|(_, count)| **count > 6000);
         assert!(hot.clone().count() > 8);
@@ -420,7 +423,7 @@ fn what_pruning_loses_is_bounded() {
     }
 }
 
-/// A loop over a row of branches: 2 to the power of their number ways around.
+/// A loop over `number` consecutive branches, with 2 to the power of `number` ways around.
 fn branches(number: u32) -> FunctionMap {
     let mut build = function("branches", "branches.c", 1);
     for line in 1..=3 * number + 3 {
@@ -443,7 +446,8 @@ fn branches(number: u32) -> FunctionMap {
         .done()
 }
 
-/// Activations of a function that take its ways at random, in runs and in turns.
+/// Activations of a function that take its ways at random, alternating between repeated and random
+/// ways.
 fn random_ways(image: &Arc<ImageMap>, words: usize, mut seed: u64) -> Vec<Vec<u32>> {
     let mut next = |below: usize| {
         seed ^= seed << 13;
@@ -454,8 +458,8 @@ fn random_ways(image: &Arc<ImageMap>, words: usize, mut seed: u64) -> Vec<Vec<u3
     let mut table = Words::new(image);
     let mut kinds: [Vec<u32>; 4] = Default::default();
     for word in 1..table.end() {
-        if let Some(says) = table.word(word) {
-            kinds[usize::from(says.starts_at_entry) + 2 * usize::from(says.ends_at_exit)]
+        if let Some(meaning) = table.word(word) {
+            kinds[usize::from(meaning.starts_at_entry) + 2 * usize::from(meaning.ends_at_exit)]
                 .push(word);
         }
     }
@@ -482,7 +486,7 @@ fn random_ways(image: &Arc<ImageMap>, words: usize, mut seed: u64) -> Vec<Vec<u3
 }
 
 #[test]
-fn many_ways_round_are_counted_and_pruned_with_small_k() {
+fn many_ways_around_are_counted_and_pruned_with_small_k() {
     let image = placed(vec![branches(7)], Kind::Loops);
     let activations = random_ways(&image, 60_000, 0x9E37_79B9);
     for k in 2..5 {
@@ -512,7 +516,7 @@ fn many_ways_round_are_counted_and_pruned_with_small_k() {
 }
 
 #[test]
-fn slabs_looked_up_together_are_those_of_the_stream() {
+fn slabs_looked_up_in_batches_match_the_stream() {
     let image = placed(vec![branches(7)], Kind::Loops);
     let activations = random_ways(&image, 60_000, 0x9E37_79B9);
     for k in [6, 8, 16] {
@@ -544,19 +548,19 @@ fn merged_forests_keep_within_the_limit() {
 }
 
 #[test]
-fn gaps_only_part_what_they_part() {
+fn gaps_divide_only_the_activations_around_them() {
     let (image, names) = figure_words();
     let [a, b] = [names[0], names[2]];
     let mut builder = LoopsBuilder::new(Words::new(&image), 4, Limits::default());
     builder.feed(0, &[a, b, a]);
     builder.feed(1000, &[b, b]);
     let expect = naive(&[vec![a, b, a], vec![b, b]], 4);
-    assert_eq!(builder.met().gaps, 1);
+    assert_eq!(builder.stream_counts().gaps, 1);
     assert_eq!(sequences(&builder.finish().k_ipf(4)), expect);
 }
 
 #[test]
-fn k_is_brought_into_its_range() {
+fn k_is_clamped_to_its_range() {
     let ks = [0, 1, 2, 1024, u32::MAX].map(|k| SlabForest::new(k, Limits::default()).k());
     assert_eq!(ks, [2, 2, 2, 1024, 1024]);
     let (forest, words) = figure_forest(1024);

@@ -1,22 +1,23 @@
-//! What varies is told from noise: samples as a loaded machine makes them, by seeded chance.
+//! Variation is distinguished from noise: samples as on a loaded machine, with seeded random
+//! numbers.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use holloway_testkit::{build, samples};
 use std::sync::Arc;
 
 use build::function;
-use holloway_analysis::variation::{Certainty, How, Ranking, rank};
+use holloway_analysis::variation::{Certainty, RankOptions, Ranking, rank};
 use holloway_format::{FunctionMap, ImageMap, Outcome};
 use samples::{Sample, clock, names, run, timed};
 
-/// Runs of each kind.
+/// Number of runs of each sort.
 const TRIALS: u64 = 50;
-/// Cycles between two samples, and in a second.
+/// Cycles between two samples, and cycles in a second.
 const APART: u64 = 1_000_000;
 const FREQUENCY: u64 = 3_000_000_000;
 
-/// A loop: `NAME 12` is its turn.
-fn looped(name: &str) -> FunctionMap {
+/// A function with a loop; `NAME 12` is the loop's turn.
+fn loop_function(name: &str) -> FunctionMap {
     function(name, "a.c", 1)
         .block(1, &[(0, 1)])
         .block(1, &[(0, 2)])
@@ -32,14 +33,18 @@ fn looped(name: &str) -> FunctionMap {
 }
 
 fn app() -> Arc<ImageMap> {
-    timed(["long", "short", "held", "missing"].map(looped).to_vec())
+    timed(
+        ["long", "short", "held", "missing"]
+            .map(loop_function)
+            .to_vec(),
+    )
 }
 
-/// Numbers that look like chance.
+/// Pseudorandom numbers.
 struct Chance(u64);
 
 impl Chance {
-    /// From 0 to 1.
+    /// The next number, from 0 to 1.
     fn next(&mut self) -> f64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -47,24 +52,24 @@ impl Chance {
         (self.0 >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    fn is(&mut self, probability: f64) -> bool {
+    fn happens(&mut self, probability: f64) -> bool {
         self.next() < probability
     }
 
-    /// As heavy a tail as there is: once in a hundred times it is a hundred times `least`.
+    /// A time with a very heavy tail: once in a hundred times it is a hundred times `least`.
     fn long(&mut self, least: f64) -> f64 {
         least / self.next().max(1e-5)
     }
 }
 
-/// What others do to the machine.
+/// The load of other programs on the machine.
 #[derive(Clone, Copy, Debug)]
 struct Load {
-    /// Interruptions in a second.
+    /// Interruptions per second.
     interruptions: f64,
     /// By how much code is slower while others share the core.
     sharing: f64,
-    /// Which part of the time they do.
+    /// The share of the time in which others share the core.
     shared: f64,
 }
 
@@ -86,11 +91,11 @@ const LOADS: [Load; 3] = [
     },
 ];
 
-/// A path: the function whose turn it is, its samples, and what one takes on a machine of its own.
+/// A path: the name of the function whose turn it is, its number of samples, and the duration of a
+/// sample on an idle machine.
 type Path<'a> = (&'a str, u64, &'a dyn Fn(&mut Chance) -> f64);
 
-/// The ranking of samples of these paths, spread over a run, each of which stands for ten thousand
-/// executions.
+/// Ranks samples of these paths, spread over a run. Each sample stands for ten thousand executions.
 fn ranked(seed: u64, load: Load, paths: &[Path<'_>]) -> Ranking {
     let image = app();
     let names = names(&image);
@@ -98,14 +103,14 @@ fn ranked(seed: u64, load: Load, paths: &[Path<'_>]) -> Ranking {
     let mut words = clock(1_000, 1_000, 0, 0, 0);
     let mut now = 10_000;
     let rounds = paths.iter().map(|path| path.1).max().unwrap();
-    let (mut is_shared, mut due) = (false, 0);
+    let (mut is_shared, mut rounds_left) = (false, 0);
     for round in 0..rounds {
-        // Others come and go, each time for many samples.
-        if due == 0 {
-            is_shared = chance.is(load.shared);
-            due = 1 + (chance.next() * 40.0) as u32;
+        // Other programs come and go; each stays for many samples.
+        if rounds_left == 0 {
+            is_shared = chance.happens(load.shared);
+            rounds_left = 1 + (chance.next() * 40.0) as u32;
         }
-        due -= 1;
+        rounds_left -= 1;
         for (name, samples, time) in paths {
             if round * samples / rounds == (round + 1) * samples / rounds {
                 continue;
@@ -114,7 +119,7 @@ fn ranked(seed: u64, load: Load, paths: &[Path<'_>]) -> Ranking {
             if is_shared {
                 time *= 1.0 + load.sharing;
             }
-            if chance.is(time * load.interruptions / FREQUENCY as f64) {
+            if chance.happens(time * load.interruptions / FREQUENCY as f64) {
                 time += chance.long(6_000.0);
             }
             let sample = Sample::new(names[&format!("{name} 12")], now, time as u64);
@@ -125,16 +130,16 @@ fn ranked(seed: u64, load: Load, paths: &[Path<'_>]) -> Ranking {
     }
     let nanoseconds = 1_000 + (u128::from(now) * 1_000_000_000 / u128::from(FREQUENCY)) as u64;
     words.extend(clock(now, nanoseconds, 0, 0, 0));
-    rank(&run(&image, &words), How::default())
+    rank(&run(&image, &words), RankOptions::default())
 }
 
-/// The places in the image of the functions whose paths vary for certain, in their order.
+/// The indices in the image of the functions whose paths vary for certain, in rank order.
 fn certain(ranking: &Ranking) -> Vec<u32> {
     let paths = ranking.paths[..ranking.certain].iter();
     paths.map(|path| path.function.0).collect()
 }
 
-fn shown(ranking: &Ranking) -> String {
+fn describe(ranking: &Ranking) -> String {
     let paths = ranking.paths.iter().map(|path| {
         format!(
             "\n{} {:?}: base {}, net {:.3}, loss {:.3}, {} interrupted",
@@ -153,26 +158,25 @@ fn steady(cycles: f64) -> impl Fn(&mut Chance) -> f64 {
     move |chance| cycles * (1.0 + 0.02 * chance.next())
 }
 
-/// Slow in one turn of 64, as where a lock is taken.
+/// Slow in one turn of 64, as when a lock is taken.
 fn held(chance: &mut Chance) -> f64 {
-    match chance.is(1.0 / 64.0) {
+    match chance.happens(1.0 / 64.0) {
         true => chance.long(20_000.0).min(1e6),
         false => 90.0 + 10.0 * chance.next(),
     }
 }
 
-/// Slow in three turns of ten, as where a cache is missed.
+/// Slow in three turns of ten, as when a cache is missed.
 fn missing(chance: &mut Chance) -> f64 {
-    match chance.is(0.3) {
+    match chance.happens(0.3) {
         true => 180.0,
         false => 80.0,
     }
 }
 
-/// Neither a slow loop nor a quick one varies, beside each other or alone, whatever the machine
-/// does.
+/// Neither a slow loop nor a fast loop varies, together or alone, whatever the machine's load.
 #[test]
-fn nothing_varies_where_only_the_machine_does() {
+fn load_on_the_machine_is_no_variation() {
     let (long, short) = (steady(2_600.0), steady(60.0));
     for load in LOADS {
         for seed in 0..TRIALS {
@@ -185,9 +189,9 @@ fn nothing_varies_where_only_the_machine_does() {
                         ranking.certain,
                         0,
                         "{load:?}, seed {seed}: {}",
-                        shown(&ranking)
+                        describe(&ranking)
                     );
-                    // No path takes longer than the run, whatever a few samples say.
+                    // No path takes longer than the run, even if few samples suggest it.
                     let longest = ranking.paths[ranking.by_total[0]].total;
                     assert!(longest <= ranking.cycles as f64, "{load:?}, seed {seed}");
                 }
@@ -196,9 +200,9 @@ fn nothing_varies_where_only_the_machine_does() {
     }
 }
 
-/// What varies most is first, and the loops that don't vary are not in the list.
+/// The paths that vary most come first, and steady loops are not in the list.
 #[test]
-fn what_varies_leads() {
+fn paths_that_vary_come_first() {
     let (long, short) = (steady(2_600.0), steady(60.0));
     for load in LOADS {
         for seed in 0..TRIALS {
@@ -209,17 +213,17 @@ fn what_varies_leads() {
                 ("missing", 2_000, &missing),
             ];
             let ranking = ranked(seed, load, &paths);
-            let all = shown(&ranking);
+            let all = describe(&ranking);
             assert_eq!(certain(&ranking), [2, 3], "{load:?}, seed {seed}: {all}");
         }
     }
 }
 
-/// One turn in a thousand is slow: of ten thousand turns, spread over the run, some ten are.
+/// One turn in a thousand is slow: about ten of ten thousand turns, spread over the run.
 #[test]
-fn what_is_slow_seldom_is_found() {
+fn rarely_slow_paths_are_found() {
     let long = steady(2_600.0);
-    let seldom = |chance: &mut Chance| match chance.is(1e-3) {
+    let seldom = |chance: &mut Chance| match chance.happens(1e-3) {
         true => 50_000.0,
         false => 100.0,
     };
@@ -230,19 +234,19 @@ fn what_is_slow_seldom_is_found() {
         });
         let found = runs.inspect(|certain| assert!(!certain.contains(&0)));
         let found = found.filter(|certain| certain[..] == [2]).count() as u64;
-        // Fewer than five are slow in three runs of a hundred.
+        // In three runs of a hundred, fewer than five turns are slow.
         assert!(found * 10 >= TRIALS * 9, "{load:?}: {found} of {TRIALS}");
     }
 }
 
-/// All samples of a burst are slow where something slowed the burst: those of two bursts bear
-/// nothing out, however many they are.
+/// All samples of a burst are slow if something slowed the burst. The samples of two bursts confirm
+/// nothing, however many they are.
 #[test]
 fn samples_of_few_bursts_are_no_evidence() {
     const BURSTS: u64 = 60;
     let image = app();
     let word = names(&image)["long 12"];
-    let of = |slow: u64| {
+    let certainty_of = |slow: u64| {
         let mut words = Vec::new();
         for burst in 0..BURSTS {
             for sample in 0..8 {
@@ -254,10 +258,10 @@ fn samples_of_few_bursts_are_no_evidence() {
                 words.extend(Sample { begun, ..sample }.words());
             }
         }
-        rank(&run(&image, &words), How::default()).paths[0].certainty
+        rank(&run(&image, &words), RankOptions::default()).paths[0].certainty
     };
     assert_eq!(
-        [1, 2, 6].map(of),
+        [1, 2, 6].map(certainty_of),
         [
             Certainty::FewBursts,
             Certainty::FewBursts,

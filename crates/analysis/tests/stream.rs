@@ -1,16 +1,17 @@
-//! Streams as activations: hand-made ones, and random programs against what they really ran.
+//! Streams as activations: handwritten streams, and streams of random programs compared with the
+//! activations that really ran.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use holloway_testkit::streams;
 use std::sync::Arc;
 
 use holloway_abi::Kind;
-use holloway_analysis::stream::{Activations, Ended, Listener, Met, Words};
+use holloway_analysis::stream::{Activations, EndedPath, Listener, StreamCounts, Words};
 use holloway_format::ImageMap;
 use proptest::prelude::*;
 use streams::{JUMP, PADS, PLAIN, Simulator, caught, owner, program};
 
-/// Writes down all it is told.
+/// Records all calls of a listener.
 #[derive(Default)]
 struct Notes {
     activations: Vec<Vec<u32>>,
@@ -23,7 +24,7 @@ struct Notes {
 impl Listener for Notes {
     type State = usize;
 
-    fn path(&mut self, path: Ended, state: &mut usize) {
+    fn path(&mut self, path: EndedPath, state: &mut usize) {
         if path.is_first {
             self.activations.push(Vec::new());
             *state = self.activations.len() - 1;
@@ -52,7 +53,8 @@ impl Listener for Notes {
     }
 }
 
-/// Paths of a function: entry to back edge, loop to back edge, loop to exit, entry to exit.
+/// The words of a function's paths: entry to back edge, loop to back edge, loop to exit, entry to
+/// exit.
 struct Paths {
     path_0: u32,
     enter: u32,
@@ -61,10 +63,10 @@ struct Paths {
     whole: u32,
 }
 
-/// Finds paths by what they are, 0 where there is none; `catches`: with a landing pad that goes on.
-fn paths(image: &Arc<ImageMap>, which: usize, catches: bool) -> Paths {
+/// Finds paths by their ends, 0 if there is none. With `catches`, the paths must run a landing pad.
+fn paths(image: &Arc<ImageMap>, function_index: usize, catches: bool) -> Paths {
     let mut words = Words::new(image);
-    let function = words.functions().nth(which).unwrap();
+    let function = words.functions().nth(function_index).unwrap();
     let mut find = |starts: bool, ends: bool| {
         let mut all = function.first..function.first + function.paths;
         all.find(|&word| {
@@ -82,19 +84,19 @@ fn paths(image: &Arc<ImageMap>, which: usize, catches: bool) -> Paths {
     }
 }
 
-fn read(image: &Arc<ImageMap>, batches: &[(u64, &[u32])]) -> (Notes, Met) {
+fn read(image: &Arc<ImageMap>, batches: &[(u64, &[u32])]) -> (Notes, StreamCounts) {
     let (mut words, mut activations, mut notes) =
         (Words::new(image), Activations::default(), Notes::default());
     for (at, batch) in batches {
         activations.feed(&mut words, &mut notes, *at, batch);
     }
-    (notes, activations.met())
+    (notes, activations.stream_counts())
 }
 
 fn check(image: &Arc<ImageMap>, stream: &[u32], expect: &str) {
-    let (notes, met) = read(image, &[(0, stream)]);
+    let (notes, counts) = read(image, &[(0, stream)]);
     assert_eq!(notes.text.join(" "), expect);
-    assert_eq!(met.strangers, 0);
+    assert_eq!(counts.strangers, 0);
 }
 
 #[test]
@@ -123,16 +125,17 @@ fn frames_left_past_unwoven_code_are_seen_when_the_caller_goes_on() {
 }
 
 #[test]
-fn what_opened_after_the_catcher_is_left() {
+fn activations_opened_after_the_catcher_are_left() {
     let image = program(Kind::Loops);
     let (f, g) = (paths(&image, PADS, false), paths(&image, PLAIN, false));
     let with_pad = paths(&image, PADS, true);
-    // f calls f, which calls g, which throws: the inner f catches. Both f's have ended a path.
+    // f calls f, which calls g, which throws: the inner f catches. Both activations of f have ended
+    // a path.
     let mut stream = vec![f.enter, f.enter, g.enter];
     stream.extend(caught(4, f.path_0));
     stream.extend([with_pad.round, f.leave, f.leave]);
     check(&image, &stream, "+0 +1 +2 left 1 1 1. 0.");
-    // The outer one catches: it entered at 0.
+    // The outer f catches; it was entered at 0.
     let mut stream = vec![f.enter, f.enter, g.enter];
     stream.extend(caught(0, f.path_0));
     stream.extend([with_pad.round, f.leave]);
@@ -140,15 +143,15 @@ fn what_opened_after_the_catcher_is_left() {
 }
 
 #[test]
-fn a_catcher_that_has_ended_no_path_takes_the_place_of_the_one_kept_in_doubt() {
+fn a_catcher_without_a_path_replaces_the_activation_in_doubt() {
     let image = program(Kind::Loops);
     let (f, with_pad) = (paths(&image, PADS, false), paths(&image, PADS, true));
-    // f's first path calls f, which goes round and then throws.
+    // f's first path calls f, which goes around its loop and then throws.
     let mut stream = vec![f.enter, f.round];
     stream.extend(caught(0, f.path_0));
     stream.extend([with_pad.enter, f.leave]);
     check(&image, &stream, "+0 0 left 1 +1 1.");
-    // Nothing had ended a path: nobody to doubt.
+    // No activation had ended a path, so no activation is in doubt.
     let mut stream = vec![];
     stream.extend(caught(0, f.path_0));
     stream.extend([with_pad.enter, f.leave]);
@@ -156,7 +159,7 @@ fn a_catcher_that_has_ended_no_path_takes_the_place_of_the_one_kept_in_doubt() {
 }
 
 #[test]
-fn where_paths_end_at_calls_the_catcher_is_below_what_it_called() {
+fn if_paths_end_at_calls_the_catcher_is_below_its_callees() {
     let image = program(Kind::Trace);
     let (f, g) = (paths(&image, PADS, false), paths(&image, PLAIN, false));
     let with_pad = paths(&image, PADS, true);
@@ -171,7 +174,7 @@ fn where_paths_end_at_calls_the_catcher_is_below_what_it_called() {
 fn a_callee_after_the_catch_is_not_the_catcher() {
     let image = program(Kind::Loops);
     let (f, with_pad) = (paths(&image, PADS, false), paths(&image, PADS, true));
-    // f has ended a path, catches, and calls itself before it ends the next.
+    // f has ended a path, catches, and calls itself before it ends the next path.
     let mut stream = vec![f.enter];
     stream.extend(caught(0, f.path_0));
     stream.extend([f.enter, f.leave, with_pad.round, f.leave]);
@@ -205,7 +208,7 @@ fn a_forked_child_has_frames_it_does_not_know() {
         &[g.enter, g.leave, g.round, g.leave, g.leave, f.leave],
         "+0 0. +1 1. +2. +3.",
     );
-    // An older one comes to light: all others are gone.
+    // A word shows an older activation: all others are gone.
     check(&image, &[g.enter, f.round], "+0 left 1 +1");
 }
 
@@ -234,17 +237,17 @@ fn operands_may_come_in_any_number_of_batches() {
         let batches: Vec<(u64, &[u32])> = batches
             .map(|(index, batch)| (far + 4 * (index * size) as u64, batch))
             .collect();
-        let (notes, met) = read(&image, &batches);
+        let (notes, counts) = read(&image, &batches);
         assert_eq!(notes.text.join(" "), "+0 +1 1 owner 9 2");
-        assert_eq!((met.gaps, met.strangers, met.caught), (0, 0, 1));
+        assert_eq!((counts.gaps, counts.strangers, counts.caught), (0, 0, 1));
     }
 }
 
 #[test]
-fn gaps_and_holes_and_strangers_are_told() {
+fn gaps_holes_and_strangers_are_counted() {
     let image = program(Kind::Trace);
     let f = paths(&image, PLAIN, false);
-    let (notes, met) = read(
+    let (notes, counts) = read(
         &image,
         &[
             (0, &[f.enter, 0, 0, f.round]),
@@ -253,26 +256,26 @@ fn gaps_and_holes_and_strangers_are_told() {
         ],
     );
     assert_eq!(notes.text.join(" "), "+0 0 +1 gap 2 +2");
-    let expect = Met {
+    let expect = StreamCounts {
         paths: 4,
         holes: 2,
         strangers: 3,
         gaps: 1,
         caught: 0,
     };
-    assert_eq!(met, expect);
+    assert_eq!(counts, expect);
     assert_eq!(notes.opened, notes.closed + notes.left + 1);
 }
 
 #[test]
-fn an_operand_out_of_place_is_a_stranger() {
+fn a_misplaced_operand_is_a_stranger() {
     let image = program(Kind::Loops);
     let f = paths(&image, PLAIN, false);
     let record = caught(0, f.path_0);
     let stream = [record[0], record[1], f.enter, record[2], record[3], f.round];
-    let (notes, met) = read(&image, &[(0, &stream)]);
+    let (notes, counts) = read(&image, &[(0, &stream)]);
     assert_eq!(notes.text.join(" "), "+0 0");
-    assert_eq!((met.caught, met.strangers), (0, 2));
+    assert_eq!((counts.caught, counts.strangers), (0, 2));
 }
 
 #[test]
@@ -292,7 +295,7 @@ fn a_damaged_function_has_no_words() {
     assert_eq!(words.word(u32::MAX), None);
 }
 
-/// Numbers from bytes, round and round.
+/// Random numbers, seeded by bytes.
 fn choices(bytes: &[u8]) -> impl FnMut(u32) -> u32 {
     let mut state = 0x9E37_79B9_7F4A_7C15u64;
     for byte in bytes {
@@ -320,14 +323,14 @@ fn matches_what_ran(kind: Kind, seed: &[u8], batch: usize) {
     assert_eq!(notes.activations, simulator.truth.activations);
     assert_eq!(notes.opened, notes.closed + notes.left + activations.open());
     assert_eq!(simulator.truth.left, notes.left + activations.open());
-    assert_eq!(activations.met().strangers, 0);
+    assert_eq!(activations.stream_counts().strangers, 0);
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(600))]
 
     #[test]
-    fn streams_of_random_programs_say_what_ran(seed in prop::array::uniform8(0u8..), batch in 1usize..50) {
+    fn streams_of_random_programs_match_their_runs(seed in prop::array::uniform8(0u8..), batch in 1usize..50) {
         matches_what_ran(Kind::Loops, &seed, batch);
         matches_what_ran(Kind::Trace, &seed, batch);
     }
@@ -338,8 +341,8 @@ proptest! {
     ], 0..300), batch in 1usize..50) {
         let image = program(Kind::Trace);
         let batches = stream.chunks(batch).enumerate().map(|(index, words)| (4 * (index * batch) as u64, words));
-        let (notes, met) = read(&image, &batches.collect::<Vec<_>>());
+        let (notes, counts) = read(&image, &batches.collect::<Vec<_>>());
         prop_assert!(notes.opened >= notes.closed + notes.left);
-        prop_assert!(met.paths + met.holes + met.strangers + 4 * met.caught <= 2 * stream.len() as u64);
+        prop_assert!(counts.paths + counts.holes + counts.strangers + 4 * counts.caught <= 2 * stream.len() as u64);
     }
 }

@@ -5,7 +5,7 @@ use holloway_testkit::streams;
 use std::collections::HashMap;
 
 use holloway_abi::Kind;
-use holloway_analysis::stream::{Activations, Ended, Listener, Words};
+use holloway_analysis::stream::{Activations, EndedPath, Listener, Words};
 use holloway_analysis::trace::code::Code;
 use holloway_analysis::trace::stats::change;
 use holloway_analysis::trace::{
@@ -101,7 +101,7 @@ struct IgnoringListener;
 impl Listener for IgnoringListener {
     type State = ();
 
-    fn path(&mut self, _path: Ended, (): &mut ()) {}
+    fn path(&mut self, _path: EndedPath, (): &mut ()) {}
 }
 
 /// Collects the events of a stream, word by word.
@@ -125,7 +125,7 @@ impl EventCollector {
 impl Listener for EventCollector {
     type State = ();
 
-    fn path(&mut self, path: Ended, (): &mut ()) {
+    fn path(&mut self, path: EndedPath, (): &mut ()) {
         self.push(Terminal::Path {
             function: path.function,
             path: path.word - self.firsts[path.function as usize],
@@ -180,7 +180,7 @@ fn a_gap_is_an_event() {
         traces(&builder.flush()),
         [(None, vec![path, Terminal::Gap, path])]
     );
-    assert_eq!(builder.met().gaps, 1);
+    assert_eq!(builder.stream_counts().gaps, 1);
 }
 
 #[test]
@@ -338,7 +338,7 @@ proptest! {
         }
         prop_assert_eq!(builder.counts(), counts);
         prop_assert_eq!(traces(&recorded), collector.traces);
-        prop_assert_eq!(builder.met(), activations.met());
+        prop_assert_eq!(builder.stream_counts(), activations.stream_counts());
     }
 
     /// The same for stretches of stretches: phrases of calls, and longer phrases of these, repeated
@@ -382,7 +382,7 @@ proptest! {
         let mut builder = TraceBuilder::new(words, Limits { block: 12_000, pieces: 100_000 });
         builder.feed(0, &stream);
         prop_assert_eq!(traces(&builder.flush()), collector.traces);
-        prop_assert_eq!(builder.met(), activations.met());
+        prop_assert_eq!(builder.stream_counts(), activations.stream_counts());
     }
 
     /// An excerpt contains the events of the whole trace, at the same depth.

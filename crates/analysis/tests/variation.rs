@@ -1,4 +1,5 @@
-//! Timed paths: the paper's example, streams cut anywhere, samples that are not whole, rankings, runs on each other's paths.
+//! Timed paths: the paper's example, streams cut anywhere, incomplete samples, rankings, and runs
+//! evaluated on each other's paths.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use holloway_testkit::{build, samples};
@@ -15,14 +16,14 @@ use holloway_analysis::variation::Rank;
 use holloway_analysis::variation::rank::{Disturbed, Time};
 use holloway_analysis::variation::stability::stability;
 use holloway_analysis::variation::{
-    Certainty, How, Timings, VariationBuilder, VariationRun, join, rank,
+    Certainty, RankOptions, Timings, VariationBuilder, VariationRun, join, rank,
 };
 use holloway_format::{FunctionMap, ImageMap, Outcome};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use samples::{Sample, clock, names, owner, read, resolution, run, sealed, timed};
 
-/// A loop whose turns go one way or the other; 0 is the entry, 1 the head, 4 the return.
+/// A loop whose turns take one of two ways; block 0 is the entry, 1 the head, 4 the return.
 fn forked(name: &str) -> FunctionMap {
     function(name, "a.c", 1)
         .block(1, &[(0, 1)])
@@ -45,7 +46,7 @@ fn app() -> Arc<ImageMap> {
     timed(vec![forked("walk"), forked("scan"), forked("idle")])
 }
 
-/// Samples one after the other, each as long as said.
+/// Consecutive samples with these durations.
 fn stream(samples: &[(u32, u64)]) -> Vec<u32> {
     let mut words = Vec::new();
     let mut now = 1_000_000;
@@ -63,18 +64,19 @@ fn net_variation_is_time_above_the_base() {
     let word = names(&image)["walk 12"];
     let words = stream(&[100, 130, 100, 400, 110].map(|time| (word, time)));
     let run = run(&image, &words);
-    let ranking = rank(&run, How::default());
+    let ranking = rank(&run, RankOptions::default());
     assert_eq!(ranking.paths.len(), 1);
     let path = &ranking.paths[0];
     assert_eq!((path.base, path.samples(), path.net), (100, 5, 340.0));
     assert_eq!((path.executions, path.total), (5.0, 840.0));
-    // The root of 30² + 300² + 10², by 340.
+    // The root of 30² + 300² + 10², divided by 340.
     assert!((path.error - 301.66 / 340.0).abs() < 1e-5, "{}", path.error);
     assert_eq!(path.times.quantile(0.5), 110);
     assert_eq!(path.times.largest(), 400);
 }
 
-/// One sample in which something else held the machine is more than all that another path's many slow ones took, but it was met once.
+/// In one sample of a path, something else held the machine. That single sample is longer than all
+/// slow samples of another path together, but it occurred only once.
 #[test]
 fn one_outlier_does_not_lead() {
     let image = app();
@@ -83,24 +85,26 @@ fn one_outlier_does_not_lead() {
     let odd = [(once, 100); 400].into_iter().chain([(once, 100_000)]);
     let slow = [(often, 100), (often, 300)].repeat(200);
     let run = run(&image, &stream(&odd.chain(slow).collect::<Vec<_>>()));
-    let ranking = rank(&run, How::default());
+    let ranking = rank(&run, RankOptions::default());
     let [first, last] = &ranking.paths[..] else {
         panic!("{ranking:?}")
     };
-    // The odd sample counts as the longest of the others.
+    // The odd sample counts as long as the longest of the others.
     assert_eq!((first.net, last.net), (40_000.0, 0.0));
     assert_eq!((last.interrupted, last.total), (1, 40_100.0));
     assert_eq!((ranking.certain, ranking.certain_net()), (1, 40_000.0));
     assert_eq!(last.certainty, Certainty::FewBursts);
-    // 198 slow samples are left where four are left out, and may lose a twentieth.
+    // 198 slow samples remain after four are left out, and a loss of a twentieth may be the
+    // machine's.
     let sure = 198.0 * 200.0 - 396.0 * 100.0 * 0.05;
-    assert!((first.sure - sure).abs() < 0.01 * sure, "{first:?}");
+    assert!((first.certain_net - sure).abs() < 0.01 * sure, "{first:?}");
     let name = |function: &holloway_analysis::Function| Rc::from(&*function.map.name);
-    let found = stability(&[&run, &run], How::default(), 10, &name);
+    let found = stability(&[&run, &run], RankOptions::default(), 10, &name);
     assert_eq!((found.paths.len(), found.paths[0].path), (1, first.path));
 }
 
-/// Of many samples each, the second as often slow as the third; of the fourth and fifth there are few; the last doesn't vary.
+/// Paths with many samples: the second is slow as often as the third. The fourth and fifth have few
+/// samples. The last does not vary.
 #[test]
 fn ranks_that_chance_may_have_given_are_ties() {
     let image = app();
@@ -117,17 +121,18 @@ fn ranks_that_chance_may_have_given_are_ties() {
     path("idle 12", 20, 4, 7_500);
     path("idle 13", 900, 0, 0);
     let run = run(&image, &stream(&samples));
-    let ranking = rank(&run, How::default());
+    let ranking = rank(&run, RankOptions::default());
     let nets: Vec<f64> = ranking.paths.iter().map(|one| one.net).collect();
-    let due = [900_000.0, 400_000.0, 390_000.0, 40_000.0, 30_000.0, 0.0];
-    assert_eq!(nets, due);
+    let expect = [900_000.0, 400_000.0, 390_000.0, 40_000.0, 30_000.0, 0.0];
+    assert_eq!(nets, expect);
     assert_eq!(ranking.ties(10), [1..3, 3..5]);
     let fewer = ranking.ties(3);
     assert_eq!((fewer.len(), &fewer[0]), (1, &(1..3)));
     assert!(ranking.ties(2).is_empty() && ranking.ties(0).is_empty());
 }
 
-/// The worked example of `ties.rs`, by samples of one path each: n that are slow by t are n t ± √n t.
+/// The worked example of `ties.rs`, made from samples of one path each: n samples that are slow by
+/// t give n t ± √n t.
 #[test]
 fn ties_may_overlap() {
     let image = app();
@@ -142,15 +147,16 @@ fn ties_may_overlap() {
         samples.extend([(names[name], 100), (names[name], 100 + by)].repeat(slow));
     }
     let run = run(&image, &stream(&samples));
-    let ranking = rank(&run, How::default());
+    let ranking = rank(&run, RankOptions::default());
     let nets: Vec<f64> = ranking.paths.iter().map(|one| one.net).collect();
     assert_eq!(nets, [10_000.0, 8_000.0, 5_880.0, 4_800.0]);
     assert_eq!(ranking.ties(4), [0..3, 1..4]);
 }
 
-/// A clock that goes in steps of 26 cycles: what differs by one of them is no variation, nor by two where few samples say what the base time is.
+/// A clock with steps of 26 cycles. A difference of one step is no variation. Neither is a
+/// difference of two steps if few samples determine the base time.
 #[test]
-fn what_the_clock_cannot_tell_does_not_vary() {
+fn differences_below_the_resolution_are_no_variation() {
     let image = app();
     let names = names(&image);
     let (tiny, slow) = (names["walk 12"], names["scan 12"]);
@@ -161,29 +167,29 @@ fn what_the_clock_cannot_tell_does_not_vary() {
     let seldom = [(slow, 0), (slow, 26), (slow, 26), (slow, 600)];
     words.extend(stream(&times.chain(seldom).collect::<Vec<_>>()));
     let run = run(&image, &words);
-    let ranking = rank(&run, How::default());
+    let ranking = rank(&run, RankOptions::default());
     let [first, last] = &ranking.paths[..] else {
         panic!("{ranking:?}")
     };
     assert_eq!((first.samples(), ranking.window), (4, 52));
-    // Base times are one cycle at least.
+    // Base times are at least one cycle.
     assert_eq!((first.base, first.net, first.unresolved), (1, 599.0, 50.0));
     assert_eq!(
         (last.base, last.net, last.unresolved),
         (1, 0.0, 300.0 * 25.0 + 2.0 * 26.0)
     );
     assert!(first.is_resolved() && !last.is_resolved());
-    // One sample by chance, and a base that may be a step too low.
+    // The error of one sample by chance, and of a base time that may be a step too low.
     let error = 1f64.hypot(26.0 / 599.0);
     assert!((first.error - error).abs() < 1e-9, "{}", first.error);
     assert_eq!(ranking.unresolved(), (7_552.0 + 50.0, 1));
-    // A difference of a step between two paths is no choice.
+    // A difference of one step between two paths is no choice.
     assert!(ranking.spreads(&run).iter().all(|one| one.choice == 0.0));
 }
 
-/// Four callees were timed in each call: their probes waver as well.
+/// Four callees were timed in each call, and their probes waver as well.
 #[test]
-fn what_probes_of_callees_make_of_a_time_is_no_variation() {
+fn noise_of_callees_probes_is_no_variation() {
     let image = app();
     let names = names(&image);
     let (leaf, caller) = (names["walk 12"], names["scan 12"]);
@@ -196,7 +202,7 @@ fn what_probes_of_callees_make_of_a_time_is_no_variation() {
         }
         words.extend(Sample::new(caller, since, time).words());
     }
-    let ranking = rank(&run(&image, &words), How::default());
+    let ranking = rank(&run(&image, &words), RankOptions::default());
     let caller = &ranking.paths[0];
     assert_eq!(
         (caller.nested, caller.window, ranking.window),
@@ -206,12 +212,13 @@ fn what_probes_of_callees_make_of_a_time_is_no_variation() {
     assert_eq!((caller.net, caller.unresolved), (70.0, 50.0));
 }
 
-/// Of three bursts all times are long, of the others all short: ten bursts say as much as ten samples alone.
+/// All times in three bursts are long, and all times in the others are short. So ten bursts prove
+/// as much as ten single samples.
 #[test]
-fn samples_of_a_burst_are_no_strangers() {
+fn samples_of_a_burst_are_not_independent() {
     let image = app();
     let word = names(&image)["walk 12"];
-    let of = |most: u32| {
+    let rank_of = |most: u32| {
         let mut words = Vec::new();
         for burst in 0..10 {
             for sample in 0..most {
@@ -227,21 +234,17 @@ fn samples_of_a_burst_are_no_strangers() {
                 );
             }
         }
-        rank(&run(&image, &words), How::default()).paths[0].clone()
+        rank(&run(&image, &words), RankOptions::default()).paths[0].clone()
     };
-    let (alone, together) = (of(1), of(8));
-    assert_eq!(together.samples(), 80);
+    let (single, burst) = (rank_of(1), rank_of(8));
+    assert_eq!(burst.samples(), 80);
     let error = 3f64.sqrt().recip();
-    assert!((alone.error - error).abs() < 1e-9, "{}", alone.error);
-    assert!(
-        (together.error - alone.error).abs() < 1e-9,
-        "{}",
-        together.error
-    );
+    assert!((single.error - error).abs() < 1e-9, "{}", single.error);
+    assert!((burst.error - single.error).abs() < 1e-9, "{}", burst.error);
 }
 
 #[test]
-fn a_time_that_cannot_be_told_only_counts() {
+fn samples_with_unknown_time_only_count() {
     let image = app();
     let word = names(&image)["walk 12"];
     let mut words = stream(&[(word, 100), (word, 104)]);
@@ -255,9 +258,9 @@ fn a_time_that_cannot_be_told_only_counts() {
     );
     let run = run(&image, &words);
     for disturbed in [Disturbed::LeftOut, Disturbed::Included] {
-        let how = How {
+        let how = RankOptions {
             disturbed,
-            ..How::default()
+            ..RankOptions::default()
         };
         let path = &rank(&run, how).paths[0];
         assert_eq!((path.samples(), path.unknown, path.executions), (2, 1, 3.0));
@@ -277,13 +280,13 @@ fn a_sample_stands_for_the_paths_that_began_for_it() {
         })
         .collect();
     let run = run(&image, &words);
-    let path = &rank(&run, How::default()).paths[0];
+    let path = &rank(&run, RankOptions::default()).paths[0];
     assert_eq!((path.executions, path.net), (20_000.0, 15.0 * 20_000.0));
     assert_eq!(run.run.functions[0].executions(), 20_000);
 }
 
 #[test]
-fn the_probe_is_no_part_of_the_time() {
+fn the_bias_of_the_probe_is_subtracted() {
     let image = app();
     let word = names(&image)["walk 12"];
     let mut words = owner(7).to_vec();
@@ -294,18 +297,18 @@ fn the_probe_is_no_part_of_the_time() {
     }
     words.extend(clock(6_000_000_000, 2_000_001_000, 22, 5, 600));
     let run = run(&image, &words);
-    let whole = rank(&run, How::default()).paths[0].times.clone();
+    let whole = rank(&run, RankOptions::default()).paths[0].times.clone();
     assert_eq!((whole.least(), whole.largest(), whole.sum()), (0, 300, 400));
-    let how = How {
+    let how = RankOptions {
         time: Time::Exclusive,
-        ..How::default()
+        ..RankOptions::default()
     };
     let own = rank(&run, how).paths[0].times.clone();
     assert_eq!((own.least(), own.largest(), own.sum()), (0, 150, 250));
     let stats = run.stats;
     assert_eq!((stats.least_bias, stats.largest_bias), (20, 22));
     assert_eq!((stats.switches, stats.probes), (2, 500));
-    // From 4,900 to 5,999,999,400 of program time.
+    // From 4,900 to 5,999,999,400 in program time.
     assert_eq!(stats.cycles, 5_999_994_500);
     let frequency = run.frequency().unwrap();
     assert!(
@@ -327,12 +330,12 @@ fn threads_run_side_by_side() {
     }
     let stats = read(&image, &words).stats;
     assert_eq!((stats.cycles, stats.samples), (18_000, 4));
-    // One reading of the clock is no measure of its speed.
+    // One clock reading does not measure the clock's speed.
     assert_eq!(run(&image, &words).frequency(), None);
 }
 
 #[test]
-fn what_disturbed_a_thread_is_no_variation_of_its_code() {
+fn disturbed_samples_are_no_variation_of_the_code() {
     let image = app();
     let word = names(&image)["walk 12"];
     let mut words = stream(&[(word, 100), (word, 104)]);
@@ -344,16 +347,16 @@ fn what_disturbed_a_thread_is_no_variation_of_its_code() {
     let flags = SAMPLE_UNWATCHED;
     words.extend(Sample { flags, ..sample }.words());
     let run = run(&image, &words);
-    let apart = rank(&run, How::default());
+    let apart = rank(&run, RankOptions::default());
     let path = &apart.paths[0];
     assert_eq!(
         (path.samples(), path.disturbed, path.executions),
         (3, 2, 5.0)
     );
     assert_eq!(path.net, 10.0);
-    let how = How {
+    let how = RankOptions {
         disturbed: Disturbed::Included,
-        ..How::default()
+        ..RankOptions::default()
     };
     let with = rank(&run, how);
     assert_eq!(with.paths[0].samples(), 5);
@@ -389,9 +392,9 @@ fn own_time_is_known_where_callees_were_timed() {
         );
     }
     let run = run(&image, &words);
-    let how = How {
+    let how = RankOptions {
         time: Time::Exclusive,
-        ..How::default()
+        ..RankOptions::default()
     };
     let ranking = rank(&run, how);
     assert_eq!(ranking.paths.len(), 1);
@@ -402,36 +405,36 @@ fn own_time_is_known_where_callees_were_timed() {
 }
 
 #[test]
-fn samples_that_are_not_whole_are_left_out() {
+fn incomplete_samples_are_left_out() {
     let image = app();
     let word = names(&image)["walk 12"];
     let whole = stream(&[(word, 100)]);
     for at in 1..8 {
-        // A place never written: the rest of the sample is passed over.
+        // A place that was never written: the rest of the sample is skipped.
         let mut holed = whole.clone();
         holed[at] = 0;
         holed.extend(&whole);
         let stats = read(&image, &holed).stats;
-        let met = (
+        let counts = (
             stats.samples,
             stats.cut_samples,
             stats.holes,
             stats.strangers,
         );
-        assert_eq!(met, (1, 1, 1, 0), "hole at {at}");
+        assert_eq!(counts, (1, 1, 1, 0), "hole at {at}");
         // The end is missing, and another sample begins.
         let mut cut = whole[..at].to_vec();
         cut.extend(&whole);
         let stats = read(&image, &cut).stats;
-        let met = (stats.samples, stats.cut_samples, stats.strangers);
-        assert_eq!(met, (1, 1, 0), "cut at {at}");
+        let counts = (stats.samples, stats.cut_samples, stats.strangers);
+        assert_eq!(counts, (1, 1, 0), "cut at {at}");
         // Words are missing.
         let mut builder = VariationBuilder::new(Words::new(&image));
         builder.feed(0, &whole[..at]);
         builder.feed(400, &whole);
         let stats = builder.finish().stats;
-        let met = (stats.samples, stats.cut_samples, stats.gaps);
-        assert_eq!(met, (1, 1, 1), "gap at {at}");
+        let counts = (stats.samples, stats.cut_samples, stats.gaps);
+        assert_eq!(counts, (1, 1, 1), "gap at {at}");
         // The stream ends.
         assert_eq!(read(&image, &whole[..at]).stats.cut_samples, 1);
     }
@@ -450,7 +453,7 @@ fn operands_may_look_like_control_words() {
     };
     let mut words = odd.words().to_vec();
     words.extend(Sample::new(word, 0, 7).words());
-    // One word at a time, too.
+    // Word by word, too.
     for step in [1, words.len()] {
         let mut builder = VariationBuilder::new(Words::new(&image));
         for (at, piece) in (0..).step_by(4 * step).zip(words.chunks(step)) {
@@ -467,7 +470,7 @@ fn other_rankings_show_other_paths() {
     let image = app();
     let names = names(&image);
     let mut list = Vec::new();
-    // Often and steadily, seldom and long, and what varies.
+    // A frequent steady path, a rare long path, and a path that varies.
     list.extend([(names["scan 12"], 10); 50]);
     list.extend([(names["scan 13"], 5_000); 3]);
     for time in [20, 20, 20, 900] {
@@ -475,7 +478,7 @@ fn other_rankings_show_other_paths() {
     }
     list.push((names["idle 12"], 700));
     let run = run(&image, &stream(&list));
-    let ranking = rank(&run, How::default());
+    let ranking = rank(&run, RankOptions::default());
     let path = |place: usize| ranking.paths[place].path.0 as u32 + 1;
     assert_eq!(path(0), names["walk 12"]);
     assert_eq!(ranking.paths[ranking.by_count[0]].executions, 50.0);
@@ -488,20 +491,20 @@ fn other_rankings_show_other_paths() {
 }
 
 #[test]
-fn a_path_that_is_chosen_is_told_from_one_that_varies() {
+fn choice_is_distinguished_from_variation() {
     let image = app();
     let names = names(&image);
     let mut list = Vec::new();
-    // Two ways, each steady.
+    // Two ways, both steady.
     list.extend([(names["walk 12"], 100); 6]);
     list.extend([(names["walk 13"], 300); 4]);
-    // One way, now so, now so.
+    // One way, sometimes fast and sometimes slow.
     list.extend([(names["scan 12"], 50); 24]);
     list.extend([(names["scan 12"], 150); 8]);
-    // Ways that begin elsewhere are no choice.
+    // Ways that begin elsewhere do not count as a choice.
     list.extend([(names["scan 012"], 5_000); 2]);
     let run = run(&image, &stream(&list));
-    let spreads = rank(&run, How::default()).spreads(&run);
+    let spreads = rank(&run, RankOptions::default()).spreads(&run);
     let found: Vec<_> = spreads
         .iter()
         .map(|one| (one.choice, one.same, one.by_choice(), one.paths))
@@ -510,7 +513,7 @@ fn a_path_that_is_chosen_is_told_from_one_that_varies() {
     // Means 100 (six times) and 300 (four times) about 180.
     assert_eq!((spreads[0].between, spreads[0].within), (9_600.0, 0.0));
     assert_eq!(spreads[1].between, 0.0);
-    // 32 samples of variance 1,875, two of 0.
+    // 32 samples with variance 1,875, and two with variance 0.
     assert!((spreads[1].within - 32.0 * 1_875.0 / 34.0).abs() < 1e-6);
 }
 
@@ -533,7 +536,7 @@ fn first_paths_of_one_run_are_found_in_the_other() {
         ("idle 12", [1, 51]),
     ]);
     let name = |function: &holloway_analysis::Function| Rc::from(&*function.map.name);
-    let found = stability(&[&a, &b], How::default(), 1, &name);
+    let found = stability(&[&a, &b], RankOptions::default(), 1, &name);
     assert_eq!(found.all, [0.07, 0.101]);
     assert_eq!(found.shares, [[0.05, 0.016], [0.02, 0.08]]);
     let ranks: Vec<_> = found
@@ -544,15 +547,15 @@ fn first_paths_of_one_run_are_found_in_the_other() {
     let expect: [(usize, &[Option<usize>]); 2] =
         [(0, &[Some(0), Some(1)]), (1, &[Some(1), Some(0)])];
     assert_eq!(ranks, expect);
-    let whole = stability(&[&a, &b], How::default(), 10, &name);
+    let whole = stability(&[&a, &b], RankOptions::default(), 10, &name);
     assert_eq!(whole.paths.len(), 3);
     assert_eq!(whole.paths[2].ranks, [None, Some(2)]);
     assert_eq!(whole.paths[2].shares, [0.0, 0.005]);
 }
 
-/// Builds of one program number paths alike or not; functions that changed are others.
+/// Builds of one program may number paths differently. A changed function is another function.
 #[test]
-fn functions_with_another_graph_are_others() {
+fn functions_with_different_graphs_are_different() {
     let changed = function("walk", "a.c", 1)
         .block(1, &[(0, 1)])
         .block(1, &[(0, 2)])
@@ -561,7 +564,7 @@ fn functions_with_another_graph_are_others() {
         .edge(1, 2, Outcome::Return)
         .done();
     let (old, new) = (app(), timed(vec![changed, forked("scan")]));
-    let of = |image: &Arc<ImageMap>, paths: &[&str]| {
+    let run_of = |image: &Arc<ImageMap>, paths: &[&str]| {
         let names = names(image);
         let list = paths
             .iter()
@@ -569,11 +572,11 @@ fn functions_with_another_graph_are_others() {
         run(image, &stream(&list.collect::<Vec<_>>()))
     };
     let (a, b) = (
-        of(&old, &["walk 12", "scan 12"]),
-        of(&new, &["walk 01", "scan 12"]),
+        run_of(&old, &["walk 12", "scan 12"]),
+        run_of(&new, &["walk 01", "scan 12"]),
     );
     let name = |function: &holloway_analysis::Function| Rc::from(&*function.map.name);
-    let found = stability(&[&a, &b], How::default(), 10, &name);
+    let found = stability(&[&a, &b], RankOptions::default(), 10, &name);
     let ranks = found.paths.iter().map(|one| one.ranks.clone());
     assert_eq!(
         ranks.collect::<Vec<_>>(),
@@ -599,7 +602,7 @@ fn sample(most: u32) -> impl Strategy<Value = Sample> {
     )
 }
 
-/// Samples, clocks, owners; with words that mean nothing and holes where `wild`.
+/// Samples, clocks, and owners. With `wild`, also words without meaning, and holes.
 fn records(wild: bool) -> impl Strategy<Value = Vec<u32>> {
     let most = Words::new(&app()).end();
     let any_clock = (0u64..1 << 40, 0u64..1 << 40, 0u32..1 << 31, 0u64..1 << 30)
@@ -623,7 +626,7 @@ fn records(wild: bool) -> impl Strategy<Value = Vec<u32>> {
 }
 
 proptest! {
-    /// Wherever a batch ends, and whenever what was read is taken.
+    /// The result does not depend on the ends of batches or on calls of `take`.
     #[test]
     fn batches_may_end_anywhere(words in records(true), cuts in vec(any::<prop::sample::Index>(), 0..6), take in any::<bool>()) {
         let image = app();
@@ -644,7 +647,7 @@ proptest! {
         prop_assert_eq!(sum, whole);
     }
 
-    /// Whatever the order in which streams of threads are put together.
+    /// The result does not depend on the order in which the streams of threads are merged.
     #[test]
     fn threads_merge_in_any_order(threads in vec(records(false), 1..4)) {
         let image = app();
@@ -655,7 +658,7 @@ proptest! {
         };
         let forth = read_all(&mut threads.iter());
         prop_assert_eq!(&forth, &read_all(&mut threads.iter().rev()));
-        // As files of one process, too.
+        // The same holds for files of one process.
         let whole = sealed(&image, &forth, Kind::Times);
         let mut parts = threads.iter().map(|words| sealed(&image, &read(&image, words), Kind::Times));
         let mut joined = parts.next().unwrap();
@@ -663,7 +666,7 @@ proptest! {
         prop_assert_eq!(joined, whole);
     }
 
-    /// All samples are somewhere: read, cut, or of no path.
+    /// Each sample is counted once: as read, as cut, or as a sample of no path.
     #[test]
     fn nothing_is_counted_twice(samples in vec(sample(60), 0..30)) {
         let image = app();
@@ -677,7 +680,7 @@ proptest! {
         prop_assert_eq!(timings.stats.begun, begun);
         let profile = sealed(&image, &timings, Kind::Variation);
         let run = VariationRun::new(vec![((*image).clone(), vec![profile])]);
-        let how = How { disturbed: Disturbed::Included, ..How::default() };
+        let how = RankOptions { disturbed: Disturbed::Included, ..RankOptions::default() };
         let ranking = rank(&run, how);
         let ranked: u64 = ranking.paths.iter().map(Rank::samples).sum();
         prop_assert_eq!(ranked + ranking.seldom, timings.stats.samples);
@@ -687,7 +690,7 @@ proptest! {
     }
 
     #[test]
-    fn any_words_are_survived(words in vec(any::<u32>(), 0..200), more in records(true)) {
+    fn any_words_can_be_read(words in vec(any::<u32>(), 0..200), more in records(true)) {
         let image = app();
         let mut builder = VariationBuilder::new(Words::new(&image)).with_bias(30);
         builder.feed(u64::MAX - 3, &words);
@@ -695,7 +698,7 @@ proptest! {
         let timings = builder.finish();
         let profile = sealed(&image, &timings, Kind::Variation);
         let run = VariationRun::new(vec![((*image).clone(), vec![profile])]);
-        let ranking = rank(&run, How::default());
+        let ranking = rank(&run, RankOptions::default());
         ranking.spreads(&run);
         prop_assert!(ranking.paths.iter().all(|path| path.net.is_finite() && path.net >= 0.0));
     }

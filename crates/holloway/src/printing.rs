@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal as _, Write as _};
 
-use holloway_analysis::variation::How;
+use holloway_analysis::variation::RankOptions;
 use holloway_analysis::variation::rank::{Disturbed, Time};
 use holloway_link::toolchain::Rustc;
 use holloway_report::{Files, Options};
@@ -11,8 +11,8 @@ use crate::cli::{ColorWhen, ListArgs, TimeOf, TimesArgs};
 use crate::failure::{Failure, Result};
 
 /// Which times of paths are ranked.
-pub(crate) fn how(args: TimesArgs) -> How {
-    How {
+pub(crate) fn how(args: TimesArgs) -> RankOptions {
+    RankOptions {
         time: match args.time.unwrap_or_default() {
             TimeOf::Inclusive => Time::Inclusive,
             TimeOf::Exclusive => Time::Exclusive,

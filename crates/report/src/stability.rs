@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use holloway_analysis::variation::{How, VariationRun};
+use holloway_analysis::variation::{RankOptions, VariationRun};
 
 use crate::options::Options;
 
@@ -14,7 +14,7 @@ use crate::options::Options;
 pub fn write(
     runs: &[&VariationRun],
     options: &Options<'_>,
-    how: How,
+    how: RankOptions,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     crate::terminal::stability::write(runs, options, how, out)
@@ -27,7 +27,7 @@ pub fn write(
 pub fn json(
     runs: &[&VariationRun],
     options: &Options<'_>,
-    how: How,
+    how: RankOptions,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     crate::json::stability::write(runs, options, how, out)

@@ -182,9 +182,9 @@ fn sealed(image: &Arc<ImageMap>, builder: LoopsBuilder) -> LoopsProfile {
         },
         ..LoopsHead::default()
     };
-    let met = builder.met();
+    let counts = builder.stream_counts();
     let forest = builder.finish();
-    let bytes = write_loops(&seal(head, &Words::new(image), &forest, met));
+    let bytes = write_loops(&seal(head, &Words::new(image), &forest, counts));
     read_loops(&bytes, image).unwrap()
 }
 

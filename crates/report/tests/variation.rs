@@ -8,7 +8,7 @@ use std::sync::Arc;
 use build::{function, mangled};
 use holloway_abi::{Kind, SAMPLE_CALLED, SAMPLE_PREEMPTED, SAMPLE_UNWATCHED};
 use holloway_analysis::variation::rank::{Disturbed, Time};
-use holloway_analysis::variation::{How, VariationRun};
+use holloway_analysis::variation::{RankOptions, VariationRun};
 use holloway_format::{FunctionMap, ImageMap, Load, LoadShape, Outcome, Place};
 use holloway_report::source::Source;
 use holloway_report::{Options, json, stability, terminal};
@@ -174,7 +174,7 @@ fn options() -> Options<'static> {
     }
 }
 
-fn print(run: &VariationRun, options: &Options<'_>, how: How) -> String {
+fn print(run: &VariationRun, options: &Options<'_>, how: RankOptions) -> String {
     let mut out = Vec::new();
     terminal::variation::write(run, options, how, &mut out).unwrap();
     String::from_utf8(out).unwrap()
@@ -187,7 +187,7 @@ fn pretty(bytes: &[u8]) -> String {
 
 #[test]
 fn paths_by_net_variation() {
-    assert_snapshot!(print(&whole(), &options(), How::default()));
+    assert_snapshot!(print(&whole(), &options(), RankOptions::default()));
 }
 
 /// Ten paths that vary, what varies more the more seldom it runs; and four that don't, which run more often, two of them for long.
@@ -230,11 +230,11 @@ fn other_rankings_miss_what_varies_seldom() {
     };
     let run = varied_seldom();
     let mut out = Vec::new();
-    json::variation::write(&run, &options, How::default(), &mut out).unwrap();
+    json::variation::write(&run, &options, RankOptions::default(), &mut out).unwrap();
     let totals: serde_json::Value = serde_json::from_slice(&out).unwrap();
     assert_eq!(totals["run"]["missed_by_count"], 4);
     assert_eq!(totals["run"]["missed_by_total"], 2);
-    assert_snapshot!(print(&run, &options, How::default()));
+    assert_snapshot!(print(&run, &options, RankOptions::default()));
 }
 
 #[test]
@@ -244,7 +244,7 @@ fn one_function_in_a_narrow_terminal() {
         function: Some(Regex::new("walk|lock").unwrap()),
         ..options()
     };
-    let text = print(&whole(), &narrow, How::default());
+    let text = print(&whole(), &narrow, RankOptions::default());
     assert!(
         text.lines().all(|line| line.chars().count() <= 60),
         "{text}"
@@ -254,7 +254,7 @@ fn one_function_in_a_narrow_terminal() {
 
 #[test]
 fn preempted_samples_and_own_times_where_asked_for() {
-    let how = How {
+    let how = RankOptions {
         time: Time::Exclusive,
         disturbed: Disturbed::Included,
     };
@@ -273,7 +273,7 @@ fn variation_as_json() {
         ..options()
     };
     let mut out = Vec::new();
-    json::variation::write(&whole(), &options, How::default(), &mut out).unwrap();
+    json::variation::write(&whole(), &options, RankOptions::default(), &mut out).unwrap();
     assert_snapshot!(pretty(&out));
 }
 
@@ -289,7 +289,7 @@ fn a_short_run_of_all_times() {
     let mut profile = sealed(&image, &read(&image, &words), Kind::Times);
     profile.head.stats.gaps = 1;
     let run = VariationRun::new(vec![((*image).clone(), vec![profile])]);
-    assert_snapshot!(print(&run, &options(), How::default()));
+    assert_snapshot!(print(&run, &options(), RankOptions::default()));
 }
 
 /// Paths that vary by less than a miss takes need no prefetching.
@@ -302,7 +302,11 @@ fn advice_is_for_what_varies_as_memory_does() {
         let samples = (1..).zip(&all);
         let words = samples.map(|(start, time)| Sample::new(word, 2_000 * start, *time).words());
         let words: Vec<_> = words.collect();
-        print(&run(&image, &words.concat()), &options(), How::default())
+        print(
+            &run(&image, &words.concat()),
+            &options(),
+            RankOptions::default(),
+        )
     };
     assert!(!text(29).contains("prefetch"), "{}", text(29));
     assert!(text(29).contains("1 of 1 path that varies"), "{}", text(29));
@@ -314,7 +318,7 @@ fn one_sample_is_no_variation() {
     let image = app();
     let word = names(&image)["walk 12"];
     let run = run(&image, &Sample::new(word, 2_000, 50).words());
-    let text = print(&run, &options(), How::default());
+    let text = print(&run, &options(), RankOptions::default());
     assert!(text.contains("no path has two samples"), "{text}");
     assert!(
         text.contains("1 path with fewer than two samples"),
@@ -336,7 +340,7 @@ fn two_samples_are_left_out() {
             now += 10_000;
         }
     }
-    let text = print(&run(&image, &words), &options(), How::default());
+    let text = print(&run(&image, &words), &options(), RankOptions::default());
     let rows: Vec<&str> = text.lines().filter(|line| line.contains(" %  ")).collect();
     assert!(rows[0].trim_start().starts_with("1 "), "{text}");
     assert!(!rows.iter().any(|row| row.contains("lock")), "{text}");
@@ -371,14 +375,14 @@ fn nothing_varies() {
     }
     words.extend(clock(now, 5_000 + now / 3, 24, 0, 0));
     let run = run(&image, &words);
-    let text = print(&run, &options(), How::default());
+    let text = print(&run, &options(), RankOptions::default());
     assert_snapshot!(text);
     // No function asked for has a row, either.
     let one = Options {
         function: Some(Regex::new("walk").unwrap()),
         ..options()
     };
-    let text = print(&run, &one, How::default());
+    let text = print(&run, &one, RankOptions::default());
     assert!(
         text.contains(
             "Variation  nothing varies here\n  1 path with 60 samples each: 1 took as long each time"
@@ -386,7 +390,7 @@ fn nothing_varies() {
         "{text}"
     );
     let mut out = Vec::new();
-    json::variation::write(&run, &options(), How::default(), &mut out).unwrap();
+    json::variation::write(&run, &options(), RankOptions::default(), &mut out).unwrap();
     let json: serde_json::Value = serde_json::from_slice(&out).unwrap();
     let why = |function: &str| {
         let rows = json["variation"].as_array().unwrap();
@@ -409,11 +413,11 @@ fn no_base_time_is_nothing() {
         words.extend(Sample::new(names["walk 12"], 100_000 * start, time).words());
     }
     let run = run(&image, &words);
-    let text = print(&run, &options(), How::default());
+    let text = print(&run, &options(), RankOptions::default());
     assert!(text.contains(" ≤26 "), "{text}");
     assert!(text.contains("cycles of one: base ≤26, average"), "{text}");
     let mut out = Vec::new();
-    json::variation::write(&run, &options(), How::default(), &mut out).unwrap();
+    json::variation::write(&run, &options(), RankOptions::default(), &mut out).unwrap();
     let json: serde_json::Value = serde_json::from_slice(&out).unwrap();
     let row = &json["variation"][0];
     assert_eq!(
@@ -425,9 +429,9 @@ fn no_base_time_is_nothing() {
 #[test]
 fn nothing_ran() {
     let run = VariationRun::new(vec![((*app()).clone(), Vec::new())]);
-    assert_snapshot!(print(&run, &options(), How::default()));
+    assert_snapshot!(print(&run, &options(), RankOptions::default()));
     let mut out = Vec::new();
-    json::variation::write(&run, &options(), How::default(), &mut out).unwrap();
+    json::variation::write(&run, &options(), RankOptions::default(), &mut out).unwrap();
     assert_snapshot!(pretty(&out));
 }
 
@@ -444,10 +448,10 @@ fn runs_on_the_first_paths_of_each_other() {
     };
     let runs = [&light, &heavy, &light];
     let mut out = Vec::new();
-    stability::write(&runs, &options, How::default(), &mut out).unwrap();
+    stability::write(&runs, &options, RankOptions::default(), &mut out).unwrap();
     assert_snapshot!(String::from_utf8(out).unwrap());
     let mut out = Vec::new();
-    stability::json(&runs[..2], &options, How::default(), &mut out).unwrap();
+    stability::json(&runs[..2], &options, RankOptions::default(), &mut out).unwrap();
     assert_snapshot!(pretty(&out));
 }
 
@@ -460,7 +464,13 @@ fn runs_without_variation_have_no_first_paths() {
         .collect();
     let steady = run(&image, &words.concat());
     let mut out = Vec::new();
-    stability::write(&[&steady, &steady], &options(), How::default(), &mut out).unwrap();
+    stability::write(
+        &[&steady, &steady],
+        &options(),
+        RankOptions::default(),
+        &mut out,
+    )
+    .unwrap();
     let text = String::from_utf8(out).unwrap();
     assert!(
         text.contains("nothing varies for certain in any of the runs"),

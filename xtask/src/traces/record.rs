@@ -4,7 +4,7 @@
 use crate::bench::Shelf;
 use anyhow::{Context, Result, ensure};
 use holloway_abi::MAP_SECTION;
-use holloway_analysis::stream::{Activations, Ended, Listener, Words};
+use holloway_analysis::stream::{Activations, EndedPath, Listener, Words};
 use holloway_format::raw::{Piece, RawProfile};
 use holloway_format::{ImageMap, decode_image};
 use holloway_tests::tool::scratch;
@@ -69,7 +69,7 @@ struct Paths(Vec<u32>);
 impl Listener for Paths {
     type State = ();
 
-    fn path(&mut self, path: Ended, (): &mut ()) {
+    fn path(&mut self, path: EndedPath, (): &mut ()) {
         self.0.push(path.word);
     }
 }

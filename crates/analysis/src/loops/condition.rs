@@ -1,38 +1,40 @@
-//! Where a loop decides whether its body runs once more: its *condition*.
+//! The *condition* of a loop: the blocks where the loop decides whether its body runs once more.
 //!
 //! `for` and `while` test before each iteration, so the head of such a loop runs once more than the
-//! body. Counts leave these final tests out: iterations are runs of the head less the times that
-//! the loop was left out of its condition. The optimizer moves the test behind the body and a copy
-//! of it before the loop (rotation); then the head is the body, there is no condition at the head,
-//! and the number is the same.
+//! body. Counts leave these final tests out. The number of iterations is the number of runs of the
+//! head minus the number of times that control left the loop from its condition. The optimizer
+//! moves the test behind the body and puts a copy of it before the loop (rotation). Then the head
+//! is the body, the head has no condition, and the number of iterations is the same.
 //!
-//! The graph alone does not tell the two apart. `while (c) { if (x) break; … }` behind rotation and
-//! `for (;;) { if (x) break; … if (c) break; }` have one graph, and in the former a run that ends
-//! with `break` is an iteration. So the places of the tests decide, a *test* being a branch out of
-//! the loop, and a *bottom* test one whose other way is straight back to the head:
-//! 1. Where the map knows the place of the loop's keyword (C, C++), the branches of that place are
-//!    its own. The condition is all that lies between the head and those that are not at the
-//!    bottom. If all are at the bottom, the loop was rotated and has none.
-//! 2. A loop with a keyword that has to end, and without a branch of its place, is a `do`. If it
-//!    has a bottom test, all its runs are iterations.
-//! 3. Else (Rust; `for (;;)`, of which the optimizer often forgets the keyword) the loop's first
-//!    line that has a test is the condition: of `loop { A; if c { break } B }` the iterations are
-//!    those that reach B, as rotation would have it, and as of `while`. If that test is at the
-//!    bottom, all runs are iterations.
+//! The graph alone cannot distinguish the two forms. `while (c) { if (x) break; … }` after rotation
+//! and `for (;;) { if (x) break; … if (c) break; }` have the same graph, but in the former a run
+//! that ends with `break` is an iteration. So the source places of the tests decide. A *test* is a
+//! branch out of the loop. A *bottom* test is a test whose other way leads straight back to the
+//! head.
+//! 1. If the map knows the place of the loop's keyword (C, C++), the branches at that place belong
+//!    to the keyword. The condition consists of all blocks between the head and those branches that
+//!    are not bottom tests. If all of them are bottom tests, the loop was rotated and has no
+//!    condition.
+//! 2. A loop with a keyword that must make progress, and without a branch at the keyword's place,
+//!    is a `do` loop. If it has a bottom test, all its runs are iterations.
+//! 3. Otherwise (Rust; `for (;;)`, whose keyword the optimizer often forgets) the first line of the
+//!    loop that has a test is the condition. In `loop { A; if c { break } B }` the iterations are
+//!    the runs that reach B, as after rotation, and as in a `while` loop. If that test is a bottom
+//!    test, all runs are iterations.
 //!
-//! Branches to what can't return from the function (panics) are no tests, unless all are; nor are,
-//! in 3, those of inner loops.
+//! Branches to code from which the function cannot return (panics) are not tests, unless all
+//! branches are of this sort. In case 3, branches of inner loops are not tests either.
 //!
-//! Limits: two tests that the optimizer made one can't be told apart. A loop whose body is empty
-//! has its test for a body, so the final test counts. A loop without a dominating head has no
-//! condition.
+//! Limits: if the optimizer merged two tests, they cannot be distinguished. In a loop with an empty
+//! body the test serves as the body, so the final test counts. A loop without a dominating head has
+//! no condition.
 //!
-//! Example, `for (i = 0; i < n; i++) work(i);` as it is written: b0 → b1; b1 (test, place of `for`)
+//! Example, `for (i = 0; i < n; i++) work(i);` without rotation: b0 → b1; b1 (test, place of `for`)
 //! → b2 or out; b2 (work) → b3; b3 (`i++`) → b1. The condition is b1. Rotated: b1 (work, `i++`,
-//! test) → b1 or out. The test is at the bottom: no condition.
+//! test) → b1 or out. The test is a bottom test: no condition.
 //!
-//! Cost: for each loop, a few passes over its blocks and edges, and one over the blocks of each
-//! loop inside it.
+//! Cost: for each loop, a few passes over its blocks and edges, and one pass over the blocks of
+//! each loop inside it.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -40,18 +42,18 @@ use holloway_format::{DagKind, EdgeMap, FunctionMap, LoopMap, Outcome, Place};
 
 use crate::edges::jumps;
 
-/// The loops of a function, as its graph has them.
+/// The loops in the graph of a function.
 pub(super) struct Loops<'a> {
     map: &'a FunctionMap,
-    /// Edges by source, and by target.
+    /// Edges by source block, and by target block.
     out: Vec<Vec<u32>>,
     into: Vec<Vec<u32>>,
     jumps: Vec<Option<u32>>,
-    /// Blocks from which the function may return.
+    /// By block: whether the function may return from there.
     returns: Vec<bool>,
-    /// Head and blocks of each loop, by head.
+    /// Head and blocks of each loop, ordered by head.
     all: Vec<(u32, BTreeSet<u32>)>,
-    /// What the compiler says of loops, by head.
+    /// The compiler's descriptions of loops, by head.
     described: BTreeMap<u32, &'a LoopMap>,
 }
 
@@ -59,7 +61,7 @@ pub(super) struct Loops<'a> {
 #[derive(Clone, Copy)]
 struct Test<'a> {
     edge: &'a EdgeMap,
-    /// Its other ways lead straight to the head.
+    /// Whether all other ways of the branch lead straight to the head.
     is_bottom: bool,
 }
 
@@ -84,7 +86,7 @@ impl<'a> Loops<'a> {
             let first = loops.described.entry(described.head);
             first.or_insert(described);
         }
-        // The sources of back edges by head.
+        // The sources of back edges, by head.
         let mut heads: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         for edge in &map.dag {
             match edge.kind {
@@ -97,18 +99,18 @@ impl<'a> Loops<'a> {
         }
         let loop_of = |(head, back)| (head, loops.blocks_of(head, back));
         loops.all = heads.into_iter().map(loop_of).collect();
-        loops.returns = loops.that_return();
+        loops.returns = loops.returning_blocks();
         loops
     }
 
-    /// Head and blocks of each loop, by head: the blocks from which a back edge to the head is
-    /// reached before the head itself.
+    /// Head and blocks of each loop, ordered by head. A loop consists of its head and the blocks
+    /// from which control can reach a back edge to the head without passing the head.
     pub(super) fn all(&self) -> &[(u32, BTreeSet<u32>)] {
         &self.all
     }
 
-    /// The blocks between the head and the body: a run of the head that leaves the loop out of one
-    /// of them is no iteration.
+    /// Returns the blocks between the head and the body. If control leaves the loop from one of
+    /// these blocks, this run of the head is not an iteration.
     pub(super) fn condition(&self, head: u32) -> BTreeSet<u32> {
         let Some(blocks) = self.blocks(head) else {
             return BTreeSet::new();
@@ -120,33 +122,38 @@ impl<'a> Loops<'a> {
         if let Some(described) = self.described.get(&head)
             && let Some(start) = described.start
         {
-            let own = tests.iter().filter(|test| is_own(test.edge, start));
+            let own = tests
+                .iter()
+                .filter(|test| has_keyword_place(test.edge, start));
             let own: Vec<Test<'_>> = own.copied().collect();
             if !own.is_empty() {
-                return self.before(head, blocks, &own);
+                return self.blocks_before(head, blocks, &own);
             }
             if described.must_progress && tests.iter().any(|test| test.is_bottom) {
                 return BTreeSet::new();
             }
         }
-        let first = self.first(head, blocks, &tests);
-        self.before(head, blocks, &first)
+        let first = self.first_line_tests(head, blocks, &tests);
+        self.blocks_before(head, blocks, &first)
     }
 
-    /// Edges that come into a block or go out of it.
+    /// Looks up the edges with these ids.
     fn edges<'b>(&self, ids: &'b [u32]) -> impl Iterator<Item = &'a EdgeMap> + use<'a, 'b> {
         let map = self.map;
         ids.iter().map(move |&id| &map.edges[id as usize])
     }
 
-    /// The blocks of the loop of a head.
+    /// The blocks of the loop with this head.
     fn blocks(&self, head: u32) -> Option<&BTreeSet<u32>> {
-        let place = self.all.binary_search_by_key(&head, |one| one.0).ok()?;
+        let place = self
+            .all
+            .binary_search_by_key(&head, |(head, _)| *head)
+            .ok()?;
         Some(&self.all[place].1)
     }
 
-    /// The blocks from which a back edge to the head is reached before the head itself; `back` has
-    /// the sources of these edges.
+    /// The blocks of a loop: its head, and the blocks from which control can reach a back edge to
+    /// the head without passing the head. `back` contains the sources of the back edges.
     fn blocks_of(&self, head: u32, back: Vec<u32>) -> BTreeSet<u32> {
         self.reach(back, BTreeSet::from([head]), |block| {
             self.edges(&self.into[block as usize])
@@ -155,7 +162,7 @@ impl<'a> Loops<'a> {
         })
     }
 
-    /// Adds what is reached from `open` to what was reached before.
+    /// Adds all blocks reachable from `open` to `reached`.
     fn reach(
         &self,
         mut open: Vec<u32>,
@@ -170,8 +177,8 @@ impl<'a> Loops<'a> {
         reached
     }
 
-    /// By block: whether the function may return from there on.
-    fn that_return(&self) -> Vec<bool> {
+    /// By block: whether the function may return from there.
+    fn returning_blocks(&self) -> Vec<bool> {
         let returns = self.map.edges.iter();
         let returns = returns
             .filter(|edge| matches!(edge.outcome, Outcome::Return | Outcome::TailCall))
@@ -185,16 +192,17 @@ impl<'a> Loops<'a> {
         blocks.map(|block| reached.contains(&block)).collect()
     }
 
-    /// Whether the loop is entered at its head only.
+    /// Whether control enters the loop only at its head.
     fn is_natural(&self, head: u32, blocks: &BTreeSet<u32>) -> bool {
         let inside = blocks.iter().filter(|&&block| block != head);
         let mut into = inside.flat_map(|&block| self.edges(&self.into[block as usize]));
         !blocks.contains(&self.map.entry) && into.all(|edge| blocks.contains(&edge.from))
     }
 
-    /// The branches out of a loop that the function may return behind; if there are none, all.
+    /// Returns the branches out of a loop after which the function may return. If there are none,
+    /// returns all branches out of the loop.
     fn tests(&self, head: u32, blocks: &BTreeSet<u32>) -> Vec<Test<'a>> {
-        let straight = self.straight(head, blocks);
+        let straight = self.jumps_to_head(head, blocks);
         let mut all: Vec<Test<'_>> = Vec::new();
         for &block in blocks {
             let (inside, outside): (Vec<&EdgeMap>, Vec<&EdgeMap>) = self
@@ -211,8 +219,8 @@ impl<'a> Loops<'a> {
         if live.is_empty() { all } else { live }
     }
 
-    /// The head, and the blocks of its loop from which nothing but jumps leads to it.
-    fn straight(&self, head: u32, blocks: &BTreeSet<u32>) -> BTreeSet<u32> {
+    /// The head, and the blocks of its loop from which only jumps lead to the head.
+    fn jumps_to_head(&self, head: u32, blocks: &BTreeSet<u32>) -> BTreeSet<u32> {
         self.reach(vec![head], BTreeSet::new(), |block| {
             let before = self.edges(&self.into[block as usize]);
             let before = before
@@ -222,21 +230,26 @@ impl<'a> Loops<'a> {
         })
     }
 
-    /// The tests of the first line that has any, none of inner loops.
-    fn first(&self, head: u32, blocks: &BTreeSet<u32>, tests: &[Test<'a>]) -> Vec<Test<'a>> {
+    /// The tests of the first line that has any. Tests of inner loops do not count.
+    fn first_line_tests(
+        &self,
+        head: u32,
+        blocks: &BTreeSet<u32>,
+        tests: &[Test<'a>],
+    ) -> Vec<Test<'a>> {
         let others = blocks.iter().filter(|&&other| other != head);
         let inner = others.filter_map(|&other| self.blocks(other));
         let inner = inner.filter(|inside| !inside.contains(&head));
         let inner: BTreeSet<u32> = inner.flatten().copied().collect();
         let tests = tests.iter().filter(|test| !inner.contains(&test.edge.from));
         let tests: Vec<Test<'_>> = tests.copied().collect();
-        let frame = self.frame(blocks);
+        let frame = self.common_frame(blocks);
         let line = |test: &Test<'_>| {
             let line = self.line(frame, test.edge.place?)?;
             (line > 0).then_some(line)
         };
         let Some(first) = tests.iter().filter_map(line).min() else {
-            // Without places: a test at the bottom, else the one next to the head.
+            // Without places: a bottom test, or else the test closest to the head.
             let bottom = tests.iter().find(|test| test.is_bottom);
             let nearest = || {
                 let distances = self.distances(head, blocks);
@@ -247,11 +260,11 @@ impl<'a> Loops<'a> {
             };
             return bottom.or_else(nearest).copied().into_iter().collect();
         };
-        let of_line = tests.iter().filter(|test| line(test) == Some(first));
-        of_line.copied().collect()
+        let line_tests = tests.iter().filter(|test| line(test) == Some(first));
+        line_tests.copied().collect()
     }
 
-    /// How many edges each block of a loop is from its head.
+    /// The distance of each block of a loop from its head, in edges.
     fn distances(&self, head: u32, blocks: &BTreeSet<u32>) -> BTreeMap<u32, u32> {
         let mut distances = BTreeMap::from([(head, 0)]);
         let mut open = VecDeque::from([(head, 0)]);
@@ -266,8 +279,8 @@ impl<'a> Loops<'a> {
         distances
     }
 
-    /// The innermost frame that all of a loop's places are in.
-    fn frame(&self, blocks: &BTreeSet<u32>) -> u32 {
+    /// The innermost frame that contains all places of a loop.
+    fn common_frame(&self, blocks: &BTreeSet<u32>) -> u32 {
         let places = blocks.iter().flat_map(|&block| {
             let branches = self.edges(&self.out[block as usize]);
             let branches = branches.filter_map(|edge| edge.place);
@@ -277,35 +290,43 @@ impl<'a> Loops<'a> {
         let common = places
             .collect::<BTreeSet<u32>>()
             .into_iter()
-            .reduce(|one, other| {
-                let around: BTreeSet<u32> = self.around(one).collect();
-                let common = self.around(other).find(|scope| around.contains(scope));
+            .reduce(|scope, other_scope| {
+                let around: BTreeSet<u32> = self.enclosing_frames(scope).collect();
+                let common = self
+                    .enclosing_frames(other_scope)
+                    .find(|frame| around.contains(frame));
                 common.unwrap_or(0)
             });
         common.unwrap_or(0)
     }
 
-    /// A frame and those it is inlined into, from the innermost out.
-    fn around(&self, scope: u32) -> impl Iterator<Item = u32> {
+    /// A frame and the frames that it is inlined into, from the innermost outward.
+    fn enclosing_frames(&self, scope: u32) -> impl Iterator<Item = u32> {
         std::iter::successors(Some(scope), |&scope| {
             self.map.scopes.get(scope as usize)?.parent
         })
     }
 
-    /// A place's line in a frame: of inlined code, that of the call there.
+    /// The line of a place in a frame. For inlined code, this is the line of the call in that
+    /// frame.
     fn line(&self, frame: u32, place: Place) -> Option<u32> {
         if place.scope == frame {
             return Some(place.line);
         }
         let called = self
-            .around(place.scope)
+            .enclosing_frames(place.scope)
             .map(|scope| &self.map.scopes[scope as usize])
             .find(|scope| scope.parent == Some(frame))?;
         Some(called.call_line)
     }
 
-    /// The blocks on the ways from the head to the tests that aren't at the bottom.
-    fn before(&self, head: u32, blocks: &BTreeSet<u32>, tests: &[Test<'a>]) -> BTreeSet<u32> {
+    /// The blocks on all ways from the head to the tests that are not bottom tests.
+    fn blocks_before(
+        &self,
+        head: u32,
+        blocks: &BTreeSet<u32>,
+        tests: &[Test<'a>],
+    ) -> BTreeSet<u32> {
         let top = tests.iter().filter(|test| !test.is_bottom);
         let top: Vec<u32> = top.map(|test| test.edge.from).collect();
         let within = |edge: &&EdgeMap| {
@@ -323,16 +344,16 @@ impl<'a> Loops<'a> {
     }
 }
 
-/// Whether a branch is of a loop's keyword; the optimizer leaves no column where it made one branch
-/// of two on a line.
-fn is_own(edge: &EdgeMap, start: Place) -> bool {
+/// Whether a branch belongs to a loop's keyword. A branch without a column counts if its line is
+/// the same: the optimizer removes the column when it merges two branches of a line.
+fn has_keyword_place(edge: &EdgeMap, start: Place) -> bool {
     edge.place.is_some_and(|place| {
         let column = place.column == start.column || place.column == 0;
         (place.scope, place.line) == (start.scope, start.line) && column
     })
 }
 
-/// Whether a condition decides on the way.
+/// Whether a condition selects this edge.
 fn is_branch(outcome: Outcome) -> bool {
     match outcome {
         Outcome::True | Outcome::False | Outcome::Case(_) | Outcome::Default => true,
@@ -362,8 +383,8 @@ mod tests {
 
     use super::Loops;
 
-    /// A function of these edges, by their ends and outcomes; an edge to a block of a lower number
-    /// is a back edge. Block 0 is the entry, the last one the exit.
+    /// A function with these edges, given by their ends and outcomes. An edge to a block with a
+    /// lower number is a back edge. Block 0 is the entry, and the last block is the exit.
     fn map(edges: &[(u32, u32, Outcome)]) -> FunctionMap {
         let exit = edges.iter().map(|edge| edge.1).max().unwrap_or(0);
         let block = BlockMap {
@@ -398,7 +419,7 @@ mod tests {
         }
     }
 
-    /// `loop { if … { return } if … { return } … }`, with so many tests: b1, b2, …
+    /// `loop { if … { return } if … { return } … }` with `count` tests: b1, b2, …
     fn tests(count: u32) -> FunctionMap {
         let mut edges = vec![(0, 1, Outcome::Jump)];
         for test in 1..=count {
@@ -412,7 +433,7 @@ mod tests {
 
     #[test]
     fn without_places_the_test_next_to_the_head_is_the_condition() {
-        // b1 goes on to b2 or b3; b3 and b4 test.
+        // b1 branches to b2 or b3; b3 and b4 are tests.
         let map = map(&[
             (0, 1, Outcome::Jump),
             (1, 2, Outcome::True),
@@ -435,12 +456,13 @@ mod tests {
         let map = tests(10_000);
         let loops = Loops::new(&map);
         assert_eq!(loops.condition(1), BTreeSet::from([1]));
-        // Milliseconds; looking at the whole loop for each test takes minutes.
+        // This takes milliseconds. An algorithm that reads the whole loop for each test takes
+        // minutes.
     }
 
     #[test]
-    fn loops_are_told_apart_by_their_heads() {
-        // Ten thousand loops, one after the other: b1, b2, …, each left to the next.
+    fn loops_are_distinguished_by_their_heads() {
+        // Ten thousand consecutive loops: b1, b2, …; each loop exits to the next.
         let mut edges = vec![(0, 1, Outcome::Jump)];
         for head in 1..=10_000 {
             edges.push((head, head, Outcome::True));
@@ -449,12 +471,12 @@ mod tests {
         edges.push((10_001, 10_002, Outcome::Return));
         let map = map(&edges);
         let loops = Loops::new(&map);
-        let heads = loops.all().iter().map(|one| one.0);
+        let heads = loops.all().iter().map(|(head, _)| *head);
         assert!(heads.eq(1..=10_000));
         for (head, blocks) in loops.all() {
             assert_eq!(*blocks, BTreeSet::from([*head]));
             assert_eq!(loops.condition(*head), BTreeSet::new());
         }
-        // Looking at the whole graph for each head takes a minute.
+        // An algorithm that reads the whole graph for each head takes a minute.
     }
 }

@@ -1,8 +1,8 @@
-//! The loops of a function, with how often each ran.
+//! The loops of a function, with the number of executions and iterations of each.
 //!
-//! A loop is a block that back edges lead to. Its *turns* are the paths that start at it, and the first paths of its
-//! executions, which come from before the loop. A path that only runs the test which ends the loop is no turn
-//! (`condition.rs`).
+//! A loop belongs to a head: a block that back edges lead to. The *turns* of the loop are the paths
+//! that start at the head, and the first path of each execution, which comes from before the loop.
+//! A path that runs only the test that ends the loop is not a turn (`condition.rs`).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,23 +23,26 @@ pub struct LoopCount {
     pub head: u32,
     /// The first place of that block.
     pub place: Option<Place>,
-    /// What the compiler says of it.
+    /// The compiler's description of the loop.
     pub described: Option<LoopMap>,
-    /// Times that it was entered and its body ran: not those in which its condition failed at once, where one path says so.
+    /// Number of times that control entered the loop and ran its body. If the condition failed at
+    /// once, and one path shows this, the execution does not count.
     pub executions: u64,
-    /// Times that its body was begun: without the tests that ended it.
+    /// Number of times that the body began. The tests that ended the loop do not count.
     pub iterations: u64,
-    /// Paths that start at the head and run the body, most frequent first, with their counts.
+    /// Paths that start at the head and run the body, with their counts, most frequent first.
     pub turns: Vec<(u64, u64)>,
-    /// Paths that come to the head from before the loop and go round, most frequent first.
+    /// Paths that come to the head from before the loop and go around, with their counts, most
+    /// frequent first.
     pub entering: Vec<(u64, u64)>,
-    /// Blocks from which a back edge to the head is reached before the head itself.
+    /// The head, and the blocks from which control can reach a back edge to the head without
+    /// passing the head.
     pub(super) blocks: BTreeSet<u32>,
     /// The blocks between the head and the body.
     pub(super) condition: BTreeSet<u32>,
 }
 
-/// The loops of a function, by head.
+/// Counts the executions and iterations of a function's loops. The loops are ordered by head.
 pub fn count(function: &Function) -> Vec<LoopCount> {
     let natural = Loops::new(&function.map);
     let all = natural.all().iter();
@@ -49,91 +52,95 @@ pub fn count(function: &Function) -> Vec<LoopCount> {
             (*head, LoopCount::new(function, *head, blocks, condition))
         })
         .collect();
-    let mut deciding: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-    for one in loops.values() {
-        for &block in &one.condition {
-            deciding.entry(block).or_default().push(one.head);
+    let mut condition_loops: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    for loop_count in loops.values() {
+        for &block in &loop_count.condition {
+            condition_loops
+                .entry(block)
+                .or_default()
+                .push(loop_count.head);
         }
     }
-    let mut passed: BTreeMap<u32, Passed> = BTreeMap::new();
+    let mut head_counts: BTreeMap<u32, HeadCounts> = BTreeMap::new();
     for &(number, count) in &function.counts {
         let Some(path) = path_of(function, number) else {
             continue;
         };
         let starts_at = |head: u32| matches!(path.start, PathStart::Loop(block) if block.0 == head);
         let back = back_to(function, &path);
-        let failed = failed(function, &path, &loops, &deciding);
+        let failed = failed(function, &path, &loops, &condition_loops);
         for block in &path.blocks {
-            let Some(one) = loops.get_mut(&block.0) else {
+            let Some(loop_count) = loops.get_mut(&block.0) else {
                 continue;
             };
-            let passed = passed.entry(block.0).or_default();
+            let head_counts = head_counts.entry(block.0).or_default();
             let is_final = failed.contains(&block.0);
             if starts_at(block.0) {
-                add(&mut passed.starts, count);
+                add(&mut head_counts.starts, count);
                 if !is_final {
-                    one.turns.push((number, count));
+                    loop_count.turns.push((number, count));
                 }
             } else {
-                add(&mut passed.entered, count);
+                add(&mut head_counts.entered, count);
                 if is_final {
-                    add(&mut passed.empty, count);
+                    add(&mut head_counts.empty, count);
                 } else if back == Some(block.0) {
-                    one.entering.push((number, count));
+                    loop_count.entering.push((number, count));
                 }
             }
         }
         for head in failed {
-            add(&mut passed.entry(head).or_default().failed, count);
+            add(&mut head_counts.entry(head).or_default().failed, count);
         }
         if let Some(head) = back {
-            add(&mut passed.entry(head).or_default().back, count);
+            add(&mut head_counts.entry(head).or_default().back, count);
         }
     }
     let mut loops: Vec<LoopCount> = loops.into_values().collect();
-    for one in &mut loops {
-        let passed = passed.remove(&one.head).unwrap_or_default();
-        // Paths that start here without a back edge come over a cut edge.
-        let from_cuts = passed.starts.saturating_sub(passed.back);
-        let entered = passed.entered.saturating_add(from_cuts);
-        one.executions = entered.saturating_sub(passed.empty);
-        one.iterations = entered
-            .saturating_add(passed.back)
-            .saturating_sub(passed.failed);
-        for list in [&mut one.turns, &mut one.entering] {
+    for loop_count in &mut loops {
+        let head_counts = head_counts.remove(&loop_count.head).unwrap_or_default();
+        // Paths that start at the head without a back edge come over a cut edge.
+        let from_cuts = head_counts.starts.saturating_sub(head_counts.back);
+        let entered = head_counts.entered.saturating_add(from_cuts);
+        loop_count.executions = entered.saturating_sub(head_counts.empty);
+        loop_count.iterations = entered
+            .saturating_add(head_counts.back)
+            .saturating_sub(head_counts.failed);
+        for list in [&mut loop_count.turns, &mut loop_count.entering] {
             list.sort_by_key(|&(path, count)| (std::cmp::Reverse(count), path));
         }
     }
-    loops.retain(|one| one.iterations > 0);
+    loops.retain(|loop_count| loop_count.iterations > 0);
     loops
 }
 
-/// Counts come from files: a sum that doesn't fit stays at the largest.
+/// Adds counts. They come from files, so a sum that does not fit stays at the maximum.
 pub(super) fn sum(counts: impl IntoIterator<Item = u64>) -> u64 {
     counts.into_iter().fold(0, u64::saturating_add)
 }
 
-/// How often paths came by a loop's head.
+/// How often paths passed the head of a loop, by the way they came and went.
 #[derive(Default)]
-struct Passed {
-    /// From before the loop.
+struct HeadCounts {
+    /// Paths that came from before the loop.
     entered: u64,
-    /// Of these, times that the condition failed at once.
+    /// Among `entered`: paths on which the condition failed at once.
     empty: u64,
-    /// Starting there.
+    /// Paths that start at the head.
     starts: u64,
-    /// Over a back edge.
+    /// Paths that end with a back edge to the head.
     back: u64,
-    /// Times that the loop was left out of its condition.
+    /// Paths that left the loop from its condition.
     failed: u64,
 }
 
-/// The heads of the loops that a path leaves out of their conditions; `deciding` has the loops by the blocks of these.
+/// Returns the heads of the loops that a path leaves from their conditions. `condition_loops`
+/// contains the heads of loops by the blocks of their conditions.
 fn failed(
     function: &Function,
     path: &Path,
     loops: &BTreeMap<u32, LoopCount>,
-    deciding: &BTreeMap<u32, Vec<u32>>,
+    condition_loops: &BTreeMap<u32, Vec<u32>>,
 ) -> Vec<u32> {
     let last = match path.end {
         PathEnd::Back(edge) | PathEnd::Cut(edge) | PathEnd::Exit(edge) => {
@@ -143,7 +150,7 @@ fn failed(
     let behind = path.blocks.iter().skip(1).map(|block| block.0);
     let steps = path.blocks.iter().zip(behind.chain([last]));
     let failed = steps.flat_map(|(block, next)| {
-        let heads = deciding.get(&block.0).into_iter().flatten().copied();
+        let heads = condition_loops.get(&block.0).into_iter().flatten().copied();
         heads.filter(move |head| !loops[head].blocks.contains(&next))
     });
     failed.collect()
@@ -160,7 +167,11 @@ impl LoopCount {
         LoopCount {
             head,
             place: first_place(&map.blocks[head as usize].places),
-            described: map.loops.iter().find(|one| one.head == head).copied(),
+            described: map
+                .loops
+                .iter()
+                .find(|described| described.head == head)
+                .copied(),
             executions: 0,
             iterations: 0,
             turns: Vec::new(),
@@ -170,13 +181,14 @@ impl LoopCount {
         }
     }
 
-    /// How the executions may differ from what ran.
+    /// How far the number of executions may be off.
     pub fn executions_bound(&self, function: &Function) -> Bound {
         function.bounds().blocks[self.head as usize]
     }
 
-    /// How the iterations may differ from what ran. A missing path that leaves the loop out of its
-    /// condition is a test that seems to have begun an iteration: one too many.
+    /// How far the number of iterations may be off. A missing path may leave the loop from its
+    /// condition. Then the failed test looks like the beginning of an iteration, and the count is
+    /// one too high.
     pub fn iterations_bound(&self, function: &Function) -> Bound {
         let edges = function.map.edges.iter().zip(&function.bounds().edges);
         let failed = edges.filter(|(edge, _)| {
@@ -186,36 +198,37 @@ impl LoopCount {
         self.executions_bound(function).and(failed.opposite())
     }
 
-    /// Turns: paths that start at the head and run the body.
+    /// Number of turns: paths that start at the head and run the body.
     pub fn starts(&self) -> u64 {
         sum(self.turns.iter().map(|turn| turn.1))
     }
 
-    /// The least count that a sequence must have to be looked at, where children of less than `least` of their root aren't and
-    /// sequences have up to `k` paths.
+    /// Returns the smallest count that a sequence needs in order to matter. Reports hide children
+    /// below a share of `least` of their root, and sequences have up to `k` paths.
     pub fn least(&self, k: u32, least: Thousandths) -> u64 {
-        let part = |of: u64, share: Thousandths| (u128::from(of) * u128::from(share) / 1000) as u64;
-        let root = part(self.starts(), least);
-        let shown = part(root, least);
-        // Only of executions that are short are first and last turns worth a look.
-        let entering = self.entering.first().map_or(0, |one| one.1);
+        let fraction =
+            |total: u64, share: Thousandths| (u128::from(total) * u128::from(share) / 1000) as u64;
+        let root = fraction(self.starts(), least);
+        let shown = fraction(root, least);
+        // First and last turns matter only if executions are short.
+        let entering = self.entering.first().map_or(0, |path| path.1);
         let entering = if share(entering, self.starts()) > 0 {
-            part(entering, MOST)
+            fraction(entering, MOST)
         } else {
             u64::MAX
         };
-        // Of a period of k paths, each of which comes once.
-        let period = part(self.starts(), OFTEN) / u64::from(k);
+        // A period of k paths contains each of its paths once.
+        let period = fraction(self.starts(), OFTEN) / u64::from(k);
         shown.min(entering).min(period).max(1)
     }
 }
 
-/// The path of a number.
+/// The path with this number.
 pub fn path_of(function: &Function, number: u64) -> Option<Path> {
     function.graph()?.path(PathId(number))
 }
 
-/// The head of the loop that a path goes round.
+/// The head of the loop whose back edge ends the path.
 pub(super) fn back_to(function: &Function, path: &Path) -> Option<u32> {
     match path.end {
         PathEnd::Back(edge) => Some(function.map.edges[edge.index()].to),
@@ -228,7 +241,7 @@ mod tests {
     use super::sum;
 
     #[test]
-    fn sums_stay_at_the_largest() {
+    fn sums_stay_at_the_maximum() {
         assert_eq!(sum([u64::MAX, 1]), u64::MAX);
         assert_eq!(sum([]), 0);
     }

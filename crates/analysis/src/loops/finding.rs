@@ -1,61 +1,62 @@
-//! What can stand out in a loop, with the share of its executions or turns that it holds for.
+//! The patterns that a loop can show, with the share of executions or turns that each holds for.
 
-/// Shares are in thousandths.
+/// A share in thousandths.
 pub type Thousandths = u64;
 
-/// A path that holds for so many turns is all there is to know of a loop.
-pub(super) const ALL: Thousandths = 950;
-/// What holds for most turns.
+/// If one path makes up this share of the turns, it describes the loop completely.
+pub(super) const NEARLY_ALL: Thousandths = 950;
+/// The share that counts as "most turns".
 pub(super) const MOST: Thousandths = 800;
-/// A period worth a word.
+/// The smallest share at which a period is worth reporting.
 pub(super) const OFTEN: Thousandths = 250;
-/// Executions from which on it is no accident how most of them begin, or end.
-pub(super) const ENOUGH: u64 = 16;
+/// From this many executions on, a common beginning or end of most executions is no accident.
+pub(super) const MIN_EXECUTIONS: u64 = 16;
 
-/// What stands out in a loop.
+/// A pattern in a loop.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Finding {
-    /// One path is nearly all turns.
+    /// Nearly all turns take one path.
     OnePath {
         /// The path.
         path: u64,
         /// Share of turns.
         share: Thousandths,
     },
-    /// A sequence follows itself.
+    /// A sequence repeats.
     Period {
         /// The sequence.
         paths: Vec<u64>,
-        /// Share of turns that begin with it, or a rotation that starts at this loop, twice.
+        /// Share of turns that begin two repetitions of the sequence, or of a rotation of it that
+        /// starts at this loop.
         share: Thousandths,
     },
-    /// The first turns go another way than most.
+    /// The first turns take other paths than most turns.
     FirstTurns {
-        /// How many.
+        /// Number of first turns.
         turns: u32,
-        /// Share of executions that begin like that.
+        /// Share of executions that begin this way.
         share: Thousandths,
     },
-    /// The loop ends after the same number of turns.
+    /// Most executions end after the same number of turns.
     Trips {
-        /// How many.
+        /// Number of turns.
         turns: u32,
-        /// Share of executions.
+        /// Share of executions that end after this number of turns.
         share: Thousandths,
     },
-    /// Several paths, each of which mostly follows itself.
+    /// Several paths that each mostly follow themselves.
     Steady {
         /// The paths.
         paths: Vec<u64>,
-        /// Share of turns.
+        /// Share of turns that take these paths.
         share: Thousandths,
     },
 }
 
-/// Rounded down.
-pub fn share(part: u64, of: u64) -> Thousandths {
+/// The share of a part in a total, rounded down.
+pub fn share(part: u64, total: u64) -> Thousandths {
     (u128::from(part) * 1000)
-        .checked_div(u128::from(of))
+        .checked_div(u128::from(total))
         .map_or(0, |share| share as u64)
 }
 

@@ -1,37 +1,39 @@
-//! Whole slabs by their words: each slab's lie in one piece, and are found by a hash of them.
+//! Complete slabs, found by a hash of their words. The words of each slab are contiguous.
 //!
-//! A trie costs a look-up for each path of a slab that is new, and a miss in the cache for each of its nodes; here both are one for the slab. Those met lately
-//! are [`Remembered`] in a table that fits a core's own cache. Several slabs are looked up at a time: what will be asked is loaded first (`touch`), so that
-//! misses overlap in place of following one another.
+//! A trie costs a lookup for each path of a new slab, and a cache miss for each of its nodes. Here
+//! a slab costs one lookup and one cache miss. Recent slabs are in [`RecentSlabs`], a table that
+//! fits into a core's own cache. Several slabs are looked up at a time: `touch` first loads the
+//! memory that the lookups will read, so that cache misses overlap instead of following one
+//! another.
 //!
-//! Cost: the words, 20 bytes for the node and 32 to 64 bytes of table for a slab.
+//! Cost: the words, 20 bytes for the node, and 32 to 64 bytes of table for each slab.
 
 use std::hint::black_box;
 
-use super::slab::Slab;
+use super::slab::SlabId;
 
-/// Words of the whole slabs that are remembered: 512 KiB of them, half of a core's own cache.
-const REMEMBERED: usize = 1 << 17;
+/// Number of words in the table of recent slabs: 512 KiB of them, half of a core's own cache.
+const RECENT_WORDS: usize = 1 << 17;
 
-/// The slabs.
+/// Complete slabs by their words.
 #[derive(Debug, Default)]
 pub(super) struct Flat {
     words: Vec<u32>,
-    /// Open addressing, at most half full.
+    /// A hash table with open addressing, at most half full.
     slots: Vec<Slot>,
     used: usize,
 }
 
-/// A slab, or a free slot where it is 0.
+/// A slab; the slot is free if `slab` is [`SlabId::NONE`].
 #[derive(Clone, Copy, Default, Debug)]
 struct Slot {
     hash: u32,
-    slab: Slab,
+    slab: SlabId,
     start: u32,
     len: u32,
 }
 
-/// A hash of words.
+/// Hashes words.
 #[inline]
 pub(super) fn hash(words: &[u32]) -> u32 {
     let mut hash = 0u64;
@@ -43,13 +45,13 @@ pub(super) fn hash(words: &[u32]) -> u32 {
 }
 
 impl Flat {
-    /// How many slabs there are.
+    /// Number of slabs.
     pub(super) fn len(&self) -> usize {
         self.used
     }
 
-    /// How many words they have in all.
-    pub(super) fn sum(&self) -> usize {
+    /// Number of words of all slabs.
+    pub(super) fn word_count(&self) -> usize {
         self.words.len()
     }
 
@@ -59,7 +61,7 @@ impl Flat {
         &self.words[start as usize..][..len]
     }
 
-    /// Loads what a search for each of these will ask first.
+    /// Loads the memory that a search for each of these hashes reads first.
     #[inline]
     pub(super) fn touch(&self, hashes: impl Iterator<Item = u32> + Clone) {
         let Some(mask) = self.slots.len().checked_sub(1) else {
@@ -72,31 +74,33 @@ impl Flat {
         black_box(words.fold(0, |touched, word| touched ^ word));
     }
 
-    /// The slab of these words, or 0.
+    /// Returns the slab of these words, or [`SlabId::NONE`].
     #[inline]
-    pub(super) fn find(&self, hash: u32, words: &[u32]) -> Slab {
+    pub(super) fn find(&self, hash: u32, words: &[u32]) -> SlabId {
         let Some(mask) = self.slots.len().checked_sub(1) else {
-            return 0;
+            return SlabId::NONE;
         };
         let mut at = hash as usize & mask;
         loop {
             let slot = self.slots[at];
-            let is_like = slot.hash == hash && slot.len as usize == words.len();
-            if slot.slab == 0 || is_like && self.words(slot.start, words.len()) == words {
+            let may_match = slot.hash == hash && slot.len as usize == words.len();
+            if slot.slab == SlabId::NONE
+                || may_match && self.words(slot.start, words.len()) == words
+            {
                 return slot.slab;
             }
             at = (at + 1) & mask;
         }
     }
 
-    /// Adds a slab that is not in it; where its words begin.
-    pub(super) fn add(&mut self, hash: u32, words: &[u32], slab: Slab) -> u32 {
+    /// Adds a slab and returns the start of its words. The table must not contain the slab yet.
+    pub(super) fn add(&mut self, hash: u32, words: &[u32], slab: SlabId) -> u32 {
         let start = u32::try_from(self.words.len()).expect("fewer than 2^32 words");
         self.words.extend_from_slice(words);
         if 2 * (self.used + 1) > self.slots.len() {
-            let more = (2 * self.slots.len()).max(64);
-            let old = std::mem::replace(&mut self.slots, vec![Slot::default(); more]);
-            for slot in old.into_iter().filter(|slot| slot.slab != 0) {
+            let new_len = (2 * self.slots.len()).max(64);
+            let old = std::mem::replace(&mut self.slots, vec![Slot::default(); new_len]);
+            for slot in old.into_iter().filter(|slot| slot.slab != SlabId::NONE) {
                 self.place(slot);
             }
         }
@@ -113,70 +117,73 @@ impl Flat {
     fn place(&mut self, slot: Slot) {
         let mask = self.slots.len() - 1;
         let mut at = slot.hash as usize & mask;
-        while self.slots[at].slab != 0 {
+        while self.slots[at].slab != SlabId::NONE {
             at = (at + 1) & mask;
         }
         self.slots[at] = slot;
     }
 }
 
-/// Whole slabs that were looked up, one a place: the next one of the same place takes it.
+/// Recently used complete slabs, one for each place. A new slab replaces the slab at its place.
 #[derive(Debug)]
-pub(super) struct Remembered {
-    most: usize,
-    slabs: Vec<Slab>,
+pub(super) struct RecentSlabs {
+    slab_len: usize,
+    slabs: Vec<SlabId>,
     words: Vec<u32>,
 }
 
-impl Remembered {
-    /// Slabs of so many words.
-    pub(super) fn new(most: usize) -> Remembered {
-        Remembered {
-            most,
+impl RecentSlabs {
+    /// Creates a table for slabs of `most` words.
+    pub(super) fn new(slab_len: usize) -> RecentSlabs {
+        RecentSlabs {
+            slab_len,
             slabs: Vec::new(),
             words: Vec::new(),
         }
     }
 
-    /// Loads what a look-up of these will ask.
+    /// Loads the memory that lookups of these hashes will read.
     #[inline]
     pub(super) fn touch(&mut self, hashes: &[u32]) {
         if self.slabs.is_empty() {
-            let places = (REMEMBERED / self.most).max(1 << 6).next_power_of_two();
-            self.slabs = vec![0; places];
-            self.words = vec![0; places * self.most];
+            let places = (RECENT_WORDS / self.slab_len)
+                .max(1 << 6)
+                .next_power_of_two();
+            self.slabs = vec![SlabId::NONE; places];
+            self.words = vec![0; places * self.slab_len];
         }
         let mut touched = 0;
         for &hash in hashes {
             let place = self.place(hash);
-            touched ^= self.slabs[place] ^ self.words[place * self.most];
+            touched ^= self.slabs[place].0 ^ self.words[place * self.slab_len];
         }
         black_box(touched);
     }
 
-    /// Where a slab of this hash is.
+    /// The place of slabs with this hash.
     #[inline]
     fn place(&self, hash: u32) -> usize {
         hash as usize & (self.slabs.len() - 1)
     }
 
-    /// The slab of these words, if it is there; or 0. After a [`touch`](Self::touch).
+    /// Returns the slab of these words if the table contains it, or [`SlabId::NONE`]. Call
+    /// [`touch`](Self::touch) first.
     #[inline]
-    pub(super) fn slab(&self, hash: u32, words: &[u32]) -> Slab {
+    pub(super) fn slab(&self, hash: u32, words: &[u32]) -> SlabId {
         let place = self.place(hash);
-        let held = &self.words[place * self.most..][..self.most];
+        let held = &self.words[place * self.slab_len..][..self.slab_len];
         let mut differs = 0;
-        for (one, other) in held.iter().zip(words) {
-            differs |= one ^ other;
+        for (stored, word) in held.iter().zip(words) {
+            differs |= stored ^ word;
         }
         let slab = self.slabs[place];
-        if differs == 0 { slab } else { 0 }
+        if differs == 0 { slab } else { SlabId::NONE }
     }
 
-    /// Puts a slab there. After a [`touch`](Self::touch).
-    pub(super) fn put(&mut self, hash: u32, words: &[u32], slab: Slab) {
+    /// Stores a slab. Call [`touch`](Self::touch) first.
+    pub(super) fn put(&mut self, hash: u32, words: &[u32], slab: SlabId) {
         let place = self.place(hash);
         self.slabs[place] = slab;
-        self.words[place * self.most..][..self.most].copy_from_slice(words);
+        self.words[place * self.slab_len..][..self.slab_len].copy_from_slice(words);
     }
 }

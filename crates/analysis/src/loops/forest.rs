@@ -1,23 +1,30 @@
-//! The k-slab forest (D'Elia, Demetrescu, Finocchi 2013, section 2.3, Definition 3), as it is made of what was counted.
+//! The k-slab forest (D'Elia, Demetrescu, Finocchi 2013, section 2.3, Definition 3), made from the
+//! counted slabs.
 //!
-//! Each activation's paths are cut into slabs of k-1. The forest holds all prefixes of the first two slabs, and of every further pair of
-//! neighbours the prefixes longer than one slab; and, counted 0, the nodes that the paper's second pointer τ passes: the prefixes of every slab.
-//! Here it is a list in preorder, children by label, which is also how it is kept in files: made by one sort ([`Tables`](super::tables::Tables)), merged
-//! with another and pruned in one pass each.
+//! Each activation's paths are cut into slabs of k-1 paths. The forest holds:
+//! - all prefixes of the first two slabs;
+//! - for each further pair of neighboring slabs, the prefixes that are longer than one slab;
+//! - with count 0, the nodes that the paper's second pointer τ passes: the prefixes of each slab.
 //!
-//! Example, k = 3, stream a b a b a: slabs ab, ab, a. The root a, below it b, counted 1 each; below that a, counted 2, and b, counted 1.
+//! Here the forest is a list in preorder, with children ordered by label. Files store the same
+//! list. One sort makes it ([`Tables`](super::tables::Tables)); merging and pruning take one pass
+//! each.
 //!
-//! Cost: 16 bytes a node.
+//! Example, k = 3, stream a b a b a: the slabs are ab, ab, a. The root is a, with b below it,
+//! counted 1 each. Below b are a, counted 2, and b, counted 1.
+//!
+//! Cost: 16 bytes for each node.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use super::limits::Limits;
 
-/// Fewest and most iterations.
+/// The smallest and largest k.
 pub const K_RANGE: std::ops::RangeInclusive<u32> = 2..=1024;
 
-/// A node; labels are words. Its parent is the last node before it of one depth less.
+/// A node; labels are words. The parent is the last node before this one whose depth is smaller by
+/// one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Node {
     pub(super) count: u64,
@@ -30,28 +37,29 @@ pub(super) struct Node {
 pub struct SlabForest {
     pub(super) k: u32,
     pub(super) limits: Limits,
-    /// In preorder, children by label.
+    /// In preorder, with children ordered by label.
     pub(super) nodes: Vec<Node>,
-    /// Counts of nodes that were dropped, by word; empty where none were.
+    /// Counts of dropped nodes, by word; empty if no node was dropped.
     pub(super) dropped: Vec<u64>,
     pub(super) losses: Losses,
 }
 
-/// What was dropped to stay within a limit.
+/// The nodes dropped to stay within a limit.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Losses {
-    /// Times that cold nodes were dropped.
+    /// Number of times that cold nodes were dropped.
     pub prunings: u64,
-    /// Nodes dropped; one that came back and went again counts each time.
+    /// Number of dropped nodes. A node that came back and was dropped again counts twice.
     pub nodes: u64,
-    /// Paths that were counted there: of them only the number each path ran is kept.
+    /// Number of paths counted in dropped nodes. For these paths, the forest keeps only how often
+    /// each path ran.
     pub words: u64,
-    /// Of these, the ones that began a slab.
+    /// The number of these paths that began a slab.
     pub slabs: u64,
 }
 
 impl SlabForest {
-    /// An empty forest. A `k` out of [`K_RANGE`] is brought into it.
+    /// Creates an empty forest. A `k` outside [`K_RANGE`] is clamped to the range.
     pub fn new(k: u32, limits: Limits) -> SlabForest {
         SlabForest {
             k: k.clamp(*K_RANGE.start(), *K_RANGE.end()),
@@ -62,12 +70,12 @@ impl SlabForest {
         }
     }
 
-    /// Bounds it anew, from what is added next on.
+    /// Sets new limits. They apply from the next addition on.
     pub fn limit(&mut self, limits: Limits) {
         self.limits = limits;
     }
 
-    /// Number of iterations.
+    /// The k of the forest: its sequences have up to k paths.
     pub fn k(&self) -> u32 {
         self.k
     }
@@ -77,24 +85,24 @@ impl SlabForest {
         self.nodes.len() as u64
     }
 
-    /// What was dropped.
+    /// The nodes dropped so far.
     pub fn losses(&self) -> Losses {
         self.losses
     }
 
-    /// Paths counted, in dropped nodes too.
+    /// Number of paths counted, including paths of dropped nodes.
     pub fn words(&self) -> u64 {
         let counts = self.nodes.iter().map(|node| node.count);
         counts.sum::<u64>() + self.losses.words
     }
 
-    /// Slabs begun: the look-ups in R that the paper's algorithm makes.
+    /// Number of slabs begun: the lookups in R that the paper's algorithm makes.
     pub fn slabs(&self) -> u64 {
         let firsts = self.nodes.iter().filter(|node| self.begins_slab(node));
         firsts.map(|node| node.count).sum::<u64>() + self.losses.slabs
     }
 
-    /// All its nodes, as sequences of labels with their counts.
+    /// All nodes, as sequences of labels with their counts.
     pub fn sequences(&self) -> BTreeMap<Vec<u32>, u64> {
         let mut labels = Vec::new();
         let sequences = self.nodes.iter().map(|node| {
@@ -109,10 +117,10 @@ impl SlabForest {
         node.depth == 0 || u32::from(node.depth) == self.k - 1
     }
 
-    /// Adds another forest, of the same image and k, within this one's limits.
+    /// Adds another forest of the same image and k, and stays within this forest's limits.
     ///
     /// # Panics
-    /// Where the other's k differs.
+    /// If the other forest's k differs.
     pub fn merge(&mut self, other: &SlabForest) {
         assert_eq!(self.k, other.k, "forests of one k");
         if self.nodes.is_empty() {
@@ -135,31 +143,33 @@ impl SlabForest {
     }
 }
 
-/// The nodes of both. Two nodes that come next stand below the same parent, or the deeper one below a sibling that went before the other.
-fn merged(one: &[Node], other: &[Node]) -> Vec<Node> {
-    let mut nodes = Vec::with_capacity(one.len().max(other.len()));
-    let (mut one, mut other) = (one, other);
+/// Merges two lists of nodes. The two next nodes have the same parent, or the deeper node is below
+/// a sibling that precedes the other node. So the deeper node comes first, and otherwise the
+/// smaller label.
+fn merged(left: &[Node], right: &[Node]) -> Vec<Node> {
+    let mut nodes = Vec::with_capacity(left.len().max(right.len()));
+    let (mut left, mut right) = (left, right);
     while let (Some((first, rest)), Some((second, remainder))) =
-        (one.split_first(), other.split_first())
+        (left.split_first(), right.split_first())
     {
         let depths = second.depth.cmp(&first.depth);
         match depths.then(first.label.cmp(&second.label)) {
             Ordering::Less => {
                 nodes.push(*first);
-                one = rest;
+                left = rest;
             }
             Ordering::Greater => {
                 nodes.push(*second);
-                other = remainder;
+                right = remainder;
             }
             Ordering::Equal => {
                 let count = first.count + second.count;
                 nodes.push(Node { count, ..*first });
-                (one, other) = (rest, remainder);
+                (left, right) = (rest, remainder);
             }
         }
     }
-    nodes.extend_from_slice(one);
-    nodes.extend_from_slice(other);
+    nodes.extend_from_slice(left);
+    nodes.extend_from_slice(right);
     nodes
 }

@@ -1,15 +1,17 @@
-//! The k-iteration path forest: all sequences of up to k paths with their counts (D'Elia, Demetrescu, Finocchi 2013,
-//! Definition 2).
+//! The k-iteration path forest: all sequences of up to k paths with their counts (D'Elia,
+//! Demetrescu, Finocchi 2013, Definition 2).
 //!
-//! The paper's make_k_ipf joins the subtree of every node of the slab forest into it, to k levels. The same sums level by level: a node x
-//! of the slab forest counts for each sequence of labels that ends with it, so level n of the answer is the sequences of length n that end
-//! anywhere, and the one that ends with x is that of length n-1 that ends with x's parent, and x's label. One look-up a node and level; levels
-//! below which nothing is frequent enough are never made.
+//! The paper's make_k_ipf joins the subtree of each node of the slab forest into the path forest,
+//! down to k levels. This module computes the same sums level by level. A node x of the slab forest
+//! counts for each sequence of labels that ends with it. So level n consists of the sequences of
+//! length n that end anywhere. The sequence of length n that ends with x is the sequence of length
+//! n-1 that ends with x's parent, plus x's label. Each node and level costs one lookup. Levels
+//! below which no sequence is frequent enough are never computed.
 //!
-//! Worked example: the slab forest a(b(c)) with counts 0, 0, 2: level 1 has c: 2 (a and b: 0, counted elsewhere), level 2 b c: 2, level
-//! 3 a b c: 2.
+//! Worked example: the slab forest a(b(c)) with counts 0, 0, 2. Level 1 has c: 2 (a and b have 0
+//! here, because they are counted elsewhere), level 2 has b c: 2, and level 3 has a b c: 2.
 //!
-//! Cost: nodes of the slab forest × k, less where `least` is above 1.
+//! Cost: nodes of the slab forest × k; less if `least` is above 1.
 
 use rustc_hash::FxHashMap;
 
@@ -21,12 +23,12 @@ use crate::flow::add;
 pub struct Kipf {
     /// Level by level; parents before children.
     nodes: Vec<KipfNode>,
-    /// Children of each node, most frequent first, as places in `nodes`; of none: roots, at the end.
+    /// The children of each node as indices into `nodes`, most frequent first. The roots come last.
     order: Vec<u32>,
     first: Vec<u32>,
 }
 
-/// A sequence of paths, by its last one.
+/// A sequence of paths, identified by its last path and its parent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct KipfNode {
     /// The last path of the sequence.
@@ -35,37 +37,37 @@ pub struct KipfNode {
     pub level: u32,
     /// The sequence without its last path.
     pub parent: Option<u32>,
-    /// Times that it ran, as far as is known.
+    /// Number of times that the sequence ran, as far as is known.
     pub count: u64,
-    /// It may have run so often more, in parts of the slab forest that were dropped.
+    /// Number of further times that the sequence may have run, in dropped parts of the slab forest.
     pub missed: u64,
 }
 
-/// The paper's figures of a forest (its Figures 13 and 14).
+/// The paper's figures for a path forest (its Figures 13 and 14).
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Stats {
     /// Nodes.
     pub nodes: u64,
     /// Nodes without children.
     pub leaves: u64,
-    /// Sum of the leaves' levels, roots being at level 1.
+    /// Sum of the leaves' levels. Roots have level 1.
     pub leaf_levels: u64,
-    /// Edges to children: nodes less roots.
+    /// Edges from parents to children: nodes minus roots.
     pub edges: u64,
 }
 
 impl Stats {
-    /// Average degree of nodes that have children.
+    /// Average degree of the nodes that have children.
     pub fn inner_degree(&self) -> f64 {
         ratio(self.edges, self.nodes - self.leaves)
     }
 
-    /// Average level of leaves, roots being at level 1.
+    /// Average level of the leaves. Roots have level 1.
     pub fn leaf_level(&self) -> f64 {
         ratio(self.leaf_levels, self.leaves)
     }
 
-    /// Adds another forest's.
+    /// Adds another forest's figures.
     pub fn add(&mut self, other: &Stats) {
         self.nodes += other.nodes;
         self.leaves += other.leaves;
@@ -74,24 +76,26 @@ impl Stats {
     }
 }
 
-fn ratio(part: u64, of: u64) -> f64 {
-    if of == 0 {
+fn ratio(part: u64, total: u64) -> f64 {
+    if total == 0 {
         0.0
     } else {
-        part as f64 / of as f64
+        part as f64 / total as f64
     }
 }
 
-/// Nodes of slab forests, parents before children: parent's place (itself: none), label, count.
+/// Nodes of slab forests, parents before children: index of the parent (a root's own index), label,
+/// count.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Source {
     pub(super) nodes: Vec<(u32, u32, u64)>,
-    /// By label, what was dropped.
+    /// The dropped counts, by label.
     pub(super) dropped: FxHashMap<u32, u64>,
 }
 
 impl SlabForest {
-    /// All sequences of up to `k` paths; at most those the forest was built for.
+    /// Returns all sequences of up to `k` paths, but at most of the k that the forest was built
+    /// for.
     pub fn k_ipf(&self, k: u32) -> Kipf {
         let mut above: Vec<u32> = Vec::new();
         let nodes = (0u32..).zip(&self.nodes).map(|(place, node)| {
@@ -110,27 +114,28 @@ impl SlabForest {
 }
 
 impl Source {
-    /// The figures of the path forest, of which only two levels are held at a time: it may be k times as large as the slab forest.
+    /// Returns the figures of the path forest. It keeps only two levels in memory at a time,
+    /// because the path forest may be k times as large as the slab forest.
     pub(super) fn stats(&self, k: u32) -> Stats {
-        let mut making = Making::new(self);
+        let mut builder = KipfBuilder::new(self);
         let mut stats = Stats::default();
         for level in 1..=k {
-            let above = making.nodes.len();
-            let more = level < k && making.level(level + 1, 1);
+            let above = builder.nodes.len();
+            let more = level < k && builder.add_level(level + 1, 1);
             let mut forks = vec![false; above];
-            for node in &making.nodes[above..] {
+            for node in &builder.nodes[above..] {
                 forks[node.parent.expect("of a level below the first") as usize] = true;
             }
             let leaves = forks.iter().filter(|forks| !**forks).count() as u64;
             stats.nodes += above as u64;
             stats.leaves += leaves;
             stats.leaf_levels += leaves * u64::from(level);
-            stats.edges += (making.nodes.len() - above) as u64;
+            stats.edges += (builder.nodes.len() - above) as u64;
             if !more {
                 break;
             }
-            making.nodes.drain(..above);
-            for end in making.ends.iter_mut().flatten() {
+            builder.nodes.drain(..above);
+            for end in builder.ends.iter_mut().flatten() {
                 *end -= above as u32;
             }
         }
@@ -139,17 +144,18 @@ impl Source {
 }
 
 impl Kipf {
-    /// Sequences of up to `k` paths that ran, as far as is known, at least `least` times; those of one path are all there.
+    /// Returns the sequences of up to `k` paths that ran at least `least` times, as far as is
+    /// known. Sequences of one path are complete.
     pub(super) fn new(source: &Source, k: u32, least: u64) -> Kipf {
-        let mut making = Making::new(source);
+        let mut builder = KipfBuilder::new(source);
         for level in 2..=k {
-            if !making.level(level, least.max(1)) {
+            if !builder.add_level(level, least.max(1)) {
                 break;
             }
         }
-        let (first, order) = sorted(&making.nodes);
+        let (first, order) = sorted(&builder.nodes);
         Kipf {
-            nodes: making.nodes,
+            nodes: builder.nodes,
             order,
             first,
         }
@@ -162,28 +168,28 @@ impl Kipf {
 
     /// The sequences of one path, most frequent first.
     pub fn roots(&self) -> &[u32] {
-        self.list(self.nodes.len())
+        self.children_at(self.nodes.len())
     }
 
     /// The sequences that are one path longer, most frequent first.
     pub fn children(&self, node: u32) -> &[u32] {
-        self.list(node as usize)
+        self.children_at(node as usize)
     }
 
-    fn list(&self, place: usize) -> &[u32] {
+    fn children_at(&self, place: usize) -> &[u32] {
         let bounds = self.first.get(place).zip(self.first.get(place + 1));
         bounds.map_or(&[], |(&from, &to)| &self.order[from as usize..to as usize])
     }
 
     /// The node of a sequence.
     pub fn find(&self, sequence: &[u32]) -> Option<&KipfNode> {
-        let mut found = None;
+        let mut last = None;
         for label in sequence {
-            let below = found.map_or_else(|| self.roots(), |node| self.children(node));
+            let below = last.map_or_else(|| self.roots(), |node| self.children(node));
             let labelled = |node: &&u32| self.nodes[**node as usize].label == *label;
-            found = Some(*below.iter().find(labelled)?);
+            last = Some(*below.iter().find(labelled)?);
         }
-        found.map(|node| &self.nodes[node as usize])
+        last.map(|node| &self.nodes[node as usize])
     }
 
     /// The paths of a node's sequence.
@@ -199,7 +205,7 @@ impl Kipf {
         labels
     }
 
-    /// The paper's figures.
+    /// Returns the paper's figures.
     pub fn stats(&self) -> Stats {
         let mut stats = Stats {
             nodes: self.nodes.len() as u64,
@@ -216,23 +222,24 @@ impl Kipf {
     }
 }
 
-struct Making<'a> {
+struct KipfBuilder<'a> {
     source: &'a Source,
     nodes: Vec<KipfNode>,
-    /// By node of the source: the sequence of the present length that ends with it, if it is there.
+    /// By node of the source: the sequence of the current length that ends with it, if the forest
+    /// contains it.
     ends: Vec<Option<u32>>,
 }
 
-impl Making<'_> {
-    /// The first level.
-    fn new(source: &Source) -> Making<'_> {
-        let mut making = Making {
+impl KipfBuilder<'_> {
+    /// Starts with the first level.
+    fn new(source: &Source) -> KipfBuilder<'_> {
+        let mut builder = KipfBuilder {
             source,
             nodes: Vec::new(),
             ends: vec![None; source.nodes.len()],
         };
-        making.first_level();
-        making
+        builder.first_level();
+        builder
     }
 
     fn first_level(&mut self) {
@@ -257,14 +264,14 @@ impl Making<'_> {
             .map(|(&label, &count)| (label, count))
             .collect();
         dropped.sort_unstable();
-        let whole: Vec<(u32, u64)> = dropped
+        let dropped_nodes: Vec<(u32, u64)> = dropped
             .into_iter()
             .map(|(label, count)| (place(label), count))
             .collect();
         for (end, &(_, label, _)) in self.ends.iter_mut().zip(&self.source.nodes) {
             *end = Some(place(label));
         }
-        for (node, count) in whole {
+        for (node, count) in dropped_nodes {
             add(&mut self.nodes[node as usize].count, count);
         }
         for (end, &(_, _, count)) in self.ends.iter().zip(&self.source.nodes) {
@@ -273,11 +280,11 @@ impl Making<'_> {
         }
     }
 
-    /// Makes the sequences of one path more; whether there are any.
-    fn level(&mut self, level: u32, least: u64) -> bool {
+    /// Adds the sequences that are one path longer. Returns whether there are any.
+    fn add_level(&mut self, level: u32, least: u64) -> bool {
         let begin = self.nodes.len();
         let mut places: FxHashMap<(u32, u32), u32> = FxHashMap::default();
-        // Children before parents: a parent's entry is still the shorter sequence's.
+        // Children before parents, so that the parent's entry is still the shorter sequence.
         for (place, &(parent, label, count)) in self.source.nodes.iter().enumerate().rev() {
             let before = if parent as usize == place {
                 None
@@ -300,12 +307,12 @@ impl Making<'_> {
                 node
             });
         }
-        self.settle(begin, least);
+        self.drop_rare(begin, least);
         self.nodes.len() > begin
     }
 
-    /// Drops the level's sequences that are too rare, and says of the others what they may miss.
-    fn settle(&mut self, begin: usize, least: u64) {
+    /// Drops the level's rare sequences, and computes for the others how many runs they may miss.
+    fn drop_rare(&mut self, begin: usize, least: u64) {
         let mut new_place: Vec<Option<u32>> = Vec::with_capacity(self.nodes.len() - begin);
         let mut end = begin;
         for place in begin..self.nodes.len() {
@@ -329,7 +336,7 @@ impl Making<'_> {
     }
 }
 
-/// Children of each node and, at the end, the roots: by count, then label.
+/// Sorts the children of each node, and at the end the roots: by count, then by label.
 fn sorted(nodes: &[KipfNode]) -> (Vec<u32>, Vec<u32>) {
     let parent = |node: &KipfNode| node.parent.map_or(nodes.len(), |parent| parent as usize);
     let mut order: Vec<u32> = (0..nodes.len() as u32).collect();

@@ -1,16 +1,16 @@
-//! Left paths of forests: paths that end in a call which did not come back.
+//! Left paths in forests: paths that end in a call that did not return.
 //!
-//! They are in no stream. A process's file has for each of them, as a root, what its counter says:
-//! how often the call was *reached* that way, whether it came back or not (`graph`, "left path").
-//! What went on is taken off where the processes of a run are joined (`net`), since a fork's
-//! child goes on in calls that its parent reached.
+//! No stream contains left paths. A process's file has a root for each left path, with the value of
+//! its counter: how often the call was *reached* on this path, whether it returned or not (`graph`,
+//! "left path"). When the processes of a run are joined, `net` subtracts the calls that returned.
+//! It must wait until then, because a fork's child returns from calls that its parent reached.
 //!
-//! Where words are missing, what went on isn't known, and every one of them would look like a frame
-//! that was left. There calls are taken to have come back each time ([`close`]): no frame counts as
-//! left.
+//! If words are missing, the number of returned calls is unknown, and each missing word would look
+//! like a frame that was left. Then all calls are assumed to have returned ([`close`]), and no
+//! frame counts as left.
 //!
-//! Cost: linear in the nodes of functions with exit edges. Graphs are made once an image, since
-//! processes are sealed beside the program ([`Words`]).
+//! Cost: linear in the nodes of functions with exit edges. Each image's graphs are made once, since
+//! processes are sealed while the program runs ([`Words`]).
 
 use holloway_flow::PathId;
 use holloway_format::{ForestNode, FunctionForest, LoopsProfile};
@@ -20,8 +20,8 @@ use crate::graph::Graph;
 use crate::run::Function;
 use crate::stream::Words;
 
-/// Counts no frame as left: every call is taken to have come back as often as it was reached. Whether
-/// there is a function for which that makes a difference.
+/// Counts no frame as left: assumes that each call returned as often as it was reached. Returns
+/// whether this makes a difference for any function.
 pub fn close(profile: &mut LoopsProfile, words: &Words) -> bool {
     let mut has_closed = false;
     for forest in &mut profile.functions {
@@ -38,8 +38,8 @@ pub fn close(profile: &mut LoopsProfile, words: &Words) -> bool {
     has_closed
 }
 
-/// How many words a function's nodes stand for, of which some are counts of calls that were
-/// reached.
+/// Number of words behind a function's nodes. Nodes of left paths count calls that were reached,
+/// not words.
 pub fn words(words: &Words, forest: &FunctionForest) -> u64 {
     let graph = graph_with_exits(words, forest.module, forest.function);
     let is_word = |node: &&ForestNode| graph.is_none_or(|graph| !is_left(graph, node));
@@ -47,8 +47,8 @@ pub fn words(words: &Words, forest: &FunctionForest) -> u64 {
     nodes.fold(0, |sum, node| sum.saturating_add(node.count))
 }
 
-/// Makes of what counters say how often a function's paths were left, as the profile of paths has
-/// it; `forests` are all of the run.
+/// Replaces the counts of reached calls by the counts of left paths, as in the path profile.
+/// `forests` must be all forests of this function in the run.
 pub(super) fn net(function: &Function, forests: &mut Vec<FunctionForest>) {
     let Some(graph) = function.graph().filter(|graph| graph.can_be_left()) else {
         return;
@@ -57,13 +57,13 @@ pub(super) fn net(function: &Function, forests: &mut Vec<FunctionForest>) {
         forest.nodes.retain(|node| !is_left(graph, node));
     }
     let left = function.counts.iter().copied();
-    let left: Vec<(u64, u64)> = left.filter(|one| graph.is_left(PathId(one.0))).collect();
+    let left: Vec<(u64, u64)> = left.filter(|path| graph.is_left(PathId(path.0))).collect();
     if let Some(first) = forests.first_mut() {
         first.nodes.extend(roots(&left));
     }
 }
 
-/// The graph of a function of which paths can be left.
+/// The graph of a function, if it has left paths.
 fn graph_with_exits(words: &Words, module: u32, function: u32) -> Option<&Graph> {
     let graph = words.graph(module, function);
     graph.filter(|graph| graph.can_be_left())
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_that_were_reached_are_no_words() {
+    fn reached_calls_are_not_counted_as_words() {
         let node = |path, count| ForestNode {
             depth: 0,
             path,
@@ -150,11 +150,11 @@ mod tests {
     #[test]
     fn the_processes_of_an_image_share_its_graphs() {
         let words = Words::new(&image());
-        let [one, other] = [words.clone(), words.clone()];
-        let [one, other] = [&one, &other].map(|words| super::graph_with_exits(words, 0, 0));
+        let [first, second] = [words.clone(), words.clone()];
+        let [first, second] = [&first, &second].map(|words| super::graph_with_exits(words, 0, 0));
         assert!(std::ptr::eq(
-            one.expect("left paths"),
-            other.expect("the same")
+            first.expect("left paths"),
+            second.expect("the same")
         ));
     }
 }

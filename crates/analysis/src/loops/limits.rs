@@ -1,17 +1,19 @@
-//! How much a slab forest may hold.
+//! Limits on the size of a slab forest.
 
-/// Nodes below which nothing is dropped, whatever the limit.
-pub(super) const LEAST: usize = 1 << 12;
+/// A forest may always have this many nodes, whatever its limit.
+pub(super) const MIN_NODES: usize = 1 << 12;
 
-/// How much a forest may hold.
+/// The limits on the size of a slab forest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Nodes, about 64 bytes each while it grows. A few thousand, and what open activations need, are kept in any case.
+    /// Maximum number of nodes; a node takes about 64 bytes while the forest grows. A few thousand
+    /// nodes, and the nodes that open activations need, are kept in any case.
     pub nodes: usize,
 }
 
 impl Default for Limits {
-    /// A million nodes. Paths that bzip2 and zlib run at random make as many in some million words at k = 8.
+    /// A million nodes. With k = 8, bzip2 and zlib run paths in random order and produce that many
+    /// nodes in some million words.
     fn default() -> Limits {
         Limits { nodes: 1 << 20 }
     }

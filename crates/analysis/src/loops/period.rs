@@ -1,31 +1,34 @@
-//! Periods: sequences of paths that follow themselves in a loop.
+//! Periods: sequences of paths that repeat in a loop.
 //!
-//! A *period* u, one path or several: of all turns, so many begin with u twice in a row. Each turn
-//! that starts one of u's rotations is counted once; where u repeats n times, all turns but the
-//! last two periods' do. The smallest period is taken of those that hold most often.
+//! A *period* u consists of one or more paths. Its figure is the number of turns that begin two
+//! repetitions of u. Each turn that starts a rotation of u counts once. If u repeats n times, all
+//! turns except those of the last two repetitions count. Among the periods with the highest figure,
+//! the shortest wins.
 //!
-//! Sequences of up to K paths are counted, so how often u came twice in a row is known of periods
-//! up to K/2. Of longer ones, up to K, follows a number that it is *at least*. Let W be K paths of
-//! u's repetition and V the K−1 paths behind the first of them. Wherever W ran, V ran; then u goes
-//! on if the next path is the one that u says. V ran c(V) times, and c(W') of these went on so,
-//! where W' is the window that begins with V. So all but c(V) − c(W') of W's runs went on by one
-//! path. The 2p − K paths that a window of K lacks of u twice in a row cost a subtraction each:
+//! Sequences of up to K paths are counted. So for a period of up to K/2 paths, the number of double
+//! repetitions is known. For a longer period of p ≤ K paths, the counts give a *lower bound*. Let W
+//! be K paths of u's repetition, and V the last K−1 of them. Wherever W ran, V ran. Then u
+//! continues if the next path is the path that u predicts. V ran c(V) times, and c(W') of these
+//! runs continued in this way, where W' is the window that begins with V. So all but c(V) − c(W')
+//! of W's runs continued by one path. A window of K paths is 2p − K paths shorter than two
+//! repetitions of u. Each of these paths costs one subtraction:
 //!
 //! > runs of u u ≥ c(W₀) − Σ (c(Vⱼ) − c(Wⱼ)), j from 1 to 2p − K
 //!
-//! with the windows numbered by where in u they begin. Where nothing but u's repetition contains
-//! the Vⱼ that is exact; in streams without order the subtractions leave nothing, so no period is
-//! found that isn't there. One is missed whose windows of K−1 paths also run often elsewhere.
+//! The windows are numbered by where in u they begin. If the Vⱼ occur only in u's repetition, the
+//! bound is exact. In streams without order the subtractions leave nothing, so the search never
+//! finds a period that does not exist. It misses a period whose windows of K−1 paths also run often
+//! elsewhere.
 //!
 //! Example, K = 2, a b a b a b c: W₀ = a b (3 times), W₁ = b a (2); V₁ = b (3), V₂ = a (3). a b a b
-//! ran at least 3 − (3−2) − (3−3) = 2 times, as it did.
+//! ran at least 3 − (3−2) − (3−3) = 2 times, which is the true number.
 //!
-//! Limit: a window that ran less often than the report looks at (`LoopCount::least`) counts as
-//! never. It looks at less the longer sequences may be, so with a K of hundreds a long period takes
-//! seconds to be found.
+//! Limit: a window that ran less often than the report requires (`LoopCount::least`) counts as 0.
+//! The longer the sequences may be, the lower this requirement is, so with a K of hundreds the
+//! search for a long period takes seconds.
 //!
-//! Cost: a few steps for each sequence that ran often enough to make a period worth a word, and a
-//! look-up for each path of each period.
+//! Cost: a few steps for each sequence that ran often enough for a period worth reporting, and a
+//! lookup for each path of each period.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -36,37 +39,42 @@ use super::counts::LoopCount;
 use super::finding::{Finding, OFTEN, share};
 use super::kipf::{Kipf, KipfNode};
 
-/// The period that holds for most turns, if it holds often.
-pub(super) fn period(one: &LoopCount, kipf: &Kipf) -> Option<Finding> {
-    let starts = one.starts();
+/// Returns the period that holds for the most turns, if its share is large enough to report.
+pub(super) fn period(loop_count: &LoopCount, kipf: &Kipf) -> Option<Finding> {
+    let starts = loop_count.starts();
     let longest = kipf.nodes().last().map_or(0, |node| node.level as usize);
-    let windows = Windows::new(kipf, one);
-    let mut best: Option<Repeated> = None;
+    let windows = Windows::new(kipf, loop_count);
+    let mut best: Option<Repetition> = None;
     for unit in units(kipf, longest, starts) {
-        let repeated = windows.repeated(&unit, longest);
-        let key = |one: &Repeated| (one.all, std::cmp::Reverse(one.unit.len()));
-        if best.as_ref().is_none_or(|best| key(&repeated) > key(best)) {
-            best = Some(repeated);
+        let repetition = windows.repetition(&unit, longest);
+        let key =
+            |repetition: &Repetition| (repetition.total, std::cmp::Reverse(repetition.unit.len()));
+        if best
+            .as_ref()
+            .is_none_or(|best| key(&repetition) > key(best))
+        {
+            best = Some(repetition);
         }
     }
     let best = best?;
-    let share = share(best.all.min(starts), starts);
+    let share = share(best.total.min(starts), starts);
     (share >= OFTEN).then(|| Finding::Period {
         paths: best.unit.into_iter().map(u64::from).collect(),
         share,
     })
 }
 
-/// A unit that repeats.
-struct Repeated {
-    /// Turns that begin a rotation of it twice.
-    all: u64,
+/// A repeating sequence.
+struct Repetition {
+    /// Number of turns that begin two repetitions of a rotation of the sequence.
+    total: u64,
     /// The rotation that does so most often.
     unit: Vec<u32>,
 }
 
-/// The units of which a sequence is a window, of those sequences that ran so often that the period
-/// would be worth a word; of the rotations of each, the least.
+/// Returns the candidate periods: units whose repetition contains a frequent sequence. A sequence
+/// is frequent if its period would be worth reporting. Each unit is represented by the smallest of
+/// its rotations.
 fn units(kipf: &Kipf, longest: usize, starts: u64) -> BTreeSet<Vec<u32>> {
     let often = |count: u64, period: usize| {
         u128::from(count) * period as u128 * 1000 >= u128::from(starts) * u128::from(OFTEN)
@@ -76,13 +84,13 @@ fn units(kipf: &Kipf, longest: usize, starts: u64) -> BTreeSet<Vec<u32>> {
     let mut open = kipf.roots().to_vec();
     while let Some(place) = open.pop() {
         let node = &kipf.nodes()[place as usize];
-        // No longer sequence runs more often.
+        // Longer sequences run at most as often.
         if !often(node.count, longest) {
             continue;
         }
         open.extend(kipf.children(place));
         let length = node.level as usize;
-        sequence.go_on(length - 1, node.label);
+        sequence.push_after(length - 1, node.label);
         let doubled = Some(sequence.period()).filter(|period| 2 * period == length);
         let periods = sequence.periods();
         let long = periods
@@ -91,7 +99,7 @@ fn units(kipf: &Kipf, longest: usize, starts: u64) -> BTreeSet<Vec<u32>> {
         for period in doubled.into_iter().chain(long) {
             let unit = &sequence.paths[..period];
             if often(node.count, period) && is_primitive(unit) {
-                found.insert(rotated(unit));
+                found.insert(smallest_rotation(unit));
             }
         }
     }
@@ -102,26 +110,27 @@ fn units(kipf: &Kipf, longest: usize, starts: u64) -> BTreeSet<Vec<u32>> {
 #[derive(Default)]
 struct Sequence {
     paths: Vec<u32>,
-    /// For each beginning but the empty one: the length of the longest proper one that it also ends
-    /// with (Knuth, Morris, Pratt).
+    /// For each nonempty prefix: the length of its longest border, a proper prefix that is also its
+    /// suffix (Knuth, Morris, Pratt).
     borders: Vec<usize>,
 }
 
 impl Sequence {
-    /// Keeps so many paths and puts one behind them.
-    fn go_on(&mut self, kept: usize, path: u32) {
+    /// Keeps the first `kept` paths and appends a path.
+    fn push_after(&mut self, kept: usize, path: u32) {
         self.paths.truncate(kept);
         self.borders.truncate(kept);
         let mut border = self.borders.last().copied().unwrap_or(0);
         while border > 0 && self.paths[border] != path {
             border = self.borders[border - 1];
         }
-        let goes_on = kept > 0 && self.paths[border] == path;
+        let continues = kept > 0 && self.paths[border] == path;
         self.paths.push(path);
-        self.borders.push(border + usize::from(goes_on));
+        self.borders.push(border + usize::from(continues));
     }
 
-    /// How far it can be shifted so that it covers itself, from the least on; its length is one.
+    /// The periods of the sequence, smallest first: the shifts at which it matches itself. The
+    /// largest is the sequence's length.
     fn periods(&self) -> impl Iterator<Item = usize> {
         let longest = self.borders.last().copied();
         let borders = std::iter::successors(longest, |&border| {
@@ -130,51 +139,51 @@ impl Sequence {
         borders.map(|border| self.paths.len() - border)
     }
 
-    /// The least of these.
+    /// The smallest period.
     fn period(&self) -> usize {
         self.periods().next().unwrap_or(0)
     }
 }
 
-/// Whether a sequence is no smaller one repeated.
+/// Whether a sequence is not a repetition of a shorter sequence.
 fn is_primitive(unit: &[u32]) -> bool {
     (1..unit.len())
         .filter(|size| unit.len().is_multiple_of(*size))
         .all(|size| unit[size..] != unit[..unit.len() - size])
 }
 
-/// The least of its rotations: of two that begin alike, the one with the greater next path is
-/// passed over as far as they are alike.
-fn rotated(unit: &[u32]) -> Vec<u32> {
-    let (mut one, mut other, mut alike) = (0, 1, 0);
+/// Returns the smallest rotation. Compares two rotations at a time: the larger one is discarded,
+/// with all rotations that start in the part where both are equal.
+fn smallest_rotation(unit: &[u32]) -> Vec<u32> {
+    let (mut first, mut second, mut equal) = (0, 1, 0);
     let at = |start: usize, step: usize| unit[(start + step) % unit.len()];
-    while one.max(other) < unit.len() && alike < unit.len() {
-        match at(one, alike).cmp(&at(other, alike)) {
+    while first.max(second) < unit.len() && equal < unit.len() {
+        match at(first, equal).cmp(&at(second, equal)) {
             Ordering::Equal => {
-                alike += 1;
+                equal += 1;
                 continue;
             }
-            Ordering::Greater => one += alike + 1,
-            Ordering::Less => other += alike + 1,
+            Ordering::Greater => first += equal + 1,
+            Ordering::Less => second += equal + 1,
         }
-        other += usize::from(one == other);
-        alike = 0;
+        second += usize::from(first == second);
+        equal = 0;
     }
-    let first = one.min(other);
+    let first = first.min(second);
     [&unit[first..], &unit[..first]].concat()
 }
 
-/// Sequences by their first paths and the next one.
+/// Finds sequences, by their prefix and last path.
 struct Windows<'a> {
     kipf: &'a Kipf,
     below: FxHashMap<(Option<u32>, u32), u32>,
-    /// By node: that of its sequence without the first path.
+    /// By node: the node of its sequence without the first path.
     rest: Vec<Option<u32>>,
     turns: FxHashSet<u64>,
 }
 
 impl<'a> Windows<'a> {
-    fn new(kipf: &'a Kipf, one: &LoopCount) -> Windows<'a> {
+    fn new(kipf: &'a Kipf, loop_count: &LoopCount) -> Windows<'a> {
         let nodes = (0u32..).zip(kipf.nodes());
         let mut windows = Windows {
             kipf,
@@ -182,7 +191,7 @@ impl<'a> Windows<'a> {
                 .map(|(place, node)| ((node.parent, node.label), place))
                 .collect(),
             rest: Vec::with_capacity(kipf.nodes().len()),
-            turns: one.turns.iter().map(|turn| turn.0).collect(),
+            turns: loop_count.turns.iter().map(|turn| turn.0).collect(),
         };
         // Parents before children.
         for node in kipf.nodes() {
@@ -207,45 +216,46 @@ impl<'a> Windows<'a> {
             .flatten()
     }
 
-    /// How many turns begin a rotation of a unit twice, at least; exactly, where sequences of that
-    /// length were counted.
-    fn repeated(&self, unit: &[u32], longest: usize) -> Repeated {
+    /// Returns how many turns begin two repetitions of a rotation of the unit: a lower bound, or
+    /// the exact number if sequences of that length were counted.
+    fn repetition(&self, unit: &[u32], longest: usize) -> Repetition {
         let period = unit.len();
         let length = longest.min(2 * period);
-        let windows = self.around(unit, length);
+        let windows = self.unit_windows(unit, length);
         let counts = windows.iter().map(|window| {
             let node = window.map(|place| self.node(place));
             node.map_or(0, |node| node.count)
         });
         let counts: Vec<u64> = counts.collect();
-        let parted: Vec<u64> = (0..period)
-            .map(|at| self.parted(windows[at], counts[(at + 1) % period]))
+        let departures: Vec<u64> = (0..period)
+            .map(|at| self.departures(windows[at], counts[(at + 1) % period]))
             .collect();
-        // Of the windows of K paths from each rotation's first on; in u128 no sum overflows.
-        let parted = |at: usize| u128::from(parted[at % period]);
+        // The lost runs of the windows of K paths, for each rotation's start; no sum overflows in
+        // u128.
+        let departures = |at: usize| u128::from(departures[at % period]);
         let steps = 2 * period - length;
-        let mut lost: u128 = (0..steps).map(parted).sum();
-        let (mut all, mut most) = (0u64, (0, 0));
+        let mut lost: u128 = (0..steps).map(departures).sum();
+        let (mut total, mut most) = (0u64, (0, 0));
         for at in 0..period {
             if self.turns.contains(&u64::from(unit[at])) {
                 let lost = u64::try_from(lost).unwrap_or(u64::MAX);
-                let sure = counts[at].saturating_sub(lost);
-                all = all.saturating_add(sure);
-                if sure > most.0 {
-                    most = (sure, at);
+                let certain = counts[at].saturating_sub(lost);
+                total = total.saturating_add(certain);
+                if certain > most.0 {
+                    most = (certain, at);
                 }
             }
-            lost = lost + parted(at + steps) - parted(at);
+            lost = lost + departures(at + steps) - departures(at);
         }
-        Repeated {
-            all,
+        Repetition {
+            total,
             unit: [&unit[most.1..], &unit[..most.1]].concat(),
         }
     }
 
-    /// How often the paths behind a window's first did not go on to the next window, which ran so
-    /// often.
-    fn parted(&self, window: Option<u32>, next: u64) -> u64 {
+    /// How often the last K−1 paths of a window did not continue to the next window; `next` is the
+    /// count of the next window.
+    fn departures(&self, window: Option<u32>, next: u64) -> u64 {
         let rest = window.and_then(|place| self.rest[place as usize]);
         let ran = rest.map_or(u64::MAX, |rest| {
             let rest = self.node(rest);
@@ -254,9 +264,9 @@ impl<'a> Windows<'a> {
         ran.saturating_sub(next)
     }
 
-    /// The windows of a unit's repetition, by where in the unit they begin; of a long unit none, if
-    /// one of them is missing.
-    fn around(&self, unit: &[u32], length: usize) -> Vec<Option<u32>> {
+    /// Returns the windows of a unit's repetition, by their start in the unit. If the unit is
+    /// longer than half a window and one window is missing, returns no window at all.
+    fn unit_windows(&self, unit: &[u32], length: usize) -> Vec<Option<u32>> {
         let mut windows: Vec<Option<u32>> = Vec::with_capacity(unit.len());
         for at in 0..unit.len() {
             let before = windows.last().copied().flatten();
@@ -278,16 +288,16 @@ impl<'a> Windows<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Sequence, is_primitive, rotated};
+    use super::{Sequence, is_primitive, smallest_rotation};
 
     #[test]
     fn periods_of_a_sequence() {
         let check = |paths: &[u32], expect: &[usize]| {
             let mut sequence = Sequence::default();
             for (kept, &path) in paths.iter().enumerate() {
-                // What was put there before goes.
-                sequence.go_on(kept, 9);
-                sequence.go_on(kept, path);
+                // The next call removes this path again.
+                sequence.push_after(kept, 9);
+                sequence.push_after(kept, path);
             }
             assert_eq!(sequence.periods().collect::<Vec<_>>(), expect);
             assert_eq!(sequence.period(), expect[0]);
@@ -299,19 +309,19 @@ mod tests {
     }
 
     #[test]
-    fn units_are_no_repetitions() {
+    fn units_are_not_repetitions() {
         assert!(is_primitive(&[1]) && is_primitive(&[1, 2, 1]) && is_primitive(&[1, 1, 2]));
         assert!(!is_primitive(&[1, 1]) && !is_primitive(&[1, 2, 1, 2]));
     }
 
     #[test]
-    fn of_rotations_the_least_is_taken() {
+    fn the_smallest_rotation_is_found() {
         for number in 0..243 {
             let digit = |at: u32| number / 3u32.pow(at) % 3;
             let unit: Vec<u32> = (0..5).map(digit).collect();
             let rotations = (0..5).map(|at| [&unit[at..], &unit[..at]].concat());
-            assert_eq!(Some(rotated(&unit)), rotations.min());
+            assert_eq!(Some(smallest_rotation(&unit)), rotations.min());
         }
-        assert_eq!(rotated(&[4]), [4]);
+        assert_eq!(smallest_rotation(&[4]), [4]);
     }
 }

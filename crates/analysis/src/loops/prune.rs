@@ -1,37 +1,42 @@
-//! Keeps slab forests within a limit: cold nodes go on the fly (left open in the paper, section 4, discussion 2).
+//! Keeps slab forests within a limit by dropping cold nodes while the program runs (left open in
+//! the paper, section 4, discussion 2).
 //!
-//! Every path is counted in one node, under all its sequences at once. Of a node that goes, its count is added to its label's. So for a
-//! sequence of paths that ends with the path r, the forest's count is too small by at most what was dropped of r: exact where nothing of r was
-//! dropped, and sequences of one path are always exact. A node that comes back after it was dropped needs no mark: the bound is its label's.
+//! Each execution of a path is counted in one node, which stands for all its sequences at once. If
+//! a node is dropped, its count is added to the dropped count of its label. So for a sequence that
+//! ends with the path r, the forest's count is too small by at most the dropped count of r. It is
+//! exact if the dropped count of r is 0. Sequences of one path are always exact. A node that comes
+//! back after it was dropped needs no mark, because its label has the bound.
 //!
-//! While it grows, the colder half of the slabs counted lose the second halves of their paths ([`Tables::prune`](super::tables::Tables::prune)): what then is the same
-//! again counts together, and what stays cold is halved again. A forest that is made keeps the nodes that are counted most and their ancestors.
+//! While the forest grows, the colder half of the counted pairs lose the second half of their
+//! second slab's paths ([`Tables::prune`](super::tables::Tables::prune)). Pairs that become equal
+//! are then counted together, and pairs that stay cold are halved again. A finished forest keeps
+//! its hottest nodes and their ancestors.
 //!
 //! Cost: linear.
 
 use super::forest::{Node, SlabForest};
-use super::limits::LEAST;
+use super::limits::MIN_NODES;
 
-/// Counts below are small.
-const SMALL: u64 = 1 << 6;
+/// Counts below this are counted in an array.
+const SMALL_COUNTS: u64 = 1 << 6;
 
 impl SlabForest {
-    /// Drops the coldest nodes, if there are more than the limit.
+    /// Drops the coldest nodes if there are more than the limit allows.
     pub(super) fn keep_within_limits(&mut self) {
-        let limit = self.limits.nodes.max(LEAST);
+        let limit = self.limits.nodes.max(MIN_NODES);
         if self.nodes.len() <= limit {
             return;
         }
         let counts = self.nodes.iter().map(|node| node.count);
-        let mut most = limit;
+        let mut target = limit;
         let keep = loop {
-            let least = nth(counts.clone(), self.nodes.len() - 1 - most);
-            let keep = kept(&self.nodes, least);
+            let threshold = nth_smallest(counts.clone(), self.nodes.len() - 1 - target);
+            let keep = nodes_to_keep(&self.nodes, threshold);
             let stay = keep.iter().filter(|keep| **keep).count();
             if stay <= limit {
                 break keep;
             }
-            most /= 2;
+            target /= 2;
         };
         self.compact(&keep);
         self.losses.prunings += 1;
@@ -56,21 +61,22 @@ impl SlabForest {
     }
 }
 
-/// What stands at an index below their number among counts in order; of none 0.
-pub(super) fn nth(counts: impl Iterator<Item = u64> + Clone, index: usize) -> u64 {
-    // Most are small: those are counted, and no other is looked at.
-    let mut small = [0; SMALL as usize];
+/// Returns the count at this index of the sorted counts. The index must be below the number of
+/// counts; of no counts, the result is 0.
+pub(super) fn nth_smallest(counts: impl Iterator<Item = u64> + Clone, index: usize) -> u64 {
+    // Most counts are small. An array of their frequencies usually gives the answer without a sort.
+    let mut small = [0; SMALL_COUNTS as usize];
     let mut below = 0;
-    for count in counts.clone().filter(|count| *count < SMALL) {
+    for count in counts.clone().filter(|count| *count < SMALL_COUNTS) {
         small[count as usize] += 1;
     }
-    for (count, many) in (0..).zip(small) {
-        below += many;
+    for (count, frequency) in (0..).zip(small) {
+        below += frequency;
         if below > index {
             return count;
         }
     }
-    let mut large: Vec<u64> = counts.filter(|count| *count >= SMALL).collect();
+    let mut large: Vec<u64> = counts.filter(|count| *count >= SMALL_COUNTS).collect();
     if large.is_empty() {
         return 0;
     }
@@ -78,23 +84,23 @@ pub(super) fn nth(counts: impl Iterator<Item = u64> + Clone, index: usize) -> u6
     count
 }
 
-/// Which nodes stay: those counted more than `least` times, and their ancestors.
-fn kept(nodes: &[Node], least: u64) -> Vec<bool> {
+/// Marks the nodes to keep: nodes counted more than `least` times, and their ancestors.
+fn nodes_to_keep(nodes: &[Node], threshold: u64) -> Vec<bool> {
     let mut keep = vec![false; nodes.len()];
-    // By depth: whether a node that stays was met since the last one of less depth.
+    // By depth: whether a kept node was seen since the last node of smaller depth.
     let deepest = nodes.iter().map(|node| node.depth).max().unwrap_or(0);
-    let mut wanted = vec![false; usize::from(deepest) + 2];
+    let mut has_kept_child = vec![false; usize::from(deepest) + 2];
     for (keep, node) in keep.iter_mut().zip(nodes).rev() {
         let depth = usize::from(node.depth);
-        *keep = std::mem::take(&mut wanted[depth + 1]) || node.count > least;
-        wanted[depth] |= *keep;
+        *keep = std::mem::take(&mut has_kept_child[depth + 1]) || node.count > threshold;
+        has_kept_child[depth] |= *keep;
     }
     keep
 }
 
 #[cfg(test)]
 mod tests {
-    use super::nth;
+    use super::nth_smallest;
 
     #[test]
     fn the_nth_of_counts_small_and_large() {
@@ -102,8 +108,8 @@ mod tests {
         let mut sorted = counts;
         sorted.sort_unstable();
         for (index, count) in sorted.into_iter().enumerate() {
-            assert_eq!(nth(counts.into_iter(), index), count);
+            assert_eq!(nth_smallest(counts.into_iter(), index), count);
         }
-        assert_eq!(nth([].into_iter(), 0), 0);
+        assert_eq!(nth_smallest([].into_iter(), 0), 0);
     }
 }

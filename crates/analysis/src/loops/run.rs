@@ -1,4 +1,5 @@
-//! A run whose sequences of paths were counted: its functions with their forests, beside the profile of paths that follows from them.
+//! A run of programs built to collect loops: the sequence forests of its functions, and the path
+//! profile that follows from them.
 
 use rustc_hash::FxHashMap;
 
@@ -9,12 +10,12 @@ use super::left;
 use super::sealed::paths;
 use crate::run::{FunctionId, ModuleId, RunProfile};
 
-/// A run of programs built for sequences.
+/// A run of programs built to collect loops.
 #[derive(Debug)]
 pub struct LoopsRun {
-    /// What paths ran, as every other view takes it.
+    /// The profile of paths, in the form that all other views use.
     pub run: RunProfile,
-    /// The functions of which sequences are known, by id.
+    /// The functions with known sequences, by id.
     pub functions: Vec<Sequences>,
     /// Sums over all processes.
     pub stats: LoopsStats,
@@ -25,13 +26,14 @@ pub struct LoopsRun {
 pub struct Sequences {
     /// The function.
     pub id: FunctionId,
-    /// Most paths of a sequence: the least k of its forests.
+    /// Maximum number of paths in a sequence: the smallest k of the function's forests.
     pub k: u32,
     forests: Vec<FunctionForest>,
 }
 
 impl LoopsRun {
-    /// Joins images, each with its path map and what the processes that ran it left.
+    /// Joins images. Each image comes with its path map and the profiles of the processes that ran
+    /// it.
     pub fn new(images: Vec<(ImageMap, Vec<LoopsProfile>)>) -> LoopsRun {
         let mut stats = LoopsStats::default();
         let mut forests: FxHashMap<(ModuleId, u64), (u32, Vec<FunctionForest>)> =
@@ -70,7 +72,7 @@ impl LoopsRun {
         }
     }
 
-    /// The paper's figures of the path forests of all functions.
+    /// Returns the paper's figures for the path forests of all functions.
     pub fn kipf_stats(&self) -> Stats {
         let mut sum = Stats::default();
         for function in &self.functions {
@@ -81,12 +83,13 @@ impl LoopsRun {
 }
 
 impl Sequences {
-    /// Its sequences of up to `k` paths that ran, as far as is known, at least `least` times.
+    /// Returns the sequences of up to `k` paths that ran at least `least` times, as far as is
+    /// known.
     pub fn kipf(&self, k: u32, least: u64) -> Kipf {
         Kipf::new(&Source::of_function(&self.forests), k.min(self.k), least)
     }
 
-    /// The paper's figures of its path forest.
+    /// Returns the paper's figures for the function's path forest.
     pub fn stats(&self) -> Stats {
         Source::of_function(&self.forests).stats(self.k)
     }

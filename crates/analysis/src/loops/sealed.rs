@@ -1,6 +1,7 @@
-//! Between forests as they grow and as they are kept in files, by function and path instead of words.
+//! Conversion between growing forests, which use words, and stored forests, which use functions and
+//! paths.
 //!
-//! Cost: linear in the nodes.
+//! Cost: linear in the number of nodes.
 
 use holloway_format::{
     ForestNode, FunctionCounts, FunctionForest, LoopsHead, LoopsProfile, LoopsStats, Profile,
@@ -9,20 +10,25 @@ use rustc_hash::FxHashMap;
 
 use super::forest::{Node, SlabForest};
 use super::kipf::Source;
-use crate::stream::{Met, WordFunction, Words};
+use crate::stream::{StreamCounts, WordFunction, Words};
 
-/// Puts a process's forest into the form of its file. `head` says whose it is; k and what follows from the forest and what was met
-/// are filled in.
-pub fn seal(head: LoopsHead, words: &Words, forest: &SlabForest, met: Met) -> LoopsProfile {
+/// Converts a process's forest to the form of its file. `head` identifies the process. This
+/// function fills in k and the statistics of the forest and the stream.
+pub fn seal(
+    head: LoopsHead,
+    words: &Words,
+    forest: &SlabForest,
+    counts: StreamCounts,
+) -> LoopsProfile {
     let losses = forest.losses();
     let stats = LoopsStats {
         words: forest.words(),
         slabs: forest.slabs(),
         nodes: forest.nodes(),
-        holes: met.holes,
-        strangers: met.strangers,
-        gaps: met.gaps,
-        caught: met.caught,
+        holes: counts.holes,
+        strangers: counts.strangers,
+        gaps: counts.gaps,
+        caught: counts.caught,
         prunings: losses.prunings,
         dropped_nodes: losses.nodes,
         dropped_words: losses.words,
@@ -39,7 +45,8 @@ pub fn seal(head: LoopsHead, words: &Words, forest: &SlabForest, met: Met) -> Lo
     }
 }
 
-/// What counting paths would have counted: how often each path ran, of left paths how often the call was reached.
+/// Returns the profile that counting paths would have produced: how often each path ran. For a left
+/// path, the count is how often its call was reached.
 pub fn paths(profile: &LoopsProfile) -> Profile {
     let functions = profile.functions.iter().map(|forest| FunctionCounts {
         module: forest.module,
@@ -54,7 +61,8 @@ pub fn paths(profile: &LoopsProfile) -> Profile {
     }
 }
 
-/// How often each path of a function ran, of left paths how often the call was reached; by number.
+/// How often each path of a function ran, by path number. For a left path, the count is how often
+/// its call was reached.
 pub(super) fn path_counts(forest: &FunctionForest) -> Vec<(u64, u64)> {
     let mut counts: FxHashMap<u64, u64> = FxHashMap::default();
     let nodes = forest.nodes.iter().map(|node| (node.path, node.count));
@@ -62,13 +70,14 @@ pub(super) fn path_counts(forest: &FunctionForest) -> Vec<(u64, u64)> {
         let sum = counts.entry(path).or_default();
         *sum = sum.saturating_add(count);
     }
-    let mut counts: Vec<(u64, u64)> = counts.into_iter().filter(|one| one.1 > 0).collect();
+    let mut counts: Vec<(u64, u64)> = counts.into_iter().filter(|(_, count)| *count > 0).collect();
     counts.sort_unstable();
     counts
 }
 
 impl SlabForest {
-    /// The forests of the functions that ran, by module and function; children by path.
+    /// Returns the forests of the functions that ran, by module and function. Children are ordered
+    /// by path.
     pub fn functions(&self, words: &Words) -> Vec<FunctionForest> {
         let mut forests = Vec::new();
         let mut nodes = self.nodes.as_slice();
@@ -109,7 +118,8 @@ impl SlabForest {
 }
 
 impl Source {
-    /// Of one function, whose forests (of several processes) these are. Labels are path numbers.
+    /// Combines the forests of one function, which come from several processes. Labels are path
+    /// numbers.
     pub(super) fn of_function(forests: &[FunctionForest]) -> Source {
         let mut source = Source::default();
         for forest in forests {

@@ -1,12 +1,14 @@
-//! What stands out in the loops of a function: what their sequences of paths suggest, with the share of the turns that
-//! it holds for, never more than the counts say.
+//! Striking patterns in the loops of a function.
+//!
+//! The patterns follow from the function's sequences of paths. Each comes with the share of turns
+//! that it holds for, which is never more than the counts prove.
 //!
 //! Periods are in `period.rs`.
 
 use holloway_flow::PathStart;
 
 use super::counts::{back_to, sum};
-use super::finding::{ALL, ENOUGH, MOST};
+use super::finding::{MIN_EXECUTIONS, MOST, NEARLY_ALL};
 use super::kipf::{Kipf, KipfNode};
 use super::period::period;
 use super::run::Sequences;
@@ -16,44 +18,45 @@ pub use super::counts::{LoopCount, count, path_of};
 pub use super::finding::{Finding, Thousandths, share};
 
 impl LoopCount {
-    /// What stands out.
+    /// Returns the patterns of this loop.
     pub fn findings(&self, function: &Function, kipf: &Kipf) -> Vec<Finding> {
         let starts = self.starts();
-        let mut found = Vec::new();
-        let one = self
+        let mut findings = Vec::new();
+        let dominant = self
             .turns
             .first()
-            .filter(|turn| share(turn.1, starts) >= ALL);
-        if let Some(&(path, count)) = one {
+            .filter(|turn| share(turn.1, starts) >= NEARLY_ALL);
+        if let Some(&(path, count)) = dominant {
             let share = share(count, starts);
-            found.push(Finding::OnePath { path, share });
+            findings.push(Finding::OnePath { path, share });
         } else {
             let period = period(self, kipf);
             let steady = self.steady(kipf);
-            let by_itself =
+            let repeats_one_path =
                 matches!(&period, Some(Finding::Period { paths, .. }) if paths.len() == 1);
-            if !(by_itself && steady.is_some()) {
-                found.extend(period);
+            if !(repeats_one_path && steady.is_some()) {
+                findings.extend(period);
             }
-            found.extend(steady);
+            findings.extend(steady);
         }
-        if self.executions >= ENOUGH {
-            found.extend(self.first_turns(function, kipf));
+        if self.executions >= MIN_EXECUTIONS {
+            findings.extend(self.first_turns(function, kipf));
             if let Some(trips) = self.trips(function, kipf) {
-                // Where one turn is left beside the first, its path says nothing that this doesn't.
-                found.retain(|one| !(self.has_two_turns() && is_one_path(one)));
-                found.push(trips);
+                // If each execution has only one turn besides the first, the path of that turn adds
+                // nothing to the trip count.
+                findings.retain(|finding| !(self.has_two_turns() && is_one_path(finding)));
+                findings.push(trips);
             }
         }
-        found
+        findings
     }
 
-    /// Whether there is one turn beside the first in each execution.
+    /// Whether executions have at most one turn besides the first, on average.
     fn has_two_turns(&self) -> bool {
         self.starts() <= self.executions
     }
 
-    /// Whether a path starts at the head and leaves the loop out of its condition.
+    /// Whether a path starts at the head and leaves the loop from its condition.
     fn fails(&self, function: &Function, path: u32) -> bool {
         let Some(path) = path_of(function, path.into()) else {
             return false;
@@ -70,27 +73,27 @@ impl LoopCount {
         self.turns.iter().any(|turn| turn.0 == u64::from(path))
     }
 
-    /// Paths that mostly follow themselves, where they are several and most turns.
+    /// Finds paths that mostly follow themselves, if there are several and they make up most turns.
     fn steady(&self, kipf: &Kipf) -> Option<Finding> {
         let starts = self.starts();
-        let again = |path: u64| kipf.find(&[path as u32; 2]).map_or(0, |node| node.count);
+        let repeats = |path: u64| kipf.find(&[path as u32; 2]).map_or(0, |node| node.count);
         let steady = self
             .turns
             .iter()
-            .filter(|&&(path, count)| share(again(path), count) >= MOST + 100);
+            .filter(|&&(path, count)| share(repeats(path), count) >= MOST + 100);
         let (paths, counts): (Vec<u64>, Vec<u64>) = steady
-            .filter(|one| share(one.1, starts) >= 100)
+            .filter(|path| share(path.1, starts) >= 100)
             .copied()
             .unzip();
         let share = share(sum(counts), starts);
         (paths.len() > 1 && share >= MOST).then_some(Finding::Steady { paths, share })
     }
 
-    /// Whether the first turns of most executions go another way than most turns.
+    /// Finds out whether the first turns of most executions take other paths than most turns.
     fn first_turns(&self, function: &Function, kipf: &Kipf) -> Option<Finding> {
         let (usual, count) = *self.turns.first()?;
-        let again = kipf.find(&[usual as u32; 2]).map_or(0, |node| node.count);
-        if share(count, self.starts()) < 500 || share(again, count) < MOST {
+        let repeats = kipf.find(&[usual as u32; 2]).map_or(0, |node| node.count);
+        if share(count, self.starts()) < 500 || share(repeats, count) < MOST {
             return None;
         }
         let usual_path = path_of(function, usual)?;
@@ -108,20 +111,21 @@ impl LoopCount {
         for (turn, node) in (2..).zip(others) {
             (turns, last) = (turn, node);
         }
-        // What comes next must be the usual way, or the chain says nothing of it.
+        // The next path must be the usual one; otherwise the chain does not show where the first
+        // turns end.
         let next = chain.get(last.level as usize);
         let goes_on = next.is_some_and(|node| u64::from(node.label) == usual);
-        let entered = sum(self.entering.iter().map(|one| one.1));
+        let entered = sum(self.entering.iter().map(|path| path.1));
         (turns > 0 && goes_on).then(|| Finding::FirstTurns {
             turns,
             share: share(next.map_or(0, |node| node.count), entered),
         })
     }
 
-    /// Whether most executions end after the same number of turns.
+    /// Finds out whether most executions end after the same number of turns.
     fn trips(&self, function: &Function, kipf: &Kipf) -> Option<Finding> {
         let chain = self.chain(kipf)?;
-        // A path that goes round an inner loop is still in this one.
+        // A path that goes around an inner loop does not leave this loop.
         let leaves = |node: &KipfNode| {
             let path = path_of(function, node.label.into());
             path.is_some_and(|path| {
@@ -143,9 +147,9 @@ impl LoopCount {
         })
     }
 
-    /// From the path that most executions begin with, on with what mostly follows.
+    /// Follows the most frequent paths, from the path that most executions begin with.
     fn chain<'a>(&self, kipf: &'a Kipf) -> Option<Vec<&'a KipfNode>> {
-        let entered = sum(self.entering.iter().map(|one| one.1));
+        let entered = sum(self.entering.iter().map(|path| path.1));
         let &(path, count) = self.entering.first()?;
         if share(count, entered) < MOST {
             return None;
@@ -168,9 +172,9 @@ impl LoopCount {
 }
 
 impl Sequences {
-    /// The sequences that matter for some of its loops.
+    /// Returns the sequences that are frequent enough to matter for at least one of these loops.
     pub fn for_loops(&self, loops: &[&LoopCount], least: Thousandths) -> Kipf {
-        let least = loops.iter().map(|one| one.least(self.k, least)).min();
+        let least = loops.iter().map(|count| count.least(self.k, least)).min();
         self.kipf(self.k, least.unwrap_or(u64::MAX))
     }
 }

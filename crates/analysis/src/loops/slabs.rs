@@ -1,228 +1,241 @@
-//! All slabs met: those that have begun as a trie, whole ones by their words.
+//! The slabs seen so far. Incomplete slabs form a trie; complete slabs are stored as flat word
+//! sequences.
 //!
-//! A step looks at the node that came next last time. If that has another label: a node with one child has no other, so it gets a second one; the
-//! children of a node with several are in one hash table for the whole trie. A whole slab has no children: what
-//! came next there is the first node of the next slab. Where paths follow one another at random, a step is too often wrong; there whole
-//! slabs are looked up by a hash of their words. Whole slabs are no nodes of the trie but [`Flat`]: most are met once or twice, and a node for each of
-//! their paths costs a miss in the cache each.
+//! A step first tries the node that came next last time. If that node has another label, the step
+//! searches the other children:
+//! - A node with one child has no other child, so it gets a second one.
+//! - The children of nodes with several children are in one hash table for the whole trie.
 //!
-//! Cost: a step that is as last time reads one node of 20 bytes; 18 to 36 bytes more for each child of a node that has several.
+//! A complete slab has no children. The first node of the activation's next slab follows it.
+//!
+//! Where paths follow each other at random, a step is too often a miss. There, complete slabs are
+//! looked up by a hash of their words. Complete slabs are not nodes of the trie but entries of
+//! [`Flat`]: most of them occur once or twice, and one trie node for each of their paths would cost
+//! one cache miss each.
+//!
+//! Cost: a step that leads to the same node as last time reads one node of 20 bytes. Each child of
+//! a node with several children takes 18 to 36 bytes more.
 
 use super::children::Children;
-use super::flat::{self, Flat, Remembered};
-use super::slab::Slab;
+use super::flat::{self, Flat, RecentSlabs};
+use super::slab::SlabId;
 
-/// What a node of the trie weighs, what a flat one without its words, and how many words weigh 1.
-const NODE: usize = 4;
-const FLAT: usize = 3;
-const WORDS: usize = 3;
+/// Weight of a trie node, weight of a flat slab without its words, and number of words that weigh
+/// 1.
+const NODE_WEIGHT: usize = 4;
+const FLAT_WEIGHT: usize = 3;
+const WORDS_PER_WEIGHT: usize = 3;
 
 #[derive(Clone, Copy, Debug)]
 struct Node {
     label: u32,
-    /// What came next last time; of a node with one child: that.
-    next: Slab,
-    /// The label of that: whether a step goes there is known without a look at it.
+    /// The node that came next last time. In a node with one child, this is the child.
+    next: SlabId,
+    /// The label of `next`. A step compares this label without reading the node `next`.
     next_label: u32,
-    /// Of a flat one: where its words begin.
-    parent: Slab,
+    /// The index of the parent in the trie; for a flat slab, the position of its words in [`Flat`].
+    parent_or_start: u32,
     depth: u16,
     kind: Kind,
-    /// It is as long as a slab can be.
-    whole: bool,
+    /// Whether the slab has the maximum length.
+    is_complete: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
-    /// Has one child at most.
+    /// Has at most one child.
     Single,
-    /// Its children are in the table.
+    /// Has several children, which are in the hash table.
     Several,
-    /// Not a node of the trie: its words lie in one piece.
+    /// Not a node of the trie: the slab's words are contiguous in [`Flat`].
     Flat,
 }
 
-/// Whole slabs looked up at a time.
-pub(super) const TOGETHER: usize = 16;
+/// Maximum number of complete slabs that are looked up at a time.
+pub(super) const LOOKUP_BATCH: usize = 16;
 
-/// The trie.
+/// All slabs, with their words.
 #[derive(Debug)]
 pub(super) struct Slabs {
-    /// Longest slab.
-    most: usize,
+    /// Length of a complete slab.
+    max_paths: usize,
     nodes: Vec<Node>,
-    /// By word.
-    roots: Vec<Slab>,
+    /// The slab of one path, indexed by word.
+    roots: Vec<SlabId>,
     children: Children,
     flat: Flat,
-    /// Steps that were not as last time.
+    /// Number of steps that led to another node than last time.
     pub(super) misses: u64,
-    remembered: Remembered,
-    /// Room for a slab's words.
-    spelt: Vec<u32>,
+    recent: RecentSlabs,
+    /// Buffer for a slab's words.
+    buffer: Vec<u32>,
 }
 
 impl Slabs {
-    /// Slabs of at most `most` words below `end`.
-    pub(super) fn new(most: usize, end: u32) -> Slabs {
-        let none = Node {
+    /// Creates a table for slabs of at most `most` words, all of them below `end`.
+    pub(super) fn new(max_paths: usize, end: u32) -> Slabs {
+        let root = Node {
             label: u32::MAX,
-            next: 0,
+            next: SlabId::NONE,
             next_label: u32::MAX,
-            parent: 0,
+            parent_or_start: 0,
             depth: u16::MAX,
             kind: Kind::Single,
-            whole: false,
+            is_complete: false,
         };
         Slabs {
-            most,
-            nodes: vec![none],
-            roots: vec![0; end as usize],
+            max_paths,
+            nodes: vec![root],
+            roots: vec![SlabId::NONE; end as usize],
             children: Children::default(),
             flat: Flat::default(),
             misses: 0,
-            remembered: Remembered::new(most),
-            spelt: Vec::new(),
+            recent: RecentSlabs::new(max_paths),
+            buffer: Vec::new(),
         }
     }
 
-    /// How many there are.
+    /// Number of slabs.
     pub(super) fn len(&self) -> usize {
         self.nodes.len() - 1
     }
 
-    /// What they take, in units of 13 bytes or so.
+    /// Memory that the slabs take, in units of about 13 bytes.
     pub(super) fn weight(&self) -> usize {
-        NODE * (self.len() - self.flat.len()) + FLAT * self.flat.len() + self.flat.sum() / WORDS
+        NODE_WEIGHT * (self.len() - self.flat.len())
+            + FLAT_WEIGHT * self.flat.len()
+            + self.flat.word_count() / WORDS_PER_WEIGHT
     }
 
-    /// What those to be kept take.
-    pub(super) fn weight_of(&self, keep: &[bool]) -> usize {
+    /// Memory that the slabs marked in `keep` take, in the same units.
+    pub(super) fn kept_weight(&self, keep: &[bool]) -> usize {
         let nodes = self.nodes.iter().zip(keep).skip(1);
         let weights = nodes
             .filter(|(_, keep)| **keep)
             .map(|(node, _)| match node.kind {
-                Kind::Flat => FLAT + usize::from(node.depth) / WORDS,
-                _ => NODE,
+                Kind::Flat => FLAT_WEIGHT + usize::from(node.depth) / WORDS_PER_WEIGHT,
+                _ => NODE_WEIGHT,
             });
         weights.sum()
     }
 
-    /// The slab of one path.
+    /// Returns the slab of one path.
     #[inline(always)]
-    pub(super) fn first(&mut self, label: u32) -> Slab {
+    pub(super) fn path_slab(&mut self, label: u32) -> SlabId {
         match self.roots.get(label as usize) {
-            Some(&root) if root != 0 => root,
+            Some(&root) if root != SlabId::NONE => root,
             _ => self.root(label),
         }
     }
 
-    /// The slab with one path more, and whether it is whole; after a whole one the next slab's first.
+    /// Appends a path to a slab. Returns the new slab, and whether it is complete. After a complete
+    /// slab, the path starts the next slab.
     #[inline(always)]
-    pub(super) fn step(&mut self, slab: Slab, label: u32) -> (Slab, bool) {
-        let node = &self.nodes[slab as usize];
+    pub(super) fn step(&mut self, slab: SlabId, label: u32) -> (SlabId, bool) {
+        let node = &self.nodes[slab.index()];
         if node.next_label == label {
-            return (node.next, self.is_whole(node.next));
+            return (node.next, self.is_complete(node.next));
         }
         let next = self.step_elsewhere(slab, label);
-        (next, self.is_whole(next))
+        (next, self.is_complete(next))
     }
 
     #[inline(never)]
-    fn step_elsewhere(&mut self, slab: Slab, label: u32) -> Slab {
+    fn step_elsewhere(&mut self, slab: SlabId, label: u32) -> SlabId {
         self.misses += 1;
-        let next = if self.is_whole(slab) {
-            self.first(label)
+        let next = if self.is_complete(slab) {
+            self.path_slab(label)
         } else {
             self.child(slab, label)
         };
-        self.comes_next(slab, next, label);
+        self.set_next(slab, next, label);
         next
     }
 
-    /// Whether it is as long as a slab can be.
+    /// Whether the slab has the maximum length.
     #[inline(always)]
-    pub(super) fn is_whole(&self, slab: Slab) -> bool {
-        self.nodes[slab as usize].whole
+    pub(super) fn is_complete(&self, slab: SlabId) -> bool {
+        self.nodes[slab.index()].is_complete
     }
 
-    /// Number of its paths.
-    pub(super) fn paths(&self, slab: Slab) -> usize {
-        usize::from(self.nodes[slab as usize].depth.wrapping_add(1))
+    /// Number of the slab's paths.
+    pub(super) fn paths(&self, slab: SlabId) -> usize {
+        usize::from(self.nodes[slab.index()].depth.wrapping_add(1))
     }
 
-    /// The whole slabs of these words, [`TOGETHER`] at most. What is looked at is loaded for all of them before it is asked of any.
+    /// Returns the complete slabs of these words, at most [`LOOKUP_BATCH`]. Loads the memory of all
+    /// lookups before it reads any of them, so that cache misses overlap.
     #[inline]
-    pub(super) fn wholes<'a>(
+    pub(super) fn complete_slabs<'a>(
         &mut self,
         words: &[u32],
-        slabs: &'a mut [Slab; TOGETHER],
-    ) -> &'a [Slab] {
-        let mut hashes = [0; TOGETHER];
-        let each = || words.chunks_exact(self.most).take(TOGETHER);
-        let count = each().len();
-        for (hash, words) in hashes.iter_mut().zip(each()) {
+        slabs: &'a mut [SlabId; LOOKUP_BATCH],
+    ) -> &'a [SlabId] {
+        let mut hashes = [0; LOOKUP_BATCH];
+        let chunks = || words.chunks_exact(self.max_paths).take(LOOKUP_BATCH);
+        let count = chunks().len();
+        for (hash, words) in hashes.iter_mut().zip(chunks()) {
             *hash = flat::hash(words);
         }
-        self.remembered.touch(&hashes[..count]);
-        let mut unknown = [0; TOGETHER];
+        self.recent.touch(&hashes[..count]);
+        let mut unknown = [0; LOOKUP_BATCH];
         let mut misses = 0;
-        for (index, words) in each().enumerate() {
-            let slab = self.remembered.slab(hashes[index], words);
+        for (index, words) in chunks().enumerate() {
+            let slab = self.recent.slab(hashes[index], words);
             slabs[index] = slab;
             unknown[misses] = index;
-            misses += usize::from(slab == 0);
+            misses += usize::from(slab == SlabId::NONE);
         }
         let unknown = &unknown[..misses];
         self.flat.touch(unknown.iter().map(|&index| hashes[index]));
         for &index in unknown {
-            let words = &words[index * self.most..][..self.most];
+            let words = &words[index * self.max_paths..][..self.max_paths];
             slabs[index] = self.intern(hashes[index], words);
-            self.remembered.put(hashes[index], words, slabs[index]);
+            self.recent.put(hashes[index], words, slabs[index]);
         }
         &slabs[..count]
     }
 
-    /// The flat slab of these words.
-    fn intern(&mut self, hash: u32, words: &[u32]) -> Slab {
+    /// Returns the flat slab of these words; adds it if it is new.
+    fn intern(&mut self, hash: u32, words: &[u32]) -> SlabId {
         let known = self.flat.find(hash, words);
-        if known != 0 {
+        if known != SlabId::NONE {
             return known;
         }
-        let slab = self.next();
+        let slab = self.next_id();
         let start = self.flat.add(hash, words, slab);
         self.nodes.push(Node {
             label: words[words.len() - 1],
-            next: 0,
+            next: SlabId::NONE,
             next_label: u32::MAX,
-            parent: start,
+            parent_or_start: start,
             depth: words.len() as u16 - 1,
             kind: Kind::Flat,
-            whole: words.len() == self.most,
+            is_complete: words.len() == self.max_paths,
         });
         slab
     }
 
     #[cold]
-    fn root(&mut self, label: u32) -> Slab {
+    fn root(&mut self, label: u32) -> SlabId {
         let index = label as usize;
         if index >= self.roots.len() {
-            self.roots.resize(index + 1, 0);
+            self.roots.resize(index + 1, SlabId::NONE);
         }
-        self.roots[index] = self.push(0, label, 0);
+        self.roots[index] = self.push(SlabId::NONE, label, 0);
         self.roots[index]
     }
 
-    fn child(&mut self, from: Slab, label: u32) -> Slab {
-        let node = self.nodes[from as usize];
+    fn child(&mut self, from: SlabId, label: u32) -> SlabId {
+        let node = self.nodes[from.index()];
         let known = if node.kind == Kind::Several {
             self.children.find(from, label)
         } else {
             (node.next_label == label).then_some(node.next)
         };
         known.unwrap_or_else(|| {
-            let child = if usize::from(node.depth) + 2 == self.most {
-                self.spell(from, label)
+            let child = if usize::from(node.depth) + 2 == self.max_paths {
+                self.complete(from, label)
             } else {
                 self.push(from, label, node.depth + 1)
             };
@@ -231,133 +244,148 @@ impl Slabs {
         })
     }
 
-    /// The whole slab that ends with this label.
-    fn spell(&mut self, from: Slab, label: u32) -> Slab {
-        let mut words = std::mem::take(&mut self.spelt);
+    /// Returns the complete slab that consists of `from` and this label.
+    fn complete(&mut self, from: SlabId, label: u32) -> SlabId {
+        let mut words = std::mem::take(&mut self.buffer);
         words.clear();
         self.words(from, &mut words);
         words.push(label);
         let slab = self.intern(flat::hash(&words), &words);
-        self.spelt = words;
+        self.buffer = words;
         slab
     }
 
-    fn next(&self) -> Slab {
-        Slab::try_from(self.nodes.len()).expect("fewer than 2^32 slabs")
+    fn next_id(&self) -> SlabId {
+        SlabId(u32::try_from(self.nodes.len()).expect("fewer than 2^32 slabs"))
     }
 
-    fn push(&mut self, parent: Slab, label: u32, depth: u16) -> Slab {
-        let slab = self.next();
+    fn push(&mut self, parent: SlabId, label: u32, depth: u16) -> SlabId {
+        let slab = self.next_id();
         self.nodes.push(Node {
             label,
-            next: 0,
+            next: SlabId::NONE,
             next_label: u32::MAX,
-            parent,
+            parent_or_start: parent.0,
             depth,
             kind: Kind::Single,
-            whole: usize::from(depth) + 1 == self.most,
+            is_complete: usize::from(depth) + 1 == self.max_paths,
         });
         slab
     }
 
-    fn attach(&mut self, from: Slab, child: Slab, label: u32) {
+    fn attach(&mut self, from: SlabId, child: SlabId, label: u32) {
         let Node {
             next: only,
             next_label,
             kind,
             ..
-        } = self.nodes[from as usize];
-        if kind == Kind::Single && only != 0 {
-            self.nodes[from as usize].kind = Kind::Several;
+        } = self.nodes[from.index()];
+        if kind == Kind::Single && only != SlabId::NONE {
+            self.nodes[from.index()].kind = Kind::Several;
             self.children.insert(from, next_label, only);
         }
-        if kind == Kind::Several || only != 0 {
+        if kind == Kind::Several || only != SlabId::NONE {
             self.children.insert(from, label, child);
         }
-        self.comes_next(from, child, label);
+        self.set_next(from, child, label);
     }
 
-    fn comes_next(&mut self, from: Slab, next: Slab, label: u32) {
-        let node = &mut self.nodes[from as usize];
+    fn set_next(&mut self, from: SlabId, next: SlabId, label: u32) {
+        let node = &mut self.nodes[from.index()];
         (node.next, node.next_label) = (next, label);
     }
 
-    /// The first so many paths of a slab, and what `each` is told of the others.
-    pub(super) fn cut(&mut self, slab: Slab, paths: usize, mut each: impl FnMut(u32)) -> Slab {
-        let Node { parent, kind, .. } = self.nodes[slab as usize];
+    /// Returns the slab of the first `paths` paths of a slab, and passes each of its other paths to
+    /// `each`.
+    pub(super) fn shorten(
+        &mut self,
+        slab: SlabId,
+        paths: usize,
+        mut drop_path: impl FnMut(u32),
+    ) -> SlabId {
+        let Node {
+            parent_or_start,
+            kind,
+            ..
+        } = self.nodes[slab.index()];
         if kind == Kind::Flat {
-            let mut words = std::mem::take(&mut self.spelt);
+            let mut words = std::mem::take(&mut self.buffer);
             words.clear();
-            words.extend_from_slice(self.flat.words(parent, self.paths(slab)));
-            words.drain(paths..).for_each(each);
+            words.extend_from_slice(self.flat.words(parent_or_start, self.paths(slab)));
+            words.drain(paths..).for_each(drop_path);
             let slab = match paths {
-                0 => 0,
+                0 => SlabId::NONE,
                 _ => self.intern(flat::hash(&words), &words),
             };
-            self.spelt = words;
+            self.buffer = words;
             return slab;
         }
         let mut slab = slab;
         while self.paths(slab) > paths {
-            each(self.nodes[slab as usize].label);
-            slab = self.nodes[slab as usize].parent;
+            drop_path(self.nodes[slab.index()].label);
+            slab = SlabId(self.nodes[slab.index()].parent_or_start);
         }
         slab
     }
 
-    /// What comes before a node that is to be kept is kept, too.
-    pub(super) fn keep_beginnings(&self, keep: &mut [bool]) {
+    /// Marks the ancestors of all kept nodes as kept, too.
+    pub(super) fn keep_ancestors(&self, keep: &mut [bool]) {
         keep[0] = true;
         for slab in (1..keep.len()).rev() {
-            let Node { parent, kind, .. } = self.nodes[slab];
+            let Node {
+                parent_or_start,
+                kind,
+                ..
+            } = self.nodes[slab];
             if keep[slab] && kind != Kind::Flat {
-                keep[parent as usize] = true;
+                keep[parent_or_start as usize] = true;
             }
         }
     }
 
-    /// Forgets the nodes that are not to be kept; gives the new place of each. The order stays.
-    pub(super) fn compact(&mut self, keep: &[bool]) -> Vec<Slab> {
-        let mut places: Vec<Slab> = vec![0; keep.len()];
+    /// Removes the slabs that are not marked in `keep`. Returns the new index of each slab; the
+    /// order stays the same.
+    pub(super) fn compact(&mut self, keep: &[bool]) -> Vec<SlabId> {
+        let mut new_ids: Vec<SlabId> = vec![SlabId::NONE; keep.len()];
         let nodes = std::mem::take(&mut self.nodes);
         let flat = std::mem::take(&mut self.flat);
         self.nodes.push(nodes[0]);
         self.children = Children::default();
-        self.remembered = Remembered::new(self.most);
+        self.recent = RecentSlabs::new(self.max_paths);
         for (slab, node) in nodes.iter().enumerate().skip(1) {
-            if node.kind != Kind::Flat && node.parent == 0 {
-                self.roots[node.label as usize] = 0;
+            if node.kind != Kind::Flat && node.parent_or_start == 0 {
+                self.roots[node.label as usize] = SlabId::NONE;
             }
             if !keep[slab] {
                 continue;
             }
-            places[slab] = if node.kind == Kind::Flat {
-                let words = flat.words(node.parent, usize::from(node.depth) + 1);
+            new_ids[slab] = if node.kind == Kind::Flat {
+                let words = flat.words(node.parent_or_start, usize::from(node.depth) + 1);
                 self.intern(flat::hash(words), words)
-            } else if node.parent == 0 {
+            } else if node.parent_or_start == 0 {
                 self.root(node.label)
             } else {
-                let parent = places[node.parent as usize];
+                let parent = new_ids[node.parent_or_start as usize];
                 let child = self.push(parent, node.label, node.depth);
                 self.attach(parent, child, node.label);
                 child
             };
         }
-        places
+        new_ids
     }
 
-    /// Adds the words of a slab.
-    pub(super) fn words(&self, slab: Slab, words: &mut Vec<u32>) {
-        let node = &self.nodes[slab as usize];
+    /// Appends the words of a slab to `words`.
+    pub(super) fn words(&self, slab: SlabId, words: &mut Vec<u32>) {
+        let node = &self.nodes[slab.index()];
         if node.kind == Kind::Flat {
-            words.extend_from_slice(self.flat.words(node.parent, self.paths(slab)));
+            words.extend_from_slice(self.flat.words(node.parent_or_start, self.paths(slab)));
             return;
         }
         let begin = words.len();
         let mut slab = slab;
-        while slab != 0 {
-            words.push(self.nodes[slab as usize].label);
-            slab = self.nodes[slab as usize].parent;
+        while slab != SlabId::NONE {
+            words.push(self.nodes[slab.index()].label);
+            slab = SlabId(self.nodes[slab.index()].parent_or_start);
         }
         words[begin..].reverse();
     }

@@ -1,24 +1,34 @@
-//! A thread's stream of words, read as what it stands for: activations of functions and the paths that each runs.
+//! Reads a thread's stream of words as activations of functions, and the paths that each activation
+//! runs.
 //!
-//! There are no words for entering and leaving: a path that starts at its function's entry opens an activation, one that
-//! ends at the exit closes it, and activations nest. Where a frame is left in another way the stack here is put right:
+//! No words mark the entry and exit of functions. A path that starts at its function's entry opens
+//! an activation. A path that ends at the exit closes it. Activations nest. If a frame is left in
+//! another way, the stack here is corrected:
 //!
-//! - `WORD_CAUGHT` names the position `P` of the stream at which the catcher's function was entered: whatever opened from there
-//!   on is gone but the catcher's own activation, the lowest of its function among them. In streams whose paths run through calls the catcher
-//!   may not have ended a path yet, and then the lowest is another's. So it is kept *in doubt* (and where there is none, one is made up): the
-//!   catcher's next word runs a landing pad; if it starts at the entry too, it takes the place of the one in doubt. No other word of the
-//!   function can do both: a frame that catches says so first. Where paths end at calls, the catcher's is the lowest of all; if that is of another
-//!   function, the catcher's first word is missing.
-//! - A word that goes on with a function whose activation isn't on top: what is above it was left, past code that isn't woven. No
-//!   activation of it at all: it is older than the stream (the child of a fork, words that are missing), and so older than all others, which are
-//!   gone then; one is made for it.
+//! - `WORD_CAUGHT` gives the position `P` of the stream at which the catching function was entered.
+//!   All activations opened from there on are gone, except the catcher's own activation: the lowest
+//!   activation of its function among them. If the stream's paths run through calls, the catcher
+//!   may not have ended a path yet, and then the lowest activation belongs to another call of the
+//!   same function. So the lowest activation is kept *in doubt*; if there is none, one is made up.
+//!   The catcher's next word runs a landing pad. If this word also starts at the entry, its
+//!   activation replaces the one in doubt. No other word of the function can do both, because each
+//!   frame that catches writes `WORD_CAUGHT` first. If paths end at calls, the catcher's activation
+//!   is the lowest of all. If the lowest belongs to another function, the catcher's first word is
+//!   missing.
+//! - A word may continue an activation of a function that is not on top. Then the activations above
+//!   it were left, past code that is not woven. If the function has no open activation, its
+//!   activation is older than the stream (the child of a fork, or missing words). Then it is older
+//!   than all open activations. They are gone, and a new activation is created for the function.
 //!
-//! Stacks that are switched (coroutines on one thread) look like frames that were left: their activations come out in parts.
+//! Switched stacks (coroutines on one thread) look like frames that were left: their activations
+//! appear in parts.
 //!
-//! Example, f calling g twice, of which the second throws; f's loop catches: `f:entry→back  g:entry→exit  g:entry→back
-//! CAUGHT(P of f, f)  f:loop→exit` gives two activations of f's and g's first, one of g left, and f goes on.
+//! Example: f calls g twice, and the second g throws; f's loop catches. `f:entry→back  g:entry→exit
+//! g:entry→back CAUGHT(P of f, f)  f:loop→exit` gives an activation of f and a complete activation
+//! of g. The second g is left, and f continues.
 //!
-//! Cost: a load, three predictable branches and no memory written for a word that goes on with the function on top.
+//! Cost: a word that continues the function on top takes one load and three predictable branches,
+//! and writes no memory.
 
 pub(super) mod effects;
 
@@ -28,29 +38,31 @@ use super::words::{CATCHES, CLOSES, FLAGS, OPENS, Words};
 
 /// A path that ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Ended {
+pub struct EndedPath {
     /// Its word.
     pub word: u32,
-    /// Its function, by its place among [`Words::functions`].
+    /// The function, as an index into [`Words::functions`].
     pub function: u32,
-    /// Whether it is the first path seen of its activation.
+    /// Whether this is the first path of its activation in the stream.
     pub is_first: bool,
-    /// Whether it starts at the entry; a first path that doesn't belongs to an activation older than the stream.
+    /// Whether the path starts at the entry. A first path that does not belongs to an activation
+    /// older than the stream.
     pub starts_at_entry: bool,
-    /// Whether the activation ends with it.
+    /// Whether the path ends its activation.
     pub closes: bool,
 }
 
-/// Who is told what a stream says.
+/// Receives the contents of a stream.
 pub trait Listener {
-    /// What is kept for each open activation; a new one gets the default.
+    /// The state of an open activation. A new activation has the default state.
     type State: Copy + Default;
 
-    /// A path ended; `state` is its activation's.
-    fn path(&mut self, path: Ended, state: &mut Self::State);
+    /// A path ended. `state` is the state of its activation.
+    fn path(&mut self, path: EndedPath, state: &mut Self::State);
 
-    /// The words that come after a path of an activation that is still open; those that go on with it are told by `is_next`. May take in as many of
-    /// them as it likes, and says how many.
+    /// Offers the words after a path of an open activation. `is_next` tells whether a word
+    /// continues that activation. The listener may consume as many such words as it likes, and
+    /// returns their number.
     #[inline]
     fn run(
         &mut self,
@@ -61,60 +73,64 @@ pub trait Listener {
         0
     }
 
-    /// An activation that didn't close is over.
+    /// An activation ended without a path that closes it.
     fn gone(&mut self, _state: &mut Self::State) {}
 
-    /// So many activations of which paths were seen were left, the innermost ones.
+    /// The innermost activations were left. `activations` counts only activations with a path in
+    /// the stream.
     fn left(&mut self, _activations: u64) {}
 
-    /// Words are missing here; so many activations of which paths were seen were open.
+    /// Words are missing here. `activations` is the number of open activations with a path in the
+    /// stream.
     fn gap(&mut self, _activations: u64) {}
 
-    /// Another thread's stream begins; so many activations of which paths were seen were open.
+    /// Another thread's stream begins. `activations` is the number of open activations with a path
+    /// in the stream.
     fn owner(&mut self, _thread: u32, _activations: u64) {}
 }
 
-/// What was met in a stream besides paths.
+/// Numbers of paths and of other events in a stream.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Met {
+pub struct StreamCounts {
     /// Words that ended a path.
     pub paths: u64,
-    /// Places that were never written, of threads that are dead.
+    /// Places that were never written, by threads that are dead.
     pub holes: u64,
-    /// Words that stand for no path of the image, and control words out of place.
+    /// Words that stand for no path of the image, and control words at the wrong place.
     pub strangers: u64,
-    /// Times that words were missing.
+    /// Number of times that words were missing.
     pub gaps: u64,
-    /// Frames come back to.
+    /// Number of frames that caught an exception or a jump.
     pub caught: u64,
 }
 
-/// Kept in doubt: the catcher's, perhaps.
-const DOUBT: u32 = 1 << 31;
-/// Made up for a catcher: no path of it was seen.
+/// Mark of an activation in doubt: it may or may not be the catcher's.
+const IN_DOUBT: u32 = 1 << 31;
+/// Mark of an activation made up for a catcher: no path of it is in the stream.
 const UNSEEN: u32 = 1 << 30;
-const WHICH: u32 = UNSEEN - 1;
+const FUNCTION: u32 = UNSEEN - 1;
 
 #[derive(Clone, Copy, Debug)]
 struct Activation<S> {
-    /// Position of its first word; made up: where its function was entered.
+    /// Position of the activation's first word; if the activation is made up, the position at which
+    /// its function was entered.
     at: u64,
-    /// Function + 1 and marks; 0: the bottom.
+    /// The function's index + 1, and marks; 0 is the bottom of the stack.
     function: u32,
     state: S,
 }
 
-/// A control word whose operands have not all come.
+/// A control word whose operands are incomplete.
 #[derive(Clone, Copy, Default, Debug)]
 struct Control {
     word: u32,
     operands: [u32; 3],
     have: usize,
-    /// Where the next one must stand.
+    /// The position at which the next operand must be.
     next: u64,
 }
 
-/// The open activations of a stream, and what is needed to go on from one batch of words to the next.
+/// The open activations of a stream, and the state between two batches of words.
 #[derive(Debug)]
 pub struct Activations<S> {
     top: Activation<S>,
@@ -122,7 +138,7 @@ pub struct Activations<S> {
     /// Position after the last word.
     next: Option<u64>,
     control: Control,
-    met: Met,
+    counts: StreamCounts,
 }
 
 impl<S: Copy + Default> Default for Activations<S> {
@@ -132,7 +148,7 @@ impl<S: Copy + Default> Default for Activations<S> {
             below: Vec::new(),
             next: None,
             control: Control::default(),
-            met: Met::default(),
+            counts: StreamCounts::default(),
         }
     }
 }
@@ -146,17 +162,17 @@ fn bottom<S: Default>() -> Activation<S> {
 }
 
 impl<S: Copy + Default> Activations<S> {
-    /// What was met so far.
-    pub fn met(&self) -> Met {
-        self.met
+    /// Numbers of paths and of other events so far.
+    pub fn stream_counts(&self) -> StreamCounts {
+        self.counts
     }
 
-    /// Open activations of which paths were seen.
+    /// Number of open activations with a path in the stream.
     pub fn open(&self) -> u64 {
-        self.all().filter(|one| one.is_seen()).count() as u64
+        self.all().filter(|activation| activation.is_seen()).count() as u64
     }
 
-    /// The states of all open activations, in no order, to be changed.
+    /// The states of all open activations, in no particular order.
     pub fn states(&mut self) -> impl Iterator<Item = &mut S> {
         let all = self.below.iter_mut().chain([&mut self.top]);
         all.map(|activation| &mut activation.state)
@@ -166,8 +182,8 @@ impl<S: Copy + Default> Activations<S> {
         self.below.iter().chain([&self.top])
     }
 
-    /// Reads a batch of words, the first of which stands at position `at` (in bytes). One that doesn't begin where the last one
-    /// ended comes after a gap.
+    /// Reads a batch of words. The first word is at position `at` (in bytes). If the batch does not
+    /// begin where the last batch ended, words are missing in between.
     pub fn feed<L: Listener<State = S>>(
         &mut self,
         words: &mut Words,
@@ -183,20 +199,20 @@ impl<S: Copy + Default> Activations<S> {
         let mut top = self.top;
         let mut index = 0;
         while let Some(&word) = batch.get(index) {
-            let mut entry = words.known(word);
+            let mut entry = words.cached_entry(word);
             let place = index as u64;
             let position = || at.wrapping_add(4 * place);
             index += 1;
             if entry >> FLAGS == 0 {
                 self.top = top;
-                entry = self.unusual(words, listener, position(), word);
+                entry = self.special_word(words, listener, position(), word);
                 top = self.top;
                 if entry >> FLAGS == 0 {
                     continue;
                 }
             }
             let function = entry >> FLAGS;
-            let mut path = Ended {
+            let mut path = EndedPath {
                 word,
                 function: function - 1,
                 is_first: entry & OPENS != 0,
@@ -205,8 +221,8 @@ impl<S: Copy + Default> Activations<S> {
             };
             paths += 1;
             if entry & OPENS != 0 {
-                if top.function & DOUBT != 0 && entry & CATCHES != 0 {
-                    top = self.resolve(listener, top, function);
+                if top.function & IN_DOUBT != 0 && entry & CATCHES != 0 {
+                    top = self.resolve_doubt(listener, top, function);
                 }
                 if entry & CLOSES != 0 {
                     listener.path(path, &mut S::default());
@@ -220,7 +236,7 @@ impl<S: Copy + Default> Activations<S> {
                 };
             } else if function != top.function {
                 self.top = top;
-                path.is_first = self.surface(listener, position(), function);
+                path.is_first = self.bring_to_top(listener, position(), function);
                 top = self.top;
             }
             listener.path(path, &mut top.state);
@@ -228,19 +244,19 @@ impl<S: Copy + Default> Activations<S> {
                 top = self.below.pop().unwrap_or_else(bottom);
             } else {
                 let goes_on = function << FLAGS;
-                let is_next = |word| words.known(word) == goes_on;
+                let is_next = |word| words.cached_entry(word) == goes_on;
                 let more = listener.run(&batch[index..], is_next, &mut top.state);
                 index += more;
                 paths += more as u64;
             }
         }
         self.top = top;
-        self.met.paths += paths;
+        self.counts.paths += paths;
     }
 
-    /// Words are missing: all activations are forgotten.
+    /// Words are missing: discards all activations.
     pub fn gap<L: Listener<State = S>>(&mut self, listener: &mut L) {
-        self.met.gaps += 1;
+        self.counts.gaps += 1;
         listener.gap(self.open());
         self.forget(listener);
     }
@@ -255,10 +271,10 @@ impl<S: Copy + Default> Activations<S> {
         self.next = None;
     }
 
-    /// A word that isn't in the table: looks it up, or takes it as a hole, a control word or an operand. Gives its entry, if
-    /// it ends a path.
+    /// Handles a word that is not in the table: looks it up, or treats it as a hole, a control
+    /// word, or an operand. Returns the word's entry if it ends a path.
     #[cold]
-    fn unusual<L: Listener<State = S>>(
+    fn special_word<L: Listener<State = S>>(
         &mut self,
         words: &mut Words,
         listener: &mut L,
@@ -267,10 +283,10 @@ impl<S: Copy + Default> Activations<S> {
     ) -> u32 {
         let awaited = self.control.word != 0 && self.control.next == at;
         if word == 0 {
-            self.met.holes += 1;
+            self.counts.holes += 1;
         } else if word & OPERAND == 0 {
             let entry = words.entry(word);
-            self.met.strangers += u64::from(entry >> FLAGS == 0);
+            self.counts.strangers += u64::from(entry >> FLAGS == 0);
             return entry;
         } else if awaited {
             self.operand(words, listener, word & !OPERAND);
@@ -281,7 +297,7 @@ impl<S: Copy + Default> Activations<S> {
                 ..Control::default()
             };
         } else {
-            self.met.strangers += 1;
+            self.counts.strangers += 1;
         }
         0
     }
@@ -315,7 +331,8 @@ impl<S: Copy + Default> Activations<S> {
         }
     }
 
-    /// A frame of `function` (+ 1), which was entered at `position`, caught. `is_lowest`: no activation from there on is below its own.
+    /// Handles a catch by a frame of `function` (index + 1) that was entered at `position`. With
+    /// `is_lowest`, the catcher's activation is the lowest one from that position on.
     fn caught<L: Listener<State = S>>(
         &mut self,
         listener: &mut L,
@@ -323,11 +340,11 @@ impl<S: Copy + Default> Activations<S> {
         function: u32,
         is_lowest: bool,
     ) {
-        self.met.caught += 1;
+        self.counts.caught += 1;
         let (mut left, mut own) = (0, None);
         while self.top.function != 0 && self.top.at >= position {
             left += u64::from(self.top.is_seen());
-            let gone = if self.top.function & WHICH == function {
+            let gone = if self.top.function & FUNCTION == function {
                 own.replace(self.top)
             } else if is_lowest {
                 listener.gone(&mut self.top.state);
@@ -352,20 +369,21 @@ impl<S: Copy + Default> Activations<S> {
                 function: function | UNSEEN,
                 state: S::default(),
             });
-            own.function |= DOUBT;
+            own.function |= IN_DOUBT;
             self.top = own;
         }
     }
 
-    /// The catcher's first word has come: the one kept in doubt for it, if that is on top, was another's.
+    /// Handles the catcher's first word. If the activation on top is the one in doubt, it belonged
+    /// to another call, and is removed.
     #[cold]
-    fn resolve<L: Listener<State = S>>(
+    fn resolve_doubt<L: Listener<State = S>>(
         &mut self,
         listener: &mut L,
         top: Activation<S>,
         function: u32,
     ) -> Activation<S> {
-        if top.function & WHICH != function {
+        if top.function & FUNCTION != function {
             return top;
         }
         listener.gone(&mut { top.state });
@@ -375,16 +393,17 @@ impl<S: Copy + Default> Activations<S> {
         self.below.pop().unwrap_or_else(bottom)
     }
 
-    /// Brings the innermost activation of a function to the top, or makes one; whether no path of it was seen.
+    /// Brings the innermost activation of a function to the top, or creates one. Returns whether
+    /// none of its paths is in the stream yet.
     #[cold]
-    fn surface<L: Listener<State = S>>(
+    fn bring_to_top<L: Listener<State = S>>(
         &mut self,
         listener: &mut L,
         at: u64,
         function: u32,
     ) -> bool {
         let mut left = 0;
-        while self.top.function != 0 && self.top.function & WHICH != function {
+        while self.top.function != 0 && self.top.function & FUNCTION != function {
             left += u64::from(self.top.is_seen());
             listener.gone(&mut self.top.state);
             self.top = self.below.pop().unwrap_or_else(bottom);
@@ -404,6 +423,6 @@ impl<S: Copy + Default> Activations<S> {
 
 impl<S> Activation<S> {
     fn is_seen(&self) -> bool {
-        self.function & WHICH != 0 && self.function & UNSEEN == 0
+        self.function & FUNCTION != 0 && self.function & UNSEEN == 0
     }
 }

@@ -1,10 +1,13 @@
-//! What a word of a stream says: its function, and whether its path starts at the entry, ends at the exit, catches.
+//! The meaning of a word: its function, and whether its path starts at the entry, ends at the exit,
+//! or catches.
 //!
-//! A word is 1 + the index that the path's counter would have in a block, so an image's words lie side by side, function
-//! after function. [`Words`] is a flat table over them, filled when a word is first met; from then on a word costs one
-//! load. Of a function whose map makes no numbering no word is known.
+//! A word is 1 + the index that the path's counter would have in a block of counters. So an image's
+//! words are consecutive, function after function. [`Words`] is a flat table over them. An entry is
+//! filled when its word first occurs; after that, a word costs one load. If a function's map gives
+//! no numbering, its words are unknown.
 //!
-//! Cost: four bytes for each possible path, untouched (so not in memory) where no path ran; a regeneration for each distinct word.
+//! Cost: four bytes for each possible path (untouched, so not in memory, if no path ran), and one
+//! regeneration for each distinct word.
 
 use std::sync::{Arc, OnceLock};
 
@@ -13,38 +16,41 @@ use holloway_format::{Counters, FunctionMap, ImageMap, Outcome};
 
 use crate::graph::{Graph, check_indices};
 
-/// Words beyond this are nobody's: 2 GiB of counters a thread.
-const MOST: u64 = 1 << 28;
+/// Larger words are unknown: 2 GiB of counters for each thread.
+const MAX_WORD: u64 = 1 << 28;
 
 pub(super) const OPENS: u32 = 1;
 pub(super) const CLOSES: u32 = 2;
 pub(super) const CATCHES: u32 = 4;
-/// Bits of flags under the function.
+/// Number of flag bits below the function.
 pub(super) const FLAGS: u32 = 3;
-/// Entry of a word that was looked up and is nobody's; of one that wasn't looked up yet: 0.
-const NOBODYS: u32 = CLOSES;
+/// Entry of a word that was looked up and belongs to no function. Before the lookup, the entry is
+/// 0.
+const UNKNOWN_WORD: u32 = CLOSES;
 
-/// The words of an image. A clone shares what is known of functions and has a table of its own: one a thread.
+/// The words of an image. Clones share the functions' graphs, but each clone has its own table;
+/// each thread uses one clone.
 pub struct Words {
     functions: Arc<Functions>,
-    /// By word: function + 1, shifted by `FLAGS`, with flags below; under `1 << FLAGS`: unknown.
+    /// By word: function index + 1, shifted by `FLAGS`, with flags below. A value below `1 <<
+    /// FLAGS` is unknown.
     table: Vec<u32>,
 }
 
 struct Functions {
     map: Arc<ImageMap>,
-    /// By first word; none overlap.
+    /// Ordered by first word; ranges do not overlap.
     list: Vec<WordFunction>,
-    /// By module and function; made when first asked for.
+    /// By module and function; each graph is made on its first use.
     graphs: Vec<Vec<OnceLock<Option<Graph>>>>,
 }
 
-/// A function of an image, by its words.
+/// A function of an image, with its range of words.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct WordFunction {
-    /// Word of path 0.
+    /// The word of path 0.
     pub first: u32,
-    /// Number of its paths, at least 1.
+    /// Number of paths, at least 1.
     pub paths: u32,
     /// Module in the image's map.
     pub module: u32,
@@ -52,18 +58,18 @@ pub struct WordFunction {
     pub function: u32,
 }
 
-/// What one word says.
+/// The meaning of one word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Word {
-    /// The function, by its place among [`Words::functions`].
+    /// The function, as an index into [`Words::functions`].
     pub function: u32,
     /// The path.
     pub path: PathId,
     /// Whether the path starts at the function's entry.
     pub starts_at_entry: bool,
-    /// Whether it ends at the function's exit, and the activation with it.
+    /// Whether the path ends at the function's exit, and so closes the activation.
     pub ends_at_exit: bool,
-    /// Whether it runs a landing pad.
+    /// Whether the path runs a landing pad.
     pub catches: bool,
 }
 
@@ -77,12 +83,12 @@ impl Clone for Words {
 }
 
 impl Words {
-    /// The words of an image. Functions without an array of paths have none.
+    /// Creates the words of an image. Functions without an array of path counters have no words.
     pub fn new(map: &Arc<ImageMap>) -> Words {
         let mut list = Vec::new();
         for (module, placed) in (0u32..).zip(&map.modules) {
             for (function, map) in (0u32..).zip(&placed.module.functions) {
-                let ranged = range(placed.base, map).map(|(first, paths)| WordFunction {
+                let ranged = word_range(placed.base, map).map(|(first, paths)| WordFunction {
                     first,
                     paths,
                     module,
@@ -122,43 +128,43 @@ impl Words {
         self.functions.list.iter().copied()
     }
 
-    /// The map of the function at this place among [`functions`](Self::functions).
+    /// The map of the function at this index in [`functions`](Self::functions).
     ///
     /// # Panics
-    /// Where there is none.
+    /// If there is no such function.
     pub fn function_map(&self, function: u32) -> &FunctionMap {
         self.functions.map(function as usize)
     }
 
-    /// The function at this place among [`functions`](Self::functions).
+    /// The function at this index in [`functions`](Self::functions).
     ///
     /// # Panics
-    /// Where there is none.
+    /// If there is no such function.
     pub fn function(&self, function: u32) -> WordFunction {
         self.functions.list[function as usize]
     }
 
-    /// Hash of a function's graph, as its map says.
+    /// The hash of a function's graph, from its map.
     ///
     /// # Panics
-    /// Where the image has no such function.
+    /// If the image has no such function.
     pub fn hash(&self, module: u32, function: u32) -> u64 {
         let module = &self.functions.map.modules[module as usize].module;
         module.functions[function as usize].hash
     }
 
-    /// The graph of a function, if the image has it and its map makes a numbering. It is made once
-    /// for all clones.
+    /// The graph of a function, if the image contains the function and its map gives a numbering.
+    /// The graph is made once for all clones.
     pub(crate) fn graph(&self, module: u32, function: u32) -> Option<&Graph> {
         self.functions.graph(module, function)
     }
 
-    /// One more than the largest word.
+    /// The largest word + 1.
     pub fn end(&self) -> u32 {
         self.table.len() as u32
     }
 
-    /// What a word says, if it is one of this image's.
+    /// The meaning of a word, if it belongs to this image.
     pub fn word(&mut self, word: u32) -> Option<Word> {
         let entry = self.entry(word);
         let function = (entry >> FLAGS).checked_sub(1)?;
@@ -172,19 +178,19 @@ impl Words {
         })
     }
 
-    /// The table's entry of a word, 0 where it has not been looked up.
+    /// The table's entry of a word; 0 before its lookup.
     #[inline]
-    pub(super) fn known(&self, word: u32) -> u32 {
+    pub(super) fn cached_entry(&self, word: u32) -> u32 {
         self.table.get(word as usize).copied().unwrap_or(0)
     }
 
-    /// The table's entry of a word, looked up where it must be.
+    /// The table's entry of a word; looks the word up if necessary.
     pub(super) fn entry(&mut self, word: u32) -> u32 {
         let Some(entry) = self.table.get_mut(word as usize) else {
-            return NOBODYS;
+            return UNKNOWN_WORD;
         };
         if *entry == 0 {
-            *entry = self.functions.look_up(word).unwrap_or(NOBODYS);
+            *entry = self.functions.look_up(word).unwrap_or(UNKNOWN_WORD);
         }
         *entry
     }
@@ -222,8 +228,8 @@ impl Functions {
     }
 }
 
-/// First word and number of paths of a function with an array of them.
-fn range(base: u64, map: &FunctionMap) -> Option<(u32, u32)> {
+/// The first word and the number of paths of a function that has an array of path counters.
+fn word_range(base: u64, map: &FunctionMap) -> Option<(u32, u32)> {
     let Counters::Array { offset, len } = map.counters else {
         return None;
     };
@@ -232,7 +238,7 @@ fn range(base: u64, map: &FunctionMap) -> Option<(u32, u32)> {
         return None;
     }
     let first = base.checked_add(offset)? / 8 + 1;
-    let end = first.checked_add(paths).filter(|&end| end <= MOST)?;
+    let end = first.checked_add(paths).filter(|&end| end <= MAX_WORD)?;
     Some((first as u32, (end - first) as u32))
 }
 
@@ -251,7 +257,8 @@ fn flags(map: &FunctionMap, path: &Path) -> u32 {
     flags
 }
 
-/// Whether an activation ends with a path. A call that doesn't return ends none: a `longjmp` may lead back into the same frame.
+/// Whether a path closes its activation. A call that does not return closes none: a `longjmp` may
+/// lead back into the same frame.
 pub(crate) fn closes(map: &FunctionMap, path: &Path) -> bool {
     let PathEnd::Exit(edge) = path.end else {
         return false;

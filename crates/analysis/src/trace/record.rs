@@ -24,7 +24,7 @@ use holloway_format::trace::{Block, Terminal};
 use super::builder::{Depth, GrammarBuilder, Limits};
 use super::symbols::{OtherSymbols, Symbols};
 use super::walk::KnownEffects;
-use crate::stream::{Activations, Ended, Listener, Met, Words};
+use crate::stream::{Activations, EndedPath, Listener, StreamCounts, Words};
 
 /// The next entry of a trace file.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -67,7 +67,7 @@ impl Listener for WordReader<'_> {
     type State = ();
 
     #[inline]
-    fn path(&mut self, path: Ended, (): &mut ()) {
+    fn path(&mut self, path: EndedPath, (): &mut ()) {
         self.symbols.push(path.word);
     }
 
@@ -157,10 +157,10 @@ impl TraceBuilder {
         mem::take(&mut self.path_counts)
     }
 
-    /// Returns what the stream contained besides paths, up to the end of the completed blocks or a
-    /// little further.
-    pub fn met(&self) -> Met {
-        self.activations.met()
+    /// Numbers of paths and of other events in the stream, up to the last block that was given or
+    /// slightly after it.
+    pub fn stream_counts(&self) -> StreamCounts {
+        self.activations.stream_counts()
     }
 
     /// Returns the completed blocks and the incomplete last block. More words may follow.

@@ -61,7 +61,7 @@ impl KnownEffects {
         pieces.iter().all(|&piece| walk.pass(top, piece));
         let paths = (walk.read - read) as u64;
         let next = end.wrapping_sub(4 * (length - walk.read) as u64);
-        walk.activations.go_on(paths, next);
+        walk.activations.advance(paths, next);
         walk.read
     }
 }

@@ -1,35 +1,34 @@
-//! What the samples of a path took above its base time, how sure that is, and what of it several
-//! bursts bear out.
+//! The time of a path's samples above its base time, the error of this time, and the part of it
+//! that several bursts confirm.
 //!
-//! The *base time* is the 5 % quantile of the samples: the least of up to 20, of more a time that
-//! no odd sample makes. It is at least one cycle: no path takes less, though the probe's bias may
-//! be as long.
+//! The *base time* is the 5 % quantile of the samples. Of up to 20 samples this is the shortest. Of
+//! more samples, it is a time that no single odd sample determines. The base time is at least one
+//! cycle: no path takes less, although the probe's bias may be as long.
 //!
-//! Samples that may have been interrupted ([`super::interruptions`]), the longest ones, count only
-//! as long as the longest of the others (Winsor's way): one of them would otherwise stand for ten
-//! thousand executions.
+//! Samples that may have been interrupted ([`super::interruptions`]) are the longest ones. They
+//! count only as long as the longest of the other samples (winsorizing). Otherwise one of them
+//! would stand for ten thousand executions.
 //!
-//! How far chance may have moved net variation: bursts come by chance, each as good as alone, so
-//! the sum of times above the base has the standard error of the root of the sum of these times'
-//! squares, of each burst the square of its sum. The clock's part of the error is a resolution for
-//! each sample that counts.
+//! The standard error of net variation has two parts. Bursts are drawn at random and have equal
+//! weight. So the error of the sum of times above the base is the root of the sum of squares, with
+//! one square for each burst's sum. The clock adds one resolution for each sample that counts.
 //!
-//! [`Evidence`] is what is left where the shortest and the longest samples are left out: those of
-//! two bursts on either side, of more where more may have been interrupted.
+//! [`Evidence`] is the time above the base after the shortest and the longest samples are left out:
+//! the samples of two bursts on either side, or more if more samples may have been interrupted.
 
 use holloway_format::Distribution;
 
 use super::run::TimedPath;
 
-/// Share of the samples that take no longer than the base time.
-const LOW: f64 = 0.05;
-/// Bursts that alone bear nothing out, at either end.
-const FEW: u64 = 2;
+/// The quantile of the base time: the share of samples that take no longer.
+const BASE_QUANTILE: f64 = 0.05;
+/// The number of bursts at either end that confirm nothing by themselves.
+const FEW_BURSTS: u64 = 2;
 
-/// The 5 % quantile, and never less than a cycle.
+/// The 5 % quantile of the times, but at least one cycle.
 pub(super) fn base(times: &Distribution) -> u64 {
-    let low = times.quantile(LOW);
-    // Exact where it is in the bucket of the least.
+    let low = times.quantile(BASE_QUANTILE);
+    // Exact if the quantile is in the bucket of the shortest time.
     let first = times.buckets().next();
     let low = match first.is_some_and(|first| low <= first.high) {
         true => times.least(),
@@ -38,45 +37,47 @@ pub(super) fn base(times: &Distribution) -> u64 {
     low.max(1)
 }
 
-/// How far above the base time a time may be that the clock can't tell from it. Two times of one
-/// length come out up to a resolution apart, half of `window`. Where as few samples took no longer
-/// than the base time as an odd burst or two make, it may be an extreme, a resolution too short.
+/// How far above the base time a time may be before the clock can distinguish the two. Two equal
+/// times come out up to a resolution apart, which is half of `window`. If so few samples are as
+/// short as the base time that one or two odd bursts may have made them, the base time may be an
+/// extreme: one resolution too short.
 pub(super) fn window(times: &Distribution, base: u64, window: u64) -> u64 {
     let low = times
         .buckets()
         .take_while(|bucket| time(times, bucket.middle()) <= base);
     let low: u64 = low.map(|bucket| bucket.count).sum();
-    match low > FEW {
+    match low > FEW_BURSTS {
         true => window.div_ceil(2),
         false => window,
     }
 }
 
-/// The time that stands for those of a bucket of this middle.
+/// The time that represents a bucket with this middle.
 fn time(times: &Distribution, middle: u64) -> u64 {
     middle.clamp(times.least(), times.largest())
 }
 
-/// Samples above the base time.
-pub(super) struct Above {
-    /// Those that the clock tells from it.
+/// The time of samples above the base time.
+pub(super) struct TimeAbove {
+    /// Number of samples that the clock can distinguish from the base time.
     samples: f64,
-    /// What they took above it.
+    /// Their time above the base time.
     pub(super) sum: f64,
-    /// The sum of the squares of that.
+    /// The sum of the squares of these times above the base.
     squares: f64,
-    /// What the others took above it.
+    /// The time of the other samples above the base time.
     pub(super) unresolved: f64,
-    /// What all samples took.
+    /// The time of all samples.
     pub(super) total: f64,
 }
 
-impl Above {
-    /// `interrupted` samples, the longest, count only as long as the longest of the others.
-    pub(super) fn of(times: &Distribution, base: u64, window: u64, interrupted: u64) -> Above {
-        let cut = longest_but(times, interrupted);
+impl TimeAbove {
+    /// Computes the time above `base`. The longest `interrupted` samples count only as long as the
+    /// longest of the others.
+    pub(super) fn new(times: &Distribution, base: u64, window: u64, interrupted: u64) -> TimeAbove {
+        let cut = longest_without(times, interrupted);
         let over = |time: u64| time.min(cut) as f64 - base as f64;
-        let mut above = Above::whole(times, base, cut);
+        let mut above = TimeAbove::of_all(times, base, cut);
         let mut below = 0.0;
         let limit = base.saturating_add(window);
         for bucket in times.buckets() {
@@ -102,10 +103,10 @@ impl Above {
         above
     }
 
-    /// All samples: exact where none is cut.
-    fn whole(times: &Distribution, base: u64, cut: u64) -> Above {
+    /// Sums over all samples. The sums are exact if no sample is shortened to `cut`.
+    fn of_all(times: &Distribution, base: u64, cut: u64) -> TimeAbove {
         let (count, base) = (times.count() as f64, base as f64);
-        let mut above = Above {
+        let mut above = TimeAbove {
             samples: count,
             sum: 0.0,
             squares: 0.0,
@@ -115,8 +116,8 @@ impl Above {
         if cut >= times.largest() {
             let over = times.mean() - base;
             above.sum = above.total - base * count;
-            // The mean square about the base is the variance and the square of the mean's distance
-            // from it.
+            // The mean square about the base is the variance plus the squared distance of the mean
+            // from the base.
             above.squares = (times.variance() + over * over) * count;
             return above;
         }
@@ -133,99 +134,102 @@ impl Above {
         above
     }
 
-    /// Standard error of the sum, as a part of it. `together`: by how much the samples of a burst
-    /// together say less than as many strangers; nothing where all there are were taken.
-    pub(super) fn error(&self, window: u64, together: Option<f64>) -> f64 {
+    /// The standard error of the sum, relative to the sum. `burst_factor` is the factor of the
+    /// squared error for samples that come in bursts; `None` if all executions were timed.
+    pub(super) fn error(&self, window: u64, burst_factor: Option<f64>) -> f64 {
         if self.sum <= 0.0 {
             return 0.0;
         }
-        let chance = together.map_or(0.0, |together| self.squares.max(0.0) * together);
+        let chance = burst_factor.map_or(0.0, |burst_factor| self.squares.max(0.0) * burst_factor);
         let clock = self.samples * window as f64 / 2.0;
         chance.sqrt().hypot(clock) / self.sum
     }
 }
 
-/// The longest time where so many longer ones are left out.
-fn longest_but(times: &Distribution, left_out: u64) -> u64 {
+/// The longest time after the `left_out` longest samples are left out.
+fn longest_without(times: &Distribution, left_out: u64) -> u64 {
     let last = times.count().saturating_sub(left_out).max(1);
     let mut seen = 0;
-    let found = times.buckets().find(|bucket| {
+    let bucket = times.buckets().find(|bucket| {
         seen += bucket.count;
         seen >= last
     });
-    // The exact one where it is in the last bucket.
-    match found.filter(|bucket| bucket.high < times.largest()) {
+    // Exact if it is in the last bucket.
+    match bucket.filter(|bucket| bucket.high < times.largest()) {
         Some(bucket) => time(times, bucket.middle()),
         None => times.largest(),
     }
 }
 
-/// How many times larger the square of the error is since the samples of a burst come together.
-pub(super) fn together(path: &TimedPath, base: u64) -> f64 {
+/// Returns the factor by which the squared error grows because the samples of a burst are not
+/// independent.
+pub(super) fn burst_factor(path: &TimedPath, base: u64) -> f64 {
     let times = &path.timings.calm.whole;
     let over = times.mean() - base as f64;
-    let alone = (times.variance() + over * over) * times.count() as f64;
+    let independent = (times.variance() + over * over) * times.count() as f64;
     let bursts = path.timings.bursts.squares_over(base);
-    if alone > 0.0 {
-        (bursts / alone).max(1.0)
+    if independent > 0.0 {
+        (bursts / independent).max(1.0)
     } else {
         1.0
     }
 }
 
-/// What samples took above the base time where those of a few bursts are left out at either end.
+/// The time of samples above the base time, after the samples of a few bursts at either end are
+/// left out.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Evidence {
-    /// Base times of those that are left, all together.
+    /// Sum of the base times of the remaining samples.
     pub(super) base: f64,
-    /// What they took above.
+    /// Their time above the base.
     pub(super) sum: f64,
-    /// What of that they took beyond twice their base time.
+    /// The part of that time beyond twice the base time.
     pub(super) long: f64,
-    /// What those that are left out took above.
+    /// The time above the base of the samples that are left out.
     pub(super) left_out: f64,
 }
 
 impl Evidence {
-    /// The clock can't tell times up to `floor`. `together` as for [`Above::error`]; nothing where
-    /// so few samples are left that nothing can be told.
-    pub(super) fn of(
+    /// Computes the evidence. The clock cannot distinguish times up to `floor` from 0.
+    /// `burst_factor` is the same as for [`TimeAbove::error`]. The result is `None` if too few
+    /// samples remain for any evidence.
+    pub(super) fn new(
         times: &Distribution,
         (base, window, floor): (u64, u64, u64),
-        (interrupted, together): (u64, f64),
+        (interrupted, burst_factor): (u64, f64),
     ) -> Option<Evidence> {
-        let low = of_bursts(FEW, together);
-        let high = of_bursts(FEW.max(interrupted), together);
+        let low = samples_of_bursts(FEW_BURSTS, burst_factor);
+        let high = samples_of_bursts(FEW_BURSTS.max(interrupted), burst_factor);
         let last = times.count().checked_sub(high)?;
         let base = time_at(times, low)?.max(base);
         let mut evidence = Evidence::default();
         let mut seen = 0;
         for bucket in times.buckets() {
-            // Those left out are the first and the last.
+            // The first and the last samples are left out.
             let begin = seen.clamp(low, last.max(low));
             seen += bucket.count;
             let samples = seen.clamp(low, last.max(low)) - begin;
             let time = time(times, bucket.middle());
-            let of_all = |cycles: u64| samples as f64 * cycles as f64;
-            evidence.base += of_all(base.max(floor));
+            let weighted = |cycles: u64| samples as f64 * cycles as f64;
+            evidence.base += weighted(base.max(floor));
             if time > base.saturating_add(window) {
                 let others = (bucket.count - samples) as f64;
-                evidence.sum += of_all(time - base);
+                evidence.sum += weighted(time - base);
                 evidence.left_out += others * (time - base) as f64;
-                evidence.long += of_all((time - base).saturating_sub(base.max(floor)));
+                evidence.long += weighted((time - base).saturating_sub(base.max(floor)));
             }
         }
         (evidence.base > 0.0).then_some(evidence)
     }
 }
 
-/// How many samples those of so many bursts are, at most.
-pub(super) fn of_bursts(bursts: u64, together: f64) -> u64 {
-    // A ratio of sums, so it may be off by a trifle.
-    (bursts as f64 * together - 1e-3).ceil() as u64
+/// The maximum number of samples in this many bursts.
+pub(super) fn samples_of_bursts(bursts: u64, burst_factor: f64) -> u64 {
+    // The factor is a ratio of sums, so it may be slightly too large.
+    (bursts as f64 * burst_factor - 1e-3).ceil() as u64
 }
 
-/// The time with so many before it.
+/// The time of the sample that has `before` shorter ones.
 fn time_at(times: &Distribution, before: u64) -> Option<u64> {
     let mut seen = 0;
     times.buckets().find_map(|bucket| {

@@ -1,11 +1,14 @@
-//! What may be prefetched on a path that varies: the paper's rule (Perelman, Chilimbi, Calder 2005, section 5.4).
+//! Loads that may be prefetched on a path that varies: the paper's rule (Perelman, Chilimbi, Calder
+//! 2005, section 5.4).
 //!
-//! Of every load on the path whose next address can be told, that of the next turn, or of the one after, is fetched ahead, under a condition that keeps
-//! it in bounds or off null. The weaver knows such loads ([`LoadShape`]). Steps that are steady the processor foresees itself, lists and
-//! what is reached through them it doesn't: so these come first, then long steps. Steps so short that the turn after next is mostly
-//! in the same line of the cache ([`LINE`]) are left out.
+//! The rule prefetches each load on the path whose next address is predictable, for the next turn
+//! or the turn after it. A condition keeps the address in bounds or nonnull. The weaver knows such
+//! loads ([`LoadShape`]). The processor predicts steady steps itself, but not lists and data
+//! reached through them. So lists come first, and then long steps. Steps are left out if they are
+//! so short that the turn after next is mostly in the same cache line ([`LINE`]).
 //!
-//! Advice is for paths that vary as memory does: where at least half of the net variation is in samples that took [`MISS`] cycles or more above the base.
+//! Advice is only for paths that vary as memory does: at least half of the net variation must be in
+//! samples that took [`MISS`] cycles or more above the base.
 
 use holloway_flow::PathId;
 use holloway_format::{Load, LoadShape};
@@ -14,57 +17,60 @@ use super::path::Rank;
 use crate::run::Function;
 use crate::trail::frames;
 
-/// Cycles that a load takes at least if neither the first nor the second cache holds its line, on processors of the last fifteen years.
+/// Minimum cycles of a load whose line is in neither the first nor the second cache, on processors
+/// of the last fifteen years.
 pub const MISS: u64 = 30;
 
-/// Bytes of a line of the cache, on almost every processor.
+/// Bytes of a cache line, on almost every processor.
 pub const LINE: u64 = 64;
 
-/// The loads to fetch ahead, the most promising first: one of each line of the function and shape, one of each frame's list. Empty where the path doesn't vary as memory does.
+/// Returns the loads to prefetch, the most promising first: one load for each source line of the
+/// function and shape, and one for the list of each frame. Empty if the path does not vary as
+/// memory does.
 pub fn loads(function: &Function, rank: &Rank) -> Vec<Load> {
-    if !misses(rank) {
+    if !varies_by_misses(rank) {
         return Vec::new();
     }
-    on_path(function, rank.path)
+    predictable_loads(function, rank.path)
 }
 
-/// The loads of a path whose next addresses can be told.
-fn on_path(function: &Function, path: PathId) -> Vec<Load> {
+/// The loads of a path whose next addresses are predictable.
+fn predictable_loads(function: &Function, path: PathId) -> Vec<Load> {
     let Some(path) = function.graph().and_then(|graph| graph.path(path)) else {
         return Vec::new();
     };
-    let on_it = |load: &&Load| path.blocks.iter().any(|block| block.0 == load.block);
+    let is_on_path = |load: &&Load| path.blocks.iter().any(|block| block.0 == load.block);
     let leaves_its_line = |load: &&Load| match load.shape {
         LoadShape::Induction { stride } => 4 * stride.unsigned_abs() >= LINE,
         LoadShape::Chain { .. } | LoadShape::Through { .. } => true,
     };
-    let loads = function.map.loads.iter().filter(on_it);
+    let loads = function.map.loads.iter().filter(is_on_path);
     let mut loads: Vec<Load> = loads.filter(leaves_its_line).copied().collect();
-    // Stable: of equal ones the first in the code.
-    loads.sort_by_key(|load| promise(load.shape));
-    let mut known = Vec::new();
+    // A stable sort: of equal loads, the first one in the code comes first.
+    loads.sort_by_key(|load| priority(load.shape));
+    let mut seen = Vec::new();
     loads.retain(|load| {
-        // A node is fetched whole, wherever in it the loads are.
-        let what = match load.shape {
+        // A list node is fetched completely, so the position of the loads in it does not matter.
+        let key = match load.shape {
             LoadShape::Chain { .. } => (0, Some(load.place.scope), 0),
             LoadShape::Through { .. } | LoadShape::Induction { .. } => {
                 let own = frames(&function.map, &load.place).last();
                 (
-                    promise(load.shape).0,
+                    priority(load.shape).0,
                     None,
                     own.map_or(0, |frame| frame.line),
                 )
             }
         };
-        let is_new = !known.contains(&what);
-        known.push(what);
+        let is_new = !seen.contains(&key);
+        seen.push(key);
         is_new
     });
     loads
 }
 
-/// Order of loads: by shape, then longer steps first.
-fn promise(shape: LoadShape) -> (u8, i64) {
+/// The order of loads: by shape, and then longer steps first.
+fn priority(shape: LoadShape) -> (u8, i64) {
     match shape {
         LoadShape::Chain { .. } => (0, 0),
         LoadShape::Through { .. } => (1, 0),
@@ -73,7 +79,7 @@ fn promise(shape: LoadShape) -> (u8, i64) {
 }
 
 /// Whether most of a path's net variation is in samples that may have missed a cache.
-fn misses(rank: &Rank) -> bool {
+fn varies_by_misses(rank: &Rank) -> bool {
     let base = rank.base;
     let (mut all, mut long) = (0.0, 0.0);
     for bucket in rank.times.buckets() {

@@ -1,13 +1,16 @@
-//! A thread's samples, read off its stream.
+//! Reads the samples in a thread's stream.
 //!
-//! A record is a word and its operands, which stand together: a sample has 7, a reading of the clock 10, a new owner 1. All their places were taken
-//! at once, so where one of them was never written (0) the others are passed over, and the next record begins behind them. One whose check is wrong is
-//! damaged, and left out. A batch may end anywhere.
+//! A record is a word followed by its operands. A sample has 7 operands, a clock reading 10, and a
+//! new owner 1. All places of a record were reserved at once. If one of them was never written (0),
+//! the rest of the record is skipped and the next record begins after it. A record with a wrong
+//! check is damaged and left out. A batch may end anywhere.
 //!
-//! Times are the sample's duration less the bias of the probe as the thread's clock told it; own times are that less the time of paths that were
-//! timed in between. A burst begins with a sample that stands for more paths than one. A thread's run reaches from its first clock or sample to its last, in program time (without what probes took).
+//! A path's time is the sample's duration minus the probe's bias, which the thread's clock reading
+//! contains. Its own time is this time minus the time of paths that were timed inside it. A burst
+//! begins with a sample that stands for more than one path. A thread's run extends from its first
+//! clock or sample to its last, in program time (without the time of probes).
 //!
-//! Cost: a look-up and one or two histograms a sample, two look-ups in a burst.
+//! Cost: for each sample a lookup and one or two histogram entries; in a burst, two lookups.
 
 use holloway_abi::{
     CLOCK_WORDS, OPERAND, SAMPLE_CALLED, SAMPLE_FLAG_BITS, SAMPLE_MIGRATED, SAMPLE_PREEMPTED,
@@ -19,27 +22,28 @@ use std::collections::hash_map::Entry;
 
 use crate::stream::Words;
 
-/// Most words of a record.
-const LONGEST: usize = CLOCK_WORDS;
-/// Samples of which is known when they began, at most; the older half is then taken for one.
-const OPEN: usize = 512;
+/// Maximum number of words in a record.
+const MAX_RECORD_WORDS: usize = CLOCK_WORDS;
+/// Maximum number of samples whose start is remembered. When it is reached, the older half is
+/// merged into one entry.
+const MAX_ENDED: usize = 512;
 
-/// What was read of one stream, or of several.
+/// The timings read from one or more streams.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Timings {
-    /// By word.
+    /// Timings of paths, by word.
     pub(super) paths: FxHashMap<u32, PathTimings>,
-    /// What they come to.
+    /// Sums over all samples and clocks.
     pub stats: VariationStats,
 }
 
 impl Timings {
-    /// Whether nothing was met.
+    /// Whether no record was read.
     pub fn is_empty(&self) -> bool {
         *self == Timings::default()
     }
 
-    /// Adds another's.
+    /// Adds another stream's timings.
     pub fn merge(&mut self, other: &Timings) {
         self.stats.add(&other.stats);
         for (word, more) in &other.paths {
@@ -48,7 +52,7 @@ impl Timings {
     }
 }
 
-/// Reads one stream, or several one after the other.
+/// Reads the samples of one stream, or of several streams one after the other.
 pub struct VariationBuilder {
     words: Words,
     timings: Timings,
@@ -57,26 +61,27 @@ pub struct VariationBuilder {
     next: Option<u64>,
     bias: u64,
     thread: Thread,
-    /// The burst that goes on; empty where every path is timed.
-    burst: Option<FxHashMap<u32, Together>>,
-    nest: Nest,
+    /// The current burst; `None` if every path is timed.
+    burst: Option<FxHashMap<u32, BurstTime>>,
+    nest: NestedSamples,
 }
 
-/// Samples that ended, each with when it began and how many others ended in it: those of one that began earlier and ends now are its callees'.
+/// The samples that ended, each with its start and the number of samples inside it. If a sample
+/// began earlier and ends now, the samples since then are its callees'.
 #[derive(Default)]
-struct Nest {
+struct NestedSamples {
     ended: Vec<(u64, u64)>,
 }
 
-impl Nest {
-    /// A sample that began then; how many ended in it.
-    fn ends(&mut self, start: u64) -> u64 {
+impl NestedSamples {
+    /// Ends a sample that began at `start`. Returns the number of samples inside it.
+    fn end_sample(&mut self, start: u64) -> u64 {
         let mut inside = 0;
         while let Some((_, more)) = self.ended.pop_if(|(began, _)| *began >= start) {
             inside += more + 1;
         }
-        if self.ended.len() == OPEN {
-            let older = self.ended.drain(1..OPEN / 2);
+        if self.ended.len() == MAX_ENDED {
+            let older = self.ended.drain(1..MAX_ENDED / 2);
             let more: u64 = older.map(|(_, more)| more + 1).sum();
             self.ended[0].1 += more;
         }
@@ -85,32 +90,32 @@ impl Nest {
     }
 }
 
-/// Calm samples of a path in one burst, and what they took.
+/// Undisturbed samples of a path in one burst, and their time.
 #[derive(Clone, Copy, Default)]
-struct Together {
+struct BurstTime {
     samples: u64,
     time: u64,
 }
 
-/// The words of a record that have come.
+/// The words of the current record that have been read.
 #[derive(Clone, Copy, Default)]
 struct Record {
-    words: [u32; LONGEST],
-    have: usize,
+    words: [u32; MAX_RECORD_WORDS],
+    word_count: usize,
     /// 0: no record has begun.
-    needs: usize,
-    /// A place of it was never written.
-    is_holed: bool,
+    expected_words: usize,
+    /// Whether a place of the record was never written.
+    has_hole: bool,
 }
 
-/// When a thread was seen first and last, in program time, and its last clock.
+/// The first and the last program time of a thread, and its last clock reading.
 #[derive(Clone, Copy, Default)]
 struct Thread {
     seen: Option<(u64, u64)>,
     clock: Option<Clock>,
 }
 
-/// A reading of the clock: program time, switches, cycles of probes.
+/// A clock reading: program time, context switches, cycles of probes.
 #[derive(Clone, Copy)]
 struct Clock {
     now: u64,
@@ -119,8 +124,9 @@ struct Clock {
 }
 
 impl Thread {
-    /// It was seen from `start` to `end`; gives the cycles that it was not known to run before.
-    fn sees(&mut self, start: u64, end: u64) -> u64 {
+    /// Records that the thread ran from `start` to `end`. Returns the number of cycles by which
+    /// this extends its known run.
+    fn extend_run(&mut self, start: u64, end: u64) -> u64 {
         let (first, last) = self.seen.unwrap_or((start, start));
         let (earlier, later) = (first.min(start), last.max(end));
         self.seen = Some((earlier, later));
@@ -129,7 +135,7 @@ impl Thread {
 }
 
 impl VariationBuilder {
-    /// A builder for the streams of an image.
+    /// Creates a builder for the streams of an image.
     pub fn new(words: Words) -> VariationBuilder {
         VariationBuilder {
             words,
@@ -139,29 +145,32 @@ impl VariationBuilder {
             bias: 0,
             thread: Thread::default(),
             burst: None,
-            nest: Nest::default(),
+            nest: NestedSamples::default(),
         }
     }
 
-    /// Bias of the probe, in cycles, until the stream tells it: for a stream whose beginning was read by another.
+    /// Sets the probe's bias, in cycles, until the stream contains it. Use this for a stream whose
+    /// beginning another builder read.
     #[must_use]
     pub fn with_bias(mut self, cycles: u64) -> VariationBuilder {
         self.bias = cycles;
         self
     }
 
-    /// Reads a batch of words; `at` is the stream position of the first, in bytes. A batch that doesn't begin where the last one ended comes
-    /// after a gap.
+    /// Reads a batch of words; `at` is the stream position of the first word, in bytes. If the
+    /// batch does not begin where the last batch ended, words are missing in between.
     pub fn feed(&mut self, at: u64, batch: &[u32]) {
         if self.next.is_some_and(|next| next != at) {
             self.timings.stats.gaps += 1;
-            self.cut();
+            self.cut_record();
         }
         self.next = Some(at.wrapping_add(4 * batch.len() as u64));
         let mut rest = batch;
         while let Some((&word, after)) = rest.split_first() {
             rest = match rest.split_first_chunk() {
-                Some((sample, after)) if self.record.needs == 0 && is_whole(sample) => {
+                Some((sample, after))
+                    if self.record.expected_words == 0 && is_complete_sample(sample) =>
+                {
                     self.sample(sample.map(|word| word & !OPERAND));
                     after
                 }
@@ -173,40 +182,40 @@ impl VariationBuilder {
         }
     }
 
-    /// What was read since the last time. The stream may go on.
+    /// Returns the timings since the last call. The stream may continue.
     pub fn take(&mut self) -> Timings {
         self.end_burst();
         std::mem::take(&mut self.timings)
     }
 
-    /// What was read since the last time; a sample that is not whole yet is counted as cut.
+    /// Returns the timings since the last call of `take`. An incomplete sample counts as cut.
     pub fn finish(mut self) -> Timings {
-        self.cut();
+        self.cut_record();
         self.take()
     }
 
     fn word(&mut self, word: u32) {
         self.timings.stats.holes += u64::from(word == 0);
-        if self.record.needs > 0 {
+        if self.record.expected_words > 0 {
             if word != 0 && word & OPERAND == 0 {
                 // The operands are missing: another record begins here.
-                self.cut();
+                self.cut_record();
             } else {
-                self.record.is_holed |= word == 0;
-                self.record.words[self.record.have] = word & !OPERAND;
-                self.record.have += 1;
-                if self.record.have == self.record.needs {
-                    self.whole();
+                self.record.has_hole |= word == 0;
+                self.record.words[self.record.word_count] = word & !OPERAND;
+                self.record.word_count += 1;
+                if self.record.word_count == self.record.expected_words {
+                    self.complete_record();
                 }
                 return;
             }
         }
-        self.begin(word);
+        self.begin_record(word);
     }
 
-    /// A word that is no operand of what stands before.
-    fn begin(&mut self, word: u32) {
-        let needs = match word {
+    /// Reads a word that is not an operand of an earlier word.
+    fn begin_record(&mut self, word: u32) {
+        let expected_words = match word {
             0 => 0,
             WORD_CLOCK => CLOCK_WORDS,
             WORD_OWNER => 2,
@@ -219,26 +228,26 @@ impl VariationBuilder {
         };
         self.record = Record {
             words: [word, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
-            have: 1,
-            needs,
-            is_holed: false,
+            word_count: 1,
+            expected_words,
+            has_hole: false,
         };
     }
 
-    /// The record that has begun has no end.
-    fn cut(&mut self) {
-        if self.record.needs > 0 && self.record.words[0] & OPERAND == 0 {
+    /// Discards the current record, whose end is missing.
+    fn cut_record(&mut self) {
+        if self.record.expected_words > 0 && self.record.words[0] & OPERAND == 0 {
             self.timings.stats.cut_samples += 1;
         }
         self.record = Record::default();
     }
 
-    fn whole(&mut self) {
+    fn complete_record(&mut self) {
         let Record {
-            words, is_holed, ..
+            words, has_hole, ..
         } = self.record;
-        if is_holed {
-            return self.cut();
+        if has_hole {
+            return self.cut_record();
         }
         self.record = Record::default();
         let wide = |at: usize| u64::from(words[at]) | u64::from(words[at + 1]) << 31;
@@ -257,7 +266,7 @@ impl VariationBuilder {
             ),
             WORD_OWNER => {
                 self.end_burst();
-                self.nest = Nest::default();
+                self.nest = NestedSamples::default();
                 self.thread = Thread::default();
             }
             WORD_CAUGHT => {}
@@ -268,7 +277,7 @@ impl VariationBuilder {
     fn clock(&mut self, [stamp, nanoseconds]: [u64; 2], bias: u64, resolution: u64, clock: Clock) {
         let stats = &mut self.timings.stats;
         stats.clock(stamp, nanoseconds, bias, resolution);
-        let ran = self.thread.sees(clock.now, clock.now);
+        let ran = self.thread.extend_run(clock.now, clock.now);
         stats.cycles = stats.cycles.saturating_add(ran);
         self.bias = bias;
         if let Some(last) = self.thread.clock.replace(clock) {
@@ -281,17 +290,17 @@ impl VariationBuilder {
         }
     }
 
-    /// No sample of the burst comes any more.
+    /// Ends the burst: no further sample belongs to it.
     fn end_burst(&mut self) {
         let Some(burst) = &mut self.burst else { return };
-        for (word, Together { samples, time }) in burst.drain() {
+        for (word, BurstTime { samples, time }) in burst.drain() {
             if let Some(path) = self.timings.paths.get_mut(&word) {
                 path.bursts.record(samples, time);
             }
         }
     }
 
-    /// A whole sample: its word and the bits of its operands.
+    /// Reads a complete sample: its word and the bits of its operands.
     fn sample(&mut self, words: [u32; SAMPLE_WORDS]) {
         if digits(words) != 0 {
             self.timings.stats.damaged += 1;
@@ -308,7 +317,7 @@ impl VariationBuilder {
             self.end_burst();
             self.burst.get_or_insert_default();
         }
-        let nested = self.nest.ends(start);
+        let nested = self.nest.end_sample(start);
         let stats = &mut self.timings.stats;
         let path = match self.timings.paths.entry(words[0]) {
             Entry::Occupied(known) => known.into_mut(),
@@ -322,7 +331,9 @@ impl VariationBuilder {
         };
         stats.samples += 1;
         stats.begun += u64::from(words[7]);
-        let ran = self.thread.sees(start, start.saturating_add(duration));
+        let ran = self
+            .thread
+            .extend_run(start, start.saturating_add(duration));
         stats.cycles = stats.cycles.saturating_add(ran);
         let has = |flag: u32| flags & flag != 0;
         stats.preempted += u64::from(has(SAMPLE_PREEMPTED));
@@ -330,26 +341,26 @@ impl VariationBuilder {
         stats.called += u64::from(has(SAMPLE_CALLED));
         stats.unwatched += u64::from(has(SAMPLE_UNWATCHED));
         stats.unknown += u64::from(has(SAMPLE_UNKNOWN));
-        let whole = duration.saturating_sub(self.bias);
-        let own = (!has(SAMPLE_CALLED)).then(|| whole.saturating_sub(inner));
+        let inclusive = duration.saturating_sub(self.bias);
+        let own = (!has(SAMPLE_CALLED)).then(|| inclusive.saturating_sub(inner));
         path.nested = path.nested.saturating_add(nested);
         if has(SAMPLE_UNKNOWN) {
             path.unknown += 1;
         } else if has(SAMPLE_PREEMPTED | SAMPLE_MIGRATED) {
-            path.disturbed.record(whole, own);
+            path.disturbed.record(inclusive, own);
         } else {
-            path.calm.record(whole, own);
+            path.calm.record(inclusive, own);
             if let Some(burst) = &mut self.burst {
-                let together = burst.entry(words[0]).or_default();
-                together.samples += 1;
-                together.time = together.time.saturating_add(whole);
+                let burst_time = burst.entry(words[0]).or_default();
+                burst_time.samples += 1;
+                burst_time.time = burst_time.time.saturating_add(inclusive);
             }
         }
     }
 }
 
-/// Whether a word of a path and all its operands stand here.
-fn is_whole(words: &[u32; SAMPLE_WORDS]) -> bool {
+/// Whether these words are a path's word and all its operands.
+fn is_complete_sample(words: &[u32; SAMPLE_WORDS]) -> bool {
     let [word, operands @ ..] = words;
     *word != 0 && word & OPERAND == 0 && operands.iter().all(|word| word & OPERAND != 0)
 }

@@ -1,67 +1,68 @@
-//! What other programs on the machine cost all code alike, by sharing its cores, caches, and clock
-//! with it; and which paths vary more than that.
+//! The cost of sharing cores, caches, and clock with other programs on the machine, and the paths
+//! that vary more than sharing explains.
 //!
-//! Sharing slows a loop whose turns are all alike, too. What it costs is a *loss*: time above the
-//! base, as a part of the base time. The other paths of the same run measure it, by the loss that a
-//! quarter of their time stays below. They are weighted by the base time of their samples, so
-//! steady paths that hold a quarter of the time are enough, and no single path decides. Sharing may
-//! cost one path [twice](TIMES) what it costs another. The loss that it may explain is taken to be
-//! [`LEAST`] at least, and [`LARGEST`] at most, which is also taken where no other path can tell:
-//! sharing slows code, it hardly halves its speed.
+//! Sharing slows even a loop whose turns are all alike. Its cost is a *loss*: time above the base,
+//! relative to the base time. The other paths of the same run measure this cost. It is the loss
+//! that a quarter of their time stays below. Paths are weighted by the base time of their samples,
+//! so steady paths that take a quarter of the time are enough, and no single path decides. Sharing
+//! may cost one path [twice](LOSS_RATIO) as much as another. The loss that sharing may explain is
+//! at least [`MIN_LOSS`] and at most [`MAX_LOSS`], because sharing slows code but hardly halves its
+//! speed. If no other path is available for the comparison, it is [`MAX_LOSS`].
 //!
-//! So it doesn't explain samples beyond twice the base time. Interruptions may; as many samples as
-//! they are sure to explain are left out of the [`Evidence`], and what others lose by such samples
-//! says what more they cost, by the same rule, but [`LEAST`] where no other path can tell. A path
-//! varies for certain if it loses more than one or the other explains.
+//! So sharing does not explain samples beyond twice the base time. Interruptions may. The
+//! [`Evidence`] leaves out as many samples as interruptions surely explain. The loss of other paths
+//! in such long samples shows how much more interruptions cost, by the same rule; if no other path
+//! is available, this loss is [`MIN_LOSS`]. A path varies for certain if it loses more than either
+//! cause explains.
 //!
-//! Cost: sorting the paths, and a binary search for each.
+//! Cost: sorting the paths, and a binary search for each path.
 
 use super::above::Evidence;
 use super::path::{Certainty, Rank};
 
-/// Smallest loss that may be the path's own.
-const LEAST: f64 = 0.05;
-/// Largest loss that sharing may explain.
-const LARGEST: f64 = 0.5;
+/// The smallest loss that may be the path's own.
+const MIN_LOSS: f64 = 0.05;
+/// The largest loss that sharing may explain.
+const MAX_LOSS: f64 = 0.5;
 /// How many times more the machine may cost one path than another.
-const TIMES: f64 = 2.0;
-/// Part of the others' time that loses less.
+const LOSS_RATIO: f64 = 2.0;
+/// The share of the other paths' time that stays below the machine's loss.
 const QUARTER: f64 = 0.25;
-/// Samples that a path needs to tell what the machine costs.
-const ENOUGH: u64 = 20;
-/// Windows of the clock that its base time needs to be long.
-const WINDOWS: u64 = 4;
+/// Number of samples that a path needs to measure the machine.
+const MIN_SAMPLES: u64 = 20;
+/// The base time of such a path must be at least this many windows of the clock.
+const MIN_WINDOWS: u64 = 4;
 
-/// What the paths of a run lose that can tell what the machine costs.
+/// The losses of the paths that can measure the machine.
 pub(super) struct Machine {
     all: Losses,
-    /// By samples beyond twice the base time.
+    /// The losses in samples beyond twice the base time.
     long: Losses,
 }
 
 impl Machine {
-    /// Of paths and their evidence.
-    pub(super) fn of<'a>(
+    /// Computes the losses of paths from their evidence.
+    pub(super) fn new<'a>(
         paths: impl Iterator<Item = (&'a Rank, Option<Evidence>)> + Clone,
     ) -> Machine {
-        let told = paths.map(|(path, evidence)| {
-            let is_long = path.base >= WINDOWS.saturating_mul(path.window);
-            let evidence = evidence.filter(|_| is_long && path.samples() >= ENOUGH)?;
+        let measured = paths.map(|(path, evidence)| {
+            let is_long = path.base >= MIN_WINDOWS.saturating_mul(path.window);
+            let evidence = evidence.filter(|_| is_long && path.samples() >= MIN_SAMPLES)?;
             let time = path.base as f64 * path.samples() as f64;
             Some((path.loss, evidence.long / evidence.base, time))
         });
-        let all = told
+        let all = measured
             .clone()
-            .map(|told| told.map(|(loss, _, time)| (loss, time)));
-        let long = told.map(|told| told.map(|(_, loss, time)| (loss, time)));
+            .map(|measured| measured.map(|(loss, _, time)| (loss, time)));
+        let long = measured.map(|measured| measured.map(|(_, loss, time)| (loss, time)));
         Machine {
-            all: Losses::of(all),
-            long: Losses::of(long),
+            all: Losses::new(all),
+            long: Losses::new(long),
         }
     }
 
-    /// Whether a path varies, by its evidence and what the others lose; and what of its net
-    /// variation is certain, in cycles of the samples.
+    /// Decides whether a path varies, by its evidence and the other paths' losses. Also returns the
+    /// certain part of its net variation, in cycles of the samples.
     pub(super) fn judge(&self, place: usize, evidence: Option<Evidence>) -> (Certainty, f64) {
         let Some(evidence) = evidence else {
             return (Certainty::FewSamples, 0.0);
@@ -69,44 +70,45 @@ impl Machine {
         let Evidence {
             base, sum, long, ..
         } = evidence;
-        let explained = |losses: &Losses, unknown: f64| match losses.of_others(place) {
-            Some(loss) => (TIMES * loss).clamp(LEAST, LARGEST),
+        let explained = |losses: &Losses, unknown: f64| match losses.without(place) {
+            Some(loss) => (LOSS_RATIO * loss).clamp(MIN_LOSS, MAX_LOSS),
             None => unknown,
         };
-        let shared = explained(&self.all, LARGEST);
-        let interrupted = explained(&self.long, LEAST);
-        let sure = (sum - shared * base).max(long - interrupted * base);
-        let why = if sure > 0.0 {
+        let shared = explained(&self.all, MAX_LOSS);
+        let interrupted = explained(&self.long, MIN_LOSS);
+        let certain = (sum - shared * base).max(long - interrupted * base);
+        let certainty = if certain > 0.0 {
             Certainty::Certain
-        } else if sum <= LEAST * base && sum + evidence.left_out > LEAST * base {
+        } else if sum <= MIN_LOSS * base && sum + evidence.left_out > MIN_LOSS * base {
             Certainty::FewBursts
         } else {
             Certainty::Machine
         };
-        (why, sure.max(0.0))
+        (certainty, certain.max(0.0))
     }
 }
 
-/// Losses of paths, each weighted by a time.
+/// The losses of paths, each weighted by a time.
 struct Losses {
-    /// Smallest first: loss, time of its path and all before.
+    /// Smallest loss first: the loss, and the summed time of its path and all paths before it.
     sorted: Vec<(f64, f64)>,
-    /// By path: where it is in that order, and its time.
+    /// By path: its index in `sorted`, and its time.
     places: Vec<Option<(usize, f64)>>,
 }
 
 impl Losses {
-    /// Loss and time by path, where it can tell.
-    fn of(paths: impl Iterator<Item = Option<(f64, f64)>>) -> Losses {
+    /// Sorts the paths' losses. The items are loss and time, or `None` if the path cannot measure
+    /// the machine.
+    fn new(paths: impl Iterator<Item = Option<(f64, f64)>>) -> Losses {
         let mut places = Vec::new();
-        let mut known = Vec::new();
-        for (place, told) in paths.enumerate() {
+        let mut losses = Vec::new();
+        for (place, measured) in paths.enumerate() {
             places.push(None);
-            known.extend(told.map(|(loss, time)| (loss, time, place)));
+            losses.extend(measured.map(|(loss, time)| (loss, time, place)));
         }
-        known.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.2.cmp(&b.2)));
+        losses.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.2.cmp(&b.2)));
         let mut sum = 0.0;
-        let sorted = known
+        let sorted = losses
             .into_iter()
             .enumerate()
             .map(|(order, (loss, time, place))| {
@@ -120,9 +122,9 @@ impl Losses {
         }
     }
 
-    /// The loss that a quarter of the time of all paths but one stays below; nothing where there is
-    /// no other.
-    fn of_others(&self, path: usize) -> Option<f64> {
+    /// The loss that a quarter of the other paths' time stays below; `None` if there is no other
+    /// path.
+    fn without(&self, path: usize) -> Option<f64> {
         let (_, all) = self.sorted.last()?;
         let (order, own) = self.places[path].unwrap_or((usize::MAX, 0.0));
         if self.sorted.len() == 1 && order == 0 {
@@ -130,13 +132,13 @@ impl Losses {
         }
         let wanted = QUARTER * (all - own);
         let up_to = |time: f64| self.sorted.partition_point(|(_, sum)| *sum < time);
-        let mut found = up_to(wanted);
-        if found >= order {
-            // Those behind it have its own time in their sums.
-            found = up_to(wanted + own).max(order + 1);
+        let mut index = up_to(wanted);
+        if index >= order {
+            // The sums after this path include its own time.
+            index = up_to(wanted + own).max(order + 1);
         }
         self.sorted
-            .get(found)
+            .get(index)
             .or(self.sorted.last())
             .map(|(loss, _)| *loss)
     }
@@ -146,10 +148,10 @@ impl Losses {
 mod tests {
     use super::Losses;
 
-    /// Against a walk over the others, in order.
+    /// Compares with a walk over the other paths, in order.
     #[test]
-    fn a_quarter_of_the_others_time_loses_less() {
-        let told = [
+    fn a_quarter_of_the_other_paths_time_loses_less() {
+        let measured = [
             Some((0.3, 10.0)),
             None,
             Some((0.1, 4.0)),
@@ -157,10 +159,13 @@ mod tests {
             Some((2.0, 30.0)),
             Some((0.1, 2.0)),
         ];
-        let losses = Losses::of(told.into_iter());
-        for path in 0..told.len() {
-            let others = told.iter().enumerate().filter(|(place, _)| *place != path);
-            let mut others: Vec<_> = others.filter_map(|(_, told)| *told).collect();
+        let losses = Losses::new(measured.into_iter());
+        for path in 0..measured.len() {
+            let others = measured
+                .iter()
+                .enumerate()
+                .filter(|(place, _)| *place != path);
+            let mut others: Vec<_> = others.filter_map(|(_, measured)| *measured).collect();
             others.sort_by(|a, b| a.0.total_cmp(&b.0));
             let all: f64 = others.iter().map(|(_, time)| time).sum();
             let mut sum = 0.0;
@@ -168,18 +173,11 @@ mod tests {
                 sum += time;
                 sum >= all / 4.0
             });
-            assert_eq!(
-                losses.of_others(path),
-                naive.map(|(loss, _)| *loss),
-                "{path}"
-            );
+            assert_eq!(losses.without(path), naive.map(|(loss, _)| *loss), "{path}");
         }
+        assert_eq!(Losses::new([Some((0.5, 1.0))].into_iter()).without(0), None);
         assert_eq!(
-            Losses::of([Some((0.5, 1.0))].into_iter()).of_others(0),
-            None
-        );
-        assert_eq!(
-            Losses::of([None, Some((0.5, 1.0))].into_iter()).of_others(0),
+            Losses::new([None, Some((0.5, 1.0))].into_iter()).without(0),
             Some(0.5)
         );
     }

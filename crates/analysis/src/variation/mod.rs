@@ -1,8 +1,15 @@
-//! Paths whose time varies (Perelman, Chilimbi, Calder 2005): which code is usually fast and sometimes not, and what that costs.
+//! Paths whose time varies (Perelman, Chilimbi, Calder 2005): code that is usually fast but
+//! sometimes slow, and the cost of its slow executions.
 //!
-//! [`VariationBuilder`] reads the samples of a thread's stream as [`Timings`]; those of several threads are [merged](Timings::merge), [`seal`] makes
-//! of them what is kept in a file, [`join`] adds what came later. [`VariationRun`] joins the files of a run; [`mod@rank`] answers what the paper asks of it, [`Ranking::ties`] which ranks are chance, [`spread`] why times differ, [`advice`]
-//! what may be done about it, [`stability`] whether another run answers the same.
+//! - [`VariationBuilder`] reads the samples of a thread's stream into [`Timings`].
+//! - [`Timings::merge`] adds the timings of several threads.
+//! - [`seal`] converts timings to the form that a file stores, and [`join`] adds later timings.
+//! - [`VariationRun`] joins the files of a run.
+//! - [`mod@rank`] ranks paths as in the paper, and [`Ranking::ties`] finds ranks that may be
+//!   chance.
+//! - [`spread`] explains why times differ.
+//! - [`advice`] suggests loads to prefetch.
+//! - [`stability`] compares the paths that vary in several runs.
 
 mod above;
 pub mod advice;
@@ -19,6 +26,6 @@ mod ties;
 
 pub use builder::{Timings, VariationBuilder};
 pub use path::{Certainty, Rank};
-pub use rank::{How, Ranking, rank};
-pub use run::{Timed, TimedPath, VariationRun};
+pub use rank::{RankOptions, Ranking, rank};
+pub use run::{TimedFunction, TimedPath, VariationRun};
 pub use sealed::{join, paths, seal};

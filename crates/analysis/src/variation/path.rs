@@ -1,4 +1,4 @@
-//! A path with its times, as it is ranked.
+//! A ranked path with its times.
 
 use holloway_flow::PathId;
 use holloway_format::Distribution;
@@ -8,80 +8,81 @@ use crate::run::FunctionId;
 /// Whether the net variation of a path is certain, or why it is not.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Certainty {
-    /// Several bursts bear it out, and the machine doesn't explain it.
+    /// Several bursts confirm it, and the machine does not explain it.
     Certain,
-    /// It doesn't vary, as far as the clock can tell.
+    /// The path does not vary, as far as the clock can tell.
     Steady,
-    /// Nothing is left where the samples of two bursts are left out at either end.
+    /// No sample remains after the samples of two bursts at either end are left out.
     FewSamples,
-    /// So few bursts bear it out that interruptions may have made it.
+    /// So few bursts confirm it that interruptions may have caused it.
     FewBursts,
-    /// It is no larger than what the machine costs other paths, too.
+    /// It is no larger than the loss that the machine causes in other paths, too.
     Machine,
 }
 
-/// A path that was ranked.
+/// A ranked path.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Rank {
-    /// Its function.
+    /// The path's function.
     pub function: FunctionId,
-    /// Its number there.
+    /// The path's number in its function.
     pub path: PathId,
-    /// The times of its samples, in cycles.
+    /// The times of the path's samples, in cycles.
     pub times: Distribution,
-    /// Samples whose thread was preempted or moved, whether among these or left out.
+    /// Number of samples whose thread was preempted or moved, whether `times` includes them or not.
     pub disturbed: u64,
-    /// Samples in which woven code ran that was not timed, of all.
+    /// Number of samples in which woven code ran that was not timed.
     pub called: u64,
-    /// How often it ran, as estimated.
+    /// Estimated number of executions.
     pub executions: f64,
-    /// Samples whose time can't be told, of all.
+    /// Number of samples with an unknown time.
     pub unknown: u64,
-    /// Its base time, in cycles: the 5 % quantile, and never 0.
+    /// The base time, in cycles: the 5 % quantile, and at least 1.
     pub base: u64,
     /// Net variation, in cycles.
     pub net: f64,
-    /// Whether that is certain.
+    /// Whether the net variation is certain.
     pub certainty: Certainty,
-    /// What of it is: above what interruptions and sharing the machine explain, in cycles.
-    pub sure: f64,
-    /// Time above the base as a part of the base time.
+    /// The certain part of the net variation, in cycles: the part that neither interruptions nor
+    /// sharing the machine explain.
+    pub certain_net: f64,
+    /// Time above the base, relative to the base time.
     pub loss: f64,
-    /// The longest samples, that may have been interrupted from outside: they count only as long as
-    /// the longest of the others.
+    /// Number of longest samples that may have been interrupted from outside. They count only as
+    /// long as the longest of the other samples.
     pub interrupted: u64,
-    /// Standard error of that, as a part of it: as an estimate, where not every execution was
-    /// timed, and by the clock.
+    /// Standard error of the net variation, relative to it. It includes the error of the estimate,
+    /// unless all executions were timed, and the error of the clock.
     pub error: f64,
-    /// Cycles above the base that are none, as far as the clock can tell.
+    /// Cycles above the base that the clock cannot distinguish from the base time.
     pub unresolved: f64,
-    /// How far from its base a time of its is still the base time, in cycles.
+    /// How far above the base a time still counts as the base time, in cycles.
     pub window: u64,
-    /// Paths that were timed in one of its executions, on average.
+    /// Number of paths that were timed inside an execution of this path, on average.
     pub nested: f64,
-    /// Whether its time holds that of other woven code, in any sample.
+    /// Whether the path's time includes other woven code in any sample.
     pub has_callees: bool,
-    /// Time of all its executions, in cycles.
+    /// Time of all executions, in cycles.
     pub total: f64,
 }
 
 impl Rank {
-    /// Whether its time varies at all, as far as the clock can tell; or doesn't at all.
+    /// Whether the time varies as far as the clock can tell, or does not vary at all.
     pub fn is_resolved(&self) -> bool {
         self.net > 0.0 || self.unresolved <= 0.0
     }
 
-    /// Whether no sample took longer than its base time, as far as the clock can tell.
+    /// Whether no sample took longer than the base time, as far as the clock can tell.
     pub(super) fn is_steady(&self) -> bool {
         self.times.largest() <= self.base.saturating_add(self.window)
     }
 
-    /// Whether its net variation is certain.
+    /// Whether the net variation is certain.
     pub fn is_certain(&self) -> bool {
         self.certainty == Certainty::Certain
     }
 
-    /// Samples that it was ranked by.
+    /// Number of samples that the rank is based on.
     pub fn samples(&self) -> u64 {
         self.times.count()
     }

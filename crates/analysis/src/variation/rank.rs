@@ -1,113 +1,122 @@
-//! Paths by their net variation (Perelman, Chilimbi, Calder 2005, section 5.1), as far as it is
-//! certain.
+//! Ranks paths by their net variation (Perelman, Chilimbi, Calder 2005, section 5.1), as far as it
+//! is certain.
 //!
-//! A path's *base time* is the 5 % quantile of its samples, in the paper the least: of up to 20
-//! samples it is that (`above`). Its *net variation* is what all its executions took
-//! above that: the samples' times above the base time, scaled from samples to executions. The paper
-//! leaves the scaling open; here every sample of a process stands for as many executions as paths
-//! began for each sample in it, but all executions of a path together take no longer than the run.
-//! The *share* is that of the cycles of all threads, each from its first to its last sample,
-//! without what probes took; the shares of all paths together can be more than 1, since a caller's
-//! time holds its callees', and a path that is timed does not overlap with its neighbours, as the
-//! processor has others do. Paths with fewer than two samples are left out, and counted.
+//! A path's *base time* is the 5 % quantile of its samples (`above`). The paper takes the smallest
+//! sample, and so does this quantile for up to 20 samples. A path's *net variation* is the time of
+//! all its executions above the base time: the samples' times above the base time, scaled from
+//! samples to executions. The paper leaves the scaling open. Here each sample of a process stands
+//! for the same number of executions: the paths begun in the process, divided by its samples. But
+//! all executions of a path together take no longer than the run.
 //!
-//! Worked example (the paper's data, one sample an execution): 100, 130, 100, 400, 110: base time
-//! 100, net variation 30 + 300 + 10 = 340.
+//! The *share* relates to the cycles of all threads, each from its first to its last sample,
+//! without the time of probes. The shares of all paths together can exceed 1, for two reasons. A
+//! caller's time includes its callees' time. And a timed path does not overlap with its neighbors,
+//! although the processor overlaps other paths. Paths with fewer than two samples are not ranked,
+//! but counted.
 //!
-//! What the clock can't tell apart is no variation. Its readings go in steps, so two times of one
-//! length come out up to a step apart, and probes waver: the *resolution*, which each thread
-//! measures. A time within that of the base counts as the base time. A base time that rests on one
-//! or two samples may be a resolution too short, so there it is twice as much. Where others were
-//! timed in it, their probes waver too: with n of them that is 1 + √n times as far. What these took
-//! above it is told apart ([`Rank::unresolved`]); with a clock of single cycles the sum of both is
-//! the paper's.
+//! Worked example (the paper's data, one sample for each execution): 100, 130, 100, 400, 110: base
+//! time 100, net variation 30 + 300 + 10 = 340.
 //!
-//! # What is certain
-//! Things outside the program make paths slow, too. *Interruptions* stop a path for a while: the
-//! longest samples, as many as may have been interrupted, count only as long as the longest of the
-//! others (`interruptions`). *Sharing* the machine slows all code: what the other paths of
-//! the run lost says how much (`machine`). A path's net variation is certain if it is
-//! still larger than that where the shortest and the longest samples are left out, those of two
-//! bursts at least (`above`). Paths whose net variation is certain are ranked by it, as in
-//! the paper; the others stand behind them, each with the reason ([`Certainty`]).
+//! Differences that the clock cannot resolve are not variation. The clock advances in steps, so two
+//! equal times may be read up to a step apart, and the time of probes wavers. The *resolution*
+//! covers both; each thread measures it. A time within the resolution of the base counts as the
+//! base time. A base time that rests on one or two samples may be a resolution too short, so there
+//! the limit is twice as large. If other paths were timed inside a path, their probes waver too:
+//! with n of them, the limit is 1 + √n times as large. The time of such samples above the base is
+//! reported separately ([`Rank::unresolved`]). With a clock of single cycles, the sum of both is
+//! the paper's net variation.
 //!
-//! Cost: linear in the paths, but for sorting.
+//! # Certainty
+//! Things outside the program make paths slow, too:
+//! - *Interruptions* stop a path for a while. The longest samples, as many as may have been
+//!   interrupted, count only as long as the longest of the other samples (`interruptions`).
+//! - *Sharing* the machine slows all code. The losses of the run's other paths show by how much
+//!   (`machine`).
+//!
+//! A path's net variation is certain if it exceeds both effects after the shortest and the longest
+//! samples are left out, at least those of two bursts (`above`). Paths with certain net variation
+//! are ranked by it, as in the paper. The other paths come after them, each with the reason
+//! ([`Certainty`]).
+//!
+//! Cost: linear in the paths, except for sorting.
 
 use std::cmp::Ordering;
 
 use holloway_flow::PathId;
 use holloway_format::Distribution;
 
-use super::above::{self, Above, Evidence, of_bursts, together};
+use super::above::{self, Evidence, TimeAbove, burst_factor, samples_of_bursts};
 use super::interruptions;
 use super::machine::Machine;
 pub use super::path::{Certainty, Rank};
 use super::run::{TimedPath, VariationRun};
 use crate::run::FunctionId;
 
-/// Fewest samples that say something of variation.
-const LEAST: u64 = 2;
+/// Minimum number of samples that can show variation.
+const MIN_SAMPLES: u64 = 2;
 
-/// Which time a path's is.
+/// Which time of a path is ranked.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Time {
-    /// With all that it called, as in the paper.
+    /// The time with all callees, as in the paper.
     #[default]
     Inclusive,
-    /// Without woven code that it called; of samples in which that was timed too, or didn't run.
+    /// The time without woven callees. Only samples count in which no woven code ran, or all of it
+    /// was timed too.
     Exclusive,
 }
 
-/// What becomes of samples whose thread was preempted, or moved to another processor.
+/// The treatment of samples whose thread was preempted, or moved to another processor.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Disturbed {
-    /// They only count as executions.
+    /// The samples count only as executions.
     #[default]
     LeftOut,
-    /// They are samples like others.
+    /// The samples are used like all others.
     Included,
 }
 
-/// What is ranked.
+/// The options of a ranking.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct How {
-    /// Which time.
+pub struct RankOptions {
+    /// Which time is ranked.
     pub time: Time,
-    /// Of which samples.
+    /// Whether disturbed samples are used.
     pub disturbed: Disturbed,
 }
 
 /// The paths of a run by net variation.
 #[derive(Clone, Default, Debug)]
 pub struct Ranking {
-    /// Those first whose net variation is certain; of these, and of the others, those with the
-    /// larger one, then by function and number.
+    /// Paths with certain net variation first, then the others. Within each group, larger net
+    /// variation comes first, then the order is by function and number.
     pub paths: Vec<Rank>,
-    /// How many of them come first since their net variation is certain.
+    /// Number of paths with certain net variation; they come first.
     pub certain: usize,
-    /// Places in `paths`, most executions first.
+    /// Indices into `paths`, most executions first.
     pub by_count: Vec<usize>,
-    /// Places in `paths`, longest total time first.
+    /// Indices into `paths`, longest total time first.
     pub by_total: Vec<usize>,
-    /// Cycles of the run, all threads together.
+    /// Cycles of the run, summed over all threads.
     pub cycles: u64,
-    /// Paths with fewer than two samples, which are left out.
+    /// Number of paths with fewer than two samples, which are not ranked.
     pub seldom: u64,
-    /// How often these ran, as estimated.
+    /// Estimated number of executions of these paths.
     pub seldom_executions: f64,
-    /// Of them, paths whose own time is known of fewer than two samples, though they have more.
+    /// The number of these paths that have two or more samples, but fewer than two with a known own
+    /// time.
     pub without_own: u64,
-    /// Samples of all paths that were preempted or moved.
+    /// Number of samples of all paths that were preempted or moved.
     pub disturbed: u64,
-    /// How far from its base a time is still the base time, in cycles, where no other path was
-    /// timed in it.
+    /// How far above the base a time still counts as the base time, in cycles, if no other path was
+    /// timed inside it.
     pub window: u64,
-    /// The shortest time that the clock can tell from none, in cycles.
+    /// The shortest time that the clock can distinguish from 0, in cycles.
     pub floor: u64,
 }
 
 /// Ranks the paths of a run.
-pub fn rank(run: &VariationRun, how: How) -> Ranking {
+pub fn rank(run: &VariationRun, options: RankOptions) -> Ranking {
     let mut ranking = Ranking {
         cycles: run.stats.cycles,
         window: run.stats.resolution.saturating_mul(2),
@@ -115,7 +124,7 @@ pub fn rank(run: &VariationRun, how: How) -> Ranking {
         ..Ranking::default()
     };
     let weights = Weights {
-        how,
+        options,
         window: ranking.window,
         floor: ranking.floor,
         cycles: ranking.cycles,
@@ -133,20 +142,21 @@ pub fn rank(run: &VariationRun, how: How) -> Ranking {
     ranking
 }
 
-/// How samples are weighed.
+/// The parameters for weighting samples.
 struct Weights {
-    how: How,
+    options: RankOptions,
     window: u64,
     floor: u64,
     /// Cycles of the run.
     cycles: u64,
     is_exact: bool,
-    /// Interruptions in a cycle, at most.
+    /// Maximum number of interruptions in a cycle.
     interruptions: f64,
 }
 
-/// What speaks for a path's variation, and cycles of all executions for each of its samples'.
-type Found = (Option<Evidence>, f64);
+/// A path's evidence, and the factor from the cycles of its samples to the cycles of all its
+/// executions.
+type PathEvidence = (Option<Evidence>, f64);
 
 impl Ranking {
     fn add(
@@ -154,35 +164,37 @@ impl Ranking {
         function: FunctionId,
         path: &TimedPath,
         weights: &Weights,
-        evidence: &mut Vec<Found>,
+        evidence: &mut Vec<PathEvidence>,
     ) {
-        let (rank, found) = rank_of(function, path, weights);
+        let (rank, path_evidence) = rank_of(function, path, weights);
         self.disturbed += rank.disturbed;
-        if rank.samples() >= LEAST {
+        if rank.samples() >= MIN_SAMPLES {
             self.paths.push(rank);
-            evidence.push(found);
+            evidence.push(path_evidence);
             return;
         }
         self.seldom += 1;
         self.seldom_executions += path.executions;
-        let whole = How {
+        let inclusive = RankOptions {
             time: Time::Inclusive,
-            ..weights.how
+            ..weights.options
         };
-        self.without_own += u64::from(times(path, whole).count() >= LEAST);
+        self.without_own += u64::from(times(path, inclusive).count() >= MIN_SAMPLES);
     }
 
-    /// Says of each path whether its net variation is certain.
-    fn judge(&mut self, evidence: &[Found]) {
-        let known = self.paths.iter().zip(evidence);
-        let machine = Machine::of(known.map(|(rank, (found, _))| (rank, *found)));
-        for (place, (rank, (found, each))) in self.paths.iter_mut().zip(evidence).enumerate() {
+    /// Decides for each path whether its net variation is certain.
+    fn judge(&mut self, evidence: &[PathEvidence]) {
+        let ranks = self.paths.iter().zip(evidence);
+        let machine = Machine::new(ranks.map(|(rank, (path_evidence, _))| (rank, *path_evidence)));
+        for (place, (rank, (path_evidence, scale))) in
+            self.paths.iter_mut().zip(evidence).enumerate()
+        {
             let (certainty, sure) = match rank.is_steady() {
-                false => machine.judge(place, *found),
+                false => machine.judge(place, *path_evidence),
                 true => (Certainty::Steady, 0.0),
             };
             rank.certainty = certainty;
-            rank.sure = (sure * each).min(rank.net);
+            rank.certain_net = (sure * scale).min(rank.net);
             self.certain += usize::from(rank.is_certain());
         }
     }
@@ -196,36 +208,36 @@ impl Ranking {
         });
         let order = |weight: &dyn Fn(&Rank) -> f64| {
             let mut order: Vec<usize> = (0..self.paths.len()).collect();
-            let of = |place: usize| weight(&self.paths[place]);
-            // Stable: of equal ones the one with more variation comes first.
-            order.sort_by(|&a, &b| larger(of(a), of(b)));
+            let weight_of = |place: usize| weight(&self.paths[place]);
+            // A stable sort: of equal paths, the path with more variation comes first.
+            order.sort_by(|&a, &b| larger(weight_of(a), weight_of(b)));
             order
         };
-        let (by_count, by_total) = (order(&|one| one.executions), order(&|one| one.total));
+        let (by_count, by_total) = (order(&|rank| rank.executions), order(&|rank| rank.total));
         (self.by_count, self.by_total) = (by_count, by_total);
     }
 
     /// Net variation of the first paths, in cycles.
     pub fn net(&self, first: usize) -> f64 {
-        // No sum of none: that is -0.
-        let nets = self.paths.iter().take(first).map(|one| one.net);
+        // Not `sum`: the sum of no numbers is -0.
+        let nets = self.paths.iter().take(first).map(|rank| rank.net);
         nets.fold(0.0, |sum, net| sum + net)
     }
 
-    /// Net variation of the paths of which it is certain, in cycles.
+    /// Net variation of the paths for which it is certain, in cycles.
     pub fn certain_net(&self) -> f64 {
         self.net(self.certain)
     }
 
-    /// Cycles above the bases that are none as far as the clock can tell, and paths that have no
-    /// others.
+    /// Cycles above the base times that the clock cannot resolve, and the number of paths that vary
+    /// only by such cycles.
     pub fn unresolved(&self) -> (f64, usize) {
-        let cycles = self.paths.iter().map(|one| one.unresolved).sum();
-        let paths = self.paths.iter().filter(|one| !one.is_resolved());
+        let cycles = self.paths.iter().map(|rank| rank.unresolved).sum();
+        let paths = self.paths.iter().filter(|rank| !rank.is_resolved());
         (cycles, paths.count())
     }
 
-    /// What part of the run's cycles so many are.
+    /// The share of the run's cycles.
     pub fn share(&self, cycles: f64) -> f64 {
         match self.cycles {
             0 => 0.0,
@@ -233,83 +245,88 @@ impl Ranking {
         }
     }
 
-    /// Places of the first paths that are not among as many first ones of another order.
+    /// Indices of the first paths that are not among the same number of first paths in another
+    /// order.
     pub fn missed<'a>(&'a self, first: usize, by: &'a [usize]) -> impl Iterator<Item = usize> + 'a {
         let first = first.min(self.paths.len());
         (0..first).filter(move |place| !by[..first].contains(place))
     }
 }
 
-fn rank_of(function: FunctionId, path: &TimedPath, weights: &Weights) -> (Rank, Found) {
-    let times = times(path, weights.how);
-    let of = &path.timings;
-    let whole = of.calm.whole.count() + of.disturbed.whole.count();
-    let known = of.calm.own().count() + of.disturbed.own().count();
-    let nested = of.nested as f64 / of.samples().max(1) as f64;
+fn rank_of(function: FunctionId, path: &TimedPath, weights: &Weights) -> (Rank, PathEvidence) {
+    let times = times(path, weights.options);
+    let timings = &path.timings;
+    let all_samples = timings.calm.whole.count() + timings.disturbed.whole.count();
+    let with_own_time = timings.calm.own().count() + timings.disturbed.own().count();
+    let nested = timings.nested as f64 / timings.samples().max(1) as f64;
     let base = above::base(&times);
     let widest = (weights.window as f64 * (1.0 + nested.sqrt())) as u64;
     let window = above::window(&times, base, widest);
-    let together = match weights.is_exact {
+    let burst_factor = match weights.is_exact {
         true => 1.0,
-        false => together(path, base),
+        false => burst_factor(path, base),
     };
-    let alike = times.quantile(0.5).max(weights.floor) as f64 * times.count() as f64;
-    let bursts = interruptions::most(alike * weights.interruptions);
-    let interrupted = of_bursts(bursts, together);
-    let above = Above::of(&times, base, window, interrupted);
+    let typical = times.quantile(0.5).max(weights.floor) as f64 * times.count() as f64;
+    let bursts = interruptions::max_interruptions(typical * weights.interruptions);
+    let interrupted = samples_of_bursts(bursts, burst_factor);
+    let above = TimeAbove::new(&times, base, window, interrupted);
     let samples = times.count().max(1) as f64;
-    let each = each(path, samples, above.total, weights.cycles);
-    let evidence = Evidence::of(&times, (base, window, weights.floor), (bursts, together));
+    let scale = scale(path, samples, above.total, weights.cycles);
+    let evidence = Evidence::new(
+        &times,
+        (base, window, weights.floor),
+        (bursts, burst_factor),
+    );
     let rank = Rank {
         function,
-        path: PathId(of.path),
-        disturbed: of.disturbed.whole.count(),
-        called: whole.saturating_sub(known),
+        path: PathId(timings.path),
+        disturbed: timings.disturbed.whole.count(),
+        called: all_samples.saturating_sub(with_own_time),
         executions: path.executions,
-        unknown: of.unknown,
+        unknown: timings.unknown,
         base,
-        net: each * above.sum,
+        net: scale * above.sum,
         certainty: Certainty::Steady,
-        sure: 0.0,
+        certain_net: 0.0,
         loss: (above.sum + above.unresolved) / (base.max(weights.floor) as f64 * samples),
         interrupted,
-        error: above.error(widest, (!weights.is_exact).then_some(together)),
-        unresolved: each * above.unresolved,
+        error: above.error(widest, (!weights.is_exact).then_some(burst_factor)),
+        unresolved: scale * above.unresolved,
         window,
         nested,
-        has_callees: weights.how.time == Time::Inclusive
-            && (of.calm.own.is_some() || of.disturbed.own.is_some()),
-        total: (each * above.total).min(weights.cycles as f64),
+        has_callees: weights.options.time == Time::Inclusive
+            && (timings.calm.own.is_some() || timings.disturbed.own.is_some()),
+        total: (scale * above.total).min(weights.cycles as f64),
         times,
     };
-    (rank, (evidence, each))
+    (rank, (evidence, scale))
 }
 
-/// Cycles of all executions for each cycle of the samples, which took `total`. All executions of a
-/// path take no longer than the run: few samples scaled to all of them may, and so may activations
-/// of a function that calls itself, which overlap.
-fn each(path: &TimedPath, samples: f64, total: f64, cycles: u64) -> f64 {
-    let each = path.executions / samples;
-    match each * total > cycles as f64 {
+/// Returns the factor from the cycles of samples, which took `total`, to the cycles of all
+/// executions. All executions of a path take no longer than the run. A few samples scaled to all
+/// executions may, and so may the overlapping activations of a recursive function.
+fn scale(path: &TimedPath, samples: f64, total: f64, cycles: u64) -> f64 {
+    let scale = path.executions / samples;
+    match scale * total > cycles as f64 {
         true => cycles as f64 / total,
-        false => each,
+        false => scale,
     }
 }
 
-/// The times that are ranked.
-fn times(path: &TimedPath, how: How) -> Distribution {
-    let pick = |timing: &holloway_format::Timing| match how.time {
+/// The times to rank.
+fn times(path: &TimedPath, options: RankOptions) -> Distribution {
+    let pick = |timing: &holloway_format::Timing| match options.time {
         Time::Inclusive => timing.whole.clone(),
         Time::Exclusive => timing.own().clone(),
     };
     let mut times = pick(&path.timings.calm);
-    if how.disturbed == Disturbed::Included {
+    if options.disturbed == Disturbed::Included {
         times.merge(&pick(&path.timings.disturbed));
     }
     times
 }
 
-/// Larger ones first.
+/// Orders larger numbers first.
 pub(super) fn larger(a: f64, b: f64) -> Ordering {
     b.total_cmp(&a)
 }

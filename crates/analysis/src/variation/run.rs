@@ -1,4 +1,5 @@
-//! A run whose paths were timed: its functions with their timings, beside the profile of paths that follows from them.
+//! A run whose paths were timed: the timings of its functions, and the path profile that follows
+//! from them.
 
 use rustc_hash::FxHashMap;
 
@@ -8,16 +9,18 @@ use holloway_format::{ImageMap, PathTimings, VariationProfile, VariationStats};
 use super::sealed::{executions, paths};
 use crate::run::{FunctionId, ModuleId, RunProfile};
 
-/// Clocks this close together say little of the cycles in a second.
-const SHORT: u64 = 1_000_000;
+/// If two clock readings are closer than this, in nanoseconds, they do not give the cycles in a
+/// second.
+const MIN_NANOSECONDS: u64 = 1_000_000;
 
-/// A run of programs built for timing paths.
+/// A run of programs built to time paths.
 #[derive(Debug)]
 pub struct VariationRun {
-    /// What paths ran, as every other view takes it; counts are estimates but where all paths were timed.
+    /// The profile of paths, in the form that all other views use. The counts are estimates unless
+    /// all paths were timed.
     pub run: RunProfile,
     /// The functions with samples, by id.
-    pub functions: Vec<Timed>,
+    pub functions: Vec<TimedFunction>,
     /// Sums over all processes.
     pub stats: VariationStats,
     /// Whether every path was timed, in all processes.
@@ -26,26 +29,27 @@ pub struct VariationRun {
 
 /// The timings of a function.
 #[derive(Clone, Debug)]
-pub struct Timed {
+pub struct TimedFunction {
     /// The function.
     pub id: FunctionId,
-    /// Its paths with samples, by number.
+    /// The function's paths with samples, by number.
     pub paths: Vec<TimedPath>,
 }
 
 /// The timings of a path in all processes.
 #[derive(Clone, Debug, Default)]
 pub struct TimedPath {
-    /// How long it took; its number.
+    /// The path's number and its times.
     pub timings: PathTimings,
-    /// How often it ran, as estimated.
+    /// Estimated number of executions.
     pub executions: f64,
 }
 
 type ByPath = FxHashMap<u64, TimedPath>;
 
 impl VariationRun {
-    /// Joins images, each with its path map and what the processes that ran it left.
+    /// Joins images. Each image comes with its path map and the profiles of the processes that ran
+    /// it.
     pub fn new(images: Vec<(ImageMap, Vec<VariationProfile>)>) -> VariationRun {
         let mut stats = VariationStats::default();
         let mut timed: FxHashMap<(ModuleId, u64), ByPath> = FxHashMap::default();
@@ -56,14 +60,16 @@ impl VariationRun {
                 let own = profile.head.stats;
                 stats.add(&own);
                 is_exact &= profile.head.kind == Kind::Times;
-                for one in profile.functions {
-                    let Some(function) = map.function(one.module, one.function) else {
+                for function_timings in profile.functions {
+                    let Some(function) =
+                        map.function(function_timings.module, function_timings.function)
+                    else {
                         continue;
                     };
-                    let module = ModuleId(modules + one.module);
+                    let module = ModuleId(modules + function_timings.module);
                     let key = (module, function.counters.offset());
                     let sums = timed.entry(key).or_default();
-                    for path in one.paths {
+                    for path in function_timings.paths {
                         let sum = sums.entry(path.path).or_default();
                         sum.executions += executions(&own, path.samples());
                         sum.timings.path = path.path;
@@ -79,7 +85,7 @@ impl VariationRun {
             let key = (function.module, function.map.counters.offset());
             let mut paths: Vec<TimedPath> = timed.remove(&key)?.into_values().collect();
             paths.sort_by_key(|path| path.timings.path);
-            Some(Timed { id, paths })
+            Some(TimedFunction { id, paths })
         });
         VariationRun {
             functions: functions.collect(),
@@ -89,13 +95,13 @@ impl VariationRun {
         }
     }
 
-    /// Cycles in a second, where the clock was read at two times apart enough.
+    /// Cycles in a second, if two clock readings are far enough apart.
     pub fn frequency(&self) -> Option<f64> {
         let stats = &self.stats;
         let cycles = stats.last_stamp.saturating_sub(stats.first_stamp);
         let time = stats
             .last_nanoseconds
             .saturating_sub(stats.first_nanoseconds);
-        (time >= SHORT && cycles > 0).then(|| cycles as f64 / (time as f64 / 1e9))
+        (time >= MIN_NANOSECONDS && cycles > 0).then(|| cycles as f64 / (time as f64 / 1e9))
     }
 }

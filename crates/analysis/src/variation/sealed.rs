@@ -1,4 +1,4 @@
-//! Between timings as they are read and as they are kept in files, by function and path instead of words.
+//! Conversion between timings as they are read, by word, and stored timings, by function and path.
 
 use holloway_format::{
     FunctionCounts, FunctionTimings, PathTimings, Profile, VariationHead, VariationProfile,
@@ -8,24 +8,25 @@ use holloway_format::{
 use super::builder::Timings;
 use crate::stream::{WordFunction, Words};
 
-/// Puts a process's timings into the form of its file. `head` says whose they are; its numbers are added to those of the timings.
+/// Converts a process's timings to the form of its file. `head` identifies the process; its
+/// statistics are added to the statistics of the timings.
 pub fn seal(mut head: VariationHead, words: &Words, timings: &Timings) -> VariationProfile {
     head.stats.add(&timings.stats);
     let mut by_word: Vec<(u32, &PathTimings)> = timings
         .paths
         .iter()
-        .map(|(word, one)| (*word, one))
+        .map(|(word, timings)| (*word, timings))
         .collect();
     by_word.sort_unstable_by_key(|(word, _)| *word);
     let mut rest = &by_word[..];
     let mut functions = Vec::new();
-    for of in words.functions() {
+    for word_function in words.functions() {
         let WordFunction {
             first,
             paths,
             module,
             function,
-        } = of;
+        } = word_function;
         let end = rest.partition_point(|(word, _)| *word < first + paths);
         let (own, others) = rest.split_at(end);
         rest = others;
@@ -43,7 +44,7 @@ pub fn seal(mut head: VariationHead, words: &Words, timings: &Timings) -> Variat
             });
         }
     }
-    functions.sort_by_key(|one| (one.module, one.function));
+    functions.sort_by_key(|function| (function.module, function.function));
     VariationProfile {
         head,
         functions,
@@ -51,38 +52,38 @@ pub fn seal(mut head: VariationHead, words: &Words, timings: &Timings) -> Variat
     }
 }
 
-/// Adds timings of the same process.
+/// Adds later timings of the same process.
 pub fn join(sum: &mut VariationProfile, more: VariationProfile) {
     sum.head.stats.add(&more.head.stats);
     sum.head.process.threads = sum.head.process.threads.max(more.head.process.threads);
     sum.damage.extend(more.damage);
-    for one in more.functions {
-        let key = (one.module, one.function);
-        let known = &mut sum.functions;
-        match known.binary_search_by_key(&key, |known| (known.module, known.function)) {
-            Err(place) => known.insert(place, one),
-            Ok(place) => join_paths(&mut known[place].paths, one.paths),
+    for function in more.functions {
+        let key = (function.module, function.function);
+        let functions = &mut sum.functions;
+        match functions.binary_search_by_key(&key, |known| (known.module, known.function)) {
+            Err(place) => functions.insert(place, function),
+            Ok(place) => join_paths(&mut functions[place].paths, function.paths),
         }
     }
 }
 
 fn join_paths(sum: &mut Vec<PathTimings>, more: Vec<PathTimings>) {
-    for one in more {
-        match sum.binary_search_by_key(&one.path, |known| known.path) {
-            Err(place) => sum.insert(place, one),
-            Ok(place) => sum[place].merge(&one),
+    for path in more {
+        match sum.binary_search_by_key(&path.path, |known| known.path) {
+            Err(place) => sum.insert(place, path),
+            Ok(place) => sum[place].merge(&path),
         }
     }
 }
 
-/// How often each path ran, as estimated: the profile that counting paths would have given.
+/// Returns the profile that counting paths would have produced, with estimated counts.
 pub fn paths(profile: &VariationProfile) -> Profile {
     let head = &profile.head;
-    let functions = profile.functions.iter().map(|one| FunctionCounts {
-        module: one.module,
-        function: one.function,
-        hash: one.hash,
-        counts: one
+    let functions = profile.functions.iter().map(|function| FunctionCounts {
+        module: function.module,
+        function: function.function,
+        hash: function.hash,
+        counts: function
             .paths
             .iter()
             .map(|path| {
@@ -98,7 +99,8 @@ pub fn paths(profile: &VariationProfile) -> Profile {
     }
 }
 
-/// How often a path with so many samples ran: every sample stands for as many paths as began for each.
+/// Estimates the executions of a path with this number of samples. Each sample stands for the same
+/// number of executions: paths begun, divided by all samples.
 pub(super) fn executions(stats: &VariationStats, samples: u64) -> f64 {
     match stats.samples {
         0 => 0.0,

@@ -1,8 +1,12 @@
-//! Why the time of a function's paths differs.
+//! Why the times of a function's paths differ.
 //!
-//! There are two reasons. Of the paths that begin at the same place one may take longer than another: that is
-//! *choice*, the base times above the least of these, each as often as the path ran. Or the same path takes longer at times: that is net
-//! variation. The variances that go with it (of the paths' means, and about them) are told too; they weigh long outliers by their squares.
+//! There are two reasons:
+//! - *Choice*: of the paths that begin at the same place, one takes longer than another. Its figure
+//!   is the base time above the smallest base time of these paths, times the executions.
+//! - Net variation: the same path sometimes takes longer.
+//!
+//! The corresponding variances (of the paths' means, and about the means) are reported too. They
+//! weight long outliers by their squares.
 
 use holloway_flow::PathStart;
 use rustc_hash::FxHashMap;
@@ -13,7 +17,8 @@ use super::run::VariationRun;
 use crate::run::FunctionId;
 
 impl Ranking {
-    /// Why the time of paths differs, by function; where most differs first.
+    /// Returns the reasons why times differ, for each function. The function with the largest
+    /// difference comes first.
     pub fn spreads(&self, run: &VariationRun) -> Vec<Spread> {
         let mut groups: FxHashMap<(FunctionId, PathStart), Vec<&Rank>> = FxHashMap::default();
         for rank in &self.paths {
@@ -27,7 +32,7 @@ impl Ranking {
         for ((function, _), ranks) in groups {
             let spread = spreads
                 .entry(function)
-                .or_insert_with(|| Spread::of(function));
+                .or_insert_with(|| Spread::new(function));
             spread.add(&ranks);
         }
         let mut spreads: Vec<Spread> = spreads.into_values().collect();
@@ -38,26 +43,28 @@ impl Ranking {
     }
 }
 
-/// Why the time of a function's paths differs.
+/// Why the times of a function's paths differ.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Spread {
     /// The function.
     pub function: FunctionId,
-    /// Paths that were ranked.
+    /// Number of ranked paths.
     pub paths: u64,
-    /// Cycles that paths took, at their best, above the fastest path that begins at the same place.
+    /// Cycles that paths took, at their base time, above the fastest path that begins at the same
+    /// place.
     pub choice: f64,
-    /// Cycles that paths took above their own best: their net variation, where it is certain.
+    /// Cycles that paths took above their own base time: their net variation, if it is certain.
     pub same: f64,
-    /// Variance of the paths' average times, each as often as it ran, among those that begin at the same place; square cycles.
+    /// Variance of the average times of paths that begin at the same place, weighted by executions;
+    /// in square cycles.
     pub between: f64,
-    /// Variance of times about the average of their path, likewise.
+    /// Variance of times about the average of their path, weighted in the same way.
     pub within: f64,
     executions: f64,
 }
 
 impl Spread {
-    fn of(function: FunctionId) -> Spread {
+    fn new(function: FunctionId) -> Spread {
         Spread {
             function,
             paths: 0,
@@ -94,7 +101,7 @@ impl Spread {
         self.executions = all;
     }
 
-    /// What part of the difference is which path was chosen.
+    /// The share of choice in the total difference.
     pub fn by_choice(&self) -> f64 {
         let all = self.choice + self.same;
         if all > 0.0 { self.choice / all } else { 0.0 }

@@ -1,7 +1,9 @@
-//! Whether other runs vary on the same paths (Perelman, Chilimbi, Calder 2005, section 5.3): the first paths of each run, evaluated on all.
+//! Whether other runs vary on the same paths (Perelman, Chilimbi, Calder 2005, section 5.3): the
+//! first paths of each run are evaluated on all runs.
 //!
-//! Functions are the same if they have the same name, as shown, the same file name and the same graph; their paths may be numbered
-//! differently (`overlap::same`). Copies of a function are added up.
+//! Two functions are the same if they have the same displayed name, the same file name, and the
+//! same graph. Their paths may be numbered differently (`overlap::same`). The figures of copies of
+//! a function are summed.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,85 +12,89 @@ use std::rc::Rc;
 use holloway_flow::PathId;
 use rustc_hash::FxHashMap;
 
-use super::rank::{How, larger, rank};
+use super::rank::{RankOptions, larger, rank};
 use super::run::VariationRun;
 use crate::overlap::same::{Number, numbering};
 use crate::run::{Function, FunctionId};
 
-/// How runs vary on each other's first paths.
+/// How much runs vary on each other's first paths.
 #[derive(Clone, Debug, Default)]
 pub struct Stability {
-    /// By run: share of its cycles that is the net variation of all paths of which it is certain.
+    /// By run: certain net variation of all paths, as a share of the run's cycles.
     pub all: Vec<f64>,
-    /// By the run whose first paths are taken, then by the run that they are evaluated on: share of that one's cycles that is their net variation.
+    /// By the run whose first paths are evaluated, and then by the run that they are evaluated on:
+    /// net variation of these paths, as a share of the second run's cycles.
     pub shares: Vec<Vec<f64>>,
-    /// All that are among the first of any run: by their best rank, then by the run that has it.
-    pub paths: Vec<Stable>,
+    /// All paths that are among the first of any run: by their best rank, then by the run with this
+    /// rank.
+    pub paths: Vec<StablePath>,
 }
 
-/// A path that is among the first of a run.
+/// A path that is among the first paths of a run.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Stable {
-    /// The run with its best rank.
+pub struct StablePath {
+    /// The run in which the path has its best rank.
     pub run: usize,
-    /// Its function there.
+    /// The path's function in that run.
     pub function: FunctionId,
-    /// Its number there.
+    /// The path's number in that run.
     pub path: PathId,
-    /// By run: its rank from 0 on, where it was ranked.
+    /// By run: the path's rank from 0 on, if it was ranked.
     pub ranks: Vec<Option<usize>>,
-    /// By run: the share of the cycles that is its net variation, 0 where it was not ranked.
+    /// By run: the path's net variation as a share of the cycles, or 0 if it was not ranked.
     pub shares: Vec<f64>,
 }
 
-/// A path by the function that stands for all of its name and graph (by run and id), and its number there.
+/// A path that is comparable between runs: the function that represents all functions with the same
+/// name and graph (by run and id), and the path's number in it.
 type Key = (usize, FunctionId, Number);
 
 /// A path in one run.
-struct Known {
+struct RankedPath {
     place: usize,
     function: FunctionId,
     path: PathId,
     net: f64,
-    /// Whether it is certain, of one of them.
+    /// Whether the net variation of at least one copy of the path is certain.
     is_certain: bool,
 }
 
-/// Evaluates the first `top` paths of each run, as far as their net variation is certain, on every other. `name` gives a function's name as a reader knows it.
+/// Evaluates the first `top` paths of each run, as far as their net variation is certain, on all
+/// runs. `name` returns a function's displayed name.
 pub fn stability(
     runs: &[&VariationRun],
-    how: How,
+    options: RankOptions,
     top: usize,
     name: &dyn Fn(&Function) -> Rc<str>,
 ) -> Stability {
-    let mut common = Common {
+    let mut common = CommonFunctions {
         runs,
         name,
         functions: FxHashMap::default(),
     };
     let mut all = Vec::new();
-    let mut known: Vec<BTreeMap<Key, Known>> = Vec::new();
+    let mut ranked_paths: Vec<BTreeMap<Key, RankedPath>> = Vec::new();
     for (place, run) in runs.iter().enumerate() {
-        let ranking = rank(run, how);
+        let ranking = rank(run, options);
         all.push(ranking.share(ranking.certain_net()));
-        known.push(common.ranked(place, ranking.paths.iter()));
+        ranked_paths.push(common.ranked(place, ranking.paths.iter()));
     }
-    let orders: Vec<Vec<Key>> = known.iter().map(ordered).collect();
-    let firsts: Vec<Vec<Key>> = (known.iter().zip(&orders))
+    let orders: Vec<Vec<Key>> = ranked_paths.iter().map(ordered).collect();
+    let firsts: Vec<Vec<Key>> = (ranked_paths.iter().zip(&orders))
         .map(|(paths, order)| {
             let certain = order.iter().filter(|key| paths[key].is_certain);
             certain.take(top).copied().collect()
         })
         .collect();
     let share = |run: usize, key: &Key| -> f64 {
-        let net = known[run].get(key).map_or(0.0, |one| one.net);
+        let net = ranked_paths[run].get(key).map_or(0.0, |path| path.net);
         net / (runs[run].stats.cycles.max(1) as f64)
     };
     let shares = firsts.iter().map(|keys| {
         let on = |run: usize| {
             keys.iter()
                 .map(|key| share(run, key))
-                .fold(0.0, |sum, one| sum + one)
+                .fold(0.0, |sum, share| sum + share)
         };
         (0..runs.len()).map(on).collect()
     });
@@ -102,10 +108,10 @@ pub fn stability(
     union.sort_unstable();
     let mut seen = std::collections::BTreeSet::new();
     union.retain(|(_, _, key)| seen.insert(*key));
-    let paths = union.into_iter().map(|(_, run, key)| Stable {
+    let paths = union.into_iter().map(|(_, run, key)| StablePath {
         run,
-        function: known[run][&key].function,
-        path: known[run][&key].path,
+        function: ranked_paths[run][&key].function,
+        path: ranked_paths[run][&key].path,
         ranks: orders
             .iter()
             .map(|order| order.get(&key).copied())
@@ -119,9 +125,9 @@ pub fn stability(
     }
 }
 
-/// The paths in their order: by net variation, first those of which it is certain.
-fn ordered(paths: &BTreeMap<Key, Known>) -> Vec<Key> {
-    let mut keys: Vec<(&Key, &Known)> = paths.iter().collect();
+/// The paths by net variation, those with certain net variation first.
+fn ordered(paths: &BTreeMap<Key, RankedPath>) -> Vec<Key> {
+    let mut keys: Vec<(&Key, &RankedPath)> = paths.iter().collect();
     keys.sort_by(|(_, a), (_, b)| {
         (b.is_certain.cmp(&a.is_certain))
             .then_with(|| larger(a.net, b.net))
@@ -130,45 +136,50 @@ fn ordered(paths: &BTreeMap<Key, Known>) -> Vec<Key> {
     keys.into_iter().map(|(key, _)| *key).collect()
 }
 
-/// Functions that stand for all of their name and graph.
-struct Common<'a> {
+/// The functions that represent all functions with the same name and graph.
+struct CommonFunctions<'a> {
     runs: &'a [&'a VariationRun],
     name: &'a dyn Fn(&Function) -> Rc<str>,
     functions: FxHashMap<(Rc<str>, String, u64), (usize, FunctionId)>,
 }
 
-impl Common<'_> {
-    /// The paths of a run by what they are in all.
+impl CommonFunctions<'_> {
+    /// The paths of a run, by their comparable keys.
     fn ranked<'b>(
         &mut self,
         run: usize,
         paths: impl Iterator<Item = &'b super::path::Rank>,
-    ) -> BTreeMap<Key, Known> {
-        let mut known: BTreeMap<Key, Known> = BTreeMap::new();
+    ) -> BTreeMap<Key, RankedPath> {
+        let mut ranked_paths: BTreeMap<Key, RankedPath> = BTreeMap::new();
         let mut numberings = FxHashMap::default();
-        for (place, one) in paths.enumerate() {
-            let id = one.function;
-            let (stands, number) = numberings.entry(id).or_insert_with(|| {
+        for (place, rank) in paths.enumerate() {
+            let id = rank.function;
+            let (representative, number) = numberings.entry(id).or_insert_with(|| {
                 let function = self.runs[run].run.function(id);
-                let stands = self.of(run, id, function);
-                let common = self.runs[stands.0].run.function(stands.1);
-                (stands, numbering(function, common))
+                let representative = self.representative(run, id, function);
+                let common = self.runs[representative.0].run.function(representative.1);
+                (representative, numbering(function, common))
             });
-            let key = (stands.0, stands.1, number(one.path));
-            let known = known.entry(key).or_insert(Known {
+            let key = (representative.0, representative.1, number(rank.path));
+            let ranked_path = ranked_paths.entry(key).or_insert(RankedPath {
                 place,
                 function: id,
-                path: one.path,
+                path: rank.path,
                 net: 0.0,
                 is_certain: false,
             });
-            known.net += one.net;
-            known.is_certain |= one.is_certain();
+            ranked_path.net += rank.net;
+            ranked_path.is_certain |= rank.is_certain();
         }
-        known
+        ranked_paths
     }
 
-    fn of(&mut self, run: usize, id: FunctionId, function: &Function) -> (usize, FunctionId) {
+    fn representative(
+        &mut self,
+        run: usize,
+        id: FunctionId,
+        function: &Function,
+    ) -> (usize, FunctionId) {
         let file = Path::new(&*function.map.file).file_name();
         let file = file.map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         let key = ((self.name)(function), file, function.map.graph_hash());

@@ -1,5 +1,5 @@
 //! Iterations of loops, checked against walks through their graphs: an iteration begins where the
-//! body does.
+//! body begins.
 
 use std::collections::BTreeMap;
 
@@ -14,8 +14,9 @@ use holloway_format::{FunctionMap, LoopMap, LoopsHead, Outcome, Place, ProcessIm
 use crate::build::{function, image, module, numbering_of, profile};
 use crate::streams::placed;
 
-/// A function of blocks, given by their lines, and edges. The first block is the entry, the last
-/// the exit. Of two edges from one block, the first is True, the second False.
+/// A function with these blocks, given by their lines, and these edges. The first block is the
+/// entry, the last block the exit. Of two edges from one block, the first is True, the second
+/// False.
 fn graph(blocks: &[&[u32]], edges: &[(u32, u32)]) -> FunctionMap {
     let last = blocks.len() as u32 - 1;
     let mut build = function("graph", "graph.c", 1);
@@ -126,8 +127,8 @@ fn run(map: &FunctionMap, walks: &[Vec<u32>]) -> LoopsRun {
         },
         ..LoopsHead::default()
     };
-    let met = builder.met();
-    let sealed = seal(head, &Words::new(&image), &builder.finish(), met);
+    let counts = builder.stream_counts();
+    let sealed = seal(head, &Words::new(&image), &builder.finish(), counts);
     LoopsRun::new(vec![((*image).clone(), vec![sealed])])
 }
 
@@ -202,7 +203,7 @@ fn two_tests(a: u32, b: u32) -> FunctionMap {
 }
 
 #[test]
-fn of_two_tests_the_places_say_which_is_the_condition() {
+fn places_decide_which_of_two_tests_is_the_condition() {
     let (all, passed) = ([(0, 1), (2, 1)], [(1, 2)]);
     // `do { if (x) break; … } while (c);`, the `do` on line 2.
     check(&keyword(two_tests(3, 5), 1, 2), 1, &all);
@@ -210,25 +211,25 @@ fn of_two_tests_the_places_say_which_is_the_condition() {
     check(&keyword(two_tests(6, 5), 1, 5), 1, &all);
     // `while (c) { …; if (x) break; }`.
     check(&keyword(two_tests(3, 5), 1, 3), 1, &passed);
-    // Without a keyword the first line decides.
+    // Without a keyword, the first line decides.
     check(&two_tests(3, 5), 1, &passed);
     check(&two_tests(5, 3), 1, &all);
-    // `for (;;) { if (x) break; …; if (c) break; }`: nothing says that it ends.
+    // `for (;;) { if (x) break; …; if (c) break; }`: no keyword shows that the loop ends.
     let mut endless = keyword(two_tests(3, 5), 1, 2);
     endless.loops[0].must_progress = false;
     check(&endless, 1, &passed);
 }
 
 #[test]
-fn tests_of_one_condition_are_one() {
+fn tests_of_one_condition_belong_together() {
     let blocks: [&[u32]; 6] = [&[1], &[2], &[2], &[3], &[9], &[]];
     let edges = [(0, 1), (1, 4), (1, 2), (2, 4), (2, 3), (3, 1), (4, 5)];
     check(&graph(&blocks, &edges), 1, &[(2, 3)]);
-    // The first one behind the body: `a && b`, rotated.
+    // The first test behind the body: `a && b`, rotated.
     let blocks: [&[u32]; 5] = [&[1, 2], &[2], &[3, 2], &[9], &[]];
     let edges = [(0, 1), (0, 3), (1, 3), (1, 2), (2, 1), (2, 3), (3, 4)];
     check(&graph(&blocks, &edges), 1, &[(1, 2)]);
-    // `a || b`: the body is reached past either.
+    // `a || b`: either test leads to the body.
     let blocks: [&[u32]; 6] = [&[1], &[2], &[2], &[3], &[9], &[]];
     let edges = [(0, 1), (1, 3), (1, 2), (2, 4), (2, 3), (3, 1), (4, 5)];
     check(&graph(&blocks, &edges), 1, &[(1, 3), (2, 3)]);
@@ -236,7 +237,7 @@ fn tests_of_one_condition_are_one() {
 }
 
 #[test]
-fn what_breaks_out_of_the_body_was_an_iteration() {
+fn a_break_out_of_the_body_ends_an_iteration() {
     let blocks: [&[u32]; 7] = [&[1], &[2], &[3], &[4], &[5], &[9], &[]];
     // A break, and a `continue` from its other side.
     let edges = [
@@ -265,8 +266,8 @@ fn a_panic_is_no_test() {
 }
 
 #[test]
-fn inner_loops_decide_nothing_for_outer_ones() {
-    // 1 and 2 are heads; 3 leaves both.
+fn inner_loops_do_not_decide_for_outer_loops() {
+    // 1 and 2 are heads; 3 leaves both loops.
     let blocks: [&[u32]; 7] = [&[1], &[2], &[3], &[4], &[5], &[9], &[]];
     let edges = [
         (0, 1),
@@ -280,7 +281,7 @@ fn inner_loops_decide_nothing_for_outer_ones() {
         (5, 6),
     ];
     check(&graph(&blocks, &edges), 1, &[(1, 2)]);
-    // A loop that ends only where the inner loop breaks out of both.
+    // A loop that ends only if the inner loop breaks out of both.
     let edges = [
         (0, 1),
         (1, 2),
@@ -292,7 +293,7 @@ fn inner_loops_decide_nothing_for_outer_ones() {
         (5, 6),
     ];
     check(&graph(&blocks, &edges), 1, &[(0, 1), (4, 1)]);
-    // A condition that is a loop: 1 is both heads' way in, 2 turns round itself.
+    // A condition that is a loop: 1 is the way into both heads, and 2 jumps to itself.
     let blocks: [&[u32]; 6] = [&[1], &[2], &[2], &[3], &[9], &[]];
     let edges = [(0, 1), (1, 2), (2, 2), (2, 3), (3, 1), (3, 4), (4, 5)];
     check(&graph(&blocks, &edges), 1, &[(0, 1), (3, 1)]);
@@ -300,19 +301,19 @@ fn inner_loops_decide_nothing_for_outer_ones() {
 
 #[test]
 fn jumps_alone_are_no_body() {
-    // `loop { …; if c { break } }` as it is written: 2 jumps back.
+    // `loop { …; if c { break } }` without rotation: 2 jumps back.
     let blocks: [&[u32]; 5] = [&[1], &[2, 3], &[], &[9], &[]];
     let edges = [(0, 1), (1, 3), (1, 2), (2, 1), (3, 4)];
     check(&graph(&blocks, &edges), 1, &[(0, 1), (2, 1)]);
-    // A head that is a jump alone.
+    // A head that consists only of a jump.
     let blocks: [&[u32]; 6] = [&[1], &[], &[3], &[4, 2], &[9], &[]];
     let edges = [(0, 1), (1, 2), (2, 2), (2, 3), (3, 1), (3, 4), (4, 5)];
     check(&keyword(graph(&blocks, &edges), 1, 2), 1, &[(0, 1), (3, 1)]);
 }
 
 #[test]
-fn inlined_tests_stand_where_they_are_called() {
-    // The test is far down in a file of its own, called on line 2.
+fn inlined_tests_have_the_line_of_their_call() {
+    // The test is at a later line of another function, which is called on line 2.
     let mut map = at_the_top();
     map.scopes.push(holloway_format::Scope {
         parent: Some(0),
@@ -390,7 +391,7 @@ fn trips_are_iterations() {
 
 /// Counts come from files, and files may be damaged.
 #[test]
-fn counts_that_do_not_fit_stay_at_the_largest() {
+fn counts_that_do_not_fit_stay_at_the_maximum() {
     let map = graph(
         &[&[1], &[2], &[3], &[4], &[5], &[]],
         &[(0, 1), (1, 2), (1, 4), (2, 3), (2, 1), (3, 1), (4, 5)],
@@ -406,7 +407,7 @@ fn counts_that_do_not_fit_stay_at_the_largest() {
     let profile = profile(&app, 1, &[(0, 0, &counts)]);
     let run = RunProfile::new(vec![(app, vec![profile])]);
     let found = shape::count(&run.functions[0]);
-    // Two ways round, each of which may come from before the loop too.
+    // There are two ways around; each may also come from before the loop.
     assert_eq!(found[0].turns.len(), 2);
     assert_eq!(found[0].starts(), u64::MAX);
     assert_eq!(found[0].iterations, u64::MAX);

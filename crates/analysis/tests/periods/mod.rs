@@ -17,10 +17,10 @@ fn ways(image: &ImageMap) -> [Vec<u32>; 3] {
     let mut words = Words::new(&image.clone().into());
     let mut kinds: [Vec<u32>; 3] = Default::default();
     for word in 1..words.end() {
-        let Some(says) = words.word(word) else {
+        let Some(meaning) = words.word(word) else {
             continue;
         };
-        match (says.starts_at_entry, says.ends_at_exit) {
+        match (meaning.starts_at_entry, meaning.ends_at_exit) {
             (false, false) => kinds[0].push(word),
             (true, false) => kinds[1].push(word),
             (false, true) => kinds[2].push(word),
@@ -30,7 +30,7 @@ fn ways(image: &ImageMap) -> [Vec<u32>; 3] {
     kinds
 }
 
-/// A period: its paths, and the share of turns that begin them twice in a row.
+/// A period: its paths, and the share of turns that begin two repetitions of them.
 type Period = (Vec<u64>, u64);
 
 /// The period found in activations of these turns, and the turns as paths.
@@ -54,8 +54,8 @@ fn period(activations: &[Vec<usize>], k: u32) -> (Option<Period>, Vec<Vec<u64>>)
         k,
         ..LoopsHead::default()
     };
-    let met = builder.met();
-    let sealed = seal(head, &Words::new(&image), &builder.finish(), met);
+    let counts = builder.stream_counts();
+    let sealed = seal(head, &Words::new(&image), &builder.finish(), counts);
     let run = LoopsRun::new(vec![((*image).clone(), vec![sealed])]);
     let function = &run.run.functions[0];
     let one = &shape::count(function)[0];
@@ -78,7 +78,7 @@ fn period(activations: &[Vec<usize>], k: u32) -> (Option<Period>, Vec<Vec<u64>>)
     (found, paths)
 }
 
-/// The share, in thousandths, of turns that begin a rotation of `unit` twice in a row.
+/// The share, in thousandths, of turns that begin two repetitions of a rotation of `unit`.
 fn naive(unit: &[u64], activations: &[Vec<u64>]) -> u64 {
     let rotations: std::collections::BTreeSet<Vec<u64>> = (0..unit.len())
         .map(|at| [&unit[at..], &unit[..at]].concat().repeat(2))
@@ -90,7 +90,7 @@ fn naive(unit: &[u64], activations: &[Vec<u64>]) -> u64 {
     1000 * twice as u64 / activations.iter().map(Vec::len).sum::<usize>() as u64
 }
 
-/// Whether the unit is no repetition of a smaller unit.
+/// Whether the unit is not a repetition of a shorter unit.
 fn is_primitive(unit: &[usize]) -> bool {
     (1..unit.len()).all(|size| {
         !unit.len().is_multiple_of(size) || unit[..size].repeat(unit.len() / size) != unit
@@ -110,12 +110,12 @@ proptest! {
         let (found, paths) = period(&activations, k);
         let (found, share) = found.unwrap();
         prop_assert_eq!(found.len(), unit.len(), "{:?} for {:?}", found, unit);
-        // The stream has nothing else, so the certain share is the whole share.
+        // The stream contains nothing else, so the certain share is the complete share.
         prop_assert_eq!(share, naive(&found, &paths));
     }
 
     #[test]
-    fn no_more_repeats_than_does(
+    fn figures_of_periods_are_lower_bounds(
         activations in prop::collection::vec(
             prop::collection::vec(
                 prop_oneof![
@@ -152,7 +152,7 @@ proptest! {
     }
 }
 
-/// Three ways take turns, and at most four paths in a row are kept.
+/// Three ways alternate, and sequences have at most four paths.
 #[test]
 fn three_ways_in_turn_are_found_with_k_4() {
     let activations = vec![[0, 1, 2].repeat(10); 5];

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use holloway_abi::Kind;
 use holloway_analysis::loops::{self, Limits, LoopsBuilder, SlabForest};
-use holloway_analysis::stream::{Met, Words};
+use holloway_analysis::stream::{StreamCounts, Words};
 use holloway_format::ring_counts;
 use holloway_format::{
     Damage, Fact, ForestNode, FormatError, FunctionCounts, FunctionForest, ImageMap, LoopsHead,
@@ -45,7 +45,7 @@ pub(super) struct ProcessForests {
 #[derive(Default)]
 pub(super) struct Forests {
     forest: Option<SlabForest>,
-    met: Met,
+    counts: StreamCounts,
     /// The forests that an earlier collector stored.
     earlier: Option<LoopsProfile>,
     /// Paths that threads counted inline. They are read when the process has ended, or is looked
@@ -70,19 +70,19 @@ impl Forests {
         })
     }
 
-    /// Adds a stream's forest, with what its builder met. All forests together have `limits`.
-    fn add(&mut self, mut forest: SlabForest, met: Met, limits: Limits) {
+    /// Adds a stream's forest and its counts. All forests together have `limits`.
+    fn add(&mut self, mut forest: SlabForest, counts: StreamCounts, limits: Limits) {
         forest.limit(limits);
         match &mut self.forest {
             Some(sum) => sum.merge(&forest),
             none => *none = Some(forest),
         }
         for (sum, more) in [
-            (&mut self.met.paths, met.paths),
-            (&mut self.met.holes, met.holes),
-            (&mut self.met.strangers, met.strangers),
-            (&mut self.met.gaps, met.gaps),
-            (&mut self.met.caught, met.caught),
+            (&mut self.counts.paths, counts.paths),
+            (&mut self.counts.holes, counts.holes),
+            (&mut self.counts.strangers, counts.strangers),
+            (&mut self.counts.gaps, counts.gaps),
+            (&mut self.counts.caught, counts.caught),
         ] {
             *sum += more;
         }
@@ -100,7 +100,7 @@ impl Forests {
             },
         };
         let now = self.forest.as_ref();
-        let now = now.map(|forest| loops::seal(head.clone(), words, forest, self.met));
+        let now = now.map(|forest| loops::seal(head.clone(), words, forest, self.counts));
         let mut profile = match (self.earlier.clone(), now) {
             (Some(mut earlier), Some(now)) => {
                 join(&mut earlier, now);
@@ -266,9 +266,9 @@ impl RingAnalysis for LoopsRing {
             _ => Activations::Open,
         };
         let memory = &self.recording.settings.memory;
-        let met = builder.met();
+        let counts = builder.stream_counts();
         let limits = limits(memory, memory.capacity(NODE));
-        locked(&self.sums).add(builder.finish(), met, limits);
+        locked(&self.sums).add(builder.finish(), counts, limits);
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use holloway_analysis::variation::stability::{Stable, stability};
-use holloway_analysis::variation::{How, VariationRun};
+use holloway_analysis::variation::stability::{StablePath, stability};
+use holloway_analysis::variation::{RankOptions, VariationRun};
 use serde::Serialize;
 
 use super::document::{self, SCHEMA};
@@ -18,13 +18,13 @@ use crate::variation::{FIRST, lines, trail_of};
 pub(crate) fn write(
     runs: &[&VariationRun],
     options: &Options<'_>,
-    how: How,
+    how: RankOptions,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let names = Filter::new(None);
     let first = options.top.unwrap_or(FIRST);
     let found = stability(runs, how, first, &|function| names.name(function));
-    let record = |one: &Stable| {
+    let record = |one: &StablePath| {
         let function = runs[one.run].run.function(one.function);
         let trail = trail_of(function, one.path);
         let lines = trail.and_then(|trail| lines(function, &trail));

@@ -7,7 +7,7 @@ use holloway_analysis::paths::instructions;
 use holloway_analysis::variation::advice::loads;
 use holloway_analysis::variation::rank::{Disturbed, Rank, Ranking, Time};
 use holloway_analysis::variation::spread::Spread;
-use holloway_analysis::variation::{Certainty, How, VariationRun, rank};
+use holloway_analysis::variation::{Certainty, RankOptions, VariationRun, rank};
 use holloway_format::{Load, LoadShape, VariationStats};
 use serde::Serialize;
 
@@ -27,7 +27,7 @@ use crate::variation::{FIRST, kept, kept_spreads, lines, prefetch, spots_of, tra
 pub fn write(
     run: &VariationRun,
     options: &Options<'_>,
-    how: How,
+    how: RankOptions,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let names = Filter::new(options.function.as_ref());
@@ -258,7 +258,7 @@ impl<'a> View<'a> {
             net_error: rank.error,
             certain: rank.is_certain(),
             uncertain: uncertain(rank.certainty),
-            sure: rank.sure,
+            sure: rank.certain_net,
             loss: rank.loss,
             interrupted: rank.interrupted,
             unresolved: rank.unresolved,

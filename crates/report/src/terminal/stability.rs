@@ -4,7 +4,7 @@
 use std::io::{self, BufWriter, Write};
 
 use holloway_analysis::variation::stability::{Stability, stability};
-use holloway_analysis::variation::{How, VariationRun};
+use holloway_analysis::variation::{RankOptions, VariationRun};
 
 use super::paint::{Ink, clip_start};
 use super::sheet::PLACE;
@@ -26,7 +26,7 @@ const SAMPLES: u64 = 100;
 pub(crate) fn write(
     runs: &[&VariationRun],
     options: &Options<'_>,
-    how: How,
+    how: RankOptions,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let mut out = BufWriter::new(out);

@@ -20,7 +20,7 @@ use std::ops::Range;
 use holloway_analysis::Function;
 use holloway_analysis::trail::{End, Start, Trail};
 use holloway_analysis::variation::rank::{Disturbed, Rank, Time};
-use holloway_analysis::variation::{How, VariationRun, rank};
+use holloway_analysis::variation::{RankOptions, VariationRun, rank};
 
 use super::coverage::write_around;
 use super::paint::{Ink, Line, clip_start};
@@ -64,7 +64,7 @@ const COLUMNS: [(&str, Align); 11] = [
 pub fn write(
     run: &VariationRun,
     options: &Options<'_>,
-    how: How,
+    how: RankOptions,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let mut out = BufWriter::new(out);
@@ -87,7 +87,7 @@ pub fn write(
     out.flush()
 }
 
-fn write_ranking(sheet: &mut Sheet<'_>, run: &VariationRun, how: How) -> io::Result<()> {
+fn write_ranking(sheet: &mut Sheet<'_>, run: &VariationRun, how: RankOptions) -> io::Result<()> {
     let ranking = rank(run, how);
     let (mut shown, _) = kept(run, &ranking, &sheet.names, usize::MAX);
     let others = shown.split_off(shown.partition_point(|place| *place < ranking.certain));
@@ -139,7 +139,7 @@ fn none_has_samples(sheet: &mut Sheet<'_>, report: &Report<'_>) -> io::Result<()
     sheet.page.wrapped(Line::new(), Ink::Alarm, &text)
 }
 
-fn heading(shown: usize, found: usize, how: How) -> String {
+fn heading(shown: usize, found: usize, how: RankOptions) -> String {
     let time = match how.time {
         Time::Inclusive => "with what they call",
         Time::Exclusive => "without woven code that they call",

@@ -1,41 +1,45 @@
-//! What stretches of words do to the activations that are open, each worked out once.
+//! The effects of stretches of words on the open activations, each computed once.
 //!
-//! A stretch finds some activations and leaves others: `g:loop→exit  f:call→call  h:entry→loop` needs `g` on top and `f` under it, closes `g`, and
-//! leaves `f` with an `h` on top. A stretch that comes again does the same again, so a long stream is read at the cost of a few comparisons for each
-//! stretch. What a stretch can't say by itself (frames left, words that are nobody's) is read word by word.
+//! A stretch requires certain activations and leaves others. `g:loop→exit  f:call→call
+//! h:entry→loop` needs `g` on top and `f` below it, closes `g`, and leaves `f` with an `h` on top.
+//! A stretch that recurs has the same effect again, so a long stream costs a few comparisons for
+//! each stretch. If the effect of a stretch depends on more than that (on frames that were left, or
+//! on words of no function), the stretch is read word by word.
 
 use std::mem;
 
 use super::{Activation, Activations, bottom};
 use crate::stream::words::{CATCHES, CLOSES, FLAGS, OPENS, Words};
 
-/// Effects of stretches, by number.
+/// The effects of stretches, by number.
 #[derive(Default, Debug)]
 pub(crate) struct Effects {
-    /// Where each begins in `items`.
+    /// The start of each effect in `items`.
     starts: Vec<u32>,
-    /// Of each: length, numbers of activations closed and opened, the function on top of which nothing is closed (0: any), the functions
-    /// closed, then functions opened, each with the place of its first word.
+    /// For each effect: its length, the numbers of activations closed and opened, the function that
+    /// must be on top after the closing (0: any), the closed functions, and the opened functions,
+    /// each with the position of its first word.
     items: Vec<u32>,
-    /// Of the one that is being worked out.
+    /// The effect under construction.
     length: u32,
     kept: u32,
     closed: Vec<u32>,
     opened: Vec<u32>,
 }
 
-/// Needed on top by a stretch that must be read part by part: no function.
+/// A value of `kept` that matches no function: the stretch must be read part by part.
 const NEVER: u32 = u32::MAX;
-/// Most activations that a stretch may open and close for good: what does more is read part by part, and takes little memory.
-const MOST: usize = 16;
+/// The maximum number of activations that a stretch may open and close. A stretch that opens and
+/// closes more is read part by part, so that effects take little memory.
+const MAX_ACTIVATIONS: usize = 16;
 
-/// What a stretch does.
+/// The effect of a stretch.
 #[derive(Clone, Copy, Debug)]
 struct Effect<'a> {
     length: u32,
     kept: u32,
     closed: &'a [u32],
-    /// Functions and places by turns.
+    /// Functions and positions, alternating.
     opened: &'a [u32],
 }
 
@@ -45,12 +49,12 @@ impl Effects {
         self.starts.len()
     }
 
-    /// Words of a stretch.
+    /// Number of words in a stretch.
     pub(crate) fn length(&self, stretch: u32) -> usize {
         self.items[self.starts[stretch as usize] as usize] as usize
     }
 
-    /// Forgets all.
+    /// Removes all effects.
     pub(crate) fn clear(&mut self) {
         *self = Self::default();
     }
@@ -67,7 +71,7 @@ impl Effects {
                 closed: &[],
                 opened: &[],
             };
-            // Nobody's word; or an activation in doubt may be there.
+            // A word of no function, or a word that may resolve an activation in doubt.
             let catches = entry & OPENS != 0 && entry & CATCHES != 0 && self.opened.is_empty();
             match (entry & OPENS != 0, entry & CLOSES != 0) {
                 _ if function == [0] || catches => effect.kept = NEVER,
@@ -76,22 +80,22 @@ impl Effects {
                 (false, true) => effect.closed = &function,
                 (false, false) => effect.kept = function[0],
             }
-            self.then(effect);
+            self.append(effect);
         }
-        self.push();
+        self.finish();
     }
 
-    /// Adds a stretch of others.
+    /// Adds a stretch that consists of other stretches.
     pub(crate) fn push_stretches(&mut self, others: &Effects, stretch: &[u32]) {
-        for &one in stretch {
-            self.then(others.get(one));
+        for &part in stretch {
+            self.append(others.get(part));
         }
-        self.push();
+        self.finish();
     }
 
-    /// Works out what comes of it with another behind it.
+    /// Appends another effect to the effect under construction.
     #[inline]
-    fn then(&mut self, next: Effect<'_>) {
+    fn append(&mut self, next: Effect<'_>) {
         let mut fits = self.kept != NEVER;
         for &function in next.closed {
             if let [.., top, _] = self.opened[..] {
@@ -109,8 +113,8 @@ impl Effects {
             _ if self.kept == 0 => self.kept = next.kept,
             _ => fits &= self.kept == next.kept,
         }
-        for one in next.opened.chunks_exact(2) {
-            self.opened.extend([one[0], self.length + one[1]]);
+        for opening in next.opened.chunks_exact(2) {
+            self.opened.extend([opening[0], self.length + opening[1]]);
         }
         self.length += next.length;
         if !fits {
@@ -118,8 +122,8 @@ impl Effects {
         }
     }
 
-    fn push(&mut self) {
-        if self.closed.len() + self.opened.len() / 2 > MOST {
+    fn finish(&mut self) {
+        if self.closed.len() + self.opened.len() / 2 > MAX_ACTIVATIONS {
             self.kept = NEVER;
         }
         if self.kept == NEVER {
@@ -155,7 +159,8 @@ impl Effects {
 }
 
 impl<S: Copy + Default> Activations<S> {
-    /// Reads a stretch that begins at position `at` (in bytes), if what it needs is there; else nothing is done. Nobody is told.
+    /// Applies a stretch that begins at position `at` (in bytes), if the activations that it
+    /// requires are open. Otherwise does nothing and returns `false`. Listeners receive no calls.
     #[inline]
     pub(crate) fn apply(&mut self, effects: &Effects, stretch: u32, at: u64) -> bool {
         let Effect {
@@ -171,18 +176,19 @@ impl<S: Copy + Default> Activations<S> {
         } else if !self.close(kept, closed) {
             return false;
         }
-        for one in opened.chunks_exact(2) {
+        for opening in opened.chunks_exact(2) {
             self.below.push(self.top);
             self.top = Activation {
-                at: at.wrapping_add(4 * u64::from(one[1])),
-                function: one[0],
+                at: at.wrapping_add(4 * u64::from(opening[1])),
+                function: opening[0],
                 state: S::default(),
             };
         }
         true
     }
 
-    /// Closes the activations of these functions, the innermost first, if they are there and one of `kept` under them.
+    /// Closes the activations of these functions, the innermost first, if they are on top of the
+    /// stack and an activation of `kept` is below them.
     #[inline]
     fn close(&mut self, kept: u32, closed: &[u32]) -> bool {
         let mut open = self.below.iter().rev();
@@ -202,9 +208,9 @@ impl<S: Copy + Default> Activations<S> {
         true
     }
 
-    /// So many words that ended paths were read in stretches; the next stands at `next`.
-    pub(crate) fn go_on(&mut self, paths: u64, next: u64) {
-        self.met.paths += paths;
+    /// Records that stretches with this many paths were read; the next word is at position `next`.
+    pub(crate) fn advance(&mut self, paths: u64, next: u64) {
+        self.counts.paths += paths;
         self.next = Some(next);
     }
 }

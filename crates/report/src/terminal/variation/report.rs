@@ -2,7 +2,7 @@
 
 use holloway_analysis::Function;
 use holloway_analysis::trail::Trail;
-use holloway_analysis::variation::How;
+use holloway_analysis::variation::RankOptions;
 use holloway_analysis::variation::VariationRun;
 use holloway_analysis::variation::rank::{Disturbed, Rank, Ranking};
 
@@ -15,7 +15,7 @@ pub(super) struct Report<'a> {
     pub(super) run: &'a VariationRun,
     pub(super) ranking: &'a Ranking,
     pub(super) frequency: Option<f64>,
-    pub(super) how: How,
+    pub(super) how: RankOptions,
 }
 
 impl Report<'_> {

@@ -1,8 +1,11 @@
-//! Measures grammars of a stored trace: `cargo run --release -p holloway-analysis --example grammar -- TRACE.u32…`
+//! Measures grammars of a stored trace: `cargo run --release -p holloway-analysis --example grammar
+//! -- TRACE.u32…`
 //!
-//! A trace is a file of little-endian 32-bit numbers, each naming a path. Of each: how fast the builder and the file's coder take it, the bytes of the file and of
-//! what zstd -1, zstd -19 and `xz -9e` (if it is there) make of the trace; the grammar that a reader has of the file; and plain SEQUITUR (of at most 2^24 symbols,
-//! for it keeps all in memory). Everything is expanded and compared.
+//! A trace is a file of little-endian 32-bit numbers, each naming a path. Of each: how fast the
+//! builder and the file's coder take it, the bytes of the file and of what zstd -1, zstd -19 and
+//! `xz -9e` (if it is there) make of the trace; the grammar that a reader has of the file; and
+//! plain SEQUITUR (of at most 2^24 symbols, for it keeps all in memory). Everything is expanded and
+//! compared.
 
 use std::error::Error;
 use std::process::{Command, Stdio};

@@ -1,8 +1,10 @@
-//! How fast slab forests grow: `cargo run --release -p holloway-analysis --example loops -- [STREAM.u32 [MAP.hwm]]`.
+//! How fast slab forests grow: `cargo run --release -p holloway-analysis --example loops --
+//! [STREAM.u32 [MAP.hwm]]`.
 //!
-//! Reads words of a stored stream (little-endian `u32`, with the path map of its image; without one they are any numbers, taken as the paths of
-//! one loop), or makes streams of several shapes, and prints for each k million words a second of processor time, and nodes; beside
-//! them what reading activations alone takes, and a hash table that only counts paths.
+//! Reads words of a stored stream (little-endian `u32`, with the path map of its image; without one
+//! they are any numbers, taken as the paths of one loop), or makes streams of several shapes, and
+//! prints for each k million words a second of processor time, and nodes; beside them what reading
+//! activations alone takes, and a hash table that only counts paths.
 #![allow(clippy::unwrap_used, reason = "an example fails by panicking")]
 
 use std::hint::black_box;
@@ -203,8 +205,8 @@ impl Random {
     }
 }
 
-/// A function: an entry, a switch in a loop, a return. Paths: 0 entry to return, then entry to back edge by case, then loop to back
-/// edge by case, then loop to return.
+/// A function: an entry, a switch in a loop, a return. Paths: 0 entry to return, then entry to back
+/// edge by case, then loop to back edge by case, then loop to return.
 fn switch(cases: u32) -> FunctionMap {
     let (head, ret, exit) = (1, 2 + cases, 3 + cases);
     let edge = |from, to| EdgeMap {

@@ -150,7 +150,8 @@ fn copies_of_a_function_are_shown_once() {
     assert_eq!(shown, [(0, "shared", 3), (2, "slide", 1)]);
 }
 
-/// Runs a random walk through a function as the program would; counts edges, and finished paths by their numbers.
+/// Runs a random walk through a function as the program would; counts edges, and finished paths by
+/// their numbers.
 struct Tracer<'a> {
     map: &'a FunctionMap,
     ends: BTreeMap<u32, DagKind>,
@@ -178,7 +179,8 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    /// One call; `choose` takes a number below the one given. A call that does not end is left unfinished.
+    /// One call; `choose` takes a number below the one given. A call that does not end is left
+    /// unfinished.
     fn call(&mut self, mut choose: impl FnMut(usize) -> usize) {
         let numbering = number(self.map);
         self.calls += 1;
@@ -232,7 +234,8 @@ impl<'a> Tracer<'a> {
     }
 }
 
-/// Any graph in which every block can reach the exit: each block has an edge forward, and any others.
+/// Any graph in which every block can reach the exit: each block has an edge forward, and any
+/// others.
 fn graphs() -> impl Strategy<Value = FunctionMap> {
     (1u32..9)
         .prop_flat_map(|blocks| {

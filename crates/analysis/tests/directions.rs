@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use build::{Build, function};
-use holloway_analysis::directions::{Directions, Goes, Spot};
+use holloway_analysis::directions::{Destination, Directions, Spot};
 use holloway_format::Outcome::{self, Case, Default, False, Jump, Noreturn, Return, True, Unwind};
 use holloway_testkit::build;
 
@@ -16,26 +16,26 @@ fn told(build: Build) -> Vec<String> {
     let branches = edges.filter(|(_, edge)| ways(edge.from) > 1);
     branches
         .map(|(number, edge)| {
-            let goes = words(directions.goes(number));
-            format!("{}→{} {goes}", edge.from, edge.to)
+            let destination = words(directions.destination(number));
+            format!("{}→{} {destination}", edge.from, edge.to)
         })
         .collect()
 }
 
-fn words(goes: Goes<'_>) -> String {
-    match goes {
-        Goes::Case(names) => format!("case {}", names.join(" ")),
-        Goes::LeavesLoop(None) => "leaves".to_owned(),
-        Goes::LeavesLoop(Some(to)) => format!("leaves to {}", spot(to)),
-        Goes::StaysInLoop => "stays in".to_owned(),
-        Goes::StaysOnLine => "stays on".to_owned(),
-        Goes::Back(to) => format!("back to {}", spot(to)),
-        Goes::Returns => "returns".to_owned(),
-        Goes::NeverReturns => "never returns".to_owned(),
-        Goes::GoesOn => "goes on".to_owned(),
-        Goes::Unwinds => "unwinds".to_owned(),
-        Goes::MayReturnAgain => "again".to_owned(),
-        Goes::To(to) => spot(to),
+fn words(destination: Destination<'_>) -> String {
+    match destination {
+        Destination::Case(names) => format!("case {}", names.join(" ")),
+        Destination::LeavesLoop(None) => "leaves".to_owned(),
+        Destination::LeavesLoop(Some(to)) => format!("leaves to {}", spot(to)),
+        Destination::StaysInLoop => "stays in".to_owned(),
+        Destination::StaysOnLine => "stays on".to_owned(),
+        Destination::Back(to) => format!("back to {}", spot(to)),
+        Destination::Returns => "returns".to_owned(),
+        Destination::NeverReturns => "never returns".to_owned(),
+        Destination::GoesOn => "goes on".to_owned(),
+        Destination::Unwinds => "unwinds".to_owned(),
+        Destination::MayReturnAgain => "again".to_owned(),
+        Destination::To(to) => spot(to),
     }
 }
 
@@ -484,7 +484,7 @@ fn a_switch_of_ten_thousand_cases_in_a_loop_is_looked_at_once() {
     let directions = Directions::new(&map, |_| false);
     let told = (1..=ARMS).map(|edge| {
         let to = map.edges[edge as usize].to;
-        format!("1→{to} {}", words(directions.goes(edge)))
+        format!("1→{to} {}", words(directions.destination(edge)))
     });
     assert_eq!(told.collect::<Vec<_>>(), expect);
     // A second; looking at all ways for each of them takes hours.

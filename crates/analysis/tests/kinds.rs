@@ -1,5 +1,6 @@
-//! Edge counters and path counters tell the same of the same run: random programs, whose calls come back once, never,
-//! or more than once, run by a machine that does what the probes of both say, beside a tracer that sees everything.
+//! Edge counters and path counters tell the same of the same run: random programs, whose calls come
+//! back once, never, or more than once, run by a machine that does what the probes of both say,
+//! beside a tracer that sees everything.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use holloway_testkit::build;
@@ -248,8 +249,8 @@ fn act(counters: &mut BTreeMap<u64, u64>, register: &mut i64, actions: &[Action]
     }
 }
 
-/// A program: its last block is the exit, a block's first edge leads forward. A block behind a call that returns again
-/// can only be entered from it, and has an exit edge.
+/// A program: its last block is the exit, a block's first edge leads forward. A block behind a call
+/// that returns again can only be entered from it, and has an exit edge.
 fn programs() -> impl Strategy<Value = FunctionMap> {
     (1u32..9).prop_flat_map(|count| {
         let block = (
@@ -482,7 +483,8 @@ proptest! {
     }
 }
 
-/// Burger and Dybvig, Figure 3: `fact 5` left early: B1→B2 1, B1→B3 4, B3→B4 0, and 4 by the exit edge of B3.
+/// Burger and Dybvig, Figure 3: `fact 5` left early: B1→B2 1, B1→B3 4, B3→B4 0, and 4 by the exit
+/// edge of B3.
 #[test]
 fn bd_figure_3_fact_left_early() {
     check_fact(&[(0, 0, 1), (0, 1, 4), (2, 3, 0)], 5, 4);
@@ -557,7 +559,8 @@ fn of_one(map: &FunctionMap, counters: &BTreeMap<u64, u64>) -> RunProfile {
     RunProfile::new(vec![(image, vec![profile])])
 }
 
-/// Killed between two counters: BC ran and the process ended before CD did, so CD would follow as 1 and DF as −1.
+/// Killed between two counters: BC ran and the process ended before CD did, so CD would follow as 1
+/// and DF as −1.
 #[test]
 fn a_killed_process_is_named_once() {
     let map = count_edges(&build::slide(), &[]).unwrap();

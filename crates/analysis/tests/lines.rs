@@ -532,7 +532,8 @@ fn leaking() -> Build {
         .edge(3, 4, Outcome::Return)
 }
 
-/// The declaration of an inlined function and the line of a jump are marked like the block's places.
+/// The declaration of an inlined function and the line of a jump are marked like the block's
+/// places.
 #[test]
 fn lines_are_marked_where_frames_may_be_left() {
     let mut map = leaking().done();

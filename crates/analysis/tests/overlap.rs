@@ -180,7 +180,8 @@ fn paths_cut_elsewhere_are_others() {
     );
 }
 
-/// Copies of a function that are cut in different places: each path that only one of them has stays its own.
+/// Copies of a function that are cut in different places: each path that only one of them has stays
+/// its own.
 #[test]
 fn copies_numbered_otherwise_stay_apart() {
     let cut = |order| build::count_paths(&slide(), order, 5).unwrap();
@@ -247,7 +248,8 @@ fn exit_edges_make_no_other_paths() {
     );
 }
 
-/// A loop with a branch, whose first block makes two calls: divided behind each where exit edges are measured.
+/// A loop with a branch, whose first block makes two calls: divided behind each where exit edges
+/// are measured.
 fn calls(parts: bool) -> FunctionMap {
     let mut build = function("f", "f.c", 1);
     // Whole: b0 entry, b1 the calls and the branch, b2, b3 ways on, b4 the end.
@@ -400,7 +402,8 @@ fn functions_are_matched_by_name_and_structure() {
         .iter()
         .map(|pair| source_name(a.function(pair.functions[0])))
         .collect();
-    // Same by the name a reader knows, though the linkage names differ; nothing is said of what never ran.
+    // Same by the name a reader knows, though the linkage names differ; nothing is said of what
+    // never ran.
     assert_eq!(
         names.iter().map(|name| &**name).collect::<Vec<_>>(),
         ["slide", "one"]

@@ -3,7 +3,7 @@
 
 use build::{SLIDE_FIRST, SLIDE_SECOND, fact, function, image, module, profile, slide};
 use holloway_analysis::paths::{instructions, regenerate};
-use holloway_analysis::predict::{Prediction, predicted, prediction};
+use holloway_analysis::predict::{Prediction, predict_paths, prediction};
 use holloway_analysis::{Function, RunProfile};
 use holloway_flow::PathId;
 use holloway_format::{FunctionMap, Outcome};
@@ -17,7 +17,7 @@ fn run_of(map: FunctionMap, counts: &[(u64, u64)]) -> RunProfile {
 }
 
 fn guesses(function: &Function) -> Vec<(u64, u64)> {
-    let paths = predicted(function).into_iter();
+    let paths = predict_paths(function).into_iter();
     paths.map(|path| (path.path.0, path.count)).collect()
 }
 
@@ -25,8 +25,8 @@ fn all(run: &RunProfile) -> Prediction {
     prediction(run, &|_| true)
 }
 
-/// PP's slides, "why paths": two path profiles with one edge profile. Following the heaviest edges predicts ACDEF (1), the
-/// hottest path of neither.
+/// PP's slides, "why paths": two path profiles with one edge profile. Following the heaviest edges
+/// predicts ACDEF (1), the hottest path of neither.
 #[test]
 fn pp_slides_the_heaviest_edges_predict_acdef() {
     let (first, second) = (run_of(slide(), SLIDE_FIRST), run_of(slide(), SLIDE_SECOND));
@@ -72,13 +72,13 @@ fn edges_alone_are_no_paths_to_compare_with() {
     let run = run_of(fact().edges(), &[(0, 3)]);
     assert!(run.functions[0].ran());
     assert_eq!(all(&run), Prediction::default());
-    assert!(predicted(&run.functions[0]).is_empty());
+    assert!(predict_paths(&run.functions[0]).is_empty());
 }
 
 #[test]
 fn sums_that_do_not_fit_end_too() {
     let run = run_of(slide(), &[(0, u64::MAX), (1, u64::MAX), (5, u64::MAX)]);
-    assert!(!predicted(&run.functions[0]).is_empty());
+    assert!(!predict_paths(&run.functions[0]).is_empty());
 }
 
 /// A loop of branches: paths from the entry, from the loop head, out of it.
@@ -110,8 +110,9 @@ proptest! {
         let counts: Vec<(u64, u64)> = counts.into_iter().filter(|&(path, _)| path < map.path_count).collect();
         let run = run_of(map.clone(), &counts);
         let function = &run.functions[0];
-        let paths = predicted(function);
-        // What left paths went on as is not among the counts: those of the run, not of its counters.
+        let paths = predict_paths(function);
+        // What left paths went on as is not among the counts: those of the run, not of its
+        // counters.
         let edges_of = |paths: &[(u64, u64)]| {
             let mut edges = vec![0; map.dag.len()];
             for &(path, count) in paths {

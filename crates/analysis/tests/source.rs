@@ -1,4 +1,5 @@
-//! Paths, lines and functions on the source: outcomes, inlined frames, where a function went, coverage.
+//! Paths, lines and functions on the source: outcomes, inlined frames, where a function went,
+//! coverage.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use build::{SLIDE_FIRST, function, gone, image, module, profile, skipped, slide};

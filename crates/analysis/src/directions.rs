@@ -240,7 +240,7 @@ impl<'a> Directions<'a> {
         let branch_frames = self.frames(self.decision_place(edge));
         if let (true, WayEnd::Back(back)) = (way.places.is_empty(), way.end) {
             let head = self.edge(back).to;
-            let spots = self.spots(&branch_frames, self.opening(head), head);
+            let spots = self.spots(&branch_frames, self.opening_place(head), head);
             // The branch line itself may be the loop head, so the line is always a candidate.
             let line = spots.first().map(|spot| Spot { column: 0, ..*spot });
             let line = line.filter(|spot| spot.block.is_none());
@@ -259,7 +259,7 @@ impl<'a> Directions<'a> {
             candidates.extend(spots.map(Destination::To));
             return candidates;
         }
-        candidates.extend(self.ends_here(&branch_frames, branch, way));
+        candidates.extend(self.function_end(&branch_frames, branch, way));
         let mut arrival = self.arrival(way);
         if candidates.is_empty()
             && let Some(outside) = way.left
@@ -279,7 +279,7 @@ impl<'a> Directions<'a> {
             }
         }
         let (block, place) = arrival;
-        candidates.extend(self.stays(&branch_frames, branch, way, place));
+        candidates.extend(self.on_same_line(&branch_frames, branch, way, place));
         let spots = self.spots(&branch_frames, place, block).into_iter();
         candidates.extend(spots.map(Destination::To));
         candidates
@@ -287,7 +287,7 @@ impl<'a> Directions<'a> {
 
     /// `Returns` or `NeverReturns`, if an edge only leads out of the function, without running
     /// another line.
-    fn ends_here(
+    fn function_end(
         &self,
         branch_frames: &[Place],
         branch: &Branch,
@@ -322,8 +322,8 @@ impl<'a> Directions<'a> {
         same_line.then_some(Destination::Returns)
     }
 
-    /// Whether the other edges out of a loop do not lead to where this edge leads, and there are
-    /// such edges: a single `break` does not have a target of its own.
+    /// Whether no other exit of the loop leads to where this edge leads. False if the loop has no
+    /// other exit. True if the branch is in no loop.
     fn is_separate_exit(&self, way: &StraightWay) -> bool {
         let from = BlockId(self.edge(way.edge).from);
         let Some((graph, inside)) = self
@@ -345,9 +345,9 @@ impl<'a> Directions<'a> {
             })
     }
 
-    /// `GoesOn`, `StaysInLoop`, or `StaysOnLine`, if control stays on the line while another edge
-    /// of the branch leads elsewhere.
-    fn stays(
+    /// `GoesOn`, `StaysInLoop`, or `StaysOnLine`, if control on_same_line on the line while another
+    /// edge of the branch leads elsewhere.
+    fn on_same_line(
         &self,
         branch_frames: &[Place],
         branch: &Branch,
@@ -358,7 +358,7 @@ impl<'a> Directions<'a> {
         let edge = self.edge(way.edge);
         let mut others = branch.ways.iter().filter(|other| other.edge != way.edge);
         let never_returns = |other: &StraightWay| {
-            self.ends_here(branch_frames, branch, other) == Some(Destination::NeverReturns)
+            self.function_end(branch_frames, branch, other) == Some(Destination::NeverReturns)
         };
         if branch.ways.len() > 1 && others.all(never_returns) {
             return Some(Destination::GoesOn);
@@ -370,10 +370,10 @@ impl<'a> Directions<'a> {
             return Some(Destination::StaysInLoop);
         }
         let own = branch_frames.last()?;
-        let to = self.frames(Some(place));
-        let at = to.get(self.level(branch_frames, &to))?;
-        let same_line = (at.scope, at.line) == (own.scope, own.line);
-        let other_column = at.column != 0 && at.column != own.column;
+        let target_frames = self.frames(Some(place));
+        let target = target_frames.get(self.level(branch_frames, &target_frames))?;
+        let same_line = (target.scope, target.line) == (own.scope, own.line);
+        let other_column = target.column != 0 && target.column != own.column;
         (same_line && !other_column).then_some(Destination::StaysOnLine)
     }
 
@@ -410,21 +410,24 @@ impl<'a> Directions<'a> {
         match way.end {
             WayEnd::Block(block) => (to, self.branch_place(block)),
             WayEnd::Exit(edge) => (to, self.edge(edge).place.filter(|place| place.line != 0)),
-            WayEnd::Back(edge) => (to, self.opening(self.edge(edge).to)),
+            WayEnd::Back(edge) => (to, self.opening_place(self.edge(edge).to)),
         }
     }
 
     /// Descriptions of a place: by line, by line and column, and with its block.
     fn spots(&self, branch_frames: &[Place], place: Option<Place>, block: u32) -> Vec<Spot<'a>> {
-        let to = place.map(|place| self.frames(Some(place)));
-        let at = to.and_then(|to| to.get(self.level(branch_frames, &to)).copied());
-        let Some(at) = at.filter(|at| at.line != 0) else {
+        let target_frames = place.map(|place| self.frames(Some(place)));
+        let shown_place = target_frames.and_then(|frames| {
+            let level = self.level(branch_frames, &frames);
+            frames.get(level).copied()
+        });
+        let Some(shown_place) = shown_place.filter(|place| place.line != 0) else {
             return vec![self.block_spot(block)];
         };
         let spot = Spot {
-            file: self.file(at),
-            line: at.line,
-            column: at.column,
+            file: self.file(shown_place),
+            line: shown_place.line,
+            column: shown_place.column,
             block: None,
         };
         let same_line = branch_frames
@@ -491,8 +494,9 @@ impl<'a> Directions<'a> {
             return false;
         };
         let line = |place: Place| {
-            let at = self.frames(Some(place)).get(level).copied();
-            at.filter(|at| at.scope == own.scope).map(|at| at.line)
+            let place = self.frames(Some(place)).get(level).copied();
+            let place = place.filter(|place| place.scope == own.scope);
+            place.map(|place| place.line)
         };
         let Some(inside) = graph.loops.innermost(BlockId(from)) else {
             return false;
@@ -526,7 +530,7 @@ impl<'a> Directions<'a> {
         let around = all[left].parent.map(|parent| all[parent].head.0);
         if let Some(head) = around
             && self
-                .opening(head)
+                .opening_place(head)
                 .is_none_or(|place| inside.contains(&place))
         {
             return None;
@@ -654,7 +658,7 @@ impl<'a> Directions<'a> {
     }
 
     /// The first place of a block, or of the blocks that always follow it.
-    fn opening(&self, block: u32) -> Option<Place> {
+    fn opening_place(&self, block: u32) -> Option<Place> {
         let mut current = block;
         for _ in 0..self.map.blocks.len() {
             let places = &self.map.blocks[current as usize].places;

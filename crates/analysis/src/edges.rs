@@ -102,10 +102,10 @@ pub struct Ranking<'a> {
     /// Exit edges with a negative count, in the functions that `keep` accepts: frames were entered
     /// again more often than left. The largest absolute count comes first. These edges are not
     /// ranked.
-    pub again: Vec<HotEdge<'a>>,
+    pub reentered: Vec<HotEdge<'a>>,
     /// Edges that were taken, in the functions that `keep` accepts.
     pub ranked: u64,
-    /// Weight of all edges of the run, without the exit edges in `again`.
+    /// Weight of all edges of the run, without the exit edges in `reentered`.
     pub total: u64,
     /// The part of `total` from exit edges: times that functions were left in a call.
     pub left: u64,
@@ -122,7 +122,7 @@ pub fn hottest<'a>(
     keep: &dyn Fn(FunctionId) -> bool,
 ) -> Ranking<'a> {
     let (mut total, mut left) = (0u64, 0u64);
-    let mut again: Vec<HotEdge<'a>> = Vec::new();
+    let mut reentered: Vec<HotEdge<'a>> = Vec::new();
     let mut edges: Vec<HotEdge<'a>> = Vec::new();
     for (id, function) in run.ids().filter(|(_, function)| function.ran()) {
         let kept = keep(id);
@@ -143,7 +143,7 @@ pub fn hottest<'a>(
             };
             let is_exit = edge.kind == EdgeKind::Exit;
             if is_exit && count < 0 {
-                again.extend(kept.then_some(hot));
+                reentered.extend(kept.then_some(hot));
                 continue;
             }
             total = total.saturating_add(hot.weight());
@@ -156,11 +156,11 @@ pub fn hottest<'a>(
     let ranked = edges.len() as u64;
     // The sort is stable: edges of equal weight stay in the order of functions and edges.
     edges.sort_by_key(|edge| Reverse(edge.weight()));
-    again.sort_by_key(|edge| Reverse(edge.weight()));
+    reentered.sort_by_key(|edge| Reverse(edge.weight()));
     edges.truncate(top.unwrap_or(usize::MAX));
     Ranking {
         edges,
-        again,
+        reentered,
         ranked,
         total,
         left,

@@ -1,7 +1,7 @@
-//! Paths predicted from edges, against the ones that ran.
+//! Compares the paths predicted from edges with the paths that ran.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use build::{SLIDE_FIRST, SLIDE_SECOND, fact, function, image, module, profile, slide};
+use build::{SLIDE_FIRST, SLIDE_SECOND, fact, function, run_of, slide};
 use holloway_analysis::paths::{instructions, regenerate};
 use holloway_analysis::predict::{Prediction, predict_paths, prediction};
 use holloway_analysis::{Function, RunProfile};
@@ -9,12 +9,6 @@ use holloway_flow::PathId;
 use holloway_format::{FunctionMap, Outcome};
 use holloway_testkit::build;
 use proptest::prelude::*;
-
-fn run_of(map: FunctionMap, counts: &[(u64, u64)]) -> RunProfile {
-    let image = image("app", vec![module("a", vec![map])]);
-    let profile = profile(&image, 1, &[(0, 0, counts)]);
-    RunProfile::new(vec![(image, vec![profile])])
-}
 
 fn guesses(function: &Function) -> Vec<(u64, u64)> {
     let paths = predict_paths(function).into_iter();
@@ -41,12 +35,12 @@ fn pp_slides_the_heaviest_edges_predict_acdef() {
     assert_eq!((first.hottest_right, second.hottest_right), (0, 0));
     assert_eq!(first.real.executions, 270);
     assert_eq!(first.predicted.executions, 270);
-    // So of four different paths two are predicted, and of 270 executions 70: the slides' "correct"
-    // is of paths.
+    // So two of the four different paths are predicted right, and 70 of 270 executions. The slides'
+    // "correct" is the share of paths.
     assert_eq!((first.real.paths, first.predicted.paths), (4, 4));
 }
 
-/// Lengths: ACDF 4 edges, ACDEF 5, ABCDEF 6, ABDF 4 (the one that leaves F among them).
+/// Lengths: ACDF 4 edges, ACDEF 5, ABCDEF 6, ABDF 4, including the edge out of F.
 #[test]
 fn lengths_are_weighted_by_paths_and_by_executions() {
     let real = all(&run_of(slide(), SLIDE_FIRST)).real;
@@ -59,7 +53,7 @@ fn lengths_are_weighted_by_paths_and_by_executions() {
     assert_eq!(real.instructions.executed, 2600);
 }
 
-/// One path alone is always predicted.
+/// A single path is always predicted right.
 #[test]
 fn a_function_with_one_path_is_right() {
     let one = all(&run_of(slide(), &[(3, 7)]));
@@ -111,8 +105,7 @@ proptest! {
         let run = run_of(map.clone(), &counts);
         let function = &run.functions[0];
         let paths = predict_paths(function);
-        // What left paths went on as is not among the counts: those of the run, not of its
-        // counters.
+        // The edges follow from the execution counts of the run, not from its counters.
         let edges_of = |paths: &[(u64, u64)]| {
             let mut edges = vec![0; map.dag.len()];
             for &(path, count) in paths {
@@ -126,9 +119,9 @@ proptest! {
         prop_assert_eq!(edges_of(&guesses(function)), edges_of(&function.counts));
         prop_assert!(paths.len() <= map.dag.len());
         for path in &paths {
-            let whole = regenerate(function, path.path).unwrap();
-            prop_assert_eq!(path.instructions, instructions(function, &whole));
-            prop_assert_eq!(path.edges as usize, whole.edges.len() + 1);
+            let regenerated = regenerate(function, path.path).unwrap();
+            prop_assert_eq!(path.instructions, instructions(function, &regenerated));
+            prop_assert_eq!(path.edges as usize, regenerated.edges.len() + 1);
             prop_assert!(path.count > 0);
         }
         let all = all(&run);

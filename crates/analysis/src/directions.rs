@@ -345,7 +345,7 @@ impl<'a> Directions<'a> {
             })
     }
 
-    /// `GoesOn`, `StaysInLoop`, or `StaysOnLine`, if control on_same_line on the line while another
+    /// `GoesOn`, `StaysInLoop`, or `StaysOnLine`, if control stays on the line while another
     /// edge of the branch leads elsewhere.
     fn on_same_line(
         &self,

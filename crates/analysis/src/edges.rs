@@ -114,8 +114,8 @@ pub struct Ranking<'a> {
 /// Ranks the edges of the functions that `keep` accepts. Returns at most `top` of them, or all if
 /// `top` is `None`.
 ///
-/// An edge into a block that is only a jump and the jump itself count as one edge. The edges
-/// between the parts of a divided block do not count.
+/// An edge into a block that is only a jump and the jump itself count as one edge. If a block is
+/// divided after a call, the edge between its parts does not count.
 pub fn hottest<'a>(
     run: &'a RunProfile,
     top: Option<usize>,

@@ -6,7 +6,7 @@
 //!
 //! A *left path* ends with an exit edge: a call in its last block left the frame. The counter of a
 //! left path says how often control *reached* that call along the path, so the counter is the
-//! number of entries into the visit of that block. The other paths block_flow the visit say how
+//! number of entries into the visit of that block. The other paths through the visit say how
 //! often control went on from the call. The difference of both is the number of left paths. It is
 //! negative where a call came back more often than it was reached, for example when a fork's child
 //! returns into the frames of its parent. For every other visit, the number of entries equals the

@@ -75,7 +75,7 @@ fn pp_slides_two_profiles_share_most_paths() {
     let differences: Vec<_> = found
         .differences
         .iter()
-        .map(|one| (one.unit, one.counts))
+        .map(|difference| (difference.unit, difference.counts))
         .collect();
     assert_eq!(
         differences,
@@ -166,19 +166,18 @@ fn paths_cut_elsewhere_are_different() {
     let own: Vec<_> = found
         .differences
         .iter()
-        .filter(|one| one.side == 1)
+        .filter(|difference| difference.side == 1)
         .collect();
     assert!(!own.is_empty());
-    for one in own {
-        assert_eq!(one.counts, [0, 10]);
-        assert!(one.unit < b.functions[0].map.path_count);
+    for difference in own {
+        assert_eq!(difference.counts, [0, 10]);
+        assert!(difference.unit < b.functions[0].map.path_count);
     }
-    assert!(
-        found
-            .differences
-            .iter()
-            .any(|one| (one.side, one.unit, one.counts[0]) == (0, 3, 8))
-    );
+    assert!(found.differences.iter().any(|difference| (
+        difference.side,
+        difference.unit,
+        difference.counts[0]
+    ) == (0, 3, 8)));
 }
 
 /// Copies of a function whose paths are cut at different edges: a path that only one copy has is
@@ -208,12 +207,12 @@ fn copies_with_other_cuts_stay_apart() {
     let own: Vec<_> = found
         .differences
         .iter()
-        .filter(|one| one.counts[0] == 0)
+        .filter(|difference| difference.counts[0] == 0)
         .collect();
     assert!(!own.is_empty());
     assert!(
         own.iter()
-            .all(|one| one.unit < more.path_count && one.counts[1] == 10)
+            .all(|difference| difference.unit < more.path_count && difference.counts[1] == 10)
     );
 }
 
@@ -441,11 +440,11 @@ fn functions_are_matched_by_name_and_structure() {
     let alone = |side: usize, run: &RunProfile| -> Vec<(String, u64, Why)> {
         let alone = found.alone[side].iter();
         alone
-            .map(|one| {
+            .map(|alone| {
                 (
-                    source_name(run.function(one.function)).to_string(),
-                    one.executions,
-                    one.why,
+                    source_name(run.function(alone.function)).to_string(),
+                    alone.executions,
+                    alone.why,
                 )
             })
             .collect()

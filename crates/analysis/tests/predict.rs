@@ -56,9 +56,12 @@ fn lengths_are_weighted_by_paths_and_by_executions() {
 /// A single path is always predicted right.
 #[test]
 fn a_function_with_one_path_is_right() {
-    let one = all(&run_of(slide(), &[(3, 7)]));
-    assert_eq!((one.right.executions, one.hottest_right), (7, 1));
-    assert_eq!(one.real, one.predicted);
+    let prediction = all(&run_of(slide(), &[(3, 7)]));
+    assert_eq!(
+        (prediction.right.executions, prediction.hottest_right),
+        (7, 1)
+    );
+    assert_eq!(prediction.real, prediction.predicted);
 }
 
 #[test]

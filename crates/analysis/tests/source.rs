@@ -114,10 +114,10 @@ fn sample_run() -> RunProfile {
         skipped("other", "naked function"),
     ];
     let image = image("app", vec![first, second]);
-    let one = profile(&image, 10, &[(0, 0, &[(0, 4)]), (1, 0, &[(0, 6)])]);
-    let mut two = profile(&image, 11, &[(0, 0, &[(0, 1)])]);
-    (two.forked, two.threads, two.lost) = (true, 3, 2);
-    RunProfile::new(vec![(image, vec![two, one])])
+    let parent = profile(&image, 10, &[(0, 0, &[(0, 4)]), (1, 0, &[(0, 6)])]);
+    let mut child = profile(&image, 11, &[(0, 0, &[(0, 1)])]);
+    (child.forked, child.threads, child.lost) = (true, 3, 2);
+    RunProfile::new(vec![(image, vec![child, parent])])
 }
 
 /// An image that executes itself goes on in the same process, in the thread that called `exec`.

@@ -13,7 +13,7 @@
 //! - blocks that divide an edge: only a jump, with the place of the one branch that leads to it
 //!
 //! A removed block with one successor is replaced by this successor. Otherwise, a removed block
-//! with one predecessor is replaced by this predecessor.
+//! with one predecessor is replaced by this predecessor. A block with several of both stays.
 //!
 //! Cost: linear in blocks, edges and places.
 
@@ -161,7 +161,7 @@ fn parts(function: &Function, head: &[usize]) -> Vec<Vec<Part>> {
     let mut has_exit = after_reentry.clone();
     // By block: the place of the branch that leads to it, if only one edge does.
     let mut branch_place: Vec<Option<Option<Place>>> = vec![None; map.blocks.len()];
-    let mut first_into = vec![true; map.blocks.len()];
+    let mut has_no_edge_yet = vec![true; map.blocks.len()];
     let mut jumps: Vec<Option<(Place, u64, Bound)>> = vec![None; map.blocks.len()];
     let part_bounds = PartBounds::new(function);
     let bounds = function.bounds();
@@ -171,11 +171,11 @@ fn parts(function: &Function, head: &[usize]) -> Vec<Vec<Part>> {
         after_reentry[to] |= edge.outcome == Outcome::Again;
         before_call[to] |= is_before_call(edge);
         has_exit[from] |= edge.kind == EdgeKind::Exit;
-        branch_place[to] = match first_into[to] {
+        branch_place[to] = match has_no_edge_yet[to] {
             true => Some(edge.place),
             false => None,
         };
-        first_into[to] = false;
+        has_no_edge_yet[to] = false;
         if edge.outcome == Outcome::Jump {
             let count = u64::try_from(count).unwrap_or(0);
             jumps[from] = edge.place.map(|place| (place, count, bound));

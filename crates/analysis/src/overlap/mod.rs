@@ -231,8 +231,8 @@ impl Pair {
 
 impl Overlap {
     /// Adds a function that both runs have. `by_exits` gets an entry for each new difference:
-    /// whether only one run's counting of left frames may cause it. `exits_differ` says that only
-    /// one of the runs counts left frames.
+    /// whether frames that only one run counts may cause it. `exits_differ` says whether the runs
+    /// differ in counting frames that were left.
     fn add_pair(&mut self, groups: Both<&Group<'_>>, exits_differ: bool, by_exits: &mut Vec<bool>) {
         let copies = groups.map(Group::representative);
         let with_paths = copies.iter().position(|copy| copy.1.graph().is_some());

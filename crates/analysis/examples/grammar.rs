@@ -1,8 +1,18 @@
-//! Measures grammars of a stored trace: `cargo run --release -p holloway-analysis --example grammar -- TRACE.u32…`
+//! Measures grammars of a stored trace.
 //!
-//! A trace is a file of little-endian 32-bit numbers, each naming a path. Of each: how fast the builder and the file's coder take it, the bytes of the file and of
-//! what zstd -1, zstd -19 and `xz -9e` (if it is there) make of the trace; the grammar that a reader has of the file; and plain SEQUITUR (of at most 2^24 symbols,
-//! for it keeps all in memory). Everything is expanded and compared.
+//! Usage: `cargo run --release -p holloway-analysis --example grammar -- TRACE.u32…`
+//!
+//! A trace is a file of little-endian 32-bit numbers. Each number names a path. The example prints
+//! for each trace:
+//!
+//! - the speed of the grammar builder and of the file's coder
+//! - the size of the trace file, and of the trace compressed by zstd -1, zstd -19, and `xz -9e` (if
+//!   `xz` is installed)
+//! - the size of the grammar that a reader gets from the trace file
+//! - the size of plain SEQUITUR's grammar, of at most 2^24 symbols because SEQUITUR keeps
+//!   everything in memory
+//!
+//! Every grammar is expanded and compared with the trace.
 
 use std::error::Error;
 use std::process::{Command, Stdio};
@@ -17,7 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let bytes = std::fs::read(&path)?;
         let words = bytes.chunks_exact(4);
         let trace: Vec<u32> = words
-            .map(|w| u32::from_le_bytes([w[0], w[1], w[2], w[3]]))
+            .map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]))
             .collect();
         println!("{path}: {} symbols, {} bytes", trace.len(), bytes.len());
         ours(&trace)?;
@@ -57,9 +67,9 @@ fn ours(trace: &[u32]) -> Result<(), Box<dyn Error>> {
     blocks.extend(builder.flush());
     let tokens: usize = blocks.iter().map(|block| block.tokens.len()).sum();
     row("builder", trace.len(), start, &format!("{tokens} tokens"));
-    let most = trace.iter().max().map_or(0, |&most| most + 1);
+    let terminals = trace.iter().max().map_or(0, |&largest| largest + 1);
     if let Some(first) = blocks.first_mut() {
-        first.terminals = (0..most).map(Terminal::Left).collect();
+        first.terminals = (0..terminals).map(Terminal::Left).collect();
     }
 
     let start = Instant::now();

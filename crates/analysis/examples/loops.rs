@@ -1,8 +1,14 @@
-//! How fast slab forests grow: `cargo run --release -p holloway-analysis --example loops -- [STREAM.u32 [MAP.hwm]]`.
+//! Measures how fast slab forests grow.
 //!
-//! Reads words of a stored stream (little-endian `u32`, with the path map of its image; without one they are any numbers, taken as the paths of
-//! one loop), or makes streams of several shapes, and prints for each k million words a second of processor time, and nodes; beside
-//! them what reading activations alone takes, and a hash table that only counts paths.
+//! Usage: `cargo run --release -p holloway-analysis --example loops -- [STREAM.u32 [MAP.hwm]]`
+//!
+//! Reads the words of a stored stream: little-endian `u32`, with the path map of its image. Without
+//! a map, the words may be any numbers, and the example takes them as the paths of one loop.
+//! Without a stream, the example generates streams of several shapes.
+//!
+//! For each k, it prints million words per second of processor time, and nodes. For comparison, it
+//! prints the speed of reading activations without building a forest, and of a hash table that only
+//! counts paths.
 #![allow(clippy::unwrap_used, reason = "an example fails by panicking")]
 
 use std::hint::black_box;
@@ -35,7 +41,7 @@ fn main() {
             return measure(stream, &Arc::new(image), &words);
         }
         (Some(mut words), [stream]) => {
-            let cases = words.iter().max().map_or(1, |most| most + 1);
+            let cases = words.iter().max().map_or(1, |largest| largest + 1);
             words.iter_mut().for_each(|word| *word += 1 + cases + 2);
             return measure(stream, &Arc::new(image(1, cases)), &words);
         }
@@ -46,35 +52,39 @@ fn main() {
     measure(
         "one path again and again",
         &image,
-        &made(&mut random, |_, _| 0),
+        &loop_words(&mut random, |_, _| 0),
     );
     measure(
         "period of 5",
         &image,
-        &made(&mut random, |_, at| (at % 5) as u32),
+        &loop_words(&mut random, |_, round| (round % 5) as u32),
     );
     measure(
         "two paths at random",
         &image,
-        &made(&mut random, |random, _| random.below(2)),
+        &loop_words(&mut random, |random, _| random.below(2)),
     );
     measure(
         "60 paths, skewed",
         &image,
-        &made(&mut random, |random, _| random.skewed(60)),
+        &loop_words(&mut random, |random, _| random.skewed(60)),
     );
     measure(
         "60 paths at random",
         &image,
-        &made(&mut random, |random, _| random.below(60)),
+        &loop_words(&mut random, |random, _| random.below(60)),
     );
-    measure("nested calls of short loops", &image, &nested(&mut random));
+    measure(
+        "nested calls of short loops",
+        &image,
+        &nested_loop_words(&mut random),
+    );
 }
 
 fn measure(name: &str, image: &Arc<ImageMap>, stream: &[u32]) {
     println!("{name}: {} words", stream.len());
     let rate = rate_of(stream.len(), || {
-        let mut counts = Hashed::new();
+        let mut counts = HashedCounters::new();
         stream.iter().for_each(|&word| counts.count(word));
         black_box(&counts.slots);
     });
@@ -82,7 +92,7 @@ fn measure(name: &str, image: &Arc<ImageMap>, stream: &[u32]) {
     let rate = rate_of(stream.len(), || {
         let (mut words, mut activations) = (Words::new(image), Activations::default());
         for (index, batch) in stream.chunks(1 << 14).enumerate() {
-            activations.feed(&mut words, &mut Nobody, (index << 16) as u64, batch);
+            activations.feed(&mut words, &mut NullListener, (index << 16) as u64, batch);
         }
         black_box(activations.stream_counts());
     });
@@ -108,10 +118,10 @@ fn measure(name: &str, image: &Arc<ImageMap>, stream: &[u32]) {
     }
 }
 
-/// Wants to know nothing.
-struct Nobody;
+/// A listener that does nothing.
+struct NullListener;
 
-impl Listener for Nobody {
+impl Listener for NullListener {
     type State = u32;
 
     fn path(&mut self, path: EndedPath, state: &mut u32) {
@@ -119,11 +129,11 @@ impl Listener for Nobody {
     }
 }
 
-/// Million words a second of processor time.
+/// Million words per second of processor time.
 fn rate_of(words: usize, mut run: impl FnMut()) -> f64 {
     run();
     let (start, mut runs) = (processor_time(), 0);
-    // The clock ticks some hundred times a second.
+    // The clock ticks a few hundred times per second, so the loop runs for at least 0.1 s.
     while runs == 0 || processor_time() - start < 1e8 {
         run();
         runs += 1;
@@ -131,22 +141,22 @@ fn rate_of(words: usize, mut run: impl FnMut()) -> f64 {
     (words * runs) as f64 / (processor_time() - start) * 1e3
 }
 
-/// Nanoseconds that this thread has run: the machine may have other things to do.
+/// Nanoseconds of processor time of this thread. Other programs on the machine do not count.
 fn processor_time() -> f64 {
     let stat = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
     stat.split(' ').next().unwrap().parse().unwrap()
 }
 
-/// Counters as woven code has them for functions of many paths.
-struct Hashed {
+/// Hashed counters, as woven code has them for functions with many paths.
+struct HashedCounters {
     slots: Vec<(u64, u64)>,
     bits: u32,
     used: usize,
 }
 
-impl Hashed {
-    fn new() -> Hashed {
-        Hashed {
+impl HashedCounters {
+    fn new() -> HashedCounters {
+        HashedCounters {
             slots: vec![(0, 0); 1 << 10],
             bits: 10,
             used: 0,
@@ -176,8 +186,8 @@ impl Hashed {
 
     fn grow(&mut self) {
         self.bits += 1;
-        let old = std::mem::replace(&mut self.slots, vec![(0, 0); 1 << self.bits]);
-        for (key, count) in old.into_iter().filter(|slot| slot.0 != 0) {
+        let old_slots = std::mem::replace(&mut self.slots, vec![(0, 0); 1 << self.bits]);
+        for (key, count) in old_slots.into_iter().filter(|slot| slot.0 != 0) {
             let mut slot = (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - self.bits)) as usize;
             while self.slots[slot].0 != 0 {
                 slot = (slot + 1) & ((1 << self.bits) - 1);
@@ -197,14 +207,15 @@ impl Random {
         (self.0 >> 33) as u32 % below
     }
 
-    /// Small numbers much more often than large ones.
+    /// A random number below the limit. Small numbers are much more frequent than large numbers.
     fn skewed(&mut self, below: u32) -> u32 {
         (self.below(1 << 16).trailing_ones() * 4 + self.below(4)) % below
     }
 }
 
-/// A function: an entry, a switch in a loop, a return. Paths: 0 entry to return, then entry to back edge by case, then loop to back
-/// edge by case, then loop to return.
+/// A function: an entry, a switch in a loop, and a return. Its paths, by number: 0 from entry to
+/// return; then, by case, from entry to back edge; then from loop head to return; then, by case,
+/// from loop head to back edge.
 fn switch(cases: u32) -> FunctionMap {
     let (head, ret, exit) = (1, 2 + cases, 3 + cases);
     let edge = |from, to| EdgeMap {
@@ -233,16 +244,16 @@ fn switch(cases: u32) -> FunctionMap {
         });
         value += 1;
     }
-    let inside = |from, to, number| DagEdgeMap {
+    let plain_edge = |from, to, number| DagEdgeMap {
         from,
         to,
         kind: DagKind::Edge(number),
         value: 0,
     };
     dag.extend([
-        inside(0, head, 0),
-        inside(head, ret, 1),
-        inside(ret, exit, 2),
+        plain_edge(0, head, 0),
+        plain_edge(head, ret, 1),
+        plain_edge(ret, exit, 2),
     ]);
     dag.push(DagEdgeMap {
         from: 0,
@@ -282,34 +293,36 @@ fn image(functions: u64, cases: u32) -> ImageMap {
     }
 }
 
-/// Words of function `function`: its case on entry, in the loop, and its return.
+/// The word of the path from the entry of a function through a case to the back edge.
 fn enter(function: u32, case: u32) -> u32 {
     1 + function * 130 + 1 + case
 }
 
+/// The word of the path from the loop head through a case to the back edge.
 fn round(function: u32, case: u32) -> u32 {
     1 + function * 130 + 66 + case
 }
 
+/// The word of the path from the loop head to the return.
 fn leave(function: u32) -> u32 {
     1 + function * 130 + 65
 }
 
-/// Activations of one function of 1,000 rounds.
-fn made(random: &mut Random, mut case: impl FnMut(&mut Random, usize) -> u32) -> Vec<u32> {
+/// Words of activations of one function, each with 1,000 rounds.
+fn loop_words(random: &mut Random, mut case: impl FnMut(&mut Random, usize) -> u32) -> Vec<u32> {
     let mut words = Vec::with_capacity(WORDS);
     while words.len() < WORDS {
         words.push(enter(0, 0));
-        for at in 0..1000 {
-            words.push(round(0, case(random, at)));
+        for index in 0..1000 {
+            words.push(round(0, case(random, index)));
         }
         words.push(leave(0));
     }
     words
 }
 
-/// Loops of ten rounds that call functions with loops of five.
-fn nested(random: &mut Random) -> Vec<u32> {
+/// Words of loops with ten rounds that call functions with loops of five rounds.
+fn nested_loop_words(random: &mut Random) -> Vec<u32> {
     let mut words = Vec::with_capacity(WORDS);
     while words.len() < WORDS {
         let outer = random.skewed(200);

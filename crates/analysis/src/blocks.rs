@@ -1,4 +1,4 @@
-//! Block counts: how often execution came to each block, whatever was counted.
+//! Block counts of functions, whether their paths or their edges were counted.
 //!
 //! Cost: linear in blocks, after each function's [`Flow`](crate::flow::Flow).
 
@@ -13,28 +13,28 @@ use crate::run::{FunctionId, RunProfile};
 /// A block that ran.
 #[derive(Clone, Copy, Debug)]
 pub struct HotBlock<'a> {
-    /// The function it is in.
+    /// The function that contains the block.
     pub function: FunctionId,
-    /// Its number there.
+    /// The block number in that function.
     pub block: u32,
-    /// Its instructions and places.
+    /// Instructions and places of the block.
     pub map: &'a BlockMap,
-    /// Times it was reached.
+    /// Times that control reached the block.
     pub count: u64,
-    /// How that may differ from what ran.
+    /// How the count may differ from the real number of executions.
     pub bound: Bound,
-    /// Instructions that did not run, since it was left in a call before them.
+    /// Instructions that did not run because the frame was left in a call before them.
     pub not_run: u64,
 }
 
 impl HotBlock<'_> {
-    /// Instructions of all its runs.
+    /// Instructions of all executions.
     pub fn total_instructions(&self) -> u64 {
         let all = u64::from(self.map.instructions).saturating_mul(self.count);
         all.saturating_sub(self.not_run)
     }
 
-    /// What it is ranked by.
+    /// The weight that ranks the block.
     pub fn weight(&self, sort: Sort) -> u64 {
         match sort {
             Sort::Count => self.count,
@@ -43,19 +43,19 @@ impl HotBlock<'_> {
     }
 }
 
-/// The blocks reached most, and what they are a share of.
+/// The blocks reached most often, with the total that their shares refer to.
 #[derive(Clone, Debug)]
 pub struct Ranking<'a> {
-    /// Hottest first; equal ones by function and number.
+    /// Hottest first; blocks of equal weight by function and number.
     pub blocks: Vec<HotBlock<'a>>,
-    /// Blocks that were reached, of the functions kept.
+    /// Blocks that were reached, in the functions that `keep` accepts.
     pub ranked: u64,
     /// Weight of all blocks of the run.
     pub total: u64,
 }
 
-/// Ranks the blocks of the functions that `keep` holds for; at most `top`, all without. The exit is none of them, nor
-/// are blocks without instructions.
+/// Ranks the blocks of the functions that `keep` accepts. Returns at most `top` of them, or all if
+/// `top` is `None`. The exit and blocks without instructions are not ranked.
 pub fn hottest<'a>(
     run: &'a RunProfile,
     sort: Sort,
@@ -88,7 +88,7 @@ pub fn hottest<'a>(
         }
     }
     let ranked = blocks.len() as u64;
-    // Stable: equal ones stay by function and block.
+    // The sort is stable: blocks of equal weight stay in the order of functions and blocks.
     blocks.sort_by_key(|block| Reverse(block.weight(sort)));
     blocks.truncate(top.unwrap_or(usize::MAX));
     Ranking {

@@ -1,4 +1,4 @@
-//! What a run's numbers cover, and what they don't.
+//! Sums up a run: how much its counts cover, and which functions and frames they leave out.
 //!
 //! Cost: linear in functions, scopes and counted paths.
 
@@ -12,12 +12,12 @@ use crate::flow::add;
 use crate::run::{Function, ModuleId, RunProfile};
 use holloway_abi::Unit;
 
-/// What was counted, and what was left out and why.
+/// Totals of a run, and the functions that were left out with the reasons.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Coverage {
     /// Processes that ran an instrumented image (distinct process ids).
     pub processes: u64,
-    /// Of them, children of a fork.
+    /// Processes among these that are children of a fork.
     pub forked: u64,
     /// Threads that entered instrumented code, over all processes.
     pub threads: u64,
@@ -25,13 +25,13 @@ pub struct Coverage {
     pub lost: u64,
     /// Functions instrumented.
     pub instrumented: u64,
-    /// Of them, functions that ran.
+    /// Instrumented functions that ran.
     pub run: u64,
     /// Functions left uninstrumented, by reason, the most frequent first.
     pub skipped: Vec<(String, u64)>,
-    /// Functions without code of their own that live on inlined in instrumented ones.
+    /// Functions without code of their own that were inlined into instrumented functions.
     pub inlined: u64,
-    /// Functions without code at all.
+    /// Functions without any code.
     pub gone: u64,
     /// Times the functions were entered.
     pub calls: u64,
@@ -41,32 +41,36 @@ pub struct Coverage {
     pub by_edges: u64,
     /// Paths executed.
     pub path_executions: u64,
-    /// Of them, those counted in hash tables.
+    /// Path executions that were counted in hash tables.
     pub hashed_executions: u64,
-    /// Times any counter was incremented for all this, of paths and of edges.
+    /// Increments of all counters, of paths and of edges.
     pub increments: u64,
     /// Different paths executed.
     pub distinct_paths: u64,
-    /// Paths there are in the functions of which paths were counted and ran.
+    /// All paths of the functions that ran and whose paths were counted.
     pub possible_paths: u64,
-    /// Images in which frames of path functions may have been left in a call, uncounted (`--exits off`).
+    /// Images in which frames of path functions may have been left in a call without being counted
+    /// (`--exits off`).
     pub paths_without_exits: Vec<String>,
-    /// Images in which frames of edge functions may have been left in a call, though counts take every call to
-    /// have come back (`--exits off`).
+    /// Images in which frames of edge functions may have been left in a call, although the counts
+    /// assume that every call came back (`--exits off`).
     pub edges_without_exits: Vec<String>,
-    /// Times any edge was taken, where edges were counted: edges as [`crate::edges::hottest`] ranks them, but for exit edges.
+    /// Executions of edges, where edges were counted: the edges that [`crate::edges::hottest`]
+    /// ranks, without exit edges.
     pub edges_taken: u64,
     /// Different edges taken, where edges were counted.
     pub distinct_edges: u64,
-    /// Edges there are in the functions of which edges were counted and ran.
+    /// All edges of the functions that ran and whose edges were counted.
     pub possible_edges: u64,
-    /// Times a function was left in a call that did not come back, block by block less the times it came back once more.
+    /// Times a function was left in a call that did not come back. This is a net count by block:
+    /// times that a call came back once more are subtracted.
     pub left: u64,
-    /// Times a call came back once more, block by block less the times it did not.
+    /// Times a call came back once more. This is a net count by block: times that a call did not
+    /// come back are subtracted.
     pub entered_again: u64,
     /// Instructions run.
     pub instructions: u64,
-    /// Modules that ran and have no line tables, so that their paths have no places; sorted.
+    /// Modules that ran and have no line tables, so their paths have no places; sorted.
     pub without_lines: Vec<String>,
 }
 
@@ -121,8 +125,8 @@ fn count_edges(function: &Function, coverage: &mut Coverage) {
     coverage.by_edges += 1;
     let jumps = jumps(&function.map);
     let edges = function.map.edges.iter().zip(&function.flow().edges);
-    let whole = |edge: &EdgeMap| edge.is_always_there() && jumps[edge.from as usize].is_none();
-    for (_, &count) in edges.filter(|(edge, _)| whole(edge)) {
+    let is_counted = |edge: &EdgeMap| edge.is_always_there() && jumps[edge.from as usize].is_none();
+    for (_, &count) in edges.filter(|(edge, _)| is_counted(edge)) {
         coverage.possible_edges += 1;
         coverage.distinct_edges += u64::from(count > 0);
         add(&mut coverage.edges_taken, count.unsigned_abs());
@@ -141,9 +145,12 @@ fn count_left(function: &Function, coverage: &mut Coverage) {
     }
 }
 
-/// Names of the images that ran and in which frames of such functions may have been left uncounted. A function all of whose
-/// frames were left has no counts, so it need not have run. Where the map doesn't say which functions leak, any that ran may,
-/// unless the image counts frames that are left.
+/// Names of the images that ran and in which frames of functions that collect `collected` may have
+/// been left without being counted.
+///
+/// If all frames of a function were left, it has no counts and seems not to have run, so a leaking
+/// function need not have run. Where the map does not say which functions leak, every function that
+/// ran may leak, unless the image counts frames that were left.
 fn without_exits(run: &RunProfile, collected: Unit) -> Vec<String> {
     let has_exits = run.exits_by_image();
     let image_of = |function: &&Function| run.module_of(function).image.index();
@@ -160,15 +167,16 @@ fn without_exits(run: &RunProfile, collected: Unit) -> Vec<String> {
     names.collect()
 }
 
-/// A function without a file may be the compiler's own; a module without any has no line tables.
+/// Names of the modules that ran and have no line tables: no function of such a module has a file.
+/// A single function without a file may be the compiler's own.
 fn without_lines(run: &RunProfile) -> Vec<String> {
     let mut ran: BTreeMap<&str, bool> = BTreeMap::new();
     for function in run.functions.iter().filter(|function| function.ran()) {
         let name: &str = &run.module_of(function).name;
         *ran.entry(name).or_default() |= !function.map.file.is_empty();
     }
-    let bare = ran.into_iter().filter(|&(_, lines)| !lines);
-    bare.map(|(name, _)| name.to_owned()).collect()
+    let without_lines = ran.into_iter().filter(|&(_, lines)| !lines);
+    without_lines.map(|(name, _)| name.to_owned()).collect()
 }
 
 fn count_processes(run: &RunProfile, coverage: &mut Coverage) {
@@ -186,23 +194,26 @@ fn count_processes(run: &RunProfile, coverage: &mut Coverage) {
     coverage.threads = threads(run);
 }
 
-/// Threads of a process enter several images: the image that saw most of them tells their number. A process that has one image
-/// several times has executed it anew, in the thread that did so.
+/// Number of threads in all processes.
+///
+/// The threads of a process enter several images; the image that most threads entered gives their
+/// number. If a process lists one image several times, it executed the image again: the thread that
+/// called `exec` went on and is counted once.
 fn threads(run: &RunProfile) -> u64 {
     let mut most: BTreeMap<u32, u64> = BTreeMap::new();
     for image in &run.images {
-        let mut of_image: BTreeMap<u32, u64> = BTreeMap::new();
+        let mut by_process: BTreeMap<u32, u64> = BTreeMap::new();
         for process in &image.processes {
             let threads = u64::from(process.threads);
-            let known = of_image.entry(process.pid).or_default();
-            *known = match *known {
+            let sum = by_process.entry(process.pid).or_default();
+            *sum = match *sum {
                 0 => threads,
                 before => before + threads.saturating_sub(1),
             };
         }
-        for (pid, threads) in of_image {
-            let known = most.entry(pid).or_default();
-            *known = threads.max(*known);
+        for (pid, threads) in by_process {
+            let maximum = most.entry(pid).or_default();
+            *maximum = threads.max(*maximum);
         }
     }
     most.values().sum()
@@ -228,12 +239,13 @@ fn count_left_out(run: &RunProfile, coverage: &mut Coverage) {
     coverage.skipped.sort_by_key(|&(_, count)| Reverse(count));
 }
 
-/// Functions without counters, each once.
+/// Functions without counters. Each is listed once.
 #[derive(Clone, Debug, Default)]
 pub struct LeftOut<'a> {
     /// Uninstrumented functions.
     pub skipped: Vec<(ModuleId, &'a Skipped)>,
-    /// Functions without code of their own in any module, and whether they live on inlined in instrumented ones.
+    /// Functions without code of their own in any module, each with whether an instrumented
+    /// function contains an inlined copy.
     pub gone: Vec<(ModuleId, &'a VanishedFunction, bool)>,
 }
 
@@ -268,15 +280,17 @@ pub fn left_out(run: &RunProfile) -> LeftOut<'_> {
         for gone in &module.gone {
             let identity = identity(id, &gone.linkage_name);
             if !instrumented.contains(&identity) && seen_gone.insert(identity) {
-                let lives = inlined.contains(&*gone.linkage_name) || inlined.contains(&*gone.name);
-                left_out.gone.push((id, gone, lives));
+                let is_inlined =
+                    inlined.contains(&*gone.linkage_name) || inlined.contains(&*gone.name);
+                left_out.gone.push((id, gone, is_inlined));
             }
         }
     }
     left_out
 }
 
-/// Tells functions apart by name: mangled names over all modules, the plain ones of C (`static`s often share one) in each.
+/// Identifies a function. A mangled name is unique over all modules. A plain name of C is unique
+/// only in its module, since `static` functions often share a name.
 type Identity<'a> = (Option<ModuleId>, &'a str);
 
 fn identity(module: ModuleId, linkage_name: &str) -> Identity<'_> {

@@ -1,37 +1,38 @@
-//! Where control goes along an edge, in terms of the source.
+//! Describes where control goes along an edge, in terms of the source.
 //!
-//! A compiled condition says little: the optimizer inverts it, merges it with others, or makes a
-//! table of it. So an outcome is described by where control goes, which debug locations and the
-//! graph's loops tell. A branch's ways out are looked at together: each gets the shortest
-//! description that no other one has ([`Directions::goes`]).
+//! A compiled condition says little: the optimizer inverts it, merges it with others, or turns it
+//! into a table. So a decision is described by where control goes, which follows from debug
+//! locations and from the graph's loops. The edges of a branch are described together: each gets
+//! the shortest description that no other edge has ([`Directions::destination`]).
 //!
 //! # Where an edge leads
-//! The *straight way* behind an edge runs from its target through blocks with one way out. The
-//! first known place on it is where the edge leads. It is shown in the frame that the branch stands
-//! in, or in the innermost frame around both. A branch in library code (`next` of a `for` loop's
-//! range) is shown in the frame that called the library, if its line changes.
+//! The *straight way* of an edge runs from its target through blocks with one edge out. The edge
+//! leads to the first known place on it. The place is shown in the frame of the branch, or in the
+//! innermost frame around both. A branch in library code (`next` of a `for` loop's range) is shown
+//! in the frame that called the library, if the line changes in that frame.
 //!
 //! # When a loop is left
-//! Edges out of a natural loop need not leave a loop of the source: an unrolled or vectorized loop
-//! goes on in a remainder, and threaded jumps make several loops of one. A copy of a loop's code
-//! keeps its places. So the loop is left if
-//! - the straight way meets a place that the loop doesn't have, the function's end, or the head of
-//!   the loop around it, or no place of the loop can follow before that head; and
-//! - the loop around it, if there is one, begins with a place that this loop doesn't have.
+//! An edge out of a natural loop need not leave a loop of the source: an unrolled or vectorized
+//! loop goes on in a remainder loop, and jump threading makes several loops of one. A copy of a
+//! loop's code keeps its places. So the edge leaves the loop if both conditions hold:
+//! - The straight way reaches one of these: a place that the loop does not have, the function's
+//!   end, or the head of the enclosing loop. Or no place of the loop can follow before that head.
+//! - The enclosing loop, if there is one, begins with a place that this loop does not have.
 //!
-//! Otherwise only the line is told. What the optimizer sinks behind a loop (a store of a sum) keeps
-//! its place as well: it stands on the straight way and is passed over. A branch to further lines
-//! of the loop's text that never come back to its head (`{ found = i; break; }`) leads to these
-//! lines, and so do the arms of a switch.
+//! Otherwise only the line is shown. Code that the optimizer sinks out of a loop (a store of a sum)
+//! keeps its place inside the loop, too; such a place on the straight way is skipped. A branch to
+//! further lines of the loop's text that never come back to its head (`{ found = i; break; }`)
+//! leads to these lines. The same holds for the arms of a switch.
 //!
-//! Code from which neither a return nor the head of a loop can be reached ends in calls that don't
+//! If neither a return nor a loop head can be reached from some code, it ends in calls that do not
 //! return: a failed check, an abort.
 //!
-//! This file is long since the rules of one branch look at each other's ways; the loops of the code,
-//! which look at no branch, are in `directions/loops.rs`.
+//! This file is long because the rules for one branch depend on each other's straight ways.
+//! `directions/loops.rs` finds the loops of the code and knows nothing of branches.
 //!
-//! Cost: the function's graph once, and the code of each loop that is left; for each branch its ways
-//! once, and for each that leaves a loop, at worst the code behind it.
+//! Cost: the function's graph once; the code of each loop that is left; for each branch its
+//! straight ways once; for each edge that leaves a loop, in the worst case the code that can
+//! follow.
 
 mod loops;
 
@@ -47,33 +48,35 @@ use loops::{Graph, LoopCode};
 
 /// Where control goes along an edge.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Goes<'a> {
-    /// Into these cases of a switch, by name.
+pub enum Destination<'a> {
+    /// Into these cases of a switch, given by name.
     Case(&'a [Text]),
-    /// Out of the innermost loop; with where to, if another way out leaves it too.
+    /// Out of the innermost loop. With the target, if another edge of the branch leaves the loop
+    /// too.
     LeavesLoop(Option<Spot<'a>>),
-    /// On in the loop, at the same line, while another way leaves it.
+    /// On in the loop, on the same line, while another edge leaves the loop.
     StaysInLoop,
-    /// On at the same place, while the other ways leave its line.
+    /// On at the same place, while the other edges leave its line.
     StaysOnLine,
     /// Back to the head of a loop.
     Back(Spot<'a>),
-    /// Back to the caller, with no other line before.
+    /// Back to the caller, without running another line.
     Returns,
-    /// To a call that doesn't return, with no other line before.
+    /// To a call that does not return, without running another line.
     NeverReturns,
-    /// On at the same line, as all other ways are to calls that don't return: a check of the
-    /// compiler's, mostly.
+    /// On at the same line, while all other edges lead to calls that do not return. Usually this is
+    /// a check that the compiler inserted.
     GoesOn,
     /// To a landing pad: a call unwinds.
     Unwinds,
-    /// On behind a call that may return twice.
+    /// On after a call that may return twice.
     MayReturnAgain,
     /// To this place.
     To(Spot<'a>),
 }
 
-/// A place, as exact as needed to tell it from where other edges of the branch lead.
+/// A place, as precise as needed to distinguish it from the targets of the other edges of the
+/// branch.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Spot<'a> {
     /// Source file; empty if unknown.
@@ -82,59 +85,60 @@ pub struct Spot<'a> {
     pub line: u32,
     /// Column, 0 if unknown or not needed.
     pub column: u32,
-    /// The block, where the place doesn't tell.
+    /// The block, if the place is not enough.
     pub block: Option<u32>,
 }
 
-/// A function's branches.
+/// Describes the branches of a function.
 pub struct Directions<'a> {
     map: &'a FunctionMap,
     is_library: fn(&str) -> bool,
-    /// Edges out of each block, those that calls take aside.
+    /// By block: the edges out of it, without exit edges.
     out: Vec<Vec<u32>>,
-    /// By edge: the names of its cases.
+    /// By edge: the names of its switch cases.
     cases: HashMap<u32, &'a [Text]>,
     graph: OnceCell<Option<Graph>>,
-    /// By block: where control goes along its edges, in the order of `out`.
-    branches: RefCell<HashMap<u32, Rc<[Goes<'a>]>>>,
+    /// By block: the destinations of its edges, in the order of `out`.
+    branches: RefCell<HashMap<u32, Rc<[Destination<'a>]>>>,
 }
 
-/// The straight way behind an edge.
-struct Way {
+/// The straight way of an edge.
+struct StraightWay {
     edge: u32,
-    /// The blocks on it.
+    /// The blocks on the way.
     blocks: Vec<u32>,
-    /// The places on it, with the blocks that they are in.
+    /// The places on the way, each with its block.
     places: Vec<(u32, Place)>,
     end: WayEnd,
-    /// Whether the edge leaves a loop of the source, and the first place that is outside.
+    /// `Some` if the edge leaves a loop of the source, with the first place outside if one is
+    /// known.
     #[expect(clippy::option_option, reason = "left, but to no known place")]
     left: Option<Option<(u32, Place)>>,
 }
 
-/// A branch's ways.
-struct Ways {
-    all: Vec<Way>,
-    /// How many begin at each block.
+/// The straight ways of a branch.
+struct Branch {
+    ways: Vec<StraightWay>,
+    /// By block: the number of ways that begin there.
     targets: HashMap<u32, usize>,
-    /// How many leave a loop.
+    /// The number of ways that leave a loop.
     leaving: usize,
 }
 
 /// Where a straight way ends.
 #[derive(Clone, Copy)]
 enum WayEnd {
-    /// With this edge to a loop's head.
+    /// The way ends with this edge to a loop head.
     Back(u32),
-    /// With this edge to the exit.
+    /// The way ends with this edge to the exit.
     Exit(u32),
-    /// In this block, which goes on in several ways, or is met again.
+    /// The way ends in this block, which has several edges out or was visited before.
     Block(u32),
 }
 
 impl<'a> Directions<'a> {
-    /// The branches of a function. `is_library` says of a file whether the reader's own code is
-    /// elsewhere.
+    /// Prepares the branches of a function. `is_library` says whether a file is library code, not
+    /// the user's own code.
     pub fn new(map: &'a FunctionMap, is_library: fn(&str) -> bool) -> Self {
         let mut out = vec![Vec::new(); map.blocks.len()];
         for (number, edge) in (0u32..).zip(&map.edges) {
@@ -160,38 +164,43 @@ impl<'a> Directions<'a> {
     ///
     /// # Panics
     /// If the function has no such edge.
-    pub fn goes(&self, edge: u32) -> Goes<'a> {
+    pub fn destination(&self, edge: u32) -> Destination<'a> {
         let from = self.edge(edge).from;
         let siblings = &self.out[from as usize];
-        let Some(own) = siblings.iter().position(|&sibling| sibling == edge) else {
-            return Goes::To(self.block_spot(self.edge(edge).to));
+        let Some(index) = siblings.iter().position(|&sibling| sibling == edge) else {
+            return Destination::To(self.block_spot(self.edge(edge).to));
         };
         let known = self.branches.borrow().get(&from).cloned();
-        let branch = known.unwrap_or_else(|| {
-            let branch: Rc<[Goes<'a>]> = self.branch(siblings).into();
+        let destinations = known.unwrap_or_else(|| {
+            let destinations: Rc<[Destination<'a>]> = self.destinations(siblings).into();
             let mut branches = self.branches.borrow_mut();
-            branches.insert(from, Rc::clone(&branch));
-            branch
+            branches.insert(from, Rc::clone(&destinations));
+            destinations
         });
-        branch[own]
+        destinations[index]
     }
 
-    /// Where control goes along each of a branch's ways.
-    fn branch(&self, siblings: &[u32]) -> Vec<Goes<'a>> {
-        let ways = self.ways(siblings);
-        let candidates = ways.all.iter().map(|way| self.candidates(&ways, way));
-        let candidates: Vec<Vec<Goes<'a>>> = candidates.collect();
+    /// The destinations of all edges of a branch.
+    fn destinations(&self, siblings: &[u32]) -> Vec<Destination<'a>> {
+        let branch = self.branch(siblings);
+        let ways = branch.ways.iter();
+        let candidates = ways.map(|way| self.candidates(&branch, way));
+        let candidates: Vec<Vec<Destination<'a>>> = candidates.collect();
         let mut chosen = vec![0; siblings.len()];
         loop {
-            let mut alike: HashMap<Goes<'a>, Vec<usize>> = HashMap::new();
+            let mut by_description: HashMap<Destination<'a>, Vec<usize>> = HashMap::new();
             for (sibling, &choice) in chosen.iter().enumerate() {
-                alike
+                by_description
                     .entry(candidates[sibling][choice])
                     .or_default()
                     .push(sibling);
             }
             let mut changed = false;
-            for sibling in alike.into_values().filter(|all| all.len() > 1).flatten() {
+            for sibling in by_description
+                .into_values()
+                .filter(|siblings| siblings.len() > 1)
+                .flatten()
+            {
                 if chosen[sibling] + 1 < candidates[sibling].len() {
                     chosen[sibling] += 1;
                     changed = true;
@@ -199,17 +208,19 @@ impl<'a> Directions<'a> {
             }
             if !changed {
                 let chosen = candidates.iter().zip(chosen);
-                return chosen.map(|(all, choice)| all[choice]).collect();
+                return chosen
+                    .map(|(candidates, choice)| candidates[choice])
+                    .collect();
             }
         }
     }
 
-    /// Descriptions of one of a branch's ways, shorter ones first.
-    fn candidates(&self, ways: &Ways, way: &Way) -> Vec<Goes<'a>> {
+    /// Possible descriptions of a straight way, the shortest first.
+    fn candidates(&self, branch: &Branch, way: &StraightWay) -> Vec<Destination<'a>> {
         let edge = self.edge(way.edge);
         match edge.outcome {
-            Outcome::Unwind => return vec![Goes::Unwinds],
-            Outcome::Again => return vec![Goes::MayReturnAgain],
+            Outcome::Unwind => return vec![Destination::Unwinds],
+            Outcome::Again => return vec![Destination::MayReturnAgain],
             Outcome::Jump
             | Outcome::True
             | Outcome::False
@@ -226,85 +237,94 @@ impl<'a> Directions<'a> {
             | Outcome::Left
             | Outcome::Returned => {}
         }
-        let decided = self.chain(self.decided_at(edge));
+        let branch_frames = self.frames(self.decision_place(edge));
         if let (true, WayEnd::Back(back)) = (way.places.is_empty(), way.end) {
             let head = self.edge(back).to;
-            let spots = self.spots(&decided, self.opening(head), head);
-            // Also a line that loops on itself is gone back to.
+            let spots = self.spots(&branch_frames, self.opening_place(head), head);
+            // The branch line itself may be the loop head, so the line is always a candidate.
             let line = spots.first().map(|spot| Spot { column: 0, ..*spot });
             let line = line.filter(|spot| spot.block.is_none());
-            return line.into_iter().chain(spots).map(Goes::Back).collect();
+            return line
+                .into_iter()
+                .chain(spots)
+                .map(Destination::Back)
+                .collect();
         }
-        let mut found = Vec::new();
+        let mut candidates = Vec::new();
         let names = self.cases.get(&way.edge).copied();
         if let Some(names) = names.filter(|names| !names.is_empty()) {
-            found.push(Goes::Case(names));
+            candidates.push(Destination::Case(names));
             let (block, place) = self.arrival(way);
-            let spots = self.spots(&decided, place, block).into_iter();
-            found.extend(spots.map(Goes::To));
-            return found;
+            let spots = self.spots(&branch_frames, place, block).into_iter();
+            candidates.extend(spots.map(Destination::To));
+            return candidates;
         }
-        found.extend(self.ends_here(&decided, ways, way));
+        candidates.extend(self.function_end(&branch_frames, branch, way));
         let mut arrival = self.arrival(way);
-        if found.is_empty()
+        if candidates.is_empty()
             && let Some(outside) = way.left
         {
             let within = |place: &Place| {
-                !self.on_line(&decided, *place)
-                    && (ways.all.len() > 2 || self.is_within(&decided, edge.from, *place))
+                !self.on_line(&branch_frames, *place)
+                    && (branch.ways.len() > 2 || self.is_within(&branch_frames, edge.from, *place))
             };
             if let Some((block, place)) = outside.filter(|(_, place)| within(place)) {
                 arrival = (block, Some(place));
             } else {
                 let (block, place) = outside.map_or(arrival, |(block, place)| (block, Some(place)));
-                found.push(Goes::LeavesLoop(None));
-                let spots = self.spots(&decided, place, block).into_iter();
-                found.extend(spots.map(|spot| Goes::LeavesLoop(Some(spot))));
-                return found;
+                candidates.push(Destination::LeavesLoop(None));
+                let spots = self.spots(&branch_frames, place, block).into_iter();
+                candidates.extend(spots.map(|spot| Destination::LeavesLoop(Some(spot))));
+                return candidates;
             }
         }
         let (block, place) = arrival;
-        found.extend(self.stays(&decided, ways, way, place));
-        let spots = self.spots(&decided, place, block).into_iter();
-        found.extend(spots.map(Goes::To));
-        found
+        candidates.extend(self.on_same_line(&branch_frames, branch, way, place));
+        let spots = self.spots(&branch_frames, place, block).into_iter();
+        candidates.extend(spots.map(Destination::To));
+        candidates
     }
 
-    /// Whether an edge only leads out of the function, with nothing between that is on another
-    /// line.
-    fn ends_here(&self, decided: &[Place], ways: &Ways, way: &Way) -> Option<Goes<'a>> {
-        if !self.lives(self.edge(way.edge).to) {
+    /// `Returns` or `NeverReturns`, if an edge only leads out of the function, without running
+    /// another line.
+    fn function_end(
+        &self,
+        branch_frames: &[Place],
+        branch: &Branch,
+        way: &StraightWay,
+    ) -> Option<Destination<'a>> {
+        if !self.can_go_on(self.edge(way.edge).to) {
             let mut places = way.places.iter();
-            let here = places.all(|(_, place)| self.on_line(decided, *place));
-            return here.then_some(Goes::NeverReturns);
+            let same_line = places.all(|(_, place)| self.on_line(branch_frames, *place));
+            return same_line.then_some(Destination::NeverReturns);
         }
         let WayEnd::Exit(_) = way.end else {
             return None;
         };
         let to = self.edge(way.edge).to;
-        let is_others = |block: &u32| {
-            let begin = ways.targets.get(block).copied();
-            begin.is_some_and(|begin| begin > usize::from(*block == to))
+        let starts_other_way = |block: &u32| {
+            let count = branch.targets.get(block).copied();
+            count.is_some_and(|count| count > usize::from(*block == to))
         };
-        if way.blocks.iter().any(is_others) {
+        if way.blocks.iter().any(starts_other_way) {
             return None;
         }
-        // The end that all returns share has the place of the closing brace.
+        // The last block that all returns share has the place of the closing brace.
         let last = way.blocks.last().copied();
-        let ending = way.places.iter().filter(|(block, _)| Some(*block) == last);
-        let is_shared = ending.count() == 1
+        let in_last_block = way.places.iter().filter(|(block, _)| Some(*block) == last);
+        let is_shared = in_last_block.count() == 1
             && way.places.len() > 1
-            && (way.left.is_none() || self.is_way_of_its_own(way));
+            && (way.left.is_none() || self.is_separate_exit(way));
         let mut places = way.places.iter();
-        let here = places.all(|(block, place)| {
-            (is_shared && Some(*block) == last) || self.on_line(decided, *place)
+        let same_line = places.all(|(block, place)| {
+            (is_shared && Some(*block) == last) || self.on_line(branch_frames, *place)
         });
-        here.then_some(Goes::Returns)
+        same_line.then_some(Destination::Returns)
     }
 
-    /// Whether the other ways out of a loop don't lead to where this one leads: no `break` is alone
-    /// there.
-    fn is_way_of_its_own(&self, way: &Way) -> bool {
+    /// Whether no other exit of the loop leads to where this edge leads. False if the loop has no
+    /// other exit. True if the branch is in no loop.
+    fn is_separate_exit(&self, way: &StraightWay) -> bool {
         let from = BlockId(self.edge(way.edge).from);
         let Some((graph, inside)) = self
             .graph()
@@ -313,7 +333,7 @@ impl<'a> Directions<'a> {
             return true;
         };
         let to = self.edge(way.edge).to;
-        let is_exit = self.lives(to) && !graph.holds(inside, to);
+        let is_exit = self.can_go_on(to) && !graph.contains(inside, to);
         let exits = &self.code_of(graph, inside).exits;
         let has_others = |block: u32, edges: usize| edges > usize::from(is_exit && block == to);
         let mut all = exits.iter();
@@ -325,61 +345,64 @@ impl<'a> Directions<'a> {
             })
     }
 
-    /// Whether control stays where it is while another way of the branch goes elsewhere.
-    fn stays(
+    /// `GoesOn`, `StaysInLoop`, or `StaysOnLine`, if control stays on the line while another
+    /// edge of the branch leads elsewhere.
+    fn on_same_line(
         &self,
-        decided: &[Place],
-        ways: &Ways,
-        way: &Way,
+        branch_frames: &[Place],
+        branch: &Branch,
+        way: &StraightWay,
         place: Option<Place>,
-    ) -> Option<Goes<'a>> {
-        let place = place.filter(|place| self.on_line(decided, *place))?;
+    ) -> Option<Destination<'a>> {
+        let place = place.filter(|place| self.on_line(branch_frames, *place))?;
         let edge = self.edge(way.edge);
-        let mut others = ways.all.iter().filter(|other| other.edge != way.edge);
-        let is_end = |other: &Way| self.ends_here(decided, ways, other) == Some(Goes::NeverReturns);
-        if ways.all.len() > 1 && others.all(is_end) {
-            return Some(Goes::GoesOn);
+        let mut others = branch.ways.iter().filter(|other| other.edge != way.edge);
+        let never_returns = |other: &StraightWay| {
+            self.function_end(branch_frames, branch, other) == Some(Destination::NeverReturns)
+        };
+        if branch.ways.len() > 1 && others.all(never_returns) {
+            return Some(Destination::GoesOn);
         }
-        if ways.leaving > usize::from(way.left.is_some())
+        if branch.leaving > usize::from(way.left.is_some())
             && !self.is_left(edge)
-            && !self.may_leave(decided, edge.to)
+            && !self.may_leave(branch_frames, edge.to)
         {
-            return Some(Goes::StaysInLoop);
+            return Some(Destination::StaysInLoop);
         }
-        let own = decided.last()?;
-        let to = self.chain(Some(place));
-        let at = to.get(self.level(decided, &to))?;
-        let is_here = (at.scope, at.line) == (own.scope, own.line);
-        let is_told = at.column != 0 && at.column != own.column;
-        (is_here && !is_told).then_some(Goes::StaysOnLine)
+        let own = branch_frames.last()?;
+        let target_frames = self.frames(Some(place));
+        let target = target_frames.get(self.level(branch_frames, &target_frames))?;
+        let same_line = (target.scope, target.line) == (own.scope, own.line);
+        let other_column = target.column != 0 && target.column != own.column;
+        (same_line && !other_column).then_some(Destination::StaysOnLine)
     }
 
-    /// Whether a further branch on a line may leave the loop, behind a block.
-    fn may_leave(&self, decided: &[Place], block: u32) -> bool {
+    /// Whether a further branch on the same line, at or after a block, may leave the loop.
+    fn may_leave(&self, branch_frames: &[Place], block: u32) -> bool {
         let mut seen = HashSet::from([block]);
-        let mut work = vec![block];
-        while let Some(block) = work.pop() {
+        let mut worklist = vec![block];
+        while let Some(block) = worklist.pop() {
             if !self
                 .all_places(block)
-                .all(|place| self.on_line(decided, place))
+                .all(|place| self.on_line(branch_frames, place))
             {
                 continue;
             }
             for &number in &self.out[block as usize] {
                 let edge = self.edge(number);
-                if self.lives(edge.to) && self.is_left(edge) {
+                if self.can_go_on(edge.to) && self.is_left(edge) {
                     return true;
                 }
                 if !self.is_back(number) && seen.insert(edge.to) {
-                    work.push(edge.to);
+                    worklist.push(edge.to);
                 }
             }
         }
         false
     }
 
-    /// The first place behind an edge, and its block.
-    fn arrival(&self, way: &Way) -> (u32, Option<Place>) {
+    /// The first place after an edge, and its block.
+    fn arrival(&self, way: &StraightWay) -> (u32, Option<Place>) {
         let to = self.edge(way.edge).to;
         if let Some((block, place)) = way.places.first() {
             return (*block, Some(*place));
@@ -387,37 +410,40 @@ impl<'a> Directions<'a> {
         match way.end {
             WayEnd::Block(block) => (to, self.branch_place(block)),
             WayEnd::Exit(edge) => (to, self.edge(edge).place.filter(|place| place.line != 0)),
-            WayEnd::Back(edge) => (to, self.opening(self.edge(edge).to)),
+            WayEnd::Back(edge) => (to, self.opening_place(self.edge(edge).to)),
         }
     }
 
-    /// A place by line, by line and column, and with its block.
-    fn spots(&self, decided: &[Place], place: Option<Place>, block: u32) -> Vec<Spot<'a>> {
-        let to = place.map(|place| self.chain(Some(place)));
-        let at = to.and_then(|to| to.get(self.level(decided, &to)).copied());
-        let Some(at) = at.filter(|at| at.line != 0) else {
+    /// Descriptions of a place: by line, by line and column, and with its block.
+    fn spots(&self, branch_frames: &[Place], place: Option<Place>, block: u32) -> Vec<Spot<'a>> {
+        let target_frames = place.map(|place| self.frames(Some(place)));
+        let shown_place = target_frames.and_then(|frames| {
+            let level = self.level(branch_frames, &frames);
+            frames.get(level).copied()
+        });
+        let Some(shown_place) = shown_place.filter(|place| place.line != 0) else {
             return vec![self.block_spot(block)];
         };
-        let whole = Spot {
-            file: self.file(at),
-            line: at.line,
-            column: at.column,
+        let spot = Spot {
+            file: self.file(shown_place),
+            line: shown_place.line,
+            column: shown_place.column,
             block: None,
         };
-        let is_here = decided
+        let same_line = branch_frames
             .last()
-            .is_some_and(|own| (self.file(*own), own.line) == (whole.file, whole.line));
+            .is_some_and(|own| (self.file(*own), own.line) == (spot.file, spot.line));
         let mut spots = Vec::new();
-        if !is_here {
-            spots.push(Spot { column: 0, ..whole });
+        if !same_line {
+            spots.push(Spot { column: 0, ..spot });
         }
-        spots.push(whole);
-        // On its own line the place tells nothing more.
-        spots.push(match is_here {
+        spots.push(spot);
+        // On the branch's own line, the place adds nothing to the block.
+        spots.push(match same_line {
             true => self.block_spot(block),
             false => Spot {
                 block: Some(block),
-                ..whole
+                ..spot
             },
         });
         spots.dedup();
@@ -431,45 +457,46 @@ impl<'a> Directions<'a> {
         }
     }
 
-    /// Which of a target's frames the reader sees it in.
-    fn level(&self, decided: &[Place], to: &[Place]) -> usize {
-        let shared = shared(decided, to).max(1);
+    /// The level of the frame in which a target is shown.
+    fn level(&self, branch_frames: &[Place], to: &[Place]) -> usize {
+        let shared = shared_frames(branch_frames, to).max(1);
         let own = self.own(&to[..shared.min(to.len())]);
-        let moves = decided.get(own).zip(to.get(own));
+        let moves = branch_frames.get(own).zip(to.get(own));
         if moves.is_some_and(|(from, to)| from.line != to.line) {
             return own;
         }
         shared - 1
     }
 
-    /// The innermost frame that is not the library's, or the function.
-    fn own(&self, chain: &[Place]) -> usize {
+    /// The level of the innermost frame that is not library code, or of the function.
+    fn own(&self, frames: &[Place]) -> usize {
         let is_own = |place: &Place| !(self.is_library)(self.file(*place));
-        chain.iter().rposition(is_own).unwrap_or(0)
+        frames.iter().rposition(is_own).unwrap_or(0)
     }
 
-    /// Whether a place is on the line of a branch, in the frame that the reader knows.
-    fn on_line(&self, decided: &[Place], place: Place) -> bool {
-        let to = self.chain(Some(place));
-        let shared = shared(decided, &to).min(self.own(decided) + 1);
+    /// Whether a place is on the line of a branch, in the user's own frame.
+    fn on_line(&self, branch_frames: &[Place], place: Place) -> bool {
+        let to = self.frames(Some(place));
+        let shared = shared_frames(branch_frames, &to).min(self.own(branch_frames) + 1);
         let Some(level) = shared.checked_sub(1) else {
             return false;
         };
-        decided[level].line == to[level].line
+        branch_frames[level].line == to[level].line
     }
 
-    /// Whether a place is in the text of the innermost loop around a block: between its first and
-    /// its last line.
-    fn is_within(&self, decided: &[Place], from: u32, place: Place) -> bool {
-        let (Some(graph), level) = (self.graph(), self.own(decided)) else {
+    /// Whether a place is in the text of the innermost loop around a block: between the first and
+    /// the last line of the loop.
+    fn is_within(&self, branch_frames: &[Place], from: u32, place: Place) -> bool {
+        let (Some(graph), level) = (self.graph(), self.own(branch_frames)) else {
             return false;
         };
-        let Some(own) = decided.get(level) else {
+        let Some(own) = branch_frames.get(level) else {
             return false;
         };
         let line = |place: Place| {
-            let at = self.chain(Some(place)).get(level).copied();
-            at.filter(|at| at.scope == own.scope).map(|at| at.line)
+            let place = self.frames(Some(place)).get(level).copied();
+            let place = place.filter(|place| place.scope == own.scope);
+            place.map(|place| place.line)
         };
         let Some(inside) = graph.loops.innermost(BlockId(from)) else {
             return false;
@@ -483,24 +510,27 @@ impl<'a> Directions<'a> {
         line(place).is_some_and(|line| (first..=last).contains(&line))
     }
 
-    /// Whether an edge leaves a loop of the source, and the first place that is outside.
+    /// `Some` if an edge leaves a loop of the source, with the first place outside if one is known.
     #[expect(clippy::option_option, reason = "left, but to no known place")]
-    fn leaves(&self, way: &Way) -> Option<Option<(u32, Place)>> {
+    fn leaves(&self, way: &StraightWay) -> Option<Option<(u32, Place)>> {
         let edge = self.edge(way.edge);
         let graph = self.graph()?;
-        if !self.is_left(edge) || !self.lives(edge.to) {
+        if !self.is_left(edge) || !self.can_go_on(edge.to) {
             return None;
         }
         let all = graph.loops.all();
         let mut left = graph.loops.innermost(BlockId(edge.from))?;
-        while let Some(parent) = all[left].parent.filter(|&one| !graph.holds(one, edge.to)) {
+        while let Some(parent) = all[left]
+            .parent
+            .filter(|&index| !graph.contains(index, edge.to))
+        {
             left = parent;
         }
         let inside = &self.code_of(graph, left).places;
         let around = all[left].parent.map(|parent| all[parent].head.0);
         if let Some(head) = around
             && self
-                .opening(head)
+                .opening_place(head)
                 .is_none_or(|place| inside.contains(&place))
         {
             return None;
@@ -509,11 +539,11 @@ impl<'a> Directions<'a> {
         if let Some(outside) = outside {
             return Some(Some(*outside));
         }
-        let over = match way.end {
+        let is_left = match way.end {
             WayEnd::Back(_) | WayEnd::Exit(_) => true,
             WayEnd::Block(block) => !self.may_reach(block, around, inside),
         };
-        over.then_some(None)
+        is_left.then_some(None)
     }
 
     /// Whether an edge leaves a loop of the graph.
@@ -523,22 +553,22 @@ impl<'a> Directions<'a> {
         graph.is_some_and(|graph| graph.loops.leaves(from, to))
     }
 
-    /// Whether a return or the head of a loop can follow a block.
-    fn lives(&self, block: u32) -> bool {
+    /// Whether control can go on from a block to a return or to a loop head.
+    fn can_go_on(&self, block: u32) -> bool {
         let graph = self.graph();
-        graph.is_none_or(|graph| graph.lives[block as usize])
+        graph.is_none_or(|graph| graph.can_go_on[block as usize])
     }
 
-    /// Whether code at one of these places may run behind a block, before the head of the loop
-    /// around.
+    /// Whether code at any of these places may run at or after a block, before the head of the
+    /// enclosing loop.
     fn may_reach(&self, block: u32, around: Option<u32>, places: &HashSet<Place>) -> bool {
         let mut seen = HashSet::from([block]);
-        let mut work = vec![block];
-        while let Some(block) = work.pop() {
+        let mut worklist = vec![block];
+        while let Some(block) = worklist.pop() {
             for &edge in &self.out[block as usize] {
                 let to = self.edge(edge).to;
                 if Some(to) != around && seen.insert(to) {
-                    work.push(to);
+                    worklist.push(to);
                 }
             }
             if self.all_places(block).any(|place| places.contains(&place)) {
@@ -548,14 +578,14 @@ impl<'a> Directions<'a> {
         false
     }
 
-    /// A loop's code.
+    /// The code of a loop.
     fn code_of<'g>(&self, graph: &'g Graph, inside: usize) -> &'g LoopCode {
         graph.code(inside, |blocks| {
             let places = blocks.iter().flat_map(|&block| self.all_places(block));
             let mut exits = HashMap::new();
             let out = blocks.iter().flat_map(|&block| &self.out[block as usize]);
             let targets = out.map(|&edge| self.edge(edge).to);
-            for to in targets.filter(|&to| self.lives(to) && !graph.holds(inside, to)) {
+            for to in targets.filter(|&to| self.can_go_on(to) && !graph.contains(inside, to)) {
                 *exits.entry(to).or_default() += 1;
             }
             LoopCode {
@@ -572,22 +602,22 @@ impl<'a> Directions<'a> {
         places.chain(self.branch_place(block))
     }
 
-    /// The ways of a branch.
-    fn ways(&self, siblings: &[u32]) -> Ways {
-        let all: Vec<Way> = siblings.iter().map(|&sibling| self.way(sibling)).collect();
+    /// The straight ways of a branch.
+    fn branch(&self, siblings: &[u32]) -> Branch {
+        let ways: Vec<StraightWay> = siblings.iter().map(|&sibling| self.way(sibling)).collect();
         let mut targets: HashMap<u32, usize> = HashMap::new();
-        for way in &all {
+        for way in &ways {
             *targets.entry(self.edge(way.edge).to).or_default() += 1;
         }
-        Ways {
-            leaving: all.iter().filter(|way| way.left.is_some()).count(),
+        Branch {
+            leaving: ways.iter().filter(|way| way.left.is_some()).count(),
             targets,
-            all,
+            ways,
         }
     }
 
-    /// Follows an edge as long as there is one way on.
-    fn way(&self, first: u32) -> Way {
+    /// Follows an edge as long as each block has one edge out.
+    fn way(&self, first: u32) -> StraightWay {
         let (mut blocks, mut places) = (Vec::new(), Vec::new());
         let (mut edge, mut seen) = (first, HashSet::new());
         let end = loop {
@@ -610,7 +640,7 @@ impl<'a> Directions<'a> {
                 _ => break WayEnd::Block(block),
             }
         };
-        let mut way = Way {
+        let mut way = StraightWay {
             edge: first,
             blocks,
             places,
@@ -621,58 +651,60 @@ impl<'a> Directions<'a> {
         way
     }
 
-    /// Whether an edge leads to the head of a loop that it is in.
+    /// Whether an edge leads back to the head of its loop.
     fn is_back(&self, edge: u32) -> bool {
-        self.graph().is_some_and(|graph| graph.back.contains(&edge))
+        self.graph()
+            .is_some_and(|graph| graph.back_edges.contains(&edge))
     }
 
-    /// The first place that a block runs through, or what comes behind it in any case.
-    fn opening(&self, block: u32) -> Option<Place> {
-        let mut at = block;
+    /// The first place of a block, or of the blocks that always follow it.
+    fn opening_place(&self, block: u32) -> Option<Place> {
+        let mut current = block;
         for _ in 0..self.map.blocks.len() {
-            let places = &self.map.blocks[at as usize].places;
-            if let Some(place) = first_place(places).or_else(|| self.branch_place(at)) {
+            let places = &self.map.blocks[current as usize].places;
+            if let Some(place) = first_place(places).or_else(|| self.branch_place(current)) {
                 return Some(place);
             }
-            match self.out[at as usize][..] {
-                [only] => at = self.edge(only).to,
+            match self.out[current as usize][..] {
+                [only] => current = self.edge(only).to,
                 _ => return None,
             }
         }
         None
     }
 
-    /// Where a block's branch stands.
+    /// The place of a block's branch.
     fn branch_place(&self, block: u32) -> Option<Place> {
         let mut edges = self.out[block as usize].iter();
         let place = edges.find_map(|&edge| self.edge(edge).place);
         place.filter(|place| place.line != 0)
     }
 
-    /// Where a decision stands.
-    fn decided_at(&self, edge: &EdgeMap) -> Option<Place> {
+    /// The place of a decision.
+    fn decision_place(&self, edge: &EdgeMap) -> Option<Place> {
         let place = edge.place.filter(|place| place.line != 0);
         place.or_else(|| last_place(&self.map.blocks[edge.from as usize].places))
     }
 
-    /// A place in each frame that it is in, outermost first.
-    fn chain(&self, place: Option<Place>) -> Vec<Place> {
-        let mut chain = Vec::new();
+    /// The frames around a place, outermost first. Each is given by its current place.
+    fn frames(&self, place: Option<Place>) -> Vec<Place> {
+        let mut frames = Vec::new();
         let mut next = place;
-        // As many frames as scopes at most: a map that no reader checked may chain them in a ring.
-        while let Some(place) = next.filter(|_| chain.len() < self.map.scopes.len()) {
+        // A map that no reader checked may chain its scopes in a ring, so the number of frames is
+        // limited to the number of scopes.
+        while let Some(place) = next.filter(|_| frames.len() < self.map.scopes.len()) {
             let Some(scope) = self.map.scopes.get(place.scope as usize) else {
                 break;
             };
-            chain.push(place);
+            frames.push(place);
             next = scope.parent.map(|parent| Place {
                 scope: parent,
                 line: scope.call_line,
                 column: scope.call_column,
             });
         }
-        chain.reverse();
-        chain
+        frames.reverse();
+        frames
     }
 
     fn file(&self, place: Place) -> &'a str {
@@ -689,8 +721,8 @@ impl<'a> Directions<'a> {
     }
 }
 
-/// How many frames two places share.
-fn shared(a: &[Place], b: &[Place]) -> usize {
+/// The number of frames that two places share.
+fn shared_frames(a: &[Place], b: &[Place]) -> usize {
     let pairs = a.iter().zip(b);
     pairs.take_while(|(a, b)| a.scope == b.scope).count()
 }

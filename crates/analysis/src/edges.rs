@@ -1,4 +1,4 @@
-//! Edge counts, whatever was counted.
+//! Edge counts of functions, whether their paths or their edges were counted.
 //!
 //! Cost: linear in edges, after each function's [`Flow`](crate::flow::Flow).
 
@@ -10,18 +10,18 @@ use holloway_format::{EdgeKind, EdgeMap, FunctionMap, Outcome};
 use crate::bounds::Bound;
 use crate::run::{Function, FunctionId, RunProfile};
 
-/// An edge between blocks of a function; the world outside (callers, and the exit) is block -1.
+/// An edge between blocks of a function. Block -1 stands for the callers and for the exit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EdgeCount {
-    /// Block it leaves, or -1.
+    /// Block that the edge leaves, or -1.
     pub from: i64,
-    /// Block it enters, or -1.
+    /// Block that the edge enters, or -1.
     pub to: i64,
-    /// Times it was taken; of an exit edge, times left less times entered again.
+    /// Executions; for an exit edge, the times left minus the times entered again.
     pub count: i64,
-    /// Whether it is an exit edge.
+    /// Whether this is an exit edge.
     pub left: bool,
-    /// How the count may differ from what ran.
+    /// How the count may differ from the real number of executions.
     pub bound: Bound,
 }
 
@@ -34,10 +34,10 @@ pub fn block_number(function: &Function, block: u32) -> i64 {
     }
 }
 
-/// All edges of a function by (from, to), those never taken too; the calls are the edge from -1 to the entry. Exit
-/// edges are listed where their count isn't 0.
+/// All edges of a function by (from, to), including edges that were never taken. The edge from -1
+/// to the entry counts the calls. An exit edge is listed only if its count is not 0.
 ///
-/// Several edges between the same two blocks (cases of a switch) are one here.
+/// Several edges between the same two blocks, such as cases of a switch, are added up.
 pub fn of_function(function: &Function) -> Vec<EdgeCount> {
     let flow = function.flow();
     let entry = block_number(function, function.map.entry);
@@ -69,54 +69,60 @@ pub fn of_function(function: &Function) -> Vec<EdgeCount> {
         .collect()
 }
 
-/// An edge that was taken, or an exit edge whose count isn't 0.
+/// An edge that was taken, or an exit edge whose count is not 0.
 #[derive(Clone, Copy, Debug)]
 pub struct HotEdge<'a> {
-    /// The function it is in.
+    /// The function that contains the edge.
     pub function: FunctionId,
     /// The edge.
     pub edge: &'a EdgeMap,
-    /// Its number in the function.
+    /// The number of the edge in the function.
     pub number: u32,
-    /// The block it leads to in the end: where it enters one of a jump alone, that jump's target.
+    /// The block that the edge leads to. If the edge enters a block that is only a jump, this is
+    /// the target of the jump.
     pub to: u32,
-    /// Times it was taken; of an exit edge, times left less times entered again.
+    /// Executions; for an exit edge, the times left minus the times entered again.
     pub count: i64,
-    /// How that may differ from what ran.
+    /// How the count may differ from the real number of executions.
     pub bound: Bound,
 }
 
 impl HotEdge<'_> {
-    /// What it is ranked by: its count, whatever its sign.
+    /// The weight that ranks the edge: the absolute value of its count.
     pub fn weight(&self) -> u64 {
         self.count.unsigned_abs()
     }
 }
 
-/// The edges taken most, and what they are a share of.
+/// The edges taken most often, with the total that their shares refer to.
 #[derive(Clone, Debug)]
 pub struct Ranking<'a> {
-    /// Hottest first; equal ones by function and number.
+    /// Hottest first; edges of equal weight by function and number.
     pub edges: Vec<HotEdge<'a>>,
-    /// Exit edges that were entered again, net, of the functions kept: those most often first. They are not ranked.
-    pub again: Vec<HotEdge<'a>>,
-    /// Edges that were taken, of the functions kept.
+    /// Exit edges with a negative count, in the functions that `keep` accepts: frames were entered
+    /// again more often than left. The largest absolute count comes first. These edges are not
+    /// ranked.
+    pub reentered: Vec<HotEdge<'a>>,
+    /// Edges that were taken, in the functions that `keep` accepts.
     pub ranked: u64,
-    /// Weight of all edges of the run, those entered again apart.
+    /// Weight of all edges of the run, without the exit edges in `reentered`.
     pub total: u64,
-    /// Of it, the times that functions were left in a call.
+    /// The part of `total` from exit edges: times that functions were left in a call.
     pub left: u64,
 }
 
-/// Ranks the edges of the functions that `keep` holds for; at most `top`, all without. An edge through a block of a jump
-/// alone is one with that jump; where a block is divided behind a call, its parts are one.
+/// Ranks the edges of the functions that `keep` accepts. Returns at most `top` of them, or all if
+/// `top` is `None`.
+///
+/// An edge into a block that is only a jump and the jump itself count as one edge. If a block is
+/// divided after a call, the edge between its parts does not count.
 pub fn hottest<'a>(
     run: &'a RunProfile,
     top: Option<usize>,
     keep: &dyn Fn(FunctionId) -> bool,
 ) -> Ranking<'a> {
     let (mut total, mut left) = (0u64, 0u64);
-    let mut again: Vec<HotEdge<'a>> = Vec::new();
+    let mut reentered: Vec<HotEdge<'a>> = Vec::new();
     let mut edges: Vec<HotEdge<'a>> = Vec::new();
     for (id, function) in run.ids().filter(|(_, function)| function.ran()) {
         let kept = keep(id);
@@ -131,37 +137,38 @@ pub fn hottest<'a>(
                 function: id,
                 edge,
                 number,
-                to: behind(&jumps, edge.to),
+                to: follow_jumps(&jumps, edge.to),
                 count,
                 bound,
             };
-            let exits = edge.kind == EdgeKind::Exit;
-            if exits && count < 0 {
-                again.extend(kept.then_some(hot));
+            let is_exit = edge.kind == EdgeKind::Exit;
+            if is_exit && count < 0 {
+                reentered.extend(kept.then_some(hot));
                 continue;
             }
             total = total.saturating_add(hot.weight());
-            left = left.saturating_add(if exits { hot.weight() } else { 0 });
+            left = left.saturating_add(if is_exit { hot.weight() } else { 0 });
             if kept && count != 0 {
                 edges.push(hot);
             }
         }
     }
     let ranked = edges.len() as u64;
-    // Stable: equal counts stay by function and edge.
+    // The sort is stable: edges of equal weight stay in the order of functions and edges.
     edges.sort_by_key(|edge| Reverse(edge.weight()));
-    again.sort_by_key(|edge| Reverse(edge.weight()));
+    reentered.sort_by_key(|edge| Reverse(edge.weight()));
     edges.truncate(top.unwrap_or(usize::MAX));
     Ranking {
         edges,
-        again,
+        reentered,
         ranked,
         total,
         left,
     }
 }
 
-/// Blocks that are a jump alone and have nothing of the source, and where they jump to.
+/// By block: the target of its jump, if the block is only a jump and has no instruction and no
+/// place in the source.
 pub(crate) fn jumps(map: &FunctionMap) -> Vec<Option<u32>> {
     let mut out: Vec<(u32, Option<u32>)> = vec![(0, None); map.blocks.len()];
     for edge in &map.edges {
@@ -171,25 +178,27 @@ pub(crate) fn jumps(map: &FunctionMap) -> Vec<Option<u32>> {
     }
     let blocks = map.blocks.iter().zip(out).zip(0u32..);
     let jumps = blocks.map(|((block, (count, to)), id)| {
-        let bare = block.instructions == 0 && block.places.is_empty();
-        to.filter(|_| bare && count == 1 && id != map.entry)
+        let is_empty = block.instructions == 0 && block.places.is_empty();
+        to.filter(|_| is_empty && count == 1 && id != map.entry)
     });
     jumps.collect()
 }
 
-/// The block that an edge into `block` leads to in the end: where it is a jump alone, that jump's target.
+/// The block that an edge into `block` leads to. A block that is only a jump gives the jump's
+/// target.
 pub fn target(map: &FunctionMap, block: u32) -> u32 {
-    behind(&jumps(map), block)
+    follow_jumps(&jumps(map), block)
 }
 
-/// Where jumps lead from a block; as many as blocks at most, since they may lead round.
-fn behind(jumps: &[Option<u32>], from: u32) -> u32 {
-    let mut at = from;
+/// Follows jumps from a block to the first block that is not only a jump. The number of jumps is
+/// limited to the number of blocks, since jumps may form a cycle.
+fn follow_jumps(jumps: &[Option<u32>], from: u32) -> u32 {
+    let mut block = from;
     for _ in 0..jumps.len() {
-        match jumps[at as usize] {
-            Some(to) => at = to,
+        match jumps[block as usize] {
+            Some(to) => block = to,
             None => break,
         }
     }
-    at
+    block
 }

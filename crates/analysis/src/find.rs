@@ -1,6 +1,6 @@
-//! Where a function went: instrumented, inlined into others, skipped, or without code.
+//! Finds out what the build did with a function: instrumented, inlined, skipped, or removed.
 //!
-//! Cost: linear in the scopes of all functions, each of which the caller is asked to name.
+//! Cost: linear in the scopes of all functions; the caller's `asked_name` runs once for each.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -9,35 +9,36 @@ use holloway_format::Text;
 
 use crate::run::{FunctionId, ModuleId, RunProfile};
 
-/// What became of one function of the source.
+/// The copies of one source function: instrumented, inlined, skipped, or without code.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Fate {
     /// Instrumented copies.
     pub instrumented: Vec<FunctionId>,
-    /// Functions it was inlined into, and into how many places of each.
+    /// Functions that it was inlined into, each with the number of inlined copies there.
     pub inlined: Vec<(FunctionId, u32)>,
-    /// Modules that hold it uninstrumented, and why.
+    /// Modules that hold an uninstrumented copy, each with the reason.
     pub skipped: Vec<(ModuleId, Text)>,
     /// Modules that define it but have no code for it.
     pub gone: Vec<ModuleId>,
 }
 
-/// Looks for functions by name, in any of the places they can be.
+/// Looks for functions by name: among instrumented, inlined, skipped, and removed functions.
 ///
-/// `named` gives the name a reader knows the function of (linkage name, source name) by, if it is one of those asked
-/// for. The answer has one entry for each such name.
+/// `asked_name` receives a linkage name and a source name. If the user asked for that function, it
+/// returns the name that the user knows the function by. The result has one entry for each such
+/// name.
 pub fn where_is(
     run: &RunProfile,
-    named: &dyn Fn(&Text, &Text) -> Option<Rc<str>>,
+    asked_name: &dyn Fn(&Text, &Text) -> Option<Rc<str>>,
 ) -> BTreeMap<Rc<str>, Fate> {
     let mut fates: BTreeMap<Rc<str>, Fate> = BTreeMap::new();
     for (id, function) in run.ids() {
         let map = &function.map;
-        if let Some(name) = named(&map.linkage_name, &map.name) {
+        if let Some(name) = asked_name(&map.linkage_name, &map.name) {
             fates.entry(name).or_default().instrumented.push(id);
         }
         for scope in map.scopes.iter().filter(|scope| scope.parent.is_some()) {
-            let Some(name) = named(&scope.linkage_name, &scope.name) else {
+            let Some(name) = asked_name(&scope.linkage_name, &scope.name) else {
                 continue;
             };
             let inlined = &mut fates.entry(name).or_default().inlined;
@@ -49,7 +50,7 @@ pub fn where_is(
     }
     for (id, module) in (0u32..).map(ModuleId).zip(&run.modules) {
         for skipped in &module.skipped {
-            if let Some(name) = named(&skipped.linkage_name, &skipped.name) {
+            if let Some(name) = asked_name(&skipped.linkage_name, &skipped.name) {
                 fates
                     .entry(name)
                     .or_default()
@@ -58,7 +59,7 @@ pub fn where_is(
             }
         }
         for gone in &module.gone {
-            if let Some(name) = named(&gone.linkage_name, &gone.name) {
+            if let Some(name) = asked_name(&gone.linkage_name, &gone.name) {
                 fates.entry(name).or_default().gone.push(id);
             }
         }

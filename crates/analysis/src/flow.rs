@@ -1,14 +1,16 @@
-//! How often each edge and each block of a function ran, whatever was counted in it.
+//! Executions of each edge and each block of a function, whether its paths or its edges were
+//! counted.
 //!
-//! From edge counters (`Flow::of_counters`): the edges off a spanning tree were counted, the others
-//! follow by conservation of flow (Burger, Dybvig 1998, section 2.1;
+//! From edge counters (`Flow::of_counters`): the edges off a spanning tree were counted, and the
+//! counts of the other edges follow by conservation of flow (Burger, Dybvig 1998, section 2.1;
 //! [`holloway_flow::EdgeCounters`]). From path counts: [`graph`](crate::graph). Both give the same
 //! numbers for the same run.
 //!
-//! An *exit edge* ([`EdgeKind::Exit`]) says how often a call in its block did not come back, net: a call that comes back
-//! once more (`setjmp`, a fork's child in frames it never entered) counts against it, so it may be negative. Every other
-//! edge was taken some number of times, which is never negative. Where it comes out so, the process was killed between two
-//! of the function's counters.
+//! The count of an *exit edge* ([`EdgeKind::Exit`]) says how often a call in its block did not come
+//! back. It is a net count: a call that comes back once more (`setjmp`, a fork's child in frames
+//! that it never entered) is subtracted, so the count may be negative. The executions of any other
+//! edge cannot be negative. If propagation makes such a count negative, the process was killed
+//! between two of the function's counters.
 //!
 //! Cost: linear in edges.
 
@@ -17,20 +19,23 @@ use holloway_format::{BlockMap, EdgeKind, EdgeMap, FunctionMap, Outcome};
 
 use crate::misfit::Misfit;
 
-/// How often each edge and each block of a function ran.
+/// Executions of each edge and each block of a function.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Flow {
-    /// By edge of the map: times taken; of an exit edge, times left less times entered again.
+    /// By edge of the map: executions; for an exit edge, the times left minus the times entered
+    /// again.
     pub edges: Vec<i64>,
-    /// By block of the map; the exit's is the number of times the function was left.
+    /// By block of the map: executions. The exit's count is the number of times the function was
+    /// left.
     pub blocks: Vec<u64>,
     /// Times the function was entered.
     pub calls: u64,
-    /// By block: times it was left in the call that it begins with, where paths end before calls (traces).
+    /// By block: times the frame was left in the call that the block begins with. Only where paths
+    /// end before calls (traces).
     pub left: Vec<u64>,
-    /// By block: instructions behind that call, of these runs.
+    /// By block: instructions after that call that did not run, because the frame was left.
     pub not_run: Vec<u64>,
-    /// Instructions run: of each block as often as it was reached.
+    /// Executed instructions, summed over blocks: instructions times executions, minus `not_run`.
     pub instructions: u64,
 }
 
@@ -47,11 +52,12 @@ impl Flow {
         }
     }
 
-    /// Counts of all edges and blocks from those of the counted edges (counter, count), and how many edges other than exit
-    /// edges came out negative; they are 0 here.
+    /// Derives the counts of all edges and blocks from edge counters (counter, count). Also returns
+    /// the number of edges, other than exit edges, whose propagated count is negative. Their count
+    /// is 0 in the flow.
     ///
     /// # Errors
-    /// Says what in the map is inconsistent.
+    /// The inconsistency of the map.
     pub(crate) fn of_counters(
         map: &FunctionMap,
         counts: &[(u64, u64)],
@@ -78,10 +84,10 @@ impl Flow {
         Ok((Flow::of_edges(map, flow.edges, calls), negative))
     }
 
-    /// Blocks and instructions follow from all edges and the calls.
+    /// Derives the counts of blocks and instructions from the counts of all edges and the calls.
     pub(crate) fn of_edges(map: &FunctionMap, edges: Vec<i64>, calls: u64) -> Flow {
-        let through = Through::new(map, &edges, calls);
-        let mut blocks = through.reached();
+        let block_flow = BlockFlow::new(map, &edges, calls);
+        let mut blocks = block_flow.reached();
         let exit = map.exit as usize;
         let left: i128 = map
             .edges
@@ -91,7 +97,7 @@ impl Flow {
             .map(|(_, &count)| i128::from(count))
             .sum();
         blocks[exit] = u64::try_from(left.max(0)).unwrap_or(u64::MAX);
-        let left = through.left_at_once(map);
+        let left = block_flow.left_in_first_call(map);
         let not_run = not_run(map, &left);
         let counts = blocks.iter().zip(&not_run);
         let instructions = map.blocks.iter().zip(counts);
@@ -112,84 +118,86 @@ impl Flow {
     }
 }
 
-/// By block: instructions behind the call that it begins with, of as many runs as it was left in that.
+/// By block: the instructions after the call that the block begins with, times the frames left in
+/// that call.
 fn not_run(map: &FunctionMap, left: &[u64]) -> Vec<u64> {
-    let behind = |block: &BlockMap| u64::from(block.instructions).saturating_sub(1);
+    let after_call = |block: &BlockMap| u64::from(block.instructions).saturating_sub(1);
     let blocks = map.blocks.iter().zip(left);
     blocks
-        .map(|(block, &left)| left.saturating_mul(behind(block)))
+        .map(|(block, &left)| left.saturating_mul(after_call(block)))
         .collect()
 }
 
-/// Whether paths that take this edge end before a call, which the block behind it begins with.
+/// Whether paths that take this edge end before a call, with which the edge's target begins.
 pub(crate) fn is_before_call(edge: &EdgeMap) -> bool {
     edge.kind == EdgeKind::Cut && edge.outcome == Outcome::Split
 }
 
-/// How often blocks were entered and gone on from, exit edges apart.
-pub(crate) struct Through {
-    into: Vec<u64>,
-    on: Vec<u64>,
+/// The flow into and out of each block, without exit edges.
+pub(crate) struct BlockFlow {
+    inflow: Vec<u64>,
+    outflow: Vec<u64>,
 }
 
-impl Through {
-    pub(crate) fn new(map: &FunctionMap, edges: &[i64], calls: u64) -> Through {
-        let mut through = Through {
-            into: vec![0; map.blocks.len()],
-            on: vec![0; map.blocks.len()],
+impl BlockFlow {
+    pub(crate) fn new(map: &FunctionMap, edges: &[i64], calls: u64) -> BlockFlow {
+        let mut block_flow = BlockFlow {
+            inflow: vec![0; map.blocks.len()],
+            outflow: vec![0; map.blocks.len()],
         };
-        add(&mut through.into[map.entry as usize], calls);
-        let plain = map.edges.iter().zip(edges);
-        for (edge, &count) in plain.filter(|(edge, _)| edge.kind != EdgeKind::Exit) {
+        add(&mut block_flow.inflow[map.entry as usize], calls);
+        let edges = map.edges.iter().zip(edges);
+        for (edge, &count) in edges.filter(|(edge, _)| edge.kind != EdgeKind::Exit) {
             let count = u64::try_from(count).unwrap_or(0);
-            add(&mut through.into[edge.to as usize], count);
-            add(&mut through.on[edge.from as usize], count);
+            add(&mut block_flow.inflow[edge.to as usize], count);
+            add(&mut block_flow.outflow[edge.from as usize], count);
         }
-        through
+        block_flow
     }
 
-    /// Times each block was reached: what came in, or what went on where that is more, as behind a call that came back
-    /// more than once.
+    /// Times that each block was reached: the larger of its inflow and its outflow. The outflow is
+    /// larger if a call in the block came back more than once.
     pub(crate) fn reached(&self) -> Vec<u64> {
-        let both = self.into.iter().zip(&self.on);
-        both.map(|(&into, &on)| into.max(on)).collect()
+        let both = self.inflow.iter().zip(&self.outflow);
+        both.map(|(&inflow, &outflow)| inflow.max(outflow))
+            .collect()
     }
 
-    /// Times a block was entered by an edge, or by a call.
-    pub(crate) fn came(&self, block: usize) -> u64 {
-        self.into[block]
+    /// Times that a block was entered by an edge or by a call of the function.
+    pub(crate) fn entries(&self, block: usize) -> u64 {
+        self.inflow[block]
     }
 
-    /// By block: times it was left in the call that it begins with.
-    fn left_at_once(&self, map: &FunctionMap) -> Vec<u64> {
+    /// By block: times the frame was left in the call that the block begins with.
+    fn left_in_first_call(&self, map: &FunctionMap) -> Vec<u64> {
         let mut left = vec![0; map.blocks.len()];
         if map.edges.iter().any(|edge| edge.kind == EdgeKind::Exit) {
             return left;
         }
         for edge in map.edges.iter().filter(|edge| is_before_call(edge)) {
             let block = edge.to as usize;
-            left[block] = self.into[block].saturating_sub(self.on[block]);
+            left[block] = self.inflow[block].saturating_sub(self.outflow[block]);
         }
         left
     }
 
-    /// Times a block was entered in the middle: gone on from more often than come into.
-    pub(crate) fn again(&self, block: usize) -> u64 {
-        self.on[block].saturating_sub(self.into[block])
+    /// Times that a block was entered in the middle: the excess of its outflow over its inflow.
+    pub(crate) fn reentries(&self, block: usize) -> u64 {
+        self.outflow[block].saturating_sub(self.inflow[block])
     }
 
-    /// What came into a block and didn't go on; negative where more went on.
-    pub(crate) fn lost(&self, block: usize) -> i64 {
-        clamped(i128::from(self.into[block]) - i128::from(self.on[block]))
+    /// The inflow of a block minus its outflow: the net number of frames left in the block.
+    pub(crate) fn net_left(&self, block: usize) -> i64 {
+        clamped(i128::from(self.inflow[block]) - i128::from(self.outflow[block]))
     }
 }
 
-/// The nearest count there is.
+/// Clamps a count to the range of `i64`.
 pub(crate) fn clamped(count: i128) -> i64 {
     count.clamp(i64::MIN.into(), i64::MAX.into()) as i64
 }
 
-/// Adds up; sums that don't fit stay at the largest.
+/// Adds to a sum, which saturates at the largest value.
 pub(crate) fn add(sum: &mut u64, count: u64) {
     *sum = sum.saturating_add(count);
 }
@@ -197,17 +205,18 @@ pub(crate) fn add(sum: &mut u64, count: u64) {
 /// The graph of a map whose indices were checked.
 ///
 /// # Errors
-/// Says why it is none that calls can run through.
+/// The reason why the map has no valid graph.
 pub(crate) fn graph_of(map: &FunctionMap) -> Result<Cfg, Misfit> {
-    graph(map, holloway_flow::EdgeKind::Cut)
+    graph_with_cuts(map, holloway_flow::EdgeKind::Cut)
 }
 
-/// The same with paths that run through where they are cut: its loops are those of the code, wherever paths end.
+/// The graph with cut edges as plain edges. Its loops are the loops of the code, no matter where
+/// paths end.
 pub(crate) fn uncut_graph_of(map: &FunctionMap) -> Result<Cfg, Misfit> {
-    graph(map, holloway_flow::EdgeKind::Plain)
+    graph_with_cuts(map, holloway_flow::EdgeKind::Plain)
 }
 
-fn graph(map: &FunctionMap, cut: holloway_flow::EdgeKind) -> Result<Cfg, Misfit> {
+fn graph_with_cuts(map: &FunctionMap, cut: holloway_flow::EdgeKind) -> Result<Cfg, Misfit> {
     let kind = |kind| match kind {
         EdgeKind::Plain => holloway_flow::EdgeKind::Plain,
         EdgeKind::Pinned => holloway_flow::EdgeKind::Pinned,

@@ -1,4 +1,4 @@
-//! What ran in each function.
+//! Ranks functions by how much ran in them.
 //!
 //! Cost: linear in counted paths and blocks, after each function's [`Flow`](crate::flow::Flow).
 
@@ -15,42 +15,42 @@ use holloway_abi::Unit;
 pub struct Summary {
     /// The function.
     pub function: FunctionId,
-    /// Times it was entered.
+    /// Times the function was entered.
     pub calls: u64,
-    /// Blocks run in it, as [`crate::blocks::hottest`] ranks them: those with instructions.
+    /// Executions of blocks with instructions, the blocks that [`crate::blocks::hottest`] ranks.
     pub blocks: u64,
     /// Instructions run.
     pub instructions: u64,
-    /// Its paths; none where edges were counted.
+    /// The paths that ran; `None` where edges were counted.
     pub paths: Option<Paths>,
 }
 
 /// The paths run in a function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Paths {
-    /// Paths run.
+    /// Executions of all paths.
     pub executions: u64,
-    /// Different ones among them.
+    /// Different paths that ran.
     pub distinct: u64,
-    /// Paths its graph has.
+    /// Paths in the function's graph.
     pub possible: u64,
     /// The path that ran most often, and how often.
     pub hottest: (PathId, u64),
 }
 
-/// What functions are ranked by.
+/// The measure by which functions are ranked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Weight {
-    /// Paths run.
+    /// Path executions.
     Paths,
-    /// Blocks run: where edges were counted in any function.
+    /// Block executions: used if edges were counted in any function.
     Blocks,
-    /// Instructions run.
+    /// Executed instructions.
     Instructions,
 }
 
 impl Weight {
-    /// What the functions of a run are ranked by: it must be known of all of them.
+    /// The measure for the functions of a run. It must be known for all of them.
     pub fn of(run: &RunProfile, sort: Sort) -> Weight {
         let by_edges = |function: &Function| function.ran() && function.unit() == Unit::Edges;
         match sort {
@@ -62,7 +62,7 @@ impl Weight {
 }
 
 impl Summary {
-    /// What it is ranked by.
+    /// The value of the measure for this function.
     pub fn weight(&self, weight: Weight) -> u64 {
         match weight {
             Weight::Paths => self.paths.map_or(0, |paths| paths.executions),
@@ -72,20 +72,21 @@ impl Summary {
     }
 }
 
-/// The hottest functions, and what they are a share of.
+/// The hottest functions, with the total that their shares refer to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Ranking {
-    /// Hottest first; equal ones in the order of the run.
+    /// Hottest first; functions of equal weight in the order of the run.
     pub functions: Vec<Summary>,
-    /// Functions that ran, of those kept.
+    /// Functions that ran and that `keep` accepts.
     pub ranked: u64,
-    /// What they are ranked by.
+    /// The measure that they are ranked by.
     pub weight: Weight,
     /// Weight of all functions of the run.
     pub total: u64,
 }
 
-/// Ranks the functions that `keep` holds for; at most `top`, all without.
+/// Ranks the functions that `keep` accepts. Returns at most `top` of them, or all if `top` is
+/// `None`.
 pub fn hottest(
     run: &RunProfile,
     sort: Sort,
@@ -105,7 +106,7 @@ pub fn hottest(
         }
     }
     let ranked = functions.len() as u64;
-    // Stable: equal ones stay by id.
+    // The sort is stable: functions of equal weight stay in the order of their ids.
     functions.sort_by_key(|summary| Reverse(summary.weight(weight)));
     functions.truncate(top.unwrap_or(usize::MAX));
     Ranking {
@@ -116,18 +117,19 @@ pub fn hottest(
     }
 }
 
-/// What ran in a function; nothing if it didn't run.
+/// Sums up the executions of a function; `None` if it did not run.
 pub fn summary(id: FunctionId, function: &Function) -> Option<Summary> {
     if !function.ran() {
         return None;
     }
     let flow = function.flow();
-    let inside = (0u32..).zip(function.map.blocks.iter().zip(&flow.blocks));
-    let inside = inside.filter(|(id, (map, _))| *id != function.map.exit && map.instructions > 0);
+    let blocks = (0u32..).zip(function.map.blocks.iter().zip(&flow.blocks));
+    let code_blocks =
+        blocks.filter(|(id, (map, _))| *id != function.map.exit && map.instructions > 0);
     Some(Summary {
         function: id,
         calls: flow.calls,
-        blocks: inside.fold(0, |sum, (_, (_, &count))| sum.saturating_add(count)),
+        blocks: code_blocks.fold(0, |sum, (_, (_, &count))| sum.saturating_add(count)),
         instructions: flow.instructions,
         paths: paths(function),
     })

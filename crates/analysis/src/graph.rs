@@ -1,16 +1,19 @@
-//! A function's numbered graph, and the edge and block counts that follow from its path counts.
+//! A function's numbered graph. Derives edge and block counts from path counts.
 //!
-//! Paths sorted by number are sorted by the edges they take (Ball, Larus 1996, section 3.2; the same fact makes
-//! regeneration work), so one walk (`walk.rs`) over them visits each shared beginning once, and into every edge came what
-//! was counted below it.
+//! Paths that are sorted by number are also sorted by their edges (Ball, Larus 1996, section 3.2;
+//! path regeneration uses the same fact). So one walk (`walk.rs`) over the sorted paths visits each
+//! shared beginning once. The count of an edge is the sum of the counts below it.
 //!
-//! A *left path* ends with an exit edge: its frame was left by a call in its last block. Its counter says how often
-//! the call was *reached* that way, so it is what came into the visit of that block; from the visit's other paths follows
-//! how often control went on. The difference is the number of left paths, negative where a call came back more often than
-//! it was reached (a fork's child in the frames of its parent). Into every other visit came what went on from it.
+//! A *left path* ends with an exit edge: a call in its last block left the frame. The counter of a
+//! left path says how often control *reached* that call along the path, so the counter is the
+//! number of entries into the visit of that block. The other paths through the visit say how
+//! often control went on from the call. The difference of both is the number of left paths. It is
+//! negative where a call came back more often than it was reached, for example when a fork's child
+//! returns into the frames of its parent. For every other visit, the number of entries equals the
+//! number of times control went on.
 //!
-//! Example: b0 calls and goes on to b1 or b2; counters: b0 left 10, b0 b1 5, b0 b2 3. Ten calls reached, eight went on:
-//! the left path ran twice.
+//! Example: b0 calls and goes on to b1 or b2; the counters are: b0 left 10, b0 b1 5, b0 b2 3. The
+//! call was reached ten times and control went on eight times, so the left path ran twice.
 //!
 //! Cost: the number of distinct path prefixes, not the sum of path lengths.
 
@@ -19,9 +22,9 @@ use std::cmp::Ordering;
 use holloway_flow::{BlockId, DagEdge, DagEdgeKind, EdgeId, Numbering, Path, PathId};
 use holloway_format::{DagKind, EdgeKind, EdgeMap, FunctionMap};
 
-use crate::flow::{Flow, Through, add, clamped};
+use crate::flow::{BlockFlow, Flow, add, clamped};
 use crate::misfit::Misfit;
-use crate::walk::{Dictionary, Visit, Walk, What};
+use crate::walk::{Dictionary, EdgeRole, Visit, Walk};
 
 /// The numbered graph of a function.
 #[derive(Debug)]
@@ -30,27 +33,28 @@ pub struct Graph {
     dictionary: Dictionary,
 }
 
-/// A path that ran, without its blocks.
+/// A path that ran, with its length but without its blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Counted {
-    /// Its number.
+pub struct MeasuredPath {
+    /// The path number.
     pub path: PathId,
-    /// Times it ran.
+    /// Executions of the path.
     pub count: u64,
-    /// Instructions of one run.
+    /// Instructions of one execution.
     pub instructions: u64,
-    /// Edges of one run, the one that ends it among them.
+    /// Edges of one execution, including the edge that ends the path.
     pub edges: u32,
 }
 
-/// What path counters say.
+/// Counts derived from path counters.
 #[derive(Debug)]
 pub(crate) struct Tally {
     /// Counts of all edges and blocks.
     pub(crate) flow: Flow,
-    /// Paths that ran, with the times they did, by number.
+    /// (path number, executions) of the paths that ran, by number.
     pub(crate) paths: Vec<(u64, u64)>,
-    /// Left paths entered again behind the call more often than left, with how much more, by number.
+    /// (path number, excess) of the left paths whose call came back more often than it was reached,
+    /// by number. The excess is the difference of both.
     pub(crate) reentries: Vec<(u64, u64)>,
 }
 
@@ -58,7 +62,7 @@ impl Graph {
     /// Builds and checks the graph of a function whose indices are [checked](check_indices).
     ///
     /// # Errors
-    /// Says what in the map is inconsistent.
+    /// The inconsistency of the map.
     pub(crate) fn new(map: &FunctionMap) -> Result<Graph, Misfit> {
         let edges: Vec<(DagEdge, u64)> = map
             .dag
@@ -83,76 +87,85 @@ impl Graph {
         })
     }
 
-    /// Paths of the function.
+    /// Number of paths of the function.
     pub fn path_count(&self) -> u64 {
         self.numbering.path_count()
     }
 
-    /// The path of a number, or nothing beyond [`path_count`](Self::path_count).
+    /// The path with this number; `None` from [`path_count`](Self::path_count) on.
     pub fn path(&self, id: PathId) -> Option<Path> {
         self.numbering.regenerate(id)
     }
 
-    /// The number of a path, if it is one of this graph.
+    /// The number of a path, if this graph has the path.
     pub(crate) fn number(&self, path: &Path) -> Option<PathId> {
         self.numbering.number_of(path)
     }
 
-    /// Whether any path can be left in a call: then its counter is not yet its count.
-    pub(crate) fn can_be_left(&self) -> bool {
-        self.dictionary.can_be_left()
+    /// Whether any path can be left in a call. The counter of such a path is not yet its count.
+    pub(crate) fn has_left_paths(&self) -> bool {
+        self.dictionary.has_left_paths()
     }
 
-    /// Whether a path ends in a call that did not come back.
+    /// Whether a path is a left path: it ends in a call that did not come back.
     pub(crate) fn is_left(&self, id: PathId) -> bool {
-        self.can_be_left() && self.dictionary.is_left(id.0)
+        self.has_left_paths() && self.dictionary.is_left(id.0)
     }
 
-    /// What counters of left paths say where every call came back: as often reached as gone on from. `counters`, sorted by number, have none of left paths.
-    pub(crate) fn closed(&self, map: &FunctionMap, counters: &[(u64, u64)]) -> Vec<(u64, u64)> {
-        let mut closed = Vec::new();
-        let mut climbed = |done: &Visit| {
-            let left = self.dictionary.left_at(done).filter(|_| done.on > 0);
-            closed.extend(left.map(|path| (path, done.on)));
+    /// The counters that left paths would have if every call had come back: each call is then
+    /// reached as often as control goes on from it.
+    ///
+    /// `counters` are sorted by number and contain no left paths.
+    pub(crate) fn left_counters_if_all_returned(
+        &self,
+        map: &FunctionMap,
+        counters: &[(u64, u64)],
+    ) -> Vec<(u64, u64)> {
+        let mut left_counters = Vec::new();
+        let mut finished = |visit: &Visit| {
+            let path = self.dictionary.left_path_at(visit);
+            let path = path.filter(|_| visit.continued > 0);
+            left_counters.extend(path.map(|path| (path, visit.continued)));
         };
-        let mut walk = Walk::of_counts(&self.dictionary, map);
+        let mut walk = Walk::over_counts(&self.dictionary, map);
         for &(path, count) in counters {
-            walk.to(path, &mut climbed);
+            walk.walk_to(path, &mut finished);
             walk.count(count);
         }
-        walk.finish(&mut climbed);
-        closed.sort_unstable();
-        closed
+        walk.finish(&mut finished);
+        left_counters.sort_unstable();
+        left_counters
     }
 
-    /// Counts of all paths, edges and blocks, from the counters of all paths, which are sorted by number.
+    /// Derives the counts of all paths, edges, and blocks from the path counters, which are sorted
+    /// by number.
     pub(crate) fn tally(&self, map: &FunctionMap, counters: &[(u64, u64)]) -> Tally {
         let (mut paths, mut reentries) = (Vec::with_capacity(counters.len()), Vec::new());
         let (mut dag, mut calls) = (vec![0; map.dag.len()], 0);
-        let mut walk = Walk::of_counters(&self.dictionary, map);
-        let mut climbed = |done: &Visit| {
-            match done.edge {
-                Some(edge) => add(&mut dag[edge as usize], done.came()),
-                None => calls = done.came(),
+        let mut walk = Walk::over_counters(&self.dictionary, map);
+        let mut finished = |visit: &Visit| {
+            match visit.edge {
+                Some(edge) => add(&mut dag[edge as usize], visit.entries()),
+                None => calls = visit.entries(),
             }
-            if let Some(path) = done.left {
-                match done.reached.cmp(&done.on) {
-                    Ordering::Greater => paths.push((path, done.reached - done.on)),
-                    Ordering::Less => reentries.push((path, done.on - done.reached)),
+            if let Some(path) = visit.left_path {
+                match visit.reached.cmp(&visit.continued) {
+                    Ordering::Greater => paths.push((path, visit.reached - visit.continued)),
+                    Ordering::Less => reentries.push((path, visit.continued - visit.reached)),
                     Ordering::Equal => {}
                 }
-            } else if done.is_end && done.what != What::Left {
-                paths.push((done.base, done.on));
+            } else if visit.is_end && visit.role != EdgeRole::Exit {
+                paths.push((visit.base, visit.continued));
             }
         };
         for &(path, count) in counters {
-            walk.to(path, &mut climbed);
+            walk.walk_to(path, &mut finished);
             walk.count(count);
         }
-        walk.finish(&mut climbed);
+        walk.finish(&mut finished);
         paths.sort_unstable();
         reentries.sort_unstable();
-        let flow = flow(map, &dag, calls);
+        let flow = flow_of_dag(map, &dag, calls);
         Tally {
             flow,
             paths,
@@ -160,12 +173,17 @@ impl Graph {
         }
     }
 
-    /// Tells the length of each path in `paths`, which are sorted by number.
-    pub fn measure(&self, map: &FunctionMap, paths: &[(u64, u64)], mut each: impl FnMut(Counted)) {
-        let mut walk = Walk::of_counts(&self.dictionary, map);
+    /// Calls `each` with the length of each path in `paths`. The paths are sorted by number.
+    pub fn measure(
+        &self,
+        map: &FunctionMap,
+        paths: &[(u64, u64)],
+        mut each: impl FnMut(MeasuredPath),
+    ) {
+        let mut walk = Walk::over_counts(&self.dictionary, map);
         for &(path, count) in paths {
-            let end = walk.to(path, &mut |_| {});
-            each(Counted {
+            let end = walk.walk_to(path, &mut |_| {});
+            each(MeasuredPath {
                 path: PathId(path),
                 count,
                 instructions: end.instructions,
@@ -174,26 +192,27 @@ impl Graph {
         }
     }
 
-    /// Runs of each edge of the dag on the paths, which are sorted by number.
+    /// Executions of each DAG edge on the paths, which are sorted by number.
     pub(crate) fn dag_counts(&self, map: &FunctionMap, paths: &[(u64, u64)]) -> Vec<u64> {
         let mut dag = vec![0; map.dag.len()];
-        let mut climbed = |done: &Visit| {
-            if let Some(edge) = done.edge {
-                add(&mut dag[edge as usize], done.came());
+        let mut finished = |visit: &Visit| {
+            if let Some(edge) = visit.edge {
+                add(&mut dag[edge as usize], visit.entries());
             }
         };
-        let mut walk = Walk::of_counts(&self.dictionary, map);
+        let mut walk = Walk::over_counts(&self.dictionary, map);
         for &(path, count) in paths {
-            walk.to(path, &mut climbed);
+            walk.walk_to(path, &mut finished);
             walk.count(count);
         }
-        walk.finish(&mut climbed);
+        walk.finish(&mut finished);
         dag
     }
 }
 
-/// Real edges from dag edges; exit edges by conservation.
-fn flow(map: &FunctionMap, dag: &[u64], calls: u64) -> Flow {
+/// Derives the counts of real edges from DAG edges. The counts of exit edges follow by conservation
+/// of flow.
+fn flow_of_dag(map: &FunctionMap, dag: &[u64], calls: u64) -> Flow {
     let mut edges = vec![0; map.edges.len()];
     for (edge, &count) in map.dag.iter().zip(dag) {
         match edge.kind {
@@ -203,19 +222,19 @@ fn flow(map: &FunctionMap, dag: &[u64], calls: u64) -> Flow {
             DagKind::Start(_) => {}
         }
     }
-    let through = Through::new(map, &edges, calls);
+    let block_flow = BlockFlow::new(map, &edges, calls);
     for (edge, count) in map.edges.iter().zip(&mut edges) {
         if edge.kind == EdgeKind::Exit {
-            *count = through.lost(edge.from as usize);
+            *count = block_flow.net_left(edge.from as usize);
         }
     }
     Flow::of_edges(map, edges, calls)
 }
 
-/// Checks that the blocks and edges a map refers to are there, so that everything after can index them.
+/// Checks that all blocks and edges that a map refers to exist, so that later code can index them.
 ///
 /// # Errors
-/// Says which isn't.
+/// The first missing block or misplaced edge.
 pub(crate) fn check_indices(map: &FunctionMap) -> Result<(), Misfit> {
     let ends = map.edges.iter().flat_map(|edge| [edge.from, edge.to]);
     let blocks = ends.chain([map.entry, map.exit]);
@@ -224,8 +243,8 @@ pub(crate) fn check_indices(map: &FunctionMap) -> Result<(), Misfit> {
     if let Some(block) = blocks.find(missing) {
         return Err(Misfit::NoBlock { block });
     }
-    let astray = |edge: &EdgeMap| edge.kind == EdgeKind::Exit && edge.to != map.exit;
-    if let Some(edge) = map.edges.iter().position(astray) {
+    let ends_elsewhere = |edge: &EdgeMap| edge.kind == EdgeKind::Exit && edge.to != map.exit;
+    if let Some(edge) = map.edges.iter().position(ends_elsewhere) {
         return Err(Misfit::ExitElsewhere { edge });
     }
     for (index, edge) in map.dag.iter().enumerate() {

@@ -1,12 +1,15 @@
 //! Joins the profiles of a run with the path maps of its images.
 //!
-//! A function that several modules hold copies of (a template or a generic, of which the linker kept one) stands
-//! in the run once: copies without counts are dropped when another copy has some, or when all are alike.
+//! Several modules may hold copies of one function, such as a template or a generic; the linker
+//! kept one copy. The run lists such a function once. Copies without counts are dropped if another
+//! copy has counts. If no copy has counts, the first copy stays.
 //!
-//! Counts become final here: of edge counters the flow is derived, of paths that can be left in a call their true
-//! number, so that a note can list the counts that don't fit. All else is derived when asked for.
+//! Counts become final in this module: the flow is derived from edge counters, and execution counts
+//! are derived from the counters of paths that can be left in a call. Counts that do not fit the
+//! map are found here, so that a note can list them. Everything else is derived on first use.
 //!
-//! Cost: time and memory linear in functions and counted paths, plus sorting where several processes meet.
+//! Cost: time and memory linear in functions and counted paths, plus sorting where the counts of
+//! several processes are added up.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -27,7 +30,8 @@ type Sums = HashMap<(u32, u32), Vec<(u64, u64)>>;
 impl RunProfile {
     /// Joins images, each with its path map and the profiles of the processes that ran it.
     ///
-    /// A function whose counts don't fit its map is left out and listed in [`damage`](Self::damage).
+    /// A function whose counts do not fit its map is left out and listed in
+    /// [`damage`](Self::damage).
     pub fn new(images: Vec<(ImageMap, Vec<Profile>)>) -> RunProfile {
         let mut run = RunProfile {
             images: Vec::new(),
@@ -97,7 +101,7 @@ impl RunProfile {
                 continue;
             }
             if function.ran {
-                self.settle(&mut function);
+                self.derive_counts(&mut function);
             }
             self.functions.push(function);
         }
@@ -128,13 +132,13 @@ impl RunProfile {
         sums
     }
 
-    /// Makes counts of a function's counters; where its map makes none, a note says why.
-    fn settle(&mut self, function: &mut Function) {
-        let settled = match function.unit() {
-            Unit::Paths => self.settle_paths(function),
-            Unit::Edges => self.settle_edges(function),
+    /// Derives a function's counts from its counters. If they do not fit its map, a note says why.
+    fn derive_counts(&mut self, function: &mut Function) {
+        let derived = match function.unit() {
+            Unit::Paths => self.derive_path_counts(function),
+            Unit::Edges => self.derive_edge_counts(function),
         };
-        if let Err(misfit) = settled {
+        if let Err(misfit) = derived {
             self.leave_out(function, misfit);
             function.counts.clear();
             function.increments = 0;
@@ -145,11 +149,11 @@ impl RunProfile {
         }
     }
 
-    fn settle_paths(&mut self, function: &mut Function) -> Result<(), Misfit> {
+    fn derive_path_counts(&mut self, function: &mut Function) -> Result<(), Misfit> {
         let graph = Graph::new(&function.map)?;
-        self.split_off(function, graph.path_count(), "path");
+        self.drop_counts_beyond_limit(function, graph.path_count(), "path");
         function.increments = function.executions();
-        if graph.can_be_left() {
+        if graph.has_left_paths() {
             let tally = graph.tally(&function.map, &function.counts);
             function.counts = tally.paths;
             function.reentries = tally.reentries;
@@ -159,9 +163,9 @@ impl RunProfile {
         Ok(())
     }
 
-    fn settle_edges(&mut self, function: &mut Function) -> Result<(), Misfit> {
+    fn derive_edge_counts(&mut self, function: &mut Function) -> Result<(), Misfit> {
         let counters = function.map.counted.len() as u64;
-        self.split_off(function, counters, "counter");
+        self.drop_counts_beyond_limit(function, counters, "counter");
         function.increments = function.executions();
         let (flow, negative) = Flow::of_counters(&function.map, &function.counts)?;
         if negative > 0 {
@@ -175,12 +179,17 @@ impl RunProfile {
         Ok(())
     }
 
-    /// Drops counts of paths or counters that the function does not have.
-    fn split_off(&mut self, function: &mut Function, limit: u64, counted: &'static str) {
-        let fit = function
+    /// Drops counts of paths or counters whose numbers the function does not have.
+    fn drop_counts_beyond_limit(
+        &mut self,
+        function: &mut Function,
+        limit: u64,
+        counted: &'static str,
+    ) {
+        let kept = function
             .counts
             .partition_point(|&(number, _)| number < limit);
-        let beyond = function.counts.split_off(fit);
+        let beyond = function.counts.split_off(kept);
         if let Some(&(first, _)) = beyond.first() {
             let misfit = Misfit::CountsBeyond {
                 counted,
@@ -223,7 +232,7 @@ fn processes(profiles: &[Profile]) -> Vec<Process> {
     processes
 }
 
-/// Sorts by number and joins equal numbers.
+/// Sorts counts by number and adds up the counts of equal numbers.
 pub(crate) fn add_up<N: Ord + Copy>(counts: &mut Vec<(N, u64)>) {
     if !counts.is_sorted_by(|a, b| a.0 < b.0) {
         counts.sort_unstable_by_key(|&(path, _)| path);
@@ -237,7 +246,8 @@ pub(crate) fn add_up<N: Ord + Copy>(counts: &mut Vec<(N, u64)>) {
     }
 }
 
-/// Drops copies of a function that never ran beside one that stays; the ones that stay know how many there were.
+/// Drops the copies of a function that never ran, if another copy stays. Each copy that stays knows
+/// how many copies there were.
 fn without_copies(mut functions: Vec<Function>) -> Vec<Function> {
     let mut groups: HashMap<(&str, &str, u32), (u32, bool)> = HashMap::new();
     for function in &functions {
@@ -245,16 +255,16 @@ fn without_copies(mut functions: Vec<Function>) -> Vec<Function> {
         group.0 += 1;
         group.1 |= function.ran;
     }
-    let mut fates = Vec::with_capacity(functions.len());
+    let mut decisions = Vec::with_capacity(functions.len());
     let mut seen = std::collections::HashSet::new();
     for function in &functions {
         let (copies, any_ran) = groups[&key(&function.map)];
         let first = seen.insert(key(&function.map));
-        fates.push((copies, if any_ran { function.ran() } else { first }));
+        decisions.push((copies, if any_ran { function.ran() } else { first }));
     }
-    let mut fates = fates.into_iter();
+    let mut decisions = decisions.into_iter();
     functions.retain_mut(|function| {
-        let (copies, stays) = fates.next().expect("a fate for each function");
+        let (copies, stays) = decisions.next().expect("a decision for each function");
         function.copies = copies;
         stays
     });

@@ -1,16 +1,21 @@
-//! Profiles in, answers out: what `holloway report` knows before it prints.
+//! Computes the answers that `holloway report` prints from the profiles of a run.
 //!
-//! [`run`] holds the profiles of a run joined with the path map of each image; [`graph`] turns path counts, [`flow`] edge
-//! counters into edge and block counts. On these stand the answers, which don't know each other: [`paths`], [`trail`],
-//! [`directions`], [`edges`], [`blocks`], [`functions`], [`lines`], [`bounds`], [`find`], [`coverage`], [`predict`], and of two runs
-//! [`overlap`].
+//! [`run`] joins the profiles of a run with the path map of each image. [`graph`] derives edge and
+//! block counts from path counts, and [`flow`] derives them from edge counters.
 //!
-//! Where paths were not counted but written down, [`stream`] reads a thread's words as activations and the paths each ran; [`loops`] counts the
-//! sequences of these over loop iterations, [`trace`] keeps them all; [`variation`] ranks paths by how much the time varies that each took.
+//! The answers are computed from these counts. No answer depends on another one's module:
+//! [`paths`], [`trail`], [`directions`], [`edges`], [`blocks`], [`functions`], [`lines`],
+//! [`bounds`], [`find`], [`coverage`], [`predict`], and, for two runs, [`overlap`].
 //!
-//! [`note`] has the facts that counts don't show, and [`misfit`] why a function's counts don't fit its map; the report words both.
+//! Some images write each path to a stream instead of counting it. [`stream`] reads the words of a
+//! thread as activations with the paths of each. [`loops`] counts sequences of paths over loop
+//! iterations. [`trace`] keeps the complete sequence. [`variation`] ranks paths by how much their
+//! time varies.
 //!
-//! Pure: no file, no clock, no printing.
+//! [`note`] holds facts that the counts do not show. [`misfit`] explains why the counts of a
+//! function do not fit its map. The report puts both into words.
+//!
+//! This crate is pure: it opens no files, reads no clock, and prints nothing.
 #![forbid(unsafe_code)]
 
 pub mod blocks;

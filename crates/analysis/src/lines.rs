@@ -1,32 +1,34 @@
-//! Line counts: how often execution came to each line of the source.
+//! Line counts: how often control came to each line of the source.
 //!
-//! A line's count is the flow into its blocks from blocks that are not on it, and the rounds of the
-//! loops among its blocks (`cycles`). A block is on every line that it has a place of, the jump
-//! at its end included. This is gcov's definition, and in unoptimized code the counts are gcov's.
+//! The count of a line is the flow into its blocks from blocks of other lines, plus the rounds of
+//! loops among its blocks (`cycles`). A block is on every line that it has a place of, including
+//! the place of the jump at its end. This is gcov's definition, and in unoptimized code the counts
+//! are gcov's.
 //!
-//! Where a block comes to a line several times, from other lines, all of these count in code that
-//! was not optimized, and one in code that was: the optimizer interleaves lines.
+//! A block may come to a line several times, each time from another line. In unoptimized code, all
+//! these times count. In optimized code only one counts, because the optimizer interleaves lines.
 //!
 //! The line of a function's declaration counts its calls.
 //!
 //! # Inlined code
-//! A line counts in the *frame* it is in: a place inlined from elsewhere is at its own line, and
-//! all the while also at the line of the call, in the caller's frame. A loop that lies in an
-//! inlined function whole does not count at the line of the call. The declaration of an inlined
-//! function counts how often control came to its frame. Counts of all frames of a line are added,
-//! whichever function it was inlined into.
+//! A line is counted in the *frame* that contains it. An inlined place is at its own line, and at
+//! the same time at the line of the call in the caller's frame. A loop that lies completely in an
+//! inlined function does not count at the line of the call. The declaration of an inlined function
+//! counts how often control came to its frame. The counts of all frames of a line are added up, no
+//! matter into which functions the line was inlined.
 //!
-//! # Calls that do not come back, or once more
-//! Behind a call that did not come back a block's lines count less (`whole`). Where a call comes
-//! back once more (`setjmp`, `fork`), control comes once more to the lines behind it; to the call's
-//! own line it does not come, any more than by the first return.
+//! # Calls that do not come back, or come back once more
+//! If calls did not come back, the lines of their block after them have lower counts (`whole`). If
+//! a call comes back once more (`setjmp`, `fork`), control comes once more to the lines after it.
+//! The call's own line does not count a return, neither the first one nor a further one.
 //!
 //! # Example
-//! `for (i = 0; i < 100; i++) if (i & 1) n++;` on one line, run once: b0 sets `i`, b1 tests it, b2
-//! tests for odd, b3 adds to `n`, b4 adds to `i` and leads back to b1. All are on the line. One
-//! comes from outside, to b0; 50 rounds are b1 b2 b3 b4, 50 are b1 b2 b4. The line counts 101.
+//! `for (i = 0; i < 100; i++) if (i & 1) n++;` on one line, executed once. b0 sets `i`, b1 tests
+//! it, b2 tests for odd, b3 adds to `n`, b4 adds to `i` and leads back to b1. All these blocks are
+//! on the line. Control comes once from outside, to b0. 50 rounds are b1 b2 b3 b4, and 50 rounds
+//! are b1 b2 b4. The line's count is 101.
 //!
-//! Cost: linear in places times the depth of inlining, but for cycles that share edges.
+//! Cost: linear in places times the depth of inlining, except for cycles that share edges.
 
 mod cycles;
 mod whole;
@@ -39,14 +41,15 @@ use crate::bounds::Bound;
 use crate::run::{Function, RunProfile};
 use crate::trail::{Frame, frames};
 use cycles::Cycles;
-use whole::{Part, Whole};
+use whole::{Part, UndividedGraph};
 
 /// Counts of the lines of a file that have code, by line; 0 where the code never ran.
 pub type Lines = BTreeMap<u32, u64>;
 
-/// Counts of all lines of the scopes that `keep` holds for, by file as the map names it.
+/// Counts of all lines of the scopes that `keep` accepts, by file. The files are named as in the
+/// map.
 ///
-/// `keep` is asked with the function and the scope of it (the function itself, or one inlined).
+/// `keep` receives a function and one of its scopes: the function itself or an inlined function.
 pub fn counts(
     run: &RunProfile,
     keep: &dyn Fn(&Function, &Scope) -> bool,
@@ -73,7 +76,7 @@ pub fn counts(
         .collect()
 }
 
-/// By scope of a function: whether its lines are wanted, and in a file.
+/// By scope of a function: whether it has a file and `keep` accepts it.
 fn kept(function: &Function, keep: &dyn Fn(&Function, &Scope) -> bool) -> Vec<bool> {
     let scopes = function.map.scopes.iter();
     scopes
@@ -81,21 +84,21 @@ fn kept(function: &Function, keep: &dyn Fn(&Function, &Scope) -> bool) -> Vec<bo
         .collect()
 }
 
-/// Part of the source that blocks are on.
+/// A region of the source.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Spot {
+enum Region {
     /// A line of a frame.
     Line(Frame),
-    /// All of an inlined function's frame.
-    Frame(u32),
+    /// The complete frame of an inlined function, by its scope.
+    InlinedFrame(u32),
 }
 
-impl Spot {
-    /// The line where it counts.
+impl Region {
+    /// The line that counts the region.
     fn frame(self, map: &FunctionMap) -> Frame {
         match self {
-            Spot::Line(frame) => frame,
-            Spot::Frame(scope) => Frame {
+            Region::Line(frame) => frame,
+            Region::InlinedFrame(scope) => Frame {
                 scope,
                 line: map.scopes[scope as usize].line,
             },
@@ -103,21 +106,21 @@ impl Spot {
     }
 }
 
-/// A block that is on a spot.
+/// A block with places in a region.
 #[derive(Debug)]
 struct Member {
     block: usize,
-    /// The parts in which control comes to the spot from another.
+    /// The parts in which control comes to the region from elsewhere.
     starts: Vec<usize>,
-    /// Parts up to the last in which the spot has a place.
-    seen: usize,
-    /// Times that control came to the spot because a call came back once more, behind the one start
-    /// that counts.
-    again: u64,
+    /// The number of parts up to the last part with a place in the region.
+    parts_seen: usize,
+    /// Times that control came to the region because a call came back once more, after the one
+    /// start that counts.
+    reentries: u64,
 }
 
-/// How the counts of lines may differ from the executions, for lines where they may; by file and
-/// line, of the scopes that `keep` holds for, as in [`counts`].
+/// Bounds of line counts, by file and line. Lines with exact counts are not listed. The lines are
+/// in the scopes that `keep` accepts, as in [`counts`].
 pub fn bounds(
     run: &RunProfile,
     keep: &dyn Fn(&Function, &Scope) -> bool,
@@ -137,28 +140,28 @@ pub fn bounds(
             }
             let scope = &function.map.scopes[frame.scope as usize];
             let lines = files.entry(scope.file.to_string()).or_default();
-            let known = lines.entry(frame.line).or_default();
-            *known = known.and(bound);
+            let sum = lines.entry(frame.line).or_default();
+            *sum = sum.and(bound);
         }
     }
     files
 }
 
-/// How the counts of a function's lines may differ from the executions, where they may: as all that
-/// [`arrivals`] adds up or compares for them.
+/// Bounds of the counts of a function's lines that are not exact. The bound of a line combines the
+/// bounds of all counts that [`arrivals`] adds up or compares for it.
 fn frame_bounds(function: &Function) -> BTreeMap<Frame, Bound> {
     let map = &function.map;
-    let whole = Whole::new(function);
+    let graph = UndividedGraph::new(function);
     let mut bounds: BTreeMap<Frame, Bound> = BTreeMap::new();
-    for (block, parts) in whole.blocks.iter().enumerate() {
-        let into = whole.into[block].iter().map(|&arc| whole.arcs[arc].bound);
-        let into = Bound::of_all(into);
+    for (block, parts) in graph.blocks.iter().enumerate() {
+        let inflow = graph.into[block].iter().map(|&arc| graph.arcs[arc].bound);
+        let inflow = Bound::of_all(inflow);
         for part in parts {
-            let bound = part.bound.and(into);
-            let spots = part.places.iter().flat_map(|place| spots(map, place));
-            for spot in spots.filter(|_| bound != Bound::Exact) {
-                let known = bounds.entry(spot.frame(map)).or_default();
-                *known = known.and(bound);
+            let bound = part.bound.and(inflow);
+            let regions = part.places.iter().flat_map(|place| regions_of(map, place));
+            for region in regions.filter(|_| bound != Bound::Exact) {
+                let sum = bounds.entry(region.frame(map)).or_default();
+                *sum = sum.and(bound);
             }
         }
     }
@@ -166,24 +169,24 @@ fn frame_bounds(function: &Function) -> BTreeMap<Frame, Bound> {
     bounds
 }
 
-/// How often execution came to each line of each frame of a function.
+/// How often control came to each line of each frame of a function.
 fn arrivals(function: &Function) -> BTreeMap<Frame, u64> {
     let map = &function.map;
-    let whole = Whole::new(function);
-    let members = members(map, &whole);
-    let owners = owners(map, &whole);
-    let mut cycles = Cycles::new(&whole.arcs, &whole.out);
-    let mut is_member = vec![false; whole.blocks.len()];
+    let graph = UndividedGraph::new(function);
+    let members = members(map, &graph);
+    let owners = owners(map, &graph);
+    let mut cycles = Cycles::new(&graph.arcs, &graph.out);
+    let mut is_member = vec![false; graph.blocks.len()];
     let mut counts: BTreeMap<Frame, u64> = BTreeMap::new();
-    for (&spot, members) in &members {
+    for (&region, members) in &members {
         let blocks: Vec<usize> = members.iter().map(|member| member.block).collect();
         blocks.iter().for_each(|&block| is_member[block] = true);
-        let mut count = cycles.rounds(&blocks, &inner_loops(map, &owners, spot, &blocks));
+        let mut count = cycles.rounds(&blocks, &inner_loops(map, &owners, region, &blocks));
         for member in members {
-            count = count.saturating_add(arrivals_at(&whole, &is_member, member));
+            count = count.saturating_add(arrivals_at(&graph, &is_member, member));
         }
         blocks.iter().for_each(|&block| is_member[block] = false);
-        let frame = spot.frame(map);
+        let frame = region.frame(map);
         if frame.line != 0 {
             let sum = counts.entry(frame).or_default();
             *sum = sum.saturating_add(count);
@@ -192,44 +195,44 @@ fn arrivals(function: &Function) -> BTreeMap<Frame, u64> {
     counts
 }
 
-/// Times that control came to a block's spot from elsewhere.
-fn arrivals_at(whole: &Whole, is_member: &[bool], member: &Member) -> u64 {
-    let arcs = whole.into[member.block].iter().map(|&arc| whole.arcs[arc]);
+/// Times that control came to a region in a block, from elsewhere.
+fn arrivals_at(graph: &UndividedGraph, is_member: &[bool], member: &Member) -> u64 {
+    let arcs = graph.into[member.block].iter().map(|&arc| graph.arcs[arc]);
     let outside = arcs.filter(|arc| !is_member[arc.from]);
     let mut outside = outside.fold(0u64, |sum, arc| sum.saturating_add(arc.count));
-    if member.block == whole.front() {
-        outside = whole.calls;
+    if member.block == graph.front() {
+        outside = graph.calls;
     }
-    let parts = &whole.blocks[member.block];
-    let mut count = member.again;
+    let parts = &graph.blocks[member.block];
+    let mut count = member.reentries;
     for &start in &member.starts {
-        let again = parts[..=start].iter().map(|part| part.again);
-        let came = again.fold(outside, u64::saturating_add);
-        count = count.saturating_add(came.min(parts[start].reached));
+        let reentries = parts[..=start].iter().map(|part| part.reentries);
+        let arrivals = reentries.fold(outside, u64::saturating_add);
+        count = count.saturating_add(arrivals.min(parts[start].reached));
     }
     count
 }
 
-/// The spots of a function with the blocks that are on them.
-fn members(map: &FunctionMap, whole: &Whole) -> BTreeMap<Spot, Vec<Member>> {
-    let mut members: BTreeMap<Spot, Vec<Member>> = BTreeMap::new();
-    for (block, parts) in whole.blocks.iter().enumerate() {
-        let mut before: Vec<Spot> = Vec::new();
+/// The regions of a function with their blocks.
+fn members(map: &FunctionMap, graph: &UndividedGraph) -> BTreeMap<Region, Vec<Member>> {
+    let mut members: BTreeMap<Region, Vec<Member>> = BTreeMap::new();
+    for (block, parts) in graph.blocks.iter().enumerate() {
+        let mut previous: Vec<Region> = Vec::new();
         for (index, part) in parts.iter().enumerate() {
             for place in &part.places {
-                let now = spots(map, place);
-                for &spot in &now {
-                    let of_spot = members.entry(spot).or_default();
-                    if of_spot.last().is_none_or(|member| member.block != block) {
-                        of_spot.push(Member::new(block));
+                let current = regions_of(map, place);
+                for &region in &current {
+                    let in_region = members.entry(region).or_default();
+                    if in_region.last().is_none_or(|member| member.block != block) {
+                        in_region.push(Member::new(block));
                     }
-                    let member = of_spot.last_mut().expect("it was just put there");
-                    if !before.contains(&spot) {
-                        member.come_to(parts, index, map.in_source_order);
+                    let member = in_region.last_mut().expect("a member of this block");
+                    if !previous.contains(&region) {
+                        member.add_arrival(parts, index, map.in_source_order);
                     }
-                    member.seen = index + 1;
+                    member.parts_seen = index + 1;
                 }
-                before = now;
+                previous = current;
             }
         }
     }
@@ -241,81 +244,84 @@ impl Member {
         Member {
             block,
             starts: Vec::new(),
-            seen: 0,
-            again: 0,
+            parts_seen: 0,
+            reentries: 0,
         }
     }
 
-    /// Control comes to the spot from another place of the block, in this part. `each`: that counts
-    /// every time.
-    fn come_to(&mut self, parts: &[Part], index: usize, each: bool) {
-        if each || self.starts.is_empty() {
+    /// Adds an arrival: in this part, control comes to the region from another place of the block.
+    /// In code in source order every arrival counts, otherwise only the first.
+    fn add_arrival(&mut self, parts: &[Part], index: usize, in_source_order: bool) {
+        if in_source_order || self.starts.is_empty() {
             self.starts.push(index);
             return;
         }
-        // What came back behind the places of the spot so far was not yet counted here.
-        let again = parts[self.seen..=index].iter().map(|part| part.again);
-        let again = again.fold(0, u64::saturating_add);
-        self.again = self.again.saturating_add(again.min(parts[index].reached));
+        // Calls that came back after the last place of the region are not counted yet.
+        let parts_since = parts[self.parts_seen..=index].iter();
+        let reentries = parts_since.map(|part| part.reentries);
+        let reentries = reentries.fold(0, u64::saturating_add);
+        self.reentries = self
+            .reentries
+            .saturating_add(reentries.min(parts[index].reached));
     }
 }
 
-/// The spots that a place is on.
-fn spots(map: &FunctionMap, place: &Place) -> Vec<Spot> {
-    let mut spots = Vec::new();
+/// The regions that contain a place.
+fn regions_of(map: &FunctionMap, place: &Place) -> Vec<Region> {
+    let mut regions = Vec::new();
     for frame in frames(map, place) {
         if frame.line != 0 {
-            spots.push(Spot::Line(frame));
+            regions.push(Region::Line(frame));
         }
         if map.scopes[frame.scope as usize].parent.is_some() {
-            spots.push(Spot::Frame(frame.scope));
+            regions.push(Region::InlinedFrame(frame.scope));
         }
     }
-    spots
+    regions
 }
 
-/// By block: the innermost scope that all of its places are in.
-fn owners(map: &FunctionMap, whole: &Whole) -> Vec<Option<u32>> {
+/// By block: the innermost scope that contains all of its places.
+fn owners(map: &FunctionMap, graph: &UndividedGraph) -> Vec<Option<u32>> {
     let owner = |parts: &Vec<Part>| {
         let places = parts.iter().flat_map(|part| &part.places);
         let mut scopes = places.map(|place| Some(place.scope));
         let first = scopes.next().flatten();
-        scopes.fold(first, |one, other| shared(map, one?, other?))
+        scopes.fold(first, |a, b| common_scope(map, a?, b?))
     };
-    whole.blocks.iter().map(owner).collect()
+    graph.blocks.iter().map(owner).collect()
 }
 
-/// The innermost scope that two are in. Callers stand before callees.
-fn shared(map: &FunctionMap, mut one: u32, mut other: u32) -> Option<u32> {
-    while one != other {
-        if one < other {
-            (one, other) = (other, one);
+/// The innermost scope that contains two scopes. In a map, callers come before callees.
+fn common_scope(map: &FunctionMap, mut a: u32, mut b: u32) -> Option<u32> {
+    while a != b {
+        if a < b {
+            (a, b) = (b, a);
         }
-        one = parent(map, one)?;
+        a = parent(map, a)?;
     }
-    Some(one)
+    Some(a)
 }
 
 fn parent(map: &FunctionMap, scope: u32) -> Option<u32> {
     map.scopes.get(scope as usize)?.parent
 }
 
-/// The blocks on a spot that belong to a function inlined there, by function. A loop that lies in
-/// one of these groups does not count at the spot.
+/// The blocks in a region that belong to inlined functions, grouped by function. A loop within one
+/// group does not count in the region.
 fn inner_loops(
     map: &FunctionMap,
     owners: &[Option<u32>],
-    spot: Spot,
+    region: Region,
     blocks: &[usize],
 ) -> Vec<Vec<usize>> {
     let mut inner: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
     for &block in blocks {
-        let mut outer = std::iter::successors(owners[block], |&scope| parent(map, scope));
-        let within = match spot {
-            Spot::Line(frame) => outer.find(|&scope| parent(map, scope) == Some(frame.scope)),
-            Spot::Frame(frame) => outer.find(|&scope| scope == frame),
+        let mut scopes = std::iter::successors(owners[block], |&scope| parent(map, scope));
+        let inlined = match region {
+            Region::Line(frame) => scopes.find(|&scope| parent(map, scope) == Some(frame.scope)),
+            Region::InlinedFrame(frame) => scopes.find(|&scope| scope == frame),
         };
-        if let Some(scope) = within {
+        if let Some(scope) = inlined {
             inner.entry(scope).or_default().push(block);
         }
     }

@@ -1,8 +1,8 @@
-//! Why a function's counts and its map don't fit together.
+//! Reasons why a function's counts do not fit its map.
 
 use holloway_flow::{CfgError, NumberingError, TreeError};
 
-/// Why counts can't be made of a function's counters.
+/// Why no counts can be derived from a function's counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Misfit {
     /// The map refers to a block that it does not have.
@@ -17,13 +17,13 @@ pub enum Misfit {
         /// The edge's number.
         edge: usize,
     },
-    /// An edge of the numbered graph is not between the blocks of the edge that it stands for.
+    /// An edge of the numbered graph does not join the blocks of the edge that it stands for.
     #[error("edge d{edge} of its map is not between the blocks it stands for")]
     MisplacedDagEdge {
         /// The edge's number.
         edge: usize,
     },
-    /// The map's blocks and edges are no graph that calls can run through.
+    /// The map's blocks and edges do not form a valid control-flow graph.
     #[error("its map is no graph: {0}")]
     NoGraph(CfgError),
     /// The map's numbered graph does not number its paths.
@@ -37,19 +37,19 @@ pub enum Misfit {
         /// The map's figure.
         stated: u64,
     },
-    /// The counts of the other edges don't follow from those of the counted edges.
+    /// The counts of the other edges do not follow from the counts of the counted edges.
     #[error("its map's counters measure no flow: {0}")]
     NoFlow(TreeError),
-    /// Counts of paths or edge counters that the function does not have.
+    /// The profile counts paths or edge counters that the function does not have.
     #[error("{numbers} {counted} numbers from {first} on, where it has {limit}")]
     CountsBeyond {
-        /// What is counted: `path` or `counter`.
+        /// The counted unit: `path` or `counter`.
         counted: &'static str,
-        /// How many numbers have counts.
+        /// How many numbers beyond the limit have counts.
         numbers: usize,
-        /// The first of them.
+        /// The first such number.
         first: u64,
-        /// How many the function has.
+        /// How many paths or counters the function has.
         limit: u64,
     },
 }

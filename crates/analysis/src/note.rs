@@ -1,7 +1,7 @@
-//! What a reader of a run has to know beside the counts: samples, losses, damage, and functions that
-//! were left out.
+//! Facts about a run that its counts do not show: samples, losses, damage, and functions that were
+//! left out.
 //!
-//! A [`Note`] is a value. `holloway-report` words it; everything else matches on it.
+//! A [`Note`] is a value. `holloway-report` puts it into words; all other code matches on it.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use holloway_format::{Damage, Fact, FormatError};
 
 use crate::misfit::Misfit;
 
-/// A fact about a run that its counts don't show.
+/// A fact about a run that its counts do not show.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Note {
     /// A part of an image's path map is damaged.
@@ -43,48 +43,49 @@ pub enum Note {
         /// How many threads, at least.
         threads: u64,
     },
-    /// A function whose counts don't fit its map is left out, or those counts that don't are.
+    /// A function is left out because its counts do not fit its map, or only some of its counts are
+    /// left out.
     LeftOut {
         /// The function.
         function: FunctionPlace,
-        /// Why its counts don't fit.
+        /// Why its counts do not fit.
         misfit: Misfit,
     },
-    /// The process was killed between two counters of a function, so edges came out negative. They
-    /// are shown as 0.
+    /// The process was killed between two counters of a function, so propagated edge counts are
+    /// negative. They are shown as 0.
     NegativeEdges {
         /// The function.
         function: FunctionPlace,
         /// How many edges.
         edges: usize,
     },
-    /// A profile has damaged records, which are left out.
+    /// Damaged records of a profile are left out.
     DamagedRecords {
         /// The profile.
         file: PathBuf,
         /// How many.
         records: u64,
     },
-    /// A profile can't be read, or not be joined with a path map.
+    /// A profile cannot be read, or cannot be joined with a path map.
     Unreadable {
         /// The profile.
         file: PathBuf,
         /// Why not.
         why: Unreadable,
     },
-    /// A file lies in the run's directory, and the profile that it belongs to does not.
+    /// A file is in the run's directory, but the profile that it belongs to is missing.
     NoProfile {
         /// The file.
         file: PathBuf,
         /// File name of the missing profile.
         profile: String,
     },
-    /// The file of a profile's loops, traces, or timings is not there.
+    /// The file of a profile's loops, traces, or timings is missing.
     MissingFile {
         /// The file.
         file: PathBuf,
     },
-    /// The file of a profile's loops, traces, or timings can't be read.
+    /// The file of a profile's loops, traces, or timings cannot be read.
     UnreadableFile {
         /// The file.
         file: PathBuf,
@@ -115,35 +116,35 @@ pub struct FunctionPlace {
     pub name: String,
 }
 
-/// Why a profile can't be read.
+/// Why a profile cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unreadable {
-    /// The system can't read the profile's file.
+    /// The system cannot read the profile's file.
     System {
         /// The system's message.
         message: String,
     },
-    /// The profile's bytes are not those of a profile that fits the map.
+    /// The profile is malformed, or does not fit the map.
     Format(FormatError),
-    /// The system can't read the path map that lies beside the profile.
+    /// The system cannot read the path map that is stored next to the profile.
     MapFile {
         /// The path map.
         file: PathBuf,
         /// The system's message.
         message: String,
     },
-    /// The path map that lies beside the profile is damaged in its head.
+    /// The path map that is stored next to the profile is damaged in its head.
     MapFormat {
         /// The path map.
         file: PathBuf,
-        /// Why it can't be read.
+        /// Why it cannot be read.
         error: FormatError,
     },
-    /// The path map that lies beside the profile is of another build.
+    /// The path map that is stored next to the profile belongs to another build.
     MapOfOtherBuild {
         /// The path map.
         file: PathBuf,
-        /// Its build id.
+        /// The build id of the path map.
         build_id: [u8; 16],
     },
     /// All functions of the path map are lost.
@@ -153,16 +154,16 @@ pub enum Unreadable {
         /// The first damage in it.
         fact: Fact,
     },
-    /// The program's file gives no path map.
+    /// The program's file has no readable path map.
     NoMapInProgram {
-        /// Why not, with the way out.
+        /// Why not, with advice for the user.
         message: String,
     },
     /// The path map in the program's file is damaged in its head.
     MapInProgram {
         /// The program.
         file: PathBuf,
-        /// Why it can't be read.
+        /// Why it cannot be read.
         error: FormatError,
     },
     /// The program was built again since the profile was recorded.
@@ -178,32 +179,32 @@ pub enum Unreadable {
     },
 }
 
-/// Why the file of a profile's loops, traces, or timings can't be read.
+/// Why the file of a profile's loops, traces, or timings cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileDamage {
-    /// The system can't read it.
+    /// The system cannot read it.
     System {
         /// The system's message.
         message: String,
     },
-    /// It is of another process than its profile.
+    /// The file belongs to another process than its profile.
     OtherProcess {
         /// The file's process.
         file: u32,
         /// The profile's process.
         profile: u32,
     },
-    /// It is of another build than its profile.
+    /// The file belongs to another build than its profile.
     OtherBuild,
-    /// Another version of holloway wrote it.
+    /// Another version of holloway wrote the file.
     OtherVersion,
-    /// Its end is missing.
+    /// The end of the file is missing.
     Truncated,
-    /// Its head is damaged.
+    /// The head of the file is damaged.
     Head,
 }
 
-/// The traces of an image in a process, held against the counts in its profile. In executed paths.
+/// Compares the traces of an image in a process with the counts in its profile, in executed paths.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {
     /// File name of the program or shared object.
@@ -212,9 +213,9 @@ pub struct Account {
     pub process: u32,
     /// Paths that the profile counted.
     pub counted: u64,
-    /// Paths that the profile counted and no trace has.
+    /// Paths that the profile counted and no trace contains.
     pub missing: u64,
-    /// Paths that the traces have and the profile did not count.
+    /// Paths that the traces contain and the profile did not count.
     pub surplus: u64,
 }
 
@@ -227,8 +228,8 @@ impl Account {
 }
 
 impl Note {
-    /// The sample that the run's counts or traces are of, if this note says so. A sample is no
-    /// damage.
+    /// The sample, if this note says that the run's counts or traces are only a sample. A sample is
+    /// not damage.
     pub fn sample(&self) -> Option<Sample> {
         match self {
             Note::Streams { fact, .. } | Note::Trace(fact) => fact.sample(),

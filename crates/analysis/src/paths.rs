@@ -1,8 +1,8 @@
 //! The hottest paths of a run.
 //!
-//! Cost: by count, one pass over the counted paths and a selection; only the paths asked for are regenerated. By
-//! instructions, a walk of each function's paths (see [`graph`](crate::graph)). Functions whose edges were counted have no
-//! paths to rank.
+//! Cost: ranking by count takes one pass over the counted paths and a selection; only the selected
+//! paths are regenerated. Ranking by instructions walks the paths of each function (see
+//! [`graph`](crate::graph)). Functions whose edges were counted have no paths to rank.
 
 use std::cmp::Reverse;
 
@@ -10,36 +10,36 @@ use holloway_flow::{Path, PathId};
 
 use crate::run::{Function, FunctionId, RunProfile};
 
-/// What makes a path hot.
+/// The measure by which paths are ranked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Sort {
-    /// Times it ran.
+    /// Executions.
     #[default]
     Count,
-    /// Instructions run on it: those of the path times its count.
+    /// Executed instructions: the instructions of the path times its count.
     Instructions,
 }
 
 /// A path that ran.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HotPath {
-    /// The function it is in.
+    /// The function that contains the path.
     pub function: FunctionId,
-    /// Its number there.
+    /// The path number in that function.
     pub path: PathId,
-    /// Times it ran.
+    /// Executions of the path.
     pub count: u64,
-    /// Instructions of one run.
+    /// Instructions of one execution.
     pub instructions: u64,
 }
 
 impl HotPath {
-    /// Instructions of all its runs.
+    /// Instructions of all executions.
     pub fn total_instructions(&self) -> u64 {
         self.instructions.saturating_mul(self.count)
     }
 
-    /// What it is ranked by.
+    /// The weight that ranks the path.
     pub fn weight(&self, sort: Sort) -> u64 {
         match sort {
             Sort::Count => self.count,
@@ -48,10 +48,10 @@ impl HotPath {
     }
 }
 
-/// The hottest paths, and what they are a share of.
+/// The hottest paths, with the total that their shares refer to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Ranking {
-    /// Hottest first; equal ones by function and number.
+    /// Hottest first; paths of equal weight by function and number.
     pub paths: Vec<HotPath>,
     /// Distinct paths that were ranked.
     pub ranked: u64,
@@ -59,7 +59,8 @@ pub struct Ranking {
     pub total: u64,
 }
 
-/// Ranks the paths of the functions that `keep` holds for; at most `top`, all without.
+/// Ranks the paths of the functions that `keep` accepts. Returns at most `top` of them, or all if
+/// `top` is `None`.
 pub fn hottest(
     run: &RunProfile,
     sort: Sort,
@@ -72,12 +73,12 @@ pub fn hottest(
     }
 }
 
-/// The path of a number, regenerated.
+/// Regenerates a path from its number.
 pub fn regenerate(function: &Function, path: PathId) -> Option<Path> {
     function.graph()?.path(path)
 }
 
-/// Instructions on a path.
+/// Counts the instructions of a path.
 pub fn instructions(function: &Function, path: &Path) -> u64 {
     path.blocks
         .iter()
@@ -100,7 +101,7 @@ fn by_count(run: &RunProfile, top: Option<usize>, keep: &dyn Fn(FunctionId) -> b
         }
     }
     let distinct = ranked.len() as u64;
-    select(&mut ranked, top);
+    keep_smallest(&mut ranked, top);
     let paths = ranked.into_iter().map(|(Reverse(count), id, path)| {
         let function = run.function(id);
         let instructions =
@@ -131,17 +132,17 @@ fn by_instructions(
             continue;
         };
         let kept = keep(id);
-        graph.measure(&function.map, &function.counts, |counted| {
-            let weight = counted.instructions.saturating_mul(counted.count);
+        graph.measure(&function.map, &function.counts, |measured| {
+            let weight = measured.instructions.saturating_mul(measured.count);
             total = total.saturating_add(weight);
             if kept {
-                let (path, count) = (counted.path.0, counted.count);
-                ranked.push((Reverse(weight), id, path, count, counted.instructions));
+                let (path, count) = (measured.path.0, measured.count);
+                ranked.push((Reverse(weight), id, path, count, measured.instructions));
             }
         });
     }
     let distinct = ranked.len() as u64;
-    select(&mut ranked, top);
+    keep_smallest(&mut ranked, top);
     let paths = ranked
         .into_iter()
         .map(|(_, function, path, count, instructions)| HotPath {
@@ -157,8 +158,8 @@ fn by_instructions(
     }
 }
 
-/// Leaves the `top` smallest, sorted.
-fn select<T: Ord>(items: &mut Vec<T>, top: Option<usize>) {
+/// Keeps the `top` smallest items, sorted.
+fn keep_smallest<T: Ord>(items: &mut Vec<T>, top: Option<usize>) {
     if let Some(top) = top
         && top < items.len()
     {

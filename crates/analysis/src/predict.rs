@@ -1,30 +1,37 @@
-//! The paths that an edge profile predicts, against the ones that ran (Ball, Larus 1996, their table "path profiling
-//! versus edge profiling").
+//! Predicts paths from an edge profile, and compares them with the paths that ran (Ball, Larus
+//! 1996, the table "path profiling versus edge profiling").
 //!
 //! An edge profile does not say which paths ran: many path profiles have the same edge counts. A
-//! *prediction* is one of them, found greedily over the run's own edge counts: take the hottest
-//! edge that is left, extend it forward and backward along the hottest edges that are left to a
-//! whole path, take the least count on it as its count, subtract; until nothing is left. Of edges
-//! equally hot the first by number is taken. An execution is *predicted right* as far as its path
-//! is predicted as often as it ran: the sum over paths of the smaller of both counts. A path is
-//! predicted right if it ran and is predicted at all. So there are two shares: of the different
-//! paths that ran, which is the slides' "correct", and of their executions. Hot paths are predicted
-//! more often than cold ones, so the second is mostly larger.
+//! *prediction* is one of these path profiles. A greedy search finds it from the run's own edge
+//! counts:
 //!
-//! Example, the slides' graph with edges AB 120, AC 150, BC 100, BD 20, CD 250, DE 160, DF 110, EF 160: first ACDEF 150,
-//! then ABCDF 100, ABDF 10, ABDEF 10. Two path profiles that the slides give have these edges; ACDEF is the
-//! hottest in neither.
+//! 1. Take the hottest remaining edge. Of equally hot edges, take the one with the smallest number.
+//! 2. Extend it forward and backward along the hottest remaining edges to a complete path.
+//! 3. Predict the path with the smallest count on it, and subtract this count from its edges.
+//! 4. Repeat until no count remains.
 //!
-//! The slides say how good a prediction is, not how it is made. Their columns would fit one path
-//! for each place where paths begin, found along the hottest edges: of go's 24,414 paths 4.3 % are
-//! right, which is 1,050 in 407 routines.
+//! There are two measures of a prediction. A path is predicted right if it ran and the prediction
+//! contains it; the share of the different paths that ran is the slides' "correct". An execution is
+//! predicted right as far as its path is predicted as often as it ran: these executions are the sum
+//! over paths of the smaller of both counts. Hot paths are predicted more often than cold paths, so
+//! the share of executions is usually larger.
 //!
-//! A prediction has as many executions and runs as many edges as the real paths, so their mean lengths over executions are
-//! equal; those predicted right tend to be the short ones.
+//! Example, the slides' graph with edges AB 120, AC 150, BC 100, BD 20, CD 250, DE 160, DF 110, EF
+//! 160: the prediction is ACDEF 150, ABCDF 100, ABDF 10, ABDEF 10, in this order. The slides give
+//! two path profiles with these edge counts; ACDEF is the hottest path of neither.
 //!
-//! The edge counts are those of the finished paths; only functions whose paths were counted can be compared.
+//! The slides say how good a prediction is, but not how to make it. Their columns would fit one
+//! predicted path for each place where paths begin, found along the hottest edges: 4.3 % of go's
+//! 24,414 paths are right, which is 1,050 in 407 routines.
 //!
-//! Cost: at most one predicted path for each edge of the dag; each costs the edges of the blocks it runs.
+//! A prediction has as many executions as the real paths and runs as many edges. So the mean
+//! lengths over executions are equal. The paths predicted right tend to be short.
+//!
+//! The edge counts are the counts of finished paths. Only functions whose paths were counted can be
+//! compared.
+//!
+//! Cost: at most one predicted path for each edge of the DAG; each costs the edges of the blocks
+//! that it runs.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -32,7 +39,7 @@ use std::collections::BinaryHeap;
 use holloway_flow::PathId;
 use holloway_format::DagKind;
 
-use crate::graph::{Counted, Graph};
+use crate::graph::{Graph, MeasuredPath};
 use crate::run::{Function, FunctionId, RunProfile};
 
 /// Lengths of a set of paths.
@@ -40,18 +47,18 @@ use crate::run::{Function, FunctionId, RunProfile};
 pub struct Lengths {
     /// Different paths.
     pub paths: u64,
-    /// Times they ran.
+    /// Executions of these paths.
     pub executions: u64,
-    /// In edges, the one that ends a path among them.
+    /// Lengths in edges, including the edge that ends a path.
     pub edges: Length,
-    /// In instructions.
+    /// Lengths in instructions.
     pub instructions: Length,
 }
 
-/// How long paths are, by one measure.
+/// The lengths of several paths in one unit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Length {
-    /// The longest path's.
+    /// Length of the longest path.
     pub longest: u64,
     /// Sum over different paths.
     pub sum: u128,
@@ -66,7 +73,7 @@ impl Length {
         self.executed += u128::from(length) * u128::from(count);
     }
 
-    fn join(&mut self, other: Length) {
+    fn merge(&mut self, other: Length) {
         self.longest = self.longest.max(other.longest);
         self.sum += other.sum;
         self.executed = self.executed.saturating_add(other.executed);
@@ -74,18 +81,18 @@ impl Length {
 }
 
 impl Lengths {
-    fn add(&mut self, path: &Counted) {
+    fn add(&mut self, path: &MeasuredPath) {
         self.paths += 1;
         self.executions = self.executions.saturating_add(path.count);
         self.edges.add(path.edges.into(), path.count);
         self.instructions.add(path.instructions, path.count);
     }
 
-    fn join(&mut self, other: &Lengths) {
+    fn merge(&mut self, other: &Lengths) {
         self.paths += other.paths;
         self.executions = self.executions.saturating_add(other.executions);
-        self.edges.join(other.edges);
-        self.instructions.join(other.instructions);
+        self.edges.merge(other.edges);
+        self.instructions.merge(other.instructions);
     }
 }
 
@@ -94,73 +101,75 @@ impl Lengths {
 pub struct Comparison {
     /// The function.
     pub function: FunctionId,
-    /// Whether the path predicted hottest is one that ran most often.
+    /// Whether the hottest predicted path is one of the paths that ran most often.
     pub hottest_right: bool,
     /// The paths that ran.
     pub real: Lengths,
-    /// The paths predicted.
+    /// The predicted paths.
     pub predicted: Lengths,
     /// The paths that ran and were predicted, with the executions predicted right.
     pub right: Lengths,
 }
 
-/// All of them.
+/// The comparison of all functions.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Prediction {
-    /// Functions that were compared, those with most path executions first; equal ones in the order of the run.
+    /// The compared functions, most path executions first. Functions with equal executions are in
+    /// the order of the run.
     pub functions: Vec<Comparison>,
     /// Functions whose hottest path was predicted.
     pub hottest_right: u64,
     /// The paths that ran.
     pub real: Lengths,
-    /// The paths predicted.
+    /// The predicted paths.
     pub predicted: Lengths,
     /// The paths that ran and were predicted, with the executions predicted right.
     pub right: Lengths,
 }
 
-/// Compares the functions that `keep` holds for and whose paths were counted.
+/// Compares the functions that `keep` accepts and whose paths were counted.
 pub fn prediction(run: &RunProfile, keep: &dyn Fn(FunctionId) -> bool) -> Prediction {
     let mut all = Prediction::default();
     for (id, function) in run.ids().filter(|&(id, _)| keep(id)) {
-        let Some(one) = compare(id, function) else {
+        let Some(comparison) = compare(id, function) else {
             continue;
         };
-        all.right.join(&one.right);
-        all.hottest_right += u64::from(one.hottest_right);
-        all.real.join(&one.real);
-        all.predicted.join(&one.predicted);
-        all.functions.push(one);
+        all.right.merge(&comparison.right);
+        all.hottest_right += u64::from(comparison.hottest_right);
+        all.real.merge(&comparison.real);
+        all.predicted.merge(&comparison.predicted);
+        all.functions.push(comparison);
     }
-    // Stable: equal ones stay in order.
+    // The sort is stable: functions with equal executions stay in order.
     all.functions
-        .sort_by_key(|one| Reverse(one.real.executions));
+        .sort_by_key(|comparison| Reverse(comparison.real.executions));
     all
 }
 
-/// The paths predicted for a function, in the order they are found; none where edges were counted.
-pub fn predicted(function: &Function) -> Vec<Counted> {
+/// Predicts the paths of a function, in the order in which the search finds them. There are none
+/// where edges were counted.
+pub fn predict_paths(function: &Function) -> Vec<MeasuredPath> {
     function
         .graph()
-        .map_or_else(Vec::new, |graph| Greedy::new(graph, function).paths())
+        .map_or_else(Vec::new, |graph| Search::new(graph, function).paths())
 }
 
 fn compare(id: FunctionId, function: &Function) -> Option<Comparison> {
     let graph = function.graph().filter(|_| function.ran())?;
     let mut real = Lengths::default();
     graph.measure(&function.map, &function.counts, |path| real.add(&path));
-    let paths = predicted(function);
+    let paths = predict_paths(function);
     let mut lengths = Lengths::default();
     paths.iter().for_each(|path| lengths.add(path));
     let mut right = Lengths::default();
     let count_of = |path: PathId| {
-        let found = function.counts.binary_search_by_key(&path.0, |&(id, _)| id);
-        found.map_or(0, |at| function.counts[at].1)
+        let index = function.counts.binary_search_by_key(&path.0, |&(id, _)| id);
+        index.map_or(0, |index| function.counts[index].1)
     };
     for path in &paths {
         let count = path.count.min(count_of(path.path));
         if count > 0 {
-            right.add(&Counted { count, ..*path });
+            right.add(&MeasuredPath { count, ..*path });
         }
     }
     let hottest = function.counts.iter().map(|&(_, count)| count).max();
@@ -176,17 +185,18 @@ fn compare(id: FunctionId, function: &Function) -> Option<Comparison> {
     })
 }
 
-/// What is left of the edge counts.
-struct Greedy<'a> {
+/// The greedy search.
+struct Search<'a> {
     function: &'a Function,
-    left: Vec<u64>,
-    /// Edges of the dag that leave and that enter each block.
+    /// By DAG edge: the remaining count.
+    remaining: Vec<u64>,
+    /// By block: the DAG edges that leave and that enter it.
     out: Vec<Vec<u32>>,
     into: Vec<Vec<u32>>,
 }
 
-impl<'a> Greedy<'a> {
-    fn new(graph: &Graph, function: &'a Function) -> Greedy<'a> {
+impl<'a> Search<'a> {
+    fn new(graph: &Graph, function: &'a Function) -> Search<'a> {
         let map = &function.map;
         let (mut out, mut into) = (
             vec![Vec::new(); map.blocks.len()],
@@ -196,68 +206,71 @@ impl<'a> Greedy<'a> {
             out[edge.from as usize].push(index);
             into[edge.to as usize].push(index);
         }
-        Greedy {
+        Search {
             function,
-            left: graph.dag_counts(map, &function.counts),
+            remaining: graph.dag_counts(map, &function.counts),
             out,
             into,
         }
     }
 
-    fn paths(mut self) -> Vec<Counted> {
-        let counts = self.left.iter().copied().zip((0u32..).map(Reverse));
+    fn paths(mut self) -> Vec<MeasuredPath> {
+        let counts = self.remaining.iter().copied().zip((0u32..).map(Reverse));
         let mut heap: BinaryHeap<_> = counts.filter(|&(count, _)| count > 0).collect();
         let mut paths = Vec::new();
         while let Some((count, Reverse(edge))) = heap.pop() {
-            let left = self.left[edge as usize];
-            if left == count {
-                match self.take(edge) {
+            let remaining = self.remaining[edge as usize];
+            if remaining == count {
+                match self.take_path(edge) {
                     Some(path) => paths.push(path),
-                    // Sums that didn't fit conserve no flow.
-                    None => self.left[edge as usize] = 0,
+                    // Saturated sums do not conserve flow.
+                    None => self.remaining[edge as usize] = 0,
                 }
             }
-            let left = self.left[edge as usize];
-            if left > 0 {
-                heap.push((left, Reverse(edge)));
+            let remaining = self.remaining[edge as usize];
+            if remaining > 0 {
+                heap.push((remaining, Reverse(edge)));
             }
         }
         paths
     }
 
-    /// Takes the path through an edge.
-    fn take(&mut self, through: u32) -> Option<Counted> {
+    /// Takes the hottest remaining path through an edge.
+    fn take_path(&mut self, through: u32) -> Option<MeasuredPath> {
         let map = &self.function.map;
         let mut edges = vec![through];
-        let mut at = map.dag[through as usize].from;
-        while at != map.entry {
-            let edge = self.hottest(&self.into[at as usize])?;
+        let mut block = map.dag[through as usize].from;
+        while block != map.entry {
+            let edge = self.hottest(&self.into[block as usize])?;
             edges.push(edge);
-            at = map.dag[edge as usize].from;
+            block = map.dag[edge as usize].from;
         }
-        at = map.dag[through as usize].to;
-        while at != map.exit {
-            let edge = self.hottest(&self.out[at as usize])?;
+        block = map.dag[through as usize].to;
+        while block != map.exit {
+            let edge = self.hottest(&self.out[block as usize])?;
             edges.push(edge);
-            at = map.dag[edge as usize].to;
+            block = map.dag[edge as usize].to;
         }
-        let count = edges.iter().map(|&edge| self.left[edge as usize]).min()?;
+        let count = edges
+            .iter()
+            .map(|&edge| self.remaining[edge as usize])
+            .min()?;
         for &edge in &edges {
-            self.left[edge as usize] -= count;
+            self.remaining[edge as usize] -= count;
         }
-        Some(self.measured(&edges, count))
+        Some(self.path_of_edges(&edges, count))
     }
 
     fn hottest(&self, edges: &[u32]) -> Option<u32> {
-        let left = |edge: &u32| self.left[*edge as usize];
-        let edges = edges.iter().copied().filter(|edge| left(edge) > 0);
-        edges.max_by_key(|edge| (left(edge), Reverse(*edge)))
+        let remaining = |edge: &u32| self.remaining[*edge as usize];
+        let edges = edges.iter().copied().filter(|edge| remaining(edge) > 0);
+        edges.max_by_key(|edge| (remaining(edge), Reverse(*edge)))
     }
 
-    /// The edges, in any order, as a path.
-    fn measured(&self, edges: &[u32], count: u64) -> Counted {
+    /// The path with these edges, which may be in any order.
+    fn path_of_edges(&self, edges: &[u32], count: u64) -> MeasuredPath {
         let map = &self.function.map;
-        let mut path = Counted {
+        let mut path = MeasuredPath {
             path: PathId(0),
             count,
             instructions: 0,

@@ -1,7 +1,8 @@
-//! A run: what was counted in all its processes, with the path maps of its images.
+//! A run: the counts of all its processes, joined with the path maps of its images.
 //!
-//! What a function's counters count is said by its own map: the images of a run may have been woven for paths and
-//! for edges, and an image woven for edges holds functions whose paths are counted.
+//! Each function's own map says whether its counters count paths or edges. Some images of a run may
+//! have been woven for paths and others for edges. An image woven for edges also holds functions
+//! whose paths are counted.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -14,34 +15,34 @@ use crate::flow::Flow;
 use crate::graph::Graph;
 use crate::note::Note;
 
-/// A function of the run, by its place in [`RunProfile::functions`].
+/// A function of the run: its index in [`RunProfile::functions`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct FunctionId(pub u32);
 
-/// A module of the run, by its place in [`RunProfile::modules`].
+/// A module of the run: its index in [`RunProfile::modules`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ModuleId(pub u32);
 
-/// An image (program or shared object) of the run, by its place in [`RunProfile::images`].
+/// An image (program or shared object) of the run: its index in [`RunProfile::images`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ImageId(pub u32);
 
 impl FunctionId {
-    /// Place in a table of functions.
+    /// Index in a table of functions.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
 impl ModuleId {
-    /// Place in a table of modules.
+    /// Index in a table of modules.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
 impl ImageId {
-    /// Place in a table of images.
+    /// Index in a table of images.
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -53,19 +54,19 @@ impl fmt::Display for FunctionId {
     }
 }
 
-/// Whether frames left in a call that does not come back are counted, as far as the maps tell: where any function of an
-/// image has an exit edge.
+/// Whether the run counts frames that were left in a call that did not come back. An image counts
+/// them if any of its functions has an exit edge.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Exits {
-    /// In all images.
+    /// All images count them.
     On,
-    /// In none.
+    /// No image counts them.
     Off,
-    /// In some.
+    /// Some images count them.
     Mixed,
 }
 
-/// All that is known of a run.
+/// A run: images, modules, and functions with their counts.
 #[derive(Debug)]
 pub struct RunProfile {
     /// Programs and shared objects, in the order given.
@@ -74,7 +75,7 @@ pub struct RunProfile {
     pub modules: Vec<Module>,
     /// Instrumented functions of all images.
     pub functions: Vec<Function>,
-    /// What could not be read and is missing here, and samples.
+    /// Damage, losses, and functions that were left out. Also notes that the counts are a sample.
     pub damage: Vec<Note>,
 }
 
@@ -85,10 +86,10 @@ pub struct Image {
     pub name: String,
     /// Hash of the path map.
     pub build_id: [u8; 16],
-    /// What it was woven to collect.
+    /// The kind that the image was woven to collect.
     pub kind: Kind,
-    /// Whether frames may be left in it uncounted though none of its functions [leaks](FunctionMap::leaks): its
-    /// map is of an earlier build, which did not say where.
+    /// Whether frames may be left uncounted although no function of the image
+    /// [leaks](FunctionMap::leaks): an earlier version wrote the map and did not list leaks.
     pub leaks_unknown: bool,
     /// Processes that ran it, by process id.
     pub processes: Vec<Process>,
@@ -114,11 +115,11 @@ pub struct Process {
 /// A module of a link: a crate or an object file.
 #[derive(Clone, Debug)]
 pub struct Module {
-    /// The image it is part of.
+    /// The image that contains the module.
     pub image: ImageId,
-    /// Crate or object file.
+    /// Name of the crate or object file.
     pub name: Text,
-    /// Compiler that made it.
+    /// The compiler that produced the module.
     pub producer: Text,
     /// Functions left uninstrumented, with reasons.
     pub skipped: Vec<Skipped>,
@@ -126,21 +127,22 @@ pub struct Module {
     pub gone: Vec<VanishedFunction>,
 }
 
-/// An instrumented function and what was counted in it.
+/// An instrumented function with its counts.
 #[derive(Debug)]
 pub struct Function {
-    /// The module it is part of.
+    /// The module that contains the function.
     pub module: ModuleId,
-    /// Modules of the image that hold a copy of it, this one included.
+    /// Number of modules of the image that hold a copy of the function, including `module`.
     pub copies: u32,
-    /// Blocks, edges, numbering and places in the source.
+    /// Blocks, edges, numbering, and places in the source.
     pub map: FunctionMap,
-    /// (path number, times run), by number; no zeros. Empty where edges were counted.
+    /// (path number, executions), by number, without zeros. Empty where edges were counted.
     pub counts: Vec<(u64, u64)>,
-    /// (path number, times), by number: paths that end in a call which came back more often than it was reached with
-    /// them, and how much more (a fork's child goes on in the frames of its parent).
+    /// (path number, excess), by number: left paths whose call came back more often than it was
+    /// reached along the path. The excess is the difference of both. For example, a fork's child
+    /// goes on in the frames of its parent.
     pub reentries: Vec<(u64, u64)>,
-    /// The sum of its counters, before counts were made of them: how often any was incremented.
+    /// The sum of its counters, before counts were derived from them: the number of increments.
     pub(crate) increments: u64,
     pub(crate) ran: bool,
     pub(crate) graph: Option<Graph>,
@@ -151,14 +153,15 @@ pub struct Function {
 }
 
 impl Image {
-    /// Whether paths end before calls, so that calls which did not return are known without exit edges (traces).
+    /// Whether paths end before calls, so that calls which did not return are known without exit
+    /// edges (traces).
     pub fn ends_paths_at_calls(&self) -> bool {
         self.kind.traits().path_ends == PathEnds::Calls
     }
 }
 
 impl Function {
-    /// What its counters count.
+    /// The unit that its counters count.
     pub fn unit(&self) -> Unit {
         match self.map.counters {
             Counters::Array { .. } | Counters::Hash { .. } => Unit::Paths,
@@ -173,19 +176,19 @@ impl Function {
             .fold(0, |sum, &(_, count)| sum.saturating_add(count))
     }
 
-    /// Times any of its counters was incremented: a path that goes on behind a call that may not
-    /// come back is counted there once more, and edges off the spanning tree are counted alone.
-    /// Loops that count in registers seem to count in memory.
+    /// Increments of all its counters. A path that goes on after a call that may not come back is
+    /// counted once more at that call. Of edges, only those off the spanning tree are counted.
+    /// Loops that count in registers appear as if they counted in memory.
     pub fn increments(&self) -> u64 {
         self.increments
     }
 
-    /// Whether any of it ran.
+    /// Whether any part of the function ran.
     pub fn ran(&self) -> bool {
         self.ran
     }
 
-    /// Whether it has exit edges.
+    /// Whether the function has exit edges.
     pub fn has_exits(&self) -> bool {
         self.map.has_exits()
     }
@@ -195,12 +198,12 @@ impl Function {
         matches!(self.map.counters, Counters::Hash { .. })
     }
 
-    /// The numbered graph; present if paths were counted and some [`ran`](Self::ran).
+    /// The numbered graph. It is present if paths were counted and the function [`ran`](Self::ran).
     pub fn graph(&self) -> Option<&Graph> {
         self.graph.as_ref()
     }
 
-    /// How its counts may differ from what ran, derived on first use.
+    /// How the counts may differ from the real executions, derived on first use.
     pub fn bounds(&self) -> &Bounds {
         self.bounds
             .get_or_init(|| Bounds::new(&self.map, self.unit(), self.forks))
@@ -216,12 +219,12 @@ impl Function {
 }
 
 impl RunProfile {
-    /// What was counted in the run: paths, where any image that ran was woven for them.
+    /// The unit that the run counts: paths, if any image that ran was woven for paths.
     pub fn unit(&self) -> Unit {
         let ran = |image: &&Image| !image.processes.is_empty();
         let unit = |image: &Image| image.kind.traits().unit;
-        let of_some = self.images.iter().filter(ran).map(unit).min();
-        of_some
+        let unit_of_ran = self.images.iter().filter(ran).map(unit).min();
+        unit_of_ran
             .or_else(|| self.images.iter().map(unit).min())
             .unwrap_or(Unit::Paths)
     }
@@ -235,12 +238,17 @@ impl RunProfile {
         exits
     }
 
-    /// Whether frames left in a call are counted, in images of which a function ran; where none did, in all with functions.
+    /// Whether frames left in a call are counted, in the images with functions that ran. If no
+    /// function ran, in all images with functions.
     pub fn exits(&self) -> Exits {
         let by_image = self.exits_by_image();
         let any_ran = self.functions.iter().any(Function::ran);
         let (mut on, mut off) = (false, false);
-        for function in self.functions.iter().filter(|one| one.ran || !any_ran) {
+        for function in self
+            .functions
+            .iter()
+            .filter(|function| function.ran || !any_ran)
+        {
             let exits = by_image[self.module_of(function).image.index()];
             on |= exits;
             off |= !exits;
@@ -252,7 +260,7 @@ impl RunProfile {
         }
     }
 
-    /// The function of an id.
+    /// The function with this id.
     pub fn function(&self, id: FunctionId) -> &Function {
         &self.functions[id.index()]
     }

@@ -1,8 +1,8 @@
-//! A path as what stands in the source: the places it runs through, with what was decided there, and inlined frames.
+//! Maps a path to the source: the places it runs through, the decisions there, and inlined frames.
 //!
-//! Consecutive places of one line of one frame are one [`Step`]; compiler-made code without a line is left out.
-//! A decision goes to the step of its branch's own place. It is kept as the edge that was taken: where that leads,
-//! [`directions`](crate::directions) tells.
+//! Consecutive places on one line of one frame form one [`Step`]. Compiler-made code without a line
+//! is left out. A decision belongs to the step with the place of its branch. A decision is stored
+//! as the edge that was taken; [`directions`](crate::directions) describes where that edge leads.
 
 use holloway_flow::{Path, PathEnd, PathStart};
 use holloway_format::{DagKind, EdgeMap, FunctionMap, Outcome, Place};
@@ -21,52 +21,53 @@ pub enum Start {
 /// Where a path ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum End {
-    /// Leaves the function, in this way.
+    /// The path leaves the function, with this outcome.
     Exit(Outcome),
-    /// Takes a back edge to a loop head, whose first place this is.
+    /// The path takes a back edge to a loop head with this first place.
     Back(Option<Place>),
-    /// Takes an edge at which paths are cut, to the block with this first place.
+    /// The path takes a cut edge to the block with this first place.
     Cut(Option<Place>),
 }
 
-/// A line of the path.
+/// A line that the path runs through.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Step {
     /// The first place of the line that the path ran through.
     pub place: Place,
-    /// The edges of the map taken there, in order, where there was a choice.
+    /// The edges taken on the line where there was a choice, in order. Numbers of edges of the map.
     pub decisions: Vec<u32>,
 }
 
-/// A path on the source.
+/// A path as lines of the source.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Trail {
-    /// Where it starts.
+    /// Where the path starts.
     pub start: Start,
-    /// The first place of the block it starts with.
+    /// The first place of the block that the path starts with.
     pub at: Option<Place>,
-    /// Its lines in order.
+    /// The lines of the path, in order.
     pub steps: Vec<Step>,
-    /// Where it ends.
+    /// Where the path ends.
     pub end: End,
 }
 
-/// A frame of a place: the function's own, or one inlined.
+/// A frame of a place: the function's own frame, or an inlined frame.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Frame {
     /// Scope of the map.
     pub scope: u32,
-    /// Line the frame is at: of the place, or of the call that was inlined.
+    /// The current line of the frame: the line of the place, or of the inlined call.
     pub line: u32,
 }
 
-/// The frames a place is in, innermost first.
+/// The frames around a place, innermost first.
 pub fn frames<'a>(map: &'a FunctionMap, place: &Place) -> impl Iterator<Item = Frame> + use<'a> {
     let mut next = Some(Frame {
         scope: place.scope,
         line: place.line,
     });
-    // As many frames as scopes at most: a map that no reader checked may chain them in a ring.
+    // A map that no reader checked may chain its scopes in a ring, so the number of frames is
+    // limited to the number of scopes.
     (0..map.scopes.len()).map_while(move |_| {
         let frame = next?;
         let scope = map.scopes.get(frame.scope as usize)?;
@@ -78,7 +79,7 @@ pub fn frames<'a>(map: &'a FunctionMap, place: &Place) -> impl Iterator<Item = F
     })
 }
 
-/// Lays a path on the source.
+/// Maps a path to the source.
 pub fn trail(map: &FunctionMap, path: &Path) -> Trail {
     let mut steps = Vec::new();
     let mut edges = path.edges.iter();
@@ -90,12 +91,12 @@ pub fn trail(map: &FunctionMap, path: &Path) -> Trail {
             .get(block.index())
             .map_or(&[][..], |block| &block.places)
         {
-            arrive(&mut steps, *place);
+            add_place(&mut steps, *place);
         }
         let taken = if index + 1 < path.blocks.len() {
             edges.next()
         } else {
-            ended_by(&path.end)
+            end_edge(&path.end)
         };
         if let Some((number, edge)) =
             taken.and_then(|edge| Some((edge.0, map.edges.get(edge.index())?)))
@@ -130,12 +131,12 @@ fn start(map: &FunctionMap, path: &Path) -> Start {
     let PathStart::Loop(head) = path.start else {
         return Start::Entry;
     };
-    let leads_there = |edge: u32| {
+    let leads_to_head = |edge: u32| {
         let edge = map.edges.get(edge as usize);
         edge.is_some_and(|edge| edge.to == head.0)
     };
     let mut kinds = map.dag.iter().map(|edge| edge.kind);
-    if kinds.any(|kind| matches!(kind, DagKind::Back(edge) if leads_there(edge))) {
+    if kinds.any(|kind| matches!(kind, DagKind::Back(edge) if leads_to_head(edge))) {
         Start::Loop
     } else {
         Start::Cut
@@ -152,7 +153,7 @@ pub fn last_place(places: &[Place]) -> Option<Place> {
     places.iter().rev().copied().find(|place| place.line != 0)
 }
 
-/// Whether an outcome tells the reader something: a choice was made.
+/// Whether an outcome is the result of a choice, so that it is worth showing.
 pub fn is_choice(outcome: Outcome) -> bool {
     match outcome {
         Outcome::True | Outcome::False | Outcome::Case(_) | Outcome::Default | Outcome::Unwind => {
@@ -169,13 +170,14 @@ pub fn is_choice(outcome: Outcome) -> bool {
 }
 
 /// The edge that ends a path, if its outcome belongs to the path's last block.
-fn ended_by(end: &PathEnd) -> Option<&holloway_flow::EdgeId> {
+fn end_edge(end: &PathEnd) -> Option<&holloway_flow::EdgeId> {
     match end {
         PathEnd::Exit(edge) | PathEnd::Back(edge) | PathEnd::Cut(edge) => Some(edge),
     }
 }
 
-fn arrive(steps: &mut Vec<Step>, place: Place) {
+/// Adds a step for a place, unless the last step is on the same line of the same scope.
+fn add_place(steps: &mut Vec<Step>, place: Place) {
     let same = |step: &Step| step.place.scope == place.scope && step.place.line == place.line;
     if place.line != 0 && !steps.last().is_some_and(same) {
         steps.push(Step {
@@ -185,7 +187,8 @@ fn arrive(steps: &mut Vec<Step>, place: Place) {
     }
 }
 
-/// Writes a decision to the step of its branch's place: the last such step since `begin`, else a new one.
+/// Adds a decision to the step with the place of its branch: to the last such step since `begin`,
+/// or to a new step.
 fn decide(steps: &mut Vec<Step>, begin: usize, number: u32, edge: &EdgeMap) {
     if !is_choice(edge.outcome) {
         return;
@@ -199,7 +202,7 @@ fn decide(steps: &mut Vec<Step>, begin: usize, number: u32, edge: &EdgeMap) {
             step.decisions.push(number);
             return;
         }
-        arrive(steps, place);
+        add_place(steps, place);
     }
     if let Some(step) = steps.last_mut() {
         step.decisions.push(number);

@@ -1,8 +1,10 @@
-//! A walk over sorted paths as over the words of a dictionary: each shared beginning is visited once.
+//! Walks over paths that are sorted by number, and visits each shared beginning once.
 //!
-//! At each block the edges split the numbers below it into intervals, so paths sorted by number are sorted by the edges
-//! they take. The walk keeps the path it is at as a stack, and only climbs as far back as the next path differs; what
-//! is done with, and what was counted below it, it tells in passing.
+//! The edges out of each block divide the numbers below that block into intervals. So paths that
+//! are sorted by number are also sorted by their edges, like the words of a dictionary. The walk
+//! keeps the blocks of the current path as a stack. For the next path it pops only the blocks that
+//! the next path does not share. It reports each popped block, with the sum of the counts below
+//! that block.
 //!
 //! Cost: the number of distinct path prefixes; searches of a block's edges are binary.
 
@@ -10,49 +12,50 @@ use holloway_format::{DagKind, EdgeKind, FunctionMap};
 
 use crate::flow::add;
 
-/// The edges of a dag by block and value.
+/// The edges of a DAG by block and value.
 #[derive(Debug)]
 pub(crate) struct Dictionary {
     root: u32,
     path_count: u64,
-    /// Where the edges of each block start in `out`; one more than blocks.
+    /// By block: the index in `out` of its first edge. A last entry marks the end.
     first: Vec<u32>,
-    out: Vec<Out>,
+    out: Vec<OutEdge>,
     /// By block: the value of its exit edge.
-    left: Vec<Option<u64>>,
-    /// Whether there is any.
-    can_be_left: bool,
+    exit_values: Vec<Option<u64>>,
+    /// Whether any block has an exit edge.
+    has_left_paths: bool,
 }
 
-/// A DAG edge as the walk needs it; those of a block lie together, by value.
+/// The facts about a DAG edge that the walk needs. The edges of a block lie together, sorted by
+/// value.
 #[derive(Clone, Copy, Debug)]
-struct Out {
+struct OutEdge {
     value: u64,
     to: u32,
     dag: u32,
-    what: What,
+    role: EdgeRole,
 }
 
-/// What an edge is to the walk.
+/// The role of an edge in a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum What {
-    /// Run inside a path, or ends one.
+pub(crate) enum EdgeRole {
+    /// The edge is executed, inside a path or at its end.
     Step,
-    /// Starts a path at a loop head: what stands before it isn't run.
+    /// The edge starts a path at a loop head: the entry block before it is not executed.
     Start,
-    /// Ends a left path: an exit edge.
-    Left,
+    /// An exit edge: it ends a left path.
+    Exit,
 }
 
 impl Dictionary {
-    /// Of a map whose dag is a numbering of so many paths.
+    /// Builds the dictionary of a map whose DAG numbers `path_count` paths.
     pub(crate) fn new(map: &FunctionMap, path_count: u64) -> Dictionary {
         let (first, out) = by_block(map);
-        let mut left = vec![None; map.blocks.len()];
-        for (block, value) in left.iter_mut().enumerate() {
+        let mut exit_values = vec![None; map.blocks.len()];
+        for (block, value) in exit_values.iter_mut().enumerate() {
             let mut edges = out[first[block] as usize..first[block + 1] as usize].iter();
             *value = edges
-                .find(|edge| edge.what == What::Left)
+                .find(|edge| edge.role == EdgeRole::Exit)
                 .map(|edge| edge.value);
         }
         Dictionary {
@@ -60,20 +63,20 @@ impl Dictionary {
             path_count,
             first,
             out,
-            can_be_left: left.iter().any(Option::is_some),
-            left,
+            has_left_paths: exit_values.iter().any(Option::is_some),
+            exit_values,
         }
     }
 
-    /// Whether any path can be left in a call: then its counter is not yet its count.
-    pub(crate) fn can_be_left(&self) -> bool {
-        self.can_be_left
+    /// Whether any path can be left in a call. The counter of such a path is not yet its count.
+    pub(crate) fn has_left_paths(&self) -> bool {
+        self.has_left_paths
     }
 
     /// Whether a path ends with an exit edge.
     pub(crate) fn is_left(&self, path: u64) -> bool {
         let (mut block, mut rest) = (self.root, path);
-        let mut what = What::Step;
+        let mut role = EdgeRole::Step;
         if path >= self.path_count {
             return false;
         }
@@ -81,25 +84,25 @@ impl Dictionary {
             let out = self.out(block);
             let taken = out.partition_point(|edge| edge.value <= rest);
             let Some(edge) = taken.checked_sub(1).map(|taken| out[taken]) else {
-                return what == What::Left;
+                return role == EdgeRole::Exit;
             };
-            (block, rest, what) = (edge.to, rest - edge.value, edge.what);
+            (block, rest, role) = (edge.to, rest - edge.value, edge.role);
         }
     }
 
-    /// The left path that ends at a visit's block, where one can.
-    pub(crate) fn left_at(&self, visit: &Visit) -> Option<u64> {
-        let value = self.left[visit.block as usize]?;
+    /// The number of the left path that ends at a visit's block, if the block has an exit edge.
+    pub(crate) fn left_path_at(&self, visit: &Visit) -> Option<u64> {
+        let value = self.exit_values[visit.block as usize]?;
         Some(visit.base + value)
     }
 
-    fn out(&self, block: u32) -> &[Out] {
+    fn out(&self, block: u32) -> &[OutEdge] {
         let block = block as usize;
         &self.out[self.first[block] as usize..self.first[block + 1] as usize]
     }
 }
 
-fn by_block(map: &FunctionMap) -> (Vec<u32>, Vec<Out>) {
+fn by_block(map: &FunctionMap) -> (Vec<u32>, Vec<OutEdge>) {
     let mut order: Vec<u32> = (0..map.dag.len() as u32).collect();
     order.sort_by_key(|&dag| (map.dag[dag as usize].from, map.dag[dag as usize].value));
     let mut first = vec![0; map.blocks.len() + 1];
@@ -109,165 +112,175 @@ fn by_block(map: &FunctionMap) -> (Vec<u32>, Vec<Out>) {
     for block in 0..map.blocks.len() {
         first[block + 1] += first[block];
     }
-    let what = |kind| match kind {
-        DagKind::Start(_) => What::Start,
-        DagKind::Edge(real) if map.edges[real as usize].kind == EdgeKind::Exit => What::Left,
-        DagKind::Edge(_) | DagKind::Back(_) | DagKind::Cut(_) => What::Step,
+    let role = |kind| match kind {
+        DagKind::Start(_) => EdgeRole::Start,
+        DagKind::Edge(real) if map.edges[real as usize].kind == EdgeKind::Exit => EdgeRole::Exit,
+        DagKind::Edge(_) | DagKind::Back(_) | DagKind::Cut(_) => EdgeRole::Step,
     };
     let out = order
         .iter()
         .map(|&dag| {
             let edge = map.dag[dag as usize];
-            Out {
+            OutEdge {
                 value: edge.value,
                 to: edge.to,
                 dag,
-                what: what(edge.kind),
+                role: role(edge.kind),
             }
         })
         .collect();
     (first, out)
 }
 
-/// Where a walk is.
+/// A walk, at one path.
 pub(crate) struct Walk<'a> {
     dictionary: &'a Dictionary,
     map: &'a FunctionMap,
-    /// By block: the value of its exit edge; empty where numbers are counts, so that left paths are like others.
-    left: &'a [Option<u64>],
+    /// By block: the value of its exit edge. Empty if the walk is over execution counts, because
+    /// left paths are then counted like other paths.
+    exit_values: &'a [Option<u64>],
     stack: Vec<Visit>,
 }
 
-/// A block on the path the walk is at, reached by `edge`; numbers `base..end` lie below it.
+/// A block on the current path, reached by `edge`. The path numbers `base..end` lie below it.
 #[derive(Clone, Copy)]
 pub(crate) struct Visit {
     block: u32,
     pub(crate) base: u64,
     end: u64,
     pub(crate) edge: Option<u32>,
-    pub(crate) what: What,
-    /// Nothing follows: the exit.
+    pub(crate) role: EdgeRole,
+    /// Whether the block is the exit, so no edge follows.
     pub(crate) is_end: bool,
-    /// The left path that ends here, where one can.
-    pub(crate) left: Option<u64>,
-    /// What the counter of the left path says.
+    /// The number of the left path that ends in this block, if the block has an exit edge.
+    pub(crate) left_path: Option<u64>,
+    /// The counter of the left path: times that its last call was reached.
     pub(crate) reached: u64,
-    /// What went on from here, or ended.
-    pub(crate) on: u64,
+    /// Times that control went on from this block, or that a path ended in it.
+    pub(crate) continued: u64,
     pub(crate) instructions: u64,
     pub(crate) edges: u32,
 }
 
 impl Visit {
-    /// What came into it.
-    pub(crate) fn came(&self) -> u64 {
-        if self.left.is_some() {
+    /// Times that control came into the block.
+    pub(crate) fn entries(&self) -> u64 {
+        if self.left_path.is_some() {
             self.reached
         } else {
-            self.on
+            self.continued
         }
     }
 }
 
 impl<'a> Walk<'a> {
-    /// A walk over what counters say.
-    pub(crate) fn of_counters(dictionary: &'a Dictionary, map: &'a FunctionMap) -> Walk<'a> {
-        Walk::new(dictionary, map, &dictionary.left)
+    /// A walk over path counters. The counter of a left path says how often its last call was
+    /// reached.
+    pub(crate) fn over_counters(dictionary: &'a Dictionary, map: &'a FunctionMap) -> Walk<'a> {
+        Walk::new(dictionary, map, &dictionary.exit_values)
     }
 
-    /// A walk over what ran.
-    pub(crate) fn of_counts(dictionary: &'a Dictionary, map: &'a FunctionMap) -> Walk<'a> {
+    /// A walk over execution counts of paths.
+    pub(crate) fn over_counts(dictionary: &'a Dictionary, map: &'a FunctionMap) -> Walk<'a> {
         Walk::new(dictionary, map, &[])
     }
 
-    fn new(dictionary: &'a Dictionary, map: &'a FunctionMap, left: &'a [Option<u64>]) -> Walk<'a> {
+    fn new(
+        dictionary: &'a Dictionary,
+        map: &'a FunctionMap,
+        exit_values: &'a [Option<u64>],
+    ) -> Walk<'a> {
         let root = Visit {
             block: dictionary.root,
             base: 0,
             end: dictionary.path_count,
             edge: None,
-            what: What::Step,
+            role: EdgeRole::Step,
             is_end: false,
-            left: left.get(dictionary.root as usize).copied().flatten(),
+            left_path: exit_values.get(dictionary.root as usize).copied().flatten(),
             reached: 0,
-            on: 0,
+            continued: 0,
             instructions: u64::from(map.blocks[dictionary.root as usize].instructions),
             edges: 0,
         };
         Walk {
             dictionary,
             map,
-            left,
+            exit_values,
             stack: vec![root],
         }
     }
 
-    /// Goes to the end of a path, not before the last one; says `climbed` of each visit that is done.
-    pub(crate) fn to(&mut self, path: u64, climbed: &mut impl FnMut(&Visit)) -> Visit {
+    /// Walks to the end of a path, whose number is not below the last one's. Calls `finished` for
+    /// each visit that is popped.
+    pub(crate) fn walk_to(&mut self, path: u64, finished: &mut impl FnMut(&Visit)) -> Visit {
         while self.stack.last().is_some_and(|visit| path >= visit.end) {
-            self.climb(climbed);
+            self.pop_visit(finished);
         }
-        let mut at = *self.stack.last().expect("the root holds every path");
-        while let Some(next) = self.descend(at, path) {
+        let mut visit = *self.stack.last().expect("the root holds every path");
+        while let Some(next) = self.descend(visit, path) {
             self.stack.push(next);
-            at = next;
+            visit = next;
         }
-        at
+        visit
     }
 
-    /// Counts the path that the walk is at.
+    /// Adds to the count of the current path.
     pub(crate) fn count(&mut self, count: u64) {
-        let end = self.stack.last_mut().expect("the root holds every path");
-        add(&mut end.on, count);
+        let visit = self.stack.last_mut().expect("the root holds every path");
+        add(&mut visit.continued, count);
     }
 
-    pub(crate) fn finish(mut self, climbed: &mut impl FnMut(&Visit)) {
+    /// Pops all visits that are left.
+    pub(crate) fn finish(mut self, finished: &mut impl FnMut(&Visit)) {
         while !self.stack.is_empty() {
-            self.climb(climbed);
+            self.pop_visit(finished);
         }
     }
 
-    fn climb(&mut self, climbed: &mut impl FnMut(&Visit)) {
-        let done = self.stack.pop().expect("climbing from a visit");
-        climbed(&done);
+    fn pop_visit(&mut self, finished: &mut impl FnMut(&Visit)) {
+        let visit = self.stack.pop().expect("a visit to pop");
+        finished(&visit);
         if let Some(parent) = self.stack.last_mut() {
-            match done.what {
-                What::Left if parent.left.is_some() => add(&mut parent.reached, done.came()),
-                What::Step | What::Left => add(&mut parent.on, done.came()),
-                What::Start => {}
+            match visit.role {
+                EdgeRole::Exit if parent.left_path.is_some() => {
+                    add(&mut parent.reached, visit.entries());
+                }
+                EdgeRole::Step | EdgeRole::Exit => add(&mut parent.continued, visit.entries()),
+                EdgeRole::Start => {}
             }
         }
     }
 
-    /// The edge that `path` takes out of `at`, as the place it leads to.
-    fn descend(&self, at: Visit, path: u64) -> Option<Visit> {
-        let out = self.dictionary.out(at.block);
-        let rest = path - at.base;
+    /// The visit that follows `parent` on `path`; `None` at the exit.
+    fn descend(&self, parent: Visit, path: u64) -> Option<Visit> {
+        let out = self.dictionary.out(parent.block);
+        let rest = path - parent.base;
         let taken = out
             .partition_point(|edge| edge.value <= rest)
             .checked_sub(1)?;
         let edge = out[taken];
-        let base = at.base + edge.value;
+        let base = parent.base + edge.value;
         let end = out
             .get(taken + 1)
-            .map_or(at.end, |next| at.base + next.value);
-        let left = self.left.get(edge.to as usize).copied().flatten();
-        let before = match edge.what {
-            What::Start => (0, 0),
-            What::Step | What::Left => (at.instructions, at.edges + 1),
+            .map_or(parent.end, |next| parent.base + next.value);
+        let exit_value = self.exit_values.get(edge.to as usize).copied().flatten();
+        let (instructions, edges) = match edge.role {
+            EdgeRole::Start => (0, 0),
+            EdgeRole::Step | EdgeRole::Exit => (parent.instructions, parent.edges + 1),
         };
         Some(Visit {
             block: edge.to,
             base,
             end,
             edge: Some(edge.dag),
-            what: edge.what,
+            role: edge.role,
             is_end: self.dictionary.out(edge.to).is_empty(),
-            left: left.map(|value| base + value),
+            left_path: exit_value.map(|value| base + value),
             reached: 0,
-            on: 0,
-            instructions: before.0 + u64::from(self.map.blocks[edge.to as usize].instructions),
-            edges: before.1,
+            continued: 0,
+            instructions: instructions + u64::from(self.map.blocks[edge.to as usize].instructions),
+            edges,
         })
     }
 }

@@ -1,4 +1,5 @@
-//! Bounds of counts where frames that are left early are not counted, held against single frames.
+//! Bounds of counts where frames that are left early are not counted, compared with the errors that
+//! single frames make.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use build::{Build, count_edges, function, image, module, profile};
@@ -17,7 +18,8 @@ fn bounds_of(map: FunctionMap) -> Bounds {
     run.functions[0].bounds().clone()
 }
 
-/// A chain of blocks to the exit, with these edges besides, and exit edges out of some blocks.
+/// A chain of blocks to the exit, with further edges `more` and exit edges out of the blocks
+/// `left`.
 fn graph(blocks: u32, more: &[(u32, u32)], left: &[u32]) -> Build {
     let mut build = function("f", "f.c", 1);
     for block in 0..blocks {
@@ -33,27 +35,27 @@ fn graph(blocks: u32, more: &[(u32, u32)], left: &[u32]) -> Build {
     left.iter().fold(build, |build, &block| build.left(block))
 }
 
-/// Edges of a way from the entry to a block.
-fn way(map: &FunctionMap, block: u32) -> Vec<usize> {
+/// The edges of a shortest route from the entry to a block.
+fn route_to(map: &FunctionMap, block: u32) -> Vec<usize> {
     let mut last: Vec<Option<usize>> = vec![None; map.blocks.len()];
-    let mut open = VecDeque::from([map.entry]);
-    while let Some(at) = open.pop_front() {
+    let mut queue = VecDeque::from([map.entry]);
+    while let Some(from) = queue.pop_front() {
         for (index, edge) in map.edges.iter().enumerate() {
             let is_new = edge.to != map.entry && last[edge.to as usize].is_none();
-            if edge.from == at && edge.kind != EdgeKind::Exit && is_new {
+            if edge.from == from && edge.kind != EdgeKind::Exit && is_new {
                 last[edge.to as usize] = Some(index);
-                open.push_back(edge.to);
+                queue.push_back(edge.to);
             }
         }
     }
-    let mut way = Vec::new();
-    let mut at = block;
-    while at != map.entry {
-        let edge = last[at as usize].unwrap();
-        way.push(edge);
-        at = map.edges[edge].from;
+    let mut route = Vec::new();
+    let mut current = block;
+    while current != map.entry {
+        let edge = last[current as usize].unwrap();
+        route.push(edge);
+        current = map.edges[edge].from;
     }
-    way
+    route
 }
 
 fn bound(error: i64) -> Bound {
@@ -64,8 +66,8 @@ fn bound(error: i64) -> Bound {
     }
 }
 
-/// One frame for each block that may be left: its counters are propagated, and compared with the
-/// way that it ran.
+/// Runs one frame into each block that may leak. Propagates the frame's counters and compares the
+/// result with its route.
 fn naive(map: &FunctionMap) -> Bounds {
     let cfg = build::cfg(map);
     let ids = |edges: &[u32]| edges.iter().copied().map(EdgeId).collect();
@@ -76,31 +78,31 @@ fn naive(map: &FunctionMap) -> Bounds {
         edges: vec![Bound::Exact; map.edges.len()],
     };
     for &block in &map.leaks {
-        let way = way(map, block);
-        let ran = |edge: usize| way.iter().filter(|&&other| other == edge).count() as i64;
+        let route = route_to(map, block);
+        let ran = |edge: usize| route.iter().filter(|&&other| other == edge).count() as i64;
         let from = |edge: usize| map.edges[edge].from;
-        let gone_on = |block: u32| way.iter().filter(|&&edge| from(edge) == block).count() as u64;
+        let outflow = |block: u32| route.iter().filter(|&&edge| from(edge) == block).count() as u64;
         let counts = map.counted.iter().map(|&edge| {
-            let of = &map.edges[edge as usize];
-            match of.kind {
-                // Its counter is in the middle of the block.
-                EdgeKind::Exit => gone_on(of.from),
+            let edge_map = &map.edges[edge as usize];
+            match edge_map.kind {
+                // The counter of an exit edge is in the middle of its block.
+                EdgeKind::Exit => outflow(edge_map.from),
                 EdgeKind::Plain | EdgeKind::Pinned | EdgeKind::Cut => {
                     ran(edge as usize).cast_unsigned()
                 }
             }
         });
-        let found = counters.propagate(&cfg, &counts.collect::<Vec<u64>>());
-        bounds.calls = bounds.calls.and(bound(found.calls - 1));
+        let propagated = counters.propagate(&cfg, &counts.collect::<Vec<u64>>());
+        bounds.calls = bounds.calls.and(bound(propagated.calls - 1));
         let mut blocks = vec![0; map.blocks.len()];
-        blocks[map.entry as usize] += found.calls - 1;
+        blocks[map.entry as usize] += propagated.calls - 1;
         for (index, edge) in map.edges.iter().enumerate() {
-            let error = found.edges[index] - ran(index);
+            let error = propagated.edges[index] - ran(index);
             bounds.edges[index] = bounds.edges[index].and(bound(error));
             blocks[edge.to as usize] += error;
         }
-        for (known, error) in bounds.blocks.iter_mut().zip(blocks) {
-            *known = known.and(bound(error));
+        for (bound_of_block, error) in bounds.blocks.iter_mut().zip(blocks) {
+            *bound_of_block = bound_of_block.and(bound(error));
         }
     }
     bounds
@@ -129,7 +131,7 @@ proptest! {
     }
 }
 
-/// Reports of large functions must not take minutes: each block of this one may be left.
+/// Reports of large functions must not take minutes. In this function, each block may leak.
 #[test]
 fn large_functions_are_bounded_in_linear_time() {
     let blocks = 50_000;
@@ -138,7 +140,7 @@ fn large_functions_are_bounded_in_linear_time() {
     map.leaks = (0..blocks).collect();
     let by_edges = bounds_of(map.clone());
     assert_ne!(by_edges.sum(), Bound::Exact);
-    // Paths: a chain has one.
+    // For path counts, a chain is used: it has only one path.
     let mut map = graph(blocks, &[], &[]).done();
     map.leaks = (0..blocks).collect();
     let by_paths = bounds_of(map);

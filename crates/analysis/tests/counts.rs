@@ -1,4 +1,4 @@
-//! Edge and block counts derived from path counts, against a tracer that counts what it sees.
+//! Edge and block counts derived from path counts, compared with a tracer that counts every edge.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use holloway_testkit::build;
@@ -64,7 +64,7 @@ fn processes_add_up() {
     assert_eq!(run.functions[0].flow().calls, 541);
 }
 
-/// The note that slide's counts don't fit its map.
+/// The note that the counts of `slide` do not fit its map.
 fn left_out(misfit: Misfit) -> Note {
     let function = FunctionPlace {
         image: "app".to_owned(),
@@ -150,7 +150,7 @@ fn copies_of_a_function_are_shown_once() {
     assert_eq!(shown, [(0, "shared", 3), (2, "slide", 1)]);
 }
 
-/// Runs a random walk through a function as the program would; counts edges, and finished paths by their numbers.
+/// Runs random walks through a function. Counts edges, and finished paths by number.
 struct Tracer<'a> {
     map: &'a FunctionMap,
     ends: BTreeMap<u32, DagKind>,
@@ -178,7 +178,8 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    /// One call; `choose` takes a number below the one given. A call that does not end is left unfinished.
+    /// Runs one call. `choose(n)` returns a number below n. Each block takes the edge with that
+    /// index.
     fn call(&mut self, mut choose: impl FnMut(usize) -> usize) {
         let numbering = number(self.map);
         self.calls += 1;
@@ -189,10 +190,10 @@ impl<'a> Tracer<'a> {
             end: PathEnd::Exit(EdgeId(0)),
         };
         loop {
-            let at = path.blocks.last().unwrap().0;
+            let block = path.blocks.last().unwrap().0;
             let out: Vec<u32> = (0u32..)
                 .zip(&self.map.edges)
-                .filter(|(_, e)| e.from == at)
+                .filter(|(_, e)| e.from == block)
                 .map(|(i, _)| i)
                 .collect();
             let edge = out[choose(out.len())];
@@ -232,7 +233,8 @@ impl<'a> Tracer<'a> {
     }
 }
 
-/// Any graph in which every block can reach the exit: each block has an edge forward, and any others.
+/// Random graphs in which every block can reach the exit: each block has an edge to a later block,
+/// and there are further random edges.
 fn graphs() -> impl Strategy<Value = FunctionMap> {
     (1u32..9)
         .prop_flat_map(|blocks| {
@@ -272,7 +274,8 @@ proptest! {
         let mut choices = choices.into_iter();
         let mut calls = 0;
         while choices.len() > 0 && calls < 20 {
-            // Out of choices: the first edge of each block leads forward.
+            // Without remaining choices, the tracer takes the first edge of each block, which leads
+            // forward.
             tracer.call(|count| choices.next().map_or(0, usize::from) % count);
             calls += 1;
         }

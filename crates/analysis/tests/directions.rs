@@ -1,45 +1,45 @@
-//! Where control goes along edges, in terms of the source: each rule on a graph as compilers make
-//! it.
+//! Descriptions of where control goes along edges. Each rule is tested on a graph as compilers
+//! generate it.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use build::{Build, function};
-use holloway_analysis::directions::{Directions, Goes, Spot};
+use holloway_analysis::directions::{Destination, Directions, Spot};
 use holloway_format::Outcome::{self, Case, Default, False, Jump, Noreturn, Return, True, Unwind};
 use holloway_testkit::build;
 
-/// What each branch's ways are called, as `3→1 leaves`, in the order of the edges.
-fn told(build: Build) -> Vec<String> {
+/// The descriptions of all edges of branches, such as `3→1 leaves`, in the order of the edges.
+fn descriptions(build: Build) -> Vec<String> {
     let map = build.unfinished();
     let directions = Directions::new(&map, |file| file.starts_with("<std>"));
     let edges = (0u32..).zip(&map.edges);
-    let ways = |from: u32| map.edges.iter().filter(|edge| edge.from == from).count();
-    let branches = edges.filter(|(_, edge)| ways(edge.from) > 1);
+    let edges_out = |from: u32| map.edges.iter().filter(|edge| edge.from == from).count();
+    let branches = edges.filter(|(_, edge)| edges_out(edge.from) > 1);
     branches
         .map(|(number, edge)| {
-            let goes = words(directions.goes(number));
-            format!("{}→{} {goes}", edge.from, edge.to)
+            let destination = words(directions.destination(number));
+            format!("{}→{} {destination}", edge.from, edge.to)
         })
         .collect()
 }
 
-fn words(goes: Goes<'_>) -> String {
-    match goes {
-        Goes::Case(names) => format!("case {}", names.join(" ")),
-        Goes::LeavesLoop(None) => "leaves".to_owned(),
-        Goes::LeavesLoop(Some(to)) => format!("leaves to {}", spot(to)),
-        Goes::StaysInLoop => "stays in".to_owned(),
-        Goes::StaysOnLine => "stays on".to_owned(),
-        Goes::Back(to) => format!("back to {}", spot(to)),
-        Goes::Returns => "returns".to_owned(),
-        Goes::NeverReturns => "never returns".to_owned(),
-        Goes::GoesOn => "goes on".to_owned(),
-        Goes::Unwinds => "unwinds".to_owned(),
-        Goes::MayReturnAgain => "again".to_owned(),
-        Goes::To(to) => spot(to),
+fn words(destination: Destination<'_>) -> String {
+    match destination {
+        Destination::Case(names) => format!("case {}", names.join(" ")),
+        Destination::LeavesLoop(None) => "leaves".to_owned(),
+        Destination::LeavesLoop(Some(to)) => format!("leaves to {}", spot(to)),
+        Destination::StaysInLoop => "stays in".to_owned(),
+        Destination::StaysOnLine => "stays on".to_owned(),
+        Destination::Back(to) => format!("back to {}", spot(to)),
+        Destination::Returns => "returns".to_owned(),
+        Destination::NeverReturns => "never returns".to_owned(),
+        Destination::GoesOn => "goes on".to_owned(),
+        Destination::Unwinds => "unwinds".to_owned(),
+        Destination::MayReturnAgain => "again".to_owned(),
+        Destination::To(to) => spot(to),
     }
 }
 
-/// `f.c:3`, `f.c:3:7`, `f.c:3:7 b2`, `b2`.
+/// Formats a spot: `f.c:3`, `f.c:3:7`, `f.c:3:7 b2`, or `b2`.
 fn spot(spot: Spot<'_>) -> String {
     let place = match (spot.line, spot.column) {
         (0, _) => String::new(),
@@ -52,11 +52,11 @@ fn spot(spot: Spot<'_>) -> String {
 }
 
 fn check(build: Build, expect: &[&str]) {
-    assert_eq!(told(build), expect);
+    assert_eq!(descriptions(build), expect);
 }
 
-/// `2 for (…) {`, `3 if (a > b) break;`, `4 sum += a; }`, `6 return sum;`, unoptimized, with this
-/// outcome of the condition on the way out.
+/// `2 for (…) {`, `3 if (a > b) break;`, `4 sum += a; }`, `6 return sum;`, unoptimized. `out` is
+/// the outcome of the condition that leaves the loop, and `on` the other outcome.
 fn breaks(out: Outcome, on: Outcome) -> Build {
     function("f", "f.c", 1)
         .block_at(&[(0, 1, 5)])
@@ -85,8 +85,8 @@ fn a_break_leaves_the_loop_whatever_its_condition_compiled_to() {
     check(breaks(False, True), &expect);
 }
 
-/// The same, rotated: the condition of the `for` stands at the end, and the store of the sum (4:13)
-/// was sunk behind the loop.
+/// The same loop, rotated: the condition of the `for` is at the end, and the store of the sum
+/// (4:13) was sunk out of the loop.
 fn rotated(sunk: &[(u32, u32, u32)]) -> Build {
     function("f", "f.c", 1)
         .block_at(&[(0, 2, 20)])
@@ -116,13 +116,13 @@ fn a_rotated_loop_goes_back_or_is_left() {
         "2→3 leaves",
     ];
     check(rotated(&[]), &expect);
-    // What was sunk has the place of a line inside: the loop is left all the same.
+    // Sunk code keeps a place inside the loop; the edge still leaves the loop.
     check(rotated(&[(0, 4, 13)]), &expect);
 }
 
 #[test]
 fn a_loop_that_goes_on_in_a_remainder_is_not_left() {
-    // 2 `for`, 3 its body: four turns at a time, then the rest one by one.
+    // 2 `for`, 3 its body: four iterations at a time, then the remaining iterations one by one.
     let build = function("f", "f.c", 1)
         .block_at(&[(0, 2, 20)])
         .block_at(&[(0, 3, 9), (0, 3, 13), (0, 2, 20)])
@@ -152,8 +152,8 @@ fn a_loop_that_goes_on_in_a_remainder_is_not_left() {
     check(build, &expect);
 }
 
-/// `2 for {`, `3 for {`, `4 body } }`, `6 return`: what is left is the inner loop, if `head` tells
-/// that the outer one is another.
+/// `2 for {`, `3 for {`, `4 body } }`, `6 return`: the edge leaves the inner loop, if `head`
+/// shows that the outer loop is another loop.
 fn nested(head: &[(u32, u32, u32)]) -> Build {
     function("f", "f.c", 1)
         .block_at(&[(0, 1, 5)])
@@ -184,8 +184,8 @@ fn an_inner_loop_is_left_to_the_outer_one() {
 
 #[test]
 fn two_loops_of_the_graph_may_be_one_of_the_source() {
-    // `continue` in the middle of a body: some compilers make two nested loops of its two ways
-    // back.
+    // `continue` in the middle of a body: some compilers turn the two back edges into two nested
+    // loops.
     let expect = [
         "2→2 back to f.c:4",
         "2→3 f.c:2",
@@ -214,7 +214,7 @@ fn lines_of_the_loops_text_are_told_where_it_is_left_later() {
     check(build, &["1→2 f.c:4", "1→3 f.c:7"]);
 }
 
-/// A branch at 2:9 whose ways begin at these places and meet at line 5.
+/// A branch at 2:9 whose edges lead to these places and join at line 5.
 fn branch(a: &[(u32, u32, u32)], b: &[(u32, u32, u32)]) -> Build {
     function("f", "f.c", 1)
         .block_at(&[(0, 2, 9)])
@@ -245,13 +245,13 @@ fn what_tells_the_ways_apart_is_told() {
         branch(&[(0, 2, 13)], &[(0, 2, 17)]),
         &["0→1 f.c:2:13", "0→2 f.c:2:17"],
     );
-    // No way to tell by places: by blocks.
+    // The places are equal, so the blocks distinguish the edges.
     check(
         branch(&[(0, 3, 5)], &[(0, 3, 5)]),
         &["0→1 f.c:3:5 b1", "0→2 f.c:3:5 b2"],
     );
     check(branch(&[(0, 2, 13)], &[(0, 2, 13)]), &["0→1 b1", "0→2 b2"]);
-    // A block without places leads to what comes behind it.
+    // A block without places leads to the place after it.
     check(branch(&[(0, 3, 5)], &[]), &["0→1 f.c:3", "0→2 f.c:5"]);
     check(
         branch(&[(0, 2, 9)], &[(0, 4, 5)]),
@@ -281,7 +281,7 @@ fn a_return_on_the_line_of_its_condition() {
         build(&[(0, 5, 5), (0, 5, 12)]),
         &["0→1 f.c:2:16", "0→2 f.c:3"],
     );
-    // `if (n < 0) n = 1;` and the other way leads behind it at once.
+    // `if (n < 0) n = 1;`; the other edge leads directly past it.
     let joins = function("f", "f.c", 1)
         .block_at(&[(0, 2, 9)])
         .block_at(&[(0, 2, 16)])
@@ -344,9 +344,9 @@ fn checks_that_hold_go_on() {
 }
 
 #[test]
-fn library_code_is_told_by_the_readers_lines() {
-    // 2 `for i in 0..n {`, 3 `work(i); }`, 5: `next` is inlined at line 2, and what is sought in it
-    // once more.
+fn library_code_is_described_by_the_users_lines() {
+    // 2 `for i in 0..n {`, 3 `work(i); }`, 5. `next` is inlined at line 2, and a further function
+    // is inlined into `next`.
     let build = |body: (u32, u32, u32)| {
         function("f", "f.rs", 1)
             .inlined("next", "<std>/range.rs", 0, 2)
@@ -364,7 +364,7 @@ fn library_code_is_told_by_the_readers_lines() {
     };
     check(build((0, 3, 9)), &["1→2 f.rs:3", "1→3 leaves"]);
     check(build((1, 711, 9)), &["1→2 stays in", "1→3 leaves"]);
-    // Outside of loops, and all in one library function: its lines.
+    // Outside of loops, all within one library function: the lines of that function.
     let inside = function("f", "f.rs", 1)
         .inlined("pop", "<std>/vec.rs", 0, 2)
         .block_at(&[(1, 90, 9)])
@@ -453,7 +453,7 @@ fn a_call_returns_or_unwinds() {
 
 #[test]
 fn a_switch_of_ten_thousand_cases_in_a_loop_is_looked_at_once() {
-    // Arms with names go on in the loop, the others leave it, each to its own line.
+    // Arms with names go on in the loop. The others leave the loop, each to its own line.
     const ARMS: u32 = 10_000;
     let (switch, end, exit) = (1, ARMS + 2, ARMS + 3);
     let mut build = function("f", "f.c", 1)
@@ -482,10 +482,10 @@ fn a_switch_of_ten_thousand_cases_in_a_loop_is_looked_at_once() {
     let expect: Vec<String> = expect.collect();
     let map = build.unfinished();
     let directions = Directions::new(&map, |_| false);
-    let told = (1..=ARMS).map(|edge| {
+    let descriptions = (1..=ARMS).map(|edge| {
         let to = map.edges[edge as usize].to;
-        format!("1→{to} {}", words(directions.goes(edge)))
+        format!("1→{to} {}", words(directions.destination(edge)))
     });
-    assert_eq!(told.collect::<Vec<_>>(), expect);
-    // A second; looking at all ways for each of them takes hours.
+    assert_eq!(descriptions.collect::<Vec<_>>(), expect);
+    // This takes a second. Comparing each edge with all others would take hours.
 }

@@ -1,5 +1,6 @@
-//! Edge counters and path counters tell the same of the same run: random programs, whose calls come back once, never,
-//! or more than once, run by a machine that does what the probes of both say, beside a tracer that sees everything.
+//! Edge counters and path counters give the same counts for the same run. Random programs make
+//! calls that come back once, never, or more than once. A machine executes the probes of both
+//! kinds, and a tracer sees every event.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use holloway_testkit::build;
@@ -19,8 +20,8 @@ use holloway_flow::{
 use holloway_format::{DagKind, EdgeKind, FunctionMap, Outcome};
 use proptest::prelude::*;
 
-/// A function with counters of both kinds, and how it is numbered.
-struct Subject {
+/// A function under test, with counters of both kinds and its numbering.
+struct TestFunction {
     paths: FunctionMap,
     edges: FunctionMap,
     cfg: Cfg,
@@ -31,9 +32,9 @@ struct Subject {
     left: Vec<Option<u32>>,
 }
 
-impl Subject {
-    /// Nothing where pinned edges forbid counters of either kind.
-    fn new(map: &FunctionMap, weights: &[u64], limit: u64) -> Option<Subject> {
+impl TestFunction {
+    /// Returns `None` if pinned edges rule out counters of either kind.
+    fn new(map: &FunctionMap, weights: &[u64], limit: u64) -> Option<TestFunction> {
         let cfg = cfg(map);
         let paths = count_paths(map, SuccessorOrder::HottestFirst(weights), limit)?;
         let edges = count_edges(map, weights)?;
@@ -47,7 +48,7 @@ impl Subject {
                 left[edge.from as usize] = Some(index);
             }
         }
-        Some(Subject {
+        Some(TestFunction {
             path_probes: Probes::new(&cfg, &numbering, weights, &[]).ok()?,
             edge_probes: counters.probes(),
             paths,
@@ -59,19 +60,19 @@ impl Subject {
     }
 }
 
-/// A frame: where it is, and what the probes and the tracer know of it.
+/// A frame with the state of its probes and of the tracer.
 #[derive(Clone)]
 struct Frame {
-    at: u32,
+    block: u32,
     register: i64,
     path: Path,
-    /// Edges behind calls that may return again which it has run.
-    again: Vec<u32>,
+    /// The edges after calls that may return again, as far as the frame has run them.
+    return_edges: Vec<u32>,
 }
 
-/// Runs a subject as a machine would; counts what the probes count, and what happens.
+/// Executes a function. Counts as the probes do, and also traces every event.
 struct Machine<'a> {
-    subject: &'a Subject,
+    function: &'a TestFunction,
     path_counters: BTreeMap<u64, u64>,
     edge_counters: BTreeMap<u64, u64>,
     edges: Vec<i64>,
@@ -80,36 +81,36 @@ struct Machine<'a> {
 }
 
 impl<'a> Machine<'a> {
-    fn new(subject: &'a Subject) -> Machine<'a> {
+    fn new(function: &'a TestFunction) -> Machine<'a> {
         Machine {
-            subject,
+            function,
             path_counters: BTreeMap::new(),
             edge_counters: BTreeMap::new(),
-            edges: vec![0; subject.paths.edges.len()],
+            edges: vec![0; function.paths.edges.len()],
             calls: 0,
             paths: BTreeMap::new(),
         }
     }
 
-    /// One call; `choose` takes a number below the one given, 0 for what leads to the end.
+    /// Runs one call. `choose(n)` returns a number below n; 0 leads toward the exit.
     fn call(&mut self, choose: &mut dyn FnMut(usize) -> usize) {
-        let entry = self.subject.paths.entry;
+        let entry = self.function.paths.entry;
         let mut frame = Frame {
-            at: entry,
+            block: entry,
             register: 0,
             path: begin(PathStart::Entry, entry),
-            again: Vec::new(),
+            return_edges: Vec::new(),
         };
         self.calls += 1;
         act(
             &mut self.path_counters,
             &mut frame.register,
-            &self.subject.path_probes.entry,
+            &self.function.path_probes.entry,
         );
         act(
             &mut self.edge_counters,
             &mut 0,
-            &self.subject.edge_probes.entry,
+            &self.function.edge_probes.entry,
         );
         let mut frames = vec![frame];
         while let Some(mut frame) = frames.pop() {
@@ -117,107 +118,109 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Runs a block and an edge; says whether the frame goes on.
+    /// Runs a block and an edge. Returns whether the frame goes on.
     fn visit(
         &mut self,
         frame: &mut Frame,
         frames: &mut Vec<Frame>,
         choose: &mut dyn FnMut(usize) -> usize,
     ) -> bool {
-        if let Some(exit) = self.subject.left[frame.at as usize] {
-            self.reach(frame, exit);
+        if let Some(exit) = self.function.left[frame.block as usize] {
+            self.reach_call(frame, exit);
             match choose(8) {
-                // The frame is left for good.
+                // The call does not come back.
                 5 => {
                     self.trace(frame, PathEnd::Exit(EdgeId(exit)), 1);
                     return false;
                 }
-                // longjmp to a setjmp of this frame.
-                6 if !frame.again.is_empty() => {
+                // The call jumps to a setjmp of this frame.
+                6 if !frame.return_edges.is_empty() => {
                     self.trace(frame, PathEnd::Exit(EdgeId(exit)), 1);
-                    let edge = frame.again[choose(frame.again.len())];
-                    self.start(frame, edge);
+                    let edge = frame.return_edges[choose(frame.return_edges.len())];
+                    self.start_path(frame, edge);
                     return true;
                 }
-                // The call comes back twice, as a fork does: once here, once there.
+                // The call comes back twice, like a fork: once in this frame, once in a copy.
                 7 => {
                     let mut child = frame.clone();
                     self.trace(frame, PathEnd::Exit(EdgeId(exit)), -1);
-                    if self.take(&mut child, choose) {
+                    if self.take_edge(&mut child, choose) {
                         frames.push(child);
                     }
                 }
                 _ => {}
             }
         }
-        self.take(frame, choose)
+        self.take_edge(frame, choose)
     }
 
-    /// The middle of a block with an exit edge.
-    fn reach(&mut self, frame: &mut Frame, exit: u32) {
-        let subject = self.subject;
-        if let Some(probe) = subject.path_probes.edge(EdgeId(exit)) {
+    /// Runs the probes in the middle of a block with an exit edge.
+    fn reach_call(&mut self, frame: &mut Frame, exit: u32) {
+        let function = self.function;
+        if let Some(probe) = function.path_probes.edge(EdgeId(exit)) {
             act(&mut self.path_counters, &mut frame.register, &probe.before);
         }
-        if let Some(probe) = subject.edge_probes.edge(EdgeId(exit)) {
+        if let Some(probe) = function.edge_probes.edge(EdgeId(exit)) {
             act(&mut self.edge_counters, &mut 0, &probe.before);
         }
     }
 
-    fn take(&mut self, frame: &mut Frame, choose: &mut dyn FnMut(usize) -> usize) -> bool {
-        let subject = self.subject;
-        let out = subject.cfg.successors(BlockId(frame.at));
+    /// Takes an edge out of the block. Returns whether the frame goes on.
+    fn take_edge(&mut self, frame: &mut Frame, choose: &mut dyn FnMut(usize) -> usize) -> bool {
+        let function = self.function;
+        let out = function.cfg.successors(BlockId(frame.block));
         let out: Vec<EdgeId> = out
             .iter()
             .copied()
-            .filter(|edge| subject.paths.edges[edge.index()].kind != EdgeKind::Exit)
+            .filter(|edge| function.paths.edges[edge.index()].kind != EdgeKind::Exit)
             .collect();
         let edge = out[choose(out.len())];
-        let map = &subject.paths.edges[edge.index()];
+        let map = &function.paths.edges[edge.index()];
         self.edges[edge.index()] += 1;
-        if let Some(probe) = subject.path_probes.edge(edge) {
+        if let Some(probe) = function.path_probes.edge(edge) {
             act(&mut self.path_counters, &mut frame.register, &probe.before);
         }
-        if let Some(probe) = subject.edge_probes.edge(edge) {
+        if let Some(probe) = function.edge_probes.edge(edge) {
             act(&mut self.edge_counters, &mut 0, &probe.before);
         }
         if map.outcome == Outcome::Again {
-            frame.again.push(edge.0);
+            frame.return_edges.push(edge.0);
         }
-        let kind = subject.paths.dag.iter().find_map(|dag| match dag.kind {
+        let kind = function.paths.dag.iter().find_map(|dag| match dag.kind {
             DagKind::Back(real) if real == edge.0 => Some(PathEnd::Back(edge)),
             DagKind::Cut(real) if real == edge.0 => Some(PathEnd::Cut(edge)),
             _ => None,
         });
         if let Some(end) = kind {
             self.trace(frame, end, 1);
-            self.start(frame, edge.0);
-        } else if map.to == subject.paths.exit {
+            self.start_path(frame, edge.0);
+        } else if map.to == function.paths.exit {
             self.trace(frame, PathEnd::Exit(edge), 1);
             return false;
         } else {
             frame.path.edges.push(edge);
             frame.path.blocks.push(BlockId(map.to));
-            frame.at = map.to;
+            frame.block = map.to;
         }
         true
     }
 
-    /// A path starts behind an edge.
-    fn start(&mut self, frame: &mut Frame, edge: u32) {
-        frame.at = self.subject.paths.edges[edge as usize].to;
-        frame.path = begin(PathStart::Loop(BlockId(frame.at)), frame.at);
-        if let Some(probe) = self.subject.path_probes.edge(EdgeId(edge)) {
+    /// Starts a path at the target of an edge.
+    fn start_path(&mut self, frame: &mut Frame, edge: u32) {
+        frame.block = self.function.paths.edges[edge as usize].to;
+        frame.path = begin(PathStart::Loop(BlockId(frame.block)), frame.block);
+        if let Some(probe) = self.function.path_probes.edge(EdgeId(edge)) {
             act(&mut self.path_counters, &mut frame.register, &probe.after);
         }
     }
 
+    /// Counts the path that a frame ends.
     fn trace(&mut self, frame: &Frame, end: PathEnd, count: i64) {
         let path = Path {
             end,
             ..frame.path.clone()
         };
-        let number = self.subject.numbering.number_of(&path).unwrap();
+        let number = self.function.numbering.number_of(&path).unwrap();
         *self.paths.entry(number.0).or_default() += count;
     }
 }
@@ -248,8 +251,9 @@ fn act(counters: &mut BTreeMap<u64, u64>, register: &mut i64, actions: &[Action]
     }
 }
 
-/// A program: its last block is the exit, a block's first edge leads forward. A block behind a call that returns again
-/// can only be entered from it, and has an exit edge.
+/// Random programs. The last block is the exit, and the first edge of each block leads forward. A
+/// block after a call that returns again can be entered only from the block with the call, and has
+/// an exit edge.
 fn programs() -> impl Strategy<Value = FunctionMap> {
     (1u32..9).prop_flat_map(|count| {
         let block = (
@@ -268,20 +272,22 @@ fn programs() -> impl Strategy<Value = FunctionMap> {
             build = build.block(0, &[]);
             let kind = |block: u32| blocks.get(block as usize).map_or(0, |block| block.3);
             let twice = |block: u32| block + 1 < count && kind(block) == 0;
-            let behind = |block: u32| block > 0 && twice(block - 1);
+            let follows_call = |block: u32| block > 0 && twice(block - 1);
             let enterable = |mut block: u32| {
-                while behind(block) {
+                while follows_call(block) {
                     block -= 1;
                 }
                 block
             };
-            // Where a block can't be entered, the first one behind it that can.
-            let on = |from: u32, to: u32| {
+            // If a block cannot be entered, the first later block that can be entered.
+            let forward = |from: u32, to: u32| {
                 let entered = enterable(to);
                 if entered > from {
                     entered
                 } else {
-                    (from + 1..=count).find(|&to| !behind(to)).unwrap_or(count)
+                    (from + 1..=count)
+                        .find(|&to| !follows_call(to))
+                        .unwrap_or(count)
                 }
             };
             for (from, (to, ..)) in (0u32..).zip(&blocks) {
@@ -289,9 +295,9 @@ fn programs() -> impl Strategy<Value = FunctionMap> {
                 build = if twice(from) {
                     build.edge(from, from + 1, Outcome::Again).cut()
                 } else {
-                    build.edge(from, on(from, to), Outcome::Jump)
+                    build.edge(from, forward(from, to), Outcome::Jump)
                 };
-                if kind(from) < 5 && !twice(from) || behind(from) {
+                if kind(from) < 5 && !twice(from) || follows_call(from) {
                     build = build.left(from);
                 }
             }
@@ -314,7 +320,7 @@ fn programs() -> impl Strategy<Value = FunctionMap> {
 
 fn run_of(map: &FunctionMap, counters: &BTreeMap<u64, u64>) -> RunProfile {
     let image = image("app", vec![module("a", vec![map.clone()])]);
-    // Two processes, one of which counted all but one of everything.
+    // Two processes share the counts: the first counted each counter once, the second the rest.
     let (mut first, mut second) = (Vec::new(), Vec::new());
     for (&counter, &count) in counters {
         first.push((counter, 1));
@@ -353,11 +359,11 @@ fn check_truth(machine: &Machine<'_>, function: &Function) -> Result<(), TestCas
         } else {
             0
         };
-        let into = sum(&|edge| edge.to == block) + calls;
-        let on = sum(&|edge| edge.from == block);
+        let inflow = sum(&|edge| edge.to == block) + calls;
+        let outflow = sum(&|edge| edge.from == block);
         prop_assert_eq!(
             flow.blocks[block as usize] as i64,
-            into.max(on),
+            inflow.max(outflow),
             "block {}",
             block
         );
@@ -367,7 +373,7 @@ fn check_truth(machine: &Machine<'_>, function: &Function) -> Result<(), TestCas
             .position(|edge| edge.from == block && exit(edge));
         prop_assert_eq!(
             left.map_or(0, |left| flow.edges[left]),
-            into - on,
+            inflow - outflow,
             "left b{}",
             block
         );
@@ -375,7 +381,7 @@ fn check_truth(machine: &Machine<'_>, function: &Function) -> Result<(), TestCas
     Ok(())
 }
 
-/// Paths that ran, and those entered again, as the tracer and `flow` know them.
+/// Checks the executions and reentries of paths against the tracer and against `flow`.
 fn check_paths(machine: &Machine<'_>, function: &Function) -> Result<(), TestCaseError> {
     let mut known: Vec<(u64, i64)> = Vec::new();
     known.extend(
@@ -398,8 +404,8 @@ fn check_paths(machine: &Machine<'_>, function: &Function) -> Result<(), TestCas
         .path_counters
         .iter()
         .map(|(&path, &count)| (PathId(path), count));
-    let subject = machine.subject;
-    let net = net_counts(&subject.cfg, &subject.numbering, counters).unwrap();
+    let function = machine.function;
+    let net = net_counts(&function.cfg, &function.numbering, counters).unwrap();
     let net: Vec<_> = net
         .into_iter()
         .map(|(path, count)| (path.0, count))
@@ -408,7 +414,7 @@ fn check_paths(machine: &Machine<'_>, function: &Function) -> Result<(), TestCas
     Ok(())
 }
 
-/// Every answer that both kinds have.
+/// Checks every answer that both kinds have.
 fn check_answers(paths: &RunProfile, edges: &RunProfile) -> Result<(), TestCaseError> {
     let all = |_| true;
     let flow = |run: &RunProfile| -> Flow { run.functions[0].flow().clone() };
@@ -442,16 +448,19 @@ fn check_answers(paths: &RunProfile, edges: &RunProfile) -> Result<(), TestCaseE
     prop_assert_eq!(taken(paths), taken(edges));
     let summary = |run: &RunProfile| {
         let ranking = functions::hottest(run, Sort::Instructions, None, &all);
-        let one = ranking.functions.first().copied();
-        one.map(|one| (one.calls, one.blocks, one.instructions, ranking.total))
+        let summary = ranking.functions.first().copied();
+        summary.map(|summary| {
+            let counts = (summary.calls, summary.blocks, summary.instructions);
+            (counts, ranking.total)
+        })
     };
     prop_assert_eq!(summary(paths), summary(edges));
-    let whole = |run: &RunProfile| {
+    let totals = |run: &RunProfile| {
         let coverage = coverage(run);
         let left = (coverage.left, coverage.entered_again);
         (coverage.run, coverage.calls, coverage.instructions, left)
     };
-    prop_assert_eq!(whole(paths), whole(edges));
+    prop_assert_eq!(totals(paths), totals(edges));
     Ok(())
 }
 
@@ -464,16 +473,16 @@ proptest! {
         limit in prop_oneof![Just(1u64 << 31), 1u64..20],
         choices in prop::collection::vec(any::<u8>(), 0..400),
     ) {
-        let Some(subject) = Subject::new(&map, &weights, limit) else {
+        let Some(function) = TestFunction::new(&map, &weights, limit) else {
             return Ok(());
         };
-        let mut machine = Machine::new(&subject);
+        let mut machine = Machine::new(&function);
         let mut choices = choices.into_iter();
         while choices.len() > 0 && machine.calls < 20 {
             machine.call(&mut |count| choices.next().map_or(0, usize::from) % count);
         }
-        let paths = run_of(&subject.paths, &machine.path_counters);
-        let edges = run_of(&subject.edges, &machine.edge_counters);
+        let paths = run_of(&function.paths, &machine.path_counters);
+        let edges = run_of(&function.edges, &machine.edge_counters);
         prop_assert!(paths.damage.is_empty() && edges.damage.is_empty(), "{:?} {:?}", paths.damage, edges.damage);
         check_truth(&machine, &paths.functions[0])?;
         check_truth(&machine, &edges.functions[0])?;
@@ -482,7 +491,8 @@ proptest! {
     }
 }
 
-/// Burger and Dybvig, Figure 3: `fact 5` left early: B1→B2 1, B1→B3 4, B3→B4 0, and 4 by the exit edge of B3.
+/// Burger and Dybvig, Figure 3: `fact 5` left early: B1→B2 1, B1→B3 4, B3→B4 0, and 4 by the exit
+/// edge of B3.
 #[test]
 fn bd_figure_3_fact_left_early() {
     check_fact(&[(0, 0, 1), (0, 1, 4), (2, 3, 0)], 5, 4);
@@ -495,9 +505,10 @@ fn bd_figure_4_fact_entered_again() {
     check_fact(&[(0, 0, 1), (0, 1, 3), (2, 3, 6)], 4, -3);
 }
 
-/// Path counters for what the blocks say: B2 reached, B3 reached, gone on to B4.
+/// Checks `fact`. `expect` gives the counts of the edges B1→B2, B1→B3, and B3→B4.
 fn check_fact(expect: &[(u32, u32, i64)], calls: u64, left: i64) {
-    let [base, deeper, on] = [expect[0].2, expect[1].2, expect[2].2].map(|count| count as u64);
+    let [base, deeper, returned] =
+        [expect[0].2, expect[1].2, expect[2].2].map(|count| count as u64);
     let paths = fact().done();
     let numbering = build::number(&paths);
     let path = |blocks: &[u32], edges: &[u32], end: u32| {
@@ -512,10 +523,10 @@ fn check_fact(expect: &[(u32, u32, i64)], calls: u64, left: i64) {
     let counters = BTreeMap::from([
         (path(&[0, 1], &[0], 2), base),
         (path(&[0, 2], &[1], 4), deeper),
-        (path(&[0, 2, 3], &[1, 3], 5), on),
+        (path(&[0, 2, 3], &[1, 3], 5), returned),
     ]);
     let mut edges = fact().edges();
-    let mut by_edge = [base, deeper, base, on, 0, on].into_iter();
+    let mut by_edge = [base, deeper, base, returned, 0, returned].into_iter();
     let all: Vec<u64> = by_edge.by_ref().collect();
     assert!(
         !edges.counted.contains(&4),
@@ -527,20 +538,23 @@ fn check_fact(expect: &[(u32, u32, i64)], calls: u64, left: i64) {
         .collect();
     edges.name = "fact".into();
     let increments = [&counters, &counted].map(|counters| counters.values().sum::<u64>());
-    let runs = [of_one(&paths, &counters), of_one(&edges, &counted)];
+    let runs = [
+        run_of_one_process(&paths, &counters),
+        run_of_one_process(&edges, &counted),
+    ];
     for (run, increments) in runs.into_iter().zip(increments) {
         let function = &run.functions[0];
         assert_eq!(run.damage, []);
-        // Of the counters themselves: more than paths, less than edges.
+        // Increments of counters: more than executed paths, fewer than executed edges.
         assert_eq!(coverage(&run).increments, increments);
         assert_eq!(function.flow().calls, calls);
         let expected = [
             base as i64,
             deeper as i64,
             base as i64,
-            on as i64,
+            returned as i64,
             left,
-            on as i64,
+            returned as i64,
         ];
         assert_eq!(function.flow().edges, expected);
         let listed = of_function(function);
@@ -549,7 +563,7 @@ fn check_fact(expect: &[(u32, u32, i64)], calls: u64, left: i64) {
     }
 }
 
-fn of_one(map: &FunctionMap, counters: &BTreeMap<u64, u64>) -> RunProfile {
+fn run_of_one_process(map: &FunctionMap, counters: &BTreeMap<u64, u64>) -> RunProfile {
     let image = image("app", vec![module("a", vec![map.clone()])]);
     let counts: Vec<(u64, u64)> = counters.iter().map(|(&k, &v)| (k, v)).collect();
     let counts: Vec<_> = counts.into_iter().filter(|&(_, count)| count > 0).collect();
@@ -557,13 +571,14 @@ fn of_one(map: &FunctionMap, counters: &BTreeMap<u64, u64>) -> RunProfile {
     RunProfile::new(vec![(image, vec![profile])])
 }
 
-/// Killed between two counters: BC ran and the process ended before CD did, so CD would follow as 1 and DF as −1.
+/// The process was killed between two counters: CD was counted, but no edge after it. So
+/// propagation gives AC 1, and AB and BD −1.
 #[test]
 fn a_killed_process_is_named_once() {
     let map = count_edges(&build::slide(), &[]).unwrap();
     assert_eq!(map.counted, [2, 4, 7, 8]);
-    // CD is counted, what should have come out of D is not.
-    let run = of_one(&map, &BTreeMap::from([(1, 1)]));
+    // Counter 1 belongs to CD.
+    let run = run_of_one_process(&map, &BTreeMap::from([(1, 1)]));
     assert_eq!(run.functions[0].flow().edges, [1, 0, 0, 0, 1, 0, 0, 0, 0]);
     assert_eq!(
         run.damage,
@@ -582,11 +597,11 @@ fn place_of_slide() -> FunctionPlace {
     }
 }
 
-/// What a reader finds wrong costs the function, with one note.
+/// If counters do not fit the map, the function loses its counts, with one note.
 #[test]
 fn counters_that_measure_no_flow_cost_their_function() {
     let check = |map: FunctionMap, counters: &[(u64, u64)], ran: bool, misfit: Misfit| {
-        let run = of_one(&map, &counters.iter().copied().collect());
+        let run = run_of_one_process(&map, &counters.iter().copied().collect());
         assert_eq!(run.functions[0].ran(), ran);
         let function = place_of_slide();
         assert_eq!(run.damage, [Note::LeftOut { function, misfit }]);

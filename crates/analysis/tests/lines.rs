@@ -1,54 +1,35 @@
-//! Counts of lines: small functions by hand, and random ones against a walk that sees every block.
+//! Line counts: hand-made small functions, and random functions compared with a walk that visits
+//! every block.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use build::{Build, count_edges, function, image, module, profile, slide};
+use build::{Build, count_edges, function, path_number, run_of, slide};
 use holloway_analysis::RunProfile;
 use holloway_analysis::bounds::Bound;
 use holloway_analysis::lines::{bounds, counts};
-use holloway_flow::PathId;
 use holloway_format::{FunctionMap, Outcome};
 use holloway_testkit::build;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-fn run_of(map: FunctionMap, counts: &[(u64, u64)]) -> RunProfile {
-    let image = image("app", vec![module("a", vec![map])]);
-    let profile = profile(&image, 1, &[(0, 0, counts)]);
-    RunProfile::new(vec![(image, vec![profile])])
-}
-
-/// The number of the path with these blocks.
-fn path(map: &FunctionMap, blocks: &[u32]) -> u64 {
-    let numbering = build::number(map);
-    let is = |path: &u64| {
-        let path = numbering.regenerate(PathId(*path)).unwrap();
-        path.blocks
-            .iter()
-            .map(|block| block.0)
-            .eq(blocks.iter().copied())
-    };
-    (0..map.path_count).find(is).unwrap()
-}
-
-/// Counts of lines by number, from those of all edges.
+/// Line counts of a run, by file and line. `edges` are the counts of all edges.
 fn lines_of_edges(map: &FunctionMap, edges: &[u64]) -> BTreeMap<(String, u32), u64> {
     let counters = (0..).zip(&map.counted);
     let counters: Vec<(u64, u64)> = counters
         .map(|(counter, &edge)| (counter, edges[edge as usize]))
         .collect();
-    listed(&run_of(map.clone(), &counters))
+    line_counts(&run_of(map.clone(), &counters))
 }
 
 fn lines(map: FunctionMap, counts_of: &[(&[u32], u64)]) -> BTreeMap<(String, u32), u64> {
     let mut by_path: Vec<(u64, u64)> = counts_of
         .iter()
-        .map(|(blocks, count)| (path(&map, blocks), *count))
+        .map(|(blocks, count)| (path_number(&map, blocks), *count))
         .collect();
     by_path.sort_unstable();
-    listed(&run_of(map, &by_path))
+    line_counts(&run_of(map, &by_path))
 }
 
-fn listed(run: &RunProfile) -> BTreeMap<(String, u32), u64> {
+fn line_counts(run: &RunProfile) -> BTreeMap<(String, u32), u64> {
     let files = counts(run, &|_, _| true).into_iter();
     let lines = files.flat_map(|(file, lines)| {
         let key = move |(line, count)| ((file.clone(), line), count);
@@ -107,7 +88,7 @@ fn a_for_line_counts_its_tests() {
         .edge(3, 1, Outcome::Jump)
         .edge(4, 5, Outcome::Return)
         .done();
-    // One call with ten rounds: eleven tests; step and test are one coming to the line.
+    // One call with ten rounds: eleven tests. Step and test are one arrival at the line.
     let counts: &[(&[u32], u64)] = &[(&[0, 1, 2, 3], 1), (&[1, 2, 3], 9), (&[1, 4], 1)];
     check_lines(
         map,
@@ -116,7 +97,7 @@ fn a_for_line_counts_its_tests() {
     );
 }
 
-/// `x = c ? f() : g(); y();` all on one line counts once, through a block without places too.
+/// `x = c ? f() : g(); y();` all on one line counts once, even through a block without places.
 #[test]
 fn branches_inside_a_line_count_once() {
     let map = function("f", "f.c", 1)
@@ -219,8 +200,8 @@ fn code_that_never_ran_counts_zero() {
     );
 }
 
-/// `for (i = 0; i < 100; i++) if (i & 1) n++;` on line 2: 1 from outside, and 100 rounds by two
-/// ways.
+/// `for (i = 0; i < 100; i++) if (i & 1) n++;` on line 2: once from outside, and 100 rounds along
+/// two routes.
 #[test]
 fn a_for_with_an_if_on_one_line_counts_its_tests() {
     let map = function("f", "f.c", 1)
@@ -338,7 +319,7 @@ fn a_statement_over_two_lines_comes_to_the_first_twice_as_the_source_does() {
     check_lines(build().done(), &[(&[0], 5)], &expect);
 }
 
-/// A call on line 2 of which 3 of 10 come back; behind it a jump that is on line 4.
+/// A call on line 2 comes back in 3 of 10 cases. A jump on line 4 follows.
 #[test]
 fn the_jump_behind_a_call_runs_as_often_as_the_call_comes_back() {
     let map = function("f", "f.c", 1)
@@ -355,8 +336,8 @@ fn the_jump_behind_a_call_runs_as_often_as_the_call_comes_back() {
     check_lines(map, counters, &expect);
 }
 
-/// Line 2 calls, line 3 calls, line 2 goes on: parts of one block, of which the second is left
-/// twice.
+/// Line 2 calls, line 3 calls, and line 2 goes on. These are three parts of one block; the second
+/// part is left twice.
 #[test]
 fn the_parts_of_a_block_are_counted_as_one() {
     let build = || {
@@ -377,8 +358,8 @@ fn the_parts_of_a_block_are_counted_as_one() {
     check_lines(build().in_source_order().done(), counters, &expect);
 }
 
-/// `while (more) g();` on line 2 where `g` is inlined, with a loop of its own: the line counts the
-/// rounds of its own loop only.
+/// `while (more) g();` on line 2. `g` is inlined and has a loop of its own. Line 2 counts only the
+/// rounds of the `while` loop.
 #[test]
 fn a_line_counts_its_own_loop_around_inlined_code() {
     let map = function("f", "f.c", 1)
@@ -395,7 +376,7 @@ fn a_line_counts_its_own_loop_around_inlined_code() {
         .edge(2, 1, Outcome::False)
         .edge(3, 4, Outcome::Return)
         .edges();
-    // One call, 4 rounds, in each of which `g` goes round 3 times more.
+    // One call with 4 rounds. In each round, the loop of `g` takes its back edge 3 times.
     let found = lines_of_edges(&map, &[1, 4, 1, 12, 4, 1]);
     let expect = [
         ("f.c", 1, 1),
@@ -407,7 +388,7 @@ fn a_line_counts_its_own_loop_around_inlined_code() {
     check(&found, &expect);
 }
 
-/// Blocks of one line each, edges anywhere.
+/// Random graphs whose blocks have one line each, with choices for a walk.
 fn graphs() -> impl Strategy<Value = (FunctionMap, Vec<u8>)> {
     let blocks = prop::collection::vec(2u32..6, 1..8);
     let walk = prop::collection::vec(any::<u8>(), 1..300);
@@ -433,22 +414,25 @@ fn graphs() -> impl Strategy<Value = (FunctionMap, Vec<u8>)> {
     })
 }
 
-/// Walks from the entry to the exit, as often as there are choices; each edge's count, and how
-/// often control came to each line from another.
+/// Walks from the entry to the exit until the choices are used up. Returns the count of each edge,
+/// and how often control came to each line from another line.
 fn walk(map: &FunctionMap, choices: &[u8]) -> (Vec<u64>, BTreeMap<u32, u64>) {
     let (mut edges, mut arrivals) = (vec![0; map.edges.len()], BTreeMap::from([(1, 0)]));
     let line_of = |block: u32| map.blocks[block as usize].places[0].line;
     let mut choices = choices.iter().copied();
     while let Some(first) = choices.next() {
-        let (mut at, mut line) = (map.entry, line_of(map.entry));
+        let (mut block, mut line) = (map.entry, line_of(map.entry));
         *arrivals.entry(1).or_default() += 1;
         *arrivals.entry(line).or_default() += 1;
         let mut choice = first;
-        while at != map.exit {
-            let mut out = (0..).zip(&map.edges).filter(|(_, edge)| edge.from == at);
+        while block != map.exit {
+            let mut out = (0..).zip(&map.edges).filter(|(_, edge)| edge.from == block);
             let number = out.clone().count();
-            // Without choices left, the first edge leads on.
-            let forward = out.clone().position(|(_, edge)| edge.to == at + 1).unwrap();
+            // Without remaining choices, the walk takes the edge to the next block.
+            let forward = out
+                .clone()
+                .position(|(_, edge)| edge.to == block + 1)
+                .unwrap();
             let nth = if choice == 0 {
                 forward
             } else {
@@ -457,9 +441,9 @@ fn walk(map: &FunctionMap, choices: &[u8]) -> (Vec<u64>, BTreeMap<u32, u64>) {
             let (index, edge) = out.nth(nth).unwrap();
             let index: usize = index;
             edges[index] += 1;
-            at = edge.to;
-            if at != map.exit && line_of(at) != line {
-                line = line_of(at);
+            block = edge.to;
+            if block != map.exit && line_of(block) != line {
+                line = line_of(block);
                 *arrivals.entry(line).or_default() += 1;
             }
             choice = choices.next().unwrap_or(0);
@@ -468,7 +452,7 @@ fn walk(map: &FunctionMap, choices: &[u8]) -> (Vec<u64>, BTreeMap<u32, u64>) {
     (edges, arrivals)
 }
 
-/// Whether blocks of one line make a cycle: then a line counts its rounds too.
+/// Whether blocks of one line form a cycle. The count of the line then includes rounds.
 fn has_cycle_on_a_line(map: &FunctionMap) -> bool {
     let line_of = |block: u32| {
         map.blocks[block as usize]
@@ -491,8 +475,8 @@ fn has_cycle_on_a_line(map: &FunctionMap) -> bool {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
 
-    /// Where no cycle lies on a line whole, a line's count is the number of times that a walk came
-    /// to it.
+    /// If no cycle lies completely on a line, the line's count is the number of times that the walk
+    /// came to the line.
     #[test]
     fn lines_without_cycles_count_arrivals((map, choices) in graphs()) {
         prop_assume!(!has_cycle_on_a_line(&map));
@@ -504,8 +488,8 @@ proptest! {
     }
 }
 
-/// How the counts of lines are marked, where they are.
-fn marks(map: FunctionMap) -> Vec<(String, u32, Bound)> {
+/// The bounds of line counts that are not exact.
+fn bounds_of(map: FunctionMap) -> Vec<(String, u32, Bound)> {
     let files = bounds(&run_of(map, &[]), &|_, _| true).into_iter();
     let lines = files.flat_map(|(file, lines)| {
         let key = move |(line, bound)| (file.clone(), line, bound);
@@ -514,8 +498,8 @@ fn marks(map: FunctionMap) -> Vec<(String, u32, Bound)> {
     lines.collect()
 }
 
-/// b0 calls what may not come back, in code inlined from line 2, whose declaration is line 1 of
-/// g.c; b1 is behind it. b2 is another way to the exit.
+/// Block b1 makes a call that may not come back. Its code is inlined at line 2 from `g`, declared
+/// on line 1 of g.c. Block b2 is another way to the exit.
 fn leaking() -> Build {
     function("f", "f.c", 1)
         .inlined("g", "g.c", 0, 2)
@@ -532,11 +516,11 @@ fn leaking() -> Build {
         .edge(3, 4, Outcome::Return)
 }
 
-/// The declaration of an inlined function and the line of a jump are marked like the block's places.
+/// The declaration of an inlined function has the bound of the block's places.
 #[test]
 fn lines_are_marked_where_frames_may_be_left() {
     let mut map = leaking().done();
-    assert_eq!(marks(map.clone()), []);
+    assert_eq!(bounds_of(map.clone()), []);
     map.leaks = vec![1];
     let at_least = |file: &str, line| (file.to_owned(), line, Bound::AtLeast);
     let expect = [
@@ -546,31 +530,37 @@ fn lines_are_marked_where_frames_may_be_left() {
         at_least("g.c", 1),
         at_least("g.c", 8),
     ];
-    let found: Vec<_> = marks(map).into_iter().filter(|mark| mark.1 != 7).collect();
+    let found: Vec<_> = bounds_of(map)
+        .into_iter()
+        .filter(|mark| mark.1 != 7)
+        .collect();
     assert_eq!(found, expect);
 }
 
-/// Where edges were counted, the line of a jump behind the call shows too much, as the line of the
-/// call does.
+/// Where edges were counted, the count of a jump after the call is too high, like the count of the
+/// call.
 #[test]
 fn the_line_of_a_jump_is_marked_as_its_edge() {
-    // The jump (edge 2) follows from the edge into the block, which is counted.
+    // The count of the jump (edge 2) follows from the edge into the block, which is counted.
     let mut map = count_edges(&leaking().done(), &[1, 2, 9, 9, 9]).unwrap();
     map.leaks = vec![1];
     let run = run_of(map.clone(), &[]);
-    let known = run.functions[0].bounds();
-    let found = marks(map);
+    let function_bounds = run.functions[0].bounds();
+    let found = bounds_of(map);
     let bound = |line| {
         let mark = found.iter().find(|mark| mark.0 == "f.c" && mark.1 == line);
         mark.map_or(Bound::Exact, |mark| mark.2)
     };
-    assert_eq!(known.edges[0], Bound::Exact);
-    assert_eq!((known.edges[2], bound(7)), (Bound::AtMost, Bound::AtMost));
+    assert_eq!(function_bounds.edges[0], Bound::Exact);
+    assert_eq!(
+        (function_bounds.edges[2], bound(7)),
+        (Bound::AtMost, Bound::AtMost)
+    );
     assert_eq!(bound(2), Bound::AtMost);
-    assert_eq!(bound(1), known.calls);
+    assert_eq!(bound(1), function_bounds.calls);
 }
 
-/// A long chain of blocks without places, each of which the next stands for.
+/// A long chain of blocks without places. Each is replaced by the next.
 #[test]
 fn a_long_chain_of_blocks_without_places_is_followed_once() {
     let blocks = 100_000;
@@ -583,8 +573,10 @@ fn a_long_chain_of_blocks_without_places_is_followed_once() {
         build = build.edge(block, block + 1, Outcome::Jump);
     }
     let map = build.edge(blocks, blocks + 1, Outcome::Return).edges();
-    let counts: Vec<(u64, u64)> = (0..map.counted.len() as u64).map(|at| (at, 3)).collect();
-    let found = listed(&run_of(map, &counts));
+    let counts: Vec<(u64, u64)> = (0..map.counted.len() as u64)
+        .map(|counter| (counter, 3))
+        .collect();
+    let found = line_counts(&run_of(map, &counts));
     check(&found, &[("f.c", 1, 3), ("f.c", 2, 3), ("f.c", 3, 3)]);
 }
 
@@ -596,6 +588,6 @@ fn a_function_without_scopes_has_no_lines() {
     map.blocks.iter_mut().for_each(|block| block.places.clear());
     map.edges.iter_mut().for_each(|edge| edge.place = None);
     map.leaks = vec![1];
-    assert_eq!(marks(map.clone()), []);
-    assert!(listed(&run_of(map, &[(0, 1)])).is_empty());
+    assert_eq!(bounds_of(map.clone()), []);
+    assert!(line_counts(&run_of(map, &[(0, 1)])).is_empty());
 }

@@ -1,4 +1,4 @@
-//! Two runs against each other.
+//! Overlaps of two runs.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use holloway_testkit::build;
@@ -42,7 +42,7 @@ fn straight(linkage_name: &str, name: &str) -> FunctionMap {
         .done()
 }
 
-/// Of these counts the shares add up to more than 1 as they are rounded.
+/// The rounded shares of these counts add up to more than 1.
 #[test]
 fn a_run_overlaps_itself_by_1_and_no_more() {
     let run = run_of(vec![slide()], &[&[(0, 1), (1, 3), (2, 3), (3, 3), (4, 3)]]);
@@ -75,7 +75,7 @@ fn pp_slides_two_profiles_share_most_paths() {
     let differences: Vec<_> = found
         .differences
         .iter()
-        .map(|one| (one.unit, one.counts))
+        .map(|difference| (difference.unit, difference.counts))
         .collect();
     assert_eq!(
         differences,
@@ -85,9 +85,9 @@ fn pp_slides_two_profiles_share_most_paths() {
     assert!(found.alone.iter().all(Vec::is_empty));
 }
 
-/// Their edges are all common, as often.
+/// The edge counts of both profiles are equal.
 #[test]
-fn pp_slides_two_profiles_are_one_by_edges() {
+fn pp_slides_two_profiles_are_equal_by_edges() {
     let map = count_edges(&slide(), &[]).unwrap();
     let count_of = |edge: u32| match edge {
         0 => 150,
@@ -125,9 +125,9 @@ fn pp_slides_two_profiles_are_one_by_edges() {
     }
 }
 
-/// A guide numbers paths in another order: they are the same paths.
+/// A guide changes the numbers of paths. The paths stay the same.
 #[test]
-fn paths_numbered_otherwise_are_the_same() {
+fn paths_with_other_numbers_are_the_same() {
     let weights = [0, 9, 0, 9, 0, 0, 9];
     let guided = build::count_paths(&slide(), SuccessorOrder::HottestFirst(&weights), 100).unwrap();
     let numberings = [build::numbering_of(&slide()), build::numbering_of(&guided)];
@@ -152,9 +152,10 @@ fn paths_numbered_otherwise_are_the_same() {
     assert_eq!(found.sides, straight.sides);
 }
 
-/// A path that only the other build has, cut elsewhere, is told by its own number.
+/// The second build cuts paths at other edges. Its own paths are listed by their numbers in that
+/// build.
 #[test]
-fn paths_cut_elsewhere_are_others() {
+fn paths_cut_elsewhere_are_different() {
     let cut = build::count_paths(&slide(), SuccessorOrder::MostPathsLast, 5).unwrap();
     assert!(cut.path_count < 6);
     let all: Vec<(u64, u64)> = (0..cut.path_count).map(|path| (path, 10)).collect();
@@ -165,24 +166,24 @@ fn paths_cut_elsewhere_are_others() {
     let own: Vec<_> = found
         .differences
         .iter()
-        .filter(|one| one.side == 1)
+        .filter(|difference| difference.side == 1)
         .collect();
     assert!(!own.is_empty());
-    for one in own {
-        assert_eq!(one.counts, [0, 10]);
-        assert!(one.unit < b.functions[0].map.path_count);
+    for difference in own {
+        assert_eq!(difference.counts, [0, 10]);
+        assert!(difference.unit < b.functions[0].map.path_count);
     }
-    assert!(
-        found
-            .differences
-            .iter()
-            .any(|one| (one.side, one.unit, one.counts[0]) == (0, 3, 8))
-    );
+    assert!(found.differences.iter().any(|difference| (
+        difference.side,
+        difference.unit,
+        difference.counts[0]
+    ) == (0, 3, 8)));
 }
 
-/// Copies of a function that are cut in different places: each path that only one of them has stays its own.
+/// Copies of a function whose paths are cut at different edges: a path that only one copy has is
+/// not merged with another path.
 #[test]
-fn copies_numbered_otherwise_stay_apart() {
+fn copies_with_other_cuts_stay_apart() {
     let cut = |order| build::count_paths(&slide(), order, 5).unwrap();
     let weights = [0, 9, 0, 9, 0, 0, 9];
     let some = cut(SuccessorOrder::MostPathsLast);
@@ -199,22 +200,23 @@ fn copies_numbered_otherwise_stay_apart() {
     assert!((found.overlap - 1.0).abs() < 1e-9);
     let executions = 7 + 10 * (some.path_count + more.path_count);
     assert_eq!(found.sides[0].executions, executions);
-    // Against one that never ran the last copy, what only that has is missing, by its own number.
+    // The first run never ran the last copy, so it lacks the paths of that copy. These are listed
+    // by their own numbers.
     let other = run_of(maps(), &[&[(0, 7)], &counts[0], &[]]);
     let found = compare(&other, &run());
     let own: Vec<_> = found
         .differences
         .iter()
-        .filter(|one| one.counts[0] == 0)
+        .filter(|difference| difference.counts[0] == 0)
         .collect();
     assert!(!own.is_empty());
     assert!(
         own.iter()
-            .all(|one| one.unit < more.path_count && one.counts[1] == 10)
+            .all(|difference| difference.unit < more.path_count && difference.counts[1] == 10)
     );
 }
 
-/// A build without exit edges has the same paths, but for those that were left.
+/// A build without exit edges has the same paths, except left paths.
 #[test]
 fn exit_edges_make_no_other_paths() {
     let with = build::fact().done();
@@ -226,7 +228,7 @@ fn exit_edges_make_no_other_paths() {
         let path = numbering.regenerate(PathId(id)).unwrap();
         with.edges[path.end.edge().index()].outcome == Outcome::Left
     });
-    // Two ways back, each twice; the call reached five times, so left thrice.
+    // Two paths return, each twice. The call was reached five times, so it was left three times.
     let mut counters: Vec<(u64, u64)> = (0..3).map(|id| (id, 2)).collect();
     counters[left.unwrap() as usize].1 = 5;
     let found = compare(
@@ -247,19 +249,31 @@ fn exit_edges_make_no_other_paths() {
     );
 }
 
-/// A loop with a branch, whose first block makes two calls: divided behind each where exit edges are measured.
-fn calls(parts: bool) -> FunctionMap {
+/// How the weaver builds the block with calls.
+#[derive(Clone, Copy, PartialEq)]
+enum Blocks {
+    /// Not divided.
+    Undivided,
+    /// Divided into parts after calls.
+    Divided,
+}
+
+/// A loop with a branch, whose first block makes two calls. In a build that measures exit edges,
+/// the block is divided after each call.
+fn calls(blocks: Blocks) -> FunctionMap {
     let mut build = function("f", "f.c", 1);
-    // Whole: b0 entry, b1 the calls and the branch, b2, b3 ways on, b4 the end.
+    // Undivided: b0 is the entry, b1 has the calls and the branch, b2 and b3 are its targets, b4 is
+    // the end.
     for instructions in [1, 6, 2, 3, 4] {
-        build = match (parts, instructions) {
-            (true, 6) => build.block(1, &[]).block(2, &[]).block(3, &[]),
+        build = match (blocks, instructions) {
+            (Blocks::Divided, 6) => build.block(1, &[]).block(2, &[]).block(3, &[]),
             _ => build.block(instructions, &[]),
         };
     }
-    let shift = if parts { 2 } else { 0 };
+    let is_divided = blocks == Blocks::Divided;
+    let shift = if is_divided { 2 } else { 0 };
     build = build.block(0, &[]).edge(0, 1, Outcome::Jump);
-    if parts {
+    if is_divided {
         build = build
             .edge(1, 2, Outcome::Returned)
             .left(1)
@@ -280,17 +294,27 @@ fn calls(parts: bool) -> FunctionMap {
 #[test]
 fn divided_blocks_are_the_same_blocks() {
     let weights = [5, 1, 0, 3, 0, 9, 2, 7];
-    let whole = build::count_paths(&calls(false), SuccessorOrder::MostPathsLast, 100).unwrap();
-    let divided =
-        build::count_paths(&calls(true), SuccessorOrder::HottestFirst(&weights), 100).unwrap();
-    assert_eq!(whole.graph_hash(), divided.graph_hash());
-    // Paths by the blocks they run, whole: 0 to 4.
+    let undivided = build::count_paths(
+        &calls(Blocks::Undivided),
+        SuccessorOrder::MostPathsLast,
+        100,
+    )
+    .unwrap();
+    let divided = build::count_paths(
+        &calls(Blocks::Divided),
+        SuccessorOrder::HottestFirst(&weights),
+        100,
+    )
+    .unwrap();
+    assert_eq!(undivided.graph_hash(), divided.graph_hash());
+    // Paths by the undivided blocks that they run.
     let counts: &[(&[u32], u64)] = &[(&[0, 1, 2], 3), (&[1, 2], 5), (&[1, 3], 7), (&[1, 3, 4], 3)];
-    let counters = |map: &FunctionMap, parts: bool| -> Vec<(u64, u64)> {
+    let counters = |map: &FunctionMap, build_blocks: Blocks| -> Vec<(u64, u64)> {
+        let is_divided = build_blocks == Blocks::Divided;
         let numbering = build::numbering_of(map);
         let divide = |&block: &u32| match block {
-            1 if parts => vec![1, 2, 3],
-            2.. if parts => vec![block + 2],
+            1 if is_divided => vec![1, 2, 3],
+            2.. if is_divided => vec![block + 2],
             _ => vec![block],
         };
         let id = |blocks: &[u32]| {
@@ -305,26 +329,33 @@ fn divided_blocks_are_the_same_blocks() {
             };
             (0..map.path_count).find(fits).unwrap()
         };
-        let mut found: Vec<_> = counts
+        let mut counters: Vec<_> = counts
             .iter()
             .map(|&(blocks, count)| (id(blocks), count))
             .collect();
-        if parts {
-            // Each call was reached as often as it came back: from the entry, and from the loop.
+        if is_divided {
+            // Each call was reached as often as it came back, on paths from the entry and from the
+            // loop head.
             let lefts = (0..map.path_count).filter(|&id| {
                 let path = numbering.regenerate(PathId(id)).unwrap();
                 map.edges[path.end.edge().index()].outcome == Outcome::Left
             });
             for left in lefts {
                 let entry = numbering.regenerate(PathId(left)).unwrap().blocks[0].0 == 0;
-                found.push((left, if entry { 3 } else { 15 }));
+                counters.push((left, if entry { 3 } else { 15 }));
             }
         }
-        found.sort_unstable();
-        found
+        counters.sort_unstable();
+        counters
     };
-    let a = run_of(vec![whole.clone()], &[&counters(&whole, false)]);
-    let b = run_of(vec![divided.clone()], &[&counters(&divided, true)]);
+    let a = run_of(
+        vec![undivided.clone()],
+        &[&counters(&undivided, Blocks::Undivided)],
+    );
+    let b = run_of(
+        vec![divided.clone()],
+        &[&counters(&divided, Blocks::Divided)],
+    );
     assert_eq!(
         (a.functions[0].executions(), b.functions[0].executions()),
         (18, 18)
@@ -342,14 +373,14 @@ fn divided_blocks_are_the_same_blocks() {
         let counts: Vec<(u64, u64)> = (0..map.counted.len() as u64).map(|k| (k, 1)).collect();
         run_of(vec![map], &[&counts])
     };
-    let found = compare(&count_all(&calls(true)), &a);
+    let found = compare(&count_all(&calls(Blocks::Divided)), &a);
     assert_eq!(
         (found.unit, found.pairs.len(), found.alone[0].len()),
         (Unit::Edges, 1, 0)
     );
 }
 
-/// The exit edges of one build are not in the way of comparing edges.
+/// If only one build has exit edges, the other edges are compared.
 #[test]
 fn exit_edges_are_left_out() {
     let fact = build::fact();
@@ -400,7 +431,8 @@ fn functions_are_matched_by_name_and_structure() {
         .iter()
         .map(|pair| source_name(a.function(pair.functions[0])))
         .collect();
-    // Same by the name a reader knows, though the linkage names differ; nothing is said of what never ran.
+    // `one` matches by the name that the user knows, although the linkage names differ. Functions
+    // that never ran are not listed.
     assert_eq!(
         names.iter().map(|name| &**name).collect::<Vec<_>>(),
         ["slide", "one"]
@@ -408,11 +440,11 @@ fn functions_are_matched_by_name_and_structure() {
     let alone = |side: usize, run: &RunProfile| -> Vec<(String, u64, Why)> {
         let alone = found.alone[side].iter();
         alone
-            .map(|one| {
+            .map(|alone| {
                 (
-                    source_name(run.function(one.function)).to_string(),
-                    one.executions,
-                    one.why,
+                    source_name(run.function(alone.function)).to_string(),
+                    alone.executions,
+                    alone.why,
                 )
             })
             .collect()
@@ -425,7 +457,7 @@ fn functions_are_matched_by_name_and_structure() {
         ]
     );
     assert_eq!(alone(1, &b), [("changed".to_owned(), 4, Why::Changed)]);
-    // 10 of 20 executions both: half of each; slide's path differs.
+    // `one` has 10 of 20 executions in both runs, which is half. The paths of `slide` differ.
     assert_eq!(
         (found.sides[0].executions, found.sides[1].executions),
         (20, 20)
@@ -434,7 +466,7 @@ fn functions_are_matched_by_name_and_structure() {
     assert_eq!(found.common, 1);
 }
 
-/// Copies are added up; of several functions of one name those of one file belong together.
+/// Copies are added up. If several functions have the same name, functions of the same file match.
 #[test]
 fn copies_and_namesakes_find_each_other() {
     let copy = |file: &str| FunctionMap {
@@ -486,17 +518,17 @@ proptest! {
         };
         let (first, second) = (run_of(vec![slide()], &[&counts(&a)]), run_of(vec![slide()], &[&counts(&b)]));
         let found = compare(&first, &second);
-        let whole = |map: &std::collections::BTreeMap<u64, u64>| map.values().sum::<u64>() as f64;
+        let total = |map: &std::collections::BTreeMap<u64, u64>| map.values().sum::<u64>() as f64;
         let part = |map: &std::collections::BTreeMap<u64, u64>, path: u64| map.get(&path).copied().unwrap_or(0) as f64;
-        let expect: f64 = (0..6).map(|path| (part(&a, path) / whole(&a)).min(part(&b, path) / whole(&b))).sum();
+        let expect: f64 = (0..6).map(|path| (part(&a, path) / total(&a)).min(part(&b, path) / total(&b))).sum();
         prop_assert!((found.overlap - expect).abs() < 1e-9);
         let common: Vec<u64> = (0..6).filter(|path| a.contains_key(path) && b.contains_key(path)).collect();
         prop_assert_eq!(found.common as usize, common.len());
         prop_assert_eq!(found.sides[0].common_executions, common.iter().map(|path| a[path]).sum::<u64>());
         prop_assert_eq!(found.sides[1].common_executions, common.iter().map(|path| b[path]).sum::<u64>());
-        let turned = compare(&second, &first);
-        prop_assert!((turned.overlap - found.overlap).abs() < 1e-9);
-        prop_assert_eq!([turned.sides[1], turned.sides[0]], found.sides);
+        let swapped = compare(&second, &first);
+        prop_assert!((swapped.overlap - found.overlap).abs() < 1e-9);
+        prop_assert_eq!([swapped.sides[1], swapped.sides[0]], found.sides);
         let itself = compare(&first, &first);
         prop_assert!((itself.overlap - 1.0).abs() < 1e-9 && itself.differences.is_empty());
     }

@@ -1,23 +1,17 @@
-//! Paths predicted from edges, against the ones that ran.
+//! Compares the paths predicted from edges with the paths that ran.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use build::{SLIDE_FIRST, SLIDE_SECOND, fact, function, image, module, profile, slide};
+use build::{SLIDE_FIRST, SLIDE_SECOND, fact, function, run_of, slide};
 use holloway_analysis::paths::{instructions, regenerate};
-use holloway_analysis::predict::{Prediction, predicted, prediction};
+use holloway_analysis::predict::{Prediction, predict_paths, prediction};
 use holloway_analysis::{Function, RunProfile};
 use holloway_flow::PathId;
 use holloway_format::{FunctionMap, Outcome};
 use holloway_testkit::build;
 use proptest::prelude::*;
 
-fn run_of(map: FunctionMap, counts: &[(u64, u64)]) -> RunProfile {
-    let image = image("app", vec![module("a", vec![map])]);
-    let profile = profile(&image, 1, &[(0, 0, counts)]);
-    RunProfile::new(vec![(image, vec![profile])])
-}
-
 fn guesses(function: &Function) -> Vec<(u64, u64)> {
-    let paths = predicted(function).into_iter();
+    let paths = predict_paths(function).into_iter();
     paths.map(|path| (path.path.0, path.count)).collect()
 }
 
@@ -25,8 +19,8 @@ fn all(run: &RunProfile) -> Prediction {
     prediction(run, &|_| true)
 }
 
-/// PP's slides, "why paths": two path profiles with one edge profile. Following the heaviest edges predicts ACDEF (1), the
-/// hottest path of neither.
+/// PP's slides, "why paths": two path profiles with one edge profile. Following the heaviest edges
+/// predicts ACDEF (1), the hottest path of neither.
 #[test]
 fn pp_slides_the_heaviest_edges_predict_acdef() {
     let (first, second) = (run_of(slide(), SLIDE_FIRST), run_of(slide(), SLIDE_SECOND));
@@ -41,12 +35,12 @@ fn pp_slides_the_heaviest_edges_predict_acdef() {
     assert_eq!((first.hottest_right, second.hottest_right), (0, 0));
     assert_eq!(first.real.executions, 270);
     assert_eq!(first.predicted.executions, 270);
-    // So of four different paths two are predicted, and of 270 executions 70: the slides' "correct"
-    // is of paths.
+    // So two of the four different paths are predicted right, and 70 of 270 executions. The slides'
+    // "correct" is the share of paths.
     assert_eq!((first.real.paths, first.predicted.paths), (4, 4));
 }
 
-/// Lengths: ACDF 4 edges, ACDEF 5, ABCDEF 6, ABDF 4 (the one that leaves F among them).
+/// Lengths: ACDF 4 edges, ACDEF 5, ABCDEF 6, ABDF 4, including the edge out of F.
 #[test]
 fn lengths_are_weighted_by_paths_and_by_executions() {
     let real = all(&run_of(slide(), SLIDE_FIRST)).real;
@@ -59,12 +53,15 @@ fn lengths_are_weighted_by_paths_and_by_executions() {
     assert_eq!(real.instructions.executed, 2600);
 }
 
-/// One path alone is always predicted.
+/// A single path is always predicted right.
 #[test]
 fn a_function_with_one_path_is_right() {
-    let one = all(&run_of(slide(), &[(3, 7)]));
-    assert_eq!((one.right.executions, one.hottest_right), (7, 1));
-    assert_eq!(one.real, one.predicted);
+    let prediction = all(&run_of(slide(), &[(3, 7)]));
+    assert_eq!(
+        (prediction.right.executions, prediction.hottest_right),
+        (7, 1)
+    );
+    assert_eq!(prediction.real, prediction.predicted);
 }
 
 #[test]
@@ -72,13 +69,13 @@ fn edges_alone_are_no_paths_to_compare_with() {
     let run = run_of(fact().edges(), &[(0, 3)]);
     assert!(run.functions[0].ran());
     assert_eq!(all(&run), Prediction::default());
-    assert!(predicted(&run.functions[0]).is_empty());
+    assert!(predict_paths(&run.functions[0]).is_empty());
 }
 
 #[test]
 fn sums_that_do_not_fit_end_too() {
     let run = run_of(slide(), &[(0, u64::MAX), (1, u64::MAX), (5, u64::MAX)]);
-    assert!(!predicted(&run.functions[0]).is_empty());
+    assert!(!predict_paths(&run.functions[0]).is_empty());
 }
 
 /// A loop of branches: paths from the entry, from the loop head, out of it.
@@ -110,8 +107,8 @@ proptest! {
         let counts: Vec<(u64, u64)> = counts.into_iter().filter(|&(path, _)| path < map.path_count).collect();
         let run = run_of(map.clone(), &counts);
         let function = &run.functions[0];
-        let paths = predicted(function);
-        // What left paths went on as is not among the counts: those of the run, not of its counters.
+        let paths = predict_paths(function);
+        // The edges follow from the execution counts of the run, not from its counters.
         let edges_of = |paths: &[(u64, u64)]| {
             let mut edges = vec![0; map.dag.len()];
             for &(path, count) in paths {
@@ -125,9 +122,9 @@ proptest! {
         prop_assert_eq!(edges_of(&guesses(function)), edges_of(&function.counts));
         prop_assert!(paths.len() <= map.dag.len());
         for path in &paths {
-            let whole = regenerate(function, path.path).unwrap();
-            prop_assert_eq!(path.instructions, instructions(function, &whole));
-            prop_assert_eq!(path.edges as usize, whole.edges.len() + 1);
+            let regenerated = regenerate(function, path.path).unwrap();
+            prop_assert_eq!(path.instructions, instructions(function, &regenerated));
+            prop_assert_eq!(path.edges as usize, regenerated.edges.len() + 1);
             prop_assert!(path.count > 0);
         }
         let all = all(&run);

@@ -1,7 +1,10 @@
-//! Paths, lines and functions on the source: outcomes, inlined frames, where a function went, coverage.
+//! Paths, lines, and functions in terms of the source: outcomes, inlined frames, finding a
+//! function, coverage.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use build::{SLIDE_FIRST, function, gone, image, module, profile, skipped, slide};
+use build::{
+    SLIDE_FIRST, function, gone, image, module, path_number, profile, run_of, skipped, slide,
+};
 use holloway_analysis::coverage::coverage;
 use holloway_analysis::find::where_is;
 use holloway_analysis::lines::counts;
@@ -11,26 +14,7 @@ use holloway_flow::PathId;
 use holloway_format::{FunctionMap, Outcome, Place};
 use holloway_testkit::build;
 
-fn run_of(map: FunctionMap, counts: &[(u64, u64)]) -> RunProfile {
-    let image = image("app", vec![module("a", vec![map])]);
-    let profile = profile(&image, 1, &[(0, 0, counts)]);
-    RunProfile::new(vec![(image, vec![profile])])
-}
-
-/// The number of the path with these blocks.
-fn path(map: &FunctionMap, blocks: &[u32]) -> u64 {
-    let numbering = build::number(map);
-    let is = |path: &u64| {
-        let path = numbering.regenerate(PathId(*path)).unwrap();
-        path.blocks
-            .iter()
-            .map(|block| block.0)
-            .eq(blocks.iter().copied())
-    };
-    (0..map.path_count).find(is).unwrap()
-}
-
-/// What leads along edges.
+/// The outcomes of edges.
 fn outcomes(map: &FunctionMap, edges: &[u32]) -> Vec<Outcome> {
     edges
         .iter()
@@ -74,10 +58,10 @@ fn lines_of_several_blocks_are_one_step_and_keep_their_outcomes() {
         .edge(1, 1, Outcome::Default)
         .edge(2, 3, Outcome::Noreturn)
         .done();
-    let id = path(&map, &[0, 1, 2]);
+    let id = path_number(&map, &[0, 1, 2]);
     let trail_of = |id| trail(&map, &build::number(&map).regenerate(PathId(id)).unwrap());
-    let whole = trail_of(id);
-    let steps: Vec<_> = whole
+    let trail_of_path = trail_of(id);
+    let steps: Vec<_> = trail_of_path
         .steps
         .iter()
         .map(|step| (step.place.line, outcomes(&map, &step.decisions)))
@@ -86,22 +70,25 @@ fn lines_of_several_blocks_are_one_step_and_keep_their_outcomes() {
         steps,
         [(2, vec![Outcome::True, Outcome::Case(-3)]), (4, vec![])]
     );
-    assert_eq!(whole.end, End::Exit(Outcome::Noreturn));
-    let round = trail_of(path(&map, &[1]));
+    assert_eq!(trail_of_path.end, End::Exit(Outcome::Noreturn));
+    let trail_of_round = trail_of(path_number(&map, &[1]));
     let head = Place {
         scope: 0,
         line: 2,
         column: 3,
     };
-    assert_eq!((round.start, round.at), (Start::Loop, Some(head)));
     assert_eq!(
-        outcomes(&map, &round.steps[0].decisions),
+        (trail_of_round.start, trail_of_round.at),
+        (Start::Loop, Some(head))
+    );
+    assert_eq!(
+        outcomes(&map, &trail_of_round.steps[0].decisions),
         [Outcome::Default]
     );
-    assert_eq!(round.end, End::Back(Some(head)));
+    assert_eq!(trail_of_round.end, End::Back(Some(head)));
 }
 
-fn house() -> RunProfile {
+fn sample_run() -> RunProfile {
     let caller = function("caller", "f.c", 1)
         .inlined("helper", "h.h", 0, 2)
         .inlined("helper", "h.h", 0, 3)
@@ -127,19 +114,19 @@ fn house() -> RunProfile {
         skipped("other", "naked function"),
     ];
     let image = image("app", vec![first, second]);
-    let one = profile(&image, 10, &[(0, 0, &[(0, 4)]), (1, 0, &[(0, 6)])]);
-    let mut two = profile(&image, 11, &[(0, 0, &[(0, 1)])]);
-    (two.forked, two.threads, two.lost) = (true, 3, 2);
-    RunProfile::new(vec![(image, vec![two, one])])
+    let parent = profile(&image, 10, &[(0, 0, &[(0, 4)]), (1, 0, &[(0, 6)])]);
+    let mut child = profile(&image, 11, &[(0, 0, &[(0, 1)])]);
+    (child.forked, child.threads, child.lost) = (true, 3, 2);
+    RunProfile::new(vec![(image, vec![child, parent])])
 }
 
-/// An image that executes itself goes on in its process, and in the thread that did so.
+/// An image that executes itself goes on in the same process, in the thread that called `exec`.
 #[test]
 fn threads_of_a_process_that_executes_itself_are_counted_once() {
     let image = image("app", vec![module("a", vec![slide().clone()])]);
     let mut profiles = vec![profile(&image, 10, &[(0, 0, &[(0, 1)])]); 21];
-    for one in &mut profiles {
-        one.threads = 1;
+    for profile in &mut profiles {
+        profile.threads = 1;
     }
     let run = |profiles: Vec<_>| RunProfile::new(vec![(image.clone(), profiles)]);
     let threads = |run: &RunProfile| (coverage(run).processes, coverage(run).threads);
@@ -150,7 +137,7 @@ fn threads_of_a_process_that_executes_itself_are_counted_once() {
 
 #[test]
 fn coverage_says_what_is_left_out() {
-    let coverage = coverage(&house());
+    let coverage = coverage(&sample_run());
     assert_eq!(
         (
             coverage.processes,
@@ -179,7 +166,7 @@ fn coverage_says_what_is_left_out() {
 
 #[test]
 fn functions_are_found_wherever_they_went() {
-    let run = house();
+    let run = sample_run();
     let fate = |asked: &str| {
         let mut fates = where_is(&run, &|_, name| {
             (&**name == asked).then(|| name.as_str().into())

@@ -2,9 +2,10 @@
 //! weaver does it.
 
 use holloway_abi::Kind;
+use holloway_analysis::RunProfile;
 use holloway_flow::{
     BlockId, Cfg, Dag, DagEdge, DagEdgeId, DagEdgeKind, Edge, EdgeCounters, EdgeId, EdgeKind,
-    Numbering, SuccessorOrder,
+    Numbering, PathId, SuccessorOrder,
 };
 use holloway_format::{
     BlockMap, CaseNames, Counters, DagEdgeMap, DagKind, EdgeMap, FunctionCounts, FunctionMap,
@@ -218,6 +219,26 @@ pub fn number(map: &FunctionMap) -> Numbering {
     let cfg = cfg(map);
     let dag = Dag::new(&cfg).unwrap();
     Numbering::new(&cfg, dag, SuccessorOrder::MostPathsLast, 1 << 31).unwrap()
+}
+
+/// The number of the path that runs exactly these blocks.
+pub fn path_number(map: &FunctionMap, blocks: &[u32]) -> u64 {
+    let numbering = number(map);
+    let runs_blocks = |path: &u64| {
+        let path = numbering.regenerate(PathId(*path)).unwrap();
+        path.blocks
+            .iter()
+            .map(|block| block.0)
+            .eq(blocks.iter().copied())
+    };
+    (0..map.path_count).find(runs_blocks).unwrap()
+}
+
+/// A run of one process and one function with these counters (number, count).
+pub fn run_of(map: FunctionMap, counters: &[(u64, u64)]) -> RunProfile {
+    let image = image("app", vec![module("a", vec![map])]);
+    let profile = profile(&image, 1, &[(0, 0, counters)]);
+    RunProfile::new(vec![(image, vec![profile])])
 }
 
 /// The numbering that a map holds.

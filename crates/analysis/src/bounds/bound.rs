@@ -1,33 +1,33 @@
-//! How one count may differ from what ran.
+//! How a count may differ from the real number of executions.
 
 use super::tree::Signs;
 
-/// How a count may differ from what ran.
+/// How a count may differ from the real number of executions.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Bound {
-    /// It does not.
+    /// The count is exact.
     #[default]
     Exact,
-    /// As much ran, or more.
+    /// The real number is the count or higher.
     AtLeast,
-    /// As much ran, or less.
+    /// The real number is the count or lower.
     AtMost,
-    /// More or less may have run.
+    /// The real number may be higher or lower.
     Either,
 }
 
 impl Bound {
-    /// Of a sum, or where either may hold.
+    /// The bound of a sum of two counts, or of a count that has either bound.
     #[must_use]
     pub fn and(self, other: Bound) -> Bound {
         match (self, other) {
-            (Bound::Exact, one) | (one, Bound::Exact) => one,
-            (one, other) if one == other => one,
+            (Bound::Exact, bound) | (bound, Bound::Exact) => bound,
+            (bound, other) if bound == other => bound,
             _ => Bound::Either,
         }
     }
 
-    /// The other way.
+    /// The bound of a count that is subtracted.
     pub(crate) fn opposite(self) -> Bound {
         match self {
             Bound::Exact => Bound::Exact,
@@ -37,7 +37,7 @@ impl Bound {
         }
     }
 
-    /// Of a count that has errors of these signs.
+    /// The bound of a count whose errors have these signs.
     pub(super) fn of_signs(signs: Signs) -> Bound {
         match (signs.too_low, signs.too_high) {
             (false, false) => Bound::Exact,
@@ -47,7 +47,7 @@ impl Bound {
         }
     }
 
-    /// Of all of these.
+    /// The bound of a sum of counts with these bounds.
     pub fn of_all(all: impl IntoIterator<Item = Bound>) -> Bound {
         all.into_iter().fold(Bound::Exact, Bound::and)
     }

@@ -1,53 +1,56 @@
-//! The errors of propagated edge counts where frames are left early and nothing counts that.
+//! The errors of propagated edge counts where frames are left early and are not counted.
 //!
-//! A frame that is left in block `b` runs a way from the entry to `b`. Continue this way from `b`
-//! along the spanning tree to the tree's root: the result is a circulation, and all edges behind
-//! `b` on it are uncounted. Propagation of a circulation is exact. So the counters of the way alone
-//! give the way and, in addition, the tree path from `b` to the root. The tree path is the error:
-//! each edge on it is one too high where the path runs along the edge, one too low where it runs
-//! against the edge. The sign depends only on the edge, so one pass over the tree finds the signs
-//! of all edges for all blocks.
+//! A frame that is left in block `b` runs a route from the entry to `b`. Continue this route from
+//! `b` along the spanning tree to the tree's root. The result is a circulation, and all its edges
+//! after `b` are uncounted. Propagation of a circulation is exact. So from the counters of the
+//! route alone, propagation gives the route and, in addition, the tree path from `b` to the root.
+//! The tree path is the error: the count of each edge on it is one too high where the path runs
+//! along the edge, and one too low where the path runs against the edge. The sign depends only on
+//! the edge, so one pass over the tree finds the signs of all edges for all blocks.
 //!
-//! The tree has four kinds of roots: the exit, the entry (which the calls join to the exit), and
-//! the lower half of each block whose middle is counted (which its exit edge joins to the exit).
+//! The tree has three kinds of roots:
 //!
-//! A block's error is the error of what comes in. It is the same for all frames that were left in
+//! - the exit
+//! - the entry, which the calls join to the exit
+//! - the lower half of each block whose middle is counted; its exit edge joins it to the exit
+//!
+//! The error of a block is the error of its inflow. It is the same for all frames that were left in
 //! the same branch of the tree below the block.
 //!
-//! Example: b0 calls and goes on to b1, the exit; b0→b1 is counted. The tree has no edge but the
-//! one of the calls, from b1 to b0. A frame left in b0 makes the calls one too low.
+//! Example: b0 calls and goes on to b1, the exit; b0→b1 is counted. The only edge of the tree is
+//! the edge of the calls, from b1 to b0. A frame left in b0 makes the number of calls one too low.
 //!
 //! Cost: linear in blocks and edges.
 
 use holloway_flow::EdgeCounters;
 use holloway_format::{EdgeKind, FunctionMap};
 
-/// The tree of the uncounted edges. Nodes are blocks; where the middle of a block is counted, the
-/// node of its lower half is the block's number plus the number of blocks.
+/// The tree of the uncounted edges. Its nodes are blocks. If the middle of a block is counted, its
+/// lower half is a node of its own: the block's number plus the number of blocks.
 pub(super) struct Tree {
-    /// By node: the edge to the node that it hangs on.
-    up: Vec<Option<Up>>,
-    /// The nodes that hang on others, those farther from the root last.
+    /// By node: the edge to its parent.
+    parents: Vec<Option<ParentEdge>>,
+    /// The nodes that have parents. A parent comes before its children.
     order: Vec<usize>,
     /// By block: whether its middle is counted.
-    parted: Vec<bool>,
+    divided: Vec<bool>,
     entry: usize,
 }
 
 #[derive(Clone, Copy)]
-enum Up {
+enum ParentEdge {
     /// An edge of the map.
     Edge {
         edge: usize,
         to: usize,
-        /// The edge leads into this node, so that the way up runs against it.
+        /// Whether the edge leads into this node, so the path to the root runs against the edge.
         enters: bool,
     },
-    /// From the entry: the calls lead into it.
+    /// The parent edge of the entry: the calls, which lead into the entry.
     Calls,
 }
 
-/// The errors that frames in some blocks make, in units of 1: which signs occur.
+/// Signs of the errors that frames make, each of which is 1 in size.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) struct Signs {
     pub(super) too_low: bool,
@@ -70,35 +73,35 @@ pub(super) struct Errors {
     pub(super) edges: Vec<Signs>,
 }
 
-/// What the frames do that nothing counts.
+/// The event of a frame that is not counted.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Uncounted {
-    /// They are left in the block.
+    /// The frame is left in the block.
     Left,
-    /// They go on from the block once more, without having come in.
-    Again,
+    /// The frame goes on from the block once more, without having entered it.
+    Reentered,
 }
 
 impl Tree {
-    /// `counters` are those of the map.
+    /// The tree of a map with these counters.
     pub(super) fn new(map: &FunctionMap, counters: &EdgeCounters) -> Tree {
-        let mut parted = vec![false; map.blocks.len()];
+        let mut divided = vec![false; map.blocks.len()];
         let counted = counters.counted().iter().map(|edge| edge.index());
         let middles = counted.filter(|&edge| map.edges[edge].kind == EdgeKind::Exit);
         for edge in middles.clone() {
-            parted[map.edges[edge].from as usize] = true;
+            divided[map.edges[edge].from as usize] = true;
         }
         let (entry, exit) = (map.entry as usize, map.exit as usize);
         let mut tree = Tree {
-            up: vec![None; 2 * map.blocks.len()],
+            parents: vec![None; 2 * map.blocks.len()],
             order: vec![entry],
-            parted,
+            divided,
             entry,
         };
-        tree.up[entry] = Some(Up::Calls);
+        tree.parents[entry] = Some(ParentEdge::Calls);
         for edge in middles {
             let lower = tree.lower(map.edges[edge].from as usize);
-            tree.up[lower] = Some(Up::Edge {
+            tree.parents[lower] = Some(ParentEdge::Edge {
                 edge,
                 to: exit,
                 enters: false,
@@ -108,10 +111,11 @@ impl Tree {
         for edge in counters.tree().iter().map(|edge| edge.index()) {
             let from = tree.lower(map.edges[edge].from as usize);
             let to = map.edges[edge].to as usize;
-            // The tree grows from its roots: one end was joined before, the other is new.
-            let enters = to != exit && tree.up[to].is_none();
+            // The tree grows from its roots: one end of the edge is in the tree already, the other
+            // is new.
+            let enters = to != exit && tree.parents[to].is_none();
             let (node, other) = if enters { (to, from) } else { (from, to) };
-            tree.up[node] = Some(Up::Edge {
+            tree.parents[node] = Some(ParentEdge::Edge {
                 edge,
                 to: other,
                 enters,
@@ -121,14 +125,15 @@ impl Tree {
         tree
     }
 
+    /// The node of the lower half of a block.
     fn lower(&self, block: usize) -> usize {
-        match self.parted[block] {
-            true => block + self.parted.len(),
+        match self.divided[block] {
+            true => block + self.divided.len(),
             false => block,
         }
     }
 
-    /// The errors of frames in `blocks`.
+    /// The errors that uncounted frames in `blocks` make.
     pub(super) fn errors(
         &self,
         map: &FunctionMap,
@@ -140,35 +145,36 @@ impl Tree {
             blocks: vec![Signs::default(); map.blocks.len()],
             edges: vec![Signs::default(); map.edges.len()],
         };
-        // What a frame that is left does, a frame that goes on once more does the other way.
+        // A frame that goes on once more makes the opposite errors of a frame that is left.
         let sign = match uncounted {
             Uncounted::Left => 1,
-            Uncounted::Again => -1,
+            Uncounted::Reentered => -1,
         };
         let exit = map.exit as usize;
-        let is_joined = |block: usize| block == exit || self.up[block].is_some();
+        let is_joined = |block: usize| block == exit || self.parents[block].is_some();
         // By node: whether frames are in it or below it.
-        let mut has_frames = vec![false; self.up.len()];
+        let mut has_frames = vec![false; self.parents.len()];
         for block in blocks.map(|block| block as usize) {
             if !is_joined(block) {
                 continue;
             }
             has_frames[block] = true;
-            let gone_on = match uncounted {
+            let reentry_error = match uncounted {
                 Uncounted::Left => 0,
-                // As often as it is gone on from a block, it counts as reached: once more.
-                Uncounted::Again => -1,
+                // A block counts as reached at least as often as control goes on from it.
+                Uncounted::Reentered => -1,
             };
-            errors.blocks[block].add(sign * self.error_from_above(block) + gone_on);
+            errors.blocks[block].add(sign * self.error_from_above(block) + reentry_error);
         }
         for &node in self.order.iter().rev().filter(|&&node| node != self.entry) {
-            let Some(Up::Edge { edge, to, enters }) = self.up[node].filter(|_| has_frames[node])
+            let Some(ParentEdge::Edge { edge, to, enters }) =
+                self.parents[node].filter(|_| has_frames[node])
             else {
                 continue;
             };
             has_frames[to] = true;
             errors.edges[edge].add(if enters { -sign } else { sign });
-            // Into the upper half of a block come the edges.
+            // Edges lead into the upper half of a block.
             if to < map.blocks.len() {
                 let error_from_below = i8::from(!enters);
                 errors.blocks[to].add(sign * (error_from_below + self.error_from_above(to)));
@@ -182,9 +188,9 @@ impl Tree {
 
     /// The error of the flow into a node from its parent in the tree.
     fn error_from_above(&self, node: usize) -> i8 {
-        match self.up[node] {
-            Some(Up::Calls | Up::Edge { enters: true, .. }) => -1,
-            Some(Up::Edge { enters: false, .. }) | None => 0,
+        match self.parents[node] {
+            Some(ParentEdge::Calls | ParentEdge::Edge { enters: true, .. }) => -1,
+            Some(ParentEdge::Edge { enters: false, .. }) | None => 0,
         }
     }
 }

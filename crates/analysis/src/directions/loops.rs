@@ -1,7 +1,8 @@
-//! The loops of a function's code: which blocks each holds, which places these have, and where its
-//! exits lead.
+//! The loops of a function's code: the blocks and places of each loop, and the targets of its
+//! exits.
 //!
-//! Cost: the graph once; the code of a loop once, when its ways out are first looked at.
+//! Cost: linear in the graph, once; the code of a loop once, when an edge out of it is first
+//! described.
 
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
@@ -14,23 +15,24 @@ use crate::flow::uncut_graph_of;
 /// The loops of the code.
 pub(super) struct Graph {
     pub(super) loops: Loops,
-    /// Edges to heads of loops.
-    pub(super) back: HashSet<u32>,
-    /// By block: whether a return or the head of a loop can follow.
-    pub(super) lives: Vec<bool>,
-    /// By loop: the blocks that are in no inner loop, and the loops directly inside.
-    own: Vec<Vec<u32>>,
+    /// Edges to loop heads.
+    pub(super) back_edges: HashSet<u32>,
+    /// By block: whether control can go on from it to a return or to a loop head.
+    pub(super) can_go_on: Vec<bool>,
+    /// By loop: the blocks that are in no inner loop.
+    own_blocks: Vec<Vec<u32>>,
+    /// By loop: the loops directly inside.
     inner: Vec<Vec<usize>>,
-    /// By loop; made when first asked for.
+    /// By loop: its code, computed on first use.
     code: Vec<OnceCell<LoopCode>>,
 }
 
-/// The code of a loop, with that of inner loops.
+/// The code of a loop, including its inner loops.
 pub(super) struct LoopCode {
-    /// All its places.
+    /// All places of the loop.
     pub(super) places: HashSet<Place>,
-    /// Targets of the edges out of it behind which a return or the head of a loop can follow, with
-    /// how many edges lead there.
+    /// Targets of edges out of the loop, with the number of these edges. Only targets from which
+    /// control can go on to a return or to a loop head.
     pub(super) exits: HashMap<u32, usize>,
 }
 
@@ -38,59 +40,63 @@ impl Graph {
     pub(super) fn new(map: &FunctionMap) -> Option<Self> {
         let cfg = uncut_graph_of(map).ok()?;
         let loops = Loops::new(&cfg, &Dominators::new(&cfg));
-        let natural = loops.all().iter().flat_map(|one| &one.back_edges);
-        // In cycles without one head, the edges that paths end at.
+        let natural = loops
+            .all()
+            .iter()
+            .flat_map(|natural_loop| &natural_loop.back_edges);
+        // In cycles with several heads, the edges at which paths end.
         let numbered = map.dag.iter().filter_map(|edge| match edge.kind {
             DagKind::Back(edge) => Some(edge),
             DagKind::Edge(_) | DagKind::Start(_) | DagKind::Cut(_) => None,
         });
-        let back: HashSet<u32> = natural.map(|edge| edge.0).chain(numbered).collect();
-        let goes_on = |number: u32, edge: &EdgeMap| match edge.outcome {
+        let back_edges: HashSet<u32> = natural.map(|edge| edge.0).chain(numbered).collect();
+        let is_goal = |number: u32, edge: &EdgeMap| match edge.outcome {
             Outcome::Return | Outcome::TailCall => true,
-            _ => back.contains(&number),
+            _ => back_edges.contains(&number),
         };
-        let mut lives = vec![false; map.blocks.len()];
-        let mut work = Vec::new();
+        let mut can_go_on = vec![false; map.blocks.len()];
+        let mut worklist = Vec::new();
         for (number, edge) in (0u32..).zip(&map.edges) {
-            if goes_on(number, edge) && !std::mem::replace(&mut lives[edge.from as usize], true) {
-                work.push(BlockId(edge.from));
+            if is_goal(number, edge) && !std::mem::replace(&mut can_go_on[edge.from as usize], true)
+            {
+                worklist.push(BlockId(edge.from));
             }
         }
-        while let Some(block) = work.pop() {
+        while let Some(block) = worklist.pop() {
             let into = cfg.predecessors(block).iter();
             for from in into.map(|&edge| cfg.edge(edge).from) {
-                if !std::mem::replace(&mut lives[from.index()], true) {
-                    work.push(from);
+                if !std::mem::replace(&mut can_go_on[from.index()], true) {
+                    worklist.push(from);
                 }
             }
         }
-        let mut own = vec![Vec::new(); loops.all().len()];
+        let mut own_blocks = vec![Vec::new(); loops.all().len()];
         for block in cfg.blocks() {
             if let Some(inside) = loops.innermost(block) {
-                own[inside].push(block.0);
+                own_blocks[inside].push(block.0);
             }
         }
         let mut inner = vec![Vec::new(); loops.all().len()];
-        for (index, one) in loops.all().iter().enumerate() {
-            if let Some(parent) = one.parent {
+        for (index, natural_loop) in loops.all().iter().enumerate() {
+            if let Some(parent) = natural_loop.parent {
                 inner[parent].push(index);
             }
         }
         Some(Self {
-            code: own.iter().map(|_| OnceCell::new()).collect(),
+            code: own_blocks.iter().map(|_| OnceCell::new()).collect(),
             loops,
-            back,
-            lives,
-            own,
+            back_edges,
+            can_go_on,
+            own_blocks,
             inner,
         })
     }
 
-    /// Whether a loop holds a block.
-    pub(super) fn holds(&self, one: usize, block: u32) -> bool {
+    /// Whether a loop contains a block.
+    pub(super) fn contains(&self, loop_index: usize, block: u32) -> bool {
         let mut around = self.loops.innermost(BlockId(block));
         while let Some(index) = around {
-            if index == one {
+            if index == loop_index {
                 return true;
             }
             around = self.loops.all()[index].parent;
@@ -98,17 +104,21 @@ impl Graph {
         false
     }
 
-    /// The code of a loop; `make` makes it of the loop's blocks.
-    pub(super) fn code(&self, one: usize, make: impl FnOnce(&[u32]) -> LoopCode) -> &LoopCode {
-        self.code[one].get_or_init(|| make(&self.blocks(one)))
+    /// The code of a loop. `compute` computes it from the loop's blocks.
+    pub(super) fn code(
+        &self,
+        loop_index: usize,
+        compute: impl FnOnce(&[u32]) -> LoopCode,
+    ) -> &LoopCode {
+        self.code[loop_index].get_or_init(|| compute(&self.blocks(loop_index)))
     }
 
     /// The blocks of a loop.
-    fn blocks(&self, one: usize) -> Vec<u32> {
-        let (mut blocks, mut work) = (Vec::new(), vec![one]);
-        while let Some(one) = work.pop() {
-            blocks.extend(&self.own[one]);
-            work.extend(&self.inner[one]);
+    fn blocks(&self, loop_index: usize) -> Vec<u32> {
+        let (mut blocks, mut worklist) = (Vec::new(), vec![loop_index]);
+        while let Some(index) = worklist.pop() {
+            blocks.extend(&self.own_blocks[index]);
+            worklist.extend(&self.inner[index]);
         }
         blocks
     }

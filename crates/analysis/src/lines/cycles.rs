@@ -1,13 +1,15 @@
-//! Cycles of a flow: how often control went round without leaving a set of blocks.
+//! Counts how often control went around cycles within a set of blocks.
 //!
-//! A flow among blocks is taken apart, cycle by cycle: each takes the least count on it from all of
-//! its edges, until no cycle is left. The sum of what was taken is the number of rounds. In a
-//! reducible graph every cycle has one back edge, so the sum does not depend on the order.
+//! The flow among the blocks is decomposed into cycles. Each cycle takes the smallest count on it
+//! from all of its edges, until no cycle remains. The number of rounds is the sum of these counts.
+//! In a reducible graph every cycle has one back edge, so the sum does not depend on the order of
+//! the cycles.
 //!
 //! Example: b0 → b1 60, b0 → b2 40, b1 → b2 60, b2 → b0 99 (the hundredth time control went
-//! elsewhere): the cycle b0 b1 b2 takes 60, b0 b2 takes the remaining 39, and 99 rounds are found.
+//! elsewhere). The cycle b0 b1 b2 takes 60, and the cycle b0 b2 takes the remaining 39. The result
+//! is 99 rounds.
 //!
-//! Cost: edges times the length of the cycles; linear where these share no edge.
+//! Cost: edges times the length of the cycles; linear if the cycles share no edge.
 
 use crate::bounds::Bound;
 
@@ -17,33 +19,38 @@ pub(super) struct Arc {
     pub(super) from: usize,
     pub(super) to: usize,
     pub(super) count: u64,
-    /// How the count may differ from what ran.
+    /// How the count may differ from the real number of executions.
     pub(super) bound: Bound,
 }
 
-/// Edges by block, with what is left of their counts.
+/// Edges with their remaining counts.
 #[derive(Debug)]
 pub(super) struct Cycles<'a> {
     arcs: &'a [Arc],
     /// By block: the edges out of it.
     out: &'a [Vec<usize>],
-    /// By edge.
-    rest: Vec<u64>,
-    /// By block.
+    /// By edge: the remaining count.
+    remaining: Vec<u64>,
+    /// By block: its state in the search.
     state: Vec<State>,
 }
 
-/// What is known of a block.
+/// The state of a block in the search for cycles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
-    /// Not of the set.
+    /// The block is not in the set.
     #[default]
     Outside,
-    /// Its edges before the one with this place in its list lie on no cycle any more.
+    /// The edges before this index in the list of its edges are on no cycle any more.
     Open(usize),
-    /// On the way that is being followed, behind so many edges; the same of its edges.
-    On(usize, usize),
-    /// On no cycle.
+    /// The block is on the current route.
+    OnRoute {
+        /// The number of route edges before the block.
+        depth: usize,
+        /// As in `Open`.
+        edge: usize,
+    },
+    /// The block is on no cycle any more.
     Done,
 }
 
@@ -52,33 +59,33 @@ impl<'a> Cycles<'a> {
         Cycles {
             arcs,
             out,
-            rest: vec![0; arcs.len()],
+            remaining: vec![0; arcs.len()],
             state: vec![State::Outside; out.len()],
         }
     }
 
-    /// The rounds within `set`, but for those within one of the `inner` sets, which are parts of
-    /// it.
+    /// The number of rounds within `set`. Rounds within one of the `inner` sets, which are subsets
+    /// of `set`, do not count.
     pub(super) fn rounds(&mut self, set: &[usize], inner: &[Vec<usize>]) -> u64 {
         for &block in set {
             for &arc in &self.out[block] {
-                self.rest[arc] = self.arcs[arc].count;
+                self.remaining[arc] = self.arcs[arc].count;
             }
         }
-        for part in inner {
-            self.take(part);
+        for subset in inner {
+            self.take_cycles(subset);
         }
-        self.take(set)
+        self.take_cycles(set)
     }
 
-    /// Takes the cycles within a set away; how many there were.
-    fn take(&mut self, set: &[usize]) -> u64 {
+    /// Removes the cycles within a set. Returns the number of rounds on them.
+    fn take_cycles(&mut self, set: &[usize]) -> u64 {
         for &block in set {
             self.state[block] = State::Open(0);
         }
         let mut sum = 0u64;
         for &block in set {
-            sum = sum.saturating_add(self.take_from(block));
+            sum = sum.saturating_add(self.take_cycles_from(block));
         }
         for &block in set {
             self.state[block] = State::Outside;
@@ -86,76 +93,85 @@ impl<'a> Cycles<'a> {
         sum
     }
 
-    /// Takes the cycles that can be reached from a block away.
-    fn take_from(&mut self, start: usize) -> u64 {
+    /// Removes the cycles that can be reached from a block. Returns the number of rounds on them.
+    fn take_cycles_from(&mut self, start: usize) -> u64 {
         let State::Open(edge) = self.state[start] else {
             return 0;
         };
         let mut sum = 0u64;
-        let mut way: Vec<usize> = Vec::new();
-        let mut at = start;
-        self.state[at] = State::On(0, edge);
+        let mut route: Vec<usize> = Vec::new();
+        let mut block = start;
+        self.state[block] = State::OnRoute { depth: 0, edge };
         loop {
-            let Some(arc) = self.next(at) else {
-                self.state[at] = State::Done;
-                let Some(last) = way.pop() else {
+            let Some(arc) = self.next_edge(block) else {
+                self.state[block] = State::Done;
+                let Some(last) = route.pop() else {
                     return sum;
                 };
-                at = self.arcs[last].from;
+                block = self.arcs[last].from;
                 continue;
             };
             let to = self.arcs[arc].to;
-            way.push(arc);
+            route.push(arc);
             match self.state[to] {
                 State::Open(edge) => {
-                    self.state[to] = State::On(way.len(), edge);
-                    at = to;
+                    self.state[to] = State::OnRoute {
+                        depth: route.len(),
+                        edge,
+                    };
+                    block = to;
                 }
-                State::On(behind, _) => {
-                    let least = way[behind..].iter().map(|&arc| self.rest[arc]).min();
-                    let least = least.unwrap_or(0);
-                    sum = sum.saturating_add(least);
-                    for &arc in &way[behind..] {
-                        self.rest[arc] -= least;
+                State::OnRoute { depth, .. } => {
+                    let smallest = route[depth..].iter().map(|&arc| self.remaining[arc]).min();
+                    let smallest = smallest.unwrap_or(0);
+                    sum = sum.saturating_add(smallest);
+                    for &arc in &route[depth..] {
+                        self.remaining[arc] -= smallest;
                     }
-                    at = self.go_back(&mut way, behind);
+                    block = self.shorten_route(&mut route, depth);
                 }
-                State::Outside | State::Done => unreachable!("such blocks are not gone to"),
+                State::Outside | State::Done => {
+                    unreachable!("next_edge skips edges to such blocks")
+                }
             }
         }
     }
 
-    /// Goes back to where the first edge of a cycle leaves that has nothing left.
-    fn go_back(&mut self, way: &mut Vec<usize>, behind: usize) -> usize {
-        let used_up = way[behind..].iter().position(|&arc| self.rest[arc] == 0);
-        let keep = behind + used_up.expect("the least of them is used up");
-        // The last edge leads to a block further up, which stays on the way.
-        let last = way.pop().expect("a cycle has edges");
-        let mut at = self.arcs[last].from;
-        while way.len() > keep {
-            if let State::On(_, edge) = self.state[at] {
-                self.state[at] = State::Open(edge);
+    /// Shortens the route after a cycle was removed: the first edge of the cycle without a
+    /// remaining count, and all edges after it, leave the route. Returns the last block of the
+    /// route.
+    fn shorten_route(&mut self, route: &mut Vec<usize>, depth: usize) -> usize {
+        let used_up = route[depth..]
+            .iter()
+            .position(|&arc| self.remaining[arc] == 0);
+        let kept = depth + used_up.expect("the smallest count is used up");
+        // The last edge leads to an earlier block of the route, which stays on it.
+        let last = route.pop().expect("a cycle has edges");
+        let mut block = self.arcs[last].from;
+        while route.len() > kept {
+            if let State::OnRoute { edge, .. } = self.state[block] {
+                self.state[block] = State::Open(edge);
             }
-            let arc = way.pop().expect("it is longer than what is kept");
-            at = self.arcs[arc].from;
+            let arc = route.pop().expect("the route is longer than its kept part");
+            block = self.arcs[arc].from;
         }
-        at
+        block
     }
 
-    /// The next edge out of a block on the way that may lie on a cycle.
-    fn next(&mut self, at: usize) -> Option<usize> {
-        let State::On(behind, mut edge) = self.state[at] else {
+    /// The next edge out of a block of the route that may be on a cycle.
+    fn next_edge(&mut self, block: usize) -> Option<usize> {
+        let State::OnRoute { depth, mut edge } = self.state[block] else {
             return None;
         };
-        let arcs = &self.out[at];
-        let dead = |arc: usize| {
+        let arcs = &self.out[block];
+        let is_used_up = |arc: usize| {
             let to = self.state[self.arcs[arc].to];
-            self.rest[arc] == 0 || matches!(to, State::Outside | State::Done)
+            self.remaining[arc] == 0 || matches!(to, State::Outside | State::Done)
         };
-        while arcs.get(edge).is_some_and(|&arc| dead(arc)) {
+        while arcs.get(edge).is_some_and(|&arc| is_used_up(arc)) {
             edge += 1;
         }
-        self.state[at] = State::On(behind, edge);
+        self.state[block] = State::OnRoute { depth, edge };
         arcs.get(edge).copied()
     }
 }
@@ -190,7 +206,7 @@ mod tests {
 
     #[test]
     fn a_loop_in_a_loop() {
-        // b1 turns 30 times in each of 10 rounds of b0 b1.
+        // In each of 10 rounds of b0 b1, control goes around b1 30 times.
         let arcs = [(0, 1, 10), (1, 1, 300), (1, 0, 9)];
         assert_eq!(rounds(2, &arcs, &[]), 309);
         assert_eq!(rounds(2, &arcs, &[vec![1]]), 9);

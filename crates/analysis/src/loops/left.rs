@@ -30,9 +30,9 @@ pub fn close(profile: &mut LoopsProfile, words: &Words) -> bool {
         };
         if let Some(graph) = graph_with_exits(words, forest.module, forest.function) {
             forest.nodes.retain(|node| !is_left(graph, node));
-            let closed = graph.closed(map, &path_counts(forest));
+            let closed = graph.left_counters_if_all_returned(map, &path_counts(forest));
             forest.nodes.extend(roots(&closed));
-            has_closed |= graph.can_be_left();
+            has_closed |= graph.has_left_paths();
         }
     }
     has_closed
@@ -50,7 +50,7 @@ pub fn words(words: &Words, forest: &FunctionForest) -> u64 {
 /// Replaces the counts of reached calls by the counts of left paths, as in the path profile.
 /// `forests` must be all forests of this function in the run.
 pub(super) fn net(function: &Function, forests: &mut Vec<FunctionForest>) {
-    let Some(graph) = function.graph().filter(|graph| graph.can_be_left()) else {
+    let Some(graph) = function.graph().filter(|graph| graph.has_left_paths()) else {
         return;
     };
     for forest in &mut *forests {
@@ -66,7 +66,7 @@ pub(super) fn net(function: &Function, forests: &mut Vec<FunctionForest>) {
 /// The graph of a function, if it has left paths.
 fn graph_with_exits(words: &Words, module: u32, function: u32) -> Option<&Graph> {
     let graph = words.graph(module, function);
-    graph.filter(|graph| graph.can_be_left())
+    graph.filter(|graph| graph.has_left_paths())
 }
 
 fn is_left(graph: &Graph, node: &ForestNode) -> bool {

@@ -1,16 +1,20 @@
-//! Two runs against each other: the paths they have in common (Ball, Larus 1996, their table "ref versus train").
+//! Compares the paths of two runs (Ball, Larus 1996, the table "ref versus train").
 //!
-//! Where a function's edges were counted in either run, edges are compared in all functions, else paths.
+//! If either run counted the edges of any function, the edges of all functions are compared.
+//! Otherwise paths are compared.
 //!
-//! Functions are the same if they have the same name and the same graph but for exit edges: first by linkage name, then, for
-//! builds whose mangled names differ in a hash, by the name a reader knows. Their paths may be numbered in other ways: `same`
-//! says which are the same. Copies of a function in several modules are added up. A function that ran and has no
-//! counterpart is listed: nothing in it is common.
+//! Two functions match if they have the same name and the same graph, ignoring exit edges. They are
+//! matched first by linkage name, then by the name that the user knows, because the mangled names
+//! of two builds may differ in a hash. The builds may number the paths of a function differently;
+//! `same` finds the same path in both. The counts of copies of a function in several modules are
+//! added up. A function that ran and has no counterpart is listed: none of its paths is common.
 //!
-//! - *static*: different paths (or edges) that both ran, among those that one ran;
-//! - *dynamic*: the share of one run's executions that went along paths that the other ran too, and of its instructions;
-//! - *overlap*: the sum over paths of the smaller share of executions, 1 where both distribute alike (above 0.9 profiles
-//!   are usually called similar).
+//! - *static*: the different paths (or edges) that both runs executed, as a share of those that one
+//!   run executed
+//! - *dynamic*: the share of one run's executions on paths that the other run executed too, and the
+//!   same share of its instructions
+//! - *overlap*: the sum over paths of the smaller share of executions. It is 1 if both runs
+//!   distribute alike; profiles above 0.9 are usually called similar.
 //!
 //! Cost: linear in functions and counted paths, plus sorting.
 
@@ -23,34 +27,35 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use groups::{Counted, Counts, Group, groups, match_up};
+use groups::{Counts, Group, GroupCounts, groups, match_up};
 use holloway_abi::Unit;
 use holloway_flow::PathId;
 use holloway_format::{DagKind, EdgeKind, EdgeMap, FunctionMap};
-use number::{Number, Numbered, lasting};
+use number::{Number, Numbering, common_edges};
 
 use crate::flow::add;
 use crate::run::{Function, FunctionId, RunProfile};
 
 pub use sides::{Both, Why};
 
-/// Counts of one run.
+/// The counts of one run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Side {
-    /// Different paths, or edges, that it ran.
+    /// Different paths or edges that the run executed.
     pub distinct: u64,
-    /// Times it ran any.
+    /// Executions of all paths or edges.
     pub executions: u64,
-    /// Of them, times it ran one that the other ran too.
+    /// Executions of paths or edges that the other run executed too.
     pub common_executions: u64,
-    /// Instructions it ran.
+    /// Executed instructions.
     pub instructions: u64,
-    /// Of them, on paths that the other ran too; where edges are compared, in blocks that the other ran too.
+    /// Instructions executed on paths that the other run executed too. Where edges are compared, in
+    /// blocks that the other run executed too.
     pub common_instructions: u64,
 }
 
 impl Side {
-    fn join(&mut self, other: &Side) {
+    fn merge(&mut self, other: &Side) {
         add(&mut self.distinct, other.distinct);
         add(&mut self.executions, other.executions);
         add(&mut self.common_executions, other.common_executions);
@@ -59,92 +64,98 @@ impl Side {
     }
 }
 
-/// A function of both runs.
+/// A function that both runs have.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Pair {
-    /// In either run; where copies were added up, one of them.
+    /// The function in each run. If copies were added up, one of the copies.
     pub functions: Both<FunctionId>,
-    /// What either run counted in it.
+    /// The counts of each run in the function.
     pub sides: Both<Side>,
-    /// Different paths, or edges, that both ran.
+    /// Different paths or edges that both runs executed.
     pub common: u64,
 }
 
-/// A path or an edge that the runs share unequally.
+/// A path or an edge whose shares of executions differ between the runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Difference {
-    /// Its function, in [`Overlap::pairs`].
+    /// The function: an index in [`Overlap::pairs`].
     pub pair: usize,
-    /// The run that has [`function`](Self::function).
+    /// The run that contains [`function`](Self::function).
     pub side: usize,
-    /// The function, or the copy of it, that has it by this number.
+    /// The function, or its copy, in which the path or edge has the number `unit`.
     pub function: FunctionId,
-    /// Its path number there, or its number among the edges that are there whatever is collected.
+    /// The path number in that function, or the number among the edges that every build has.
     pub unit: u64,
-    /// Times either run took it.
+    /// Executions in each run.
     pub counts: Both<u64>,
 }
 
 /// A function that ran in one run and has no counterpart in the other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Alone {
-    /// The function, in its run; where copies were added up, one of them.
+    /// The function in its run. If copies were added up, one of the copies.
     pub function: FunctionId,
-    /// Times its paths, or edges, were taken.
+    /// Executions of its paths or edges.
     pub executions: u64,
-    /// Why.
+    /// Why there is no counterpart.
     pub why: Why,
 }
 
-/// Two runs compared.
+/// The comparison of two runs.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Overlap {
-    /// What is compared.
+    /// The unit that is compared.
     pub unit: Unit,
-    /// What either run counted, in functions without counterpart too.
+    /// The counts of each run, including functions without counterpart.
     pub sides: Both<Side>,
-    /// Different paths, or edges, that both ran.
+    /// Different paths or edges that both runs executed.
     pub common: u64,
-    /// Sum of the smaller shares, 0 to 1.
+    /// The sum of the smaller shares, 0 to 1.
     pub overlap: f64,
-    /// Functions that both have and at least one ran, those that differ most first.
+    /// Functions that both runs have and at least one run executed. The largest difference comes
+    /// first.
     pub pairs: Vec<Pair>,
-    /// Paths, or edges, whose shares differ, most first.
+    /// Paths or edges whose shares differ. The largest difference comes first.
     pub differences: Vec<Difference>,
-    /// Paths, or edges, left out of the differences: what one run has of them more may be frames left in calls, which only
-    /// that run counts.
+    /// Number of paths or edges that are left out of the differences. Their surplus in one run may
+    /// come from frames that were left in calls, which only that run counts.
     pub by_exits: u64,
-    /// Functions that both ran whose paths end elsewhere in either (other cuts, made for another kind, with a guide, or with exit edges): the same way through them is
-    /// other paths there. None where edges are compared, which are the same wherever paths end.
+    /// Number of functions that both runs have and whose paths end at other edges. The builds cut
+    /// their paths differently: for another kind, with a guide, or with exit edges. The same route
+    /// through such a function consists of different paths. 0 if edges are compared, because edges
+    /// are the same no matter where paths end.
     pub cut_elsewhere: u64,
-    /// The run whose paths end at calls (a trace), where only one's do: functions that call have other graphs, so no counterpart.
+    /// The run whose paths end at calls (a trace), if the other run's paths do not. Functions with
+    /// calls then have other graphs, so they have no counterpart.
     pub ends_at_calls: Option<usize>,
-    /// Functions of either run without counterpart, most executions first.
+    /// By run: functions without counterpart, most executions first.
     pub alone: Both<Vec<Alone>>,
 }
 
 impl Overlap {
-    /// By how much the shares of executions differ, of counts in either run: the first less the second.
+    /// The difference of two shares of executions: the share in the first run minus the share in
+    /// the second.
     pub fn difference(&self, counts: Both<u64>) -> f64 {
         share(counts[0], self.sides[0].executions) - share(counts[1], self.sides[1].executions)
     }
 }
 
-/// Part of a whole, 0 of nothing.
-pub fn share(part: u64, whole: u64) -> f64 {
-    if whole == 0 {
+/// `part` as a share of `total`; 0 if `total` is 0.
+pub fn share(part: u64, total: u64) -> f64 {
+    if total == 0 {
         return 0.0;
     }
-    part as f64 / whole as f64
+    part as f64 / total as f64
 }
 
-/// The edge of a function that a [`Difference`] is about, where edges are compared, and its number.
+/// The edge of a [`Difference`] with its number in the map, where edges are compared.
 pub fn edge_of(map: &FunctionMap, unit: u64) -> Option<(u32, &EdgeMap)> {
-    let (edge, number) = lasting(map).nth(unit as usize)?;
+    let (edge, number) = common_edges(map).nth(unit as usize)?;
     Some((u32::try_from(number).ok()?, edge))
 }
 
-/// Where paths end inside a function, by numbers of edges that are there whatever is collected.
+/// The edges at which paths end inside a function, by their numbers among the edges that every
+/// build has.
 fn cuts(map: &FunctionMap) -> BTreeSet<usize> {
     let mut ends = vec![false; map.edges.len()];
     for dag in &map.dag {
@@ -153,12 +164,13 @@ fn cuts(map: &FunctionMap) -> BTreeSet<usize> {
             DagKind::Edge(_) | DagKind::Start(_) => {}
         }
     }
-    let lasting = lasting(map).enumerate();
-    let ends = lasting.filter(|(_, (_, index))| ends[*index]);
+    let edges = common_edges(map).enumerate();
+    let ends = edges.filter(|(_, (_, index))| ends[*index]);
     ends.map(|(number, _)| number).collect()
 }
 
-/// Compares the functions that `keep` holds for; `name` is the name a reader knows a function by.
+/// Compares the functions that `keep` accepts. `name` gives the name that the user knows a function
+/// by.
 pub fn overlap(
     runs: Both<&RunProfile>,
     keep: &dyn Fn(&Function) -> bool,
@@ -188,63 +200,66 @@ pub fn overlap(
         overlap.ends_at_calls = ends_at_calls.iter().position(|has| *has);
     }
     let mut by_exits = Vec::new();
-    let apart = runs[0].exits() != runs[1].exits();
+    let exits_differ = runs[0].exits() != runs[1].exits();
     for pair in matched {
         let groups = [&groups[0][pair[0]], &groups[1][pair[1]]];
-        overlap.pair(groups, apart, &mut by_exits);
+        overlap.add_pair(groups, exits_differ, &mut by_exits);
     }
     for (side, alone) in alone.into_iter().enumerate() {
         for (index, why) in alone {
-            overlap.alone(side, &groups[side][index], why);
+            overlap.add_alone(side, &groups[side][index], why);
         }
-        overlap.alone[side].sort_by_key(|one| Reverse(one.executions));
+        overlap.alone[side].sort_by_key(|alone| Reverse(alone.executions));
     }
     overlap.rank(&by_exits);
     overlap
 }
 
 impl Pair {
-    /// Adds the instructions that both ran.
-    fn work(&mut self, work: Both<&Counts>) {
-        for (_, counts) in zip(work) {
+    /// Adds the instructions of both runs.
+    fn add_instructions(&mut self, instructions: Both<&Counts>) {
+        for (_, counts) in zip(instructions) {
             let common = counts.iter().all(|&count| count > 0);
             for (side, &count) in self.sides.iter_mut().zip(&counts) {
-                let shared = if common { count } else { 0 };
+                let common_count = if common { count } else { 0 };
                 add(&mut side.instructions, count);
-                add(&mut side.common_instructions, shared);
+                add(&mut side.common_instructions, common_count);
             }
         }
     }
 }
 
 impl Overlap {
-    /// `by_exits` says of each difference whether it may be due to what only one run counts.
-    fn pair(&mut self, groups: Both<&Group<'_>>, exits_apart: bool, by_exits: &mut Vec<bool>) {
-        let chosen = groups.map(Group::chosen);
-        let known = chosen.iter().position(|one| one.1.graph().is_some());
-        let known = known.unwrap_or(0);
-        let [a, b] = groups.map(|group| group.counted(chosen[known].1));
-        if a.taken.is_empty() && b.taken.is_empty() {
+    /// Adds a function that both runs have. `by_exits` gets an entry for each new difference:
+    /// whether frames that only one run counts may cause it. `exits_differ` says whether the runs
+    /// differ in counting frames that were left.
+    fn add_pair(&mut self, groups: Both<&Group<'_>>, exits_differ: bool, by_exits: &mut Vec<bool>) {
+        let copies = groups.map(Group::representative);
+        let with_paths = copies.iter().position(|copy| copy.1.graph().is_some());
+        let common_side = with_paths.unwrap_or(0);
+        let [a, b] = groups.map(|group| group.counts(copies[common_side].1));
+        if a.executions.is_empty() && b.executions.is_empty() {
             return;
         }
         let mut pair = Pair {
-            functions: chosen.map(|one| one.0),
+            functions: copies.map(|copy| copy.0),
             sides: Default::default(),
             common: 0,
         };
         let index = self.pairs.len();
         if self.unit == Unit::Paths {
-            let [a, b] = chosen.map(|(_, function)| cuts(&function.map));
+            let [a, b] = copies.map(|(_, function)| cuts(&function.map));
             self.cut_elsewhere += u64::from(a != b);
         }
         let exits = groups.map(Group::has_exits);
-        // A frame left is missing with one path at most, which runs an edge once.
+        // A frame that was left is missing with at most one path, and a path runs an edge at most
+        // once.
         let left = if exits[0] == exits[1] {
-            exits_apart.then_some(0)
+            exits_differ.then_some(0)
         } else {
             Some(groups[0].left().saturating_add(groups[1].left()))
         };
-        for ((numbered, unit), counts) in zip([&a.taken, &b.taken]) {
+        for ((numbering, unit), counts) in zip([&a.executions, &b.executions]) {
             let common = counts.iter().all(|&count| count > 0);
             pair.common += u64::from(common);
             for (side, &count) in pair.sides.iter_mut().zip(&counts) {
@@ -252,13 +267,14 @@ impl Overlap {
                 add(&mut side.executions, count);
                 add(&mut side.common_executions, if common { count } else { 0 });
             }
-            let own = match numbered {
-                Numbered::Common => None,
-                Numbered::Own { structure } => {
-                    (0..2).find_map(|side| groups[side].numbered(structure).map(|one| (side, one)))
-                }
+            let own_copy = match numbering {
+                Numbering::Common => None,
+                Numbering::Own { structure } => (0..2).find_map(|side| {
+                    let copy = groups[side].copy_with_structure(structure);
+                    copy.map(|copy| (side, copy))
+                }),
             };
-            let (side, (id, function)) = own.unwrap_or((known, chosen[known]));
+            let (side, (id, function)) = own_copy.unwrap_or((common_side, copies[common_side]));
             let difference = Difference {
                 pair: index,
                 side,
@@ -272,30 +288,35 @@ impl Overlap {
             }));
             self.differences.push(difference);
         }
-        pair.work([&a.work, &b.work]);
+        pair.add_instructions([&a.instructions, &b.instructions]);
         self.common += pair.common;
         for (sum, side) in self.sides.iter_mut().zip(&pair.sides) {
-            sum.join(side);
+            sum.merge(side);
         }
         self.pairs.push(pair);
     }
 
-    fn alone(&mut self, side: usize, group: &Group<'_>, why: Why) {
-        let (function, chosen) = group.chosen();
-        let Counted { taken, work } = group.counted(chosen);
-        if taken.is_empty() {
+    /// Adds a function without counterpart.
+    fn add_alone(&mut self, side: usize, group: &Group<'_>, why: Why) {
+        let (function, representative) = group.representative();
+        let GroupCounts {
+            executions,
+            instructions,
+        } = group.counts(representative);
+        if executions.is_empty() {
             return;
         }
         let sum = |counts: &Counts| {
             counts
                 .iter()
-                .fold(0, |sum: u64, one| sum.saturating_add(one.1))
+                .fold(0, |sum: u64, &(_, count)| sum.saturating_add(count))
         };
-        let executions = sum(&taken);
-        self.sides[side].join(&Side {
-            distinct: taken.len() as u64,
+        let distinct = executions.len() as u64;
+        let executions = sum(&executions);
+        self.sides[side].merge(&Side {
+            distinct,
             executions,
-            instructions: sum(&work),
+            instructions: sum(&instructions),
             ..Side::default()
         });
         self.alone[side].push(Alone {
@@ -305,45 +326,46 @@ impl Overlap {
         });
     }
 
-    /// With all counts known: the overlap, and what differs most.
+    /// Computes the overlap and ranks the differences. All counts must be known.
     fn rank(&mut self, by_exits: &[bool]) {
-        let wholes = [self.sides[0].executions, self.sides[1].executions];
-        let shares = |counts: Both<u64>| [share(counts[0], wholes[0]), share(counts[1], wholes[1])];
-        let apart = |counts: Both<u64>| {
+        let totals = [self.sides[0].executions, self.sides[1].executions];
+        let shares = |counts: Both<u64>| [share(counts[0], totals[0]), share(counts[1], totals[1])];
+        let distance = |counts: Both<u64>| {
             let [a, b] = shares(counts);
             (a - b).abs()
         };
-        let mut differs = vec![0.0; self.pairs.len()];
-        // Exact, as fractions of the product of both wholes: rounded shares of equal counts don't add up to 1.
-        let [whole_a, whole_b] = wholes.map(u128::from);
+        let mut pair_distances = vec![0.0; self.pairs.len()];
+        // Shares are exact fractions of the product of both totals, because rounded shares of equal
+        // counts do not add up to 1.
+        let [total_a, total_b] = totals.map(u128::from);
         let mut smaller = 0u128;
-        for (one, &by_exits) in self.differences.iter().zip(by_exits) {
-            let [a, b] = one.counts.map(u128::from);
-            smaller = smaller.saturating_add((a * whole_b).min(b * whole_a));
+        for (difference, &by_exits) in self.differences.iter().zip(by_exits) {
+            let [a, b] = difference.counts.map(u128::from);
+            smaller = smaller.saturating_add((a * total_b).min(b * total_a));
             if by_exits {
-                self.by_exits += u64::from(apart(one.counts) > 0.0);
+                self.by_exits += u64::from(distance(difference.counts) > 0.0);
             } else {
-                differs[one.pair] += apart(one.counts);
+                pair_distances[difference.pair] += distance(difference.counts);
             }
         }
-        if whole_a > 0 && whole_b > 0 {
-            // Sums that do not fit are too low.
-            self.overlap = (smaller as f64 / (whole_a * whole_b) as f64).min(1.0);
+        if total_a > 0 && total_b > 0 {
+            // Saturated sums are too low.
+            self.overlap = (smaller as f64 / (total_a * total_b) as f64).min(1.0);
         }
         let mut kept = by_exits.iter().map(|&by_exits| !by_exits);
         self.differences
-            .retain(|one| kept.next() == Some(true) && apart(one.counts) > 0.0);
-        // Stable: equal ones stay by function and unit.
+            .retain(|difference| kept.next() == Some(true) && distance(difference.counts) > 0.0);
+        // The sort is stable: equal differences stay in the order of functions and units.
         self.differences
-            .sort_by(|a, b| apart(b.counts).total_cmp(&apart(a.counts)));
+            .sort_by(|a, b| distance(b.counts).total_cmp(&distance(a.counts)));
         let mut order: Vec<usize> = (0..self.pairs.len()).collect();
-        order.sort_by(|&a, &b| differs[b].total_cmp(&differs[a]));
-        let mut places = vec![0; order.len()];
-        for (place, &pair) in order.iter().enumerate() {
-            places[pair] = place;
+        order.sort_by(|&a, &b| pair_distances[b].total_cmp(&pair_distances[a]));
+        let mut ranks = vec![0; order.len()];
+        for (rank, &pair) in order.iter().enumerate() {
+            ranks[pair] = rank;
         }
-        for one in &mut self.differences {
-            one.pair = places[one.pair];
+        for difference in &mut self.differences {
+            difference.pair = ranks[difference.pair];
         }
         self.pairs = order.iter().map(|&pair| self.pairs[pair].clone()).collect();
     }
@@ -356,26 +378,26 @@ fn is_left(function: &Function, path: PathId) -> bool {
     end.is_some_and(|edge| function.map.edges[edge].kind == EdgeKind::Exit)
 }
 
-/// Edges, where any function that ran has nothing else.
+/// The unit to compare: edges, if any function that ran has only edge counts.
 fn unit(runs: Both<&RunProfile>) -> Unit {
     let functions = runs.iter().flat_map(|run| &run.functions);
     let ran = functions.filter(|function| function.ran());
     ran.map(Function::unit).max().unwrap_or(Unit::Paths)
 }
 
-/// Numbers of either list, ascending, with the counts in both.
+/// Merges two lists: all numbers, ascending, with their counts in both lists.
 fn zip([a, b]: Both<&Counts>) -> Vec<(Number, Both<u64>)> {
     let mut all = Vec::with_capacity(a.len().max(b.len()));
     let (mut a, mut b) = (a.iter().peekable(), b.iter().peekable());
     loop {
         let next = [a.peek(), b.peek()].into_iter().flatten();
-        let Some(number) = next.map(|one| one.0).min() else {
+        let Some(number) = next.map(|entry| entry.0).min() else {
             return all;
         };
-        let count = |one: Option<&(Number, u64)>| one.map_or(0, |one| one.1);
+        let count = |entry: Option<&(Number, u64)>| entry.map_or(0, |entry| entry.1);
         let counts = [
-            count(a.next_if(|one| one.0 == number)),
-            count(b.next_if(|one| one.0 == number)),
+            count(a.next_if(|entry| entry.0 == number)),
+            count(b.next_if(|entry| entry.0 == number)),
         ];
         all.push((number, counts));
     }

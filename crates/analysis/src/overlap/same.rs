@@ -1,9 +1,10 @@
-//! The same path in two builds of one function.
+//! Finds the same path in two builds of one function.
 //!
-//! Builds of the same code have the same edges in the same order, but for what exit edges bring: the exit edges
-//! themselves, and blocks divided into *parts* behind calls that may not come back. Their paths may be numbered in another
-//! order, and be cut elsewhere. A path is the same if it starts in the same part, runs the same lasting edges, and
-//! ends with the same edge.
+//! Builds of the same code have the same edges in the same order, except for two effects of exit
+//! edges: the exit edges themselves, and blocks that are divided into *parts* after calls that may
+//! not come back. The builds may number paths in another order, and may cut paths at other edges.
+//! Two paths are the same if they start in the same part, run the same common edges, and end with
+//! the same edge.
 //!
 //! Cost: the length of each path.
 
@@ -13,34 +14,36 @@ use holloway_flow::{BlockId, EdgeId, Path, PathEnd, PathId, PathStart};
 use holloway_format::{EdgeKind, FunctionMap, Outcome};
 
 pub(crate) use super::number::Number;
-use super::number::{Numbered, lasting};
+use super::number::{Numbering, common_edges};
 use crate::run::Function;
 
-/// A part of a block: the block's number where blocks are whole, and which part.
+/// A part of a block: the block's number in a map without divided blocks, and the index of the
+/// part.
 pub(super) type Part = (u32, u32);
 
-/// The blocks of a map as parts of whole ones. The parts of a block follow one another.
+/// The blocks of a map as parts of undivided blocks. The parts of a block follow one another.
 pub(super) struct Parts {
     parts: Vec<Part>,
     blocks: HashMap<Part, u32>,
-    /// By block: the edge behind the call that it ends with.
-    returned: HashMap<u32, u32>,
+    /// By block that ends with a call: the edge that leads on after the call.
+    return_edges: HashMap<u32, u32>,
 }
 
 impl Parts {
     pub(super) fn new(map: &FunctionMap) -> Parts {
         let edges = (0u32..).zip(&map.edges);
-        let returned = edges.filter(|(_, edge)| edge.outcome == Outcome::Returned);
-        let returned: HashMap<u32, u32> = returned.map(|(id, edge)| (edge.from, id)).collect();
-        let mut later = vec![false; map.blocks.len()];
-        for &edge in returned.values() {
-            later[map.edges[edge as usize].to as usize] = true;
+        let return_edges = edges.filter(|(_, edge)| edge.outcome == Outcome::Returned);
+        let return_edges: HashMap<u32, u32> =
+            return_edges.map(|(id, edge)| (edge.from, id)).collect();
+        let mut is_later_part = vec![false; map.blocks.len()];
+        for &edge in return_edges.values() {
+            is_later_part[map.edges[edge as usize].to as usize] = true;
         }
-        let mut parts: Vec<Part> = Vec::with_capacity(later.len());
-        for later in later {
+        let mut parts: Vec<Part> = Vec::with_capacity(is_later_part.len());
+        for is_later_part in is_later_part {
             parts.push(match parts.last() {
-                Some(&(whole, part)) if later => (whole, part + 1),
-                Some(&(whole, _)) => (whole + 1, 0),
+                Some(&(block, part)) if is_later_part => (block, part + 1),
+                Some(&(block, _)) => (block + 1, 0),
                 None => (0, 0),
             });
         }
@@ -48,7 +51,7 @@ impl Parts {
         Parts {
             parts,
             blocks,
-            returned,
+            return_edges,
         }
     }
 
@@ -57,8 +60,8 @@ impl Parts {
     }
 }
 
-/// The numbers that a function's paths have in the numbering of another with the same graph; their own where it has no
-/// such path.
+/// Maps the path numbers of `function` to the numbering of `common`, which has the same graph. A
+/// path that `common` lacks keeps its own number.
 pub(crate) fn numbering<'a>(
     function: &'a Function,
     common: &'a Function,
@@ -66,70 +69,71 @@ pub(crate) fn numbering<'a>(
     let (from, to) = (&function.map, &common.map);
     let structure = from.structure_hash();
     if std::ptr::eq(function, common) || structure == to.structure_hash() {
-        return Box::new(|path| (Numbered::Common, path.0));
+        return Box::new(|path| (Numbering::Common, path.0));
     }
-    let same = Same::new(from, to);
+    let translation = MapTranslation::new(from, to);
     Box::new(move |id| {
         let path = function.graph().and_then(|graph| graph.path(id));
-        let path = path.and_then(|path| same.path(&path));
+        let path = path.and_then(|path| translation.path(&path));
         let number = path.and_then(|path| common.graph()?.number(&path));
         match number {
-            Some(path) => (Numbered::Common, path.0),
-            None => (Numbered::Own { structure }, id.0),
+            Some(path) => (Numbering::Common, path.0),
+            None => (Numbering::Own { structure }, id.0),
         }
     })
 }
 
-/// Blocks and edges of one map in another.
-struct Same<'a> {
+/// Translates blocks and edges of one map to another map.
+struct MapTranslation<'a> {
     from: &'a FunctionMap,
     to: &'a FunctionMap,
     blocks: Vec<Option<u32>>,
     edges: Vec<Option<u32>>,
-    /// In the other map, by block: the edge behind the call that it ends with.
-    returned: HashMap<u32, u32>,
+    /// In the target map, by block that ends with a call: the edge that leads on after the call.
+    return_edges: HashMap<u32, u32>,
 }
 
-impl<'a> Same<'a> {
-    fn new(from: &'a FunctionMap, to: &'a FunctionMap) -> Same<'a> {
-        let (ours, theirs) = (Parts::new(from), Parts::new(to));
-        let blocks: Vec<Option<u32>> = ours
+impl<'a> MapTranslation<'a> {
+    fn new(from: &'a FunctionMap, to: &'a FunctionMap) -> MapTranslation<'a> {
+        let (from_parts, to_parts) = (Parts::new(from), Parts::new(to));
+        let blocks: Vec<Option<u32>> = from_parts
             .parts
             .iter()
-            .map(|part| theirs.blocks.get(part).copied())
+            .map(|part| to_parts.blocks.get(part).copied())
             .collect();
         let mut edges = vec![None; from.edges.len()];
-        for ((_, ours), (_, theirs)) in lasting(from).zip(lasting(to)) {
-            edges[ours] = Some(theirs as u32);
+        for ((_, from_edge), (_, to_edge)) in common_edges(from).zip(common_edges(to)) {
+            edges[from_edge] = Some(to_edge as u32);
         }
-        // The others are known by where they stand.
+        // Exit edges and edges between parts are identified by their blocks.
         let mut exits: HashMap<u32, u32> = HashMap::new();
         for (id, edge) in (0u32..).zip(&to.edges) {
             if edge.kind == EdgeKind::Exit {
                 exits.insert(edge.from, id);
             }
         }
-        for (edge, same) in from.edges.iter().zip(&mut edges) {
+        for (edge, translated) in from.edges.iter().zip(&mut edges) {
             let table = match edge.kind {
                 EdgeKind::Exit => &exits,
-                _ if edge.outcome == Outcome::Returned => &theirs.returned,
+                _ if edge.outcome == Outcome::Returned => &to_parts.return_edges,
                 _ => continue,
             };
             let block = blocks[edge.from as usize];
-            *same = block.and_then(|block| table.get(&block).copied());
+            *translated = block.and_then(|block| table.get(&block).copied());
         }
-        Same {
+        MapTranslation {
             from,
             to,
             blocks,
             edges,
-            returned: theirs.returned,
+            return_edges: to_parts.return_edges,
         }
     }
 
+    /// The same path in the target map, if it exists.
     fn path(&self, path: &Path) -> Option<Path> {
         let first = self.blocks[path.blocks.first()?.index()]?;
-        let mut same = Path {
+        let mut translated = Path {
             start: match path.start {
                 PathStart::Entry => PathStart::Entry,
                 PathStart::Loop(_) => PathStart::Loop(BlockId(first)),
@@ -141,35 +145,36 @@ impl<'a> Same<'a> {
         for edge in &path.edges {
             if self.from.edges[edge.index()].outcome != Outcome::Returned {
                 let edge = self.edges[edge.index()]?;
-                self.walk_to(edge, &mut same)?;
-                self.step(edge, &mut same);
+                self.walk_to(edge, &mut translated)?;
+                self.step(edge, &mut translated);
             }
         }
         let end = self.edges[path.end.edge().index()]?;
-        self.walk_to(end, &mut same)?;
-        same.end = match path.end {
+        self.walk_to(end, &mut translated)?;
+        translated.end = match path.end {
             PathEnd::Exit(_) => PathEnd::Exit(EdgeId(end)),
             PathEnd::Back(_) => PathEnd::Back(EdgeId(end)),
             PathEnd::Cut(_) => PathEnd::Cut(EdgeId(end)),
         };
-        Some(same)
+        Some(translated)
     }
 
-    /// Runs on through the parts of a block, to the one that an edge leaves.
+    /// Extends a path through the parts of a block, to the part that an edge leaves.
     fn walk_to(&self, edge: u32, path: &mut Path) -> Option<()> {
         let from = self.to.edges[edge as usize].from;
-        // Parts follow one another, so this ends.
+        // Parts follow one another, so the loop ends.
         while path.blocks.last()?.0 < from {
-            let behind = *self.returned.get(&path.blocks.last()?.0)?;
-            let before = path.blocks.last()?.0;
-            self.step(behind, path);
-            if path.blocks.last()?.0 <= before {
+            let return_edge = *self.return_edges.get(&path.blocks.last()?.0)?;
+            let previous = path.blocks.last()?.0;
+            self.step(return_edge, path);
+            if path.blocks.last()?.0 <= previous {
                 return None;
             }
         }
         (path.blocks.last()?.0 == from).then_some(())
     }
 
+    /// Extends a path by an edge and its target.
     fn step(&self, edge: u32, path: &mut Path) {
         path.edges.push(EdgeId(edge));
         path.blocks.push(BlockId(self.to.edges[edge as usize].to));

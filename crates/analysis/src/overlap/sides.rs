@@ -1,13 +1,13 @@
-//! The two runs of an overlap.
+//! Types for the two runs of an overlap.
 
-/// One of two things: the first run's, the second run's.
+/// A value for each of two runs: the first run's, then the second run's.
 pub type Both<T> = [T; 2];
 
 /// Why a function has no counterpart.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Why {
-    /// The other run has one of its name and another structure.
+    /// The other run has a function of the same name with another graph.
     Changed,
-    /// The other run has none of its name with counters.
+    /// The other run has no function of the same name with counters.
     Missing,
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use holloway_analysis::Function;
-use holloway_analysis::directions::{Directions, Goes};
+use holloway_analysis::directions::{Destination, Directions};
 use holloway_format::FunctionMap;
 
 use crate::places::is_library;
@@ -40,7 +40,7 @@ impl<'a> Branches<'a> {
     }
 
     /// Where control goes along an edge.
-    pub(super) fn goes(&self, edge: u32) -> Goes<'a> {
-        self.directions.goes(edge)
+    pub(super) fn destination(&self, edge: u32) -> Destination<'a> {
+        self.directions.destination(edge)
     }
 }

@@ -44,7 +44,7 @@ pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
     }
     table.write(&mut sheet.page)?;
     legend(sheet, ranking.edges.iter().map(|edge| edge.bound))?;
-    again(sheet, &ranking.again)
+    again(sheet, &ranking.reentered)
 }
 
 /// Calls that came back more often than they were made: taken by no edge, so they have no share.

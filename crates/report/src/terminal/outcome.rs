@@ -7,7 +7,7 @@
 //! decided at one line is listed in order, so that `a && b` shows which of them failed: `→ column
 //! 12, line 9`.
 
-use holloway_analysis::directions::{Goes, Spot};
+use holloway_analysis::directions::{Destination, Spot};
 use holloway_analysis::trail::{Step, first_place};
 use holloway_format::{Outcome, Place, Text};
 
@@ -19,16 +19,24 @@ impl<'a> Branches<'a> {
     /// What was decided at a line, in order; repeats are counted.
     pub(super) fn decided(&self, sheet: &Sheet<'_>, step: &Step) -> String {
         let decisions = step.decisions.iter();
-        let decided: Vec<_> = decisions.map(|&edge| self.goes(edge)).collect();
+        let decided: Vec<_> = decisions.map(|&edge| self.destination(edge)).collect();
         self.in_words(sheet, step.place, &decided)
     }
 
     /// What was decided at a place, as `→ line 3`; empty if nothing was, or nothing but that checks
     /// held.
-    pub(super) fn in_words(&self, sheet: &Sheet<'_>, at: Place, decided: &[Goes<'_>]) -> String {
+    pub(super) fn in_words(
+        &self,
+        sheet: &Sheet<'_>,
+        at: Place,
+        decided: &[Destination<'_>],
+    ) -> String {
         let mut words: Vec<(String, usize)> = Vec::new();
-        for goes in decided.iter().filter(|goes| **goes != Goes::GoesOn) {
-            let word = self.word(sheet, Some(at), goes);
+        for destination in decided
+            .iter()
+            .filter(|destination| **destination != Destination::GoesOn)
+        {
+            let word = self.word(sheet, Some(at), destination);
             match words.last_mut() {
                 Some((last, times)) if *last == word => *times += 1,
                 _ => words.push((word, 1)),
@@ -54,20 +62,20 @@ impl<'a> Branches<'a> {
         at: Option<Place>,
         to: u32,
     ) -> String {
-        let goes = self.goes(edge);
+        let destination = self.destination(edge);
         let block = self.map.blocks.get(to as usize);
         let first = block.and_then(|block| first_place(&block.places));
-        if first.is_some_and(|first| self.is_line(&goes, first)) {
+        if first.is_some_and(|first| self.is_line(&destination, first)) {
             return String::new();
         }
-        self.word(sheet, at, &goes)
+        self.word(sheet, at, &destination)
     }
 
     /// Whether control goes to a place's line, and nothing else need be said.
-    pub(super) fn is_line(&self, goes: &Goes<'_>, place: Place) -> bool {
+    pub(super) fn is_line(&self, destination: &Destination<'_>, place: Place) -> bool {
         let scope = self.map.scopes.get(place.scope as usize);
-        match goes {
-            Goes::To(to) if to.column == 0 && to.block.is_none() => {
+        match destination {
+            Destination::To(to) if to.column == 0 && to.block.is_none() => {
                 scope.is_some_and(|scope| scope.file == *to.file && place.line == to.line)
             }
             _ => false,
@@ -75,21 +83,21 @@ impl<'a> Branches<'a> {
     }
 
     /// Where control goes, as read at a place.
-    fn word(&self, sheet: &Sheet<'_>, at: Option<Place>, goes: &Goes<'_>) -> String {
+    fn word(&self, sheet: &Sheet<'_>, at: Option<Place>, destination: &Destination<'_>) -> String {
         let spot = |spot: &Spot<'_>| self.spot(sheet, at, spot);
-        match goes {
-            Goes::Case(names) => cases(names),
-            Goes::LeavesLoop(None) => "leaves the loop".to_owned(),
-            Goes::LeavesLoop(Some(to)) => format!("leaves the loop to {}", spot(to)),
-            Goes::StaysInLoop => "stays in the loop".to_owned(),
-            Goes::StaysOnLine => "stays on the line".to_owned(),
-            Goes::Back(to) => format!("back to {}", spot(to)),
-            Goes::Returns => "returns".to_owned(),
-            Goes::NeverReturns => "does not return".to_owned(),
-            Goes::GoesOn => "goes on".to_owned(),
-            Goes::Unwinds => "unwinds".to_owned(),
-            Goes::MayReturnAgain => "may return again".to_owned(),
-            Goes::To(to) => spot(to),
+        match destination {
+            Destination::Case(names) => cases(names),
+            Destination::LeavesLoop(None) => "leaves the loop".to_owned(),
+            Destination::LeavesLoop(Some(to)) => format!("leaves the loop to {}", spot(to)),
+            Destination::StaysInLoop => "stays in the loop".to_owned(),
+            Destination::StaysOnLine => "stays on the line".to_owned(),
+            Destination::Back(to) => format!("back to {}", spot(to)),
+            Destination::Returns => "returns".to_owned(),
+            Destination::NeverReturns => "does not return".to_owned(),
+            Destination::GoesOn => "goes on".to_owned(),
+            Destination::Unwinds => "unwinds".to_owned(),
+            Destination::MayReturnAgain => "may return again".to_owned(),
+            Destination::To(to) => spot(to),
         }
     }
 

@@ -14,7 +14,7 @@
 
 use std::io;
 
-use holloway_analysis::directions::Goes;
+use holloway_analysis::directions::Destination;
 use holloway_analysis::paths::{HotPath, hottest, regenerate};
 use holloway_analysis::trail::{End, Frame, Start, Step, Trail, frames, trail};
 use holloway_analysis::{Function, Sort};
@@ -220,12 +220,12 @@ pub(super) fn in_brief<'a>(
         now.clone_into(&mut file);
         let next = steps.get(number + 1);
         let decisions = step.decisions.iter();
-        let mut decided: Vec<_> = decisions.map(|&edge| branches.goes(edge)).collect();
-        decided.pop_if(|goes| match goes {
-            Goes::Back(to) => {
+        let mut decided: Vec<_> = decisions.map(|&edge| branches.destination(edge)).collect();
+        decided.pop_if(|destination| match destination {
+            Destination::Back(to) => {
                 to.block.is_none() && next.is_none() && matches!(trail.end, End::Back(_))
             }
-            goes => next.is_some_and(|next| branches.is_line(goes, next.place)),
+            destination => next.is_some_and(|next| branches.is_line(destination, next.place)),
         });
         let decided = branches.in_words(sheet, step.place, &decided);
         places.push(if decided.is_empty() {

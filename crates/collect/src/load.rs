@@ -18,10 +18,11 @@ use std::sync::Arc;
 use holloway_abi::Kind;
 use holloway_analysis::RunProfile;
 use holloway_analysis::note::{Note, Origin, Unreadable};
+use holloway_format::image::MAP_EXTENSION;
 use holloway_format::{ImageMap, Profile, ProfileHead, RawProfile, peek_profile, read_profile};
 
 use crate::error::LoadError;
-use crate::files::{MAP, PROFILE, files, profile_head, profiles, read_regular};
+use crate::files::{PROFILE, files, profile_head, profiles, read_regular};
 use crate::kinds::stream_kind::StreamKind;
 use crate::kinds::{HostKind, host_kind, stream_kind_of};
 use crate::lock::{Access, hold};
@@ -126,7 +127,10 @@ pub fn profile_files(run: &Path) -> Result<Vec<PathBuf>> {
     if metadata.is_dir() {
         return Ok(profiles(run)?);
     }
-    if run.extension().is_some_and(|extension| extension == MAP) {
+    if run
+        .extension()
+        .is_some_and(|extension| extension == MAP_EXTENSION)
+    {
         return Err(LoadError::PathMap {
             file: run.to_owned(),
         });

@@ -9,7 +9,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use holloway_abi::environment::{COLLECT, EXITS, GUIDE};
-use holloway_abi::{Kind, LeftFrames};
+use holloway_abi::{DEFAULT_K, Kind, LeftFrames};
 
 use crate::error::{OptionError, Result};
 use crate::line::takes_value;
@@ -25,8 +25,6 @@ const OPTIONS: [(&str, &str, &str); 3] = [
     ("--guide", GUIDE.name, "a run: --guide latest"),
 ];
 
-/// Default number of iterations in a row that loops are followed over.
-pub const DEFAULT_K: u32 = 8;
 /// Numbers of iterations that `loops=K` accepts. A single iteration makes no row.
 const K_RANGE: std::ops::RangeInclusive<u32> = 2..=1024;
 

@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 
+use holloway_abi::environment;
 use holloway_llvm::LlvmError;
 use holloway_weave::archive::ArchiveError;
 use holloway_weave::image::Machine;
@@ -114,13 +115,13 @@ pub enum Error {
         variable: String,
     },
     /// `HOLLOWAY_JOBS` is no number of processes.
-    #[error("HOLLOWAY_JOBS={value}: give a number of processes, 1 or more")]
+    #[error("{}={value}: give a number of processes, 1 or more", environment::JOBS.name)]
     Jobs {
         /// Its value.
         value: String,
     },
     /// `HOLLOWAY_RUNS` does not fit into the image header.
-    #[error("HOLLOWAY_RUNS is longer than 895 bytes: name a directory with a shorter path")]
+    #[error("{} is longer than 895 bytes: name a directory with a shorter path", environment::RUNS.name)]
     RunsTooLong,
     /// A variable holds a pattern that cannot be parsed.
     #[error("{variable}: {reason}")]

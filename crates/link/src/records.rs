@@ -14,6 +14,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use holloway_abi::environment;
+use holloway_format::image::MAP_EXTENSION;
 use holloway_format::{ImageMap, decode_image};
 
 use crate::error::{Error, Result};
@@ -24,8 +25,6 @@ use crate::message::{
 
 /// Environment variable: the directory of records.
 pub const RECORDS: &str = environment::internal::LINKED;
-/// Extension of path maps.
-const MAP: &str = "hwm";
 /// File of messages.
 const MESSAGES: &str = "said";
 /// First word of a line of it: a warning follows.
@@ -64,7 +63,10 @@ impl LinkRecords {
     pub fn maps(&self) -> Vec<ImageMap> {
         let entries = std::fs::read_dir(self.directory()).into_iter().flatten();
         let files = entries.filter_map(|entry| Some(entry.ok()?.path()));
-        let maps = files.filter(|file| file.extension().is_some_and(|extension| extension == MAP));
+        let maps = files.filter(|file| {
+            file.extension()
+                .is_some_and(|extension| extension == MAP_EXTENSION)
+        });
         maps.filter_map(|file| decode_image(&std::fs::read(file).ok()?).ok())
             .collect()
     }
@@ -264,7 +266,10 @@ pub(crate) struct StoredMap {
 impl StoredMap {
     /// `<build id>.hwm`
     fn file_name(&self) -> String {
-        format!("{}.{MAP}", holloway_format::error::hex_id(&self.build_id))
+        format!(
+            "{}.{MAP_EXTENSION}",
+            holloway_format::error::hex_id(&self.build_id)
+        )
     }
 }
 

@@ -1,4 +1,5 @@
-//! Golden files of runs that recorded edges, or both, or paths that were left; and of what compares profiles.
+//! Golden files of runs that recorded edges, or both, or paths that were left; and of what compares
+//! profiles.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use build::{
@@ -93,7 +94,8 @@ fn path_run(counts: &[(u64, u64)]) -> RunProfile {
 /// A program of paths, one path of which was left and one entered again, and a library of edges.
 fn mixed_run() -> RunProfile {
     let app = image("app", vec![module("fact.o", vec![fact().done(), slide()])]);
-    // Base case 1; deeper 5 times, of which one went on; three others were entered again: f2 has its own counters.
+    // Base case 1; deeper 5 times, of which one went on; three others were entered again: f2 has
+    // its own counters.
     let ids = path_numbers();
     let counts = [(ids[0], 1), (ids[1], 5), (ids[2], 1)];
     let mut counts = counts.to_vec();
@@ -223,8 +225,8 @@ fn frames_that_may_be_left_uncounted_are_said() {
     }
 }
 
-/// Maps of earlier builds don't say where a frame may be left: of kinds that count left frames, any of
-/// whose images has no exit edge may leave some out.
+/// Maps of earlier builds don't say where a frame may be left: of kinds that count left frames, any
+/// of whose images has no exit edge may leave some out.
 #[test]
 fn runs_of_earlier_builds_may_leave_frames_uncounted() {
     let head = |kind, function: FunctionMap, counts: &[(u64, u64)]| {
@@ -340,7 +342,8 @@ fn overlap_of_edges() {
     assert_snapshot!(print_overlap(&[edge_run(), again], &options(None)));
 }
 
-/// The same execution, by paths without exits and by edges with them: four frames of `fact` are missing from its paths.
+/// The same execution, by paths without exits and by edges with them: four frames of `fact` are
+/// missing from its paths.
 #[test]
 fn exits_of_one_run_alone_are_no_differences() {
     let run = |map: FunctionMap, counts: &dyn Fn(&FunctionMap) -> Vec<(u64, u64)>| {

@@ -23,7 +23,8 @@ use holloway_report::{LoopsOptions, Options, json, terminal};
 use insta::assert_snapshot;
 use regex::Regex;
 
-/// A switch of three cases in a loop, the third of which may leave it. Blocks: 0 entry, 1 head, 2 to 4 cases, 5 return.
+/// A switch of three cases in a loop, the third of which may leave it. Blocks: 0 entry, 1 head, 2
+/// to 4 cases, 5 return.
 fn scan() -> FunctionMap {
     let next = "/rustc/59807616e1fa2540724bfbac14d7976d7e4a3860/library/core/src/next.rs";
     let build = mangled(
@@ -101,7 +102,8 @@ fn stream_image(mut functions: Vec<FunctionMap>) -> Arc<ImageMap> {
     Arc::new(image)
 }
 
-/// Words by function and blocks: `scan 0 1 2` is the path from the entry to the back edge behind block 2.
+/// Words by function and blocks: `scan 0 1 2` is the path from the entry to the back edge behind
+/// block 2.
 fn names(words: &Words) -> BTreeMap<String, u32> {
     let mut names = BTreeMap::new();
     for one in words.functions() {
@@ -243,7 +245,8 @@ fn an_outer_loop_is_not_over_at_its_inner_one() {
     assert!(!outer.contains("over after"), "{text}");
 }
 
-/// What the compiler made of a loop is said beside its counts, and the number of selects beside its function.
+/// What the compiler made of a loop is said beside its counts, and the number of selects beside its
+/// function.
 #[test]
 fn loops_that_the_compiler_reshaped_are_marked() {
     let mut map = scan();

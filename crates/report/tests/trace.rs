@@ -1,6 +1,8 @@
-//! Answers to questions on traces, as golden files in tests/snapshots; `INSTA_UPDATE=always cargo test -p holloway-report` writes them anew.
+//! Answers to questions on traces, as golden files in tests/snapshots;
+//! `INSTA_UPDATE=always cargo test -p holloway-report` writes them anew.
 //!
-//! The program: main takes a lock, works and releases it, round by round; in its third round it forgets to release.
+//! The program: main takes a lock, works and releases it, round by round; in its third round it
+//! forgets to release.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use holloway_testkit::build;
@@ -417,7 +419,8 @@ fn frames_left_and_missing_events_are_shown() {
     assert_snapshot!(both(&question, &[stream(&code, &trace)], &options()));
 }
 
-/// Events of a part are shown as those of the whole; also where it begins in activations that began before the trace (a fork's child).
+/// Events of a part are shown as those of the whole; also where it begins in activations that began
+/// before the trace (a fork's child).
 #[test]
 fn cat_of_a_part() {
     let map = app(1);
@@ -642,7 +645,8 @@ fn no_stream_is_no_error() {
     assert_snapshot!(both(&Question::Query("x"), &[], &options()));
 }
 
-/// Of two threads, and one in another process of the same build; what another image did stands alone.
+/// Of two threads, and one in another process of the same build; what another image did stands
+/// alone.
 #[test]
 fn threads_of_an_image_are_summed() {
     let (map, same) = (app(1), app(1));

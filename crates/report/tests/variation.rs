@@ -1,4 +1,5 @@
-//! Timed paths as they are printed, golden files as in golden.rs; streams are made of blocks by name.
+//! Timed paths as they are printed, golden files as in golden.rs; streams are made of blocks by
+//! name.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use holloway_testkit::{build, samples};
@@ -93,7 +94,8 @@ impl Chance {
     }
 }
 
-/// A program: a chase that misses the cache at times, a lock that is held now and then, a choice of ways, steady and rare ones.
+/// A program: a chase that misses the cache at times, a lock that is held now and then, a choice of
+/// ways, steady and rare ones.
 fn words(image: &Arc<ImageMap>, slow: u64) -> Vec<u32> {
     let names = names(image);
     let mut chance = Chance(7);
@@ -190,7 +192,8 @@ fn paths_by_net_variation() {
     assert_snapshot!(print(&whole(), &options(), How::default()));
 }
 
-/// Ten paths that vary, what varies more the more seldom it runs; and four that don't, which run more often, two of them for long.
+/// Ten paths that vary, what varies more the more seldom it runs; and four that don't, which run
+/// more often, two of them for long.
 fn varied_seldom() -> VariationRun {
     let image = app();
     let names = names(&image);
@@ -344,7 +347,8 @@ fn two_samples_are_left_out() {
     assert!(text.contains(why), "{text}");
 }
 
-/// A steady path, one that was interrupted in the burst that happened to time it, one on a machine that others use, and one with two samples.
+/// A steady path, one that was interrupted in the burst that happened to time it, one on a machine
+/// that others use, and one with two samples.
 #[test]
 fn nothing_varies() {
     let image = app();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use holloway_abi::Kind;
+use holloway_abi::{DEFAULT_K, Kind};
 use holloway_analysis::loops::{self, Limits, LoopsBuilder, SlabForest};
 use holloway_analysis::stream::{Met, Words};
 use holloway_format::ring_counts;
@@ -25,9 +25,6 @@ use crate::stream_stats::StreamStats;
 
 /// The kind.
 pub(super) static LOOPS: SingleFile<Forests> = SingleFile::new();
-
-/// Iterations that sequences span, unless the build or the run says otherwise.
-const DEFAULT_K: u32 = 8;
 
 /// Bytes of a node of a slab forest while it grows, with what is counted until it is sealed.
 const NODE: u64 = 64;

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
 
 use clap::Parser as _;
+use holloway_abi::environment;
 use holloway_collect::burst::Burst;
 use holloway_collect::error::RunError;
 use holloway_collect::{Collector, child, collector, run_directory};
@@ -294,7 +295,7 @@ fn check_tools(project: &Project) -> Result<()> {
             "{error}; `holloway doctor` says what was found"
         ))
     })?;
-    let linker = set("HOLLOWAY_LINKER").unwrap_or_else(|| "cc".into());
+    let linker = set(environment::LINKER.name).unwrap_or_else(|| "cc".into());
     if find_program(&linker).is_none() {
         return Err(Failure::new(format_args!(
             "cannot link: no {} found; install a C compiler, which links for rustc too (Debian: apt install gcc)",
@@ -323,10 +324,10 @@ fn weave_settings(ours: &CargoArgs, home: &Path) -> Result<BuildSettings> {
         options,
         guide_hash,
         std: weave.std
-            || std::env::var_os("HOLLOWAY_STD")
+            || std::env::var_os(environment::STD.name)
                 .is_some_and(|value| ["1", "true", "yes"].iter().any(|&yes| value == yes)),
-        only: patterns(&weave.only, "HOLLOWAY_ONLY")?,
-        skip: patterns(&weave.skip, "HOLLOWAY_SKIP")?,
+        only: patterns(&weave.only, environment::ONLY.name)?,
+        skip: patterns(&weave.skip, environment::SKIP.name)?,
     })
 }
 
@@ -373,19 +374,19 @@ fn set_environment(
         None => command.env_remove(rustc::INNER_WRAPPER),
     };
     command
-        .env_remove("HOLLOWAY_STD")
+        .env_remove(environment::STD.name)
         .envs(settings.environment());
-    command.env("HOLLOWAY_SYSROOT", &project.sysroot);
-    command.env("HOLLOWAY_RUNS", project.runs());
-    if std::env::var_os("HOLLOWAY_CACHE").is_none() {
-        command.env("HOLLOWAY_CACHE", project.home.join(clean::CACHE));
+    command.env(environment::SYSROOT.name, &project.sysroot);
+    command.env(environment::RUNS.name, project.runs());
+    if std::env::var_os(environment::CACHE.name).is_none() {
+        command.env(environment::CACHE.name, project.home.join(clean::CACHE));
     }
     let linker = project
         .config
         .linker(target)
         .cannot(|| format!("read cargo's linker setting for {target}"))?;
     if let Some(linker) = linker {
-        command.env("HOLLOWAY_LINKER", linker);
+        command.env(environment::LINKER.name, linker);
     }
     if project.config.build.build_dir.is_some() {
         // A build directory of the user's choice would mix woven crates with plain ones.

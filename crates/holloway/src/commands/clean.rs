@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use holloway_abi::environment;
 use holloway_collect::run_directory;
 
 use crate::cli::CleanArgs;
@@ -95,7 +96,7 @@ fn own_entries(args: &CleanArgs, chosen: &[Part]) -> Result<Vec<PathBuf>> {
         entries.retain(|entry| chosen.contains(&Part::of(entry)));
     }
     if chosen.contains(&Part::Cache) {
-        let chosen_by_user = std::env::var_os("HOLLOWAY_CACHE").is_some();
+        let chosen_by_user = std::env::var_os(environment::CACHE.name).is_some();
         match shared_cache().filter(|cache| cache.is_dir()) {
             Some(cache) if chosen_by_user => entries.extend(woven_in(&cache)),
             cache => entries.extend(cache),
@@ -120,7 +121,7 @@ fn woven_in(cache: &Path) -> Vec<PathBuf> {
 
 /// Where `holloway cc` keeps woven modules: `$HOLLOWAY_CACHE`, else in the user's cache directory.
 pub(crate) fn shared_cache() -> Option<PathBuf> {
-    match std::env::var_os("HOLLOWAY_CACHE") {
+    match std::env::var_os(environment::CACHE.name) {
         Some(cache) => (!cache.is_empty()).then(|| cache.into()),
         None => cache_home().map(|home| home.join("woven")),
     }

@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use holloway_abi::environment;
 use holloway_llvm::Library;
 
 use crate::failure::{FAILED, Result};
@@ -208,7 +209,7 @@ fn loaded(llvm: &std::result::Result<Library, String>) -> Finding {
 }
 
 fn linker() -> Finding {
-    let chosen = std::env::var_os("HOLLOWAY_LINKER").filter(|linker| !linker.is_empty());
+    let chosen = std::env::var_os(environment::LINKER.name).filter(|linker| !linker.is_empty());
     let name = chosen.unwrap_or_else(|| "cc".into());
     match find_program(&name) {
         Some(path) => Finding::good(

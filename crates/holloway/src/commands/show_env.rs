@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use holloway_abi::environment::{self, VARIABLES, Variable};
+use holloway_abi::environment::{self, VARIABLES, Variable, compilers};
 use holloway_collect::burst::Burst;
 use holloway_link::collect_options::CollectOptions;
 use holloway_link::toolchain::Rustc;
@@ -49,8 +49,8 @@ fn settings() -> Result<Vec<Setting>> {
             tool(RUSTC),
             "this holloway; weaves what cargo builds with --target",
         ),
-        given("HOLLOWAY_CC", tool(CLANG), "CC as one word"),
-        given("HOLLOWAY_CXX", tool(CLANGXX), "CXX as one word"),
+        given(compilers::CC, tool(CLANG), "CC as one word"),
+        given(compilers::CXX, tool(CLANGXX), "CXX as one word"),
     ];
     let options = CollectOptions::default().or_environment()?;
     Burst::check_environment()?;

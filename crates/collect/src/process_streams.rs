@@ -48,9 +48,9 @@ struct Analysis {
 
 /// The result of analyzing a raw profile that stays as it is.
 pub(crate) struct RawResult {
-    /// What the streams became.
+    /// The analyzed streams.
     pub(crate) data: Option<StreamData>,
-    /// How often each path ran, and what is missing.
+    /// Counts of paths, and losses.
     pub(crate) profile: Profile,
 }
 
@@ -115,7 +115,7 @@ impl ProcessStreams {
         RingStream::new(Arc::clone(&self.recording), ring)
     }
 
-    /// Analyzes what a raw profile still has of the streams: spools, and words in rings.
+    /// Analyzes the words that a raw profile still has: in spools and in rings.
     fn absorb(&self, raw: &RawProfile<'_>) -> Vec<Damage> {
         let taker = match raw.header().collector {
             0 => Taker::Nobody,
@@ -266,7 +266,7 @@ impl ProcessStreams {
         Ok(())
     }
 
-    /// The result with what the raw profile still has. Nothing is stored.
+    /// The result, including the words that the raw profile still has. Nothing is stored.
     ///
     /// # Errors
     /// None in practice: memory is the destination.
@@ -288,7 +288,7 @@ impl ProcessStreams {
         Ok(RawResult { data, profile })
     }
 
-    /// The sealed profile: counts, and what is missing.
+    /// The sealed profile: counts, and facts about losses.
     fn sealed_profile(
         &self,
         raw: &RawProfile<'_>,
@@ -311,7 +311,7 @@ impl ProcessStreams {
     }
 }
 
-/// Who may have taken words out of a raw profile's rings.
+/// The processes that may have taken words out of a raw profile's rings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Taker {
     Nobody,

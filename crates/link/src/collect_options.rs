@@ -28,7 +28,7 @@ const OPTIONS: [(&str, &str, &str); 3] = [
 /// Numbers of iterations that `loops=K` accepts. A single iteration makes no row.
 const K_RANGE: std::ops::RangeInclusive<u32> = 2..=1024;
 
-/// What `--collect` asks for: a kind, and for loops the length of their sequences.
+/// The value of `--collect`: a kind, and for loops the length of their sequences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Collection {
     /// The kind.
@@ -45,7 +45,7 @@ impl From<Kind> for Collection {
 }
 
 impl fmt::Display for Collection {
-    /// As it is asked for: `paths`, `loops=8`.
+    /// As the option's value: `paths`, `loops=8`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind {
             Kind::Loops => write!(f, "{}={}", self.kind, self.k),
@@ -56,7 +56,7 @@ impl fmt::Display for Collection {
     }
 }
 
-/// The options as given. An option that was not given is nothing.
+/// The options as given. An option that was not given is `None`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CollectOptions {
     /// Kind of profile.
@@ -71,7 +71,7 @@ impl CollectOptions {
     /// Takes our own options off the front of a linker's words.
     ///
     /// # Errors
-    /// One of them makes no sense.
+    /// An option has a wrong value.
     pub fn take(args: Vec<OsString>) -> Result<(Self, Vec<OsString>)> {
         let mut options = Self::default();
         let mut args = args.into_iter();
@@ -88,7 +88,7 @@ impl CollectOptions {
     /// like.
     ///
     /// # Errors
-    /// One of them makes no sense.
+    /// An option has a wrong value.
     pub fn take_anywhere(args: Vec<OsString>) -> Result<(Self, Vec<OsString>)> {
         let mut options = Self::default();
         let mut rest = Vec::with_capacity(args.len());
@@ -130,7 +130,7 @@ impl CollectOptions {
     /// Completes the options from the environment.
     ///
     /// # Errors
-    /// A variable makes no sense, or the options contradict each other.
+    /// A variable has a wrong value, or the options contradict each other.
     pub fn or_environment(mut self) -> Result<Self> {
         for (option, variable, _) in OPTIONS {
             let value = std::env::var_os(variable).filter(|value| !value.is_empty());
@@ -199,7 +199,7 @@ impl CollectOptions {
     /// Sets `--collect`, `--exits`, or `--guide`.
     ///
     /// # Errors
-    /// The value makes no sense, or is the next option.
+    /// The value is wrong, or is the next option.
     pub(crate) fn set(
         &mut self,
         option: &str,

@@ -54,7 +54,7 @@ pub fn rust_linker(args: Vec<OsString>, host: &dyn Host) -> Result<ExitStatus> {
 /// front.
 ///
 /// # Errors
-/// As [`rust_linker`], or an option of ours makes no sense.
+/// As [`rust_linker`], or an option of ours has a wrong value.
 pub fn ld(args: Vec<OsString>, host: &dyn Host) -> Result<ExitStatus> {
     let (options, args) = CollectOptions::take(args)?;
     link(Flavor::Ld, &response::expand(args)?, options, host)

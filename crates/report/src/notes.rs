@@ -23,7 +23,7 @@ pub(crate) enum Label {
 }
 
 impl Label {
-    pub(crate) fn of(note: &Note) -> Label {
+    pub(crate) fn for_note(note: &Note) -> Label {
         match note.sample() {
             Some(_) => Label::Sample,
             None => Label::Damaged,
@@ -243,7 +243,7 @@ mod tests {
     use super::*;
 
     fn check(note: &Note, label: Label, text: &str) {
-        assert_eq!((Label::of(note), &*sentence(note)), (label, text));
+        assert_eq!((Label::for_note(note), &*sentence(note)), (label, text));
     }
 
     fn damaged(note: &Note, text: &str) {

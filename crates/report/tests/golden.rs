@@ -1,4 +1,4 @@
-//! Everything printed, as golden files in tests/snapshots;
+//! Golden files of reports, in tests/snapshots.
 //! `INSTA_UPDATE=always cargo test -p holloway-report` writes them anew.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
@@ -406,8 +406,8 @@ fn the_documented_json_is_what_is_written() {
     let docs = include_str!("../../../docs/json.md");
     let (_, example) = docs.split_once("```json\n").unwrap();
     let (example, _) = example.split_once("```").unwrap();
-    // Line breaks and spaces apart, byte for byte: no string of the example holds a space but the
-    // reason.
+    // Equal byte for byte, except for line breaks and spaces. Only one string of the example, the
+    // reason, has a space.
     let bare = |text: &str| text.replace([' ', '\n'], "");
     assert_eq!(bare(example), bare(&String::from_utf8(out).unwrap()));
 }

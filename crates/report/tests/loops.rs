@@ -1,4 +1,4 @@
-//! Loops as they are printed, golden files as in golden.rs; streams are made of blocks by name.
+//! Golden files of the loops view, as in golden.rs. Streams are written as block names.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use holloway_testkit::build;
@@ -138,7 +138,7 @@ fn changed(gap: u64, change: &dyn Fn(&mut LoopsProfile)) -> LoopsRun {
     let image = app();
     let names = names(&Words::new(&image));
     let mut turns: Vec<(&str, String)> = Vec::new();
-    // As in the paper's Figure 4: 2 3 3 3 4 repeats, with something else in between.
+    // As in the paper's Figure 4: 2 3 3 3 4 repeats, with other paths in between.
     for round in 0..12 {
         turns.push((
             "scan",
@@ -171,7 +171,7 @@ fn changed(gap: u64, change: &dyn Fn(&mut LoopsProfile)) -> LoopsRun {
     LoopsRun::new(vec![((*image).clone(), vec![read])])
 }
 
-/// What was built, written and read again.
+/// The profile after it was built, written, and read again.
 fn sealed(image: &Arc<ImageMap>, builder: LoopsBuilder) -> LoopsProfile {
     let head = LoopsHead {
         process: ProcessImage {
@@ -245,8 +245,7 @@ fn an_outer_loop_is_not_over_at_its_inner_one() {
     assert!(!outer.contains("over after"), "{text}");
 }
 
-/// What the compiler made of a loop is said beside its counts, and the number of selects beside its
-/// function.
+/// The view shows how the compiler reshaped a loop, and the number of selects of its function.
 #[test]
 fn loops_that_the_compiler_reshaped_are_marked() {
     let mut map = scan();
@@ -377,7 +376,7 @@ fn a_sample_is_no_damage() {
     }
 }
 
-/// Losses are no statement on what ran.
+/// Losses leave open which code ran.
 #[test]
 fn nothing_is_known_to_have_run_where_something_is_lost() {
     let mut run = LoopsRun::new(vec![((*app()).clone(), vec![LoopsProfile::default()])]);
@@ -419,7 +418,7 @@ fn rare_sequences_where_asked_for() {
     assert_snapshot!(print(&run(), &options, how));
 }
 
-/// The first case calls what may not come back: the turn is missing then.
+/// The first case calls a function that may not come back. Then the turn is missing.
 #[test]
 fn loops_with_frames_left_uncounted_are_marked() {
     let left = |block: u32| {

@@ -26,13 +26,14 @@ use crate::stream_stats::StreamStats;
 /// The kind.
 pub(super) static LOOPS: SingleFile<Forests> = SingleFile::new();
 
-/// Bytes of a node of a slab forest while it grows, with what is counted until it is sealed.
+/// Bytes of a node of a slab forest while it grows, including data that is needed only until the
+/// forest is sealed.
 const NODE: u64 = 64;
 
 /// The forests of a process.
 #[derive(Clone)]
 pub(super) struct ProcessForests {
-    /// What the file holds.
+    /// The contents of the file.
     profile: LoopsProfile,
     /// Some functions lack counts of frames that were left early, because words are missing.
     is_closed: bool,
@@ -424,7 +425,11 @@ mod tests {
             ..Forests::default()
         };
         let made = forests.profile(&ProfileHead::default(), &Words::new(&map), stats);
-        let nodes = made.profile.functions.iter().flat_map(|one| &one.nodes);
+        let nodes = made
+            .profile
+            .functions
+            .iter()
+            .flat_map(|function| &function.nodes);
         (
             nodes.map(|node| (node.path, node.count)).collect(),
             made.is_closed,

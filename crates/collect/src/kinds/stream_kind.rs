@@ -1,4 +1,4 @@
-//! What a kind of collection does on the host: the traits that each file of `kinds/` implements.
+//! The host's part of a kind of collection: the traits that each file of `kinds/` implements.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -49,7 +49,7 @@ pub(crate) trait StreamKind: Sync {
 pub(crate) struct Resumed {
     /// The analysis.
     pub(crate) analysis: Arc<dyn ProcessAnalysis>,
-    /// What it continues.
+    /// The analysis that it continues.
     pub(crate) earlier: Earlier,
 }
 
@@ -140,7 +140,7 @@ pub(crate) enum InlineCounts {
     Some,
 }
 
-/// What the sealed profile tells about a recording's streams.
+/// Counts and facts about a recording's streams, for the sealed profile.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Summary {
     /// How often each path ran, or is estimated to have run.
@@ -149,7 +149,7 @@ pub(crate) struct Summary {
     pub(crate) damage: Vec<Damage>,
 }
 
-/// What the streams of one recording became.
+/// The analyzed streams of one recording.
 #[derive(Clone, Debug)]
 pub(crate) enum StreamData {
     /// How often paths followed one another.

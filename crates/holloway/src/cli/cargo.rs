@@ -1,4 +1,4 @@
-//! `cargo holloway …`: cargo's verbs with our options, and the commands that stand beside them.
+//! `cargo holloway …`: cargo's verbs with our options, and the other commands.
 
 use clap::{Args, Parser, Subcommand};
 
@@ -15,7 +15,7 @@ use super::weave::WeaveArgs;
 #[derive(Debug, Parser)]
 #[command(name = "cargo holloway", bin_name = "cargo holloway", version, arg_required_else_help = true, after_help = CARGO_EXAMPLES)]
 pub(crate) struct CargoHolloway {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub(crate) command: CargoCommand,
 }
@@ -65,19 +65,19 @@ pub(crate) enum CargoCommand {
     Clean(CleanArgs),
 }
 
-/// Our options of a cargo verb; the rest is cargo's.
+/// Our options of a cargo verb. All other options are cargo's.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct CargoArgs {
-    /// What is woven.
+    /// The code to weave.
     #[command(flatten)]
     pub(crate) weave: WeaveArgs,
-    /// Where the data goes.
+    /// The place of the run's data.
     #[command(flatten)]
     pub(crate) output: OutputArgs,
-    /// How streams are taken in.
+    /// The collection of streams.
     #[command(flatten)]
     pub(crate) stream: StreamArgs,
-    /// How the report looks.
+    /// The report.
     #[command(flatten)]
     pub(crate) view: ViewArgs,
 }

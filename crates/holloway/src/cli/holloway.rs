@@ -25,7 +25,7 @@ Exit codes:
 #[derive(Debug, Parser)]
 #[command(name = "holloway", version, arg_required_else_help = true, after_help = examples_and_exit_codes(), after_long_help = examples_environment_and_exit_codes())]
 pub(crate) struct Holloway {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -153,16 +153,16 @@ Examples:
 /// `holloway run`.
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
-    /// Chosen when the program is built; taken to say so.
+    /// Accepted only for a helpful message: a program's kind is chosen when it is built.
     #[arg(long, value_name = "KIND", hide = true)]
     pub(crate) collect: Option<OsString>,
-    /// Where the data goes.
+    /// The place of the run's data.
     #[command(flatten)]
     pub(crate) output: OutputArgs,
-    /// How streams are taken in.
+    /// The collection of streams.
     #[command(flatten)]
     pub(crate) stream: StreamArgs,
-    /// How the report looks.
+    /// The report.
     #[command(flatten)]
     pub(crate) view: ViewArgs,
     /// The program and its arguments
@@ -177,7 +177,7 @@ pub(crate) struct ReportArgs {
     /// run of the project around the current directory]
     #[arg(value_name = "RUN", value_hint = ValueHint::AnyPath)]
     pub(crate) run: Option<PathBuf>,
-    /// How the report looks.
+    /// The report.
     #[command(flatten)]
     pub(crate) view: ViewArgs,
 }
@@ -191,7 +191,7 @@ pub(crate) struct OverlapArgs {
     /// The second run
     #[arg(value_name = "B", value_hint = ValueHint::AnyPath)]
     pub(crate) second: PathBuf,
-    /// What is shown.
+    /// The list.
     #[command(flatten)]
     pub(crate) list: ListArgs,
 }
@@ -203,7 +203,7 @@ pub(crate) struct StabilityArgs {
     /// evaluated on all of them
     #[arg(value_name = "RUN", value_hint = ValueHint::AnyPath, num_args = 2.., required = true)]
     pub(crate) runs: Vec<PathBuf>,
-    /// Which times count.
+    /// The times to rank.
     #[command(flatten)]
     pub(crate) times: TimesArgs,
     /// First paths that each run has [default: 10]
@@ -223,15 +223,15 @@ pub(crate) struct DemoArgs {
     /// Put the program, its build and its profile into DIR and leave them there
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) keep: Option<PathBuf>,
-    /// What is counted.
+    /// The kind of profile.
     #[command(flatten)]
     pub(crate) count: CountArgs,
-    /// How the report looks.
+    /// The report.
     #[command(flatten)]
     pub(crate) view: ViewArgs,
 }
 
-/// `holloway cc`, `holloway c++`, `holloway ld`: everything is the compiler's.
+/// `holloway cc`, `holloway c++`, `holloway ld`: clap passes all words on.
 #[derive(Debug, Args)]
 pub(crate) struct CompilerArgs {
     /// The compiler's own options, and ours if wanted

@@ -1,4 +1,5 @@
-//! `holloway show-env`: what another build system sets to weave, and the settings in force with where they come from.
+//! `holloway show-env`: prints the variables that make another build system weave, and the settings
+//! in force with their origins.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -15,24 +16,24 @@ use crate::commands::clean::shared_cache;
 use crate::failure::{Context, Result};
 use crate::shell::quoted;
 
-/// A variable, or a setting that has no value.
+/// A variable with its value, if it has one, and the value's origin.
 struct Setting {
     name: &'static str,
     value: Option<String>,
     from: String,
 }
 
-/// Prints.
+/// Prints the variables.
 ///
 /// # Errors
-/// The directory of tool names cannot be made, or a variable makes no sense.
+/// The directory of tool names cannot be made, or a variable has a wrong value.
 pub(crate) fn main(args: &ShowEnvArgs) -> Result<ExitCode> {
     let settings = settings()?;
     let text = match args.format {
         EnvFormat::Shell => shell(&settings),
         EnvFormat::Json => json(&settings),
     };
-    // A reader that goes away early is no error.
+    // A closed pipe is no error.
     write!(std::io::stdout(), "{text}").ok();
     Ok(ExitCode::SUCCESS)
 }
@@ -76,7 +77,8 @@ fn given(name: &'static str, value: String, from: &str) -> Setting {
     }
 }
 
-/// A variable of the environment, else the value that holds instead and where it comes from.
+/// The setting of a variable: its value in the environment, else `computed`, the default with its
+/// origin.
 fn in_force(variable: Variable, computed: Option<(PathBuf, &str)>) -> Setting {
     let name = variable.name;
     if let Ok(value) = std::env::var(name)

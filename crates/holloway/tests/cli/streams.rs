@@ -1,4 +1,4 @@
-//! Loops and traces: streams are taken in while programs run, and nothing of them is lost without being said.
+//! Loops and traces: streams are collected while programs run, and every loss is reported.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
@@ -82,12 +82,12 @@ int main(int count, char **words) {
 }
 "#;
 
-/// How long a busy machine may take over what takes no time.
+/// Longest time that a busy machine may take for a short task.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 const KINDS: [&str; 6] = ["paths", "loops", "closed", "loops-closed", "times", "trace"];
 
-/// What each is built with.
+/// The build options of each program.
 fn options(kind: &str) -> &str {
     match kind {
         "closed" => "--collect paths --exits off",
@@ -99,7 +99,7 @@ fn options(kind: &str) -> &str {
     }
 }
 
-/// The program woven for each kind, once for all tests of this file.
+/// The program woven for each kind, made once for all tests of this file.
 fn built(kind: &str) -> PathBuf {
     static PROJECT: OnceLock<Project> = OnceLock::new();
     let project = PROJECT.get_or_init(|| {
@@ -154,14 +154,14 @@ fn streams_come_to_the_counts_of_paths() {
         assert_eq!(calls(loops), calls(paths), "{words}: loops");
         let left = |report: &Report| report.0["totals"]["left"].clone();
         assert_eq!(left(loops), left(paths), "{words}: loops");
-        // Without exit edges, and in timed paths, what was left is missing.
+        // Without exit edges, and in timed paths, left paths are missing.
         let expect = calls(closed);
         assert!(expect["step"] > 0, "{words}");
         assert_eq!(calls(loops_closed), expect, "{words}: loops, closed");
         assert_eq!(calls(times), expect, "{words}: times");
         if words.starts_with("jumps") {
             assert!(calls(paths)["deep"] > expect["deep"]);
-            // A trace ends paths at calls: what was left in one is counted up to it.
+            // Paths of a trace end at calls, so a left path is counted up to the call.
             let left = calls(trace);
             assert_eq!(left["step"], expect["step"]);
             assert!(left["deep"] > expect["deep"], "{left:?} {expect:?}");
@@ -240,7 +240,7 @@ fn a_run_without_collector_is_spooled_and_read_all_the_same() {
         call.command.args(["threads", "100000"]);
         call.ok();
         assert_eq!(calls(&report(&place, kind)), expect, "{kind}");
-        // Finished by the next run into it: the raw profile gives way to what it comes to.
+        // The next run into the directory finishes it: sealed files replace the raw profile.
         let raw = || {
             let files = std::fs::read_dir(&data).unwrap();
             files
@@ -317,7 +317,7 @@ fn a_run_of_many_that_no_collector_took_is_waited_for_as_a_whole() {
     assert!(said.contains(rest), "{done}");
 }
 
-/// `holloway run` of a program that records nothing, into a directory that it finishes.
+/// `holloway run` of a program that records nothing. It finishes the directory.
 fn finishing(place: &Project, data: &Path) -> Call {
     let call = place.holloway("run --no-report -- true");
     call.env("HOLLOWAY_DATA", data)
@@ -389,7 +389,7 @@ fn two_finish_one_directory() {
     }
 }
 
-/// The collector of the run would never find it.
+/// The collector of the run would never find this profile.
 #[test]
 fn a_program_that_records_elsewhere_waits_for_nobody() {
     let place = Project::new(&[]);
@@ -504,7 +504,8 @@ fn a_sample_of_a_trace_is_good_if_it_holds_what_was_sampled() {
         (&answer["good"], &answer["sample"]),
         (&true.into(), &true.into())
     );
-    // What the sample says of itself excuses no function that its profile did not count.
+    // A trace may miss events because it is a sample. But functions that the profile did not count
+    // are damage.
     let whole = place.path().join("run");
     let [profile, map] = [".hwp", ".hwm"].map(|end| file_of(&whole, end));
     let sealed = std::fs::read(&profile).unwrap();
@@ -529,7 +530,7 @@ fn a_sample_of_a_trace_is_good_if_it_holds_what_was_sampled() {
     place.holloway("trace verify run").exits(1).says("not good");
 }
 
-/// The file of a run that ends so.
+/// The file of a run whose name has this end.
 fn file_of(run: &Path, end: &str) -> PathBuf {
     let files = std::fs::read_dir(run).unwrap();
     let mut files = files.map(|file| file.unwrap().path());
@@ -537,7 +538,8 @@ fn file_of(run: &Path, end: &str) -> PathBuf {
     files.find(ends).unwrap()
 }
 
-/// A trace written anew, as if of another process and without all blocks but the first few: its checksums are in order.
+/// A trace written anew, as the trace of another process, with only its first blocks. Its checksums
+/// are correct.
 fn forged(trace: &[u8], process: u32, blocks: usize) -> Vec<u8> {
     let trace = TraceFile::read(trace).unwrap();
     let head = TraceHead {
@@ -587,7 +589,7 @@ fn a_trace_that_is_not_the_profiles_is_not_good() {
         (&true.into(), &0.into())
     );
 
-    // Another run's, as it is: no question takes it for this one's.
+    // The unchanged trace of another run: no question mistakes it for this run's.
     std::fs::write(&path, &other).unwrap();
     let (numbers, said) = verified();
     assert_eq!(numbers, [counted, counted, 0]);
@@ -595,13 +597,13 @@ fn a_trace_that_is_not_the_profiles_is_not_good() {
     assert!(said.contains(&of), "{said}");
     place.holloway("trace stats run").exits(125).fails_with(&of);
 
-    // The same with this one's name.
+    // The same trace under this run's name.
     std::fs::write(&path, forged(&other, process, usize::MAX)).unwrap();
     let ([_, missing, surplus], said) = verified();
     assert!(missing < 10 && (2..10).contains(&surplus), "{said}");
     assert!(said.contains("of another run"), "{said}");
 
-    // Nothing of it is left.
+    // No part of the trace is left.
     std::fs::write(&path, forged(&own, process, 0)).unwrap();
     let (numbers, said) = verified();
     assert_eq!(numbers, [counted, counted, 0]);
@@ -669,7 +671,7 @@ fn damage(report: &Report) -> Vec<String> {
     damage.map(|one| one.as_str().unwrap().to_owned()).collect()
 }
 
-/// `holloway run` of a program that says when it is going.
+/// `holloway run` of a program that prints when it has started.
 struct Running {
     holloway: std::process::Child,
     program: u32,
@@ -738,7 +740,7 @@ fn a_program_goes_on_when_its_collector_is_killed() {
             let damage = damage(report);
             damage.iter().any(|one| one.contains("paths are missing"))
         };
-        // It notices where it would have to wait, and does not wait.
+        // The program notices that the collector is gone when its ring is full, and does not wait.
         waits_until("it misses paths", || misses(&report_of()));
         assert!(alive());
         let going = report_of();
@@ -759,7 +761,7 @@ fn a_process_that_outlives_its_run_keeps_what_was_taken() {
         let mut holloway = call.command.stdin(Stdio::piped()).spawn().unwrap();
         let told = holloway.stdin.take().unwrap();
         assert!(holloway.wait().unwrap().success());
-        // What it did while holloway lived is there: how much, is chance.
+        // The events from the time when holloway ran are there. Their number is chance.
         let before = report(&place, "run").calls("step");
         drop(told);
         let orphan_ended = || {
@@ -767,7 +769,7 @@ fn a_process_that_outlives_its_run_keeps_what_was_taken() {
             done.json().calls("step") >= before && !is_running(&place)
         };
         waits_until("the orphan ends", orphan_ended);
-        // Finished by the next run into it, and read the same way.
+        // The next run into the directory finishes it. The result reads the same.
         let counted = report(&place, "run");
         let mut again = place.holloway("run --no-report --");
         again = again.env("HOLLOWAY_DATA", place.path().join("run"));
@@ -802,7 +804,7 @@ fn a_busy_orphan_holds_nobody_up() {
     }
 }
 
-/// Whether a process of a raw profile in the run is there still.
+/// Whether a process of a raw profile in the run still exists.
 fn is_running(place: &Project) -> bool {
     let files = std::fs::read_dir(place.path().join("run")).unwrap();
     let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
@@ -868,7 +870,7 @@ fn a_run_is_not_good_without_one_of_its_profiles() {
     assert!(said.len() == 1 && said[0].contains(&why), "{said:?}");
     assert!(damage(&report(&place, "run")).concat().contains(&why));
 
-    // None can be read: of the other one there is a beginning.
+    // No profile can be read: of the other one only the beginning is there.
     let profile = file_of(&run_path, ".hwp");
     let bytes = std::fs::read(&profile).unwrap();
     std::fs::write(&profile, &bytes[..40]).unwrap();
@@ -980,7 +982,7 @@ fn a_trace_answers_questions() {
     );
 }
 
-/// Each exists, and not together; of 17 threads the process is named once.
+/// Each of the names exists, but not in combination. The process of 17 threads is named once.
 #[test]
 fn a_choice_that_leaves_nothing_is_told_by_its_first_name_that_does() {
     let place = Project::new(&[("app.c", PROGRAM)]);

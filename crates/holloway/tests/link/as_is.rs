@@ -1,4 +1,4 @@
-//! Objects whose bitcode doesn't say all that their machine code does: linked as they are, and listed.
+//! Objects whose machine code has more than their bitcode. They are linked as they are, and listed.
 
 use crate::link_support::{Yard, succeed};
 
@@ -97,7 +97,7 @@ fn a_renamed_call_is_kept() {
     };
     check("", 4);
     check("--redefine-sym f=wrapped", 31);
-    // Its new name is part of its old one, or one that the object has already.
+    // The new name is part of the old name, or the object has the new name already.
     yard.write(
         "use.c",
         "int foo(int); int used(int x) { return foo(x) + 1; }",

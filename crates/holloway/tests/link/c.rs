@@ -1,4 +1,5 @@
-//! Whole links of C and C++: what is found, what is woven, what stays as it is, and that the programs run and count.
+//! Whole links of C and C++: the inputs found, woven modules, objects that are linked as they are,
+//! and the counts of the programs.
 
 use crate::link_support::{Yard, succeed};
 

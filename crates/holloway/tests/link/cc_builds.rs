@@ -1,4 +1,5 @@
-//! `CC="holloway cc"` under CMake and autoconf: their checks of the compiler pass, what they build runs and counts.
+//! `CC="holloway cc"` under CMake and autoconf: their checks of the compiler pass, and the programs
+//! that they build run and count.
 
 use std::path::Path;
 use std::process::Command;

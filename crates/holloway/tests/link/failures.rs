@@ -1,4 +1,5 @@
-//! Bad input and bad luck: one line that names the thing and the way out, nothing lost, nothing half-written.
+//! Bad input and failures: each gives one line with the cause and what to do. Nothing is lost, and
+//! no file is written in part.
 
 use crate::link_support::{Yard, refused, rust_llvm, succeed};
 
@@ -12,7 +13,7 @@ fn yard() -> Yard {
     yard
 }
 
-/// The lines holloway itself said.
+/// The lines that holloway itself printed.
 fn ours(stderr: &str) -> Vec<&str> {
     stderr
         .lines()
@@ -20,7 +21,7 @@ fn ours(stderr: &str) -> Vec<&str> {
         .collect()
 }
 
-/// Cuts the bitcode section's end off by writing over the length of its first block.
+/// Cuts the bitcode section short, by overwriting the length of its first block.
 fn break_bitcode(object: &mut [u8]) {
     let at = object
         .windows(4)
@@ -29,7 +30,7 @@ fn break_bitcode(object: &mut [u8]) {
     object[at + 8..at + 12].copy_from_slice(&0x00ff_ffffu32.to_le_bytes());
 }
 
-/// Bitcode that can't be read costs the probes of its module: its machine code is as good as it was.
+/// If bitcode cannot be read, its module has no probes. Its machine code is linked as it is.
 #[test]
 fn damaged_bitcode_beside_machine_code_costs_the_probes_of_its_module() {
     let yard = yard();
@@ -56,7 +57,8 @@ fn damaged_bitcode_beside_machine_code_costs_the_probes_of_its_module() {
         assert_eq!(ran.paths.get("f"), None);
     }
 
-    // Inside the module's block: the blocks on the top level stay sound, and LLVM says what is wrong.
+    // Inside the module's block: the blocks on the top level stay sound, and LLVM says what is
+    // wrong.
     let mut object = good;
     let mut windows = object.windows(4);
     let start = windows.position(|window| window == b"BC\xC0\xDE").unwrap();
@@ -184,7 +186,7 @@ fn many_links_at_once_share_a_cache() {
     }
 }
 
-/// A libLLVM that calls `abort` in `function`, and is the real one otherwise.
+/// A libLLVM that calls `abort` in `function`. All other functions are the real libLLVM's.
 pub(crate) fn crashing_llvm(yard: &Yard, function: &str) -> std::path::PathBuf {
     faulty_llvm(
         yard,
@@ -192,7 +194,7 @@ pub(crate) fn crashing_llvm(yard: &Yard, function: &str) -> std::path::PathBuf {
     )
 }
 
-/// A libLLVM with functions of its own, and the real one's otherwise.
+/// A libLLVM that replaces some functions. All others are the real libLLVM's.
 pub(crate) fn faulty_llvm(yard: &Yard, functions: &str) -> std::path::PathBuf {
     yard.write("fault.c", functions);
     let real = rust_llvm();
@@ -208,8 +210,8 @@ pub(crate) fn faulty_llvm(yard: &Yard, functions: &str) -> std::path::PathBuf {
     library
 }
 
-/// The first module that is woven in a process doesn't say that its counter base is a number: LLVM makes addresses of it,
-/// which no link can resolve. What is woven anew then counts the same.
+/// The first module that a process weaves does not mark its counter base as a number. LLVM makes
+/// addresses of it, which no link can resolve. The module that is woven anew counts the same.
 #[test]
 #[cfg(target_arch = "x86_64")]
 fn a_base_that_llvm_makes_an_address_of_is_moved_into_registers() {
@@ -250,7 +252,7 @@ fn a_base_that_llvm_makes_an_address_of_is_moved_into_registers() {
     }
 }
 
-/// One module refers to its counters in a way that nothing can be written for, however often it is woven.
+/// One module refers to its counters in a way that cannot be patched, however often it is woven.
 #[test]
 #[cfg(target_arch = "x86_64")]
 fn counters_that_cannot_be_found_cost_the_probes_of_one_module() {
@@ -484,7 +486,7 @@ fn patterns_that_are_no_good_or_fit_nothing_are_told() {
     let nothing = "holloway: warning: app: HOLLOWAY_ONLY=nosuch neither fits no function that can be woven in this program: give a crate's name, a function's, or a regular expression over demangled names";
     let said = succeed(&mut cc("HOLLOWAY_ONLY", "nosuch\nneither"));
     assert_eq!(ours(&said), [nothing]);
-    // Each link stands alone: the others may be meant for another program.
+    // These are single links: the other patterns may be meant for another program.
     for (variable, patterns) in [
         ("HOLLOWAY_ONLY", "f\nnosuch"),
         ("HOLLOWAY_ONLY", "^f$"),
@@ -498,7 +500,7 @@ fn patterns_that_are_no_good_or_fit_nothing_are_told() {
     assert_eq!(ours(&said), [bad]);
 }
 
-/// What is woven for one machine and linked for another is named with both.
+/// The error for a module that is woven for one machine and linked for another names both machines.
 #[test]
 fn a_module_of_another_machine_is_told_before_the_linker_is() {
     let yard = Yard::new();

@@ -197,7 +197,7 @@ fn edges_of(coverage: &Coverage) -> String {
 fn damage(sheet: &mut Sheet<'_>) -> io::Result<()> {
     let run = sheet.run;
     for note in run.damage.iter().take(DAMAGED) {
-        alarm(sheet, Label::of(note).text(), &sentence(note))?;
+        alarm(sheet, Label::for_note(note).text(), &sentence(note))?;
     }
     match run.damage.len().saturating_sub(DAMAGED) {
         0 => Ok(()),

@@ -88,7 +88,7 @@ fn write_whole(sheet: &mut Sheet<'_>, files: &[File]) -> io::Result<()> {
 
 fn write_hottest(sheet: &mut Sheet<'_>, files: &[File]) -> io::Result<()> {
     let (with_text, hidden) = with_text(sheet, files);
-    let hot = Hot::of(&with_text);
+    let hot = HotLines::select(&with_text);
     let shown = format!(
         "{} of {} that ran, in {} of {}, most line executions first",
         grouped(hot.shown),
@@ -145,7 +145,7 @@ fn with_text<'a>(sheet: &Sheet<'_>, files: &'a [File]) -> (Vec<&'a File>, u64) {
 }
 
 /// The hottest lines of all files.
-struct Hot {
+struct HotLines {
     files: BTreeMap<usize, BTreeSet<u32>>,
     shown: u64,
     ran: u64,
@@ -153,15 +153,15 @@ struct Hot {
     next: u64,
 }
 
-impl Hot {
-    fn of(files: &[&File]) -> Hot {
+impl HotLines {
+    fn select(files: &[&File]) -> HotLines {
         let lines = files.iter().enumerate();
-        let lines = lines.flat_map(|(file, of_file)| {
-            ran(&of_file.lines).map(move |(line, count)| (Reverse(count), file, line))
+        let lines = lines.flat_map(|(index, file)| {
+            ran(&file.lines).map(move |(line, count)| (Reverse(count), index, line))
         });
         let mut lines: Vec<_> = lines.collect();
         lines.sort_unstable();
-        let mut hot = Hot {
+        let mut hot = HotLines {
             files: BTreeMap::new(),
             shown: 0,
             ran: lines.len() as u64,

@@ -36,7 +36,7 @@ pub(crate) enum CountedAs {
 }
 
 impl CountedAs {
-    fn of(asked: &AskedPattern) -> CountedAs {
+    fn from_pattern(asked: &AskedPattern) -> CountedAs {
         if asked.is_function {
             CountedAs::Calls
         } else {
@@ -111,7 +111,7 @@ fn answer(
             let asked = labeled.pattern(text)?;
             let begins = asked.begins(&labeled.events);
             let found = freq(grammar, &begins).map_err(wrong(text))?;
-            Answer::Freq(found, CountedAs::of(&asked))
+            Answer::Freq(found, CountedAs::from_pattern(&asked))
         }
         Question::Before(p, q) => {
             let asked = [labeled.pattern(p)?, labeled.pattern(q)?];
@@ -125,7 +125,7 @@ fn answer(
                 let ends = ends.one().map_err(wrong(p))?;
                 order.at_once = before(grammar, ends, of_q).at_once;
             }
-            Answer::Before(order, asked.each_ref().map(CountedAs::of))
+            Answer::Before(order, asked.each_ref().map(CountedAs::from_pattern))
         }
         Question::Context(text) => {
             let asked = labeled.pattern(text)?;
@@ -136,7 +136,7 @@ fn answer(
                 let ends = ends.one().map_err(wrong(text))?;
                 found.after = context(grammar, &labeled.events, ends)?.after;
             }
-            Answer::Context(found, CountedAs::of(&asked))
+            Answer::Context(found, CountedAs::from_pattern(&asked))
         }
         Question::Loops(k) => Answer::Loops(loops(grammar, &labeled.events, k as usize, LIMIT)?),
         Question::Query(text) => {

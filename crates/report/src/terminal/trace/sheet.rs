@@ -43,7 +43,7 @@ impl TraceSheet<'_> {
     /// Writes notes of damage.
     pub(super) fn damage(&mut self, damage: &[Note]) -> io::Result<()> {
         for note in damage.iter().take(DAMAGED) {
-            self.alarm(Label::of(note).text(), &sentence(note))?;
+            self.alarm(Label::for_note(note).text(), &sentence(note))?;
         }
         match damage.len().saturating_sub(DAMAGED) {
             0 => Ok(()),

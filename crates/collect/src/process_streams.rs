@@ -5,7 +5,7 @@
 //! ([`RingAnalysis`](crate::kinds::stream_kind::RingAnalysis)). From there they go to the analysis
 //! of the process ([`ProcessAnalysis`]). When the process has ended, the result is stored beside
 //! the profile ([`ProcessStreams::seal`]), and a sealed profile replaces the raw one: its head, how
-//! often each path ran, and what is missing.
+//! often each path ran, and its losses.
 //!
 //! No word counts twice, wherever sealing is interrupted: the analysis of words that the raw
 //! profile still has goes to files that count only beside a sealed profile, so both change places
@@ -206,7 +206,7 @@ impl ProcessStreams {
         recording.know(known.saturating_add(left_out).saturating_add(holes));
     }
 
-    /// Stores what was analyzed so far beside the raw profile.
+    /// Stores the results so far beside the raw profile.
     ///
     /// # Errors
     /// The run's directory cannot be written.
@@ -338,13 +338,13 @@ fn zeros(words: &[u32]) -> usize {
     words.iter().take_while(|&&word| word == 0).count()
 }
 
-/// How many of these words belong to paths of `words_per_path` words, of which only the first is no
-/// operand. A place that was never written stands for a word of a path.
+/// Number of these words that belong to paths. A path has `words_per_path` words; all but the first
+/// are operands. A place that was never written counts as a word of a path.
 fn path_words(words: &[u32], words_per_path: u64) -> u64 {
-    let of_path = |&word: &u32| match word {
+    let words_of_path = |&word: &u32| match word {
         0 => 1,
         word if word & OPERAND == 0 => words_per_path,
         _ => 0,
     };
-    words.iter().map(of_path).sum()
+    words.iter().map(words_of_path).sum()
 }

@@ -98,7 +98,7 @@ impl Recording {
         self.words.left_out.fetch_add(words, Ordering::Relaxed);
     }
 
-    /// Counts appended words of which something was stored before.
+    /// Counts appended words that were stored before, at least in part.
     pub(crate) fn know(&self, words: u64) {
         self.words.known.fetch_add(words, Ordering::Relaxed);
     }

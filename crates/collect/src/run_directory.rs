@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! <target directory>/holloway/runs/
-//!     20260102-030405-app/        a run: UTC time it began, what was run
+//!     20260102-030405-app/        a run: the UTC time of its start, and the program
 //!         4711-app.hwp            a profile: one for each process and image
 //!         4711-app.hwl, .hwt      its analyzed streams, if loops or a trace were collected
 //!         <build id>.hwm          the path map of each image

@@ -147,7 +147,7 @@ mod tests {
 
     use super::*;
 
-    /// Words of a ring: all, of which so many end no path; those taken, and those kept.
+    /// Numbers of a ring's words: all words, words that end no path, taken words, and kept words.
     #[derive(Clone, Copy)]
     struct Words {
         all: u64,
@@ -156,8 +156,8 @@ mod tests {
         kept: u64,
     }
 
-    /// The facts about rings of threads 7, 8, … that miss `lost` paths, of which so many per ring
-    /// are stored.
+    /// The sentences about the rings of threads 7, 8, …, which miss `lost` paths. `written` paths
+    /// of each ring are stored.
     fn loss_sentences(lost: u64, rings: &[Words], written: Option<u64>) -> String {
         let head = ProfileHead {
             kind: Kind::Trace,

@@ -1,4 +1,4 @@
-//! The options that choose what a build collects: `--collect`, `--exits`, `--guide`.
+//! The options that choose the counts of a build: `--collect`, `--exits`, `--guide`.
 //!
 //! They stand among a compiler's or cargo's options, or in front of ld's. The variables
 //! `HOLLOWAY_COLLECT`, `HOLLOWAY_EXITS`, and `HOLLOWAY_GUIDE` have the same meaning. An option

@@ -1,7 +1,7 @@
 //! Records that the links of one cargo call leave for it: their path maps and their messages.
 //!
 //! The path map of a link is needed when its program is gone before the run is finished, as with
-//! doctests. The messages are needed because rustc does not show what a successful linker prints.
+//! doctests. The messages are needed because rustc does not show the output of a successful linker.
 //! Both lie in a directory that the cargo call creates and names in [`RECORDS`]: `<build id>.hwm`,
 //! and a file `said` with a line for each message.
 //!

@@ -170,7 +170,8 @@ fn note_musl(line: &Line, host: &dyn Host) {
     }
 }
 
-/// After a link that failed: notes on what the runtime needs and the line leaves out.
+/// After a link that failed: notes on libraries and objects that the runtime needs and the line
+/// leaves out.
 fn note_runtime_needs(line: &Line, host: &dyn Host) {
     if line.no_libc {
         host.show(&Message::Missing(RuntimeNeed::CLibrary));

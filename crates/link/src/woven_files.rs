@@ -184,7 +184,7 @@ impl Image {
         }
     }
 
-    /// Lists functions of which another copy may have been linked.
+    /// Lists functions that may have been replaced by another copy in the link.
     fn skip_dropped(&mut self, dropped: Vec<DroppedFunction<'_>>) {
         for function in dropped {
             let rival = function.rival;

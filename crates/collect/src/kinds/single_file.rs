@@ -39,7 +39,7 @@ pub(crate) trait Sums: Default + Send + 'static {
     /// Starts the analysis of one ring.
     fn ring(recording: Arc<Recording>, words: Words, sums: Arc<Mutex<Self>>) -> Self::Ring;
 
-    /// Takes what threads counted inline, in place of what was taken before.
+    /// Takes the counts that threads made inline. They replace the counts that were taken before.
     fn take_inline_counts(&mut self, raw: &RawProfile<'_>, words: &Words) -> InlineCounts;
 
     /// The current contents for the file.
@@ -48,7 +48,7 @@ pub(crate) trait Sums: Default + Send + 'static {
     /// How often each path ran, or is estimated to have run.
     fn counts(content: &Self::Content) -> Vec<FunctionCounts>;
 
-    /// Damage, and facts that limit what the counts mean.
+    /// Damage, and facts that limit the meaning of the counts.
     fn damage(content: &Self::Content) -> Vec<Damage>;
 
     /// The bytes of the file.

@@ -19,7 +19,7 @@ const WAITING: usize = 4;
 pub(super) enum Target {
     /// The first file, which must be new: a collector writes it while the process runs.
     FirstFile,
-    /// The second file, in place of what an interrupted sealing left there.
+    /// The second file. It replaces the file of an interrupted sealing.
     SecondFile,
     /// Memory: nothing is stored.
     Memory,

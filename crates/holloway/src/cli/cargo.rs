@@ -49,18 +49,18 @@ pub(crate) enum CargoCommand {
     /// Report a run's hottest paths: the latest run's by default
     #[command(after_help = REPORT_EXAMPLES)]
     Report(ReportArgs),
-    /// Compare two runs: the paths (or edges) they have in common, and where they differ most
+    /// Compare two runs: the paths (or edges) that they share, and their largest differences
     #[command(after_help = OVERLAP_EXAMPLES)]
     Overlap(OverlapArgs),
-    /// Say whether what varies most in one run (--collect variation) does so in others
+    /// Check whether the paths that vary most in one run (--collect variation) also do so in others
     #[command(after_help = STABILITY_EXAMPLES)]
     Stability(StabilityArgs),
-    /// Ask what a program built with --collect trace did, in order
+    /// Answer questions about the trace of a program that was built with --collect trace
     #[command(after_help = trace::EXAMPLES)]
     Trace(TraceArgs),
-    /// Say what was found on this machine, and what to do about what was not
+    /// Check this machine for all that holloway needs, and tell what to do about missing parts
     Doctor,
-    /// Delete what holloway has built; recorded runs only when asked by name
+    /// Delete holloway's builds and caches; recorded runs only with --runs or --all
     #[command(after_help = CLEAN_EXAMPLES)]
     Clean(CleanArgs),
 }

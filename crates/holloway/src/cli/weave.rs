@@ -10,7 +10,7 @@ use holloway_weave::Pattern;
 
 use holloway_link::collect_options::{self, CollectOptions, Collection, parse_collection};
 
-/// Options of the cargo verbs that choose what is woven.
+/// Options of the cargo verbs that choose the code to weave.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Weaving")]
 pub(crate) struct WeaveArgs {

@@ -129,12 +129,12 @@ pub(crate) fn shared_cache() -> Option<PathBuf> {
     }
 }
 
-/// `<target directory>/holloway`. The target directory is the first of these:
+/// `<target directory>/holloway`, in the target directory that the user names. If the user names
+/// none, the first that exists in these target directories:
 ///
-/// 1. the directory that the user names;
-/// 2. `$CARGO_TARGET_DIR`;
-/// 3. `target` in or above the current directory;
-/// 4. the target directory of the cargo project.
+/// 1. `$CARGO_TARGET_DIR`;
+/// 2. `target` in or above the current directory;
+/// 3. the target directory of the cargo project.
 fn find_home(named: Option<&Path>) -> Result<Option<PathBuf>> {
     if let Some(target) = named {
         let home = absolute(target)?.join(HOME);

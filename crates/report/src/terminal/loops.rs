@@ -3,7 +3,7 @@
 //! ```text
 //!   1  app::scan  src/scan.rs:40
 //!      3 executions, 3,000 iterations, 1,000.0 each
-//!      p38 p86 ×3 p755 repeats: 50.1 % of the turns begin it twice in a row. Unrolling along it, 5 paths at a time, may pay
+//!      p38 p86 ×3 p755 repeats: 50.1 % of the turns begin it twice in a row. …
 //!      600   20.0 %  p38
 //!      396   66.0 %  └ p86 ×3 p755
 //!      168   28.0 %  └ p87

@@ -1,7 +1,7 @@
 //! Advice on prefetching a path's loads: the statement to insert, below its source line.
 //!
 //! ```text
-//!      prefetch  src/list.c:41 loads from a list: the pointer to the next node stands 8 bytes into this one:
+//!      prefetch  src/list.c:41 loads from a list: the pointer to the next node stands …
 //!                41 │ sum += p->value;
 //!                   + if (p->next) __builtin_prefetch(p->next);
 //! ```

@@ -2,7 +2,7 @@
 //! lists them.
 //!
 //! ```text
-//!  ≈  ranks 2 to 4, 4 to 9 can't be told apart by 68 to 102 samples each: run it for longer, or with --burst 1000
+//!  ≈  ranks 2 to 4, 4 to 9 can't be told apart by 68 to 102 samples each: …
 //! ```
 
 use std::io;

@@ -106,13 +106,16 @@ fn stream_image(mut functions: Vec<FunctionMap>) -> Arc<ImageMap> {
 /// block 2.
 fn names(words: &Words) -> BTreeMap<String, u32> {
     let mut names = BTreeMap::new();
-    for one in words.functions() {
-        let map = words.image().function(one.module, one.function).unwrap();
+    for function in words.functions() {
+        let map = words
+            .image()
+            .function(function.module, function.function)
+            .unwrap();
         let numbering = numbering_of(map);
-        for path in 0..one.paths {
+        for path in 0..function.paths {
             let blocks = numbering.regenerate(PathId(path.into())).unwrap().blocks;
             let blocks: String = blocks.iter().map(|block| block.0.to_string()).collect();
-            names.insert(format!("{} {blocks}", map.name), one.first + path);
+            names.insert(format!("{} {blocks}", map.name), function.first + path);
         }
     }
     names
@@ -372,7 +375,7 @@ fn a_sample_is_no_damage() {
         format!("  sample        {sentence}"),
         "  damaged       a file is gone".to_owned(),
     ] {
-        assert!(text.lines().any(|one| one == line), "{text}");
+        assert!(text.lines().any(|text_line| text_line == line), "{text}");
     }
 }
 

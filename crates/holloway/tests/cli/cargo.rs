@@ -451,7 +451,7 @@ fn main() {
 fn patterns_that_fit_nothing_are_told_once_for_all_links() {
     let project = Project::binary("", LOOPING);
     project.write("src/bin/other.rs", "fn main() { println!(\"other\"); }");
-    let told = |words: &str| -> Vec<String> {
+    let warnings = |words: &str| -> Vec<String> {
         let done = project.cargo_holloway(words).ok();
         let warnings = done.stderr.lines().filter(|line| line.contains("warning"));
         warnings.map(str::to_owned).collect()
@@ -464,11 +464,11 @@ fn patterns_that_fit_nothing_are_told_once_for_all_links() {
         )
     };
     let expected = ["--only nosuch", "--skip ^nobody"].map(nothing);
-    assert_eq!(told(words), expected);
-    assert_eq!(told(words), expected, "nothing is linked");
+    assert_eq!(warnings(words), expected);
+    assert_eq!(warnings(words), expected, "nothing is linked");
     project.write("src/bin/other.rs", "fn main() { println!(\"another\"); }");
-    assert_eq!(told(words), expected, "one of the programs is linked");
-    assert_eq!(told("build --release --only classify"), [""; 0]);
+    assert_eq!(warnings(words), expected, "one of the programs is linked");
+    assert_eq!(warnings("build --release --only classify"), [""; 0]);
     for _ in 0..2 {
         let done = project
             .cargo_holloway("run --release --bin other --only nosuch")

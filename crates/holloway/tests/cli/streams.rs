@@ -310,11 +310,11 @@ fn a_run_of_many_that_no_collector_took_is_waited_for_as_a_whole() {
     let mut call = place.holloway("trace verify");
     call.command.arg("a run");
     let done = call.ok();
-    let said = &done.stderr;
-    assert_eq!(said.matches("Analysing").count(), 1, "{done}");
-    assert!(said.contains("Analysing 10,400,"), "{done}");
+    let stderr = &done.stderr;
+    assert_eq!(stderr.matches("Analysing").count(), 1, "{done}");
+    assert!(stderr.contains("Analysing 10,400,"), "{done}");
     let rest = " words of 2 profiles that no collector took; each question does so: `HOLLOWAY_DATA='a run' holloway run";
-    assert!(said.contains(rest), "{done}");
+    assert!(stderr.contains(rest), "{done}");
 }
 
 /// `holloway run` of a program that records nothing. It finishes the directory.
@@ -512,14 +512,17 @@ fn a_sample_of_a_trace_is_good_if_it_holds_what_was_sampled() {
     let map = decode_image(&std::fs::read(map).unwrap()).unwrap();
     let mut counted = read_profile(&sealed, &map).unwrap();
     assert_eq!(counted.damage.len(), 1, "{:?}", counted.damage);
-    let often = |one: &FunctionCounts| one.counts.iter().map(|&(_, count)| count).sum::<u64>();
-    let surplus = counted.functions.iter().map(often).max().unwrap();
-    counted.functions.retain(|one| often(one) < surplus);
+    let executions =
+        |function: &FunctionCounts| function.counts.iter().map(|&(_, count)| count).sum::<u64>();
+    let surplus = counted.functions.iter().map(executions).max().unwrap();
+    counted
+        .functions
+        .retain(|function| executions(function) < surplus);
     std::fs::write(&profile, write_sealed(&counted)).unwrap();
     let done = place.holloway("trace verify run --format json").exits(1);
-    let of = &done.json().0["processes"][0];
+    let account = &done.json().0["processes"][0];
     assert_eq!(
-        (&of["missing"], &of["surplus"]),
+        (&account["missing"], &account["surplus"]),
         (&0.into(), &surplus.into())
     );
     std::fs::write(&profile, &sealed).unwrap();
@@ -570,16 +573,17 @@ fn a_trace_that_is_not_the_profiles_is_not_good() {
     let foreign = TraceFile::read(&other).unwrap().head.process;
     let verified = || {
         let done = place.holloway("trace verify run --format json").exits(1);
-        let said = done.json().0;
-        assert_eq!(said["good"], false);
+        let verdict = done.json().0;
+        assert_eq!(verdict["good"], false);
         place.holloway("trace verify run").exits(1).says("not good");
-        let of = &said["processes"][0];
+        let account = &verdict["processes"][0];
         assert_eq!(
-            (&of["image"], &of["process"]),
+            (&account["image"], &account["process"]),
             (&"trace".into(), &process.into())
         );
-        let numbers = ["counted", "missing", "surplus"].map(|one| of[one].as_u64().unwrap());
-        (numbers, damage(&Report(said)).concat())
+        let numbers =
+            ["counted", "missing", "surplus"].map(|field| account[field].as_u64().unwrap());
+        (numbers, damage(&Report(verdict)).concat())
     };
     let good = place.holloway("trace verify run --format json").ok().json();
     let counted = good.0["processes"][0]["counted"].as_u64().unwrap();
@@ -591,25 +595,28 @@ fn a_trace_that_is_not_the_profiles_is_not_good() {
 
     // The unchanged trace of another run: no question mistakes it for this run's.
     std::fs::write(&path, &other).unwrap();
-    let (numbers, said) = verified();
+    let (numbers, sentences) = verified();
     assert_eq!(numbers, [counted, counted, 0]);
-    let of = format!("it is of process {foreign}, not {process}");
-    assert!(said.contains(&of), "{said}");
-    place.holloway("trace stats run").exits(125).fails_with(&of);
+    let reason = format!("it is of process {foreign}, not {process}");
+    assert!(sentences.contains(&reason), "{sentences}");
+    place
+        .holloway("trace stats run")
+        .exits(125)
+        .fails_with(&reason);
 
     // The same trace under this run's name.
     std::fs::write(&path, forged(&other, process, usize::MAX)).unwrap();
-    let ([_, missing, surplus], said) = verified();
-    assert!(missing < 10 && (2..10).contains(&surplus), "{said}");
-    assert!(said.contains("of another run"), "{said}");
+    let ([_, missing, surplus], sentences) = verified();
+    assert!(missing < 10 && (2..10).contains(&surplus), "{sentences}");
+    assert!(sentences.contains("of another run"), "{sentences}");
 
     // No part of the trace is left.
     std::fs::write(&path, forged(&own, process, 0)).unwrap();
-    let (numbers, said) = verified();
+    let (numbers, sentences) = verified();
     assert_eq!(numbers, [counted, counted, 0]);
     assert!(
-        said.contains("that its profile counted are missing from its trace"),
-        "{said}"
+        sentences.contains("that its profile counted are missing from its trace"),
+        "{sentences}"
     );
     for left in [&own[..0], &own[..own.len() / 2]] {
         std::fs::write(&path, left).unwrap();
@@ -617,9 +624,9 @@ fn a_trace_that_is_not_the_profiles_is_not_good() {
         assert!(missing > 0 && surplus == 0);
     }
     std::fs::remove_file(&path).unwrap();
-    let (numbers, said) = verified();
+    let (numbers, sentences) = verified();
     assert_eq!(numbers, [counted, counted, 0]);
-    assert!(said.contains("is not there"), "{said}");
+    assert!(sentences.contains("is not there"), "{sentences}");
     for question in [
         "stats",
         "cat",
@@ -668,7 +675,9 @@ fn little_memory_leaves_counts_of_paths_as_they_are() {
 
 fn damage(report: &Report) -> Vec<String> {
     let damage = report.0["damage"].as_array().unwrap().iter();
-    damage.map(|one| one.as_str().unwrap().to_owned()).collect()
+    damage
+        .map(|sentence| sentence.as_str().unwrap().to_owned())
+        .collect()
 }
 
 /// `holloway run` of a program that prints when it has started.
@@ -738,7 +747,9 @@ fn a_program_goes_on_when_its_collector_is_killed() {
         let report_of = || report(&place, "run");
         let misses = |report: &Report| {
             let damage = damage(report);
-            damage.iter().any(|one| one.contains("paths are missing"))
+            damage
+                .iter()
+                .any(|sentence| sentence.contains("paths are missing"))
         };
         // The program notices that the collector is gone when its ring is full, and does not wait.
         waits_until("it misses paths", || misses(&report_of()));
@@ -759,11 +770,11 @@ fn a_process_that_outlives_its_run_keeps_what_was_taken() {
         let mut call = place.holloway("run -o run --no-report --");
         call.command.arg(built(kind)).args(["orphan", "50000"]);
         let mut holloway = call.command.stdin(Stdio::piped()).spawn().unwrap();
-        let told = holloway.stdin.take().unwrap();
+        let stdin = holloway.stdin.take().unwrap();
         assert!(holloway.wait().unwrap().success());
         // The events from the time when holloway ran are there. Their number is chance.
         let before = report(&place, "run").calls("step");
-        drop(told);
+        drop(stdin);
         let orphan_ended = || {
             let done = place.holloway("report run --format json").ok();
             done.json().calls("step") >= before && !is_running(&place)
@@ -798,9 +809,11 @@ fn a_busy_orphan_holds_nobody_up() {
     assert!(report(&place, "run").calls("step") > 0);
     waits_until("the orphan ends", || !is_running(&place));
     if is_known {
-        let said = damage(&report(&place, "run"));
-        let said = said.iter().any(|one| one.contains("taken in parts"));
-        assert!(said, "sequences were cut where holloway ended");
+        let sentences = damage(&report(&place, "run"));
+        let is_reported = sentences
+            .iter()
+            .any(|sentence| sentence.contains("taken in parts"));
+        assert!(is_reported, "sequences were cut where holloway ended");
     }
 }
 
@@ -861,13 +874,16 @@ fn a_run_is_not_good_without_one_of_its_profiles() {
     let why = format!("its profile {gone} is not there");
     let verified = || {
         let done = place.holloway("trace verify run --format json").exits(1);
-        let said = done.json();
-        assert_eq!(said.0["good"], false);
+        let verdict = done.json();
+        assert_eq!(verdict.0["good"], false);
         place.holloway("trace verify run").exits(1).says("not good");
-        damage(&said)
+        damage(&verdict)
     };
-    let said = verified();
-    assert!(said.len() == 1 && said[0].contains(&why), "{said:?}");
+    let sentences = verified();
+    assert!(
+        sentences.len() == 1 && sentences[0].contains(&why),
+        "{sentences:?}"
+    );
     assert!(damage(&report(&place, "run")).concat().contains(&why));
 
     // No profile can be read: of the other one only the beginning is there.
@@ -895,9 +911,9 @@ fn what_lies_beside_no_profile_is_said_of_all_kinds() {
         run(&place, "-o run", kind, "work 3000");
         let file = file_of(&place.path().join("run"), made);
         std::fs::copy(&file, file.with_file_name(format!("0-gone{made}"))).unwrap();
-        let said = damage(&report(&place, "run")).concat();
+        let sentences = damage(&report(&place, "run")).concat();
         let expect = format!("0-gone{made}: its profile 0-gone.hwp is not there");
-        assert!(said.contains(&expect), "{kind}: {said}");
+        assert!(sentences.contains(&expect), "{kind}: {sentences}");
     }
 }
 
@@ -996,12 +1012,12 @@ fn a_choice_that_leaves_nothing_is_told_by_its_first_name_that_does() {
     }
     let stats = place.holloway("trace stats run --format json").ok().json();
     let streams = stats.0["streams"].as_array().unwrap();
-    let of = |image: &str| {
-        let mut streams = streams.iter().filter(|one| one["image"] == image);
-        let one = streams.next().unwrap();
-        ["process", "thread"].map(|id| one[id].as_u64().unwrap())
+    let ids_of = |image: &str| {
+        let mut streams = streams.iter().filter(|stream| stream["image"] == image);
+        let stream = streams.next().unwrap();
+        ["process", "thread"].map(|id| stream[id].as_u64().unwrap())
     };
-    let ([process, _], [later, id]) = (of("trace"), of("copy"));
+    let ([process, _], [later, id]) = (ids_of("trace"), ids_of("copy"));
     let refused = |choice: &str, why: String| {
         let call = place.holloway(&format!("trace stats run {choice}"));
         call.exits(2).fails_with(&why);

@@ -43,12 +43,12 @@ fn damaged_bitcode_beside_machine_code_costs_the_probes_of_its_module() {
         std::fs::write(yard.path(file), &bytes).unwrap();
     }
     for (input, shown) in [("f.o", "f.o"), ("libf.a", "libf.a(f.o)")] {
-        let said = yard.build(&format!("cc --exits off main.o {input} -o app"));
-        let said = ours(&said);
+        let stderr = yard.build(&format!("cc --exits off main.o {input} -o app"));
+        let stderr = ours(&stderr);
         let begin =
             format!("holloway: warning: {shown}: its bitcode is truncated or damaged at offset ");
-        let is_told = said[0].starts_with(&begin) && said[0].ends_with(": linked as it is");
-        assert!(said.len() == 1 && is_told, "{said:?}");
+        let is_told = stderr[0].starts_with(&begin) && stderr[0].ends_with(": linked as it is");
+        assert!(stderr.len() == 1 && is_told, "{stderr:?}");
         let left = yard.left_alone("app");
         let begin = format!("{input}: its bitcode is truncated or damaged at offset ");
         assert!(left.len() == 1 && left[0].starts_with(&begin), "{left:?}");
@@ -64,11 +64,11 @@ fn damaged_bitcode_beside_machine_code_costs_the_probes_of_its_module() {
     let start = windows.position(|window| window == b"BC\xC0\xDE").unwrap();
     object[start + 200..start + 260].fill(0xff);
     std::fs::write(yard.path("f.o"), &object).unwrap();
-    let said = yard.build("cc --exits off main.o f.o -o app");
-    let said = ours(&said);
+    let stderr = yard.build("cc --exits off main.o f.o -o app");
+    let stderr = ours(&stderr);
     assert!(
-        said.len() == 1 && said[0].starts_with("holloway: warning: f.o: "),
-        "{said:?}"
+        stderr.len() == 1 && stderr[0].starts_with("holloway: warning: f.o: "),
+        "{stderr:?}"
     );
     let left = yard.left_alone("app");
     assert!(left.len() == 1 && left[0].starts_with("f.o: "), "{left:?}");
@@ -85,10 +85,10 @@ fn bare_bitcode_that_is_damaged_is_named() {
     let mut bitcode = std::fs::read(yard.path("f.o")).unwrap();
     break_bitcode(&mut bitcode);
     std::fs::write(yard.path("f.o"), &bitcode).unwrap();
-    let (code, said) = yard.refuse("cc main.o f.o -o app");
-    assert!(code != Some(0) && ours(&said).len() == 1, "{said}");
-    let told = "holloway: f.o: bitcode is truncated or damaged at offset ";
-    assert!(said.contains(told), "{said}");
+    let (code, stderr) = yard.refuse("cc main.o f.o -o app");
+    assert!(code != Some(0) && ours(&stderr).len() == 1, "{stderr}");
+    let expected = "holloway: f.o: bitcode is truncated or damaged at offset ";
+    assert!(stderr.contains(expected), "{stderr}");
     assert!(!yard.path("app").exists());
 }
 
@@ -100,9 +100,9 @@ fn truncated_archives_and_objects_are_named() {
     for (file, length) in [("libf.a", 400), ("f.o", 90)] {
         let bytes = std::fs::read(yard.path(file)).unwrap();
         std::fs::write(yard.path(file), &bytes[..length]).unwrap();
-        let (_, said) = yard.refuse(&format!("cc main.o {file} -o app"));
-        assert!(said.contains(&format!("holloway: {file}: ")), "{said}");
-        assert!(!said.contains("panic"), "{said}");
+        let (_, stderr) = yard.refuse(&format!("cc main.o {file} -o app"));
+        assert!(stderr.contains(&format!("holloway: {file}: ")), "{stderr}");
+        assert!(!stderr.contains("panic"), "{stderr}");
     }
 }
 
@@ -110,16 +110,16 @@ fn truncated_archives_and_objects_are_named() {
 fn what_is_not_there_is_the_linkers_business() {
     let yard = yard();
     yard.build("cc -c main.c");
-    let (code, said) = yard.refuse("cc main.o -lnowhere_to_be_found -o app");
+    let (code, stderr) = yard.refuse("cc main.o -lnowhere_to_be_found -o app");
     assert_eq!(code, Some(1));
     assert!(
-        said.contains("nowhere_to_be_found") && ours(&said).is_empty(),
-        "{said}"
+        stderr.contains("nowhere_to_be_found") && ours(&stderr).is_empty(),
+        "{stderr}"
     );
-    let (_, said) = yard.refuse("cc main.o -o app");
+    let (_, stderr) = yard.refuse("cc main.o -o app");
     assert!(
-        said.contains("undefined reference to `f'") && ours(&said).is_empty(),
-        "{said}"
+        stderr.contains("undefined reference to `f'") && ours(&stderr).is_empty(),
+        "{stderr}"
     );
 }
 
@@ -127,14 +127,14 @@ fn what_is_not_there_is_the_linkers_business() {
 fn a_cache_that_cannot_be_written_costs_one_warning() {
     let yard = yard();
     yard.write("file", "");
-    let said = succeed(
+    let stderr = succeed(
         yard.holloway("cc main.c f.c -o app")
             .env("HOLLOWAY_CACHE", yard.path("file/cache")),
     );
-    assert_eq!(ours(&said).len(), 1, "{said}");
+    assert_eq!(ours(&stderr).len(), 1, "{stderr}");
     assert!(
-        said.contains("warning: cannot write the cache") && said.contains("HOLLOWAY_CACHE"),
-        "{said}"
+        stderr.contains("warning: cannot write the cache") && stderr.contains("HOLLOWAY_CACHE"),
+        "{stderr}"
     );
     assert_eq!(yard.run("app").paths.get("f"), Some(&1));
 }
@@ -237,16 +237,16 @@ fn a_base_that_llvm_makes_an_address_of_is_moved_into_registers() {
         yard.build(&format!("{words} sound"));
         let mut command = yard.holloway(&format!("{words} app"));
         command.env("HOLLOWAY_LLVM", &llvm);
-        let said = succeed(command.env("HOLLOWAY_CACHE", ""));
-        assert_eq!(said, "", "{kind}");
+        let stderr = succeed(command.env("HOLLOWAY_CACHE", ""));
+        assert_eq!(stderr, "", "{kind}");
         assert_eq!(yard.modules("app"), yard.modules("sound"), "{kind}");
         if matches!(kind, "paths" | "edges") {
             let (app, sound) = (yard.run("app"), yard.run("sound"));
             assert_eq!(app, sound, "{kind}");
             assert!(app.paths.len() == 3, "{app:?}");
         } else {
-            let said = yard.build("run -o data -- ./app");
-            assert!(!said.contains("warning"), "{kind}: {said}");
+            let stderr = yard.build("run -o data -- ./app");
+            assert!(!stderr.contains("warning"), "{kind}: {stderr}");
             std::fs::remove_dir_all(yard.path("data")).unwrap();
         }
     }
@@ -283,9 +283,9 @@ fn counters_that_cannot_be_found_cost_the_probes_of_one_module() {
     yard.build("cc -O1 -c main.c f.c");
     for kind in ["paths", "trace"] {
         let mut command = yard.holloway(&format!("cc --collect {kind} main.o f.o -o app"));
-        let said = succeed(command.env("HOLLOWAY_LLVM", &llvm));
+        let stderr = succeed(command.env("HOLLOWAY_LLVM", &llvm));
         let why = "weaving f.o failed: function bent: its counters are referred to by relocation type 2; leave it out with --skip and report this: linked without probes";
-        assert_eq!(ours(&said), [format!("holloway: warning: {why}")]);
+        assert_eq!(ours(&stderr), [format!("holloway: warning: {why}")]);
         assert_eq!(yard.left_alone("app"), [format!("f.o: {why}")]);
         assert_eq!(yard.modules("app"), ["main.o"]);
     }
@@ -297,18 +297,19 @@ fn counters_that_cannot_be_found_cost_the_probes_of_one_module() {
 fn a_crash_of_llvm_costs_the_probes_of_one_module_and_is_said() {
     let yard = yard();
     let llvm = crashing_llvm(&yard, "LLVMBuildICmp");
-    let said = succeed(
+    let stderr = succeed(
         yard.holloway("cc -O1 main.c f.c -o app")
             .env("HOLLOWAY_LLVM", &llvm),
     );
-    let said = ours(&said);
-    assert_eq!(said.len(), 2, "{said:?}");
+    let stderr = ours(&stderr);
+    assert_eq!(stderr.len(), 2, "{stderr:?}");
     for (module, function) in [("main", "main"), ("f", "f")] {
         let end = format!(" crashed in LLVM at function {function}: linked without probes");
         assert!(
-            said.iter()
+            stderr
+                .iter()
                 .any(|line| line.contains(&format!("/{module}-")) && line.ends_with(&end)),
-            "{said:?}"
+            "{stderr:?}"
         );
     }
     let left = yard.left_alone("app");
@@ -324,11 +325,11 @@ fn a_crash_of_llvm_costs_the_probes_of_one_module_and_is_said() {
 fn where_llvm_crashes_always_fat_objects_are_linked_as_they_are() {
     let yard = yard();
     let llvm = crashing_llvm(&yard, "LLVMRunPasses");
-    let said = succeed(
+    let stderr = succeed(
         yard.holloway("cc -O1 main.c f.c -o app")
             .env("HOLLOWAY_LLVM", &llvm),
     );
-    assert_eq!(ours(&said).len(), 2, "{said}");
+    assert_eq!(ours(&stderr).len(), 2, "{stderr}");
     assert_eq!(yard.run("app").code, Some(3));
 }
 
@@ -336,17 +337,17 @@ fn where_llvm_crashes_always_fat_objects_are_linked_as_they_are() {
 fn a_clang_newer_than_libllvm_is_refused_by_both_names() {
     let yard = yard();
     let mut command = yard.holloway("cc main.c f.c -o app");
-    let (code, said) = refused(
+    let (code, stderr) = refused(
         command
             .env("HOLLOWAY_CLANG", "clang-22")
             .env("HOLLOWAY_LLVM", "/usr/lib/llvm-19/lib/libLLVM.so"),
     );
     assert_eq!(code, Some(125));
     assert!(
-        said.contains("clang 22 (")
-            && said.contains("is newer than libLLVM 19.")
-            && said.contains("install clang-19"),
-        "{said}"
+        stderr.contains("clang 22 (")
+            && stderr.contains("is newer than libLLVM 19.")
+            && stderr.contains("install clang-19"),
+        "{stderr}"
     );
     let mut command = yard.holloway("cc main.c f.c -o app");
     succeed(command.env("HOLLOWAY_LLVM", "/usr/lib/llvm-19/lib/libLLVM.so"));
@@ -362,12 +363,12 @@ fn what_is_missing_is_named_with_the_way_out() {
     let yard = yard();
     yard.build("cc -c main.c f.c");
     let check = |command: &mut std::process::Command, expect: &str| {
-        let (code, said) = refused(command);
+        let (code, stderr) = refused(command);
         assert!(
-            said.starts_with("holloway: ") && said.contains(expect),
-            "{said}"
+            stderr.starts_with("holloway: ") && stderr.contains(expect),
+            "{stderr}"
         );
-        assert_eq!((said.lines().count(), code), (1, Some(125)), "{said}");
+        assert_eq!((stderr.lines().count(), code), (1, Some(125)), "{stderr}");
     };
     check(
         yard.holloway("cc -c main.c").env("PATH", yard.path("")),
@@ -395,12 +396,12 @@ fn what_is_missing_is_named_with_the_way_out() {
         &mut yard.holloway("cc -flto -fvisibility=hidden -fsanitize=cfi -c main.c"),
         "-fsanitize=cfi checks types over the whole program",
     );
-    let (code, said) = yard.refuse("cc --collect nonsense main.o");
-    assert!(code == Some(2) && said.contains("nonsense"), "{said}");
-    let (code, said) = refused(yard.holloway("ld main.o").env("HOLLOWAY_JOBS", "many"));
+    let (code, stderr) = yard.refuse("cc --collect nonsense main.o");
+    assert!(code == Some(2) && stderr.contains("nonsense"), "{stderr}");
+    let (code, stderr) = refused(yard.holloway("ld main.o").env("HOLLOWAY_JOBS", "many"));
     assert!(
-        code == Some(2) && said.contains("HOLLOWAY_JOBS=many"),
-        "{said}"
+        code == Some(2) && stderr.contains("HOLLOWAY_JOBS=many"),
+        "{stderr}"
     );
 }
 
@@ -412,17 +413,17 @@ fn a_link_without_what_the_runtime_needs_says_so() {
         "int f(int x) { return x ? 1 : 2; } void _start(void) { f(3); for (;;) ; }",
     );
     yard.build("cc -O0 -ffreestanding -c start.c");
-    let (_, said) = yard.refuse("cc -nostdlib -static start.o -o app");
+    let (_, stderr) = yard.refuse("cc -nostdlib -static start.o -o app");
     assert!(
-        said.contains("pthread_atfork")
-            && said.contains("holloway: note: this link leaves out the C library"),
-        "{said}"
+        stderr.contains("pthread_atfork")
+            && stderr.contains("holloway: note: this link leaves out the C library"),
+        "{stderr}"
     );
     yard.write("lib.c", "int f(int x) { return x ? 1 : 2; }");
-    let (_, said) = yard.refuse("cc -O0 -fPIC -shared -nostartfiles lib.c -o lib.so");
+    let (_, stderr) = yard.refuse("cc -O0 -fPIC -shared -nostartfiles lib.c -o lib.so");
     assert!(
-        said.contains("holloway: note: this link leaves out the start files"),
-        "{said}"
+        stderr.contains("holloway: note: this link leaves out the start files"),
+        "{stderr}"
     );
 }
 
@@ -467,10 +468,10 @@ fn another_machine_is_linked_as_it_is() {
         "start.c",
         "int f(int x) { return x ? 1 : 2; } void _start(void) { f(3); for (;;) ; }",
     );
-    let said = yard.build("cc -m32 -ffreestanding -nostdlib -static start.c -o app");
+    let stderr = yard.build("cc -m32 -ffreestanding -nostdlib -static start.c -o app");
     assert!(
-        said.contains("target i386-pc-linux-gnu is not supported yet: linked as it is"),
-        "{said}"
+        stderr.contains("target i386-pc-linux-gnu is not supported yet: linked as it is"),
+        "{stderr}"
     );
     assert!(yard.maybe_map("app").is_none());
 }
@@ -484,20 +485,20 @@ fn patterns_that_are_no_good_or_fit_nothing_are_told() {
         command
     };
     let nothing = "holloway: warning: app: HOLLOWAY_ONLY=nosuch neither fits no function that can be woven in this program: give a crate's name, a function's, or a regular expression over demangled names";
-    let said = succeed(&mut cc("HOLLOWAY_ONLY", "nosuch\nneither"));
-    assert_eq!(ours(&said), [nothing]);
+    let stderr = succeed(&mut cc("HOLLOWAY_ONLY", "nosuch\nneither"));
+    assert_eq!(ours(&stderr), [nothing]);
     // These are single links: the other patterns may be meant for another program.
     for (variable, patterns) in [
         ("HOLLOWAY_ONLY", "f\nnosuch"),
         ("HOLLOWAY_ONLY", "^f$"),
         ("HOLLOWAY_SKIP", "nosuch"),
     ] {
-        let said = succeed(&mut cc(variable, patterns));
-        assert_eq!(ours(&said), [""; 0], "{variable} {patterns}");
+        let stderr = succeed(&mut cc(variable, patterns));
+        assert_eq!(ours(&stderr), [""; 0], "{variable} {patterns}");
     }
-    let (_, said) = refused(&mut cc("HOLLOWAY_SKIP", "f\na(b"));
+    let (_, stderr) = refused(&mut cc("HOLLOWAY_SKIP", "f\na(b"));
     let bad = "holloway: HOLLOWAY_SKIP: \"a(b\" is neither a name nor a regular expression: unclosed group";
-    assert_eq!(ours(&said), [bad]);
+    assert_eq!(ours(&stderr), [bad]);
 }
 
 /// The error for a module that is woven for one machine and linked for another names both machines.
@@ -506,9 +507,9 @@ fn a_module_of_another_machine_is_told_before_the_linker_is() {
     let yard = Yard::new();
     yard.write("f.c", "int f(int x) { return x + 2; }");
     yard.build("cc -c f.c");
-    let (code, said) = yard.refuse("ld -m aarch64linux -shared f.o -o libf.so");
+    let (code, stderr) = yard.refuse("ld -m aarch64linux -shared f.o -o libf.so");
     assert_eq!(code, Some(125));
     let expected =
         "holloway: f.o is for x86-64, the link for aarch64: give it files of one machine";
-    assert_eq!(said.lines().collect::<Vec<_>>(), [expected]);
+    assert_eq!(stderr.lines().collect::<Vec<_>>(), [expected]);
 }

@@ -93,8 +93,8 @@ fn sanitized_code_is_woven_and_does_the_same() {
             let words = format!("-g -Werror -fsanitize={sanitizer} main.c f.c -o");
             yard.tool(&format!("{clang} {words} plain"));
             let mut command = yard.holloway(&format!("cc --exits off {words} app"));
-            let said = succeed(command.env("HOLLOWAY_CLANG", clang));
-            assert_eq!(said, "", "{case}");
+            let stderr = succeed(command.env("HOLLOWAY_CLANG", clang));
+            assert_eq!(stderr, "", "{case}");
             assert_eq!(yard.modules("app"), ["main.o", "f.o"], "{case}");
             let plain = behavior(&yard, "plain", &[]);
             assert_eq!(behavior(&yard, "app", &[]), plain, "{case}");
@@ -137,18 +137,18 @@ fn machine_code_that_is_instrumented_twice_is_never_linked() {
     yard.tool("clang-19 -g -O1 -fsanitize=address main.c f.c -o plain");
     let plain = behavior(&yard, "plain", &[]);
     let llvm = crashing_llvm(&yard, "LLVMBuildICmp");
-    let said = succeed(build("main.c f.c -o app").env("HOLLOWAY_LLVM", &llvm));
-    assert_eq!(said.lines().count(), 2, "{said}");
+    let stderr = succeed(build("main.c f.c -o app").env("HOLLOWAY_LLVM", &llvm));
+    assert_eq!(stderr.lines().count(), 2, "{stderr}");
     let is_said = |line: &str| line.ends_with(": linked without probes");
-    assert!(said.lines().all(is_said), "{said}");
+    assert!(stderr.lines().all(is_said), "{stderr}");
     assert_eq!(behavior(&yard, "app", &[]), plain);
 
     yard.write("blob", "12345");
     let blob = r#"__asm__(".section .rodata\n.globl blob\nblob: .incbin \"blob\"\n.text");"#;
     let source = std::fs::read_to_string(yard.path("f.c")).unwrap();
     yard.write("f.c", &format!("{blob}\n{source}"));
-    let said = succeed(&mut build("main.c f.c -o app"));
-    assert_eq!(said, "");
+    let stderr = succeed(&mut build("main.c f.c -o app"));
+    assert_eq!(stderr, "");
     assert_eq!(yard.modules("app"), ["main.o", "f.o"]);
     assert_eq!(behavior(&yard, "app", &[]), plain);
 }

@@ -133,10 +133,10 @@ fn chosen(project: &Project, level: &str) {
         "report run{level} --view functions --function ^chosen$"
     ));
     let report = report.ok();
-    let said = report
+    let names_selects = report
         .stdout
         .contains("1 select (choices made without a branch)");
-    assert_eq!(said, level != "0", "{report}");
+    assert_eq!(names_selects, level != "0", "{report}");
 }
 
 #[test]

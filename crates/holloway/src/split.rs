@@ -102,8 +102,7 @@ pub(crate) fn split(args: &[OsString], positional: Positional) -> Split {
 }
 
 /// The next argument if it can be the value of `option`. `--bin`, `--example`, `--test` and
-/// `--bench` may stand alone (cargo then lists what there is), so their value does not begin with a
-/// dash.
+/// `--bench` may stand alone: cargo then lists all names. So their value does not begin with a dash.
 fn detached_value<'a>(
     option: &OsStr,
     rest: &mut std::slice::Iter<'a, OsString>,

@@ -110,7 +110,7 @@ fn write_loops(loops: &LoopsRun, how: LoopsOptions, sheet: &mut Sheet<'_>) -> io
     Ok(())
 }
 
-/// Writes what all counts of the view lack.
+/// Writes the losses that affect all counts of the view.
 fn write_losses(loops: &LoopsRun, sheet: &mut Sheet<'_>) -> io::Result<()> {
     let stats = &loops.stats;
     let mut losses: Vec<String> = Vec::new();

@@ -207,6 +207,15 @@ pub mod internal {
     pub const OPT: &str = "HOLLOWAY_OPT";
 }
 
+/// Names under which `holloway show-env` gives the compilers, each as one word. Users do not set
+/// them, and Holloway does not read them.
+pub mod compilers {
+    /// The C compiler.
+    pub const CC: &str = "HOLLOWAY_CC";
+    /// The C++ compiler.
+    pub const CXX: &str = "HOLLOWAY_CXX";
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -118,6 +118,9 @@ pub struct Traits {
     pub stream_file: Option<StreamFile>,
 }
 
+/// Default number of iterations in a row that loops are followed over: K of `--collect loops=K`.
+pub const DEFAULT_K: u32 = 8;
+
 impl Kind {
     /// All kinds, by number.
     pub const ALL: [Self; 6] = [

@@ -45,7 +45,7 @@ pub use extent::{
 pub use hash::{HashSlot, hash_slot};
 pub use image::{IMAGE_MAGIC, ImageHeader};
 pub use kind::{
-    InlineCounts, Kind, LeftFrames, PathEnds, Storage, StreamFile, Timing, Traits, Unit,
+    DEFAULT_K, InlineCounts, Kind, LeftFrames, PathEnds, Storage, StreamFile, Timing, Traits, Unit,
     UnknownKind,
 };
 pub use profile::{PAGE, RAW_MAGIC, RawHeader};

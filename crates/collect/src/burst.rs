@@ -15,7 +15,7 @@ pub struct Burst {
     timed: u32,
 }
 
-/// A text that is no burst.
+/// The error for a text that is no burst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "give N or N:M, at most {BURST_MOST} each, M at least 1: N paths pass, then M are timed, as in {}",
@@ -29,7 +29,7 @@ pub struct BurstError;
 pub struct BurstVariableError {
     /// The variable's value.
     pub value: OsString,
-    /// What a burst looks like.
+    /// The expected form of a burst.
     pub source: BurstError,
 }
 
@@ -54,7 +54,7 @@ impl Burst {
 }
 
 impl Default for Burst {
-    /// As the paper has it.
+    /// The paper's burst.
     fn default() -> Self {
         let BurstRate { pass, timed } = DEFAULT_BURST_RATE;
         Self { pass, timed }

@@ -41,7 +41,8 @@ pub fn exit_code(status: ExitStatus) -> u8 {
 }
 
 mod forward {
-    //! A thread that receives our signals and forwards those that the program did not get itself.
+    //! A thread that receives our signals. It forwards the signals that the program did not get
+    //! itself.
 
     use std::sync::atomic::{AtomicU32, Ordering};
     use std::sync::{Arc, OnceLock};

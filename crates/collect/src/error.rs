@@ -1,4 +1,4 @@
-//! Why something between a running program and its files failed. Each stage has its own error.
+//! Errors between a running program and its files. Each stage has its own error type.
 //!
 //! The command line turns these errors into its failures, with an exit status.
 
@@ -213,7 +213,7 @@ pub enum LoadError {
     NoReadableProfile {
         /// The run.
         run: PathBuf,
-        /// Why the first profile could not be read.
+        /// The reason why the first profile could not be read.
         first: Box<Note>,
         /// Number of the other profiles.
         others: usize,

@@ -6,18 +6,17 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use holloway_format::error::hex_id;
+use holloway_format::image::MAP_EXTENSION;
 use holloway_format::{ProfileHead, peek_profile};
 
 use crate::error::StoreError;
 
 /// Extension of profiles.
 pub const PROFILE: &str = "hwp";
-/// Extension of path maps.
-pub const MAP: &str = "hwm";
 
 /// `<build id>.hwm`
 pub fn map_name(build_id: &[u8; 16]) -> String {
-    format!("{}.{MAP}", hex_id(build_id))
+    format!("{}.{MAP_EXTENSION}", hex_id(build_id))
 }
 
 /// The profiles in a run's directory, by name.

@@ -9,7 +9,7 @@ use object::{Object as _, ObjectSection as _, ObjectSymbol as _};
 use crate::error::ImageError;
 use crate::files::read_regular;
 
-/// What an ELF file tells about itself.
+/// The facts about an ELF file that runs need.
 #[derive(Debug, Default)]
 pub struct WovenFile {
     /// Whether it has a path map.
@@ -24,7 +24,7 @@ pub struct WovenFile {
     pub opens_by_musl: bool,
 }
 
-/// Inspects a program. A script, or anything else that is no object file, counts as not woven.
+/// Inspects a program. Scripts and other files that are no object files count as not woven.
 ///
 /// # Errors
 /// The file cannot be read.

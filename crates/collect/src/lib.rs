@@ -7,7 +7,7 @@
 //! - After a run: [`finish()`](finish::finish) seals profiles, [`load`] reads them.
 //! - Files: [`files`], [`image`], [`path_map`], `side_files`.
 //!
-//! Nothing here prints. Errors and [notices](notice) are typed; the command line words them.
+//! This crate prints nothing. Errors and [notices](notice) are typed; the command line words them.
 #![forbid(unsafe_code)]
 
 pub mod burst;

@@ -18,10 +18,11 @@ use std::sync::Arc;
 use holloway_abi::Kind;
 use holloway_analysis::RunProfile;
 use holloway_analysis::note::{Note, Origin, Unreadable};
+use holloway_format::image::MAP_EXTENSION;
 use holloway_format::{ImageMap, Profile, ProfileHead, RawProfile, peek_profile, read_profile};
 
 use crate::error::LoadError;
-use crate::files::{MAP, PROFILE, files, profile_head, profiles, read_regular};
+use crate::files::{PROFILE, files, profile_head, profiles, read_regular};
 use crate::kinds::stream_kind::StreamKind;
 use crate::kinds::{HostKind, host_kind, stream_kind_of};
 use crate::lock::{Access, hold};
@@ -42,7 +43,7 @@ type Images = BTreeMap<[u8; 16], (Arc<ImageMap>, Vec<Profile>)>;
 #[derive(Default)]
 struct Found {
     streams: Vec<Streams>,
-    /// What the streams lack.
+    /// Losses of the streams.
     missing: Vec<Note>,
 }
 
@@ -102,7 +103,7 @@ pub fn load_readable(run: &Path, settings: &Settings) -> Result<Loaded> {
         kinds.add(map.kind, image);
     }
     let mut profile = RunProfile::new(in_order(images));
-    // Whole files first: the report shows the first few.
+    // Notes on whole files come first, because the report shows only the first notes.
     unreadable.append(&mut damaged);
     unreadable.append(&mut found.missing);
     profile.damage.splice(0..0, unreadable);
@@ -126,7 +127,10 @@ pub fn profile_files(run: &Path) -> Result<Vec<PathBuf>> {
     if metadata.is_dir() {
         return Ok(profiles(run)?);
     }
-    if run.extension().is_some_and(|extension| extension == MAP) {
+    if run
+        .extension()
+        .is_some_and(|extension| extension == MAP_EXTENSION)
+    {
         return Err(LoadError::PathMap {
             file: run.to_owned(),
         });
@@ -175,7 +179,7 @@ fn add(
     found: &mut Found,
     settings: &Settings,
 ) -> std::result::Result<usize, Unreadable> {
-    // So that the files beside the profile belong to the same moment.
+    // The lock keeps the files beside the profile consistent with the profile.
     let _held = hold(file, Access::Read);
     let bytes = read_regular(file).map_err(|error| Unreadable::System {
         message: error.to_string(),
@@ -204,8 +208,8 @@ fn add(
     }
 }
 
-/// Adds the streams of a profile, and notes what they lack. The streams of a raw profile are
-/// analyzed. Gives the counts.
+/// Adds the streams of a profile, with notes on their losses. The streams of a raw profile are
+/// analyzed. Returns the counts.
 fn add_streams(
     file: &Path,
     head: &ProfileHead,

@@ -1,10 +1,10 @@
-//! What a running collector tells its caller, who words it.
+//! Notices of a running collector to its caller, who words them.
 
 use std::path::PathBuf;
 
 use crate::error::StoreError;
 
-/// Something went wrong while a program runs. The program goes on.
+/// A failure of the collector while a program runs. The program goes on.
 #[derive(Debug)]
 pub enum Notice {
     /// A file of the run's directory could not be written.

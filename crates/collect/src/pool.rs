@@ -165,7 +165,7 @@ impl Shared {
                 }
                 if !locked(&self.ended).is_empty() && self.seals.try_lock().is_ok() {
                     let thread = std::thread::Builder::new().name("sealer".to_owned());
-                    // Where there can be none, it is done when the program has ended.
+                    // If the thread cannot be started, the work is done when the program has ended.
                     thread.spawn_scoped(scope, || self.seal()).ok();
                 }
                 std::thread::park_timeout(pause);

@@ -1,4 +1,4 @@
-//! Whether a process still runs, by what `/proc` tells about it.
+//! Finds out, from `/proc`, whether a process still runs.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -29,7 +29,8 @@ pub(crate) fn has_ended(head: &RawHead) -> bool {
     !runs(&stat) || recorded != 0 && start(&stat) != recorded
 }
 
-/// Whether a live collector takes the words out of the profile's rings: then that one stores them.
+/// Whether a live collector takes the words out of the profile's rings. Then that collector stores
+/// them.
 pub(crate) fn is_collected(head: &RawHead) -> bool {
     head.collector != 0 && exists(head.collector)
 }

@@ -5,7 +5,7 @@
 //! ([`RingAnalysis`](crate::kinds::stream_kind::RingAnalysis)). From there they go to the analysis
 //! of the process ([`ProcessAnalysis`]). When the process has ended, the result is stored beside
 //! the profile ([`ProcessStreams::seal`]), and a sealed profile replaces the raw one: its head, how
-//! often each path ran, and what is missing.
+//! often each path ran, and its losses.
 //!
 //! No word counts twice, wherever sealing is interrupted: the analysis of words that the raw
 //! profile still has goes to files that count only beside a sealed profile, so both change places
@@ -48,9 +48,9 @@ struct Analysis {
 
 /// The result of analyzing a raw profile that stays as it is.
 pub(crate) struct RawResult {
-    /// What the streams became.
+    /// The analyzed streams.
     pub(crate) data: Option<StreamData>,
-    /// How often each path ran, and what is missing.
+    /// Counts of paths, and losses.
     pub(crate) profile: Profile,
 }
 
@@ -115,7 +115,7 @@ impl ProcessStreams {
         RingStream::new(Arc::clone(&self.recording), ring)
     }
 
-    /// Analyzes what a raw profile still has of the streams: spools, and words in rings.
+    /// Analyzes the words that a raw profile still has: in spools and in rings.
     fn absorb(&self, raw: &RawProfile<'_>) -> Vec<Damage> {
         let taker = match raw.header().collector {
             0 => Taker::Nobody,
@@ -206,7 +206,7 @@ impl ProcessStreams {
         recording.know(known.saturating_add(left_out).saturating_add(holes));
     }
 
-    /// Stores what was analyzed so far beside the raw profile.
+    /// Stores the results so far beside the raw profile.
     ///
     /// # Errors
     /// The run's directory cannot be written.
@@ -266,7 +266,7 @@ impl ProcessStreams {
         Ok(())
     }
 
-    /// The result with what the raw profile still has. Nothing is stored.
+    /// The result, including the words that the raw profile still has. Nothing is stored.
     ///
     /// # Errors
     /// None in practice: memory is the destination.
@@ -288,7 +288,7 @@ impl ProcessStreams {
         Ok(RawResult { data, profile })
     }
 
-    /// The sealed profile: counts, and what is missing.
+    /// The sealed profile: counts, and facts about losses.
     fn sealed_profile(
         &self,
         raw: &RawProfile<'_>,
@@ -311,7 +311,7 @@ impl ProcessStreams {
     }
 }
 
-/// Who may have taken words out of a raw profile's rings.
+/// The processes that may have taken words out of a raw profile's rings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Taker {
     Nobody,
@@ -338,13 +338,13 @@ fn zeros(words: &[u32]) -> usize {
     words.iter().take_while(|&&word| word == 0).count()
 }
 
-/// How many of these words belong to paths of `words_per_path` words, of which only the first is no
-/// operand. A place that was never written stands for a word of a path.
+/// Number of these words that belong to paths. A path has `words_per_path` words; all but the first
+/// are operands. A place that was never written counts as a word of a path.
 fn path_words(words: &[u32], words_per_path: u64) -> u64 {
-    let of_path = |&word: &u32| match word {
+    let words_of_path = |&word: &u32| match word {
         0 => 1,
         word if word & OPERAND == 0 => words_per_path,
         _ => 0,
     };
-    words.iter().map(of_path).sum()
+    words.iter().map(words_of_path).sum()
 }

@@ -18,13 +18,13 @@ pub(crate) struct Recording {
     pub(crate) head: ProfileHead,
     /// How its streams are collected.
     pub(crate) settings: Settings,
-    /// Who analyzed its words before.
+    /// The earlier analysis of its words, if any.
     pub(crate) origin: Origin,
-    /// What became of its words.
+    /// Its words, by their fate.
     pub(crate) words: WordCounters,
 }
 
-/// Who analyzed the words of a recording before.
+/// The earlier analysis of a recording's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
     /// Nobody: a collector takes the words while the process runs.
@@ -33,7 +33,7 @@ pub(crate) enum Origin {
     Resumed,
 }
 
-/// Words of a recording's streams, by what became of them. Many threads count.
+/// Words of a recording's streams, by their fate. Many threads count.
 #[derive(Debug, Default)]
 pub(crate) struct WordCounters {
     /// Analyzed.
@@ -98,12 +98,12 @@ impl Recording {
         self.words.left_out.fetch_add(words, Ordering::Relaxed);
     }
 
-    /// Counts appended words of which something was stored before.
+    /// Counts appended words that were stored before, at least in part.
     pub(crate) fn know(&self, words: u64) {
         self.words.known.fetch_add(words, Ordering::Relaxed);
     }
 
-    /// What became of the words. The losses of a resumed recording are known when all its words
+    /// The words by their fate. The losses of a resumed recording are known when all its words
     /// were read.
     pub(crate) fn stats(&self) -> StreamStats {
         let read = |count: &AtomicU64| count.load(Ordering::Relaxed);

@@ -1,7 +1,7 @@
 //! One ring's words on their way into the analysis, as far as the sample contains them.
 //!
 //! A sample consists of *bursts*: the words of one chunk each. The words between two bursts are
-//! left out, except those that tell that another thread goes on.
+//! left out, except the words that announce another thread.
 
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ impl Operands {
         of_owner
     }
 
-    /// Passes many words, of which only the last matter.
+    /// Passes many words. Only the last words matter.
     fn pass_all(&mut self, words: &[u32]) {
         let plain = words.iter().rposition(|word| word & OPERAND == 0);
         for word in &words[plain.unwrap_or(0)..] {

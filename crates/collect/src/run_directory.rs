@@ -1,11 +1,11 @@
-//! Run directories: where they are, how they are named, which is the latest.
+//! Run directories: their places, their names, and the latest of them.
 //!
 //! ```text
 //! <target directory>/holloway/runs/
-//!     20260102-030405-app/        a run: UTC time it began, what was run
+//!     20260102-030405-app/        a run: the UTC time of its start, and the program
 //!         4711-app.hwp            a profile: one for each process and image
-//!         4711-app.hwl, .hwt      what its streams came to, where loops or a trace were collected
-//!         <build id>.hwm          the path map of each image met
+//!         4711-app.hwl, .hwt      its analyzed streams, if loops or a trace were collected
+//!         <build id>.hwm          the path map of each image
 //!     latest -> 20260102-030405-app
 //! ```
 //! A run's directory is never reused and never deleted here.
@@ -25,7 +25,7 @@ type Result<T> = std::result::Result<T, RunDirectoryError>;
 pub const RUNS: &str = "runs";
 /// Symlink to the latest run, beside the runs.
 pub const LATEST: &str = "latest";
-/// Where programs put runs when nothing else is said, below the current directory.
+/// Default directory of runs, below the current directory.
 pub const DEFAULT_RUNS: &str = "target/holloway/runs";
 /// Environment variable that names the run's directory itself.
 pub const DATA: &str = environment::DATA.name;
@@ -102,7 +102,7 @@ pub fn create_in(runs: &Path, name: &str) -> Result<PathBuf> {
     unreachable!("the loop above ends by returning")
 }
 
-/// Tries what the program will do, so that an unwritable place is said before a long run and not
+/// Writes a file as the program will. So an unwritable directory is reported before a long run, not
 /// after it.
 fn check_writable(directory: &Path) -> Result<()> {
     tempfile::Builder::new()

@@ -1,4 +1,4 @@
-//! What became of the words of streams: how many were analyzed, left out, or lost.
+//! The fate of the words of streams: how many were analyzed, left out, or lost.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use holloway_format::damage::{MissingPart, MissingPaths, Percent, Sample};
 use holloway_format::raw::Ring;
 use holloway_format::{Damage, Fact};
 
-/// Words of streams, by what became of them.
+/// Words of streams, by their fate.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct StreamStats {
     /// Words that were analyzed.
@@ -147,7 +147,7 @@ mod tests {
 
     use super::*;
 
-    /// Words of a ring: all, of which so many end no path; those taken, and those kept.
+    /// Numbers of a ring's words: all words, words that end no path, taken words, and kept words.
     #[derive(Clone, Copy)]
     struct Words {
         all: u64,
@@ -156,9 +156,9 @@ mod tests {
         kept: u64,
     }
 
-    /// What is said of rings of threads 7, 8, … of which `lost` paths are missing; of each so many
-    /// are written down.
-    fn said(lost: u64, rings: &[Words], written: Option<u64>) -> String {
+    /// The sentences about the rings of threads 7, 8, …, which miss `lost` paths. `written` paths
+    /// of each ring are stored.
+    fn loss_sentences(lost: u64, rings: &[Words], written: Option<u64>) -> String {
         let head = ProfileHead {
             kind: Kind::Trace,
             ..ProfileHead::default()
@@ -183,10 +183,13 @@ mod tests {
         };
         let written = written.map(|paths| (7..).zip(vec![paths; rings.len()]).collect());
         let damage = stats.damage(&read, written.as_ref());
-        let said: String = damage.into_iter().map(|one| one.fact.to_string()).collect();
-        match said.split_once("collector") {
+        let sentences: String = damage
+            .into_iter()
+            .map(|damage| damage.fact.to_string())
+            .collect();
+        match sentences.split_once("collector") {
             Some((_, which)) => which.to_owned(),
-            None => said,
+            None => sentences,
         }
     }
 
@@ -198,22 +201,22 @@ mod tests {
             taken: 0,
             kept,
         };
-        assert_eq!(said(0, &[ring(2)], Some(0)), "");
-        let one = said(8, &[ring(2)], Some(0));
-        assert_eq!(one, "; of thread 7 all 8 words from its word 3 on");
+        assert_eq!(loss_sentences(0, &[ring(2)], Some(0)), "");
+        let sentence = loss_sentences(8, &[ring(2)], Some(0));
+        assert_eq!(sentence, "; of thread 7 all 8 words from its word 3 on");
         // Of the second nothing was dropped.
         let some = [2, 10, 3, 4, 5, 6].map(ring);
         let expect = "; of thread 7 all 8 words from its word 3 on; of thread 9 all 7 words from its word 4 on; of thread 10 all 6 words from its word 5 on; \
                       and some of 2 more threads";
-        assert_eq!(said(8, &some, Some(0)), expect);
-        assert_eq!(said(8, &[ring(10)], Some(0)), "");
+        assert_eq!(loss_sentences(8, &some, Some(0)), expect);
+        assert_eq!(loss_sentences(8, &[ring(10)], Some(0)), "");
         let thousands = Words {
             all: 3000,
             kept: 1000,
             ..ring(0)
         };
         let expect = "; of thread 7 all 2,000 words from its word 1,001 on";
-        assert_eq!(said(2000, &[thousands], Some(0)), expect);
+        assert_eq!(loss_sentences(2000, &[thousands], Some(0)), expect);
     }
 
     /// Where a ring has a thread's beginning and paths, and nothing else.
@@ -228,7 +231,7 @@ mod tests {
         let dropped = 3000 - ring.kept;
         let check = |written: u64, expect: &str| {
             let lost = 1000 - written + dropped;
-            assert_eq!(said(lost, &[ring], Some(written)), expect);
+            assert_eq!(loss_sentences(lost, &[ring], Some(written)), expect);
         };
         let all = "from 1,501 on (1,498)";
         check(
@@ -242,16 +245,16 @@ mod tests {
             ..ring
         };
         let expect = "; of thread 7 its paths 999 to 1,000";
-        assert_eq!(said(2, &[whole], Some(998)), expect);
+        assert_eq!(loss_sentences(2, &[whole], Some(998)), expect);
         // Another path is missing, from where is not known; words are not paths; paths stand
         // elsewhere too.
         let words = "; of thread 7 all 1,498 words from its word 1,503 on";
-        assert_eq!(said(dropped + 1, &[ring], Some(1000)), words);
+        assert_eq!(loss_sentences(dropped + 1, &[ring], Some(1000)), words);
         let caught = Words {
             controls: BEGINNING + 4,
             ..ring
         };
-        assert_eq!(said(dropped, &[caught], Some(1000)), words);
-        assert_eq!(said(dropped, &[ring], None), words);
+        assert_eq!(loss_sentences(dropped, &[caught], Some(1000)), words);
+        assert_eq!(loss_sentences(dropped, &[ring], None), words);
     }
 }

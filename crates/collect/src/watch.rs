@@ -37,7 +37,7 @@ pub(super) struct Watch {
 pub(super) enum News<'a> {
     /// A ring in the profile of this path.
     Ring(&'a Path, &'a RingFile, Ring),
-    /// The process of a profile is gone, and all its rings were told.
+    /// The process of a profile is gone, and all its rings were reported.
     Ended(&'a Path),
 }
 
@@ -52,7 +52,8 @@ impl Watch {
         }
     }
 
-    /// Looks, and tells the news. Gives how long to wait before the next look.
+    /// Looks for new rings and for processes that are gone. Returns how long to wait before the
+    /// next look.
     pub(super) fn look(&mut self, mut tell: impl FnMut(News<'_>)) -> Duration {
         let began = Instant::now();
         self.find_files();
@@ -60,7 +61,8 @@ impl Watch {
         let mut ended = Vec::new();
         for (path, file) in &mut self.files {
             let has_ended = asks && has_ended(file.head());
-            // After the question: rings that a process made before its end are told before its end.
+            // Look after asking which processes have ended. So a process's last rings are reported
+            // before its end.
             let rings = file.new_rings().unwrap_or_default();
             rings
                 .into_iter()

@@ -36,6 +36,9 @@ use crate::error::FormatError;
 use crate::map::{self, FunctionMap, ModuleMap};
 use crate::version::{FIRST_WITH_LEAKS, MAP_VERSION, check_version};
 
+/// Extension of path maps: `<build id>.hwm`.
+pub const MAP_EXTENSION: &str = "hwm";
+
 /// First eight bytes of an image's path map.
 pub const IMAGE_MAP_MAGIC: [u8; 8] = *b"HLWIMMAP";
 

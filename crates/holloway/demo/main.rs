@@ -1,7 +1,8 @@
 //! Holloway's demo: a calculator language, run on a program that counts, sorts and classifies.
 //!
-//! Small enough to read in a minute, with paths worth looking at: a tokenizer whose branches follow the text, an
-//! interpreter whose loop has a hot path for each kind of instruction, a sort whose branches nobody can predict.
+//! Small enough to read in a minute, with paths worth looking at: a tokenizer whose branches follow
+//! the text, an interpreter whose loop has a hot path for each kind of instruction, a sort whose
+//! branches nobody can predict.
 
 mod compiler;
 mod machine;

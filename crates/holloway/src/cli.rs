@@ -2,8 +2,8 @@
 //! types.
 //!
 //! Two trees share their groups of options ([`WeaveArgs`], [`OutputArgs`], [`StreamArgs`],
-//! [`ViewArgs`]): [`Holloway`] (`holloway …`) and [`CargoHolloway`] (`cargo holloway …`). The verbs
-//! of the second hand everything that is not listed here to cargo; see `split.rs`.
+//! [`ViewArgs`]): [`Holloway`] (`holloway …`) and [`CargoHolloway`] (`cargo holloway …`). The cargo
+//! verbs pass all options that are not listed here on to cargo; see `split.rs`.
 
 mod cargo;
 mod holloway;

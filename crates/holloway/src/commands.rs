@@ -1,4 +1,4 @@
-//! The commands, a file each.
+//! The commands. Each has a file.
 
 pub(crate) mod cargo;
 pub(crate) mod clean;

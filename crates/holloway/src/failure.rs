@@ -1,15 +1,15 @@
-//! What a command that cannot go on hands back: one line for stderr and an exit code.
+//! The failure of a command: one line for stderr, and an exit code.
 //!
 //! | code | meaning |
 //! |---|---|
-//! | 1 | `holloway trace verify`: something is missing or damaged, or nothing is left of the trace; no [`Failure`] |
+//! | 1 | `holloway trace verify`: the trace is incomplete or damaged; no [`Failure`] |
 //! | 2 | usage error: unknown option, unknown kind of profile |
 //! | 101 | cargo's own: the build failed |
-//! | 125 | holloway itself failed: nothing readable, directory not writable, … |
+//! | 125 | holloway itself failed: no readable profile, a directory not writable, … |
 //! | 126 | the program was found but could not be run |
 //! | 127 | the program was not found |
 //! | 128+n | the program was killed by signal n |
-//! | other | the program's own |
+//! | other | the exit code of the program |
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -28,12 +28,12 @@ pub(crate) const NOT_FOUND: u8 = 127;
 /// Wrong command line.
 pub(crate) const USAGE: u8 = 2;
 
-/// Why a command stopped.
+/// A command's failure.
 #[derive(Debug)]
 pub(crate) struct Failure {
     /// Exit code.
     pub(crate) code: u8,
-    /// One line, without `holloway:` before it.
+    /// One line, without the leading `holloway: `.
     pub(crate) message: String,
 }
 
@@ -51,7 +51,7 @@ impl Failure {
         Self::with_code(USAGE, message)
     }
 
-    /// The failure to start a program, with env(1)'s exit codes.
+    /// The failure to start a program. The exit codes are those of env(1).
     pub(crate) fn cannot_run(program: &OsStr, error: &std::io::Error) -> Self {
         let code = if error.kind() == std::io::ErrorKind::NotFound {
             NOT_FOUND
@@ -64,7 +64,8 @@ impl Failure {
         )
     }
 
-    /// A failure with a given exit code. Newlines in the message become `; `: errors are one line.
+    /// A failure with a given exit code. A failure is one line, so newlines in the message become
+    /// `; `.
     pub(crate) fn with_code(code: u8, message: impl fmt::Display) -> Self {
         let message = message.to_string();
         let lines: Vec<&str> = message
@@ -97,7 +98,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// The exit code of an error of the crates below.
+/// Converts errors of other crates into failures with an exit code.
 macro_rules! failures {
     ($($error:ty => $code:expr),* $(,)?) => {
         $(impl From<$error> for Failure {
@@ -134,14 +135,14 @@ impl From<LoadError> for Failure {
     }
 }
 
-/// Says what was being done, in the form `cannot …: cause`.
+/// Adds the failed action to an error, in the form `cannot …: cause`.
 pub(crate) trait Context<T> {
-    /// Turns an error into a [`Failure`] of holloway itself, with what could not be done before the cause.
-    fn cannot(self, what: impl FnOnce() -> String) -> Result<T>;
+    /// Turns an error into a [`Failure`] of holloway itself: `cannot {action}: {error}`.
+    fn cannot(self, action: impl FnOnce() -> String) -> Result<T>;
 }
 
 impl<T, E: fmt::Display> Context<T> for std::result::Result<T, E> {
-    fn cannot(self, what: impl FnOnce() -> String) -> Result<T> {
-        self.map_err(|error| Failure::new(format_args!("cannot {}: {error}", what())))
+    fn cannot(self, action: impl FnOnce() -> String) -> Result<T> {
+        self.map_err(|error| Failure::new(format_args!("cannot {}: {error}", action())))
     }
 }

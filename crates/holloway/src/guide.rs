@@ -1,11 +1,13 @@
-//! `--guide RUN`: what an earlier run measured, turned into what the weaver reads (`holloway_format::guide`).
+//! `--guide RUN`: turns the counts of an earlier run into a guide for the weaver
+//! (`holloway_format::guide`).
 //!
-//! A guide holds the counts of every edge of every function that ran, exit edges left out, whether the run counted edges or
-//! paths. The weaver takes them for the weights of the spanning tree, for the order in which paths are numbered, and
-//! for where paths are cut. What ran but once tells nothing wrong: a guide changes costs, never counts.
+//! A guide holds the counts of all edges, except exit edges, of every function that ran. The run
+//! may have counted edges or paths. The weaver uses the counts as weights of the spanning tree, for
+//! the order in which paths are numbered, and to choose where paths are cut. A guide from an
+//! unrepresentative run does no harm to counts: a guide changes costs, never counts.
 //!
-//! `cargo holloway` makes it once for all links of a build ([`keep`]), any other link for itself ([`read`]): a run as large
-//! as ripgrep's takes some hundredths of a second.
+//! `cargo holloway` makes the guide once for all links of a build ([`keep`]). Any other link makes
+//! its own ([`read`]). Cost: some hundredths of a second for a run as large as ripgrep's.
 
 use std::path::{Path, PathBuf};
 
@@ -25,10 +27,11 @@ use crate::{latest, loading, status};
 /// File in holloway's build directory: the guide of the last build.
 const FILE: &str = ".holloway-guide";
 
-/// Looks whether there is anything of that name, where reading it would be too early.
+/// Checks only that what `--guide` names exists. Compilations call this, because they do not read
+/// the guide.
 ///
 /// # Errors
-/// There is not.
+/// No run, profile, or guide has this name.
 pub(crate) fn check(named: &Path) -> Result<()> {
     if named == Path::new(LATEST) {
         return Ok(());
@@ -38,7 +41,8 @@ pub(crate) fn check(named: &Path) -> Result<()> {
         .map_err(|failure| unusable(named, failure))
 }
 
-/// Looks whether it can be read, where a link is going to. What the link warns of is left to it.
+/// Checks that the guide can be read. Gives no warnings of damage, because the link that reads the
+/// guide gives them.
 ///
 /// # Errors
 /// As [`read`].
@@ -46,10 +50,11 @@ pub(crate) fn check_whole(named: &Path) -> Result<()> {
     open(named).map(drop)
 }
 
-/// Reads what `--guide` names: a run's directory, one profile, `latest`, or a file that [`keep`] wrote.
+/// Reads what `--guide` names: a run's directory, one profile, `latest`, or a file that [`keep`]
+/// wrote.
 ///
 /// # Errors
-/// There is none, or nothing of it can be read. Where only a part can't, that is warned of.
+/// No run has this name, or no part of it can be read. Damage of a part is only a warning.
 pub(crate) fn read(named: &Path) -> Result<Guide> {
     let (run, profile) = match open(named)? {
         Source::Kept(guide) => return Ok(guide),
@@ -68,14 +73,14 @@ pub(crate) fn read(named: &Path) -> Result<Guide> {
         status::warn(&warning);
         leave_warning(&warning);
     }
-    Ok(of(&profile))
+    Ok(guide_of(&profile))
 }
 
-/// What `--guide` names.
+/// The file or run that `--guide` names.
 enum Source {
     /// A file that [`keep`] wrote.
     Kept(Guide),
-    /// A run, and where it is.
+    /// A run: its location and its profile.
     Run(PathBuf, RunProfile),
 }
 
@@ -94,22 +99,22 @@ fn open(named: &Path) -> Result<Source> {
     Ok(Source::Run(run, profile))
 }
 
-/// Reads what `--guide` names and writes the guide made of it into `home`, for the links of a build. Gives its path and
-/// a hash of it.
+/// Reads what `--guide` names and writes the guide into `home`, for the links of a build. Returns
+/// the path and the hash of the guide.
 ///
 /// # Errors
-/// As [`read`], or it cannot be written.
+/// As [`read`], or the guide cannot be written.
 pub(crate) fn keep(named: &Path, home: &Path) -> Result<(PathBuf, String)> {
     let bytes = read(named)?.encode();
     let file = home.join(FILE);
-    // The first build of all has no directory yet.
+    // The directory does not exist before the first build.
     std::fs::create_dir_all(home).cannot(|| format!("create {}", home.display()))?;
     write_atomically(&file, &bytes)?;
     Ok((file, hash(&bytes)))
 }
 
 /// The counts of all functions that ran.
-fn of(run: &RunProfile) -> Guide {
+fn guide_of(run: &RunProfile) -> Guide {
     let ran = run.functions.iter().filter(|function| function.ran());
     ran.map(|function| {
         let counts = function.map.edges.iter().zip(&function.flow().edges);

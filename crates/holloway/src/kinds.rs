@@ -1,7 +1,7 @@
-//! The kinds of profile: what a run has of each, how to see it, and which options go with which.
+//! The kinds of profile: which command shows a kind, and which options and views go with a kind.
 //!
-//! An option that the kind, or the view, has no use for is refused: nobody is to believe that it
-//! did something.
+//! An option that has no effect with the kind or the view is refused, so that nobody believes that
+//! it did something.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use holloway_collect::recorded::RecordedKinds;
 use crate::cli::{OutputFormat, StreamArgs, View, ViewArgs};
 use crate::failure::{Failure, Result};
 
-/// What shows a kind.
+/// The command that shows a kind.
 fn command(kind: Kind) -> &'static str {
     match kind {
         Kind::Paths => "holloway report --view paths",
@@ -23,8 +23,9 @@ fn command(kind: Kind) -> &'static str {
     }
 }
 
-/// What a page leaves out and how to see it, where the run has other kinds too. Who asks for a view
-/// of counts (`is_asked_for`) gets all of them: every kind has counts.
+/// Names the kinds that a page leaves out, and the commands that show them. `None` if the page
+/// shows the whole run. Every kind has counts, so a view of counts that the user chose
+/// (`is_asked_for`) leaves out none.
 pub(crate) fn others(recorded: &RecordedKinds, page: Page, is_asked_for: bool) -> Option<String> {
     if page == Page::Counts && is_asked_for {
         return None;
@@ -45,40 +46,43 @@ pub(crate) fn others(recorded: &RecordedKinds, page: Page, is_asked_for: bool) -
     });
     let others: Vec<String> = others.collect();
     (!others.is_empty()).then(|| {
-        let (these, others) = (page, others.join(", "));
-        format!("only {these} are shown here; the run also has {others}")
+        let others = others.join(", ");
+        format!("only {page} are shown here; the run also has {others}")
     })
 }
 
-/// What is said to one who asks for `what`, which only a build with `--collect build` has.
-pub(crate) fn lack(recorded: &RecordedKinds, what: &str, build: Kind) -> String {
-    let there = recorded
+/// The message for a run without `missing` data. Only builds with `--collect build` record this
+/// data.
+pub(crate) fn lack(recorded: &RecordedKinds, missing: &str, build: Kind) -> String {
+    let kinds = recorded
         .iter()
         .map(|(kind, _)| format!("{kind} (`{}`)", command(kind)));
-    let there: Vec<String> = there.collect();
-    let there = there.join(" and ");
-    format!("no {what} were recorded: build with --collect {build} to see them; there are {there}")
+    let kinds: Vec<String> = kinds.collect();
+    let kinds = kinds.join(" and ");
+    format!(
+        "no {missing} were recorded: build with --collect {build} to see them; there are {kinds}"
+    )
 }
 
-/// Images that are named; of more only the number is said.
+/// Most images that are named. The others are only counted.
 const NAMED: usize = 3;
 
-/// What a report consists of.
+/// A page of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Page {
-    /// How often paths, edges, lines and so on ran.
+    /// Counts of paths, edges, lines, and so on.
     Counts,
     /// Sequences of paths over iterations.
     Loops,
-    /// Traces' numbers.
+    /// Sizes and events of traces.
     Trace,
-    /// How long paths took.
+    /// Times of paths.
     Variation,
 }
 
 impl Page {
-    /// What is reported of a run.
-    pub(crate) fn of(kinds: &RecordedKinds, view: &ViewArgs) -> Self {
+    /// The page that reports a run.
+    pub(crate) fn for_view(kinds: &RecordedKinds, view: &ViewArgs) -> Self {
         match view.view {
             Some(View::Loops) => Self::Loops,
             Some(View::Variation) => Self::Variation,
@@ -86,14 +90,13 @@ impl Page {
             None if view.list.format == OutputFormat::Json => Self::Counts,
             None if kinds.has(Kind::Loops) => Self::Loops,
             None if kinds.is_timed() => Self::Variation,
-            // Where a function went is said with the counts.
+            // Only the page of counts shows the fate of the selected functions.
             None if kinds.has(Kind::Trace) && view.list.function.is_none() => Self::Trace,
             None => Self::Counts,
         }
     }
 
-    /// The page that shows everything a kind collects. Counts are known for every kind, but they
-    /// are not all there is.
+    /// The page that shows all data of a kind. Every kind has counts, but some have more.
     fn of_kind(kind: Kind) -> Self {
         match kind {
             Kind::Paths | Kind::Edges => Self::Counts,
@@ -105,7 +108,7 @@ impl Page {
 }
 
 impl fmt::Display for Page {
-    /// What it shows.
+    /// The contents of the page, as messages name them.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Counts => "counts",
@@ -116,10 +119,10 @@ impl fmt::Display for Page {
     }
 }
 
-/// Refuses options of a run that a program of this kind has no use for.
+/// Refuses options of a run that have no effect on a program of this kind.
 ///
 /// # Errors
-/// There is one.
+/// One of the given options has no effect.
 fn check_stream(kind: Kind, args: &StreamArgs) -> Result<()> {
     const STREAMS: &[Kind] = &[Kind::Loops, Kind::Trace];
     let given = [
@@ -128,22 +131,22 @@ fn check_stream(kind: Kind, args: &StreamArgs) -> Result<()> {
         ("--memory", args.memory.is_some(), STREAMS),
         ("--burst", args.burst.is_some(), &[Kind::Variation]),
     ];
-    for (option, is_given, with) in given {
-        if is_given && !with.contains(&kind) {
-            let with: Vec<String> = with.iter().map(ToString::to_string).collect();
+    for (option, is_given, kinds) in given {
+        if is_given && !kinds.contains(&kind) {
+            let kinds: Vec<String> = kinds.iter().map(ToString::to_string).collect();
             return Err(Failure::usage(format_args!(
                 "{option} goes with --collect {}, not {kind}: leave it out, or build with that",
-                with.join(" or ")
+                kinds.join(" or ")
             )));
         }
     }
     Ok(())
 }
 
-/// Refuses a view that the run has nothing for, and options that the view has no use for.
+/// Refuses a view without data in the run, and options without effect on the view.
 ///
 /// # Errors
-/// There is one.
+/// The view has no data, or one of the given options has no effect.
 pub(crate) fn check_view(kinds: &RecordedKinds, view: &ViewArgs) -> Result<()> {
     match view.view {
         Some(View::Loops) if !kinds.has(Kind::Loops) && kinds.has(Kind::Trace) => {
@@ -163,7 +166,7 @@ pub(crate) fn check_view(kinds: &RecordedKinds, view: &ViewArgs) -> Result<()> {
         }
         _ => {}
     }
-    let page = Page::of(kinds, view);
+    let page = Page::for_view(kinds, view);
     let sorted = [
         None,
         Some(View::Paths),
@@ -192,20 +195,20 @@ pub(crate) fn check_view(kinds: &RecordedKinds, view: &ViewArgs) -> Result<()> {
     ];
     let shown = view.view.as_ref().and_then(View::to_possible_value);
     let shown = shown.map_or_else(|| page.to_string(), |view| view.get_name().to_owned());
-    for (option, is_given, is_of_use, with) in given {
-        if is_given && !is_of_use {
+    for (option, is_given, has_effect, views) in given {
+        if is_given && !has_effect {
             return Err(Failure::usage(format_args!(
-                "{option} goes with --view {with}, not with {shown}: leave it out, or ask for that view"
+                "{option} goes with --view {views}, not with {shown}: leave it out, or ask for that view"
             )));
         }
     }
     Ok(())
 }
 
-/// The same for a run that is to be of one kind, and its report.
+/// Checks the options of a run of one kind, and of its report, before the run.
 ///
 /// # Errors
-/// There is an option that this kind has no use for, or a view that it has not.
+/// An option has no effect with this kind, or the view has no data.
 pub(crate) fn check(kind: Kind, stream: &StreamArgs, view: Option<&ViewArgs>) -> Result<()> {
     check_stream(kind, stream)?;
     let Some(view) = view else { return Ok(()) };

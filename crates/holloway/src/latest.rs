@@ -1,4 +1,5 @@
-//! The run that a command reports: by name, or the latest one around the current directory.
+//! The run that a command reports: the run that the user names, or the latest run around the
+//! current directory.
 
 use std::path::{Path, PathBuf};
 
@@ -7,18 +8,20 @@ use holloway_collect::run_directory::{DATA, DEFAULT_RUNS, LATEST, RUNS, latest_i
 use crate::failure::{Context, Failure, Result};
 use crate::{project, status};
 
-/// The run to report when none is named: `$HOLLOWAY_DATA`, else the newest among the `latest` of
-/// cargo's target directory and that of the nearest `target` at or above the current directory.
+/// The run to report if the user names none: `$HOLLOWAY_DATA`, else the newer of two runs:
+///
+/// - `latest` in cargo's target directory;
+/// - `latest` in the nearest `target` at or above the current directory.
 ///
 /// # Errors
-/// There is none.
+/// There is no run.
 pub(crate) fn latest() -> Result<PathBuf> {
     if let Some(data) = std::env::var_os(DATA).filter(|value| !value.is_empty()) {
         return Ok(PathBuf::from(data));
     }
     let here = std::env::current_dir().cannot(|| "find the current directory".to_owned())?;
     let mut candidates = candidates(&here);
-    // The name begins with the time; of equal ones the first, cargo's.
+    // Names begin with the time. Of two equal times, the sort keeps cargo's run first.
     candidates.sort_by_key(|run| std::cmp::Reverse(start_time(run)));
     let Some((newest, others)) = candidates.split_first() else {
         return Err(Failure::new(format_args!(
@@ -54,7 +57,7 @@ fn candidates(here: &Path) -> Vec<PathBuf> {
         .filter_map(|directory| latest_in(&directory.join(DEFAULT_RUNS)));
     let (nearest, farther) = (around.next(), around.next());
     let home = |target: PathBuf| latest_in(&target.join(project::HOME).join(RUNS));
-    // Where there is one `target` only, cargo need not be asked which is the workspace's.
+    // If there is only one `target`, it is the workspace's: cargo need not be asked.
     let chosen = project::configured_target(here)
         .or_else(|| farther.and_then(|_| project::workspace_target(here)))
         .and_then(home);

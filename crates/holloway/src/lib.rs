@@ -1,15 +1,15 @@
 //! The command line of Holloway. It is the only crate that prints.
 //!
-//! One executable under several names: [`main`] looks at the name it was called by.
+//! One executable has several names. [`main`] looks at the name it was called by.
 //!
-//! | called as | by | is |
+//! | called as | by | does |
 //! |---|---|---|
-//! | `holloway` | the user | the commands of `cli/` |
-//! | `cargo-holloway` | `cargo holloway` | cargo's verbs, woven: `commands/cargo.rs` |
-//! | `holloway-rustc` | cargo (`RUSTC_WRAPPER`) | adds our options to rustc's: `holloway_link::rustc` |
-//! | `holloway-cc` | rustc (`-Clinker`) | the link step that weaves: `holloway_link::step` |
-//! | `holloway-ld` | clang (`--ld-path`) | the same for a raw ld line |
-//! | `holloway-clang`, `holloway-clang++` | build systems | `holloway cc`, `holloway c++` as one word: `holloway_link::cc` |
+//! | `holloway` | the user | runs a command of `commands/` |
+//! | `cargo-holloway` | `cargo holloway` | calls cargo with probes: `commands/cargo.rs` |
+//! | `holloway-rustc` | cargo (`RUSTC_WRAPPER`) | calls rustc with options: `holloway_link::rustc` |
+//! | `holloway-cc` | rustc (`-Clinker`) | weaves and links: `holloway_link::step` |
+//! | `holloway-ld` | clang (`--ld-path`) | weaves and links a raw ld line |
+//! | `holloway-clang`, `holloway-clang++` | build systems | calls clang as `holloway cc` does |
 //!
 //! The options of all commands are data in `cli/`. Each command is a file in `commands/`. Exit
 //! codes are in `failure.rs`.
@@ -44,7 +44,7 @@ use commands::{clean, demo, doctor, manual, overlap, report, run, show_env, stab
 use failure::{Failure, Result};
 use link_host::{LinkHost, link};
 
-/// Does what the command line says; the name the program is called by is part of it.
+/// Runs the command line. The name that the program was called by is part of it.
 pub fn main() -> ExitCode {
     let argv: Vec<OsString> = std::env::args_os().collect();
     let name = argv
@@ -58,7 +58,7 @@ pub fn main() -> ExitCode {
         Some(tools::LD) => link(step::ld, rest),
         Some(tools::CLANG) => compile(Language::C, rest),
         Some(tools::CLANGXX) => compile(Language::Cxx, rest),
-        // Both programs are their own worker.
+        // `holloway` and `cargo-holloway` both call themselves as workers.
         _ if rest.first().is_some_and(|word| word == worker::COMMAND) => {
             Ok(worker::run(rest[1..].to_vec()))
         }
@@ -67,23 +67,23 @@ pub fn main() -> ExitCode {
     };
     result.unwrap_or_else(|failure| {
         use std::io::Write as _;
-        // Stderr may be closed; the exit code still says it.
+        // Stderr may be closed. The exit code still tells the failure.
         writeln!(std::io::stderr(), "holloway: {failure}").ok();
         ExitCode::from(failure.code)
     })
 }
 
-/// Becomes rustc.
+/// Replaces this process by rustc.
 fn wrap_rustc(argv: &[OsString]) -> Result<ExitCode> {
     match rustc::wrap(argv).map_err(Failure::from)? {}
 }
 
-/// Becomes clang.
+/// Replaces this process by clang.
 fn compile(language: Language, args: &[OsString]) -> Result<ExitCode> {
     match cc::cc(language, args.to_vec(), &LinkHost).map_err(Failure::from)? {}
 }
 
-/// `holloway …`. What belongs to a compiler is not for clap to read.
+/// `holloway …`. Clap does not read the command lines of compilers and linkers.
 fn holloway(args: &[OsString]) -> Result<ExitCode> {
     let first = args
         .first()
@@ -91,15 +91,15 @@ fn holloway(args: &[OsString]) -> Result<ExitCode> {
         .unwrap_or_default();
     let rest = args.get(1..).unwrap_or_default();
     match first {
-        // Who asks like this wants to know what is ours: clang's list is a thousand lines long.
+        // The user wants to see our options: clang's list is a thousand lines long.
         "cc" | "c++" if rest == ["--help"] => {
             Holloway::parse_from(["holloway", "help", first]);
         }
         "cc" => return compile(Language::C, rest),
         "c++" => return compile(Language::Cxx, rest),
         "ld" => return link(step::ld, rest),
-        // The crate cc asks the first word of CC="holloway cc" what compiler it is: `holloway -E
-        // FILE`.
+        // The crate `cc` runs the first word of CC="holloway cc" to learn which compiler it is:
+        // `holloway -E FILE`.
         "-E" => return compile(Language::C, args),
         _ => {}
     }

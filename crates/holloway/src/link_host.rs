@@ -1,5 +1,5 @@
-//! The command crate's part in a link: it prints the messages, makes guides from runs, and turns the
-//! linker's end into an exit code.
+//! The command crate's part in a link: prints messages, makes guides from runs, and turns the
+//! linker's status into an exit code.
 
 use std::ffi::OsString;
 use std::path::Path;

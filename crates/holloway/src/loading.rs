@@ -1,4 +1,4 @@
-//! Loads and finishes a run for a command, and words what the user should know about that.
+//! Loads and finishes runs for commands, with warnings and progress messages.
 
 use std::path::Path;
 
@@ -11,27 +11,27 @@ use holloway_report::{grouped, plural};
 use crate::failure::Result;
 use crate::{shell, status};
 
-/// Words whose analysis takes a second or two.
+/// Number of words whose analysis takes a second or two.
 const MANY: u64 = 10_000_000;
 
 /// Reads `run`: a run's directory, or one `.hwp` file.
 ///
 /// # Errors
-/// It does not exist, or nothing in it can be read.
+/// The run does not exist, or no part of it can be read.
 pub(crate) fn load(run: &Path) -> Result<RunProfile> {
     load_with_streams(run).map(|loaded| loaded.profile)
 }
 
-/// Reads `run`, with what was made of its streams.
+/// Reads `run` with its analyzed streams.
 ///
 /// # Errors
-/// It does not exist, or nothing in it can be read.
+/// The run does not exist, or no part of it can be read.
 pub(crate) fn load_with_streams(run: &Path) -> Result<Loaded> {
     announce(run);
     Ok(load::load_with_streams(run, &Settings::default())?)
 }
 
-/// Reads `run` for a command that looks for damage. Where nothing can be read, the result has no
+/// Reads `run` for a command that looks for damage. If no part can be read, the result has no
 /// image.
 ///
 /// # Errors
@@ -41,8 +41,8 @@ pub(crate) fn load_readable(run: &Path) -> Result<Loaded> {
     Ok(load::load_readable(run, &Settings::default())?)
 }
 
-/// Finishes a run's directory, and warns if something could not be written. `linked` is a directory
-/// of path maps that the links left.
+/// Finishes a run's directory, and warns if a file could not be written. `linked` is a directory of
+/// path maps that the links left.
 ///
 /// # Errors
 /// The directory cannot be read.
@@ -56,8 +56,8 @@ pub(crate) fn finish(directory: &Path, linked: Option<&Path>) -> Result<Outcome>
     Ok(outcome)
 }
 
-/// Tells that the run's streams are analyzed first, if that takes a while, and how to wait only
-/// once.
+/// If the run's streams must be analyzed first and this takes a while: tells the user, and how to
+/// avoid the wait next time.
 fn announce(run: &Path) {
     let Some(untaken) = load::untaken(run).filter(|untaken| untaken.words >= MANY) else {
         return;
@@ -68,7 +68,7 @@ fn announce(run: &Path) {
         words,
         has_ended,
     } = untaken;
-    let of = match profiles {
+    let source = match profiles {
         1 => format!("{}, process {},", head.image, head.pid),
         _ => plural(profiles, "profile"),
     };
@@ -89,6 +89,6 @@ fn announce(run: &Path) {
     let words = grouped(words);
     status::line(
         "Analysing",
-        &format!("{words} words of {of} that no collector took{once}"),
+        &format!("{words} words of {source} that no collector took{once}"),
     );
 }

@@ -1,4 +1,4 @@
-//! Why a run has no profile: reasons that can be found once the program has ended.
+//! Finds reasons why a run has no profile, after the program has ended.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -11,14 +11,14 @@ use holloway_report::grouped;
 
 use crate::status;
 
-/// Reasons that the message names.
+/// Most reasons for skipping that the message names.
 const REASONS: usize = 2;
 
-/// Bytes that the smallest profile takes: head and one block of counters.
+/// Bytes of the smallest profile: its head and one block of counters.
 const LEAST: usize = 8192;
 
-/// A reason in the program's surroundings: without `/proc`, or if nothing can be written. A program
-/// that cannot read its environment puts its data in `elsewhere`.
+/// A reason in the program's surroundings: there is no `/proc`, or `directory` cannot be written. A
+/// program that cannot read its environment (without `/proc`) puts its data in `elsewhere`.
 pub(crate) fn surroundings(directory: &Path, elsewhere: &Path) -> Option<String> {
     surroundings_by(Path::new("/proc/self/environ"), directory, elsewhere)
 }
@@ -46,7 +46,7 @@ fn surroundings_by(environment: &Path, directory: &Path, elsewhere: &Path) -> Op
     ))
 }
 
-/// The reason in a program's path maps: none of its functions is instrumented.
+/// A reason in the program's path maps: none of its functions is instrumented.
 pub(crate) fn uninstrumented(program: &str, maps: &[ImageMap]) -> Option<String> {
     let modules = maps.iter().flat_map(|map| &map.modules);
     let modules = modules.map(|placed| &placed.module);

@@ -8,7 +8,7 @@ use crate::status;
 pub(crate) fn warn(notice: Notice) {
     match notice {
         Notice::Unwritten(error) => status::warn(&error.to_string()),
-        // Without reading the profile, nobody knows whether its program has streams.
+        // The profile cannot be read, so it is unknown whether its program has streams.
         Notice::PermissionDenied { profile } => status::warn(&format!(
             "cannot take the paths out of {}: permission denied; if its program collects loops, a trace or times, it waits as long as holloway runs: end it, and run both as one user",
             profile.display()

@@ -1,4 +1,4 @@
-//! Printing on stdout: how lists look here, and where source text comes from.
+//! Printing on stdout: the options of reports, the terminal, and the source text.
 
 use std::io::{self, IsTerminal as _, Write as _};
 
@@ -10,7 +10,7 @@ use holloway_report::{Files, Options};
 use crate::cli::{ColorWhen, ListArgs, TimeOf, TimesArgs};
 use crate::failure::{Failure, Result};
 
-/// Which times of paths are ranked.
+/// The times of paths that the user chose to rank.
 pub(crate) fn how(args: TimesArgs) -> RankOptions {
     RankOptions {
         time: match args.time.unwrap_or_default() {
@@ -24,7 +24,7 @@ pub(crate) fn how(args: TimesArgs) -> RankOptions {
     }
 }
 
-/// Where source text comes from: the files, the standard library's included.
+/// The source text: files on this machine, including the standard library's if it is installed.
 pub(crate) fn source() -> Files {
     Files::new(Rustc::find().and_then(|rustc| rustc.source()))
 }
@@ -33,12 +33,12 @@ pub(crate) fn source() -> Files {
 pub(crate) fn options<'a>(list: &ListArgs, source: &'a Files) -> Options<'a> {
     Options {
         function: list.function.clone(),
-        ..of_all(list.top, list.color, source)
+        ..unfiltered(list.top, list.color, source)
     }
 }
 
-/// The options of a list of all functions.
-pub(crate) fn of_all(top: Option<usize>, color: ColorWhen, source: &Files) -> Options<'_> {
+/// The options of a list without a filter on functions.
+pub(crate) fn unfiltered(top: Option<usize>, color: ColorWhen, source: &Files) -> Options<'_> {
     Options {
         top,
         color: wants_color(color),
@@ -62,7 +62,8 @@ pub(crate) fn write_out(write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>
     }
 }
 
-/// `--color auto`: a terminal that is not told otherwise by `NO_COLOR` or `TERM=dumb`.
+/// Whether to write colors. `--color auto`: if stdout is a terminal, unless `NO_COLOR` or
+/// `TERM=dumb` forbids it.
 fn wants_color(when: ColorWhen) -> bool {
     match when {
         ColorWhen::Always => true,
@@ -73,12 +74,12 @@ fn wants_color(when: ColorWhen) -> bool {
     }
 }
 
-/// Columns to fill: the terminal's; everything when stdout is no terminal.
+/// Columns of the terminal. `usize::MAX` if stdout is no terminal.
 fn terminal_width() -> usize {
     if !io::stdout().is_terminal() {
         return usize::MAX;
     }
-    // A terminal that does not know its width says 0.
+    // A terminal that does not know its width reports 0.
     match rustix::termios::tcgetwinsize(io::stdout()) {
         Ok(size) if size.ws_col > 0 => usize::from(size.ws_col).max(40),
         _ => 100,

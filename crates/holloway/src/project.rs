@@ -1,7 +1,9 @@
-//! The cargo project around the current directory: its cargo, rustc, target directory and configuration.
+//! The cargo project around the current directory: its cargo, rustc, target directory and
+//! configuration.
 //!
-//! Everything is asked of cargo (`cargo metadata`) and of cargo's configuration (crate `cargo-config2`), so that
-//! `CARGO_TARGET_DIR`, `build.target-dir`, `build.target`, wrappers, linkers and `+toolchain` mean what they mean to cargo.
+//! All answers come from `cargo metadata` and from cargo's configuration (crate `cargo-config2`).
+//! So `CARGO_TARGET_DIR`, `build.target-dir`, `build.target`, wrappers, linkers and `+toolchain`
+//! have the same meaning as for cargo.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -13,27 +15,28 @@ use crate::failure::{Context, Failure, Result};
 use crate::split::{cargo_value, cargo_values};
 use holloway_link::toolchain::Rustc;
 
-/// Below cargo's target directory: woven builds, cache, runs.
+/// Directory of woven builds, cache, and runs, below cargo's target directory.
 pub(crate) const HOME: &str = "holloway";
 
-/// What a cargo verb needs to know before it calls cargo.
+/// A cargo project, as cargo sees it.
 pub(crate) struct Project {
-    /// The cargo that called us, or the one in `PATH`.
+    /// The cargo that called us, or the cargo in `PATH`.
     pub(crate) cargo: OsString,
-    /// Cargo's configuration, environment included.
+    /// Cargo's configuration, including the environment.
     pub(crate) config: cargo_config2::Config,
     /// Host triple of the rustc in use.
     pub(crate) host: String,
     /// Sysroot of the rustc in use.
     pub(crate) sysroot: PathBuf,
-    /// `<target directory>/holloway`: given to cargo as its target directory; cache and runs lie in it too.
+    /// `<target directory>/holloway`. Cargo gets it as its target directory. Cache and runs lie in
+    /// it too.
     pub(crate) home: PathBuf,
     metadata: Metadata,
     manifest: Option<PathBuf>,
 }
 
 impl Project {
-    /// Looks at the project that `cargo_options` (cargo's part of the command line) speak of.
+    /// Finds the project that `cargo_options` (cargo's part of the command line) choose.
     ///
     /// # Errors
     /// Cargo cannot be run, there is no project, or its configuration cannot be read.
@@ -64,7 +67,8 @@ impl Project {
         })
     }
 
-    /// Triples cargo builds for: `--target`, else its configuration's `build.target`, else none (the host).
+    /// The target triples that cargo builds for: `--target`, else `build.target` of its
+    /// configuration, else none (the host).
     pub(crate) fn chosen_targets(&self, cargo_options: &[OsString]) -> Result<Vec<String>> {
         let given = cargo_values(cargo_options, "--target", None);
         self.config
@@ -72,12 +76,13 @@ impl Project {
             .cannot(|| "read build.target of cargo's configuration".to_owned())
     }
 
-    /// Where runs are recorded.
+    /// The directory of runs.
     pub(crate) fn runs(&self) -> PathBuf {
         self.home.join(holloway_collect::run_directory::RUNS)
     }
 
-    /// A name for a run of this project: the binary, example, test or bench chosen, else the package's, else the directory's.
+    /// A name for a run of this project: the chosen binary, example, test or bench, else the
+    /// package, else the directory.
     pub(crate) fn run_name(&self, cargo_options: &[OsString], verb: &str) -> String {
         let chosen = ["--bin", "--example", "--test", "--bench"]
             .iter()
@@ -97,7 +102,8 @@ impl Project {
         }
     }
 
-    /// The package whose manifest is named or lies in the current directory or above.
+    /// The package with the manifest that the user names, else with the nearest manifest in or
+    /// above the current directory.
     fn current_package(&self) -> Option<&Package> {
         let manifest = match &self.manifest {
             Some(manifest) => absolute(manifest).ok()?,
@@ -136,8 +142,8 @@ fn default_name(package: &Package) -> String {
         .unwrap_or_else(|| package.name.to_string())
 }
 
-/// The target directory that the environment, or the cargo configuration around a project, names. Nothing is run for
-/// it; a configuration that can't be read is for cargo to complain of.
+/// The target directory that the environment or the cargo configuration around a project names.
+/// Runs no program. Ignores an unreadable configuration, because cargo reports it.
 pub(crate) fn configured_target(here: &Path) -> Option<PathBuf> {
     let named = ["CARGO_TARGET_DIR", "CARGO_BUILD_TARGET_DIR"]
         .iter()
@@ -152,7 +158,8 @@ pub(crate) fn configured_target(here: &Path) -> Option<PathBuf> {
     cargo_config2::Config::load().ok()?.build.target_dir
 }
 
-/// The target directory of the workspace around a directory, where nothing else is configured; 20 ms.
+/// The target directory of the workspace around a directory, if no other is configured. Costs 20
+/// ms.
 pub(crate) fn workspace_target(here: &Path) -> Option<PathBuf> {
     if !in_project(here) {
         return None;
@@ -171,7 +178,7 @@ fn in_project(here: &Path) -> bool {
         .any(|directory| directory.join("Cargo.toml").is_file())
 }
 
-/// The cargo to call: the one that called us (`$CARGO`), else the one in `PATH`.
+/// The cargo to call: the cargo that called us (`$CARGO`), else the cargo in `PATH`.
 pub(crate) fn cargo_program() -> OsString {
     std::env::var_os("CARGO")
         .filter(|cargo| !cargo.is_empty())
@@ -206,7 +213,7 @@ fn metadata(cargo: &OsStr, manifest: Option<&Path>, config: &[&str]) -> Result<M
         .cannot(|| "read what cargo metadata says".to_owned())
 }
 
-/// `path` from the root, without touching the file system.
+/// The absolute form of `path`. The file system is not read.
 pub(crate) fn absolute(path: &Path) -> Result<PathBuf> {
     std::path::absolute(path).cannot(|| format!("make {} absolute", path.display()))
 }

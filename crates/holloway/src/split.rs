@@ -101,8 +101,8 @@ pub(crate) fn split(args: &[OsString], positional: Positional) -> Split {
     split
 }
 
-/// The next argument if it can be the value of `option`. `--bin`, `--example`, `--test` and `--bench` may stand
-/// alone (cargo then lists what there is), so their value does not begin with a dash.
+/// The next argument if it can be the value of `option`. `--bin`, `--example`, `--test` and
+/// `--bench` may stand alone: cargo then lists all names. So their value does not begin with a dash.
 fn detached_value<'a>(
     option: &OsStr,
     rest: &mut std::slice::Iter<'a, OsString>,
@@ -193,7 +193,8 @@ impl OurOptions {
     }
 }
 
-/// The last value of a cargo option given as `--name value`, `--name=value`, `-n value` or `-nvalue`.
+/// The last value of a cargo option. All spellings count: `--name value`, `--name=value`,
+/// `-n value`, `-nvalue`.
 pub(crate) fn cargo_value<'a>(
     cargo: &'a [OsString],
     long: &str,

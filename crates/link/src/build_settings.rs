@@ -21,7 +21,7 @@ use crate::records::SELECTIONS;
 /// File in holloway's build directory.
 const FILE: &str = ".holloway-settings";
 
-/// The settings that decide what the links of a build weave.
+/// The settings that affect the weaving of a build's links.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct BuildSettings {
     /// The kind of profile. The guide is a file of ours.
@@ -101,7 +101,7 @@ fn executable_identity() -> String {
 }
 
 /// Writes the settings to a file in `home`. If they differ from the last ones, deletes the programs
-/// of every target and profile, and the record of what the patterns select.
+/// of every target and profile, and the record of the patterns' selections.
 ///
 /// # Errors
 /// The build directory cannot be written.

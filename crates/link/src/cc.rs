@@ -3,10 +3,10 @@
 //!
 //! When clang compiles, the user's words stay as they are and ours follow. The result is a *fat*
 //! object: machine code with the bitcode in a section beside it, so that ar, nm, libtool, and other
-//! linkers see what they know. When clang links, it gets our ld (`--ld-path`), and our ld gets the
-//! one that clang would have called. A call that neither compiles nor links (`--version`, `-E`,
-//! `-S`, `-print-…`, a header to precompile) goes to clang untouched, so that configure scripts and
-//! CMake recognize it.
+//! linkers see a normal object. When clang links, it calls our ld (`--ld-path`), and our ld calls
+//! the linker that clang would have called. A call that neither compiles nor links (`--version`,
+//! `-E`, `-S`, `-print-…`, a header to precompile) goes to clang untouched, so that configure
+//! scripts and CMake recognize it.
 
 mod words;
 
@@ -59,7 +59,7 @@ const REDUNDANT: &str = "-Wno-backend-plugin";
 /// be started.
 ///
 /// # Errors
-/// An option makes no sense, there is no clang to call, or it cannot be run.
+/// An option has a wrong value, there is no clang to call, or it cannot be run.
 pub fn cc(language: Language, args: Vec<OsString>, host: &dyn Host) -> Result<Infallible> {
     let (options, args) = CollectOptions::take_anywhere(args)?;
     let call = CompilerCall::read(&args)?;

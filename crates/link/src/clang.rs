@@ -120,7 +120,7 @@ fn version_in_name(name: &OsStr) -> Option<u32> {
     name.to_str()?.strip_prefix("clang-")?.parse().ok()
 }
 
-/// The error for clangs of which even the oldest is too new.
+/// The error for clangs that are all too new.
 fn too_new(candidates: &[PathBuf], llvm: &Llvm) -> Error {
     let with_version = |path: &PathBuf| Some((major(path)?, path.clone()));
     let (version, path) = candidates

@@ -1,4 +1,4 @@
-//! The options that choose what a build collects: `--collect`, `--exits`, `--guide`.
+//! The options that choose the counts of a build: `--collect`, `--exits`, `--guide`.
 //!
 //! They stand among a compiler's or cargo's options, or in front of ld's. The variables
 //! `HOLLOWAY_COLLECT`, `HOLLOWAY_EXITS`, and `HOLLOWAY_GUIDE` have the same meaning. An option
@@ -9,7 +9,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use holloway_abi::environment::{COLLECT, EXITS, GUIDE};
-use holloway_abi::{Kind, LeftFrames};
+use holloway_abi::{DEFAULT_K, Kind, LeftFrames};
 
 use crate::error::{OptionError, Result};
 use crate::line::takes_value;
@@ -25,12 +25,10 @@ const OPTIONS: [(&str, &str, &str); 3] = [
     ("--guide", GUIDE.name, "a run: --guide latest"),
 ];
 
-/// Default number of iterations in a row that loops are followed over.
-pub const DEFAULT_K: u32 = 8;
 /// Numbers of iterations that `loops=K` accepts. A single iteration makes no row.
 const K_RANGE: std::ops::RangeInclusive<u32> = 2..=1024;
 
-/// What `--collect` asks for: a kind, and for loops the length of their sequences.
+/// The value of `--collect`: a kind, and for loops the length of their sequences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Collection {
     /// The kind.
@@ -47,7 +45,7 @@ impl From<Kind> for Collection {
 }
 
 impl fmt::Display for Collection {
-    /// As it is asked for: `paths`, `loops=8`.
+    /// As the option's value: `paths`, `loops=8`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind {
             Kind::Loops => write!(f, "{}={}", self.kind, self.k),
@@ -58,7 +56,7 @@ impl fmt::Display for Collection {
     }
 }
 
-/// The options as given. An option that was not given is nothing.
+/// The options as given. An option that was not given is `None`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CollectOptions {
     /// Kind of profile.
@@ -73,7 +71,7 @@ impl CollectOptions {
     /// Takes our own options off the front of a linker's words.
     ///
     /// # Errors
-    /// One of them makes no sense.
+    /// An option has a wrong value.
     pub fn take(args: Vec<OsString>) -> Result<(Self, Vec<OsString>)> {
         let mut options = Self::default();
         let mut args = args.into_iter();
@@ -90,7 +88,7 @@ impl CollectOptions {
     /// like.
     ///
     /// # Errors
-    /// One of them makes no sense.
+    /// An option has a wrong value.
     pub fn take_anywhere(args: Vec<OsString>) -> Result<(Self, Vec<OsString>)> {
         let mut options = Self::default();
         let mut rest = Vec::with_capacity(args.len());
@@ -132,7 +130,7 @@ impl CollectOptions {
     /// Completes the options from the environment.
     ///
     /// # Errors
-    /// A variable makes no sense, or the options contradict each other.
+    /// A variable has a wrong value, or the options contradict each other.
     pub fn or_environment(mut self) -> Result<Self> {
         for (option, variable, _) in OPTIONS {
             let value = std::env::var_os(variable).filter(|value| !value.is_empty());
@@ -201,7 +199,7 @@ impl CollectOptions {
     /// Sets `--collect`, `--exits`, or `--guide`.
     ///
     /// # Errors
-    /// The value makes no sense, or is the next option.
+    /// The value is wrong, or is the next option.
     pub(crate) fn set(
         &mut self,
         option: &str,

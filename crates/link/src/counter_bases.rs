@@ -36,7 +36,7 @@ pub(crate) struct CounterBases {
     /// The base of each module. Modules without probes have none.
     pub(crate) modules: Vec<Option<u64>>,
     end: u64,
-    /// Counters ring_counters rings.
+    /// The bases of ring counters (counters behind a ring's words).
     ring_counters: RingCounterBases,
     /// The constants that the image object defines.
     pub(crate) constants: BTreeMap<String, u64>,
@@ -234,13 +234,13 @@ mod tests {
         let mut good = woven("good");
         good.object = referring("good", "g", object::elf::R_X86_64_32S.0);
         let mut outcomes = [good.clone(), bad, good].map(Outcome::Woven);
-        let told = std::cell::RefCell::new(Vec::new());
+        let removed = std::cell::RefCell::new(Vec::new());
         let bases = CounterBases::place_all(&mut outcomes, Kind::Paths, |number, why| {
-            told.borrow_mut().push((number, why.to_owned()));
+            removed.borrow_mut().push((number, why.to_owned()));
             Ok(Outcome::Plain(woven(""), String::new()))
         });
         let why = "function f refers to its counters by relocation type 2";
-        assert_eq!(told.into_inner(), [(1, why.to_owned())]);
+        assert_eq!(removed.into_inner(), [(1, why.to_owned())]);
         let modules = bases.map(|bases| bases.modules).unwrap_or_default();
         assert_eq!(modules, [Some(0), None, Some(128)]);
         assert!(matches!(
@@ -297,8 +297,8 @@ mod tests {
         check(&[half, half], &[0]);
         check(&[u64::MAX, 1], &[0]);
         check(&[5, LIMIT, half, LIMIT + 1, half - 2 * LINE], &[3, 1]);
-        let told = too_many(&[half - 64, half + 1, 1]).remove(0).1;
+        let reason = too_many(&[half - 64, half + 1, 1]).remove(0).1;
         let expected = "its counters take 1,025 MiB of the 2,049 MiB of all modules, and an image has room for less than 2,048; weave less of it (--only, --skip)";
-        assert_eq!(told, expected);
+        assert_eq!(reason, expected);
     }
 }

@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 
+use holloway_abi::environment;
 use holloway_llvm::LlvmError;
 use holloway_weave::archive::ArchiveError;
 use holloway_weave::image::Machine;
@@ -51,24 +52,24 @@ pub enum OptionError {
         /// The word in the place of the value.
         value: String,
     },
-    /// The value makes no sense.
+    /// The value is wrong.
     #[error("{option} {value}: {reason}")]
     Value {
         /// The option.
         option: String,
         /// Its value.
         value: String,
-        /// Why the value makes no sense.
+        /// The reason why the value is wrong.
         reason: Box<OptionError>,
     },
-    /// The value of an option's variable makes no sense.
+    /// The value of an option's variable is wrong.
     #[error("{variable}={value}: {reason}")]
     Variable {
         /// The variable.
         variable: &'static str,
         /// Its value.
         value: String,
-        /// Why the value makes no sense.
+        /// The reason why the value is wrong.
         reason: Box<OptionError>,
     },
     /// `--collect` names no kind of profile.
@@ -114,13 +115,13 @@ pub enum Error {
         variable: String,
     },
     /// `HOLLOWAY_JOBS` is no number of processes.
-    #[error("HOLLOWAY_JOBS={value}: give a number of processes, 1 or more")]
+    #[error("{}={value}: give a number of processes, 1 or more", environment::JOBS.name)]
     Jobs {
         /// Its value.
         value: String,
     },
     /// `HOLLOWAY_RUNS` does not fit into the image header.
-    #[error("HOLLOWAY_RUNS is longer than 895 bytes: name a directory with a shorter path")]
+    #[error("{} is longer than 895 bytes: name a directory with a shorter path", environment::RUNS.name)]
     RunsTooLong,
     /// A variable holds a pattern that cannot be parsed.
     #[error("{variable}: {reason}")]
@@ -141,7 +142,7 @@ pub enum Error {
     Run {
         /// The program.
         program: OsString,
-        /// Why it cannot be started.
+        /// The reason.
         source: io::Error,
     },
 
@@ -150,7 +151,7 @@ pub enum Error {
     Read {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
     /// A file cannot be written.
@@ -158,7 +159,7 @@ pub enum Error {
     Write {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
     /// A file cannot be removed.
@@ -166,7 +167,7 @@ pub enum Error {
     Remove {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
     /// A program that was woven with other settings cannot be removed.
@@ -174,7 +175,7 @@ pub enum Error {
     RemoveOutdated {
         /// The program.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
     /// The build directory cannot be created.
@@ -182,7 +183,7 @@ pub enum Error {
     BuildDirectory {
         /// The directory.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
     /// A directory for the records of links cannot be created.
@@ -190,7 +191,7 @@ pub enum Error {
     RecordsDirectory {
         /// The directory around it.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
     /// The link's private directory cannot be created.
@@ -198,7 +199,7 @@ pub enum Error {
     ScratchDirectory {
         /// The temporary directory.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
     /// The directory of our tools' names cannot be created.
@@ -206,7 +207,7 @@ pub enum Error {
     ToolsDirectory {
         /// The directory that was tried last.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
     /// The path of this executable is unknown.
@@ -218,7 +219,7 @@ pub enum Error {
     Tool {
         /// The program.
         program: OsString,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
     /// rustc fails to answer a question.
@@ -237,13 +238,13 @@ pub enum Error {
     /// No libLLVM can be loaded.
     #[error("{}", causes(.source))]
     Llvm {
-        /// Why.
+        /// The reason.
         source: LlvmError,
     },
     /// The libLLVM that the user names cannot be loaded.
     #[error("{}; HOLLOWAY_LLVM names it: name a libLLVM (libLLVM.so of a Rust toolchain or of LLVM 19 or later), or unset it", causes(.source))]
     NamedLlvm {
-        /// Why.
+        /// The reason.
         source: LlvmError,
     },
     /// The clang that the user names does not exist.
@@ -295,7 +296,7 @@ pub enum Error {
     Archive {
         /// The archive.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: ArchiveError,
     },
     /// An input is damaged.
@@ -303,7 +304,7 @@ pub enum Error {
     Input {
         /// The input: `libx.a(y.o)`.
         input: String,
-        /// Why.
+        /// The reason.
         source: InputError,
     },
     /// An archive changed after its modules were found.
@@ -346,7 +347,7 @@ pub enum Error {
     StartWorker {
         /// The module.
         module: String,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
     /// A module can neither be compiled nor linked.
@@ -388,7 +389,7 @@ pub enum Error {
     RunLinker {
         /// The linker.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
 }

@@ -1,4 +1,4 @@
-//! What the link step needs from its caller.
+//! The interface between the link step and its caller.
 
 use std::path::Path;
 
@@ -6,15 +6,15 @@ use holloway_format::Guide;
 
 use crate::message::Message;
 
-/// Why the run that `--guide` names cannot be used, in the caller's words.
+/// The reason why the run that `--guide` names cannot be used, in the caller's words.
 pub type GuideError = Box<dyn std::error::Error + Send + Sync>;
 
 /// How far a guide is checked before it is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GuideCheck {
-    /// There is something of that name. For compilations, which don't read the guide.
+    /// The run exists. For compilations, which do not read the guide.
     Exists,
-    /// It can be read whole. For links, which are going to read it.
+    /// The guide can be read. For links, which read it later.
     Readable,
 }
 

@@ -23,7 +23,7 @@ pub struct Llvm {
 /// Finds and loads libLLVM.
 ///
 /// # Errors
-/// When none is found or can be loaded.
+/// When no libLLVM is found or can be loaded.
 pub fn find_llvm() -> Result<Llvm> {
     let named = named_llvm();
     let sysroot = path(environment::SYSROOT.name).or_else(|| {

@@ -1,4 +1,4 @@
-//! What a link tells its user before it goes on.
+//! Messages of a link to its user. The link goes on after them.
 
 use std::fmt;
 use std::io;
@@ -10,27 +10,27 @@ use num_format::{Locale, ToFormattedString as _};
 /// How a message is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Severity {
-    /// Something is not woven as asked.
+    /// Code is not woven as asked.
     Warning,
-    /// Something worth knowing.
+    /// Information without a problem.
     Note,
 }
 
-/// Something that a link tells its user before it goes on.
+/// A message of a link to its user. The link goes on after it.
 #[derive(Debug)]
 pub enum Message {
     /// An input has bitcode that cannot be used.
     UnusableBitcode {
         /// The input.
         input: String,
-        /// Why.
+        /// The reason.
         reason: NoBitcode,
     },
     /// A module is linked with its own machine code.
     MachineCode {
         /// The module.
         module: String,
-        /// Why, and that it is linked as it is.
+        /// The reason, and that the module is linked as it is.
         reason: String,
     },
     /// A module is linked without probes, or with its own machine code, as the text says.
@@ -42,12 +42,12 @@ pub enum Message {
     NoCache {
         /// Its directory.
         directory: PathBuf,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
     /// A woven module cannot be put into the cache.
     NotCached {
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
     /// Patterns select nothing that has code.
@@ -72,7 +72,7 @@ pub enum RuntimeNeed {
     StartFiles,
 }
 
-/// What a pattern selects in a link. The order is from least to most.
+/// The functions that a pattern selects in a link. Variants are in ascending order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PatternMatch {
     /// No function.
@@ -97,9 +97,9 @@ pub enum PatternScope {
 pub struct UnmatchedPatterns {
     /// The patterns as the user gave them: `--only x`, `HOLLOWAY_ONLY=x y`.
     pub given: String,
-    /// What they select: nothing, or functions without code.
+    /// The functions that they select: none, or functions without code.
     pub selected: PatternMatch,
-    /// What they were matched against.
+    /// The functions that they were matched against.
     pub scope: PatternScope,
 }
 

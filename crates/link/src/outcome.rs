@@ -1,4 +1,4 @@
-//! What is linked in the place of a module.
+//! The code that is linked in the place of a module.
 
 use holloway_weave::WovenModule;
 

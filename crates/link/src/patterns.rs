@@ -1,5 +1,6 @@
-//! What the user's patterns (`HOLLOWAY_ONLY`, `HOLLOWAY_SKIP`) select in a link. A misspelled
-//! pattern would silently weave nothing, or weave code that was to be left out.
+//! Finds the functions of a link that the user's patterns (`HOLLOWAY_ONLY`, `HOLLOWAY_SKIP`)
+//! select. Without a warning, a misspelled pattern would silently weave nothing, or weave code that
+//! was to be left out.
 
 use holloway_format::ModuleMap;
 use holloway_weave::filter::{Candidate, demangle};
@@ -17,7 +18,7 @@ struct Search {
     selected: PatternMatch,
 }
 
-/// What each pattern of `only` and `skip` selects among the functions of the woven modules.
+/// The selection of each pattern of `only` and `skip` among the functions of the woven modules.
 ///
 /// # Errors
 /// A pattern cannot be parsed.
@@ -51,7 +52,7 @@ pub(crate) fn selections(only: &str, skip: &str, outcomes: &[Outcome]) -> Result
     Ok(selections.collect())
 }
 
-/// Notes what the patterns select in one module.
+/// Adds the patterns' selections in one module.
 fn search_module(map: &ModuleMap, searches: &mut [Search]) {
     let woven = map.functions.iter().map(|f| (&f.name, &f.linkage_name));
     let skipped = map.skipped.iter().map(|f| (&f.name, &f.linkage_name));

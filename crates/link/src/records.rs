@@ -1,19 +1,20 @@
 //! Records that the links of one cargo call leave for it: their path maps and their messages.
 //!
 //! The path map of a link is needed when its program is gone before the run is finished, as with
-//! doctests. The messages are needed because rustc does not show what a successful linker prints.
+//! doctests. The messages are needed because rustc does not show the output of a successful linker.
 //! Both lie in a directory that the cargo call creates and names in [`RECORDS`]: `<build id>.hwm`,
 //! and a file `said` with a line for each message.
 //!
-//! A third record outlives the call, in the directory around (holloway's build directory): what the
-//! patterns of `--only` and `--skip` select. Cargo links only what changed, and a pattern may be
-//! meant for the rest. `build_settings` deletes this record when the settings change.
+//! A third record outlives the call, in holloway's build directory around it: the selections of the
+//! patterns of `--only` and `--skip`. Cargo links only changed programs, and a pattern may be meant
+//! for the others. `build_settings` deletes this record when the settings change.
 
 use std::collections::HashSet;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use holloway_abi::environment;
+use holloway_format::image::MAP_EXTENSION;
 use holloway_format::{ImageMap, decode_image};
 
 use crate::error::{Error, Result};
@@ -24,13 +25,11 @@ use crate::message::{
 
 /// Environment variable: the directory of records.
 pub const RECORDS: &str = environment::internal::LINKED;
-/// Extension of path maps.
-const MAP: &str = "hwm";
 /// File of messages.
 const MESSAGES: &str = "said";
-/// First word of a line of it: a warning follows.
+/// First word of a line of [`MESSAGES`]: a warning follows.
 const WARNING: &str = "warning";
-/// First word of a line of it: the two numbers of a [`GuideMatch`] follow.
+/// First word of a line of [`MESSAGES`]: the two numbers of a [`GuideMatch`] follow.
 const GUIDE: &str = "guided";
 
 /// File in holloway's build directory: a [`Selection`] a line, of all links since the settings
@@ -64,7 +63,10 @@ impl LinkRecords {
     pub fn maps(&self) -> Vec<ImageMap> {
         let entries = std::fs::read_dir(self.directory()).into_iter().flatten();
         let files = entries.filter_map(|entry| Some(entry.ok()?.path()));
-        let maps = files.filter(|file| file.extension().is_some_and(|extension| extension == MAP));
+        let maps = files.filter(|file| {
+            file.extension()
+                .is_some_and(|extension| extension == MAP_EXTENSION)
+        });
         maps.filter_map(|file| decode_image(&std::fs::read(file).ok()?).ok())
             .collect()
     }
@@ -140,14 +142,14 @@ fn guide_message(matches: GuideMatch) -> Option<Message> {
     (matches.all > 0).then_some(Message::Guide(matches))
 }
 
-/// A pattern of `--only` or `--skip`, and what it selects in a link.
+/// A pattern of `--only` or `--skip`, and its selection in a link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Selection {
     /// `only` or `skip`.
     pub(crate) option: String,
-    /// As written; one line.
+    /// The pattern as written; one line.
     pub(crate) pattern: String,
-    /// What it selects.
+    /// The functions that the pattern selects.
     pub(crate) selected: PatternMatch,
 }
 
@@ -216,10 +218,10 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Leaves what the patterns select in the link of `output`. The cargo call warns of patterns
-    /// that fit none of its links. A link without a cargo call may be one of many, in a build
-    /// system or in configure's tests, and patterns may be meant for the others. It warns only if
-    /// `--only` leaves it nothing.
+    /// Leaves the selections of the patterns in the link of `output`. The cargo call warns of
+    /// patterns that fit none of its links. A link without a cargo call may be one of many, in a
+    /// build system or in configure's tests, and patterns may be meant for the others. It warns
+    /// only if `--only` leaves it nothing.
     pub(crate) fn patterns(&self, selections: &[Selection], output: &str) {
         let file = self.directory.as_deref().and_then(selections_file);
         let is_left = file.is_some_and(|file| {
@@ -264,7 +266,10 @@ pub(crate) struct StoredMap {
 impl StoredMap {
     /// `<build id>.hwm`
     fn file_name(&self) -> String {
-        format!("{}.{MAP}", holloway_format::error::hex_id(&self.build_id))
+        format!(
+            "{}.{MAP_EXTENSION}",
+            holloway_format::error::hex_id(&self.build_id)
+        )
     }
 }
 
@@ -312,7 +317,7 @@ fn append(file: &Path, line: &str) -> io::Result<()> {
     file?.write_all(format!("{line}\n").as_bytes())
 }
 
-/// The record of what patterns select: beside the directory of a call.
+/// The record of the patterns' selections. It lies beside the directory of a call.
 fn selections_file(directory: &Path) -> Option<PathBuf> {
     Some(directory.parent()?.join(SELECTIONS))
 }

@@ -65,7 +65,7 @@ impl LinkSettings {
     /// Settings of `line`: the options given, everything else from this process's environment.
     ///
     /// # Errors
-    /// When a variable makes no sense.
+    /// When a variable has a wrong value.
     pub(crate) fn new(line: &Line, options: CollectOptions) -> Result<Self> {
         let options = options.or_environment()?;
         let jobs = jobs(text(environment::JOBS.name)?)?;

@@ -54,7 +54,7 @@ pub fn rust_linker(args: Vec<OsString>, host: &dyn Host) -> Result<ExitStatus> {
 /// front.
 ///
 /// # Errors
-/// As [`rust_linker`], or an option of ours makes no sense.
+/// As [`rust_linker`], or an option of ours has a wrong value.
 pub fn ld(args: Vec<OsString>, host: &dyn Host) -> Result<ExitStatus> {
     let (options, args) = CollectOptions::take(args)?;
     link(Flavor::Ld, &response::expand(args)?, options, host)
@@ -170,7 +170,8 @@ fn note_musl(line: &Line, host: &dyn Host) {
     }
 }
 
-/// After a link that failed: notes on what the runtime needs and the line leaves out.
+/// After a link that failed: notes on libraries and objects that the runtime needs and the line
+/// leaves out.
 fn note_runtime_needs(line: &Line, host: &dyn Host) {
     if line.no_libc {
         host.show(&Message::Missing(RuntimeNeed::CLibrary));

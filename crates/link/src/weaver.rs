@@ -518,8 +518,9 @@ mod tests {
             None,
             "ran out of memory",
         );
-        let told = "failed inside holloway (please report it: src/a.rs:1:2: no edge) at function f";
-        check(101 << 8, panic, Some("f"), told);
+        let expected =
+            "failed inside holloway (please report it: src/a.rs:1:2: no edge) at function f";
+        check(101 << 8, panic, Some("f"), expected);
         check(
             70 << 8,
             "LLVM ERROR: x",

@@ -5,7 +5,8 @@
 //! entry (`holloway_weave::cache`). The worker keeps the name of the function it works on in a
 //! file, for the message when LLVM kills the process.
 //!
-//! [`WorkerExit`] lists the exit codes. If the worker fails, the last line on stderr is its message.
+//! [`WorkerExit`] lists the exit codes. If the worker fails, the last line on stderr is its
+//! message.
 
 use std::ffi::OsString;
 use std::fmt::Display;

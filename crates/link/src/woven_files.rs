@@ -184,7 +184,7 @@ impl Image {
         }
     }
 
-    /// Lists functions of which another copy may have been linked.
+    /// Lists functions that may have been replaced by another copy in the link.
     fn skip_dropped(&mut self, dropped: Vec<DroppedFunction<'_>>) {
         for function in dropped {
             let rival = function.rival;
@@ -364,8 +364,8 @@ mod tests {
     fn a_runtime_that_is_not_there_names_the_target_it_takes() {
         assert_eq!(present(b"object", "aarch64").ok(), Some(&b"object"[..]));
         let error = present(&[], "aarch64-unknown-none-softfloat").err();
-        let told = error.map(|error| error.to_string()).unwrap_or_default();
+        let message = error.map(|error| error.to_string()).unwrap_or_default();
         let way_out = "rustup target add aarch64-unknown-none-softfloat";
-        assert!(told.contains(way_out), "{told}");
+        assert!(message.contains(way_out), "{message}");
     }
 }

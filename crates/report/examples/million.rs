@@ -1,4 +1,5 @@
-//! How long the report takes on a million distinct paths: builds such a run and prints the time of each view.
+//! Measures the report of a run with a million distinct paths: builds such a run and prints the
+//! time of each view.
 //!
 //! `cargo run --release -p holloway-report --example million`
 #![allow(

@@ -1,4 +1,4 @@
-//! Which functions the reader asked for, and their names.
+//! The reader's choice of functions (`--function`), and the names of functions.
 //!
 //! Demangling is slow compared with the rest of the report, and scopes repeat names thousands of
 //! times. So each name is demangled once.
@@ -13,13 +13,13 @@ use regex::Regex;
 
 use crate::names;
 
-/// Names and the filter on them.
+/// The filter on functions, with a cache of demangled names.
 pub(crate) struct Filter<'a> {
     regex: Option<&'a Regex>,
     names: RefCell<HashMap<(Text, Text), Name>>,
 }
 
-/// A name as shown, and whether it was asked for.
+/// A demangled name, and whether the filter matches it.
 #[derive(Clone)]
 struct Name {
     text: Rc<str>,
@@ -34,7 +34,7 @@ impl<'a> Filter<'a> {
         }
     }
 
-    /// Whether a function is shown.
+    /// Whether the filter keeps a function.
     pub(crate) fn keeps(&self, run: &RunProfile, id: FunctionId) -> bool {
         self.regex.is_none()
             || self.matches(
@@ -43,12 +43,12 @@ impl<'a> Filter<'a> {
             )
     }
 
-    /// Whether a name is among those shown.
+    /// Whether the filter keeps a function with these names.
     pub(crate) fn matches(&self, linkage_name: &Text, name: &Text) -> bool {
         self.regex.is_none() || self.look_up(linkage_name, name).matches
     }
 
-    /// The name to show of a function.
+    /// The name to show for a function.
     pub(crate) fn name(&self, function: &Function) -> Rc<str> {
         self.name_of(&function.map.linkage_name, &function.map.name)
     }

@@ -1,16 +1,16 @@
-//! Answers shown: the report on the terminal, and JSON.
+//! Reports: text on the terminal, and JSON.
 //!
-//! [`terminal`] writes reports for people, [`json`] writes them for programs (schema 1, docs/json.md).
-//! What both need is beside them:
+//! [`terminal`] writes reports for people, [`json`] writes them for programs (schema 1,
+//! docs/json.md). Both use these modules:
 //!
 //! - [`notes`] words samples, losses, and damage;
 //! - [`loops`] chooses the sequences over loop iterations;
-//! - [`trace`] has the questions that traces can be asked, and their answers;
+//! - [`trace`] has the questions about traces, and their answers;
 //! - [`variation`] chooses the paths whose time varies;
-//! - [`overlap`] and [`stability`] compare runs, for people and for programs.
+//! - [`overlap`] and [`stability`] compare runs; each writes text and JSON.
 //!
-//! All take [`Options`]. Nothing here looks at the terminal, the clock, or the environment: the caller
-//! gives the width, colors, and working directory. Source text comes through a [`Source`].
+//! All take [`Options`]. This crate does not read the terminal, the clock, or the environment: the
+//! caller gives the width, colors, and working directory. Source text comes through a [`Source`].
 #![forbid(unsafe_code)]
 
 mod filter;

@@ -1,4 +1,4 @@
-//! The lines that a report shows, on the terminal and as JSON.
+//! Counts of source lines, for the terminal and JSON.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,13 @@ use holloway_format::Scope;
 
 use crate::filter::Filter;
 
-/// Counts of the lines of all functions that were asked for, those inlined elsewhere included, by
-/// file.
+/// Counts of the lines of all functions that the filter keeps, by file. Copies of these functions
+/// inlined into other functions count too.
 pub(crate) fn line_counts(run: &RunProfile, names: &Filter<'_>) -> BTreeMap<String, Lines> {
     counts(run, &|function, scope| is_kept(names, function, scope))
 }
 
-/// How the counts of these lines may differ from the executions, where they may; by file and line.
+/// Bounds of the lines whose counts may differ from the executions, by file and line.
 pub(crate) fn line_bounds(
     run: &RunProfile,
     names: &Filter<'_>,

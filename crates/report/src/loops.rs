@@ -14,13 +14,14 @@ use holloway_analysis::loops::{Kipf, KipfNode, LoopsRun};
 
 use crate::filter::Filter;
 
-/// How to show sequences, beside [`Options`](crate::Options).
+/// Options of the loops view, in addition to [`Options`](crate::Options).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LoopsOptions {
-    /// Sequences that ran less often, in thousandths of their first path, are left out.
+    /// Least share of a sequence, in thousandths of its first path's executions. Rarer sequences
+    /// are left out.
     pub min_share: Thousandths,
-    /// Show the paper's figures too: nodes, degrees, levels, look-ups. They need all sequences,
-    /// rare ones too.
+    /// Also show the paper's figures: nodes, degrees, levels, look-ups. They cover all sequences,
+    /// including rare ones.
     pub stats: bool,
 }
 
@@ -33,20 +34,21 @@ impl Default for LoopsOptions {
     }
 }
 
-/// A branch goes on over the next path where that follows so often.
-const ON: Thousandths = 950;
+/// Least share, in thousandths, of a branch's executions that continue with the next path. A rarer
+/// continuation starts a branch of its own.
+const CONTINUES: Thousandths = 950;
 
 /// A loop to show.
 pub(crate) struct ShownLoop {
     pub(crate) function: FunctionId,
     pub(crate) count: LoopCount,
-    /// Paths of the longest sequences.
+    /// Number of paths in the longest sequences.
     pub(crate) k: u32,
     pub(crate) kipf: Rc<Kipf>,
 }
 
-/// The `top` loops with the most iterations in the functions that are kept, and the number of all
-/// loops there.
+/// The `top` loops with the most iterations in the functions that the filter keeps, and the number
+/// of all loops in these functions.
 pub(crate) fn hottest(
     loops: &LoopsRun,
     names: &Filter<'_>,
@@ -56,54 +58,53 @@ pub(crate) fn hottest(
     let kept = loops.functions.iter().enumerate();
     let kept = kept.filter(|(_, function)| names.keeps(&loops.run, function.id));
     let mut all: Vec<(usize, LoopCount)> = kept
-        .flat_map(|(place, function)| {
+        .flat_map(|(index, function)| {
             let counts = count(loops.run.function(function.id)).into_iter();
-            counts.map(move |one| (place, one))
+            counts.map(move |count| (index, count))
         })
         .collect();
     let found = all.len();
-    all.sort_by_key(|(place, one)| (std::cmp::Reverse(one.iterations), *place, one.head));
+    all.sort_by_key(|(index, count)| (std::cmp::Reverse(count.iterations), *index, count.head));
     all.truncate(top.unwrap_or(usize::MAX));
     let mut by_function: BTreeMap<usize, Vec<&LoopCount>> = BTreeMap::new();
-    for (place, one) in &all {
-        by_function.entry(*place).or_default().push(one);
+    for (index, count) in &all {
+        by_function.entry(*index).or_default().push(count);
     }
     let kipfs: BTreeMap<usize, Rc<Kipf>> = by_function
         .into_iter()
-        .map(|(place, counts)| {
-            let kipf = loops.functions[place].for_loops(&counts, how.min_share);
-            (place, Rc::new(kipf))
+        .map(|(index, counts)| {
+            let kipf = loops.functions[index].for_loops(&counts, how.min_share);
+            (index, Rc::new(kipf))
         })
         .collect();
-    let shown = all.into_iter().map(|(place, count)| ShownLoop {
-        function: loops.functions[place].id,
+    let shown = all.into_iter().map(|(index, count)| ShownLoop {
+        function: loops.functions[index].id,
         count,
-        k: loops.functions[place].k,
-        kipf: Rc::clone(&kipfs[&place]),
+        k: loops.functions[index].k,
+        kipf: Rc::clone(&kipfs[&index]),
     });
     (shown.collect(), found)
 }
 
-/// A piece of a tree of sequences that doesn't fork: paths one after the other.
+/// A piece of a tree of sequences without forks: consecutive paths.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Branch {
-    /// The branch it goes on from.
+    /// Index of the branch that this branch continues.
     pub(crate) parent: Option<usize>,
-    /// Branches before it.
+    /// Number of branches between the root and this branch.
     pub(crate) depth: usize,
-    /// Its paths; those of the branches before it come first.
+    /// The paths of this branch. A sequence consists of its parents' paths and these.
     pub(crate) paths: Vec<u64>,
-    /// Times that the sequence up to its last path ran, as far as is known.
+    /// How often the sequence up to this branch's last path ran, as far as known.
     pub(crate) count: u64,
-    /// It may have run so often more.
+    /// Upper bound of executions that `count` misses.
     pub(crate) missed: u64,
-    /// Times that the sequence's first path ran.
-    pub(crate) of: u64,
+    /// How often the sequence's first path ran.
+    pub(crate) first_count: u64,
 }
 
 impl ShownLoop {
-    /// The sequences that start at the loop's head. Parents come before children, and a whole
-    /// subtree before the next.
+    /// The sequences that start at the loop's head, in preorder.
     pub(crate) fn branches(&self, least: Thousandths) -> Vec<Branch> {
         let (kipf, starts) = (&*self.kipf, self.count.starts());
         let mut branches = Vec::new();
@@ -125,18 +126,18 @@ impl ShownLoop {
             .rev()
             .map(|root| (root, None, kipf.nodes()[root as usize].count))
             .collect();
-        while let Some((node, parent, of)) = open.pop() {
-            let (branch, children) = self.branch(node, of, least);
+        while let Some((node, parent, first_count)) = open.pop() {
+            let (branch, children) = self.branch(node, first_count, least);
             let depth = parent.map_or(0, |parent: usize| {
                 let parent: &Branch = &branches[parent];
                 parent.depth + 1
             });
-            let place = branches.len();
+            let index = branches.len();
             open.extend(
                 children
                     .into_iter()
                     .rev()
-                    .map(|child| (child, Some(place), of)),
+                    .map(|child| (child, Some(index), first_count)),
             );
             branches.push(Branch {
                 parent,
@@ -148,14 +149,14 @@ impl ShownLoop {
     }
 
     /// The branch that starts with a node, and the nodes at which it forks.
-    fn branch(&self, node: u32, of: u64, least: Thousandths) -> (Branch, Vec<u32>) {
+    fn branch(&self, node: u32, first_count: u64, least: Thousandths) -> (Branch, Vec<u32>) {
         let kipf = &*self.kipf;
         let first = kipf.nodes()[node as usize];
         let (mut last, mut paths) = (node, vec![u64::from(first.label)]);
         loop {
             let children = kipf.children(last).iter().copied();
             let children: Vec<u32> = children
-                .filter(|&child| share(kipf.nodes()[child as usize].count, of) >= least)
+                .filter(|&child| share(kipf.nodes()[child as usize].count, first_count) >= least)
                 .collect();
             let node = kipf.nodes()[last as usize];
             match children[..] {
@@ -170,7 +171,7 @@ impl ShownLoop {
                         paths,
                         count: node.count,
                         missed: node.missed,
-                        of,
+                        first_count,
                     };
                     return (branch, children);
                 }
@@ -178,9 +179,9 @@ impl ShownLoop {
         }
     }
 
-    /// Whether `next`, the only continuation of `last`, belongs to one branch with `first`: it runs
-    /// nearly as often as `first`, or repeats the path of `last`.
+    /// Whether `next`, the only continuation of `last`, belongs to the branch of `first`. It does
+    /// if it runs nearly as often as `first`, or if it repeats the path of `last`.
     fn goes_on(first: KipfNode, last: KipfNode, next: KipfNode) -> bool {
-        share(next.count, first.count) >= ON || next.label == last.label
+        share(next.count, first.count) >= CONTINUES || next.label == last.label
     }
 }

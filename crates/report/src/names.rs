@@ -1,10 +1,11 @@
-//! Names as a reader knows them: demangled where mangled, the source name otherwise.
+//! Names of functions as readers know them: the demangled linkage name, or the source name if the
+//! linkage name is not mangled.
 
 use cpp_demangle::{DemangleOptions, Symbol};
 
 /// The name to show for a function with this linkage name and source name. Either may be empty.
 pub fn display(linkage_name: &str, name: &str) -> String {
-    // LLVM's mark for "take the name as it is".
+    // LLVM marks names that the assembler must not change with a leading byte 1.
     let symbol = linkage_name.strip_prefix('\u{1}').unwrap_or(linkage_name);
     if let Ok(demangled) = rustc_demangle::try_demangle(symbol) {
         return format!("{demangled:#}");
@@ -29,12 +30,13 @@ fn demangle_cpp(symbol: &str) -> Option<String> {
         .ok()
 }
 
-/// Without what compilers append to clones: `.llvm.123`, `.cold`, `.part.0`, `.constprop.1`.
+/// Removes the suffixes that compilers append to clones: `.llvm.123`, `.cold`, `.part.0`,
+/// `.constprop.1`.
 fn without_clone_marks(symbol: &str) -> &str {
     symbol.split_once('.').map_or(symbol, |(symbol, _)| symbol)
 }
 
-/// Without what LLVM appends to a local symbol that it makes global: `.llvm.123`.
+/// Removes the suffix that LLVM appends to a local symbol that it makes global: `.llvm.123`.
 fn without_suffix(symbol: &str) -> &str {
     symbol
         .split_once(".llvm.")

@@ -1,7 +1,8 @@
-//! The sentence of each [`Note`]: the one place that words what a run's counts don't show.
+//! The sentence of each [`Note`]. Notes report samples, losses, and damage of a run. Only this file
+//! words them.
 //!
-//! The facts that sealed profiles carry have their text in `holloway_format::damage`, since it is part
-//! of that file format. Errors of readers bring their own sentences.
+//! Exceptions: sealed profiles carry facts as text, so the text is part of that file format and
+//! stands in `holloway_format::damage`. Errors of readers have sentences of their own.
 
 use std::fmt::{self, Write as _};
 
@@ -12,17 +13,17 @@ use serde::{Serialize, Serializer};
 
 use crate::numbers::{grouped, is_or_are, plural};
 
-/// What a note is about, as labels in front of sentences call it.
+/// The label in front of a note's sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Label {
-    /// The counts or traces are of a sample.
+    /// The counts or traces cover a sample.
     Sample,
-    /// Something is lost or damaged.
+    /// Data is lost or damaged.
     Damaged,
 }
 
 impl Label {
-    pub(crate) fn of(note: &Note) -> Label {
+    pub(crate) fn for_note(note: &Note) -> Label {
         match note.sample() {
             Some(_) => Label::Sample,
             None => Label::Damaged,
@@ -42,12 +43,12 @@ pub fn sentence(note: &Note) -> String {
     Sentence(note).to_string()
 }
 
-/// Why a profile can't be read.
+/// The sentence for the reason why a profile cannot be read.
 pub fn unreadable(why: &Unreadable) -> String {
     Why(why).to_string()
 }
 
-/// Notes as JSON has them: a list of sentences.
+/// Notes in a JSON document: a list of sentences.
 #[derive(Clone, Copy)]
 pub(crate) struct Sentences<'a>(pub(crate) &'a [Note]);
 
@@ -128,7 +129,7 @@ impl fmt::Display for Sentence<'_> {
     }
 }
 
-/// Writes where a process's notes come from.
+/// Writes the process that a note is about: `app, process 7: `.
 fn process(f: &mut fmt::Formatter<'_>, origin: &Origin) -> fmt::Result {
     let Origin { image, process } = origin;
     write!(f, "{image}, process {process}: ")
@@ -242,7 +243,7 @@ mod tests {
     use super::*;
 
     fn check(note: &Note, label: Label, text: &str) {
-        assert_eq!((Label::of(note), &*sentence(note)), (label, text));
+        assert_eq!((Label::for_note(note), &*sentence(note)), (label, text));
     }
 
     fn damaged(note: &Note, text: &str) {

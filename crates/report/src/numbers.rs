@@ -1,4 +1,4 @@
-//! Numbers as text: whole, with thousands separators; shares with one decimal.
+//! Numbers as text: integers with thousands separators, shares with one decimal, times with units.
 
 pub(crate) use holloway_format::words::is_or_are;
 pub use holloway_format::words::{grouped, plural};
@@ -18,7 +18,7 @@ pub(crate) fn mean(sum: u128, count: u64) -> String {
     format!("{}.{}", grouped(whole), tenths % 10)
 }
 
-/// `part` of `whole` as `42.3 %`; rounded down to less than 100.0 where it isn't all.
+/// `part` of `whole` as `42.3 %`. Only the whole is shown as 100.0 %.
 pub(crate) fn share(part: u64, whole: u64) -> String {
     let tenths = (u128::from(part) * 1000 + u128::from(whole) / 2)
         .checked_div(u128::from(whole))
@@ -32,7 +32,7 @@ pub(crate) fn share(part: u64, whole: u64) -> String {
     format!("{}.{} %", grouped(percents), tenths % 10)
 }
 
-/// A number with one decimal, whole groups separated.
+/// A number with thousands separators and one decimal: `1,234.6`.
 pub(crate) fn tenths(number: f64) -> String {
     let tenths = (number.max(0.0) * 10.0).round();
     format!("{}.{}", grouped((tenths / 10.0) as u64), tenths as u64 % 10)

@@ -1,4 +1,4 @@
-//! What to show of a run, and how.
+//! The options of reports: the view, the order, limits, and the look.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use regex::Regex;
 
 use crate::source::Source;
 
-/// What to show of a run.
+/// A view of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum View {
     /// The hottest paths.
@@ -21,11 +21,11 @@ pub enum View {
     Blocks,
     /// The source with a count for each line.
     Lines,
-    /// The paths that an edge profile would predict, against the real ones.
+    /// The paths that an edge profile would predict, compared with the paths that ran.
     PathsFromEdges,
 }
 
-/// The view of a run if the reader names none: its paths, or its edges if it recorded edges.
+/// The default view of a run: paths, or edges if the run recorded edges.
 pub fn default_view(run: &RunProfile) -> View {
     match run.unit() {
         Unit::Paths => View::Paths,
@@ -33,30 +33,30 @@ pub fn default_view(run: &RunProfile) -> View {
     }
 }
 
-/// How to show it.
+/// The options of a report.
 pub struct Options<'a> {
-    /// What to show. `None`: [`default_view`]. JSON shows everything, but the prediction and the
-    /// lines only if this names them.
+    /// The view. `None`: [`default_view`]. JSON contains everything except two views: it contains
+    /// the prediction and the lines only if this field names them.
     pub view: Option<View>,
-    /// What makes a path, a function or a block hot.
+    /// The order of paths, functions, and blocks: by count or by instructions.
     pub sort: Sort,
     /// Rows to show: paths, functions, edges, blocks, or files. `None`: all in JSON; 10 on the
     /// terminal, and the hottest lines.
     pub top: Option<usize>,
-    /// Only functions whose name, as shown, this matches.
+    /// Show only functions whose demangled name matches.
     pub function: Option<Regex>,
     /// Write ANSI colors.
     pub color: bool,
-    /// Columns of the terminal; `usize::MAX` clips nothing.
+    /// Columns of the terminal. `usize::MAX`: lines are never clipped.
     pub width: usize,
     /// Source files below this directory are shown relative to it.
     pub cwd: Option<PathBuf>,
-    /// Where the source text comes from.
+    /// Gives the source text.
     pub source: &'a dyn Source,
 }
 
 impl<'a> Options<'a> {
-    /// The defaults: what the run recorded, by count, no color, nothing clipped.
+    /// The defaults: the run's default view, ordered by count, without color and clipping.
     pub fn new(source: &'a dyn Source) -> Options<'a> {
         Options {
             view: None,

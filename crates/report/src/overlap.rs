@@ -1,4 +1,4 @@
-//! Two runs compared, for people and for programs: the findings of [`holloway_analysis::overlap`].
+//! Comparison of two runs, as text and as JSON. [`holloway_analysis::overlap`] computes it.
 
 use std::io::{self, Write};
 
@@ -6,7 +6,7 @@ use holloway_analysis::RunProfile;
 
 use crate::options::Options;
 
-/// Writes what two runs have in common, and where they differ most. [`Options::function`] limits
+/// Writes what two runs have in common, and their largest differences. [`Options::function`] limits
 /// the comparison to some functions, [`Options::top`] limits the rows. View and order have no
 /// effect.
 ///

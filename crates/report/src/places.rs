@@ -1,4 +1,4 @@
-//! Source files by names short enough to read.
+//! Short names of source files, and the source lines of a path.
 
 use std::path::Path;
 
@@ -7,8 +7,8 @@ use holloway_format::FunctionMap;
 
 use crate::source::below_rustc;
 
-/// The short name of a file: relative to `cwd` if it is below, `<std>/…` for the standard library,
-/// `crate-1.2.3/…` for crates of a registry.
+/// The short name of a file: relative to `cwd` if the file lies below it, `<std>/…` for the
+/// standard library, `crate-1.2.3/…` for crates of a registry.
 pub(crate) fn short(file: &str, cwd: Option<&Path>) -> String {
     if let Some(below) = cwd.and_then(|cwd| Path::new(file).strip_prefix(cwd).ok()) {
         return below.display().to_string();
@@ -37,7 +37,7 @@ fn is_rust_library(file: &str) -> bool {
     short(file, None).starts_with("<std>/")
 }
 
-/// The same with the line.
+/// The short name of a file with a line: `src/main.rs:7`.
 pub(crate) fn at(file: &str, line: u32, cwd: Option<&Path>) -> String {
     let file = if file.is_empty() {
         "?".to_owned()
@@ -47,9 +47,9 @@ pub(crate) fn at(file: &str, line: u32, cwd: Option<&Path>) -> String {
     format!("{file}:{line}")
 }
 
-/// The lines that a path runs through, in order, and their file. They are those of the innermost
-/// frame outside the standard library that the whole path runs in. Code inlined into that frame
-/// counts as the line of its call.
+/// The lines that a path runs through, in order, and their file. The lines belong to one frame: the
+/// innermost frame outside the standard library that all steps of the path share. Code inlined into
+/// that frame counts as the line of its call.
 pub(crate) fn lines_of<'a>(map: &'a FunctionMap, trail: &Trail) -> Option<(&'a str, Vec<u32>)> {
     let outermost_first = |step: &Step| -> Vec<Frame> {
         let mut frames: Vec<Frame> = frames(map, &step.place).collect();

@@ -1,4 +1,4 @@
-//! Where source text comes from.
+//! Source text: the lines of files on this machine.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -8,12 +8,12 @@ use std::rc::Rc;
 
 /// Gives the text of source lines.
 pub trait Source {
-    /// The text of a line (from 1) of a file, by the map's name of the file. Nothing if the file
-    /// isn't there.
+    /// The text of a line of a file. `file` is the path map's name of the file; lines count from 1.
+    /// `None` if the file does not exist.
     fn line(&self, file: &str, line: u32) -> Option<String>;
 }
 
-/// No source text.
+/// A source without any text.
 pub struct Nothing;
 
 impl Source for Nothing {
@@ -22,7 +22,7 @@ impl Source for Nothing {
     }
 }
 
-/// Source files on this machine; each is read once, when first asked for.
+/// Source files on this machine. Each file is read once, when its first line is needed.
 #[derive(Default)]
 pub struct Files {
     rust_src: Option<PathBuf>,
@@ -30,8 +30,8 @@ pub struct Files {
 }
 
 impl Files {
-    /// Files by their names; files of the standard library in `rust_src`, the directory that holds
-    /// `library/`, if given.
+    /// Reads files by their names. Files of the standard library are read below `rust_src`, the
+    /// directory that holds `library/`, if it is given.
     pub fn new(rust_src: Option<PathBuf>) -> Files {
         Files {
             rust_src,
@@ -76,7 +76,7 @@ fn read_regular(path: &Path) -> Option<Vec<u8>> {
         .and_then(|_| fs::read(path).ok())
 }
 
-/// A text, and where its lines end.
+/// A text, and the offsets of its line ends.
 struct Lines {
     text: String,
     ends: Vec<usize>,

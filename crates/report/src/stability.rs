@@ -1,4 +1,4 @@
-//! How steady the time of paths is over several runs, for people and for programs.
+//! Whether the same paths vary in several runs, as text and as JSON.
 
 use std::io::{self, Write};
 
@@ -6,8 +6,8 @@ use holloway_analysis::variation::{RankOptions, VariationRun};
 
 use crate::options::Options;
 
-/// Writes how the first paths of each run vary in all runs. [`Options::top`] gives the number of
-/// first paths (10).
+/// Writes the net variation of each run's first paths in all runs. [`Options::top`] gives the
+/// number of first paths (10).
 ///
 /// # Errors
 /// Whatever `out` fails with.
@@ -20,7 +20,7 @@ pub fn write(
     crate::terminal::stability::write(runs, options, how, out)
 }
 
-/// Writes the same as JSON (docs/json.md, "stability"), one object and a newline.
+/// Writes the same figures as JSON (docs/json.md, "stability"), one object and a newline.
 ///
 /// # Errors
 /// Whatever `out` fails with.

@@ -1,14 +1,17 @@
-//! Questions on traces (Larus 1999). [`terminal::trace`](crate::terminal::trace) and
-//! [`json::trace`](crate::json::trace) write the answers, each with two functions:
+//! Questions about traces (Larus 1999). [`terminal::trace`](crate::terminal::trace) and
+//! [`json::trace`](crate::json::trace) write the answers. Each has two functions:
 //!
-//! - `write(question, run, options, out)`: each stream's answer, and what is missing in the run;
-//! - `diff(pairs, how, options, out)`: streams of two runs compared, pair by pair.
+//! - `write(question, run, options, out)`: each stream's answer, and the damage of the run;
+//! - `diff(pairs, how, options, out)`: a comparison of the streams of two runs, pair by pair.
 //!
-//! Of [`Options`](crate::Options), `top`, `color`, `width`, `cwd` and `source` have an effect.
+//! Only `top`, `color`, `width`, `cwd` and `source` of [`Options`](crate::Options) have an effect.
 //!
 //! [`Pattern`](holloway_analysis::trace::pattern::Pattern) reads the patterns and names of
-//! questions. A name is a function's as shown, or its end behind a `::`, either without arguments
-//! and generic parameters; or its linkage name.
+//! questions. These names mean a function:
+//!
+//! - its demangled name, or the end of it after a `::`;
+//! - either of them without arguments and generic parameters;
+//! - its linkage name.
 
 pub(crate) mod answer;
 pub(crate) mod compare;

@@ -1,5 +1,5 @@
-//! Paths whose time varies, for the terminal and JSON: which ones to show, and the words for their
-//! loads.
+//! Paths whose time varies, for the terminal and JSON: the choice of paths to show, and advice on
+//! prefetching their loads.
 
 use holloway_analysis::Function;
 use holloway_analysis::trail::{Frame, Trail, frames, trail};
@@ -13,27 +13,29 @@ use crate::filter::Filter;
 use crate::numbers::plural;
 use crate::places::lines_of;
 
-/// Paths that are compared with other rankings, and evaluated on other runs: the paper's ten.
+/// Number of first paths that are compared with other rankings and evaluated on other runs. The
+/// paper takes ten.
 pub(crate) const FIRST: usize = 10;
 
-/// Indices in a ranking of the first `top` paths of functions that are kept, and the number of all
-/// such paths.
+/// The first `top` paths of functions that the filter keeps, as indices in the ranking, and the
+/// number of all such paths.
 pub(crate) fn kept(
     run: &VariationRun,
     ranking: &Ranking,
     names: &Filter<'_>,
     top: usize,
 ) -> (Vec<usize>, usize) {
-    let of = |place: &usize| ranking.paths[*place].function;
+    let function_of = |index: &usize| ranking.paths[*index].function;
     let mut kept: Vec<usize> = (0..ranking.paths.len())
-        .filter(|place| names.keeps(&run.run, of(place)))
+        .filter(|index| names.keeps(&run.run, function_of(index)))
         .collect();
     let all = kept.len();
     kept.truncate(top);
     (kept, all)
 }
 
-/// Why the time of paths differs, of functions that are kept.
+/// For functions that the filter keeps: does the time depend on the path, or does the same path
+/// vary?
 pub(crate) fn kept_spreads(
     run: &VariationRun,
     ranking: &Ranking,
@@ -45,7 +47,7 @@ pub(crate) fn kept_spreads(
     spreads.take(top).collect()
 }
 
-/// A run's letter.
+/// The letter that names a run: `A`, `B`, …
 pub(crate) fn letter(run: usize) -> String {
     match u8::try_from(run).ok().filter(|run| *run < 26) {
         Some(run) => char::from(b'A' + run).to_string(),
@@ -53,21 +55,21 @@ pub(crate) fn letter(run: usize) -> String {
     }
 }
 
-/// A path laid on the source.
+/// The steps of a path through the source.
 pub(crate) fn trail_of(function: &Function, path: PathId) -> Option<Trail> {
     let path = function.graph()?.path(path)?;
     Some(trail(&function.map, &path))
 }
 
-/// First and last line of a path, and their [file](lines_of).
+/// The file of a path's [lines](lines_of), and the first and last of these lines.
 pub(crate) fn lines<'a>(function: &'a Function, trail: &Trail) -> Option<(&'a str, u32, u32)> {
     let (file, lines) = lines_of(&function.map, trail)?;
     let (first, last) = (lines.iter().min()?, lines.iter().max()?);
     Some((file, *first, *last))
 }
 
-/// File and line of a load: first in the function's own text, where a prefetch would go, then in
-/// the inlined code, if the load was inlined.
+/// Files and lines of a load. The first is in the function's own text, where a prefetch would go.
+/// If the load was inlined, the second is in the inlined code.
 pub(crate) fn spots_of<'a>(function: &'a Function, load: &Load) -> Vec<(&'a str, u32)> {
     let file = |frame: &Frame| {
         let scope = function.map.scopes.get(frame.scope as usize);
@@ -80,7 +82,8 @@ pub(crate) fn spots_of<'a>(function: &'a Function, load: &Load) -> Vec<(&'a str,
     spots
 }
 
-/// Why and how to prefetch, for a load of this shape in a file of this name.
+/// For a load of this shape: the reason for a prefetch, and the statement to insert in the language
+/// of `file`.
 pub(crate) fn prefetch(shape: LoadShape, file: &str) -> (String, &'static str) {
     let is_rust = file.ends_with(".rs");
     match shape {

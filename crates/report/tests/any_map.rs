@@ -1,4 +1,4 @@
-//! Whatever a map says, the report is a report: no panic, no endless loop.
+//! Reports of arbitrary maps end without a panic.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use build::{count_edges, fact, function, image, module, profile, slide};
@@ -27,7 +27,7 @@ fn inlined() -> FunctionMap {
         .done()
 }
 
-/// A number somewhere in a map is replaced by another.
+/// A change that replaces one number of a map.
 #[derive(Clone, Debug)]
 struct Change {
     what: u8,
@@ -67,7 +67,7 @@ fn change(map: &mut FunctionMap, Change { what, at, to }: &Change) {
                 map.dag[dag].value = to.into();
             }
         }
-        // The reader takes no other parents.
+        // The reader rejects other parents.
         6 => {
             if let Some(scope) = scope {
                 map.scopes[scope].parent = Some(to).filter(|&to| (to as usize) < scope);
@@ -118,7 +118,7 @@ fn changes() -> impl Strategy<Value = Vec<Change>> {
     prop::collection::vec(change, 0..4)
 }
 
-/// Whether all places are in scopes of the map: the reader takes no others.
+/// Whether all places are in scopes of the map. The reader rejects other maps.
 fn has_its_scopes(map: &FunctionMap) -> bool {
     let of_blocks = map.blocks.iter().flat_map(|block| &block.places);
     let of_edges = map.edges.iter().filter_map(|edge| edge.place.as_ref());

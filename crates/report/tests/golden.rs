@@ -1,4 +1,5 @@
-//! Everything printed, as golden files in tests/snapshots; `INSTA_UPDATE=always cargo test -p holloway-report` writes them anew.
+//! Golden files of reports, in tests/snapshots.
+//! `INSTA_UPDATE=always cargo test -p holloway-report` writes them anew.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use holloway_testkit::build;
@@ -214,7 +215,8 @@ fn functions() {
     assert_snapshot!(print(&run(), &options(View::Functions)));
 }
 
-/// A program and a plugin of it that have a function of the same name, and another build of the program.
+/// A program and a plugin of it that have a function of the same name, and another build of the
+/// program.
 #[test]
 fn functions_of_one_name_in_two_images() {
     let part = |image_name: &str, functions| {
@@ -404,7 +406,8 @@ fn the_documented_json_is_what_is_written() {
     let docs = include_str!("../../../docs/json.md");
     let (_, example) = docs.split_once("```json\n").unwrap();
     let (example, _) = example.split_once("```").unwrap();
-    // Line breaks and spaces apart, byte for byte: no string of the example holds a space but the reason.
+    // Equal byte for byte, except for line breaks and spaces. Only one string of the example, the
+    // reason, has a space.
     let bare = |text: &str| text.replace([' ', '\n'], "");
     assert_eq!(bare(example), bare(&String::from_utf8(out).unwrap()));
 }

@@ -1,4 +1,5 @@
-//! Golden files of runs that recorded edges, or both, or paths that were left; and of what compares profiles.
+//! Golden files of runs that recorded edges, or paths and edges, or left paths; and of comparisons
+//! of profiles.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use build::{
@@ -54,13 +55,13 @@ fn counters(map: &FunctionMap, edges: &[u64]) -> Vec<(u64, u64)> {
         .collect()
 }
 
-/// `slide`'s edges as both its path profiles have them.
+/// The edge counts of `slide`, which its two path profiles share.
 const SLIDE: [u64; 9] = [150, 120, 100, 20, 250, 110, 160, 160, 270];
 
 /// `fact` left early: 5 calls, the base case once, four calls that don't come back.
 const FACT: [u64; 6] = [1, 4, 1, 0, 0, 0];
 
-/// `fact` entered again: 4 calls, three go deeper, what follows them runs six times.
+/// `fact` entered again: 4 calls, three go deeper, the code after them runs six times.
 const FACT_AGAIN: [u64; 6] = [1, 3, 1, 6, 0, 6];
 
 fn never() -> FunctionMap {
@@ -93,7 +94,8 @@ fn path_run(counts: &[(u64, u64)]) -> RunProfile {
 /// A program of paths, one path of which was left and one entered again, and a library of edges.
 fn mixed_run() -> RunProfile {
     let app = image("app", vec![module("fact.o", vec![fact().done(), slide()])]);
-    // Base case 1; deeper 5 times, of which one went on; three others were entered again: f2 has its own counters.
+    // Base case 1; deeper 5 times, of which one went on; three others were entered again: f2 has
+    // its own counters.
     let ids = path_numbers();
     let counts = [(ids[0], 1), (ids[1], 5), (ids[2], 1)];
     let mut counts = counts.to_vec();
@@ -185,7 +187,7 @@ fn both_kinds_in_one_run() {
     assert_snapshot!(print(&run, &options(Some(View::Functions))));
 }
 
-/// A path that was left says so.
+/// The view shows that a path was left.
 #[test]
 fn a_path_that_was_left() {
     let function = Some(Regex::new("fact").unwrap());
@@ -223,8 +225,8 @@ fn frames_that_may_be_left_uncounted_are_said() {
     }
 }
 
-/// Maps of earlier builds don't say where a frame may be left: of kinds that count left frames, any of
-/// whose images has no exit edge may leave some out.
+/// Maps of earlier builds do not tell where a frame may be left. If a kind counts left frames, any
+/// of its images without an exit edge may miss some.
 #[test]
 fn runs_of_earlier_builds_may_leave_frames_uncounted() {
     let head = |kind, function: FunctionMap, counts: &[(u64, u64)]| {
@@ -340,7 +342,8 @@ fn overlap_of_edges() {
     assert_snapshot!(print_overlap(&[edge_run(), again], &options(None)));
 }
 
-/// The same execution, by paths without exits and by edges with them: four frames of `fact` are missing from its paths.
+/// The same execution, by paths without exits and by edges with them: four frames of `fact` are
+/// missing from its paths.
 #[test]
 fn exits_of_one_run_alone_are_no_differences() {
     let run = |map: FunctionMap, counts: &dyn Fn(&FunctionMap) -> Vec<(u64, u64)>| {
@@ -371,7 +374,7 @@ fn exits_of_one_run_alone_are_no_differences() {
     assert_snapshot!(print_overlap(&[paths, edges], &options(None)));
 }
 
-/// Nothing to compare with, and why.
+/// Runs without common functions, and the reasons.
 #[test]
 fn a_run_of_edges_has_no_prediction() {
     for (view, prediction) in [
@@ -392,7 +395,7 @@ fn overlap_of_nothing() {
     assert_snapshot!(print_overlap(&runs, &options(None)));
 }
 
-/// The JSON examples of docs/json.md are what is written, spaces apart.
+/// The JSON examples of docs/json.md equal the written documents, except for spaces.
 #[test]
 fn the_documented_comparisons_are_what_is_written() {
     let docs = include_str!("../../../docs/json.md");
@@ -434,7 +437,8 @@ fn edges_and_both_kinds_as_json() {
     assert_snapshot!(json(&mixed_run()));
 }
 
-/// A fork's child goes on in the frames of its parent: its own counters say more went on than came.
+/// A fork's child continues in the frames of its parent. In its own counters, more flow leaves
+/// these frames than entered them.
 #[test]
 fn paths_entered_again_are_listed_apart() {
     let app = image("app", vec![module("fact.o", vec![fact().done()])]);

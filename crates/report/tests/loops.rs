@@ -1,4 +1,4 @@
-//! Loops as they are printed, golden files as in golden.rs; streams are made of blocks by name.
+//! Golden files of the loops view, as in golden.rs. Streams are written as block names.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use holloway_testkit::build;
@@ -23,7 +23,8 @@ use holloway_report::{LoopsOptions, Options, json, terminal};
 use insta::assert_snapshot;
 use regex::Regex;
 
-/// A switch of three cases in a loop, the third of which may leave it. Blocks: 0 entry, 1 head, 2 to 4 cases, 5 return.
+/// A switch of three cases in a loop, the third of which may leave it. Blocks: 0 entry, 1 head, 2
+/// to 4 cases, 5 return.
 fn scan() -> FunctionMap {
     let next = "/rustc/59807616e1fa2540724bfbac14d7976d7e4a3860/library/core/src/next.rs";
     let build = mangled(
@@ -101,16 +102,20 @@ fn stream_image(mut functions: Vec<FunctionMap>) -> Arc<ImageMap> {
     Arc::new(image)
 }
 
-/// Words by function and blocks: `scan 0 1 2` is the path from the entry to the back edge behind block 2.
+/// Words by function and blocks: `scan 0 1 2` is the path from the entry to the back edge behind
+/// block 2.
 fn names(words: &Words) -> BTreeMap<String, u32> {
     let mut names = BTreeMap::new();
-    for one in words.functions() {
-        let map = words.image().function(one.module, one.function).unwrap();
+    for function in words.functions() {
+        let map = words
+            .image()
+            .function(function.module, function.function)
+            .unwrap();
         let numbering = numbering_of(map);
-        for path in 0..one.paths {
+        for path in 0..function.paths {
             let blocks = numbering.regenerate(PathId(path.into())).unwrap().blocks;
             let blocks: String = blocks.iter().map(|block| block.0.to_string()).collect();
-            names.insert(format!("{} {blocks}", map.name), one.first + path);
+            names.insert(format!("{} {blocks}", map.name), function.first + path);
         }
     }
     names
@@ -136,7 +141,7 @@ fn changed(gap: u64, change: &dyn Fn(&mut LoopsProfile)) -> LoopsRun {
     let image = app();
     let names = names(&Words::new(&image));
     let mut turns: Vec<(&str, String)> = Vec::new();
-    // As in the paper's Figure 4: 2 3 3 3 4 repeats, with something else in between.
+    // As in the paper's Figure 4: 2 3 3 3 4 repeats, with other paths in between.
     for round in 0..12 {
         turns.push((
             "scan",
@@ -169,7 +174,7 @@ fn changed(gap: u64, change: &dyn Fn(&mut LoopsProfile)) -> LoopsRun {
     LoopsRun::new(vec![((*image).clone(), vec![read])])
 }
 
-/// What was built, written and read again.
+/// The profile after it was built, written, and read again.
 fn sealed(image: &Arc<ImageMap>, builder: LoopsBuilder) -> LoopsProfile {
     let head = LoopsHead {
         process: ProcessImage {
@@ -243,7 +248,7 @@ fn an_outer_loop_is_not_over_at_its_inner_one() {
     assert!(!outer.contains("over after"), "{text}");
 }
 
-/// What the compiler made of a loop is said beside its counts, and the number of selects beside its function.
+/// The view shows how the compiler reshaped a loop, and the number of selects of its function.
 #[test]
 fn loops_that_the_compiler_reshaped_are_marked() {
     let mut map = scan();
@@ -370,11 +375,11 @@ fn a_sample_is_no_damage() {
         format!("  sample        {sentence}"),
         "  damaged       a file is gone".to_owned(),
     ] {
-        assert!(text.lines().any(|one| one == line), "{text}");
+        assert!(text.lines().any(|text_line| text_line == line), "{text}");
     }
 }
 
-/// Losses are no statement on what ran.
+/// Losses leave open which code ran.
 #[test]
 fn nothing_is_known_to_have_run_where_something_is_lost() {
     let mut run = LoopsRun::new(vec![((*app()).clone(), vec![LoopsProfile::default()])]);
@@ -416,7 +421,7 @@ fn rare_sequences_where_asked_for() {
     assert_snapshot!(print(&run(), &options, how));
 }
 
-/// The first case calls what may not come back: the turn is missing then.
+/// The first case calls a function that may not come back. Then the turn is missing.
 #[test]
 fn loops_with_frames_left_uncounted_are_marked() {
     let left = |block: u32| {

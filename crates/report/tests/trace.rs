@@ -1,6 +1,8 @@
-//! Answers to questions on traces, as golden files in tests/snapshots; `INSTA_UPDATE=always cargo test -p holloway-report` writes them anew.
+//! Golden files of answers to questions about traces, in tests/snapshots.
+//! `INSTA_UPDATE=always cargo test -p holloway-report` writes them anew.
 //!
-//! The program: main takes a lock, works and releases it, round by round; in its third round it forgets to release.
+//! The program: main takes a lock, works and releases it, round by round; in its third round it
+//! forgets to release.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use holloway_testkit::build;
@@ -60,7 +62,8 @@ fn straight(linkage_name: &str, name: &str, line: u32) -> FunctionMap {
         .done()
 }
 
-/// All that it does was inlined from another file, with some of the standard library.
+/// A function whose code was all inlined from another file, including parts of the standard
+/// library.
 fn unlock() -> FunctionMap {
     mangled("_ZN3app6unlockEi", "unlock", "/home/me/app/lock.cc", 20)
         .inlined("drop", "/home/me/app/guard.h", 0, 21)
@@ -94,7 +97,7 @@ fn app(build_id: u8) -> ImageMap {
     }
 }
 
-/// A trace in the making.
+/// A trace that is being built.
 struct Recorder<'a> {
     code: &'a Code<'a>,
     terminals: Vec<Terminal>,
@@ -145,7 +148,7 @@ impl Recorder<'_> {
     }
 }
 
-/// Rounds of main; in the one numbered `forgets` the lock is kept.
+/// Rounds of main. In the round `forgets`, main does not release the lock.
 fn record(code: &Code<'_>, rounds: u32, forgets: Option<u32>) -> Trace {
     let mut recorder = Recorder {
         code,
@@ -189,7 +192,7 @@ fn stream<'a>(code: &'a Code<'a>, trace: &'a Trace) -> Stream<'a> {
     }
 }
 
-/// What a check of the file of a trace finds.
+/// The result of a check of a trace's file.
 fn checked(trace: &Trace, is_same: bool) -> Checked {
     Checked {
         is_same,
@@ -209,7 +212,7 @@ fn options() -> Options<'static> {
     }
 }
 
-/// Both forms of an answer about the trace that forgets.
+/// The text and the JSON of an answer about the trace in which main forgets to release.
 fn ask(question: &Question<'_>) -> String {
     let map = app(1);
     let code = Code::new(&map);
@@ -226,7 +229,7 @@ fn both(question: &Question<'_>, streams: &[Stream<'_>], options: &Options<'_>) 
     both_of(question, &run, options).0
 }
 
-/// And whether it is good.
+/// The same, and whether the trace is good.
 fn both_of(question: &Question<'_>, run: &Run<'_>, options: &Options<'_>) -> (String, bool) {
     let (mut text, mut data) = (Vec::new(), Vec::new());
     let good = terminal::trace::write(question, run, options, &mut text).unwrap();
@@ -417,7 +420,8 @@ fn frames_left_and_missing_events_are_shown() {
     assert_snapshot!(both(&question, &[stream(&code, &trace)], &options()));
 }
 
-/// Events of a part are shown as those of the whole; also where it begins in activations that began before the trace (a fork's child).
+/// Events of a part are shown as those of the whole; also where it begins in activations that began
+/// before the trace (a fork's child).
 #[test]
 fn cat_of_a_part() {
     let map = app(1);
@@ -434,7 +438,7 @@ fn cat_of_a_part() {
         }
     };
     let all = numbers.len() as u64;
-    // What began before is left in each: depths below 0.
+    // Each event leaves an activation that began before the trace: depths below 0.
     for begin in [0, 3, 5] {
         let trace = whole_from(begin);
         for start in begin..numbers.len() {
@@ -642,7 +646,8 @@ fn no_stream_is_no_error() {
     assert_snapshot!(both(&Question::Query("x"), &[], &options()));
 }
 
-/// Of two threads, and one in another process of the same build; what another image did stands alone.
+/// Sums of three threads of the same build, one in another process. The stream of another image is
+/// not in the sum.
 #[test]
 fn threads_of_an_image_are_summed() {
     let (map, same) = (app(1), app(1));
@@ -720,7 +725,7 @@ fn threads_of_an_image_are_summed() {
         );
     }
     assert_snapshot!("sums", texts);
-    // One thread is its own sum; what is not counted has none.
+    // A single thread has no sum, and answers without counts have none.
     for (question, streams) in [
         (Question::Freq("lock"), &streams[..1]),
         (Question::Stats, &streams),
@@ -733,7 +738,7 @@ fn threads_of_an_image_are_summed() {
     }
 }
 
-/// A name that one image has: the other stream is left out.
+/// Only one image has the name, so the other image's stream is left out.
 #[test]
 fn streams_without_the_name_are_left_out() {
     let (map, other) = (app(1), image("lib", vec![module("work.o", vec![work()])]));
@@ -767,7 +772,7 @@ fn traces_that_part_behind_one_event_have_that_in_common() {
     assert!(text.contains("the first event is the same"), "{text}");
 }
 
-/// Beyond the last event there is nothing, however many there are.
+/// There is no event after the last one, whatever the number of events.
 #[test]
 fn numbers_of_events_have_separators() {
     let map = app(1);
@@ -853,7 +858,7 @@ fn the_documented_json_is_what_is_written() {
     let (_, trace) = docs.split_once("\n## Trace\n").unwrap();
     let (_, example) = trace.split_once("```json\n").unwrap();
     let (example, _) = example.split_once("```").unwrap();
-    // Line breaks and spaces apart, byte for byte.
+    // Equal byte for byte, except for line breaks and spaces.
     let bare = |text: &str| text.replace([' ', '\n'], "");
     assert_eq!(bare(example), bare(&String::from_utf8(out).unwrap()));
 }

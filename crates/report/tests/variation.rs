@@ -1,4 +1,4 @@
-//! Timed paths as they are printed, golden files as in golden.rs; streams are made of blocks by name.
+//! Golden files of the variation view, as in golden.rs. Streams are written as block names.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use holloway_testkit::{build, samples};
@@ -16,7 +16,7 @@ use insta::assert_snapshot;
 use regex::Regex;
 use samples::{Sample, clock, names, owner, read, resolution, run, sealed, timed};
 
-/// A loop whose turns go one way or the other; 0 is the entry, 1 the head, 4 the return.
+/// A loop whose turns go one of two ways. Blocks: 0 entry, 1 head, 4 return.
 fn forked(build: build::Build, line: u32) -> FunctionMap {
     build
         .block(1, &[(0, line)])
@@ -80,7 +80,7 @@ impl Source for Walk {
     }
 }
 
-/// Numbers that look like chance and are none.
+/// Numbers that look random but are always the same.
 struct Chance(u64);
 
 impl Chance {
@@ -93,7 +93,8 @@ impl Chance {
     }
 }
 
-/// A program: a chase that misses the cache at times, a lock that is held now and then, a choice of ways, steady and rare ones.
+/// A program: a pointer chase that sometimes misses the cache, a lock that is sometimes held, a
+/// choice between two ways, steady paths, and rare paths.
 fn words(image: &Arc<ImageMap>, slow: u64) -> Vec<u32> {
     let names = names(image);
     let mut chance = Chance(7);
@@ -190,7 +191,8 @@ fn paths_by_net_variation() {
     assert_snapshot!(print(&whole(), &options(), RankOptions::default()));
 }
 
-/// Ten paths that vary, what varies more the more seldom it runs; and four that don't, which run more often, two of them for long.
+/// Ten paths that vary, the rarer the more; and four steady paths, which run more often, two of
+/// them for long.
 fn varied_seldom() -> VariationRun {
     let image = app();
     let names = names(&image);
@@ -277,7 +279,7 @@ fn variation_as_json() {
     assert_snapshot!(pretty(&out));
 }
 
-/// All paths were timed, for so short a time that the clock was read once; something is missing.
+/// All paths were timed, in a run so short that the clock was read only once; samples are missing.
 #[test]
 fn a_short_run_of_all_times() {
     let image = app();
@@ -292,7 +294,7 @@ fn a_short_run_of_all_times() {
     assert_snapshot!(print(&run, &options(), RankOptions::default()));
 }
 
-/// Paths that vary by less than a miss takes need no prefetching.
+/// Paths that vary by less than the time of a cache miss need no prefetching.
 #[test]
 fn advice_is_for_what_varies_as_memory_does() {
     let image = app();
@@ -348,7 +350,8 @@ fn two_samples_are_left_out() {
     assert!(text.contains(why), "{text}");
 }
 
-/// A steady path, one that was interrupted in the burst that happened to time it, one on a machine that others use, and one with two samples.
+/// A steady path, one that was interrupted in the burst that happened to time it, one on a machine
+/// that others use, and one with two samples.
 #[test]
 fn nothing_varies() {
     let image = app();
@@ -377,7 +380,7 @@ fn nothing_varies() {
     let run = run(&image, &words);
     let text = print(&run, &options(), RankOptions::default());
     assert_snapshot!(text);
-    // No function asked for has a row, either.
+    // Nor has any selected function a row.
     let one = Options {
         function: Some(Regex::new("walk").unwrap()),
         ..options()
@@ -403,7 +406,7 @@ fn nothing_varies() {
     assert_eq!(json["run"]["certain_paths"], 0);
 }
 
-/// A path that takes no longer than a probe has a base time all the same.
+/// A path that takes no longer than a probe still has a base time.
 #[test]
 fn no_base_time_is_nothing() {
     let image = app();

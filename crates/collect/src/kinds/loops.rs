@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use holloway_abi::Kind;
+use holloway_abi::{DEFAULT_K, Kind};
 use holloway_analysis::loops::{self, Limits, LoopsBuilder, SlabForest};
 use holloway_analysis::stream::{StreamCounts, Words};
 use holloway_format::ring_counts;
@@ -26,16 +26,14 @@ use crate::stream_stats::StreamStats;
 /// The kind.
 pub(super) static LOOPS: SingleFile<Forests> = SingleFile::new();
 
-/// Iterations that sequences span, unless the build or the run says otherwise.
-const DEFAULT_K: u32 = 8;
-
-/// Bytes of a node of a slab forest while it grows, with what is counted until it is sealed.
+/// Bytes of a node of a slab forest while it grows, including data that is needed only until the
+/// forest is sealed.
 const NODE: u64 = 64;
 
 /// The forests of a process.
 #[derive(Clone)]
 pub(super) struct ProcessForests {
-    /// What the file holds.
+    /// The contents of the file.
     profile: LoopsProfile,
     /// Some functions lack counts of frames that were left early, because words are missing.
     is_closed: bool,
@@ -427,7 +425,11 @@ mod tests {
             ..Forests::default()
         };
         let made = forests.profile(&ProfileHead::default(), &Words::new(&map), stats);
-        let nodes = made.profile.functions.iter().flat_map(|one| &one.nodes);
+        let nodes = made
+            .profile
+            .functions
+            .iter()
+            .flat_map(|function| &function.nodes);
         (
             nodes.map(|node| (node.path, node.count)).collect(),
             made.is_closed,

@@ -27,7 +27,7 @@ use crate::stream_stats::StreamStats;
 pub(crate) trait Sums: Default + Send + 'static {
     /// Extension of the file.
     const EXTENSION: &'static str;
-    /// What the file holds.
+    /// The contents of the file.
     type Content: Clone;
     /// The analysis of one ring, which adds to the sums.
     type Ring: RingAnalysis + 'static;
@@ -39,16 +39,16 @@ pub(crate) trait Sums: Default + Send + 'static {
     /// Starts the analysis of one ring.
     fn ring(recording: Arc<Recording>, words: Words, sums: Arc<Mutex<Self>>) -> Self::Ring;
 
-    /// Takes what threads counted inline, in place of what was taken before.
+    /// Takes the counts that threads made inline. They replace the counts that were taken before.
     fn take_inline_counts(&mut self, raw: &RawProfile<'_>, words: &Words) -> InlineCounts;
 
-    /// What the file is to hold.
+    /// The current contents for the file.
     fn content(&self, head: &ProfileHead, words: &Words, stats: StreamStats) -> Self::Content;
 
     /// How often each path ran, or is estimated to have run.
     fn counts(content: &Self::Content) -> Vec<FunctionCounts>;
 
-    /// Damage, and facts that limit what the counts mean.
+    /// Damage, and facts that limit the meaning of the counts.
     fn damage(content: &Self::Content) -> Vec<Damage>;
 
     /// The bytes of the file.
@@ -63,7 +63,7 @@ pub(crate) trait Sums: Default + Send + 'static {
     /// The build that the file belongs to.
     fn build_id(content: &Self::Content) -> [u8; 16];
 
-    /// What readers of the run get.
+    /// The file's contents for readers of the run.
     fn into_data(content: Self::Content) -> StreamData;
 }
 

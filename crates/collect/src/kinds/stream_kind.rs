@@ -1,4 +1,4 @@
-//! What a kind of collection does on the host: the traits that each file of `kinds/` implements.
+//! The host's part of a kind of collection: the traits that each file of `kinds/` implements.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -33,8 +33,8 @@ pub(crate) trait StreamKind: Sync {
     /// Continues the analysis after a collector that is gone, with what its files hold.
     fn resume(&self, recording: Arc<Recording>, words: Words) -> Resumed;
 
-    /// Reads what the files hold, of a process whose profile is `head`. `contents` are the files
-    /// that count.
+    /// Reads the contents of the files of a process whose profile is `head`. `contents` are the
+    /// files that count.
     fn read(&self, contents: Vec<Vec<u8>>, map: &ImageMap) -> Option<StreamData>;
 
     /// Reads which process and build a file belongs to.
@@ -49,7 +49,7 @@ pub(crate) trait StreamKind: Sync {
 pub(crate) struct Resumed {
     /// The analysis.
     pub(crate) analysis: Arc<dyn ProcessAnalysis>,
-    /// What it continues.
+    /// The analysis that it continues.
     pub(crate) earlier: Earlier,
 }
 
@@ -76,11 +76,11 @@ pub(crate) trait ProcessAnalysis: Send + Sync {
     /// Starts the analysis of one ring. The words before the first change of owners are `thread`'s.
     fn ring(&self, thread: u32) -> Box<dyn RingAnalysis>;
 
-    /// Takes what threads counted inline, behind the words of their rings, in place of what was
-    /// taken before.
+    /// Takes the counts that threads made inline, behind the words of their rings. They replace
+    /// the counts that were taken before.
     fn take_inline_counts(&self, raw: &RawProfile<'_>) -> InlineCounts;
 
-    /// Stores what was analyzed so far, while the process runs on. Gives the summary, if it is
+    /// Stores the results so far, while the process runs on. Gives the summary, if it is
     /// known before the end.
     ///
     /// # Errors
@@ -115,7 +115,7 @@ pub(crate) trait ProcessAnalysis: Send + Sync {
 
 /// The analysis of one ring, by the worker that reads the ring.
 pub(crate) trait RingAnalysis: Send {
-    /// Feeds words, the first of which is at position `at`.
+    /// Feeds words. The first word is at position `at`.
     fn feed(&mut self, at: u64, words: &[u32]);
 
     /// Hands everything over to the recording's analysis. More words may follow.
@@ -140,16 +140,16 @@ pub(crate) enum InlineCounts {
     Some,
 }
 
-/// What the sealed profile tells about a recording's streams.
+/// Counts and facts about a recording's streams, for the sealed profile.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Summary {
     /// How often each path ran, or is estimated to have run.
     pub(crate) functions: Vec<FunctionCounts>,
-    /// Damage, and facts that limit what the counts mean.
+    /// Damage, and facts that limit the meaning of the counts.
     pub(crate) damage: Vec<Damage>,
 }
 
-/// What the streams of one recording became.
+/// The analyzed streams of one recording.
 #[derive(Clone, Debug)]
 pub(crate) enum StreamData {
     /// How often paths followed one another.

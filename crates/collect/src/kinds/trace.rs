@@ -83,10 +83,10 @@ struct TraceStreams {
     shared: Arc<Mutex<SharedTraces>>,
 }
 
-/// What the rings of a recording share.
+/// The state that the rings of a recording share.
 struct SharedTraces {
     output: TraceOutput,
-    /// How often each path ran in what was recorded.
+    /// How often each path ran in the recorded events.
     counts: PathCounts,
     /// Paths in the files that a collector left, by thread.
     stored: BTreeMap<u32, u64>,

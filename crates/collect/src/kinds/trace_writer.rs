@@ -14,12 +14,12 @@ use crate::side_files::SideFiles;
 /// Entries that wait to be written. A block takes some megabytes.
 const WAITING: usize = 4;
 
-/// Where the traces of a recording go.
+/// The destination of the traces of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
     /// The first file, which must be new: a collector writes it while the process runs.
     FirstFile,
-    /// The second file, in place of what an interrupted sealing left there.
+    /// The second file. It replaces the file of an interrupted sealing.
     SecondFile,
     /// Memory: nothing is stored.
     Memory,
@@ -31,7 +31,7 @@ pub(super) struct TraceOutput {
     writer: Option<WriterThread>,
     /// Streams begun.
     streams: u32,
-    /// Why nothing more is written.
+    /// The failure after which nothing more is written.
     failed: Option<io::Error>,
 }
 
@@ -55,7 +55,7 @@ impl TraceOutput {
         }
     }
 
-    /// Writes what a thread recorded. After a failure, nothing more is written, and
+    /// Writes the events of a thread. After a failure, nothing more is written, and
     /// [`finish`](Self::finish) gives the reason.
     pub(super) fn record(
         &mut self,
@@ -124,7 +124,7 @@ impl TraceOutput {
     }
 }
 
-/// What blocks are written to.
+/// The output of blocks.
 enum Sink {
     File(File),
     Memory(Vec<u8>),

@@ -72,8 +72,8 @@ mod tests {
     use super::*;
     use crate::kinds::stream_kind_of;
 
-    /// What is said of files beside a sealed profile of `kind`.
-    fn said(kind: Kind, files: &[(&str, &[u8])]) -> Vec<String> {
+    /// The notes on files beside a sealed profile of `kind`.
+    fn damage_sentences(kind: Kind, files: &[(&str, &[u8])]) -> Vec<String> {
         let directory = tempfile::tempdir().expect("a directory");
         let profile = directory.path().join("1-app.hwp");
         for (extension, bytes) in files {
@@ -90,9 +90,10 @@ mod tests {
             ..Profile::default()
         };
         let kind = stream_kind_of(kind).expect("a stream kind");
-        let said = notes(&profile, &head, kind, &ImageMap::default(), &counts);
+        let sentences = notes(&profile, &head, kind, &ImageMap::default(), &counts);
         let there = directory.path().display().to_string();
-        said.iter()
+        sentences
+            .iter()
             .map(|note| sentence(note).replace(&there, ""))
             .collect()
     }
@@ -107,7 +108,7 @@ mod tests {
             ..LoopsProfile::default()
         };
         let whole = holloway_format::write_loops(&loops);
-        assert_eq!(said(Kind::Loops, &[("hwl", &whole)]), [""; 0]);
+        assert_eq!(damage_sentences(Kind::Loops, &[("hwl", &whole)]), [""; 0]);
         let mut magic = whole.clone();
         magic[0] ^= 1;
         for damaged in [&[], &whole[..60], &magic] {
@@ -116,11 +117,11 @@ mod tests {
                     true => "it is cut short",
                     false => "its head is damaged",
                 };
-                let said = said(kind, &[(extension, damaged)]);
+                let sentences = damage_sentences(kind, &[(extension, damaged)]);
                 let expect = format!(
                     "/1-app.{extension} can't be read ({why}): what was collected is lost with it; record it again"
                 );
-                assert_eq!(said, [expect]);
+                assert_eq!(sentences, [expect]);
             }
         }
     }
@@ -128,12 +129,12 @@ mod tests {
     #[test]
     fn a_file_that_is_gone_is_named() {
         for (kind, name) in [(Kind::Loops, "/1-app.hwl"), (Kind::Trace, "/1-app.hwt")] {
-            let said = said(kind, &[]);
-            assert_eq!(said.len(), 1);
+            let sentences = damage_sentences(kind, &[]);
+            assert_eq!(sentences.len(), 1);
             assert!(
-                said[0].starts_with(&format!("{name} is not there")),
+                sentences[0].starts_with(&format!("{name} is not there")),
                 "{}",
-                said[0]
+                sentences[0]
             );
         }
     }

@@ -22,7 +22,7 @@ use crate::thread_traces::{self, ThreadTrace, TraceSelection};
 
 /// A run with its streams.
 pub struct Loaded {
-    /// How often its paths (or edges) ran.
+    /// The counts of its paths (or edges).
     pub profile: RunProfile,
     /// The kinds of its images.
     pub kinds: RecordedKinds,
@@ -40,7 +40,8 @@ pub struct Streams {
     pub(super) file: PathBuf,
     /// The profile's kind.
     pub(super) kind: &'static dyn StreamKind,
-    /// What the streams of a raw profile became now. Otherwise the data lie beside the profile.
+    /// The streams of a raw profile, which were analyzed just now. Otherwise the data lie beside
+    /// the profile.
     pub(super) now: Option<StreamData>,
 }
 
@@ -137,7 +138,7 @@ fn surplus(
 }
 
 impl Streams {
-    /// What the streams became.
+    /// The analyzed streams.
     fn data(&self) -> Option<Cow<'_, StreamData>> {
         let stored = || {
             let contents = self.kind.files().read(&self.file, ProfileState::Sealed);

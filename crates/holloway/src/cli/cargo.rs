@@ -1,4 +1,4 @@
-//! `cargo holloway …`: cargo's verbs with our options, and the commands that stand beside them.
+//! `cargo holloway …`: cargo's verbs with our options, and the other commands.
 
 use clap::{Args, Parser, Subcommand};
 
@@ -15,7 +15,7 @@ use super::weave::WeaveArgs;
 #[derive(Debug, Parser)]
 #[command(name = "cargo holloway", bin_name = "cargo holloway", version, arg_required_else_help = true, after_help = CARGO_EXAMPLES)]
 pub(crate) struct CargoHolloway {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub(crate) command: CargoCommand,
 }
@@ -49,35 +49,35 @@ pub(crate) enum CargoCommand {
     /// Report a run's hottest paths: the latest run's by default
     #[command(after_help = REPORT_EXAMPLES)]
     Report(ReportArgs),
-    /// Compare two runs: the paths (or edges) they have in common, and where they differ most
+    /// Compare two runs: the paths (or edges) that they share, and their largest differences
     #[command(after_help = OVERLAP_EXAMPLES)]
     Overlap(OverlapArgs),
-    /// Say whether what varies most in one run (--collect variation) does so in others
+    /// Check whether the paths that vary most in one run (--collect variation) also do so in others
     #[command(after_help = STABILITY_EXAMPLES)]
     Stability(StabilityArgs),
-    /// Ask what a program built with --collect trace did, in order
+    /// Answer questions about the trace of a program that was built with --collect trace
     #[command(after_help = trace::EXAMPLES)]
     Trace(TraceArgs),
-    /// Say what was found on this machine, and what to do about what was not
+    /// Check this machine for all that holloway needs, and tell what to do about missing parts
     Doctor,
-    /// Delete what holloway has built; recorded runs only when asked by name
+    /// Delete holloway's builds and caches; recorded runs only with --runs or --all
     #[command(after_help = CLEAN_EXAMPLES)]
     Clean(CleanArgs),
 }
 
-/// Our options of a cargo verb; the rest is cargo's.
+/// Our options of a cargo verb. All other options are cargo's.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct CargoArgs {
-    /// What is woven.
+    /// The code to weave.
     #[command(flatten)]
     pub(crate) weave: WeaveArgs,
-    /// Where the data goes.
+    /// The place of the run's data.
     #[command(flatten)]
     pub(crate) output: OutputArgs,
-    /// How streams are taken in.
+    /// The collection of streams.
     #[command(flatten)]
     pub(crate) stream: StreamArgs,
-    /// How the report looks.
+    /// The report.
     #[command(flatten)]
     pub(crate) view: ViewArgs,
 }

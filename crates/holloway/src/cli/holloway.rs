@@ -25,7 +25,7 @@ Exit codes:
 #[derive(Debug, Parser)]
 #[command(name = "holloway", version, arg_required_else_help = true, after_help = examples_and_exit_codes(), after_long_help = examples_environment_and_exit_codes())]
 pub(crate) struct Holloway {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -64,13 +64,13 @@ pub(crate) enum Command {
     /// Report a run's hottest paths: the latest run's by default
     #[command(after_help = REPORT_EXAMPLES)]
     Report(ReportArgs),
-    /// Compare two runs: the paths (or edges) they have in common, and where they differ most
+    /// Compare two runs: the paths (or edges) that they share, and their largest differences
     #[command(after_help = OVERLAP_EXAMPLES)]
     Overlap(OverlapArgs),
-    /// Say whether what varies most in one run (--collect variation) does so in others
+    /// Check whether the paths that vary most in one run (--collect variation) also do so in others
     #[command(after_help = STABILITY_EXAMPLES)]
     Stability(StabilityArgs),
-    /// Ask what a program built with --collect trace did, in order
+    /// Answer questions about the trace of a program that was built with --collect trace
     #[command(after_help = trace::EXAMPLES)]
     Trace(TraceArgs),
     /// Build a small bundled Rust program, profile it and show the report
@@ -81,16 +81,16 @@ pub(crate) enum Command {
     /// Compile or link C++ with probes: clang++'s own options, and ours
     #[command(name = "c++", disable_help_flag = true, after_help = CC_EXAMPLES)]
     Cxx(CompilerArgs),
-    /// Link with probes: takes an ld command line (for builds that call ld themselves), cc's
-    /// options of ours first
+    /// Link with probes: takes our options, then an ld command line (for builds that call ld
+    /// themselves)
     #[command(disable_help_flag = true)]
     Ld(CompilerArgs),
-    /// Say what was found on this machine, and what to do about what was not
+    /// Check this machine for all that holloway needs, and tell what to do about missing parts
     Doctor,
     /// Print the environment that makes another build system weave, and the settings in force
     #[command(after_help = SHOW_ENV_EXAMPLES)]
     ShowEnv(ShowEnvArgs),
-    /// Delete what holloway has built; recorded runs only when asked by name
+    /// Delete holloway's builds and caches; recorded runs only with --runs or --all
     #[command(after_help = CLEAN_EXAMPLES)]
     Clean(CleanArgs),
     /// Print a completion script for a shell
@@ -146,23 +146,23 @@ Examples:
 
 pub(super) const CLEAN_EXAMPLES: &str = "\
 Examples:
-  holloway clean --dry-run      say what would go
+  holloway clean --dry-run      show what would be deleted
   holloway clean                builds and cache; runs stay
   holloway clean --runs         recorded runs, nothing else";
 
 /// `holloway run`.
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
-    /// Chosen when the program is built; taken to say so.
+    /// Accepted only for a helpful message: a program's kind is chosen when it is built.
     #[arg(long, value_name = "KIND", hide = true)]
     pub(crate) collect: Option<OsString>,
-    /// Where the data goes.
+    /// The place of the run's data.
     #[command(flatten)]
     pub(crate) output: OutputArgs,
-    /// How streams are taken in.
+    /// The collection of streams.
     #[command(flatten)]
     pub(crate) stream: StreamArgs,
-    /// How the report looks.
+    /// The report.
     #[command(flatten)]
     pub(crate) view: ViewArgs,
     /// The program and its arguments
@@ -177,7 +177,7 @@ pub(crate) struct ReportArgs {
     /// run of the project around the current directory]
     #[arg(value_name = "RUN", value_hint = ValueHint::AnyPath)]
     pub(crate) run: Option<PathBuf>,
-    /// How the report looks.
+    /// The report.
     #[command(flatten)]
     pub(crate) view: ViewArgs,
 }
@@ -191,7 +191,7 @@ pub(crate) struct OverlapArgs {
     /// The second run
     #[arg(value_name = "B", value_hint = ValueHint::AnyPath)]
     pub(crate) second: PathBuf,
-    /// What is shown.
+    /// The list.
     #[command(flatten)]
     pub(crate) list: ListArgs,
 }
@@ -199,14 +199,14 @@ pub(crate) struct OverlapArgs {
 /// `holloway stability`.
 #[derive(Debug, Args)]
 pub(crate) struct StabilityArgs {
-    /// Runs of one program, recorded with --collect variation or times: the first paths of each are
-    /// evaluated on all of them
+    /// Runs of one program, recorded with --collect variation or times; the first paths of each
+    /// run are evaluated on all runs
     #[arg(value_name = "RUN", value_hint = ValueHint::AnyPath, num_args = 2.., required = true)]
     pub(crate) runs: Vec<PathBuf>,
-    /// Which times count.
+    /// The times to rank.
     #[command(flatten)]
     pub(crate) times: TimesArgs,
-    /// First paths that each run has [default: 10]
+    /// Number of first paths of each run [default: 10]
     #[arg(long, value_name = "N")]
     pub(crate) top: Option<usize>,
     /// Text for people, JSON (schema 1) for programs
@@ -223,15 +223,15 @@ pub(crate) struct DemoArgs {
     /// Put the program, its build and its profile into DIR and leave them there
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) keep: Option<PathBuf>,
-    /// What is counted.
+    /// The kind of profile.
     #[command(flatten)]
     pub(crate) count: CountArgs,
-    /// How the report looks.
+    /// The report.
     #[command(flatten)]
     pub(crate) view: ViewArgs,
 }
 
-/// `holloway cc`, `holloway c++`, `holloway ld`: everything is the compiler's.
+/// `holloway cc`, `holloway c++`, `holloway ld`: clap passes all words on.
 #[derive(Debug, Args)]
 pub(crate) struct CompilerArgs {
     /// The compiler's own options, and ours if wanted
@@ -272,10 +272,11 @@ pub(crate) struct CleanArgs {
     /// Delete builds, cache and recorded runs
     #[arg(long)]
     pub(crate) all: bool,
-    /// Say what would be deleted, delete nothing
+    /// Show the files that would be deleted, but delete nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Cargo's target directory [default: that of the project around the current directory]
+    /// Cargo's target directory [default: the target directory of the project around the current
+    /// directory]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) target_dir: Option<PathBuf>,
 }

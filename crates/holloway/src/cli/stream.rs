@@ -1,4 +1,4 @@
-//! Where a run's data goes, and how streams are taken in while it runs.
+//! Options for the place of a run's data, and for the collection of streams during the run.
 
 use std::path::{Path, PathBuf};
 
@@ -9,35 +9,37 @@ use holloway_collect::settings::Settings;
 
 use holloway_link::collect_options::parse_k;
 
-/// Where a run's data goes and whether it is reported at once.
+/// Options for the place of a run's data, and for a report after the run.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Run")]
 pub(crate) struct OutputArgs {
     /// Directory for the run's data [default: $HOLLOWAY_DATA, else target/holloway/runs/TIME-NAME]
     #[arg(short = 'o', long = "output", value_name = "RUN", value_hint = ValueHint::DirPath)]
     pub(crate) output: Option<PathBuf>,
-    /// Record only; see it later with `holloway report`
+    /// Record only; `holloway report` shows the run later
     #[arg(long)]
     pub(crate) no_report: bool,
 }
 
-/// How streams (loops, trace) are taken in while the program runs. Other kinds need none of it.
+/// Options for the collection of streams while the program runs. Kinds with counters have no
+/// streams.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Run (loops, trace)")]
 pub(crate) struct StreamArgs {
-    /// Iterations in a row that loops are seen over, in place of the build's
+    /// Longest sequence of iterations, in place of the build's K
     #[arg(long, value_name = "K", value_parser = parse_k)]
     pub(crate) k: Option<u32>,
-    /// Analyse a burst of some 16,000 paths in N, leave the others out: counts are then of the
-    /// sample
+    /// Analyse only one of N bursts of about 16,000 paths each; all counts are then counts of
+    /// this sample
     #[arg(long, value_name = "N", value_parser = parse_sample)]
     pub(crate) sample: Option<u64>,
-    /// About how much memory the analysis of the threads that run may take together, at least 4M
-    /// each, as in 500M or 2G; beyond it rare sequences of loops are left out, and said, and a
-    /// trace gets a larger file [default: 1G, of it for loops at most 64M a thread]
+    /// Memory budget of the analysis, as in 500M or 2G, divided evenly among all threads that run
+    /// at the same time; each thread gets at least 4M. If the budget is too small, reports leave
+    /// out rare sequences of loops and say so, and the file of a trace is larger [default: 1G, for
+    /// loops at most 64M a thread]
     #[arg(long, value_name = "SIZE", value_parser = parse_memory)]
     pub(crate) memory: Option<u64>,
-    /// Time M paths (1 unless said) after about every N that run (variation) [env: HOLLOWAY_BURST]
+    /// Time M paths (default: 1) after about every N paths that run [env: HOLLOWAY_BURST]
     /// [default: 10000:1]
     #[arg(long, value_name = "N[:M]", help_heading = "Run (variation)")]
     pub(crate) burst: Option<Burst>,
@@ -63,7 +65,7 @@ fn parse_sample(text: &str) -> Result<u64, String> {
     })
 }
 
-/// Bytes: a number, perhaps with K, M, G or T, and perhaps a B.
+/// Parses a number of bytes. K, M, G, or T may follow the number, and then a B.
 fn parse_memory(text: &str) -> Result<u64, String> {
     const LEAST: u64 = 1 << 20;
     let unit = text.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -118,7 +120,10 @@ mod tests {
         ] {
             check(bad, None);
         }
-        let told = parse_memory("500MBBB").err().unwrap_or_default();
-        assert!(told.contains("a number of bytes, or one with"), "{told}");
+        let message = parse_memory("500MBBB").err().unwrap_or_default();
+        assert!(
+            message.contains("a number of bytes, or one with"),
+            "{message}"
+        );
     }
 }

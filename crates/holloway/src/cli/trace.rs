@@ -12,7 +12,7 @@ use super::view::{ColorWhen, OutputFormat};
 /// `holloway trace`.
 #[derive(Debug, Args)]
 pub(crate) struct TraceArgs {
-    /// What is asked.
+    /// The question.
     #[command(subcommand)]
     pub(crate) question: Question,
 }
@@ -36,30 +36,30 @@ Examples:
 /// `holloway trace QUESTION`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Question {
-    /// How long the trace is, how small its grammar, which functions it is of
+    /// Show the size of the trace and of its grammar, and its numbers of paths and events
     Stats(StatsArgs),
-    /// Print the events of one thread, in order, from any place on
+    /// Print events in order, from any position on
     Cat(CatArgs),
-    /// Check that nothing is missing: checksums, losses, counts of the profile (status 1 if so);
-    /// and whether enters and leaves balance
+    /// Check that the trace is complete: checksums, losses, counts of the profile (status 1 if it
+    /// is not); and whether enters and leaves balance
     Verify(VerifyArgs),
-    /// The hot subpaths: short sequences of paths, over calls, that cost most
+    /// Find hot subpaths: short sequences of paths, across calls, that cost most
     Hot(HotArgs),
-    /// How often a sequence of paths ran
+    /// Count how often a sequence of paths ran
     Freq(FreqArgs),
-    /// Whether some path always runs before another: where it does not, the first place is shown
+    /// Check whether one path always runs before another, and show the first exception
     Before(BeforeArgs),
-    /// What runs right before and after a path or a function, and who calls it
+    /// Show what runs right before and after a path or a function, and its callers
     Context(ContextArgs),
-    /// Which paths follow one another over up to K iterations
+    /// Show which paths follow one another over up to K iterations
     Loops(LoopsArgs),
-    /// Where two traces begin to differ, and which paths only one of them has
+    /// Compare two traces: their first difference, and the sequences that only one of them has
     Diff(DiffArgs),
     /// Find where a pattern of paths matches, and how often
     Query(QueryArgs),
 }
 
-/// Which trace.
+/// The choice of traces, and how the answer is shown.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct WhichArgs {
     /// Directory of a run, one trace in it, or `latest` [default: the latest run]
@@ -68,15 +68,16 @@ pub(crate) struct WhichArgs {
     /// Choice among streams.
     #[command(flatten)]
     pub(crate) choice: ChoiceArgs,
-    /// How it is shown.
+    /// How the answer is shown.
     #[command(flatten)]
     pub(crate) shown: ShownArgs,
 }
 
-/// Choice among the streams of a run: a stream is what one thread did in one image of one process.
+/// Choice among the streams of a run. A stream holds the events of one thread in one image of one
+/// process.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct ChoiceArgs {
-    /// Only the thread with this id; ID#2 is the second that had it
+    /// Only the thread with this id; ID#2 is the second thread that had the id
     #[arg(long, value_name = "ID", value_parser = parse_thread)]
     pub(crate) thread: Option<ThreadName>,
     /// Only the process with this id
@@ -90,9 +91,9 @@ pub(crate) struct ChoiceArgs {
 /// A thread: `32173`, or `32173#2`, the second with this id in its process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ThreadName {
-    /// Its id.
+    /// The thread's id.
     pub(crate) id: u32,
-    /// Which of those that had it, from 1.
+    /// Its number, from 1, among the threads that had this id.
     pub(crate) nth: Option<u32>,
 }
 
@@ -108,7 +109,7 @@ impl fmt::Display for ThreadName {
 /// How an answer is shown.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ShownArgs {
-    /// How many to show, of long lists of traces too [default: 10; JSON: all]
+    /// Number of rows to show, also in lists of traces [default: 10; JSON: all]
     #[arg(long, value_name = "N")]
     pub(crate) top: Option<usize>,
     /// Text for people, JSON (schema 1) for programs
@@ -122,7 +123,7 @@ pub(crate) struct ShownArgs {
 /// `holloway trace stats`.
 #[derive(Debug, Args)]
 pub(crate) struct StatsArgs {
-    /// Which trace.
+    /// The choice of traces.
     #[command(flatten)]
     pub(crate) which: WhichArgs,
 }
@@ -130,7 +131,7 @@ pub(crate) struct StatsArgs {
 /// `holloway trace verify`.
 #[derive(Debug, Args)]
 pub(crate) struct VerifyArgs {
-    /// Which trace.
+    /// The choice of traces.
     #[command(flatten)]
     pub(crate) which: WhichArgs,
 }
@@ -138,13 +139,13 @@ pub(crate) struct VerifyArgs {
 /// `holloway trace cat`.
 #[derive(Debug, Args)]
 pub(crate) struct CatArgs {
-    /// Which trace.
+    /// The choice of traces.
     #[command(flatten)]
     pub(crate) which: WhichArgs,
     /// First event to print, counted from 0
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) from: u64,
-    /// How many events to print [default: all that follow]
+    /// Number of events to print [default: all that follow]
     #[arg(long, value_name = "M")]
     pub(crate) count: Option<u64>,
 }
@@ -161,25 +162,26 @@ pub(crate) enum CostKey {
 /// `holloway trace hot`.
 #[derive(Debug, Args)]
 pub(crate) struct HotArgs {
-    /// Which trace.
+    /// The choice of traces.
     #[command(flatten)]
     pub(crate) which: WhichArgs,
-    /// Paths of the shortest sequence
+    /// Length of the shortest sequences, in paths
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) min_len: u32,
-    /// Paths of the longest sequence
+    /// Length of the longest sequences, in paths
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) max_len: u32,
-    /// Least cost: times it ran × what it costs, as a number or a share of the whole trace
+    /// Least cost of a sequence (executions × cost of its paths), as a number or a share of the
+    /// whole trace's cost
     #[arg(long, value_name = "COST", default_value = "1%", value_parser = parse_least)]
     pub(crate) min_cost: Least,
-    /// What costs
+    /// Unit of cost
     #[arg(long, value_enum, default_value_t = CostKey::Instructions)]
     pub(crate) cost: CostKey,
     /// How sequences are counted
     #[arg(long, value_enum, default_value_t = MethodKey::Exact)]
     pub(crate) method: MethodKey,
-    /// List sequences that begin with a hot one too
+    /// Also list sequences that begin with a shorter hot sequence
     #[arg(long)]
     pub(crate) all: bool,
 }
@@ -189,8 +191,8 @@ pub(crate) struct HotArgs {
 pub(crate) enum MethodKey {
     /// Each sequence as often as it runs
     Exact,
-    /// As Larus's paper does it (Fig. 7, put right): for very long sequences; misses what is spread
-    /// over rules
+    /// By the algorithm of Larus's paper (Fig. 7, corrected): for very long sequences; misses
+    /// sequences that are spread over several rules
     Figure7,
 }
 
@@ -200,7 +202,7 @@ pub(crate) struct FreqArgs {
     /// Paths, one after the other: 'f:1 g:0 f:2'
     #[arg(value_name = "SEQUENCE")]
     pub(crate) sequence: String,
-    /// Which trace.
+    /// The choice of traces.
     #[command(flatten)]
     pub(crate) which: WhichArgs,
 }
@@ -211,10 +213,10 @@ pub(crate) struct BeforeArgs {
     /// The path (or function) that should come first
     #[arg(value_name = "P")]
     pub(crate) first: String,
-    /// The path (or function) before each of which it should have run
+    /// The path (or function) that should come second
     #[arg(value_name = "Q")]
     pub(crate) second: String,
-    /// Which trace.
+    /// The choice of traces.
     #[command(flatten)]
     pub(crate) which: WhichArgs,
 }
@@ -225,7 +227,7 @@ pub(crate) struct ContextArgs {
     /// The path (or function)
     #[arg(value_name = "P")]
     pub(crate) path: String,
-    /// Which trace.
+    /// The choice of traces.
     #[command(flatten)]
     pub(crate) which: WhichArgs,
 }
@@ -233,10 +235,10 @@ pub(crate) struct ContextArgs {
 /// `holloway trace loops`.
 #[derive(Debug, Args)]
 pub(crate) struct LoopsArgs {
-    /// Iterations in a row, 1 to 1024; 1: how often each path ran
+    /// Longest sequence of iterations, 1 to 1024; 1 counts how often each path ran
     #[arg(value_name = "K", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) k: u32,
-    /// Which trace.
+    /// The choice of traces.
     #[command(flatten)]
     pub(crate) which: WhichArgs,
 }
@@ -250,7 +252,7 @@ pub(crate) struct DiffArgs {
     /// The second run
     #[arg(value_name = "B", value_hint = ValueHint::AnyPath)]
     pub(crate) second: PathBuf,
-    /// What sequences are made of
+    /// Unit of sequences
     #[arg(long, value_enum, default_value_t = UnitKey::Paths)]
     pub(crate) unit: UnitKey,
     /// The thread of the first run [default: all threads, in the order in which they began]
@@ -259,13 +261,13 @@ pub(crate) struct DiffArgs {
     /// The thread of the second run
     #[arg(long, value_name = "ID", value_parser = parse_thread)]
     pub(crate) thread_b: Option<ThreadName>,
-    /// Length of the longest sequence that is looked for in one and not in the other
+    /// Length of the longest sequences that are searched for in only one of the traces
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) max_len: u32,
     /// Choice among streams.
     #[command(flatten)]
     pub(crate) choice: ChoiceArgs,
-    /// How it is shown.
+    /// How the answer is shown.
     #[command(flatten)]
     pub(crate) shown: ShownArgs,
 }
@@ -275,7 +277,7 @@ pub(crate) struct DiffArgs {
 pub(crate) enum UnitKey {
     /// Paths
     Paths,
-    /// Functions, as they are entered: for builds that differ
+    /// Functions in the order in which they are entered: for different builds
     Functions,
 }
 
@@ -283,10 +285,10 @@ pub(crate) enum UnitKey {
 #[derive(Debug, Args)]
 pub(crate) struct QueryArgs {
     /// A regular expression over paths: 'open:0 (read:1|read:2)+ close:0'; a match ends as early as
-    /// it can, and the next one begins behind it
+    /// possible, and the next match begins after it
     #[arg(value_name = "PATTERN")]
     pub(crate) pattern: String,
-    /// Which trace.
+    /// The choice of traces.
     #[command(flatten)]
     pub(crate) which: WhichArgs,
 }

@@ -1,34 +1,34 @@
-//! How a report looks.
+//! Options of reports.
 
 use clap::{Args, ValueEnum};
 
-/// How a report looks.
+/// Options of a report.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Report")]
 pub(crate) struct ViewArgs {
     /// Order of paths, functions and blocks [default: count]
     #[arg(long, value_enum)]
     pub(crate) sort: Option<SortKey>,
-    /// What to list [default: what was collected; of a trace its numbers and hot subpaths]
+    /// What to list [default: the collected kind; for a trace, its numbers and hot subpaths]
     #[arg(long, value_enum)]
     pub(crate) view: Option<View>,
-    /// Least share of a sequence in the loops view: of the times that the path it begins with ran
-    /// [default: 10%]
+    /// Hide sequences of the loops view that are rarer than this share of their first path's
+    /// executions [default: 10%]
     #[arg(long, value_name = "PERCENT", value_parser = parse_share)]
     pub(crate) min_share: Option<u64>,
-    /// Show in the loops view what the sequences cost too: nodes, degrees, look-ups
+    /// Also show, in the loops view, figures about the forests: nodes, degrees, look-ups
     #[arg(long)]
     pub(crate) stats: bool,
-    /// How times are taken.
+    /// The times to rank.
     #[command(flatten)]
     pub(crate) times: TimesArgs,
-    /// What is shown of it.
+    /// The list.
     #[command(flatten)]
     pub(crate) list: ListArgs,
 }
 
 impl ViewArgs {
-    /// What is usual, of this list.
+    /// The default report, with this list.
     pub(crate) fn plain(list: ListArgs) -> Self {
         Self {
             sort: None,
@@ -41,15 +41,15 @@ impl ViewArgs {
     }
 }
 
-/// Which times of paths count.
+/// The choice of the times that are ranked.
 #[derive(Debug, Clone, Copy, Default, Args)]
 #[command(next_help_heading = "Report (variation)")]
 pub(crate) struct TimesArgs {
-    /// Whether what a path calls is part of its time [default: inclusive]
+    /// Whether a path's time includes the functions that it calls [default: inclusive]
     #[arg(long, value_name = "WHICH", value_enum)]
     pub(crate) time: Option<TimeOf>,
-    /// Count times in which the thread was preempted or moved to another processor too: they say
-    /// nothing of the code
+    /// Include samples in which the thread was preempted or moved to another processor; such times
+    /// say nothing about the code
     #[arg(long)]
     pub(crate) include_preempted: bool,
 }
@@ -57,21 +57,23 @@ pub(crate) struct TimesArgs {
 /// `--time`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TimeOf {
-    /// All from the path's begin to its end
+    /// The time from the path's begin to its end
     #[default]
     Inclusive,
-    /// Without instrumented code that it called, where that was timed too (--collect times: always)
+    /// Without the instrumented code that it called, where this was timed too (--collect times:
+    /// always)
     Exclusive,
 }
 
-/// How a list looks.
+/// Options of a list.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Report")]
 pub(crate) struct ListArgs {
-    /// How many to show [default: 10; JSON: all]
+    /// Number of rows to show [default: 10; JSON: all]
     #[arg(long, value_name = "N")]
     pub(crate) top: Option<usize>,
-    /// Show only functions whose name matches; a report says where each of them went
+    /// Show only functions whose name matches; a report also says which of them were inlined or
+    /// skipped
     #[arg(long, value_name = "REGEX", value_parser = parse_regex)]
     pub(crate) function: Option<regex::Regex>,
     /// Text for people, JSON (schema 1) for programs
@@ -87,7 +89,7 @@ pub(crate) struct ListArgs {
 pub(crate) enum SortKey {
     /// Times the path ran
     Count,
-    /// Times it ran × its instructions
+    /// Times the path ran × its instructions
     Instructions,
 }
 
@@ -106,10 +108,10 @@ pub(crate) enum View {
     Lines,
     /// Which paths follow one another over iterations of loops, and how often (--collect loops)
     Loops,
-    /// Which paths are fast mostly and sometimes not, and what that costs (--collect variation,
+    /// Which paths are usually fast but sometimes slow, and what that costs (--collect variation,
     /// times)
     Variation,
-    /// The paths that an edge profile would predict, against those that ran
+    /// The paths that an edge profile would predict, compared with the paths that ran
     PathsFromEdges,
 }
 
@@ -133,7 +135,7 @@ pub(crate) enum ColorWhen {
     Never,
 }
 
-/// A share in per cent, as thousandths.
+/// Parses a share in percent into thousandths.
 fn parse_share(text: &str) -> Result<u64, String> {
     let percent: Option<f64> = text.strip_suffix('%').unwrap_or(text).parse().ok();
     let percent = percent.filter(|percent| (0.0..=100.0).contains(percent));

@@ -1,4 +1,4 @@
-//! What the cargo verbs weave, and what is collected.
+//! Options that choose the code to weave and the kind of profile.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -10,18 +10,19 @@ use holloway_weave::Pattern;
 
 use holloway_link::collect_options::{self, CollectOptions, Collection, parse_collection};
 
-/// Options of the cargo verbs that choose what is woven.
+/// Options of the cargo verbs that choose the code to weave.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Weaving")]
 pub(crate) struct WeaveArgs {
-    /// What is counted.
+    /// The kind of profile.
     #[command(flatten)]
     pub(crate) count: CountArgs,
-    /// Place probes by an earlier run (its directory, one profile, or `latest`): less cost, the
-    /// same calls, edges and lines; paths of some functions are cut elsewhere [env: HOLLOWAY_GUIDE]
+    /// Place probes by an earlier run (its directory, one profile, or `latest`): costs less and
+    /// counts the same calls, edges and lines; paths of some functions are cut elsewhere [env:
+    /// HOLLOWAY_GUIDE]
     ///
-    /// Functions that changed since that run are woven by estimates; the build says how many did
-    /// not.
+    /// Probes of functions that changed since that run are placed by estimates. The build says how
+    /// many functions did not change.
     #[arg(long, value_name = "RUN", value_hint = ValueHint::AnyPath)]
     pub(crate) guide: Option<PathBuf>,
     /// Weave the standard library's functions too
@@ -37,18 +38,18 @@ pub(crate) struct WeaveArgs {
     pub(crate) skip: Vec<String>,
 }
 
-/// What is counted.
+/// Options that choose the kind of profile.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Weaving")]
 pub(crate) struct CountArgs {
     /// Kind of profile to collect [env: HOLLOWAY_COLLECT] [default: paths]
     ///
-    /// Paths: how often each acyclic path of each function ran; edges, blocks and lines follow.
-    /// Edges: how often each branch went each way; cheaper, but which branches were taken together
-    /// is lost. Loops, or loops=K: which paths follow one another over up to K iterations (8 unless
-    /// said); paths follow. Trace: all paths in the order they ran, over calls. Variation: how long
-    /// paths take, of a few of each 10,000 that run (--burst): which are fast mostly and sometimes
-    /// not. Times: how long every path takes; for small runs.
+    /// Paths: how often each acyclic path of each function ran; gives edges, blocks and lines too.
+    /// Edges: how often each branch went each way; cheaper, but does not show which branches were
+    /// taken together. Loops, or loops=K: which paths follow one another over up to K iterations
+    /// (default: 8); gives paths too. Trace: all paths in the order in which they ran, across
+    /// calls. Variation: the times of about 1 path in 10,000 (--burst); shows paths that are
+    /// usually fast but sometimes slow. Times: the times of all paths; for small runs.
     #[arg(long, value_name = "KIND", value_parser = CollectParser)]
     pub(crate) collect: Option<Collection>,
     /// Count frames that are left early: by longjmp, unwinding, or the end of the process [env:
@@ -71,10 +72,11 @@ impl CountArgs {
 /// `on` or `off`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Switch {
-    /// What such a frame ran counts, up to the call that did not come back, and so does that it did
-    /// not. Costs an addition at calls that may not come back: next to nothing with edges
+    /// The code up to the call that did not come back counts, and so does the early exit. Costs an
+    /// addition at calls that may not come back; next to nothing with edges
     On,
-    /// A path that is left in the middle is missing from the counts, and so are the lines it ran
+    /// Paths that are left in the middle are missing from the counts, and so are the lines that
+    /// they ran
     Off,
 }
 
@@ -87,7 +89,7 @@ impl From<Switch> for collect_options::Switch {
     }
 }
 
-/// Kinds that there are, for help and completions.
+/// Parser of `--collect` that lists the kinds for help and completions.
 #[derive(Debug, Clone)]
 struct CollectParser;
 

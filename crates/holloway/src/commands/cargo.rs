@@ -1,9 +1,10 @@
-//! `cargo holloway build|test|bench|run`: cargo with our rustc wrapper, in a build directory of its own.
+//! `cargo holloway build|test|bench|run`: calls cargo with our rustc wrapper, in a separate build
+//! directory.
 //!
 //! 1. separate our options from cargo's (`split.rs`);
-//! 2. look at the project (`project.rs`);
+//! 2. find the project (`project.rs`);
 //! 3. delete programs that were linked with other settings (`holloway_link::build_settings`);
-//! 4. call cargo with the environment the rustc wrapper and the link step read;
+//! 4. call cargo with the environment that the rustc wrapper and the link step read;
 //! 5. finish the run's directory and report.
 
 use std::ffi::OsString;
@@ -11,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
 
 use clap::Parser as _;
+use holloway_abi::environment;
 use holloway_collect::burst::Burst;
 use holloway_collect::error::RunError;
 use holloway_collect::{Collector, child, collector, run_directory};
@@ -31,7 +33,7 @@ use crate::project::Project;
 use crate::split::{Positional, Split, split};
 use crate::{guide, kinds, link_host, loading, missing_profile, notices, status};
 
-/// A verb of cargo's that we know.
+/// A verb of cargo that `cargo holloway` supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verb {
     Build,
@@ -41,7 +43,7 @@ pub(crate) enum Verb {
 }
 
 impl Verb {
-    /// The verb of that name, or of cargo's one-letter alias.
+    /// The verb with this name or with this one-letter alias of cargo's.
     pub(crate) fn parse(word: &str) -> Option<Self> {
         match word {
             "build" | "b" => Some(Self::Build),
@@ -72,7 +74,8 @@ impl Verb {
 /// Runs `cargo holloway VERB ARGS`.
 ///
 /// # Errors
-/// No project, an unwritable directory, cargo cannot be run, nothing can be reported.
+/// There is no project, a directory cannot be written, cargo cannot be run, or nothing can be
+/// reported.
 pub(crate) fn main(verb: Verb, args: &[OsString]) -> Result<ExitCode> {
     let split = split(args, verb.positional());
     let ours = parse_ours(verb, &split.ours);
@@ -85,7 +88,8 @@ pub(crate) fn main(verb: Verb, args: &[OsString]) -> Result<ExitCode> {
     }
 }
 
-/// Our options of a verb, as clap reads them; prints help or a usage error and exits if that is what they come to.
+/// Parses our options of a verb. If they ask for help or are wrong, prints help or a usage error
+/// and exits.
 fn parse_ours(verb: Verb, ours: &[OsString]) -> CargoArgs {
     let words = ["cargo-holloway", verb.name()].map(OsString::from);
     let parsed = CargoHolloway::parse_from(words.iter().chain(ours));
@@ -105,12 +109,12 @@ fn parse_ours(verb: Verb, ours: &[OsString]) -> CargoArgs {
     }
 }
 
-/// A call of cargo, ready but for the run's directory.
+/// A prepared call of cargo, without the run's directory.
 pub(crate) struct CargoCall {
     project: Project,
     command: Command,
     records: LinkRecords,
-    /// `--only` and `--skip` as they were given.
+    /// The patterns of `--only` and `--skip`, as options.
     patterns: Vec<String>,
     split: Split,
     verb: Verb,
@@ -120,7 +124,7 @@ impl CargoCall {
     /// Prepares the project's build directory and cargo's command line and environment.
     ///
     /// # Errors
-    /// No project, or its build directory cannot be written.
+    /// There is no project, or its build directory cannot be written.
     pub(crate) fn plan(verb: Verb, split: Split, ours: &CargoArgs) -> Result<Self> {
         let project = Project::find(&split.cargo)?;
         let targets = project.chosen_targets(&split.cargo)?;
@@ -164,7 +168,7 @@ impl CargoCall {
             .any(|arg| arg == "-q" || arg == "--quiet")
     }
 
-    /// `build`, or `test --no-run`: builds, and says where the programs are.
+    /// `build`, or `test --no-run`: builds, and prints the paths of the programs.
     fn build(mut self) -> Result<ExitCode> {
         let formats = self
             .split
@@ -174,10 +178,11 @@ impl CargoCall {
         if formats || self.is_quiet() {
             self.append_program_args();
             let status = self.spawn()?;
-            self.repeat(status);
+            self.repeat_messages(status);
             return Ok(ExitCode::from(child::exit_code(status)));
         }
-        // Diagnostics are still rendered by cargo, on stderr; stdout, else empty, names the programs.
+        // Cargo still renders diagnostics on stderr. Its stdout is otherwise empty; here it names
+        // the programs.
         self.command
             .arg("--message-format=json-render-diagnostics")
             .stdout(Stdio::piped());
@@ -187,9 +192,9 @@ impl CargoCall {
             .stderr(Stdio::inherit())
             .output()
             .map_err(|error| Failure::cannot_run(&self.project.cargo, &error))?;
-        self.repeat(output.status);
+        self.repeat_messages(output.status);
         if output.status.success() {
-            say_programs(&executables(&output.stdout));
+            print_programs(&executables(&output.stdout));
         }
         Ok(ExitCode::from(child::exit_code(output.status)))
     }
@@ -200,10 +205,10 @@ impl CargoCall {
         let directory =
             run_directory::create(ours.output.output.as_deref(), &self.project.runs(), &name)?;
         let (status, _collector) = self.spawn_into(&directory, &ours.stream)?;
-        self.repeat(status);
+        self.repeat_messages(status);
         let outcome = loading::finish(&directory, Some(self.records.directory()))?;
         if outcome.profiles == 0 {
-            // A pattern is the likelier reason, and is named.
+            // If there are patterns, they are the likelier reason. The message names them.
             let maps = match &self.patterns[..] {
                 [] => self.records.maps(),
                 _ => Vec::new(),
@@ -226,7 +231,7 @@ impl CargoCall {
         Ok(ExitCode::from(child::exit_code(status)))
     }
 
-    /// Why there may be no profile.
+    /// Possible reasons for a missing profile.
     fn nothing_woven(&self) -> String {
         let why = "nothing that ran was woven (only code built for the target is; proc macros and build scripts are not), or it entered no instrumented function";
         match &self.patterns[..] {
@@ -236,7 +241,7 @@ impl CargoCall {
     }
 
     /// Prints the messages of the links again. If a link failed, rustc has shown them.
-    fn repeat(&self, status: ExitStatus) {
+    fn repeat_messages(&self, status: ExitStatus) {
         if !status.success() {
             return;
         }
@@ -253,10 +258,11 @@ impl CargoCall {
     }
 
     fn spawn(&mut self) -> Result<ExitStatus> {
-        child::run(&mut self.command).map_err(|error| self.not_run(error))
+        child::run(&mut self.command).map_err(|error| self.run_failure(error))
     }
 
-    /// Runs what is planned, without saying more than cargo does, into a given run directory.
+    /// Runs the planned call. The program records into the given directory. Prints no messages of
+    /// its own.
     ///
     /// # Errors
     /// Cargo cannot be run.
@@ -265,7 +271,8 @@ impl CargoCall {
         spawned.map(|(status, _)| status)
     }
 
-    /// Runs what is planned into a run directory and takes in what it streams.
+    /// Runs the planned call. The program records into the given directory; its streams are
+    /// collected.
     fn spawn_into(
         &mut self,
         directory: &Path,
@@ -275,10 +282,10 @@ impl CargoCall {
         self.append_program_args();
         let settings = stream.settings(Some(self.records.directory()));
         collector::run(&mut self.command, directory, settings, notices::warn)
-            .map_err(|error| self.not_run(error))
+            .map_err(|error| self.run_failure(error))
     }
 
-    fn not_run(&self, error: RunError) -> Failure {
+    fn run_failure(&self, error: RunError) -> Failure {
         match error {
             RunError::Start(error) => Failure::cannot_run(&self.project.cargo, &error),
             RunError::Wait(_) => Failure::new(error),
@@ -286,7 +293,8 @@ impl CargoCall {
     }
 }
 
-/// Looks for what every link needs, so that its lack is said before all is compiled, and in one line.
+/// Checks for libLLVM and a linker, which every link needs. So a missing one is reported before
+/// anything is compiled, and in one line.
 fn check_tools(project: &Project) -> Result<()> {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     Library::find(named_llvm().as_deref(), Some(&project.sysroot)).map_err(|error| {
@@ -294,7 +302,7 @@ fn check_tools(project: &Project) -> Result<()> {
             "{error}; `holloway doctor` says what was found"
         ))
     })?;
-    let linker = set("HOLLOWAY_LINKER").unwrap_or_else(|| "cc".into());
+    let linker = set(environment::LINKER.name).unwrap_or_else(|| "cc".into());
     if find_program(&linker).is_none() {
         return Err(Failure::new(format_args!(
             "cannot link: no {} found; install a C compiler, which links for rustc too (Debian: apt install gcc)",
@@ -304,7 +312,8 @@ fn check_tools(project: &Project) -> Result<()> {
     Ok(())
 }
 
-/// Settings from the options, with the environment for those not given. The guide is made here, once for all links.
+/// The settings from the options, or from the environment for options that are not given. The guide
+/// is made here, once for all links.
 fn weave_settings(ours: &CargoArgs, home: &Path) -> Result<BuildSettings> {
     let weave = &ours.weave;
     let mut options = CollectOptions {
@@ -323,14 +332,15 @@ fn weave_settings(ours: &CargoArgs, home: &Path) -> Result<BuildSettings> {
         options,
         guide_hash,
         std: weave.std
-            || std::env::var_os("HOLLOWAY_STD")
+            || std::env::var_os(environment::STD.name)
                 .is_some_and(|value| ["1", "true", "yes"].iter().any(|&yes| value == yes)),
-        only: patterns(&weave.only, "HOLLOWAY_ONLY")?,
-        skip: patterns(&weave.skip, "HOLLOWAY_SKIP")?,
+        only: patterns(&weave.only, environment::ONLY.name)?,
+        skip: patterns(&weave.skip, environment::SKIP.name)?,
     })
 }
 
-/// The patterns of an option, or else of its variable. A bad one is told before anything is compiled.
+/// The patterns of an option, or else of its variable. So a bad pattern is reported before anything
+/// is compiled.
 fn patterns(given: &[String], variable: &str) -> Result<Vec<String>> {
     if !given.is_empty() {
         return Ok(given.to_vec());
@@ -344,7 +354,7 @@ fn patterns(given: &[String], variable: &str) -> Result<Vec<String>> {
         .collect())
 }
 
-/// Cargo's options without `--target-dir`, for which ours stands.
+/// Cargo's options without `--target-dir`, which ours replaces.
 fn without_target_dir(cargo: &[OsString]) -> Vec<&OsString> {
     let mut kept = Vec::new();
     let mut rest = cargo.iter();
@@ -358,7 +368,7 @@ fn without_target_dir(cargo: &[OsString]) -> Vec<&OsString> {
     kept
 }
 
-/// What the rustc wrapper, the link step and rustdoc are to know.
+/// Sets the variables for the rustc wrapper, the link step, and rustdoc.
 fn set_environment(
     command: &mut Command,
     project: &Project,
@@ -373,22 +383,22 @@ fn set_environment(
         None => command.env_remove(rustc::INNER_WRAPPER),
     };
     command
-        .env_remove("HOLLOWAY_STD")
+        .env_remove(environment::STD.name)
         .envs(settings.environment());
-    command.env("HOLLOWAY_SYSROOT", &project.sysroot);
-    command.env("HOLLOWAY_RUNS", project.runs());
-    if std::env::var_os("HOLLOWAY_CACHE").is_none() {
-        command.env("HOLLOWAY_CACHE", project.home.join(clean::CACHE));
+    command.env(environment::SYSROOT.name, &project.sysroot);
+    command.env(environment::RUNS.name, project.runs());
+    if std::env::var_os(environment::CACHE.name).is_none() {
+        command.env(environment::CACHE.name, project.home.join(clean::CACHE));
     }
     let linker = project
         .config
         .linker(target)
         .cannot(|| format!("read cargo's linker setting for {target}"))?;
     if let Some(linker) = linker {
-        command.env("HOLLOWAY_LINKER", linker);
+        command.env(environment::LINKER.name, linker);
     }
     if project.config.build.build_dir.is_some() {
-        // A build directory of the user's choice would mix woven crates with plain ones.
+        // The user's own build directory would mix woven crates with plain crates.
         command.env("CARGO_BUILD_BUILD_DIR", &project.home);
     }
     if verb == Verb::Test {
@@ -400,14 +410,14 @@ fn set_environment(
     Ok(())
 }
 
-/// The rustc wrapper the user has set, unless it is ours (from `holloway show-env`).
+/// The rustc wrapper that the user has set, unless it is ours (from `holloway show-env`).
 fn users_wrapper(project: &Project) -> Option<PathBuf> {
     let wrapper = project.config.build.rustc_wrapper.clone()?;
     let ours = wrapper.file_name().is_some_and(|name| name == RUSTC);
     Some(wrapper).filter(|wrapper| !ours && !wrapper.as_os_str().is_empty())
 }
 
-/// The user's rustdoc flags and ours: doctests are compiled by rustdoc itself, past the rustc wrapper.
+/// The user's rustdoc flags and ours. Rustdoc compiles doctests itself, without the rustc wrapper.
 fn rustdoc_flags(project: &Project, target: &str, tools: &Path) -> Result<String> {
     let configured = project
         .config
@@ -439,7 +449,7 @@ fn executables(messages: &[u8]) -> Vec<PathBuf> {
         .collect()
 }
 
-fn say_programs(programs: &[PathBuf]) {
+fn print_programs(programs: &[PathBuf]) {
     for program in programs {
         status::line("Woven", &status::shown(program).to_string());
     }

@@ -1,10 +1,11 @@
-//! `holloway clean`: deletes what holloway has built below a target directory, and what of its own in the user's cache directory serves nobody;
-//! recorded runs only by name.
+//! `holloway clean`: deletes holloway's builds below a target directory, and its caches in the
+//! user's cache directory. Recorded runs are deleted only if the user names them by an option.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use holloway_abi::environment;
 use holloway_collect::run_directory;
 
 use crate::cli::CleanArgs;
@@ -13,10 +14,10 @@ use crate::project::{HOME, absolute};
 use crate::status;
 use holloway_link::tools::{cache_home, dead_tools, remove_tools};
 
-/// Directory of woven modules below holloway's own, for the cargo verbs.
+/// The cargo verbs' directory of woven modules, below holloway's own directory.
 pub(crate) const CACHE: &str = "cache";
 
-/// What may go.
+/// A part of holloway's files that can be deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     Builds,
@@ -25,7 +26,7 @@ enum Part {
 }
 
 impl Part {
-    fn of(entry: &Path) -> Self {
+    fn from_entry(entry: &Path) -> Self {
         match entry.file_name().and_then(|name| name.to_str()) {
             Some(CACHE) => Self::Cache,
             Some(run_directory::RUNS) => Self::Runs,
@@ -46,13 +47,13 @@ impl Part {
     }
 }
 
-/// How something is deleted.
+/// A function that deletes an entry.
 type Remove = fn(&Path) -> std::io::Result<()>;
 
-/// Deletes. With the cache go names that lead to a holloway that is gone.
+/// Deletes the chosen parts. The cache includes the symlinks of uninstalled versions of holloway.
 ///
 /// # Errors
-/// There is nothing of holloway's here, or something cannot be deleted.
+/// The named target directory has no files of holloway, or an entry cannot be deleted.
 pub(crate) fn main(args: &CleanArgs) -> Result<ExitCode> {
     let chosen = Part::chosen(args);
     let mut entries = own_entries(args, &chosen)?;
@@ -85,17 +86,18 @@ pub(crate) fn main(args: &CleanArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What of the chosen parts lies in the project's `target/holloway` and, for the cache, in the user's cache directory.
+/// The entries of the chosen parts: in the project's `target/holloway`, and for the cache in the
+/// user's cache directory too.
 fn own_entries(args: &CleanArgs, chosen: &[Part]) -> Result<Vec<PathBuf>> {
     let home = find_home(args.target_dir.as_deref())?;
     let mut entries: Vec<PathBuf> = Vec::new();
     if let Some(home) = &home {
         let listed = fs::read_dir(home).cannot(|| format!("read {}", home.display()))?;
         entries.extend(listed.filter_map(|entry| entry.ok().map(|entry| entry.path())));
-        entries.retain(|entry| chosen.contains(&Part::of(entry)));
+        entries.retain(|entry| chosen.contains(&Part::from_entry(entry)));
     }
     if chosen.contains(&Part::Cache) {
-        let chosen_by_user = std::env::var_os("HOLLOWAY_CACHE").is_some();
+        let chosen_by_user = std::env::var_os(environment::CACHE.name).is_some();
         match shared_cache().filter(|cache| cache.is_dir()) {
             Some(cache) if chosen_by_user => entries.extend(woven_in(&cache)),
             cache => entries.extend(cache),
@@ -104,8 +106,8 @@ fn own_entries(args: &CleanArgs, chosen: &[Part]) -> Result<Vec<PathBuf>> {
     Ok(entries)
 }
 
-/// What the user's cache of woven modules holds. `$HOLLOWAY_CACHE` may name a directory with other things in it: they
-/// stay.
+/// Our entries of the user's cache of woven modules. `$HOLLOWAY_CACHE` may name a directory with
+/// other files, which stay.
 fn woven_in(cache: &Path) -> Vec<PathBuf> {
     let ours = |path: &PathBuf| {
         let name = path.file_name().and_then(|name| name.to_str());
@@ -118,15 +120,21 @@ fn woven_in(cache: &Path) -> Vec<PathBuf> {
     entries.map(|entry| entry.path()).filter(ours).collect()
 }
 
-/// Where `holloway cc` keeps woven modules: `$HOLLOWAY_CACHE`, else in the user's cache directory.
+/// The directory in which `holloway cc` keeps woven modules: `$HOLLOWAY_CACHE`, else a directory in
+/// the user's cache directory.
 pub(crate) fn shared_cache() -> Option<PathBuf> {
-    match std::env::var_os("HOLLOWAY_CACHE") {
+    match std::env::var_os(environment::CACHE.name) {
         Some(cache) => (!cache.is_empty()).then(|| cache.into()),
         None => cache_home().map(|home| home.join("woven")),
     }
 }
 
-/// `<target directory>/holloway`: named, in `$CARGO_TARGET_DIR`, of the project cargo knows, or at or above the current directory.
+/// `<target directory>/holloway`, in the target directory that the user names. If the user names
+/// none, the first that exists in these target directories:
+///
+/// 1. `$CARGO_TARGET_DIR`;
+/// 2. `target` in or above the current directory;
+/// 3. the target directory of the cargo project.
 fn find_home(named: Option<&Path>) -> Result<Option<PathBuf>> {
     if let Some(target) = named {
         let home = absolute(target)?.join(HOME);
@@ -164,7 +172,7 @@ fn remove(entry: &Path) -> std::io::Result<()> {
     }
 }
 
-/// Bytes in a file or in a directory's files; links are not followed.
+/// Bytes of a file, or of all files in a directory. Links are not followed.
 fn size_of(path: &Path) -> u64 {
     let Ok(metadata) = path.symlink_metadata() else {
         return 0;

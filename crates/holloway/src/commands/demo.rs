@@ -1,4 +1,5 @@
-//! `holloway demo`: a small bundled Rust program, built, profiled and reported as `cargo holloway run --release` would.
+//! `holloway demo`: builds, profiles, and reports a small bundled Rust program, as
+//! `cargo holloway run --release` would.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -13,7 +14,8 @@ use crate::failure::{Context, Failure, Result};
 use crate::split::Split;
 use crate::{loading, status};
 
-/// A workspace of its own, wherever the directory lies. Its debug information has types, so that cases have names.
+/// The demo is a workspace of its own, so its directory may lie within another workspace. Its debug
+/// information has types, so that reports can name cases.
 const MANIFEST: &str = "\
 [package]
 name = \"holloway-demo\"
@@ -27,7 +29,7 @@ publish = false
 debug = true
 ";
 
-/// Paths shown unless the user says how many: a screenful or two.
+/// Default number of paths to show. They fill a screen or two.
 const TOP: usize = 5;
 
 /// Files of the demo's `src`.
@@ -43,7 +45,8 @@ const SOURCES: [(&str, &str); 6] = [
 /// Builds, runs and reports the demo.
 ///
 /// # Errors
-/// Its directory cannot be written, it cannot be built (cargo says why) or run.
+/// The demo's directory cannot be written, or the demo cannot be built (cargo prints the reason) or
+/// run.
 pub(crate) fn main(args: &DemoArgs) -> Result<ExitCode> {
     let place = Place::choose(args.keep.as_deref())?;
     let project = crate::project::absolute(place.path())?;
@@ -97,7 +100,7 @@ pub(crate) fn main(args: &DemoArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Where the demo lies.
+/// The demo's directory.
 enum Place {
     Kept(PathBuf),
     Temporary(tempfile::TempDir),

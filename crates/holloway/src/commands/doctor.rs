@@ -1,9 +1,11 @@
-//! `holloway doctor`: what was found on this machine, and what to do about what was not.
+//! `holloway doctor`: checks this machine for tools and libraries, and tells what to do about
+//! missing ones.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use holloway_abi::environment;
 use holloway_llvm::Library;
 
 use crate::failure::{FAILED, Result};
@@ -14,30 +16,30 @@ use holloway_link::program::find_program;
 use holloway_link::toolchain::{Rustc, version_line};
 use holloway_link::tools::tools_dir;
 
-/// How a thing stands.
+/// The result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     /// Found and usable.
     Good,
-    /// Something optional is not there.
+    /// Something optional is missing.
     Note,
-    /// Rust programs cannot be profiled without it.
+    /// Something is missing that profiling of Rust programs needs.
     Bad,
 }
 
 /// A line of the report.
 struct Finding {
     state: State,
-    what: &'static str,
+    subject: &'static str,
     found: String,
     to_do: Option<String>,
 }
 
 impl Finding {
-    fn good(what: &'static str, found: impl Into<String>) -> Self {
+    fn good(subject: &'static str, found: impl Into<String>) -> Self {
         Self {
             state: State::Good,
-            what,
+            subject,
             found: found.into(),
             to_do: None,
         }
@@ -45,27 +47,27 @@ impl Finding {
 
     fn lacking(
         state: State,
-        what: &'static str,
+        subject: &'static str,
         found: impl Into<String>,
         to_do: impl Into<String>,
     ) -> Self {
         Self {
             state,
-            what,
+            subject,
             found: found.into(),
             to_do: Some(to_do.into()),
         }
     }
 }
 
-/// Looks around and prints a line for each thing.
+/// Makes all checks and prints a line for each.
 ///
 /// # Errors
-/// None: what is missing is said in the lines and in the exit code (125 when Rust programs cannot be profiled).
+/// None. The lines report failed checks. The exit code is 125 if Rust programs cannot be profiled.
 pub(crate) fn main() -> Result<ExitCode> {
     let findings = examine();
     let mut out = anstream::stdout().lock();
-    // A reader that goes away early is no error.
+    // A closed pipe is no error.
     writeln!(out, "holloway {}", env!("CARGO_PKG_VERSION")).ok();
     for finding in &findings {
         print(&mut out, finding);
@@ -95,7 +97,7 @@ fn print(out: &mut impl std::io::Write, finding: &Finding) {
     writeln!(
         out,
         "{style}{word:>8}{style:#}  {:<9} {}",
-        finding.what, finding.found
+        finding.subject, finding.found
     )
     .ok();
     if let Some(to_do) = &finding.to_do {
@@ -146,7 +148,7 @@ fn machines() -> Finding {
     )
 }
 
-/// The same by which runtimes there are; one always is.
+/// The machines by the runtimes of this holloway, which has at least one.
 fn machines_of(x86_64: bool, aarch64: bool) -> Finding {
     let lacking = |found: &str, target: &str| {
         let to_do = format!("for others: rustup target add {target}, and build holloway again");
@@ -208,7 +210,7 @@ fn loaded(llvm: &std::result::Result<Library, String>) -> Finding {
 }
 
 fn linker() -> Finding {
-    let chosen = std::env::var_os("HOLLOWAY_LINKER").filter(|linker| !linker.is_empty());
+    let chosen = std::env::var_os(environment::LINKER.name).filter(|linker| !linker.is_empty());
     let name = chosen.unwrap_or_else(|| "cc".into());
     match find_program(&name) {
         Some(path) => Finding::good(
@@ -251,7 +253,7 @@ fn lld(rustc: Option<&Rustc>) -> Finding {
     }
 }
 
-/// The clang that `holloway cc` calls, and the others.
+/// The clang that `holloway cc` calls, and the other candidates.
 fn compiler(llvm: Option<&Library>) -> Finding {
     const WHY: &str = "only for C and C++: ";
     let candidates = match clang::candidates() {
@@ -312,7 +314,7 @@ fn rust_source(rustc: Option<&Rustc>) -> Finding {
     }
 }
 
-/// The clock that times of paths are read from.
+/// The clock that measures the times of paths.
 fn clock() -> Finding {
     if cfg!(target_arch = "aarch64") {
         return Finding::good("clock", "the generic timer's counter");
@@ -321,7 +323,7 @@ fn clock() -> Finding {
     clock_of(&info)
 }
 
-/// The same by what `/proc/cpuinfo` says.
+/// The clock by the flags in `/proc/cpuinfo`.
 fn clock_of(info: &str) -> Finding {
     const WHY: &str = "only for --collect variation and times: ";
     let flags = info.lines().find(|line| line.starts_with("flags"));
@@ -350,7 +352,7 @@ fn clock_of(info: &str) -> Finding {
     }
 }
 
-/// What the environment asks to be counted.
+/// The kind of profile that the environment asks for.
 fn counted() -> Finding {
     match CollectOptions::default().or_environment() {
         Ok(options) if options.kind().is_stream() => {

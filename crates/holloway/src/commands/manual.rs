@@ -1,4 +1,5 @@
-//! `holloway completions SHELL` and `holloway man [DIR]`: made from the same data the command line is parsed with.
+//! `holloway completions SHELL` and `holloway man [DIR]`: made from the data that also parse the
+//! command line.
 
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -10,7 +11,8 @@ use crate::cli::{CargoHolloway, CompletionsArgs, Holloway, ManArgs};
 use crate::failure::{Context, Failure, Result};
 use crate::status;
 
-/// Prints a completion script. Those of `cargo holloway` belong to cargo's own completions, so they are not made.
+/// Prints a completion script. There is none for `cargo holloway`, because it would belong to
+/// cargo's own completions.
 ///
 /// # Errors
 /// Stdout cannot be written.
@@ -64,7 +66,7 @@ fn page(command: Command) -> Result<Vec<u8>> {
     Ok(page)
 }
 
-/// Writes to stdout; a reader that goes away early is no error.
+/// Writes to stdout. A closed pipe is no error.
 fn write_out(bytes: &[u8]) -> Result<ExitCode> {
     let mut out = io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {

@@ -1,4 +1,4 @@
-//! `holloway overlap A B`: how far two runs went the same ways.
+//! `holloway overlap A B`: compares the paths or edges of two runs.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -13,7 +13,7 @@ use crate::{latest, loading, status};
 /// Compares two runs and prints what they have in common.
 ///
 /// # Errors
-/// One of them can't be read, or stdout not be written.
+/// One of the runs cannot be read, or stdout cannot be written.
 pub(crate) fn main(args: &OverlapArgs) -> Result<ExitCode> {
     let [first, second] = [read(&args.first)?, read(&args.second)?];
     let source = source();
@@ -25,7 +25,7 @@ pub(crate) fn main(args: &OverlapArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The counts of a run. What times say they don't: who has them is told who does.
+/// The counts of a run. For a run with times of paths, notes which command compares the times.
 fn read(named: &Path) -> Result<RunProfile> {
     let run = latest::named(named)?;
     let loaded = loading::load_with_streams(&run)?;

@@ -15,37 +15,37 @@ use crate::kinds::Page;
 use crate::printing::{how, options, source, write_out};
 use crate::{kinds, latest, loading, status};
 
-/// Reports the run named, or the latest.
+/// Reports the run that the user names, or the latest run.
 ///
 /// # Errors
-/// There is no run, nothing of it can be read, it has not what is to be shown, or stdout cannot be written.
+/// There is no run, no part of it can be read, the view has no data, or stdout cannot be written.
 pub(crate) fn main(args: &ReportArgs) -> Result<ExitCode> {
     let run = match &args.run {
         Some(run) => latest::named(run)?,
         None => latest::latest()?,
     };
     let loaded = loading::load_with_streams(&run)?;
-    refuse_what_is_not_there(&loaded, &args.view)?;
+    refuse_view_without_data(&loaded, &args.view)?;
     print_loaded(loaded, &args.view, std::env::current_dir().ok())?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints the report of a run's directory on stdout. A reader that goes away early is no error.
+/// Prints the report of a run's directory on stdout. A closed pipe is no error.
 ///
 /// # Errors
-/// Nothing of the run can be read, or stdout cannot be written.
+/// No part of the run can be read, or stdout cannot be written.
 pub(crate) fn print(run: &Path, view: &ViewArgs) -> Result<()> {
     print_below(run, view, std::env::current_dir().ok())
 }
 
-/// The same with source files shown relative to `base`.
+/// Prints the report with source files shown relative to `base`.
 ///
 /// # Errors
-/// Nothing of the run can be read, or stdout cannot be written.
+/// No part of the run can be read, or stdout cannot be written.
 pub(crate) fn print_below(run: &Path, view: &ViewArgs, base: Option<PathBuf>) -> Result<()> {
     let loaded = loading::load_with_streams(run)?;
-    if let Err(refusal) = refuse_what_is_not_there(&loaded, view) {
-        // The program has run: what there is is shown.
+    if let Err(refusal) = refuse_view_without_data(&loaded, view) {
+        // The program has run already, so the report shows the data that the run has.
         status::warn(&refusal.message);
         let list = view.list.clone();
         return print_loaded(loaded, &ViewArgs::plain(list), base);
@@ -53,9 +53,10 @@ pub(crate) fn print_below(run: &Path, view: &ViewArgs, base: Option<PathBuf>) ->
     print_loaded(loaded, view, base)
 }
 
-/// Who asks for what was not recorded gets no report. JSON has all there is, whatever the view; but loops and variation, which
-/// it has apart.
-fn refuse_what_is_not_there(loaded: &Loaded, view: &ViewArgs) -> Result<()> {
+/// Refuses a view without data in the run, and options without effect on the view. JSON contains
+/// all views except loops and variation, which have documents of their own. So only these two views
+/// are refused for JSON.
+fn refuse_view_without_data(loaded: &Loaded, view: &ViewArgs) -> Result<()> {
     let of_paths = matches!(view.view, Some(View::Paths | View::PathsFromEdges));
     let text = view.list.format == OutputFormat::Text;
     let profile = &loaded.profile;
@@ -79,7 +80,7 @@ fn print_loaded(loaded: Loaded, view: &ViewArgs, base: Option<PathBuf>) -> Resul
         cwd: base,
         ..options(&view.list, &source)
     };
-    let page = Page::of(&loaded.kinds, view);
+    let page = Page::for_view(&loaded.kinds, view);
     if let Some(others) = kinds::others(&loaded.kinds, page, view.view.is_some()) {
         status::note(&others);
     }
@@ -118,7 +119,7 @@ fn print_variation(loaded: Loaded, view: &ViewArgs, options: &Options<'_>) -> Re
     })
 }
 
-/// A view of counts.
+/// The report's view of counts. `None` for views that are pages of their own.
 fn report_view(view: View) -> Option<ReportView> {
     Some(match view {
         View::Paths => ReportView::Paths,

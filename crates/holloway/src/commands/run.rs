@@ -1,4 +1,5 @@
-//! `holloway run [-o RUN] -- ./app ARGS`: runs a woven program, finishes the run's directory, reports.
+//! `holloway run [-o RUN] -- ./app ARGS`: runs a woven program, finishes the run's directory,
+//! reports.
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
@@ -19,7 +20,8 @@ use crate::{kinds, loading, missing_profile, notices, status};
 /// Runs the program.
 ///
 /// # Errors
-/// It cannot be run (126, 127), the run's directory cannot be written, nothing can be reported.
+/// The program cannot be run (126, 127), the run's directory cannot be written, or nothing can be
+/// reported.
 pub(crate) fn main(args: &RunArgs) -> Result<ExitCode> {
     if args.collect.is_some() {
         return Err(Failure::usage(
@@ -39,7 +41,7 @@ pub(crate) fn main(args: &RunArgs) -> Result<ExitCode> {
         .to_string_lossy()
         .into_owned();
     if file.is_none() {
-        // Ask the system for its reason before a directory is made for a run that cannot be.
+        // Ask the system for the reason now, before a run's directory is made in vain.
         let error = Command::new(program)
             .spawn()
             .err()
@@ -104,7 +106,7 @@ fn map_of(program: &Path) -> Option<ImageMap> {
     decode_image(&bytes).ok()
 }
 
-/// Why there may be no profile, and the way out.
+/// Possible reasons for a missing profile, and what to do.
 fn no_profile(program: &str, is_woven: bool) -> String {
     if is_woven {
         return format!(

@@ -1,10 +1,11 @@
-//! `holloway show-env`: what another build system sets to weave, and the settings in force with where they come from.
+//! `holloway show-env`: prints the variables that make another build system weave, and the settings
+//! in force with their origins.
 
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use holloway_abi::environment::{self, VARIABLES, Variable};
+use holloway_abi::environment::{self, VARIABLES, Variable, compilers};
 use holloway_collect::burst::Burst;
 use holloway_link::collect_options::CollectOptions;
 use holloway_link::toolchain::Rustc;
@@ -15,24 +16,24 @@ use crate::commands::clean::shared_cache;
 use crate::failure::{Context, Result};
 use crate::shell::quoted;
 
-/// A variable, or a setting that has no value.
+/// A variable with its value, if it has one, and the value's origin.
 struct Setting {
     name: &'static str,
     value: Option<String>,
     from: String,
 }
 
-/// Prints.
+/// Prints the variables.
 ///
 /// # Errors
-/// The directory of tool names cannot be made, or a variable makes no sense.
+/// The directory of tool names cannot be made, or a variable has a wrong value.
 pub(crate) fn main(args: &ShowEnvArgs) -> Result<ExitCode> {
     let settings = settings()?;
     let text = match args.format {
         EnvFormat::Shell => shell(&settings),
         EnvFormat::Json => json(&settings),
     };
-    // A reader that goes away early is no error.
+    // A closed pipe is no error.
     write!(std::io::stdout(), "{text}").ok();
     Ok(ExitCode::SUCCESS)
 }
@@ -49,8 +50,8 @@ fn settings() -> Result<Vec<Setting>> {
             tool(RUSTC),
             "this holloway; weaves what cargo builds with --target",
         ),
-        given("HOLLOWAY_CC", tool(CLANG), "CC as one word"),
-        given("HOLLOWAY_CXX", tool(CLANGXX), "CXX as one word"),
+        given(compilers::CC, tool(CLANG), "CC as one word"),
+        given(compilers::CXX, tool(CLANGXX), "CXX as one word"),
     ];
     let options = CollectOptions::default().or_environment()?;
     Burst::check_environment()?;
@@ -76,7 +77,8 @@ fn given(name: &'static str, value: String, from: &str) -> Setting {
     }
 }
 
-/// A variable of the environment, else the value that holds instead and where it comes from.
+/// The setting of a variable: its value in the environment, else `computed`, the default with its
+/// origin.
 fn in_force(variable: Variable, computed: Option<(PathBuf, &str)>) -> Setting {
     let name = variable.name;
     if let Ok(value) = std::env::var(name)

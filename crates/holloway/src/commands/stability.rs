@@ -1,4 +1,5 @@
-//! `holloway stability A B…`: whether the paths that vary most in one run do so in others.
+//! `holloway stability A B…`: whether the paths that vary most in one run also vary most in the
+//! others.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -9,13 +10,13 @@ use holloway_report::stability;
 
 use crate::cli::{OutputFormat, StabilityArgs};
 use crate::failure::{Failure, Result};
-use crate::printing::{how, of_all, source, write_out};
+use crate::printing::{how, source, unfiltered, write_out};
 use crate::{kinds, latest, loading, status};
 
-/// Evaluates the first paths of each run on all of them.
+/// Evaluates the first paths of each run on all runs.
 ///
 /// # Errors
-/// One of them can't be read or has no times of paths, or stdout can't be written.
+/// A run cannot be read or has no times of paths, or stdout cannot be written.
 pub(crate) fn main(args: &StabilityArgs) -> Result<ExitCode> {
     if args.top == Some(0) {
         return Err(Failure::usage(
@@ -24,12 +25,12 @@ pub(crate) fn main(args: &StabilityArgs) -> Result<ExitCode> {
     }
     let runs = args.runs.iter().map(|named| timed(named));
     let runs: Vec<VariationRun> = runs.collect::<Result<_>>()?;
-    if let Some(programs) = different(&args.runs, &runs) {
-        status::warn(&programs);
+    if let Some(warning) = different_programs(&args.runs, &runs) {
+        status::warn(&warning);
     }
     let runs: Vec<&VariationRun> = runs.iter().collect();
     let source = source();
-    let options = of_all(args.top, args.color, &source);
+    let options = unfiltered(args.top, args.color, &source);
     let how = how(args.times);
     write_out(|out| match args.format {
         OutputFormat::Text => stability::write(&runs, &options, how, out),
@@ -38,8 +39,8 @@ pub(crate) fn main(args: &StabilityArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Which program is in which run, where one has none of the first's.
-fn different(named: &[PathBuf], runs: &[VariationRun]) -> Option<String> {
+/// A warning that lists each run's programs, if any run has no program of the first run.
+fn different_programs(named: &[PathBuf], runs: &[VariationRun]) -> Option<String> {
     let images = |run: &VariationRun| -> Vec<String> {
         let images = run.run.images.iter();
         images.map(|image| image.name.clone()).collect()
@@ -49,13 +50,13 @@ fn different(named: &[PathBuf], runs: &[VariationRun]) -> Option<String> {
     if all.iter().all(shares) {
         return None;
     }
-    let of = named.iter().zip(&all);
-    let of: Vec<String> = of
+    let programs = named.iter().zip(&all);
+    let programs: Vec<String> = programs
         .map(|(run, names)| format!("{} is of {}", status::shown(run), names.join(", ")))
         .collect();
     Some(format!(
         "the runs are of programs with different names: {}; only functions that they have in common are compared",
-        of.join(", ")
+        programs.join(", ")
     ))
 }
 

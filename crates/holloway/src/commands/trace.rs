@@ -1,7 +1,8 @@
-//! `holloway trace QUESTION`: what a run recorded with `--collect trace` did, in order.
+//! `holloway trace QUESTION`: answers questions about a run that was recorded with
+//! `--collect trace`.
 //!
-//! A stream is what one thread did in one image of one process; a question is answered for each that is chosen, those of the
-//! program that began first first.
+//! A stream holds the events of one thread in one image of one process. Each chosen stream gets an
+//! answer. Streams are ordered by the start of their processes.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -28,13 +29,13 @@ use crate::cli::trace::{
     UnitKey, WhichArgs,
 };
 use crate::failure::{Failure, Result};
-use crate::printing::{of_all, source, write_out};
+use crate::printing::{source, unfiltered, write_out};
 use crate::{kinds, latest, loading, status};
 
-/// Answers.
+/// Answers a question.
 ///
 /// # Errors
-/// There is no trace, it can't be read, a pattern is none, or stdout can't be written.
+/// There is no trace, the trace cannot be read, a pattern is wrong, or stdout cannot be written.
 pub(crate) fn main(args: &TraceArgs) -> Result<ExitCode> {
     let (question, which) = match &args.question {
         Asked::Stats(args) => (Question::Stats, &args.which),
@@ -90,14 +91,14 @@ fn ask(question: Question<'_>, which: &WhichArgs) -> Result<ExitCode> {
         Question::Verify => TraceSelection::Check,
         _ => TraceSelection::All,
     };
-    let found = Found::read(&run, selection)?;
+    let found = RunTraces::read(&run, selection)?;
     let damage = &found.damage;
     let chosen = found.choose(&run, &which.choice)?;
     let codes = found.codes();
-    let streams = chosen.iter().map(|one| found.stream(one, &codes));
+    let streams = chosen.iter().map(|index| found.stream(index, &codes));
     let streams: Vec<Stream<'_>> = streams.collect();
     let source = source();
-    let options = of_all(which.shown.top, which.shown.color, &source);
+    let options = unfiltered(which.shown.top, which.shown.color, &source);
     let write = match which.shown.format {
         OutputFormat::Text => holloway_report::terminal::trace::write,
         OutputFormat::Json => holloway_report::json::trace::write,
@@ -111,7 +112,7 @@ fn ask(question: Question<'_>, which: &WhichArgs) -> Result<ExitCode> {
     let answered =
         answer(|out| write(&question, &run, &options, out).map(|is_good| good = is_good));
     if answered.is_err() {
-        // A name may be unknown for it.
+        // The damage may be the reason why a name is unknown.
         damage.iter().for_each(|note| status::warn(&sentence(note)));
     }
     answered?;
@@ -122,22 +123,28 @@ fn ask(question: Question<'_>, which: &WhichArgs) -> Result<ExitCode> {
     })
 }
 
-/// Traces that a report counts where nothing else is asked.
+/// Default number of traces in the summary of a report.
 const SUMMED: usize = 10;
 
-/// What a report says of traces where nothing else is asked: the longest ones' numbers, and what is hot in the longest.
+/// Prints a report's summary of traces: the numbers of the longest traces, and the hot sequences of
+/// the longest.
 ///
 /// # Errors
-/// Stdout can't be written.
+/// Stdout cannot be written.
 pub(crate) fn summary(loaded: Loaded, options: &Options<'_>) -> Result<()> {
-    let found = Found::of(loaded, TraceSelection::All);
+    let found = RunTraces::new(loaded, TraceSelection::All);
     let codes = found.codes();
-    let mut places = found.places(&ChoiceArgs::default());
-    let events = |place: &Place| found.streams[place.of].1[place.thread].trace.grammar.len();
-    places.sort_by_key(|place| Reverse(events(place)));
-    let left_out = places.len().saturating_sub(options.top.unwrap_or(SUMMED));
-    places.truncate(options.top.unwrap_or(SUMMED));
-    let streams = places.iter().map(|one| found.stream(one, &codes));
+    let mut indices = found.selected(&ChoiceArgs::default());
+    let events = |index: &StreamIndex| {
+        found.streams[index.process].1[index.thread]
+            .trace
+            .grammar
+            .len()
+    };
+    indices.sort_by_key(|index| Reverse(events(index)));
+    let left_out = indices.len().saturating_sub(options.top.unwrap_or(SUMMED));
+    indices.truncate(options.top.unwrap_or(SUMMED));
+    let streams = indices.iter().map(|index| found.stream(index, &codes));
     let streams: Vec<Stream<'_>> = streams.collect();
     let hot = Hot {
         min_len: 2,
@@ -175,16 +182,15 @@ pub(crate) fn summary(loaded: Loaded, options: &Options<'_>) -> Result<()> {
             return Ok(());
         }
         writeln!(out)?;
-        // Of the longest one.
         let longest = run(&streams[..streams.len().min(1)]);
         write(&Question::Hot(hot), &longest, options, out).map(|_| ())
     })
 }
 
 fn diff(args: &DiffArgs) -> Result<ExitCode> {
-    let read = |named: &Path| -> Result<(PathBuf, Found)> {
+    let read = |named: &Path| -> Result<(PathBuf, RunTraces)> {
         let run = latest::named(named)?;
-        let found = Found::read(&run, TraceSelection::All)?;
+        let found = RunTraces::read(&run, TraceSelection::All)?;
         Ok((run, found))
     };
     let [(first, a), (second, b)] = [read(&args.first)?, read(&args.second)?];
@@ -206,16 +212,16 @@ fn diff(args: &DiffArgs) -> Result<ExitCode> {
             b.list(&in_b),
         )));
     }
-    // What is missing in the run may be missing in the trace.
-    let damage_a: Vec<Vec<Note>> = in_a.iter().map(|one| a.all_damage(one)).collect();
-    let damage_b: Vec<Vec<Note>> = in_b.iter().map(|one| b.all_damage(one)).collect();
-    let of_a = in_a.iter().zip(&damage_a).map(|(one, damage)| Stream {
+    // Data that is missing in the run may be missing in the trace.
+    let damage_a: Vec<Vec<Note>> = in_a.iter().map(|index| a.all_damage(index)).collect();
+    let damage_b: Vec<Vec<Note>> = in_b.iter().map(|index| b.all_damage(index)).collect();
+    let of_a = in_a.iter().zip(&damage_a).map(|(index, damage)| Stream {
         damage,
-        ..a.stream(one, &codes[0])
+        ..a.stream(index, &codes[0])
     });
-    let of_b = in_b.iter().zip(&damage_b).map(|(one, damage)| Stream {
+    let of_b = in_b.iter().zip(&damage_b).map(|(index, damage)| Stream {
         damage,
-        ..b.stream(one, &codes[1])
+        ..b.stream(index, &codes[1])
     });
     let pairs: Vec<[Stream<'_>; 2]> = of_a.zip(of_b).map(|(a, b)| [a, b]).collect();
     let how = Comparison {
@@ -226,7 +232,7 @@ fn diff(args: &DiffArgs) -> Result<ExitCode> {
         max_len: args.max_len as usize,
     };
     let source = source();
-    let options = of_all(args.shown.top, args.shown.color, &source);
+    let options = unfiltered(args.shown.top, args.shown.color, &source);
     let write = match args.shown.format {
         OutputFormat::Text => holloway_report::terminal::trace::diff,
         OutputFormat::Json => holloway_report::json::trace::diff,
@@ -235,7 +241,8 @@ fn diff(args: &DiffArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes an answer to stdout. What is wrong with the question is parted from what is wrong with stdout.
+/// Writes an answer to stdout. Errors of the question become failures here; errors of stdout are
+/// left to `write_out`.
 fn answer(
     write: impl FnOnce(&mut dyn io::Write) -> std::result::Result<(), AskError>,
 ) -> Result<()> {
@@ -258,24 +265,25 @@ fn answer(
 }
 
 /// The traces of a run.
-struct Found {
-    /// By process and image; threads in the order in which they began.
+struct RunTraces {
+    /// The traces by process and image. Threads are in the order in which they began.
     streams: Vec<(Streams, Vec<ThreadTrace>)>,
-    /// What is wrong with each thread's trace, in the order of `streams`.
+    /// Damage of each thread's trace, in the order of `streams`.
     notes: Vec<Vec<Vec<Note>>>,
-    /// What could not be read of the run, or was not recorded.
+    /// Damage of the run: data that could not be read or was not recorded.
     damage: Vec<Note>,
-    /// If they were checked: the traces held against the profiles.
+    /// Differences between traces and profiles, if the traces were checked.
     accounts: Vec<Account>,
 }
 
-/// A stream by its place: process and image, then thread.
-struct Place {
-    of: usize,
+/// The position of a stream in [`RunTraces`]: the index of its process and image, then of its
+/// thread.
+struct StreamIndex {
+    process: usize,
     thread: usize,
 }
 
-impl Found {
+impl RunTraces {
     fn read(run: &Path, selection: TraceSelection) -> Result<Self> {
         let load = match selection {
             TraceSelection::Check => loading::load_readable,
@@ -288,8 +296,8 @@ impl Found {
             let why = kinds::lack(&loaded.kinds, "traces", Kind::Trace);
             return Err(Failure::usage(format_args!("{shown}: {why}")));
         }
-        let found = Self::of(loaded, selection);
-        // What is not there is what a check looks for.
+        let found = Self::new(loaded, selection);
+        // A check answers that all is missing.
         let is_answered = selection == TraceSelection::Check && !found.damage.is_empty();
         if found.streams.is_empty() && !is_answered {
             let why = found.damage.first().map(sentence);
@@ -301,13 +309,14 @@ impl Found {
         Ok(found)
     }
 
-    fn of(loaded: Loaded, selection: TraceSelection) -> Self {
+    fn new(loaded: Loaded, selection: TraceSelection) -> Self {
         let mut streams = loaded.streams;
         streams.sort_by_key(|streams| (streams.head.start_ns, streams.head.pid));
         let with_traces = streams.into_iter().map(|streams| {
             let mut traces = streams.traces(selection);
-            // Ids are given one after the other, from the process's own on, and begin anew at their end.
-            traces.sort_by_key(|one| one.thread.wrapping_sub(streams.head.pid));
+            // Threads get ids in ascending order, from the process's own id on. After the largest
+            // id they start again at the smallest.
+            traces.sort_by_key(|trace| trace.thread.wrapping_sub(streams.head.pid));
             (streams, traces)
         });
         let mut with_traces: Vec<_> = with_traces.collect();
@@ -336,10 +345,10 @@ impl Found {
         maps.map(|map| Code::new(map)).collect()
     }
 
-    /// The streams that are asked for.
-    fn places(&self, choice: &ChoiceArgs) -> Vec<Place> {
-        let mut places = Vec::new();
-        for (of, (streams, traces)) in self.streams.iter().enumerate() {
+    /// The streams that the user chose.
+    fn selected(&self, choice: &ChoiceArgs) -> Vec<StreamIndex> {
+        let mut indices = Vec::new();
+        for (process, (streams, traces)) in self.streams.iter().enumerate() {
             let head = &streams.head;
             let wrong_process = choice.process.is_some_and(|pid| pid != head.pid);
             let wrong_image = choice
@@ -352,95 +361,109 @@ impl Found {
             let fits = |&thread: &usize| {
                 choice.thread.is_none_or(|wanted| {
                     let nth = nth(traces, thread).unwrap_or(1);
-                    wanted.id == traces[thread].thread && wanted.nth.is_none_or(|one| one == nth)
+                    wanted.id == traces[thread].thread
+                        && wanted.nth.is_none_or(|wanted| wanted == nth)
                 })
             };
             let threads = (0..traces.len()).filter(fits);
-            places.extend(threads.map(|thread| Place { of, thread }));
+            indices.extend(threads.map(|thread| StreamIndex { process, thread }));
         }
-        places
+        indices
     }
 
-    /// The same; there must be one.
-    fn choose(&self, run: &Path, choice: &ChoiceArgs) -> Result<Vec<Place>> {
-        let places = self.places(choice);
-        if places.is_empty() && !self.streams.is_empty() {
+    /// The streams that the user chose. It is an error if there is none.
+    fn choose(&self, run: &Path, choice: &ChoiceArgs) -> Result<Vec<StreamIndex>> {
+        let indices = self.selected(choice);
+        if indices.is_empty() && !self.streams.is_empty() {
             return Err(self.none_chosen(run, choice));
         }
-        Ok(places)
+        Ok(indices)
     }
 
-    /// Which name means nothing here, or together with those before it, and those that there are.
+    /// The failure if the choice selects no stream. Names the first option that leaves no stream,
+    /// and the values that it could have.
     fn none_chosen(&self, run: &Path, choice: &ChoiceArgs) -> Failure {
-        let mut of = String::new();
+        let mut chosen_so_far = String::new();
         let mut narrower = ChoiceArgs::default();
-        let none = |what: &str, of: &str, names: &str| {
+        let none = |noun: &str, chosen_so_far: &str, names: &str| {
             let run = run.display();
-            Failure::usage(format_args!("no {what}{of} in {run}: it has {names}"))
+            Failure::usage(format_args!(
+                "no {noun}{chosen_so_far} in {run}: it has {names}"
+            ))
         };
         let heads = |choice: &ChoiceArgs, name: &dyn Fn(&ProfileHead) -> String| {
-            let places = self.places(choice);
-            let heads = places.iter().map(|place| &self.streams[place.of].0.head);
+            let indices = self.selected(choice);
+            let heads = indices
+                .iter()
+                .map(|index| &self.streams[index.process].0.head);
             few(heads.map(name))
         };
         if let Some(image) = &choice.image {
             let there = heads(&narrower, &|head| head.image.clone());
             narrower.image = Some(image.clone());
-            if self.places(&narrower).is_empty() {
-                return none(&format!("trace of an image `{image}`"), &of, &there);
+            if self.selected(&narrower).is_empty() {
+                return none(
+                    &format!("trace of an image `{image}`"),
+                    &chosen_so_far,
+                    &there,
+                );
             }
-            of = format!(" of `{image}`");
+            chosen_so_far = format!(" of `{image}`");
         }
         if let Some(process) = choice.process {
             let name = |head: &ProfileHead| format!("{} ({})", head.pid, head.image);
             let there = heads(&narrower, &name);
             narrower.process = Some(process);
-            if self.places(&narrower).is_empty() {
-                return none(&format!("trace of a process {process}"), &of, &there);
+            if self.selected(&narrower).is_empty() {
+                return none(
+                    &format!("trace of a process {process}"),
+                    &chosen_so_far,
+                    &there,
+                );
             }
-            of = format!(" of process {process}{of}");
+            chosen_so_far = format!(" of process {process}{chosen_so_far}");
         }
-        let there = self.list(&self.places(&narrower));
-        none("such thread", &of, &there)
+        let there = self.list(&self.selected(&narrower));
+        none("such thread", &chosen_so_far, &there)
     }
 
-    fn stream<'a>(&'a self, place: &Place, codes: &'a [Code<'a>]) -> Stream<'a> {
-        let (Streams { head, .. }, traces) = &self.streams[place.of];
-        let one = &traces[place.thread];
+    fn stream<'a>(&'a self, index: &StreamIndex, codes: &'a [Code<'a>]) -> Stream<'a> {
+        let (Streams { head, .. }, traces) = &self.streams[index.process];
+        let trace = &traces[index.thread];
         Stream {
             image: &head.image,
             process: head.pid,
-            thread: one.thread,
-            nth: nth(traces, place.thread),
-            code: &codes[place.of],
-            trace: &one.trace,
-            part: one.part,
-            file_bytes: one.file_bytes,
-            checked: one.checked.as_ref(),
-            damage: &self.notes[place.of][place.thread],
+            thread: trace.thread,
+            nth: nth(traces, index.thread),
+            code: &codes[index.process],
+            trace: &trace.trace,
+            part: trace.part,
+            file_bytes: trace.file_bytes,
+            checked: trace.checked.as_ref(),
+            damage: &self.notes[index.process][index.thread],
         }
     }
 
-    /// What is missing of the run, and what of the stream.
-    fn all_damage(&self, place: &Place) -> Vec<Note> {
-        let own = &self.notes[place.of][place.thread];
+    /// Damage of the run and of the stream.
+    fn all_damage(&self, index: &StreamIndex) -> Vec<Note> {
+        let own = &self.notes[index.process][index.thread];
         self.damage.iter().chain(own).cloned().collect()
     }
 
-    /// The first few of some streams, in words.
-    fn list(&self, places: &[Place]) -> String {
-        few(places.iter().map(|place| {
-            let (Streams { head, .. }, traces) = &self.streams[place.of];
+    /// Some streams in words. Of many streams only the first are named.
+    fn list(&self, indices: &[StreamIndex]) -> String {
+        few(indices.iter().map(|index| {
+            let (Streams { head, .. }, traces) = &self.streams[index.process];
             let thread = ThreadName {
-                id: traces[place.thread].thread,
-                nth: nth(traces, place.thread),
+                id: traces[index.thread].thread,
+                nth: nth(traces, index.thread),
             };
             format!("thread {thread} of process {} ({})", head.pid, head.image)
         }))
     }
 }
 
-/// The first few of some names, each once.
+/// A list of distinct names. Of many names only the first are listed.
 fn few(names: impl Iterator<Item = String>) -> String {
     const SHOWN: usize = 8;
     let mut seen = BTreeSet::new();
@@ -453,15 +476,18 @@ fn few(names: impl Iterator<Item = String>) -> String {
     }
 }
 
-/// Which thread of its id it is, from 1, if there are several: an id is given again once its thread is gone.
+/// The thread's number, from 1, among the threads with its id. `None` if it is the only one. The
+/// system may reuse an id after its thread has ended.
 fn nth(traces: &[ThreadTrace], thread: usize) -> Option<u32> {
     let id = traces[thread].thread;
-    // Sorted by id.
+    // The traces are sorted by id.
     let first = traces[..thread]
         .iter()
         .rev()
-        .take_while(|one| one.thread == id)
+        .take_while(|trace| trace.thread == id)
         .count();
-    let later = traces.get(thread + 1).is_some_and(|one| one.thread == id);
+    let later = traces
+        .get(thread + 1)
+        .is_some_and(|trace| trace.thread == id);
     (first > 0 || later).then_some(first as u32 + 1)
 }

@@ -1,5 +1,5 @@
-//! `cargo holloway build|run|test|bench` on real cargo projects: what is woven, what is left alone, what of the
-//! user's settings stays.
+//! `cargo holloway build|run|test|bench` on real cargo projects: woven code, code that is not
+//! woven, and the user's settings, which stay in force.
 
 use crate::cli_support;
 use crate::cli_support::{Project, package};
@@ -33,7 +33,8 @@ fn a_binary_is_built_run_and_reported() {
     assert!(name.ends_with("-app"), "{name}");
     let report = project.holloway("report --format json").ok().json();
     assert_eq!(report.calls("classify"), 300);
-    // A second run has a directory of its own; the program alone records into the same place.
+    // A second run gets a directory of its own. A program that is started without cargo records in
+    // the same place.
     project
         .cargo_holloway("run --release --no-report -- 12")
         .ok()
@@ -62,7 +63,7 @@ fn a_binary_is_built_run_and_reported() {
             .calls("classify"),
         9
     );
-    // The plain build is another directory's business.
+    // The plain build has another directory.
     assert!(!project.path().join("target/release").exists());
 }
 
@@ -248,7 +249,7 @@ fn the_users_flags_linker_and_wrapper_stay_in_force() {
         assert!(project.path().join(log).exists(), "{log}");
         std::fs::remove_file(project.path().join(log)).unwrap();
     }
-    // The environment's own stay too: RUSTFLAGS replaces the file's, as in cargo.
+    // The flags of the environment stay too: RUSTFLAGS replaces the file's, as in cargo.
     project.write(
         "src/main.rs",
         "fn main() { println!(\"{} {}\", cfg!(chosen), cfg!(set)); }",
@@ -450,7 +451,7 @@ fn main() {
 fn patterns_that_fit_nothing_are_told_once_for_all_links() {
     let project = Project::binary("", LOOPING);
     project.write("src/bin/other.rs", "fn main() { println!(\"other\"); }");
-    let told = |words: &str| -> Vec<String> {
+    let warnings = |words: &str| -> Vec<String> {
         let done = project.cargo_holloway(words).ok();
         let warnings = done.stderr.lines().filter(|line| line.contains("warning"));
         warnings.map(str::to_owned).collect()
@@ -463,11 +464,11 @@ fn patterns_that_fit_nothing_are_told_once_for_all_links() {
         )
     };
     let expected = ["--only nosuch", "--skip ^nobody"].map(nothing);
-    assert_eq!(told(words), expected);
-    assert_eq!(told(words), expected, "nothing is linked");
+    assert_eq!(warnings(words), expected);
+    assert_eq!(warnings(words), expected, "nothing is linked");
     project.write("src/bin/other.rs", "fn main() { println!(\"another\"); }");
-    assert_eq!(told(words), expected, "one of the programs is linked");
-    assert_eq!(told("build --release --only classify"), [""; 0]);
+    assert_eq!(warnings(words), expected, "one of the programs is linked");
+    assert_eq!(warnings("build --release --only classify"), [""; 0]);
     for _ in 0..2 {
         let done = project
             .cargo_holloway("run --release --bin other --only nosuch")

@@ -1,4 +1,5 @@
-//! What is counted and how it is placed: `--collect`, `--exits`, `--guide`, `overlap`, with real builds.
+//! Kinds of counts and the placing of probes: `--collect`, `--exits`, `--guide`, `overlap`, with
+//! real builds.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -63,7 +64,7 @@ fn json(project: &Project, run: &str) -> Report {
     project.holloway(&line).ok().json()
 }
 
-/// Counts of all edges that were taken, exit edges apart or alone.
+/// Counts of all taken edges: either the exit edges, or all other edges.
 fn edges(report: &Report, left: bool) -> BTreeMap<(String, i64, i64), i64> {
     let mut counts = BTreeMap::new();
     for function in report.0["functions"].as_array().unwrap() {
@@ -99,7 +100,7 @@ fn a_frame_left_by_longjmp_counts_alike_in_edges_and_paths() {
     assert_eq!((left(&by_edges), left(&by_paths)), (2, 2));
     assert_eq!(by_edges.calls("leave"), 5);
     assert_eq!(by_edges.calls("product"), 1);
-    // Without, what had not come to an end is missing.
+    // Without exits, paths that did not end are missing.
     assert_eq!((left(&plain), left(&bare)), (0, 0));
     assert_eq!(plain.calls("leave"), 5, "a call of longjmp ends a path");
     assert_ne!(edges(&plain, false), edges(&by_paths, false));
@@ -162,7 +163,7 @@ fn kind_and_exits_come_from_options_then_variables() {
         .env("HOLLOWAY_EXITS", "nonsense")
         .env("HOLLOWAY_COLLECT", "nonsense");
     assert_eq!(collected(option, "c"), edges(2));
-    // Said where a file is compiled, not only where it is linked.
+    // The error appears when a file is compiled, not only when it is linked.
     for (name, value, expect) in [
         ("HOLLOWAY_EXITS", "yes", "HOLLOWAY_EXITS=yes: say on or off"),
         (
@@ -249,7 +250,7 @@ fn a_guide_that_is_of_no_use_is_named() {
     build("--guide train unlike.c -o unlike")
         .ok()
         .fails_with("warning: the guide has counts for none of the 1 functions");
-    // Changed functions go without, the others have theirs.
+    // Changed functions have no counts in the guide, the others have.
     build("--guide train -O1 other.c -o other")
         .ok()
         .complains("the guide has counts for ")
@@ -316,7 +317,7 @@ fn cargo_links_again_when_the_guide_has_changed() {
         .cargo_holloway("build --guide three")
         .exits(125)
         .fails_with("cannot take three for a guide");
-    // The latest run of the project, and no count but that of the run itself.
+    // `latest` is the latest run of the project. The guide changes no count.
     let guided = run("--collect edges --guide two -- 12");
     guided.says("caught 4");
     let latest = run("--collect edges --guide latest -- 12");
@@ -443,7 +444,7 @@ fn paths_that_are_cut_elsewhere_are_said_when_runs_are_compared() {
     let (guided, text) = overlap("plain guided");
     assert_eq!(guided["cut_elsewhere"], 1);
     assert!(text.contains("elsewhere in 1 function"), "{text}");
-    // Edges are the same wherever paths end.
+    // The edges are the same, wherever paths end.
     let (edges, _) = overlap("plain edges");
     assert_eq!(edges.get("cut_elsewhere"), None);
     assert_eq!(edges["overlap"], 1.0);
@@ -496,7 +497,7 @@ int main(void) {
         assert!(row("outer").contains(" ≥3 "), "{text}");
         assert!(!row("leaf").contains('≥'), "{text}");
         assert!(text.contains("≥ as many or more"), "{text}");
-        // By edges a line that a frame was left in shows as run to its end.
+        // With edges, a line in which a frame was left counts as run to its end.
         let mark = if kind == "edges" { "~" } else { "≥" };
         let lines = project.holloway(&format!("report {kind}-off --view lines --top 1"));
         let lines = lines.ok();

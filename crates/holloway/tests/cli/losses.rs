@@ -1,4 +1,4 @@
-//! What a report of streams says of their process: its threads, and what of it is lost.
+//! Reports of streams name the process's threads and its losses.
 
 use std::path::PathBuf;
 
@@ -36,7 +36,7 @@ fn woven(kind: &str) -> Project {
     project
 }
 
-/// The files of the one run, by extension.
+/// The files of the only run, by extension.
 fn files(project: &Project, extension: &str) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(project.path().join("run")).unwrap();
     let paths = entries.map(|entry| entry.unwrap().path());

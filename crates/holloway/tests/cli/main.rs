@@ -1,4 +1,4 @@
-//! The commands, as users give them.
+//! The commands, called as users call them.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod cargo;

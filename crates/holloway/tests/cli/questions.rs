@@ -1,4 +1,4 @@
-//! Questions to traces, held against what is found in the list of their events.
+//! Answers to questions about traces, compared with the list of their events.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ int main(int count, char **words) {
 ";
 
 const ROUNDS: u64 = 6;
-/// The round of `bad` that forgets; of `good` none does.
+/// The round of `bad` that forgets to release the lock. No round of `good` forgets.
 const FORGETS: u64 = 3;
 
 /// Two runs, `good` and `bad`.
@@ -51,7 +51,7 @@ fn ask(project: &Project, words: &[&str]) -> Done {
     words.iter().fold(call, Call::arg).ok()
 }
 
-/// The one stream's answer.
+/// The answer of the only stream.
 fn answer(project: &Project, words: &[&str]) -> (Value, Value) {
     let words = [words, &["--format", "json"]].concat();
     let mut answer = ask(project, &words).json().0;
@@ -61,7 +61,7 @@ fn answer(project: &Project, words: &[&str]) -> (Value, Value) {
     (stream["answer"].take(), stream["terminals"].take())
 }
 
-/// A path as it is in a list of events.
+/// A path in a list of events.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Event {
     name: String,
@@ -92,7 +92,7 @@ fn events(project: &Project, run: &str) -> Vec<Event> {
     listed(&terminals, &answer["sequence"])
 }
 
-/// Where a function's events stand.
+/// The positions of a function's events.
 fn places(events: &[Event], name: &str) -> Vec<usize> {
     let places = (0..events.len()).filter(|&at| events[at].name == name);
     places.collect()
@@ -126,7 +126,7 @@ fn a_query_finds_the_lock_that_is_taken_twice() {
     ask(&project, &["query", pattern, "bad"])
         .says("1 match")
         .says(&format!("from event {from} to event {to}"));
-    // Matches share no event, so every other round is one.
+    // Matches share no event, so every other round is a match.
     let (found, _) = answer(&project, &["query", "lock (!lock)* lock", "bad"]);
     assert_eq!(found["count"], ROUNDS / 2);
 }
@@ -165,7 +165,7 @@ fn a_diff_of_two_runs_finds_where_they_part() {
     let project = recorded();
     let [good, bad] = ["good", "bad"].map(|run| events(&project, run));
     let common = good.iter().zip(&bad).take_while(|(a, b)| a == b).count();
-    // Behind the round's lock, before its unlock.
+    // After the round's lock, before its unlock.
     let round = FORGETS as usize;
     assert!(places(&good, "lock")[round] < common && common < places(&good, "unlock")[round]);
 
@@ -252,7 +252,7 @@ fn sequences_over_iterations_are_those_of_the_events_for_any_k() {
     }
 }
 
-/// One path alone is the path profile.
+/// Sequences of a single path are the path profile.
 #[test]
 fn sequences_of_one_path_are_the_counts_of_paths() {
     let project = recorded();

@@ -1,4 +1,4 @@
-//! `holloway report`: what it finds, what it does with damage, other builds and readers that go away.
+//! `holloway report`: finding runs, damage, other builds, and closed pipes.
 
 use crate::cli_support;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ fn main() {
 }
 "#;
 
-/// A project with a run recorded, once for all tests of this file.
+/// A project with a recorded run, made once for all tests of this file.
 fn recorded() -> (&'static Project, PathBuf) {
     static PROJECT: OnceLock<Project> = OnceLock::new();
     let project = PROJECT.get_or_init(|| {
@@ -30,7 +30,7 @@ fn recorded() -> (&'static Project, PathBuf) {
     (project, project.runs().remove(0))
 }
 
-/// A copy of the recorded run to spoil.
+/// A copy of the recorded run, for a test that damages it.
 fn copy(place: &Project) -> PathBuf {
     let (_, run) = recorded();
     let to = place.path().join("run");
@@ -291,7 +291,7 @@ fn a_map_without_a_whole_function_gives_no_table_of_zeros() {
     let run = copy(&place);
     let file = with_extension(&run, "hwm");
     let bytes = std::fs::read(&file).unwrap();
-    // Behind the head, in front of the first function's record.
+    // After the head, before the first function's record.
     std::fs::write(&file, &bytes[..100]).unwrap();
     let done = place.holloway("report run").exits(125);
     done.fails_with("no function can be read of run/");
@@ -303,11 +303,12 @@ fn a_profile_of_another_build_is_refused_by_name() {
     let project = Project::binary("", PROGRAM);
     project.cargo_holloway("run --no-report").ok();
     let run = project.runs().remove(0);
-    // With its map beside it a run stays readable for good, without it only as long as the program is the same.
+    // With its map beside it a run stays readable for good, without it only as long as the program
+    // is the same.
     std::fs::remove_file(with_extension(&run, "hwm")).unwrap();
     let report = || project.holloway("report --format json").ok().json();
     assert_eq!(report().calls("even"), 100);
-    // A report puts it there again.
+    // A report stores the map again.
     let program = project.built("debug", "app");
     std::fs::rename(&program, project.path().join("away")).unwrap();
     assert_eq!(report().calls("even"), 100);

@@ -1,4 +1,4 @@
-//! `holloway run`: exit codes, signals, where the data goes.
+//! `holloway run`: exit codes, signals, and the place of the data.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
@@ -28,7 +28,7 @@ fn main() {
 }
 "#;
 
-/// A project with the program built, once for all tests of this file.
+/// A project with the built program, made once for all tests of this file.
 fn built() -> (&'static Project, PathBuf) {
     static PROJECT: OnceLock<Project> = OnceLock::new();
     let project = PROJECT.get_or_init(|| {
@@ -208,7 +208,7 @@ fn holloway_data_names_the_directory() {
             .calls("step"),
         222
     );
-    // -o is stronger.
+    // -o overrides the variable.
     place
         .holloway("run --no-report -o named --")
         .arg(&app)
@@ -255,8 +255,9 @@ fn a_signal_to_holloway_reaches_the_program_and_the_report_still_comes() {
         let mut line = String::new();
         out.read_line(&mut line).unwrap();
         assert_eq!(line, "waiting\n");
-        // A session of its own would be needed to send it from a terminal; so it is sent to holloway alone.
-        // Twice, as `timeout` does: the second may come while the results are being written.
+        // A session of its own would be needed to send it from a terminal; so it is sent to
+        // holloway alone. Twice, as `timeout` does: the second may come while the results are being
+        // written.
         for _ in 0..2 {
             let sent = std::process::Command::new("kill")
                 .args([format!("-{signal}"), child.id().to_string()])

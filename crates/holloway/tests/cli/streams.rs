@@ -1,4 +1,4 @@
-//! Loops and traces: streams are taken in while programs run, and nothing of them is lost without being said.
+//! Loops and traces: streams are collected while programs run, and every loss is reported.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
@@ -82,12 +82,12 @@ int main(int count, char **words) {
 }
 "#;
 
-/// How long a busy machine may take over what takes no time.
+/// Longest time that a busy machine may take for a short task.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 const KINDS: [&str; 6] = ["paths", "loops", "closed", "loops-closed", "times", "trace"];
 
-/// What each is built with.
+/// The build options of each program.
 fn options(kind: &str) -> &str {
     match kind {
         "closed" => "--collect paths --exits off",
@@ -99,7 +99,7 @@ fn options(kind: &str) -> &str {
     }
 }
 
-/// The program woven for each kind, once for all tests of this file.
+/// The program woven for each kind, made once for all tests of this file.
 fn built(kind: &str) -> PathBuf {
     static PROJECT: OnceLock<Project> = OnceLock::new();
     let project = PROJECT.get_or_init(|| {
@@ -154,14 +154,14 @@ fn streams_come_to_the_counts_of_paths() {
         assert_eq!(calls(loops), calls(paths), "{words}: loops");
         let left = |report: &Report| report.0["totals"]["left"].clone();
         assert_eq!(left(loops), left(paths), "{words}: loops");
-        // Without exit edges, and in timed paths, what was left is missing.
+        // Without exit edges, and in timed paths, left paths are missing.
         let expect = calls(closed);
         assert!(expect["step"] > 0, "{words}");
         assert_eq!(calls(loops_closed), expect, "{words}: loops, closed");
         assert_eq!(calls(times), expect, "{words}: times");
         if words.starts_with("jumps") {
             assert!(calls(paths)["deep"] > expect["deep"]);
-            // A trace ends paths at calls: what was left in one is counted up to it.
+            // Paths of a trace end at calls, so a left path is counted up to the call.
             let left = calls(trace);
             assert_eq!(left["step"], expect["step"]);
             assert!(left["deep"] > expect["deep"], "{left:?} {expect:?}");
@@ -240,7 +240,7 @@ fn a_run_without_collector_is_spooled_and_read_all_the_same() {
         call.command.args(["threads", "100000"]);
         call.ok();
         assert_eq!(calls(&report(&place, kind)), expect, "{kind}");
-        // Finished by the next run into it: the raw profile gives way to what it comes to.
+        // The next run into the directory finishes it: sealed files replace the raw profile.
         let raw = || {
             let files = std::fs::read_dir(&data).unwrap();
             files
@@ -310,14 +310,14 @@ fn a_run_of_many_that_no_collector_took_is_waited_for_as_a_whole() {
     let mut call = place.holloway("trace verify");
     call.command.arg("a run");
     let done = call.ok();
-    let said = &done.stderr;
-    assert_eq!(said.matches("Analysing").count(), 1, "{done}");
-    assert!(said.contains("Analysing 10,400,"), "{done}");
+    let stderr = &done.stderr;
+    assert_eq!(stderr.matches("Analysing").count(), 1, "{done}");
+    assert!(stderr.contains("Analysing 10,400,"), "{done}");
     let rest = " words of 2 profiles that no collector took; each question does so: `HOLLOWAY_DATA='a run' holloway run";
-    assert!(said.contains(rest), "{done}");
+    assert!(stderr.contains(rest), "{done}");
 }
 
-/// `holloway run` of a program that records nothing, into a directory that it finishes.
+/// `holloway run` of a program that records nothing. It finishes the directory.
 fn finishing(place: &Project, data: &Path) -> Call {
     let call = place.holloway("run --no-report -- true");
     call.env("HOLLOWAY_DATA", data)
@@ -389,7 +389,7 @@ fn two_finish_one_directory() {
     }
 }
 
-/// The collector of the run would never find it.
+/// The collector of the run would never find this profile.
 #[test]
 fn a_program_that_records_elsewhere_waits_for_nobody() {
     let place = Project::new(&[]);
@@ -504,21 +504,25 @@ fn a_sample_of_a_trace_is_good_if_it_holds_what_was_sampled() {
         (&answer["good"], &answer["sample"]),
         (&true.into(), &true.into())
     );
-    // What the sample says of itself excuses no function that its profile did not count.
+    // A trace may miss events because it is a sample. But functions that the profile did not count
+    // are damage.
     let whole = place.path().join("run");
     let [profile, map] = [".hwp", ".hwm"].map(|end| file_of(&whole, end));
     let sealed = std::fs::read(&profile).unwrap();
     let map = decode_image(&std::fs::read(map).unwrap()).unwrap();
     let mut counted = read_profile(&sealed, &map).unwrap();
     assert_eq!(counted.damage.len(), 1, "{:?}", counted.damage);
-    let often = |one: &FunctionCounts| one.counts.iter().map(|&(_, count)| count).sum::<u64>();
-    let surplus = counted.functions.iter().map(often).max().unwrap();
-    counted.functions.retain(|one| often(one) < surplus);
+    let executions =
+        |function: &FunctionCounts| function.counts.iter().map(|&(_, count)| count).sum::<u64>();
+    let surplus = counted.functions.iter().map(executions).max().unwrap();
+    counted
+        .functions
+        .retain(|function| executions(function) < surplus);
     std::fs::write(&profile, write_sealed(&counted)).unwrap();
     let done = place.holloway("trace verify run --format json").exits(1);
-    let of = &done.json().0["processes"][0];
+    let account = &done.json().0["processes"][0];
     assert_eq!(
-        (&of["missing"], &of["surplus"]),
+        (&account["missing"], &account["surplus"]),
         (&0.into(), &surplus.into())
     );
     std::fs::write(&profile, &sealed).unwrap();
@@ -529,7 +533,7 @@ fn a_sample_of_a_trace_is_good_if_it_holds_what_was_sampled() {
     place.holloway("trace verify run").exits(1).says("not good");
 }
 
-/// The file of a run that ends so.
+/// The file of a run whose name has this end.
 fn file_of(run: &Path, end: &str) -> PathBuf {
     let files = std::fs::read_dir(run).unwrap();
     let mut files = files.map(|file| file.unwrap().path());
@@ -537,7 +541,8 @@ fn file_of(run: &Path, end: &str) -> PathBuf {
     files.find(ends).unwrap()
 }
 
-/// A trace written anew, as if of another process and without all blocks but the first few: its checksums are in order.
+/// A trace written anew, as the trace of another process, with only its first blocks. Its checksums
+/// are correct.
 fn forged(trace: &[u8], process: u32, blocks: usize) -> Vec<u8> {
     let trace = TraceFile::read(trace).unwrap();
     let head = TraceHead {
@@ -568,16 +573,17 @@ fn a_trace_that_is_not_the_profiles_is_not_good() {
     let foreign = TraceFile::read(&other).unwrap().head.process;
     let verified = || {
         let done = place.holloway("trace verify run --format json").exits(1);
-        let said = done.json().0;
-        assert_eq!(said["good"], false);
+        let verdict = done.json().0;
+        assert_eq!(verdict["good"], false);
         place.holloway("trace verify run").exits(1).says("not good");
-        let of = &said["processes"][0];
+        let account = &verdict["processes"][0];
         assert_eq!(
-            (&of["image"], &of["process"]),
+            (&account["image"], &account["process"]),
             (&"trace".into(), &process.into())
         );
-        let numbers = ["counted", "missing", "surplus"].map(|one| of[one].as_u64().unwrap());
-        (numbers, damage(&Report(said)).concat())
+        let numbers =
+            ["counted", "missing", "surplus"].map(|field| account[field].as_u64().unwrap());
+        (numbers, damage(&Report(verdict)).concat())
     };
     let good = place.holloway("trace verify run --format json").ok().json();
     let counted = good.0["processes"][0]["counted"].as_u64().unwrap();
@@ -587,27 +593,30 @@ fn a_trace_that_is_not_the_profiles_is_not_good() {
         (&true.into(), &0.into())
     );
 
-    // Another run's, as it is: no question takes it for this one's.
+    // The unchanged trace of another run: no question mistakes it for this run's.
     std::fs::write(&path, &other).unwrap();
-    let (numbers, said) = verified();
+    let (numbers, sentences) = verified();
     assert_eq!(numbers, [counted, counted, 0]);
-    let of = format!("it is of process {foreign}, not {process}");
-    assert!(said.contains(&of), "{said}");
-    place.holloway("trace stats run").exits(125).fails_with(&of);
+    let reason = format!("it is of process {foreign}, not {process}");
+    assert!(sentences.contains(&reason), "{sentences}");
+    place
+        .holloway("trace stats run")
+        .exits(125)
+        .fails_with(&reason);
 
-    // The same with this one's name.
+    // The same trace under this run's name.
     std::fs::write(&path, forged(&other, process, usize::MAX)).unwrap();
-    let ([_, missing, surplus], said) = verified();
-    assert!(missing < 10 && (2..10).contains(&surplus), "{said}");
-    assert!(said.contains("of another run"), "{said}");
+    let ([_, missing, surplus], sentences) = verified();
+    assert!(missing < 10 && (2..10).contains(&surplus), "{sentences}");
+    assert!(sentences.contains("of another run"), "{sentences}");
 
-    // Nothing of it is left.
+    // No part of the trace is left.
     std::fs::write(&path, forged(&own, process, 0)).unwrap();
-    let (numbers, said) = verified();
+    let (numbers, sentences) = verified();
     assert_eq!(numbers, [counted, counted, 0]);
     assert!(
-        said.contains("that its profile counted are missing from its trace"),
-        "{said}"
+        sentences.contains("that its profile counted are missing from its trace"),
+        "{sentences}"
     );
     for left in [&own[..0], &own[..own.len() / 2]] {
         std::fs::write(&path, left).unwrap();
@@ -615,9 +624,9 @@ fn a_trace_that_is_not_the_profiles_is_not_good() {
         assert!(missing > 0 && surplus == 0);
     }
     std::fs::remove_file(&path).unwrap();
-    let (numbers, said) = verified();
+    let (numbers, sentences) = verified();
     assert_eq!(numbers, [counted, counted, 0]);
-    assert!(said.contains("is not there"), "{said}");
+    assert!(sentences.contains("is not there"), "{sentences}");
     for question in [
         "stats",
         "cat",
@@ -666,10 +675,12 @@ fn little_memory_leaves_counts_of_paths_as_they_are() {
 
 fn damage(report: &Report) -> Vec<String> {
     let damage = report.0["damage"].as_array().unwrap().iter();
-    damage.map(|one| one.as_str().unwrap().to_owned()).collect()
+    damage
+        .map(|sentence| sentence.as_str().unwrap().to_owned())
+        .collect()
 }
 
-/// `holloway run` of a program that says when it is going.
+/// `holloway run` of a program that prints when it has started.
 struct Running {
     holloway: std::process::Child,
     program: u32,
@@ -736,9 +747,11 @@ fn a_program_goes_on_when_its_collector_is_killed() {
         let report_of = || report(&place, "run");
         let misses = |report: &Report| {
             let damage = damage(report);
-            damage.iter().any(|one| one.contains("paths are missing"))
+            damage
+                .iter()
+                .any(|sentence| sentence.contains("paths are missing"))
         };
-        // It notices where it would have to wait, and does not wait.
+        // The program notices that the collector is gone when its ring is full, and does not wait.
         waits_until("it misses paths", || misses(&report_of()));
         assert!(alive());
         let going = report_of();
@@ -757,17 +770,17 @@ fn a_process_that_outlives_its_run_keeps_what_was_taken() {
         let mut call = place.holloway("run -o run --no-report --");
         call.command.arg(built(kind)).args(["orphan", "50000"]);
         let mut holloway = call.command.stdin(Stdio::piped()).spawn().unwrap();
-        let told = holloway.stdin.take().unwrap();
+        let stdin = holloway.stdin.take().unwrap();
         assert!(holloway.wait().unwrap().success());
-        // What it did while holloway lived is there: how much, is chance.
+        // The events from the time when holloway ran are there. Their number is chance.
         let before = report(&place, "run").calls("step");
-        drop(told);
+        drop(stdin);
         let orphan_ended = || {
             let done = place.holloway("report run --format json").ok();
             done.json().calls("step") >= before && !is_running(&place)
         };
         waits_until("the orphan ends", orphan_ended);
-        // Finished by the next run into it, and read the same way.
+        // The next run into the directory finishes it. The result reads the same.
         let counted = report(&place, "run");
         let mut again = place.holloway("run --no-report --");
         again = again.env("HOLLOWAY_DATA", place.path().join("run"));
@@ -796,13 +809,15 @@ fn a_busy_orphan_holds_nobody_up() {
     assert!(report(&place, "run").calls("step") > 0);
     waits_until("the orphan ends", || !is_running(&place));
     if is_known {
-        let said = damage(&report(&place, "run"));
-        let said = said.iter().any(|one| one.contains("taken in parts"));
-        assert!(said, "sequences were cut where holloway ended");
+        let sentences = damage(&report(&place, "run"));
+        let is_reported = sentences
+            .iter()
+            .any(|sentence| sentence.contains("taken in parts"));
+        assert!(is_reported, "sequences were cut where holloway ended");
     }
 }
 
-/// Whether a process of a raw profile in the run is there still.
+/// Whether a process of a raw profile in the run still exists.
 fn is_running(place: &Project) -> bool {
     let files = std::fs::read_dir(place.path().join("run")).unwrap();
     let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
@@ -859,16 +874,19 @@ fn a_run_is_not_good_without_one_of_its_profiles() {
     let why = format!("its profile {gone} is not there");
     let verified = || {
         let done = place.holloway("trace verify run --format json").exits(1);
-        let said = done.json();
-        assert_eq!(said.0["good"], false);
+        let verdict = done.json();
+        assert_eq!(verdict.0["good"], false);
         place.holloway("trace verify run").exits(1).says("not good");
-        damage(&said)
+        damage(&verdict)
     };
-    let said = verified();
-    assert!(said.len() == 1 && said[0].contains(&why), "{said:?}");
+    let sentences = verified();
+    assert!(
+        sentences.len() == 1 && sentences[0].contains(&why),
+        "{sentences:?}"
+    );
     assert!(damage(&report(&place, "run")).concat().contains(&why));
 
-    // None can be read: of the other one there is a beginning.
+    // No profile can be read: of the other one only the beginning is there.
     let profile = file_of(&run_path, ".hwp");
     let bytes = std::fs::read(&profile).unwrap();
     std::fs::write(&profile, &bytes[..40]).unwrap();
@@ -893,9 +911,9 @@ fn what_lies_beside_no_profile_is_said_of_all_kinds() {
         run(&place, "-o run", kind, "work 3000");
         let file = file_of(&place.path().join("run"), made);
         std::fs::copy(&file, file.with_file_name(format!("0-gone{made}"))).unwrap();
-        let said = damage(&report(&place, "run")).concat();
+        let sentences = damage(&report(&place, "run")).concat();
         let expect = format!("0-gone{made}: its profile 0-gone.hwp is not there");
-        assert!(said.contains(&expect), "{kind}: {said}");
+        assert!(sentences.contains(&expect), "{kind}: {sentences}");
     }
 }
 
@@ -980,7 +998,7 @@ fn a_trace_answers_questions() {
     );
 }
 
-/// Each exists, and not together; of 17 threads the process is named once.
+/// Each of the names exists, but not in combination. The process of 17 threads is named once.
 #[test]
 fn a_choice_that_leaves_nothing_is_told_by_its_first_name_that_does() {
     let place = Project::new(&[("app.c", PROGRAM)]);
@@ -994,12 +1012,12 @@ fn a_choice_that_leaves_nothing_is_told_by_its_first_name_that_does() {
     }
     let stats = place.holloway("trace stats run --format json").ok().json();
     let streams = stats.0["streams"].as_array().unwrap();
-    let of = |image: &str| {
-        let mut streams = streams.iter().filter(|one| one["image"] == image);
-        let one = streams.next().unwrap();
-        ["process", "thread"].map(|id| one[id].as_u64().unwrap())
+    let ids_of = |image: &str| {
+        let mut streams = streams.iter().filter(|stream| stream["image"] == image);
+        let stream = streams.next().unwrap();
+        ["process", "thread"].map(|id| stream[id].as_u64().unwrap())
     };
-    let ([process, _], [later, id]) = (of("trace"), of("copy"));
+    let ([process, _], [later, id]) = (ids_of("trace"), ids_of("copy"));
     let refused = |choice: &str, why: String| {
         let call = place.holloway(&format!("trace stats run {choice}"));
         call.exits(2).fails_with(&why);

@@ -1,4 +1,5 @@
-//! Times of paths: `--collect variation` and `times`, `--burst`, the view and `stability`, as a user meets them.
+//! Times of paths, as users see them: `--collect variation` and `times`, `--burst`, the view, and
+//! `stability`.
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -6,7 +7,8 @@ use std::sync::OnceLock;
 use crate::cli_support::{Call, Done, Project, Report};
 use serde_json::Value;
 
-/// `step` takes three paths, the last one a thousandth of the time and long. Each takes longer in one of four turns.
+/// `step` takes three paths. The last path is long, and runs once in a thousand turns. Each path
+/// takes longer in one of four turns.
 const PROGRAM: &str = r#"
 #include <stdlib.h>
 #include <string.h>
@@ -68,14 +70,15 @@ fn a_run_shows_what_varies() {
     assert_eq!(damage(&few), [""; 0]);
     let (samples, begun) = (&few["samples"]["samples"], &few["samples"]["begun"]);
     let (samples, begun) = (samples.as_u64().unwrap(), begun.as_u64().unwrap());
-    // A turn of work's loop and a call of step each, and a hundred more in every thousandth: two of 52 are timed.
+    // A turn of work's loop and a call of step each, and a hundred more in every thousandth: two of
+    // 52 are timed.
     let ran = 300_000 * 2 + 300 * 100;
     assert!(begun.abs_diff(ran) < 1_000, "{begun} begun, {ran} ran");
     assert!(
         (samples * 26).abs_diff(begun) < begun / 10,
         "{samples} of {begun}"
     );
-    // Counts of paths are told as what they are.
+    // The report says that counts of paths are estimates.
     let estimates = paths(&place, "few");
     let said = damage(&estimates.0);
     assert!(
@@ -116,7 +119,7 @@ fn all_times_are_exact_counts() {
         .ok();
 }
 
-/// What a program writes by itself is what its collector would have read.
+/// A program without a collector writes the same samples that a collector would have read.
 #[test]
 fn a_run_without_collector_is_read_all_the_same() {
     let place = Project::new(&[]);
@@ -138,7 +141,7 @@ fn a_run_without_collector_is_read_all_the_same() {
     let done = by_itself("usual", "ten");
     assert_eq!(done.code, Some(0), "{done}");
     assert_eq!(done.stderr.matches("HOLLOWAY_BURST").count(), 1, "{done}");
-    // The option is stronger than the variable.
+    // The option overrides the variable.
     let mut call = place.holloway("run -o stronger --no-report --burst 0:1 --");
     call = call.env("HOLLOWAY_BURST", "1000:1");
     call.command.arg(built("variation")).arg("30000");
@@ -238,7 +241,7 @@ fn timings_that_are_gone_are_named() {
     let [timings] = &timings[..] else {
         panic!("{timings:?}")
     };
-    // Its name stands for the profile that it lies beside.
+    // The file's name means the profile beside it.
     place
         .holloway("report")
         .arg(timings)
@@ -267,7 +270,8 @@ fn cargos_verbs_time_too() {
     assert!(rows.iter().any(|row| function(row).starts_with("app::")));
 }
 
-/// Why a program has no times: it has no function that is timed, enters none, or ends before its first burst.
+/// Why a program has no times: it has no function that is timed, enters none, or ends before its
+/// first burst.
 #[test]
 fn what_kept_a_program_from_being_timed_is_told() {
     let check = |source: &str, why: &str| {

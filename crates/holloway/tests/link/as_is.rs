@@ -1,4 +1,4 @@
-//! Objects whose bitcode doesn't say all that their machine code does: linked as they are, and listed.
+//! Objects whose machine code has more than their bitcode. They are linked as they are, and listed.
 
 use crate::link_support::{Yard, succeed};
 
@@ -28,9 +28,9 @@ fn what_assembly_includes_is_read_once() {
         yard.write("blob", blob);
         yard.build("cc -O1 -c main.c outside.c inside.c");
         yard.write("blob", "changed after compilation");
-        let said = yard.build("cc main.o outside.o inside.o -o app");
-        assert_eq!(said.lines().count(), 2, "{said}");
-        assert!(said.contains(&format!("outside{INCLUDES}\n")), "{said}");
+        let stderr = yard.build("cc main.o outside.o inside.o -o app");
+        assert_eq!(stderr.lines().count(), 2, "{stderr}");
+        assert!(stderr.contains(&format!("outside{INCLUDES}\n")), "{stderr}");
         assert_eq!(yard.modules("app"), ["main.o"]);
         assert_eq!(
             yard.left_alone("app"),
@@ -97,7 +97,7 @@ fn a_renamed_call_is_kept() {
     };
     check("", 4);
     check("--redefine-sym f=wrapped", 31);
-    // Its new name is part of its old one, or one that the object has already.
+    // The new name is part of the old name, or the object has the new name already.
     yard.write(
         "use.c",
         "int foo(int); int used(int x) { return foo(x) + 1; }",
@@ -118,11 +118,11 @@ fn joined_objects_are_said_to_be_left_alone() {
     yard.write("y.c", "int y(int x) { return x > 2 ? 7 : 8; }");
     yard.build("cc -c x.c y.c");
     yard.tool("ld -r x.o y.o -o xy.o");
-    let said = yard.build("cc xy.o -o xy");
+    let stderr = yard.build("cc xy.o -o xy");
     assert!(
-        said.starts_with("holloway: warning: xy.o: bitcode of 2 modules in one object")
-            && said.lines().count() == 1,
-        "{said}"
+        stderr.starts_with("holloway: warning: xy.o: bitcode of 2 modules in one object")
+            && stderr.lines().count() == 1,
+        "{stderr}"
     );
     assert!(yard.maybe_map("xy").is_none());
 }

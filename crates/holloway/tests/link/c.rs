@@ -1,4 +1,5 @@
-//! Whole links of C and C++: what is found, what is woven, what stays as it is, and that the programs run and count.
+//! Whole links of C and C++: the inputs found, woven modules, objects that are linked as they are,
+//! and the counts of the programs.
 
 use crate::link_support::{Yard, succeed};
 
@@ -288,9 +289,9 @@ fn relocatable_links_keep_what_they_can() {
         ("libboth.a", "libboth.a (2 objects)"),
     ] {
         let whole = format!("-Wl,--whole-archive {objects} -Wl,--no-whole-archive");
-        let said = yard.build(&format!("cc main.o one.o {whole} -o app"));
+        let stderr = yard.build(&format!("cc main.o one.o {whole} -o app"));
         let expected = format!("holloway: warning: {shown}: {why}");
-        assert_eq!(warnings(&said), [expected]);
+        assert_eq!(warnings(&stderr), [expected]);
         assert_eq!(yard.run("app").stdout, "380\n");
     }
 }

@@ -1,4 +1,5 @@
-//! `CC="holloway cc"` under CMake and autoconf: their checks of the compiler pass, what they build runs and counts.
+//! `CC="holloway cc"` under CMake and autoconf: their checks of the compiler pass, and the programs
+//! that they build run and count.
 
 use std::path::Path;
 use std::process::Command;
@@ -58,16 +59,16 @@ fn cmake_knows_the_compiler_and_builds_with_it() {
         .args(["-S", ".", "-B", "build", "-DCMAKE_BUILD_TYPE=Release"])
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(
         output.status.success(),
-        "{said}{}",
+        "{stdout}{}",
         String::from_utf8_lossy(&output.stderr)
     );
     assert!(
-        said.contains("The C compiler identification is Clang")
-            && said.contains("The CXX compiler identification is Clang"),
-        "{said}"
+        stdout.contains("The C compiler identification is Clang")
+            && stdout.contains("The CXX compiler identification is Clang"),
+        "{stdout}"
     );
     succeed(with_compilers(&yard, "cmake").args(["--build", "build"]));
     assert_eq!(yard.modules("build/app"), ["main.c.o", "archive.c.o"]);
@@ -97,10 +98,10 @@ fn autoconf_knows_the_compiler_and_builds_with_it() {
     );
     succeed(with_compilers(&yard, "autoconf").arg("-Wno-all"));
     let output = with_compilers(&yard, "./configure").output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(
         output.status.success(),
-        "{said}{}",
+        "{stdout}{}",
         String::from_utf8_lossy(&output.stderr)
     );
     for check in [
@@ -111,7 +112,7 @@ fn autoconf_knows_the_compiler_and_builds_with_it() {
         "size of long... 8",
         "cross compiling... no",
     ] {
-        assert!(said.contains(check), "{check}: {said}");
+        assert!(stdout.contains(check), "{check}: {stdout}");
     }
     succeed(&mut with_compilers(&yard, "make"));
     assert_eq!(yard.modules("app"), ["main.o", "library.o", "archive.o"]);
@@ -180,10 +181,10 @@ fn a_library_that_is_none_is_refused_with_the_way_out() {
         .args(["cc", "one.c"])
         .env("HOLLOWAY_LLVM", yard.path("one.c"));
     let output = command.output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(125), "{said}");
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(125), "{stderr}");
     assert!(
-        said.lines().count() == 1 && said.contains("or unset it"),
-        "{said}"
+        stderr.lines().count() == 1 && stderr.contains("or unset it"),
+        "{stderr}"
     );
 }

@@ -1,4 +1,5 @@
-//! Bad input and bad luck: one line that names the thing and the way out, nothing lost, nothing half-written.
+//! Bad input and failures: each gives one line with the cause and what to do. Nothing is lost, and
+//! no file is written in part.
 
 use crate::link_support::{Yard, refused, rust_llvm, succeed};
 
@@ -12,7 +13,7 @@ fn yard() -> Yard {
     yard
 }
 
-/// The lines holloway itself said.
+/// The lines that holloway itself printed.
 fn ours(stderr: &str) -> Vec<&str> {
     stderr
         .lines()
@@ -20,7 +21,7 @@ fn ours(stderr: &str) -> Vec<&str> {
         .collect()
 }
 
-/// Cuts the bitcode section's end off by writing over the length of its first block.
+/// Cuts the bitcode section short, by overwriting the length of its first block.
 fn break_bitcode(object: &mut [u8]) {
     let at = object
         .windows(4)
@@ -29,7 +30,7 @@ fn break_bitcode(object: &mut [u8]) {
     object[at + 8..at + 12].copy_from_slice(&0x00ff_ffffu32.to_le_bytes());
 }
 
-/// Bitcode that can't be read costs the probes of its module: its machine code is as good as it was.
+/// If bitcode cannot be read, its module has no probes. Its machine code is linked as it is.
 #[test]
 fn damaged_bitcode_beside_machine_code_costs_the_probes_of_its_module() {
     let yard = yard();
@@ -42,12 +43,12 @@ fn damaged_bitcode_beside_machine_code_costs_the_probes_of_its_module() {
         std::fs::write(yard.path(file), &bytes).unwrap();
     }
     for (input, shown) in [("f.o", "f.o"), ("libf.a", "libf.a(f.o)")] {
-        let said = yard.build(&format!("cc --exits off main.o {input} -o app"));
-        let said = ours(&said);
+        let stderr = yard.build(&format!("cc --exits off main.o {input} -o app"));
+        let stderr = ours(&stderr);
         let begin =
             format!("holloway: warning: {shown}: its bitcode is truncated or damaged at offset ");
-        let is_told = said[0].starts_with(&begin) && said[0].ends_with(": linked as it is");
-        assert!(said.len() == 1 && is_told, "{said:?}");
+        let is_told = stderr[0].starts_with(&begin) && stderr[0].ends_with(": linked as it is");
+        assert!(stderr.len() == 1 && is_told, "{stderr:?}");
         let left = yard.left_alone("app");
         let begin = format!("{input}: its bitcode is truncated or damaged at offset ");
         assert!(left.len() == 1 && left[0].starts_with(&begin), "{left:?}");
@@ -56,17 +57,18 @@ fn damaged_bitcode_beside_machine_code_costs_the_probes_of_its_module() {
         assert_eq!(ran.paths.get("f"), None);
     }
 
-    // Inside the module's block: the blocks on the top level stay sound, and LLVM says what is wrong.
+    // Inside the module's block: the blocks on the top level stay sound, and LLVM says what is
+    // wrong.
     let mut object = good;
     let mut windows = object.windows(4);
     let start = windows.position(|window| window == b"BC\xC0\xDE").unwrap();
     object[start + 200..start + 260].fill(0xff);
     std::fs::write(yard.path("f.o"), &object).unwrap();
-    let said = yard.build("cc --exits off main.o f.o -o app");
-    let said = ours(&said);
+    let stderr = yard.build("cc --exits off main.o f.o -o app");
+    let stderr = ours(&stderr);
     assert!(
-        said.len() == 1 && said[0].starts_with("holloway: warning: f.o: "),
-        "{said:?}"
+        stderr.len() == 1 && stderr[0].starts_with("holloway: warning: f.o: "),
+        "{stderr:?}"
     );
     let left = yard.left_alone("app");
     assert!(left.len() == 1 && left[0].starts_with("f.o: "), "{left:?}");
@@ -83,10 +85,10 @@ fn bare_bitcode_that_is_damaged_is_named() {
     let mut bitcode = std::fs::read(yard.path("f.o")).unwrap();
     break_bitcode(&mut bitcode);
     std::fs::write(yard.path("f.o"), &bitcode).unwrap();
-    let (code, said) = yard.refuse("cc main.o f.o -o app");
-    assert!(code != Some(0) && ours(&said).len() == 1, "{said}");
-    let told = "holloway: f.o: bitcode is truncated or damaged at offset ";
-    assert!(said.contains(told), "{said}");
+    let (code, stderr) = yard.refuse("cc main.o f.o -o app");
+    assert!(code != Some(0) && ours(&stderr).len() == 1, "{stderr}");
+    let expected = "holloway: f.o: bitcode is truncated or damaged at offset ";
+    assert!(stderr.contains(expected), "{stderr}");
     assert!(!yard.path("app").exists());
 }
 
@@ -98,9 +100,9 @@ fn truncated_archives_and_objects_are_named() {
     for (file, length) in [("libf.a", 400), ("f.o", 90)] {
         let bytes = std::fs::read(yard.path(file)).unwrap();
         std::fs::write(yard.path(file), &bytes[..length]).unwrap();
-        let (_, said) = yard.refuse(&format!("cc main.o {file} -o app"));
-        assert!(said.contains(&format!("holloway: {file}: ")), "{said}");
-        assert!(!said.contains("panic"), "{said}");
+        let (_, stderr) = yard.refuse(&format!("cc main.o {file} -o app"));
+        assert!(stderr.contains(&format!("holloway: {file}: ")), "{stderr}");
+        assert!(!stderr.contains("panic"), "{stderr}");
     }
 }
 
@@ -108,16 +110,16 @@ fn truncated_archives_and_objects_are_named() {
 fn what_is_not_there_is_the_linkers_business() {
     let yard = yard();
     yard.build("cc -c main.c");
-    let (code, said) = yard.refuse("cc main.o -lnowhere_to_be_found -o app");
+    let (code, stderr) = yard.refuse("cc main.o -lnowhere_to_be_found -o app");
     assert_eq!(code, Some(1));
     assert!(
-        said.contains("nowhere_to_be_found") && ours(&said).is_empty(),
-        "{said}"
+        stderr.contains("nowhere_to_be_found") && ours(&stderr).is_empty(),
+        "{stderr}"
     );
-    let (_, said) = yard.refuse("cc main.o -o app");
+    let (_, stderr) = yard.refuse("cc main.o -o app");
     assert!(
-        said.contains("undefined reference to `f'") && ours(&said).is_empty(),
-        "{said}"
+        stderr.contains("undefined reference to `f'") && ours(&stderr).is_empty(),
+        "{stderr}"
     );
 }
 
@@ -125,14 +127,14 @@ fn what_is_not_there_is_the_linkers_business() {
 fn a_cache_that_cannot_be_written_costs_one_warning() {
     let yard = yard();
     yard.write("file", "");
-    let said = succeed(
+    let stderr = succeed(
         yard.holloway("cc main.c f.c -o app")
             .env("HOLLOWAY_CACHE", yard.path("file/cache")),
     );
-    assert_eq!(ours(&said).len(), 1, "{said}");
+    assert_eq!(ours(&stderr).len(), 1, "{stderr}");
     assert!(
-        said.contains("warning: cannot write the cache") && said.contains("HOLLOWAY_CACHE"),
-        "{said}"
+        stderr.contains("warning: cannot write the cache") && stderr.contains("HOLLOWAY_CACHE"),
+        "{stderr}"
     );
     assert_eq!(yard.run("app").paths.get("f"), Some(&1));
 }
@@ -184,7 +186,7 @@ fn many_links_at_once_share_a_cache() {
     }
 }
 
-/// A libLLVM that calls `abort` in `function`, and is the real one otherwise.
+/// A libLLVM that calls `abort` in `function`. All other functions are the real libLLVM's.
 pub(crate) fn crashing_llvm(yard: &Yard, function: &str) -> std::path::PathBuf {
     faulty_llvm(
         yard,
@@ -192,7 +194,7 @@ pub(crate) fn crashing_llvm(yard: &Yard, function: &str) -> std::path::PathBuf {
     )
 }
 
-/// A libLLVM with functions of its own, and the real one's otherwise.
+/// A libLLVM that replaces some functions. All others are the real libLLVM's.
 pub(crate) fn faulty_llvm(yard: &Yard, functions: &str) -> std::path::PathBuf {
     yard.write("fault.c", functions);
     let real = rust_llvm();
@@ -208,8 +210,8 @@ pub(crate) fn faulty_llvm(yard: &Yard, functions: &str) -> std::path::PathBuf {
     library
 }
 
-/// The first module that is woven in a process doesn't say that its counter base is a number: LLVM makes addresses of it,
-/// which no link can resolve. What is woven anew then counts the same.
+/// The first module that a process weaves does not mark its counter base as a number. LLVM makes
+/// addresses of it, which no link can resolve. The module that is woven anew counts the same.
 #[test]
 #[cfg(target_arch = "x86_64")]
 fn a_base_that_llvm_makes_an_address_of_is_moved_into_registers() {
@@ -235,22 +237,22 @@ fn a_base_that_llvm_makes_an_address_of_is_moved_into_registers() {
         yard.build(&format!("{words} sound"));
         let mut command = yard.holloway(&format!("{words} app"));
         command.env("HOLLOWAY_LLVM", &llvm);
-        let said = succeed(command.env("HOLLOWAY_CACHE", ""));
-        assert_eq!(said, "", "{kind}");
+        let stderr = succeed(command.env("HOLLOWAY_CACHE", ""));
+        assert_eq!(stderr, "", "{kind}");
         assert_eq!(yard.modules("app"), yard.modules("sound"), "{kind}");
         if matches!(kind, "paths" | "edges") {
             let (app, sound) = (yard.run("app"), yard.run("sound"));
             assert_eq!(app, sound, "{kind}");
             assert!(app.paths.len() == 3, "{app:?}");
         } else {
-            let said = yard.build("run -o data -- ./app");
-            assert!(!said.contains("warning"), "{kind}: {said}");
+            let stderr = yard.build("run -o data -- ./app");
+            assert!(!stderr.contains("warning"), "{kind}: {stderr}");
             std::fs::remove_dir_all(yard.path("data")).unwrap();
         }
     }
 }
 
-/// One module refers to its counters in a way that nothing can be written for, however often it is woven.
+/// One module refers to its counters in a way that cannot be patched, however often it is woven.
 #[test]
 #[cfg(target_arch = "x86_64")]
 fn counters_that_cannot_be_found_cost_the_probes_of_one_module() {
@@ -281,9 +283,9 @@ fn counters_that_cannot_be_found_cost_the_probes_of_one_module() {
     yard.build("cc -O1 -c main.c f.c");
     for kind in ["paths", "trace"] {
         let mut command = yard.holloway(&format!("cc --collect {kind} main.o f.o -o app"));
-        let said = succeed(command.env("HOLLOWAY_LLVM", &llvm));
+        let stderr = succeed(command.env("HOLLOWAY_LLVM", &llvm));
         let why = "weaving f.o failed: function bent: its counters are referred to by relocation type 2; leave it out with --skip and report this: linked without probes";
-        assert_eq!(ours(&said), [format!("holloway: warning: {why}")]);
+        assert_eq!(ours(&stderr), [format!("holloway: warning: {why}")]);
         assert_eq!(yard.left_alone("app"), [format!("f.o: {why}")]);
         assert_eq!(yard.modules("app"), ["main.o"]);
     }
@@ -295,18 +297,19 @@ fn counters_that_cannot_be_found_cost_the_probes_of_one_module() {
 fn a_crash_of_llvm_costs_the_probes_of_one_module_and_is_said() {
     let yard = yard();
     let llvm = crashing_llvm(&yard, "LLVMBuildICmp");
-    let said = succeed(
+    let stderr = succeed(
         yard.holloway("cc -O1 main.c f.c -o app")
             .env("HOLLOWAY_LLVM", &llvm),
     );
-    let said = ours(&said);
-    assert_eq!(said.len(), 2, "{said:?}");
+    let stderr = ours(&stderr);
+    assert_eq!(stderr.len(), 2, "{stderr:?}");
     for (module, function) in [("main", "main"), ("f", "f")] {
         let end = format!(" crashed in LLVM at function {function}: linked without probes");
         assert!(
-            said.iter()
+            stderr
+                .iter()
                 .any(|line| line.contains(&format!("/{module}-")) && line.ends_with(&end)),
-            "{said:?}"
+            "{stderr:?}"
         );
     }
     let left = yard.left_alone("app");
@@ -322,11 +325,11 @@ fn a_crash_of_llvm_costs_the_probes_of_one_module_and_is_said() {
 fn where_llvm_crashes_always_fat_objects_are_linked_as_they_are() {
     let yard = yard();
     let llvm = crashing_llvm(&yard, "LLVMRunPasses");
-    let said = succeed(
+    let stderr = succeed(
         yard.holloway("cc -O1 main.c f.c -o app")
             .env("HOLLOWAY_LLVM", &llvm),
     );
-    assert_eq!(ours(&said).len(), 2, "{said}");
+    assert_eq!(ours(&stderr).len(), 2, "{stderr}");
     assert_eq!(yard.run("app").code, Some(3));
 }
 
@@ -334,17 +337,17 @@ fn where_llvm_crashes_always_fat_objects_are_linked_as_they_are() {
 fn a_clang_newer_than_libllvm_is_refused_by_both_names() {
     let yard = yard();
     let mut command = yard.holloway("cc main.c f.c -o app");
-    let (code, said) = refused(
+    let (code, stderr) = refused(
         command
             .env("HOLLOWAY_CLANG", "clang-22")
             .env("HOLLOWAY_LLVM", "/usr/lib/llvm-19/lib/libLLVM.so"),
     );
     assert_eq!(code, Some(125));
     assert!(
-        said.contains("clang 22 (")
-            && said.contains("is newer than libLLVM 19.")
-            && said.contains("install clang-19"),
-        "{said}"
+        stderr.contains("clang 22 (")
+            && stderr.contains("is newer than libLLVM 19.")
+            && stderr.contains("install clang-19"),
+        "{stderr}"
     );
     let mut command = yard.holloway("cc main.c f.c -o app");
     succeed(command.env("HOLLOWAY_LLVM", "/usr/lib/llvm-19/lib/libLLVM.so"));
@@ -360,12 +363,12 @@ fn what_is_missing_is_named_with_the_way_out() {
     let yard = yard();
     yard.build("cc -c main.c f.c");
     let check = |command: &mut std::process::Command, expect: &str| {
-        let (code, said) = refused(command);
+        let (code, stderr) = refused(command);
         assert!(
-            said.starts_with("holloway: ") && said.contains(expect),
-            "{said}"
+            stderr.starts_with("holloway: ") && stderr.contains(expect),
+            "{stderr}"
         );
-        assert_eq!((said.lines().count(), code), (1, Some(125)), "{said}");
+        assert_eq!((stderr.lines().count(), code), (1, Some(125)), "{stderr}");
     };
     check(
         yard.holloway("cc -c main.c").env("PATH", yard.path("")),
@@ -393,12 +396,12 @@ fn what_is_missing_is_named_with_the_way_out() {
         &mut yard.holloway("cc -flto -fvisibility=hidden -fsanitize=cfi -c main.c"),
         "-fsanitize=cfi checks types over the whole program",
     );
-    let (code, said) = yard.refuse("cc --collect nonsense main.o");
-    assert!(code == Some(2) && said.contains("nonsense"), "{said}");
-    let (code, said) = refused(yard.holloway("ld main.o").env("HOLLOWAY_JOBS", "many"));
+    let (code, stderr) = yard.refuse("cc --collect nonsense main.o");
+    assert!(code == Some(2) && stderr.contains("nonsense"), "{stderr}");
+    let (code, stderr) = refused(yard.holloway("ld main.o").env("HOLLOWAY_JOBS", "many"));
     assert!(
-        code == Some(2) && said.contains("HOLLOWAY_JOBS=many"),
-        "{said}"
+        code == Some(2) && stderr.contains("HOLLOWAY_JOBS=many"),
+        "{stderr}"
     );
 }
 
@@ -410,17 +413,17 @@ fn a_link_without_what_the_runtime_needs_says_so() {
         "int f(int x) { return x ? 1 : 2; } void _start(void) { f(3); for (;;) ; }",
     );
     yard.build("cc -O0 -ffreestanding -c start.c");
-    let (_, said) = yard.refuse("cc -nostdlib -static start.o -o app");
+    let (_, stderr) = yard.refuse("cc -nostdlib -static start.o -o app");
     assert!(
-        said.contains("pthread_atfork")
-            && said.contains("holloway: note: this link leaves out the C library"),
-        "{said}"
+        stderr.contains("pthread_atfork")
+            && stderr.contains("holloway: note: this link leaves out the C library"),
+        "{stderr}"
     );
     yard.write("lib.c", "int f(int x) { return x ? 1 : 2; }");
-    let (_, said) = yard.refuse("cc -O0 -fPIC -shared -nostartfiles lib.c -o lib.so");
+    let (_, stderr) = yard.refuse("cc -O0 -fPIC -shared -nostartfiles lib.c -o lib.so");
     assert!(
-        said.contains("holloway: note: this link leaves out the start files"),
-        "{said}"
+        stderr.contains("holloway: note: this link leaves out the start files"),
+        "{stderr}"
     );
 }
 
@@ -465,10 +468,10 @@ fn another_machine_is_linked_as_it_is() {
         "start.c",
         "int f(int x) { return x ? 1 : 2; } void _start(void) { f(3); for (;;) ; }",
     );
-    let said = yard.build("cc -m32 -ffreestanding -nostdlib -static start.c -o app");
+    let stderr = yard.build("cc -m32 -ffreestanding -nostdlib -static start.c -o app");
     assert!(
-        said.contains("target i386-pc-linux-gnu is not supported yet: linked as it is"),
-        "{said}"
+        stderr.contains("target i386-pc-linux-gnu is not supported yet: linked as it is"),
+        "{stderr}"
     );
     assert!(yard.maybe_map("app").is_none());
 }
@@ -482,31 +485,31 @@ fn patterns_that_are_no_good_or_fit_nothing_are_told() {
         command
     };
     let nothing = "holloway: warning: app: HOLLOWAY_ONLY=nosuch neither fits no function that can be woven in this program: give a crate's name, a function's, or a regular expression over demangled names";
-    let said = succeed(&mut cc("HOLLOWAY_ONLY", "nosuch\nneither"));
-    assert_eq!(ours(&said), [nothing]);
-    // Each link stands alone: the others may be meant for another program.
+    let stderr = succeed(&mut cc("HOLLOWAY_ONLY", "nosuch\nneither"));
+    assert_eq!(ours(&stderr), [nothing]);
+    // These are single links: the other patterns may be meant for another program.
     for (variable, patterns) in [
         ("HOLLOWAY_ONLY", "f\nnosuch"),
         ("HOLLOWAY_ONLY", "^f$"),
         ("HOLLOWAY_SKIP", "nosuch"),
     ] {
-        let said = succeed(&mut cc(variable, patterns));
-        assert_eq!(ours(&said), [""; 0], "{variable} {patterns}");
+        let stderr = succeed(&mut cc(variable, patterns));
+        assert_eq!(ours(&stderr), [""; 0], "{variable} {patterns}");
     }
-    let (_, said) = refused(&mut cc("HOLLOWAY_SKIP", "f\na(b"));
+    let (_, stderr) = refused(&mut cc("HOLLOWAY_SKIP", "f\na(b"));
     let bad = "holloway: HOLLOWAY_SKIP: \"a(b\" is neither a name nor a regular expression: unclosed group";
-    assert_eq!(ours(&said), [bad]);
+    assert_eq!(ours(&stderr), [bad]);
 }
 
-/// What is woven for one machine and linked for another is named with both.
+/// The error for a module that is woven for one machine and linked for another names both machines.
 #[test]
 fn a_module_of_another_machine_is_told_before_the_linker_is() {
     let yard = Yard::new();
     yard.write("f.c", "int f(int x) { return x + 2; }");
     yard.build("cc -c f.c");
-    let (code, said) = yard.refuse("ld -m aarch64linux -shared f.o -o libf.so");
+    let (code, stderr) = yard.refuse("ld -m aarch64linux -shared f.o -o libf.so");
     assert_eq!(code, Some(125));
     let expected =
         "holloway: f.o is for x86-64, the link for aarch64: give it files of one machine";
-    assert_eq!(said.lines().collect::<Vec<_>>(), [expected]);
+    assert_eq!(stderr.lines().collect::<Vec<_>>(), [expected]);
 }

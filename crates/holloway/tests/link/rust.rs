@@ -1,4 +1,5 @@
-//! Links that rustc makes, with our linker named by hand: every crate is woven, build scripts and proc macros are not.
+//! Links that rustc makes, with our linker named by hand: every crate is woven, build scripts and
+//! proc macros are not.
 
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
@@ -92,7 +93,7 @@ fn workspace() -> Yard {
     yard
 }
 
-/// `cargo build` with our linker; returns where the programs are.
+/// `cargo build` with our linker. Returns the directory of the programs.
 fn build(yard: &Yard, profile: &str, environment: &[(&str, &str)]) -> String {
     let mut cargo = yard.command("cargo");
     let linker = yard.path("holloway-cc");
@@ -103,7 +104,8 @@ fn build(yard: &Yard, profile: &str, environment: &[(&str, &str)]) -> String {
             linker.display()
         ),
     );
-    // Counters of left paths say how often a call was reached, so they would add to the sums of counters below.
+    // Counters of left paths say how often a call was reached, so they would add to the sums of
+    // counters below.
     cargo
         .env("CC", format!("{} cc", env!("CARGO_BIN_EXE_holloway")))
         .env("HOLLOWAY_EXITS", "off")
@@ -124,7 +126,7 @@ fn every_profile_is_woven_and_counts() {
         let out = build(&yard, profile, &[]);
         let app = format!("{out}/my-app");
         let mut modules = yard.modules(&app);
-        // rustc's allocator shim is a module of the program's name too.
+        // rustc's allocator shim is a module with the program's name too.
         modules.dedup();
         assert_eq!(modules, ["my_app", "x.o", "part"], "{profile}");
         let ran = yard.run(&app);

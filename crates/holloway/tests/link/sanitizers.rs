@@ -1,6 +1,7 @@
-//! Sanitizers: woven code does what the compiler's own does, and every function of it is counted.
+//! Sanitizers: woven code behaves like the compiler's own code, and all its functions are counted.
 //!
-//! clang 19 instruments the machine code of its fat objects twice, which crashes; their bitcode is sound.
+//! clang 19 instruments the machine code of its fat objects twice, which crashes; their bitcode is
+//! sound.
 
 use std::process::Output;
 
@@ -9,7 +10,8 @@ use crate::link_support::{Yard, succeed};
 
 const CLANGS: [&str; 2] = ["clang-19", "clang-22"];
 
-/// Two files, so that instrumented names go from one to the other; a constructor, and a use after `free` when asked.
+/// Two files, so that instrumented names go from one to the other; a constructor, and a use after
+/// `free` when asked.
 fn yard() -> Yard {
     let yard = Yard::new();
     yard.write(
@@ -47,7 +49,7 @@ __attribute__((noinline)) int wrong(int *at) { return at[2]; }
     yard
 }
 
-/// What a program says and how it ends, without addresses and process ids.
+/// A program's output and exit status, without addresses and process ids.
 fn behavior(yard: &Yard, program: &str, words: &[&str]) -> (String, Vec<String>, Option<i32>) {
     let mut command = yard.command(yard.path(program));
     let data = tempfile::tempdir().unwrap();
@@ -58,7 +60,8 @@ fn behavior(yard: &Yard, program: &str, words: &[&str]) -> (String, Vec<String>,
         .output()
         .unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-    // `#0 0x55 in wrong /tmp/x/f.c:9:58`; the C library's own frames have no place in a source of ours.
+    // `#0 0x55 in wrong /tmp/x/f.c:9:58`; the C library's own frames have no place in a source of
+    // ours.
     let frame = |line: &str| {
         let (number, rest) = line.trim().split_once(" 0x")?;
         let (_, place) = rest.split_once(" in ")?;
@@ -90,8 +93,8 @@ fn sanitized_code_is_woven_and_does_the_same() {
             let words = format!("-g -Werror -fsanitize={sanitizer} main.c f.c -o");
             yard.tool(&format!("{clang} {words} plain"));
             let mut command = yard.holloway(&format!("cc --exits off {words} app"));
-            let said = succeed(command.env("HOLLOWAY_CLANG", clang));
-            assert_eq!(said, "", "{case}");
+            let stderr = succeed(command.env("HOLLOWAY_CLANG", clang));
+            assert_eq!(stderr, "", "{case}");
             assert_eq!(yard.modules("app"), ["main.o", "f.o"], "{case}");
             let plain = behavior(&yard, "plain", &[]);
             assert_eq!(behavior(&yard, "app", &[]), plain, "{case}");
@@ -104,7 +107,8 @@ fn sanitized_code_is_woven_and_does_the_same() {
             assert_eq!(counts, [Some(1), Some(5)], "{case}: {paths:?}");
             assert!(paths.contains_key("main"), "{case}: {paths:?}");
             if sanitizer.contains("address") {
-                // The tables of all modules lie together, and are registered and taken back by one of them.
+                // The tables of all modules lie together, and are registered and taken back by one
+                // of them.
                 let hooks = ["asan.module_ctor", "asan.module_dtor"].map(|name| paths.get(name));
                 assert_eq!(hooks, [Some(&1), Some(&1)], "{case}");
                 let plain = behavior(&yard, "plain", &["bad"]);
@@ -120,7 +124,8 @@ fn sanitized_code_is_woven_and_does_the_same() {
     }
 }
 
-/// What can't be woven is compiled from its bitcode: the machine code beside it would crash.
+/// A module that cannot be woven is compiled from its bitcode, because its machine code would
+/// crash.
 #[test]
 fn machine_code_that_is_instrumented_twice_is_never_linked() {
     let yard = yard();
@@ -132,18 +137,18 @@ fn machine_code_that_is_instrumented_twice_is_never_linked() {
     yard.tool("clang-19 -g -O1 -fsanitize=address main.c f.c -o plain");
     let plain = behavior(&yard, "plain", &[]);
     let llvm = crashing_llvm(&yard, "LLVMBuildICmp");
-    let said = succeed(build("main.c f.c -o app").env("HOLLOWAY_LLVM", &llvm));
-    assert_eq!(said.lines().count(), 2, "{said}");
+    let stderr = succeed(build("main.c f.c -o app").env("HOLLOWAY_LLVM", &llvm));
+    assert_eq!(stderr.lines().count(), 2, "{stderr}");
     let is_said = |line: &str| line.ends_with(": linked without probes");
-    assert!(said.lines().all(is_said), "{said}");
+    assert!(stderr.lines().all(is_said), "{stderr}");
     assert_eq!(behavior(&yard, "app", &[]), plain);
 
     yard.write("blob", "12345");
     let blob = r#"__asm__(".section .rodata\n.globl blob\nblob: .incbin \"blob\"\n.text");"#;
     let source = std::fs::read_to_string(yard.path("f.c")).unwrap();
     yard.write("f.c", &format!("{blob}\n{source}"));
-    let said = succeed(&mut build("main.c f.c -o app"));
-    assert_eq!(said, "");
+    let stderr = succeed(&mut build("main.c f.c -o app"));
+    assert_eq!(stderr, "");
     assert_eq!(yard.modules("app"), ["main.o", "f.o"]);
     assert_eq!(behavior(&yard, "app", &[]), plain);
 }

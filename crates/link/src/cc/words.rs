@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::line::takes_value;
 use crate::response::expand;
 
-/// What a call of the compiler does.
+/// The actions and options of a call of the compiler.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CompilerCall {
     /// C, C++ or LLVM IR becomes an object.
@@ -18,7 +18,7 @@ pub(crate) struct CompilerCall {
     pub(crate) debug: bool,
     /// Optimization level, as in `HOLLOWAY_OPT`.
     pub(crate) opt: Option<&'static str>,
-    /// Some sanitizer is on.
+    /// A sanitizer is on.
     pub(crate) sanitizes: bool,
     /// `-fsanitize=cfi` or one of its parts is on.
     pub(crate) control_flow_integrity: bool,

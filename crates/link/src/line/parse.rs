@@ -22,7 +22,7 @@ impl Line {
     }
 }
 
-/// What the next word is for the option before it.
+/// The meaning of the next word as a value of the option before it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Pending {
     Nothing,

@@ -1,4 +1,4 @@
-//! The run that a document is about, and the names and options that it is written with.
+//! The run of a document, with the filter on functions and the options.
 
 use holloway_analysis::{ModuleId, RunProfile};
 use holloway_format::Text;
@@ -6,7 +6,7 @@ use holloway_format::Text;
 use crate::filter::Filter;
 use crate::options::Options;
 
-/// A run as documents of it need it.
+/// The run of a document, with the filter on functions and the options.
 pub(super) struct RunContext<'a> {
     pub(super) run: &'a RunProfile,
     pub(super) names: Filter<'a>,

@@ -1,10 +1,10 @@
-//! A JSON document on its way out: one object and a newline.
+//! Writes JSON documents: one object and a newline.
 
 use std::io::{self, BufWriter, Write};
 
 use serde::Serialize;
 
-/// Version of the schema, which every document names.
+/// Version of the schema. Every document contains it.
 pub const SCHEMA: u32 = 1;
 
 /// Writes a document.

@@ -5,7 +5,7 @@ use holloway_analysis::bounds::Bound;
 use holloway_analysis::{Exits, Function};
 use holloway_format::Place;
 
-/// What was counted, as the JSON says it.
+/// The word for a unit of counts in JSON.
 pub(super) fn collected(collected: Unit) -> &'static str {
     match collected {
         Unit::Paths => "paths",
@@ -13,7 +13,7 @@ pub(super) fn collected(collected: Unit) -> &'static str {
     }
 }
 
-/// Whether frames left in a call are counted, as the JSON says it.
+/// The word in JSON for whether frames left in a call are counted.
 pub(super) fn exits(exits: Exits) -> &'static str {
     match exits {
         Exits::On => "on",
@@ -45,7 +45,7 @@ pub(super) fn places_of(function: &Function, places: &[Place]) -> Vec<String> {
         .collect()
 }
 
-/// How a count may differ from what ran, where it may.
+/// The word in JSON for how a count may differ from the executions. `None` if the count is exact.
 pub(super) fn bound(bound: Bound) -> Option<&'static str> {
     match bound {
         Bound::Exact => None,

@@ -1,4 +1,4 @@
-//! What was counted in each function: paths, blocks, edges.
+//! The counts of each function: paths, blocks, edges.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,8 +15,8 @@ use serde::{Serialize, Serializer};
 use super::context::RunContext;
 use super::fields::{bound, collected, places};
 
-/// The functions that are shown, those with the most path executions first. If edges were counted
-/// in any function, those with the most block executions come first.
+/// The functions that the filter keeps, ordered by path executions. If any function counted edges,
+/// they are ordered by block executions.
 pub(super) struct Functions<'a>(pub(super) &'a RunContext<'a>);
 
 impl Serialize for Functions<'_> {
@@ -36,7 +36,7 @@ impl Serialize for Functions<'_> {
         });
         let mut ids: Vec<FunctionId> = run.ids().map(|(id, _)| id).filter(|&id| keep(id)).collect();
         let weight = Weight::of(run, Sort::Count);
-        let weigh = |id| summary(id, run.function(id)).map_or(0, |one| one.weight(weight));
+        let weigh = |id| summary(id, run.function(id)).map_or(0, |found| found.weight(weight));
         ids.sort_by_cached_key(|&id| Reverse(weigh(id)));
         let mut functions = serializer.serialize_seq(Some(ids.len()))?;
         for id in ids {
@@ -56,7 +56,7 @@ impl Serialize for Functions<'_> {
 struct FunctionRecord<'a> {
     document: &'a RunContext<'a>,
     function: &'a Function,
-    /// The paths to list, where not all are.
+    /// The paths to list. `None`: all paths.
     listed: Option<BTreeSet<PathId>>,
 }
 
@@ -93,9 +93,9 @@ impl Serialize for FunctionRecord<'_> {
 struct Paths<'a> {
     record: &'a FunctionRecord<'a>,
     counts: &'a [(u64, u64)],
-    /// Those to list, where not all are.
+    /// The paths to list. `None`: all paths.
     listed: Option<&'a BTreeSet<PathId>>,
-    /// By block.
+    /// Places by block.
     places: &'a [Vec<String>],
 }
 
@@ -126,9 +126,9 @@ impl Serialize for Paths<'_> {
         } = self.record;
         let mut paths: Vec<(PathId, u64, u64)> = Vec::new();
         if let Some(graph) = function.graph() {
-            graph.measure(&function.map, self.counts, |one| {
-                if self.listed.is_none_or(|listed| listed.contains(&one.path)) {
-                    paths.push((one.path, one.count, one.instructions));
+            graph.measure(&function.map, self.counts, |path| {
+                if self.listed.is_none_or(|listed| listed.contains(&path.path)) {
+                    paths.push((path.path, path.count, path.instructions));
                 }
             });
         }

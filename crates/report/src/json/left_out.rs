@@ -1,4 +1,5 @@
-//! Where functions went: skipped, without code, and those asked for by name.
+//! Functions without counts (skipped, or without code), and the fate of the functions that
+//! `--function` selects.
 
 use std::collections::BTreeSet;
 
@@ -53,12 +54,12 @@ impl<'a> RunContext<'a> {
         let asked = left_out
             .skipped
             .iter()
-            .filter(|(_, one)| self.names.matches(&one.linkage_name, &one.name));
-        let record = |&(id, one): &(ModuleId, &'a Skipped)| SkippedRecord {
-            name: self.name(&one.linkage_name, &one.name),
-            linkage_name: &one.linkage_name,
+            .filter(|(_, function)| self.names.matches(&function.linkage_name, &function.name));
+        let record = |&(id, function): &(ModuleId, &'a Skipped)| SkippedRecord {
+            name: self.name(&function.linkage_name, &function.name),
+            linkage_name: &function.linkage_name,
             module: self.module(id),
-            reason: &one.reason,
+            reason: &function.reason,
         };
         asked.map(record).collect()
     }
@@ -67,13 +68,14 @@ impl<'a> RunContext<'a> {
         let asked = left_out
             .gone
             .iter()
-            .filter(|(_, one, _)| self.names.matches(&one.linkage_name, &one.name));
-        let record = |&(id, one, inlined): &(ModuleId, &'a VanishedFunction, bool)| GoneRecord {
-            name: self.name(&one.linkage_name, &one.name),
-            linkage_name: &one.linkage_name,
-            module: self.module(id),
-            inlined,
-        };
+            .filter(|(_, function, _)| self.names.matches(&function.linkage_name, &function.name));
+        let record =
+            |&(id, function, inlined): &(ModuleId, &'a VanishedFunction, bool)| GoneRecord {
+                name: self.name(&function.linkage_name, &function.name),
+                linkage_name: &function.linkage_name,
+                module: self.module(id),
+                inlined,
+            };
         asked.map(record).collect()
     }
 

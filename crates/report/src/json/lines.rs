@@ -18,7 +18,7 @@ pub(super) struct LineRecord {
     bound: Option<&'static str>,
 }
 
-/// All lines with code of the functions shown, by file and number.
+/// All lines with code of the functions that the filter keeps, by file and line number.
 pub(super) fn lines(run: &RunProfile, names: &Filter<'_>) -> Vec<LineRecord> {
     let bounds = line_bounds(run, names);
     let bound_of = |file: &str, line: u32| {

@@ -1,4 +1,4 @@
-//! Sequences of paths over loop iterations, as JSON (docs/json.md).
+//! Sequences of paths over loop iterations, as JSON (`loops` of docs/json.md).
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};

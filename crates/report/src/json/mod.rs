@@ -1,9 +1,10 @@
 //! The report for programs: JSON, schema 1, documented in docs/json.md.
 //!
-//! Each record is written as soon as it is made. [`write()`] has the order of the document's
-//! fields.
+//! Each record is written as soon as it is made. The implementation of `Serialize` for `RunContext`
+//! has the order of the document's fields.
 //!
-//! Cost: each path listed is regenerated once; memory does not grow with the paths.
+//! Cost: each listed path is regenerated once. The memory in use does not grow with the number of
+//! paths.
 
 mod context;
 mod document;
@@ -175,7 +176,7 @@ impl<'a> RunContext<'a> {
         }
     }
 
-    /// Why there is nothing of what a view of paths shows.
+    /// Why a view of paths has nothing to show. `None` if paths ran, or for other views.
     fn without_paths(&self) -> Option<&'static str> {
         if !matches!(self.options.view, Some(View::Paths | View::PathsFromEdges)) {
             return None;

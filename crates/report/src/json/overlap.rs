@@ -1,4 +1,4 @@
-//! Two runs compared, as JSON: `overlap` of docs/json.md.
+//! Comparison of two runs, as JSON: `overlap` of docs/json.md.
 
 use std::io::{self, Write};
 
@@ -121,7 +121,7 @@ fn document<'a>(
         counts: counts(&found.sides[side]),
         alone: found.alone[side]
             .iter()
-            .map(|one| alone(runs[side], names, one))
+            .map(|function| alone_record(runs[side], names, function))
             .collect(),
         damage: Sentences(&runs[side].damage),
     };
@@ -136,11 +136,11 @@ fn document<'a>(
         functions: found
             .pairs
             .iter()
-            .map(|one| pair(runs, names, one))
+            .map(|pair| pair_record(runs, names, pair))
             .collect(),
         differences: differences
             .take(top.unwrap_or(usize::MAX))
-            .map(|one| difference(runs, names, found, one))
+            .map(|difference| difference_record(runs, names, found, difference))
             .collect(),
         by_exits: found.by_exits,
         cut_elsewhere: found.cut_elsewhere,
@@ -158,60 +158,60 @@ fn counts(side: &Side) -> SideRecord {
     }
 }
 
-fn alone<'a>(run: &'a RunProfile, names: &Filter<'_>, one: &Alone) -> AloneRecord<'a> {
-    let function = run.function(one.function);
+fn alone_record<'a>(run: &'a RunProfile, names: &Filter<'_>, alone: &Alone) -> AloneRecord<'a> {
+    let function = run.function(alone.function);
     AloneRecord {
         name: names.name(function).to_string(),
         linkage_name: &function.map.linkage_name,
-        executions: one.executions,
-        why: match one.why {
+        executions: alone.executions,
+        why: match alone.why {
             Why::Changed => "changed",
             Why::Missing => "missing",
         },
     }
 }
 
-fn pair<'a>(runs: Both<&'a RunProfile>, names: &Filter<'_>, one: &Pair) -> PairRecord<'a> {
-    let function = runs[0].function(one.functions[0]);
+fn pair_record<'a>(runs: Both<&'a RunProfile>, names: &Filter<'_>, pair: &Pair) -> PairRecord<'a> {
+    let function = runs[0].function(pair.functions[0]);
     PairRecord {
         name: names.name(function).to_string(),
         linkage_name: &function.map.linkage_name,
-        common: one.common,
-        a: counts(&one.sides[0]),
-        b: counts(&one.sides[1]),
+        common: pair.common,
+        a: counts(&pair.sides[0]),
+        b: counts(&pair.sides[1]),
     }
 }
 
-fn difference<'a>(
+fn difference_record<'a>(
     runs: Both<&'a RunProfile>,
     names: &Filter<'_>,
     found: &Overlap,
-    one: &Difference,
+    difference: &Difference,
 ) -> DifferenceRecord<'a> {
-    let function = runs[one.side].function(one.function);
-    let blocks = blocks(function, found.unit, one.unit);
+    let function = runs[difference.side].function(difference.function);
+    let blocks = blocks(function, found.unit, difference.unit);
     let mut passed: Vec<String> = blocks
         .iter()
         .flat_map(|&block| places_of(function, &function.map.blocks[block as usize].places))
         .collect();
     passed.dedup();
-    let edge = edge_of(&function.map, one.unit)
+    let edge = edge_of(&function.map, difference.unit)
         .map(|(_, edge)| [edge.from, edge.to].map(|block| block_number(function, block)));
     let by_edges = found.unit == Unit::Edges;
     DifferenceRecord {
         name: names.name(function).to_string(),
         linkage_name: &function.map.linkage_name,
-        r#in: ["a", "b"][one.side],
-        path: (!by_edges).then_some(one.unit),
+        r#in: ["a", "b"][difference.side],
+        path: (!by_edges).then_some(difference.unit),
         edge: edge.filter(|_| by_edges),
-        a: one.counts[0],
-        b: one.counts[1],
-        difference: found.difference(one.counts),
+        a: difference.counts[0],
+        b: difference.counts[1],
+        difference: found.difference(difference.counts),
         places: passed,
     }
 }
 
-/// The blocks of a path, or at the ends of an edge.
+/// The blocks of a path, or the two blocks of an edge.
 fn blocks(function: &Function, unit: Unit, number: u64) -> Vec<u32> {
     match unit {
         Unit::Paths => {

@@ -1,4 +1,4 @@
-//! Paths predicted from edges, beside the real ones.
+//! Paths predicted from edges, compared with the paths that ran.
 
 use holloway_analysis::overlap::share;
 use holloway_analysis::predict::{Length, Lengths, Prediction};
@@ -29,7 +29,7 @@ struct FunctionRecord<'a> {
     right_share: ShareRecord,
 }
 
-/// Of the different paths that ran, and of their executions.
+/// Shares of the different paths that ran, and of their executions.
 #[derive(Serialize)]
 struct ShareRecord {
     paths: f64,
@@ -44,7 +44,7 @@ struct LengthsRecord {
     instructions: LengthRecord,
 }
 
-/// The mean over different paths, and over executions.
+/// The longest length, the mean over different paths, and the mean over executions.
 #[derive(Serialize)]
 struct LengthRecord {
     longest: u64,
@@ -55,17 +55,17 @@ struct LengthRecord {
 impl<'a> PredictionRecord<'a> {
     pub(super) fn new(document: &RunContext<'a>, found: &Prediction) -> PredictionRecord<'a> {
         let run = document.run;
-        let functions = found.functions.iter().map(|one| {
-            let function = run.function(one.function);
+        let functions = found.functions.iter().map(|comparison| {
+            let function = run.function(comparison.function);
             FunctionRecord {
                 name: document.names.name(function).to_string(),
                 linkage_name: &function.map.linkage_name,
                 module: &run.module_of(function).name,
-                hottest_right: one.hottest_right,
-                real: lengths(&one.real),
-                predicted: lengths(&one.predicted),
-                right: lengths(&one.right),
-                right_share: right_share(&one.right, &one.real),
+                hottest_right: comparison.hottest_right,
+                real: lengths(&comparison.real),
+                predicted: lengths(&comparison.predicted),
+                right: lengths(&comparison.right),
+                right_share: right_share(&comparison.right, &comparison.real),
             }
         });
         PredictionRecord {
@@ -100,7 +100,7 @@ fn lengths(lengths: &Lengths) -> LengthsRecord {
     }
 }
 
-/// 0 of nothing.
+/// `sum / count`, or 0 if `count` is 0.
 fn mean(sum: u128, count: u64) -> f64 {
     if count == 0 {
         return 0.0;

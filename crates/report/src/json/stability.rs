@@ -1,4 +1,5 @@
-//! Timed runs, each evaluated on the others' first paths, as JSON (`stability` of docs/json.md).
+//! Net variation of each timed run's first paths in the other runs, as JSON (`stability` of
+//! docs/json.md).
 
 use std::io::{self, Write};
 
@@ -11,7 +12,7 @@ use crate::filter::Filter;
 use crate::options::Options;
 use crate::variation::{FIRST, lines, trail_of};
 
-/// Writes how the first paths of each run vary on all of them, one object and a newline.
+/// Writes the net variation of each run's first paths in all runs, as one object and a newline.
 ///
 /// # Errors
 /// Whatever `out` fails with.
@@ -24,22 +25,22 @@ pub(crate) fn write(
     let names = Filter::new(None);
     let first = options.top.unwrap_or(FIRST);
     let found = stability(runs, how, first, &|function| names.name(function));
-    let record = |one: &StablePath| {
-        let function = runs[one.run].run.function(one.function);
-        let trail = trail_of(function, one.path);
+    let record = |path: &StablePath| {
+        let function = runs[path.run].run.function(path.function);
+        let trail = trail_of(function, path.path);
         let lines = trail.and_then(|trail| lines(function, &trail));
         PathRecord {
             function: names.name(function).to_string(),
-            run: one.run,
-            path: one.path.0,
+            run: path.run,
+            path: path.path.0,
             file: lines.map_or_else(String::new, |(file, ..)| file.to_owned()),
             lines: lines.map(|(_, first, last)| [first, last]),
-            ranks: one
+            ranks: path
                 .ranks
                 .iter()
                 .map(|rank| rank.map(|rank| rank + 1))
                 .collect(),
-            shares: one.shares.clone(),
+            shares: path.shares.clone(),
         }
     };
     let document = Document {
@@ -56,9 +57,9 @@ pub(crate) fn write(
 struct Document<'a> {
     schema: u32,
     first: usize,
-    /// By run: share of its time that is the net variation of all paths of which it is certain.
+    /// By run: the certain net variation of all paths, as a share of the run's time.
     all: &'a [f64],
-    /// By the run whose first paths are taken, then by the one that they are evaluated on.
+    /// By the run that gives the first paths, then by the run that they are evaluated on.
     shares: &'a [Vec<f64>],
     paths: Vec<PathRecord>,
 }
@@ -66,7 +67,7 @@ struct Document<'a> {
 #[derive(Serialize)]
 struct PathRecord {
     function: String,
-    /// The run of which `path` is the number.
+    /// The run whose path number `path` is.
     run: usize,
     path: u64,
     file: String,

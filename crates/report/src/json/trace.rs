@@ -1,5 +1,5 @@
-//! Answers to questions on traces, as JSON (`trace` of docs/json.md). Its functions are those of
-//! [`terminal::trace`](crate::terminal::trace).
+//! Answers to questions about traces, as JSON (`trace` of docs/json.md). The functions are the same
+//! as in [`terminal::trace`](crate::terminal::trace).
 
 mod answer;
 mod diff;
@@ -31,7 +31,7 @@ struct Document<'a> {
     sums: Vec<SumRecord<'a>>,
 }
 
-/// What several streams of an image answer together.
+/// The sum of the answers of an image's streams.
 #[derive(Serialize)]
 struct SumRecord<'a> {
     image: &'a str,
@@ -41,7 +41,7 @@ struct SumRecord<'a> {
     terminals: Vec<TerminalRecord>,
 }
 
-/// What was verified of the run.
+/// The result of `verify` for the run.
 #[derive(Serialize)]
 struct Verified<'a> {
     good: bool,
@@ -81,8 +81,8 @@ struct StreamRecord<'a> {
     terminals: Vec<TerminalRecord>,
 }
 
-/// Writes each stream's answer as one object and a newline. Gives what
-/// [`terminal::trace::write`](crate::terminal::trace::write()) gives.
+/// Writes each stream's answer as one object and a newline. The result is the same as that of
+/// [`terminal::trace::write`](crate::terminal::trace::write()).
 ///
 /// # Errors
 /// As of [`terminal::trace::write`](crate::terminal::trace::write()).
@@ -98,29 +98,33 @@ pub fn write(
     };
     let asked = longest(run.streams, most);
     let asked = asked.iter().map(|&place| &run.streams[place]);
-    let sights: Vec<LabeledStream<'_>> =
-        asked.map(|one| LabeledStream::new(one, options)).collect();
-    let tables: Vec<Table<'_>> = sights.iter().map(Table::new).collect();
-    let answers = answers(&sights, question, run.damage)?;
-    let streams = answers.iter().map(|(sight, answer)| {
-        let of = |table: &&Table<'_>| std::ptr::eq(table.sight, *sight);
-        let table = tables.iter().find(of).expect("a table for each stream");
+    let labeled_streams: Vec<LabeledStream<'_>> = asked
+        .map(|stream| LabeledStream::new(stream, options))
+        .collect();
+    let tables: Vec<Table<'_>> = labeled_streams.iter().map(Table::new).collect();
+    let answers = answers(&labeled_streams, question, run.damage)?;
+    let streams = answers.iter().map(|(labeled, answer)| {
+        let is_its_table = |table: &&Table<'_>| std::ptr::eq(table.labeled, *labeled);
+        let table = tables
+            .iter()
+            .find(is_its_table)
+            .expect("a table for each stream");
         let answer = AnswerRecord::new(table, question, answer, options.top);
         StreamRecord {
-            head: Head::new(sight.stream),
+            head: Head::new(labeled.stream),
             answer,
             terminals: table.records(),
         }
     });
     let sums = sums(&answers);
-    let of_sums: Vec<Stream<'_>> = sums.iter().map(Sum::stream).collect();
-    let of_sums: Vec<LabeledStream<'_>> = of_sums
+    let sum_streams: Vec<Stream<'_>> = sums.iter().map(Sum::stream).collect();
+    let labeled_sums: Vec<LabeledStream<'_>> = sum_streams
         .iter()
-        .map(|one| LabeledStream::new(one, options))
+        .map(|stream| LabeledStream::new(stream, options))
         .collect();
-    let of_sums: Vec<Table<'_>> = of_sums.iter().map(Table::new).collect();
-    let sums = sums.iter().zip(&of_sums).map(|(sum, table)| SumRecord {
-        image: table.sight.stream.image,
+    let sum_tables: Vec<Table<'_>> = labeled_sums.iter().map(Table::new).collect();
+    let sums = sums.iter().zip(&sum_tables).map(|(sum, table)| SumRecord {
+        image: table.labeled.stream.image,
         streams: sum.streams,
         events: sum.events,
         answer: AnswerRecord::new(table, question, &sum.answer, options.top),
@@ -140,7 +144,7 @@ pub fn write(
     Ok(good)
 }
 
-/// Writes streams of two runs compared, pair by pair, as one object and a newline.
+/// Writes a comparison of the streams of two runs, pair by pair, as one object and a newline.
 ///
 /// # Errors
 /// As of [`terminal::trace::diff`](crate::terminal::trace::diff()).
@@ -150,11 +154,14 @@ pub fn diff(
     options: &Options<'_>,
     out: &mut dyn Write,
 ) -> Result<(), AskError> {
-    let sights: Vec<_> = pairs
+    let labeled_streams: Vec<_> = pairs
         .iter()
-        .map(|pair| pair.each_ref().map(|one| LabeledStream::new(one, options)))
+        .map(|pair| {
+            pair.each_ref()
+                .map(|stream| LabeledStream::new(stream, options))
+        })
         .collect();
-    document::write(&diff::document(&sights, how, options.top)?, out)?;
+    document::write(&diff::document(&labeled_streams, how, options.top)?, out)?;
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! Paths whose time varies, as JSON: an object of its own, documented in docs/json.md.
+//! Paths whose time varies, as a JSON document of their own (`variation` of docs/json.md).
 
 use std::io::{self, Write};
 
@@ -18,9 +18,9 @@ use crate::notes::Sentences;
 use crate::options::Options;
 use crate::variation::{FIRST, kept, kept_spreads, lines, prefetch, spots_of, trail_of};
 
-/// Writes the paths of a run by net variation as one object and a newline. Paths that vary for
-/// certain come first. [`Options::function`] and [`Options::top`] limit the listed paths; ranks and
-/// totals are of the whole run.
+/// Writes the paths of a run, ranked by certain net variation, as one object and a newline.
+/// [`Options::function`] and [`Options::top`] limit the listed paths; ranks and totals are of the
+/// whole run.
 ///
 /// # Errors
 /// Whatever `out` fails with.
@@ -140,7 +140,7 @@ struct PathRecord<'a> {
     rank: usize,
     rank_by_count: usize,
     rank_by_total: usize,
-    /// Least and largest time of a bucket, and its samples.
+    /// Buckets: the least and the largest time, and the number of samples.
     histogram: Vec<[u64; 3]>,
     advice: Vec<AdviceRecord>,
 }
@@ -155,7 +155,7 @@ struct AdviceRecord {
     insert_at: String,
 }
 
-/// The times in seconds.
+/// A path's times in seconds.
 #[derive(Serialize)]
 struct Seconds {
     base: f64,
@@ -228,7 +228,7 @@ impl<'a> View<'a> {
             .flat_map(|block| by_block[block.index()].iter().cloned())
             .collect();
         places.dedup();
-        let position = |order: &[usize]| order.iter().position(|&one| one == place);
+        let position = |order: &[usize]| order.iter().position(|&index| index == place);
         let times = &rank.times;
         PathRecord {
             function: self.names.name(function).to_string(),
@@ -333,16 +333,16 @@ impl AdviceRecord {
 
 impl Seconds {
     fn new(rank: &Rank, frequency: f64) -> Seconds {
-        let of = |cycles: u64| cycles as f64 / frequency;
+        let seconds = |cycles: u64| cycles as f64 / frequency;
         let times = &rank.times;
         Seconds {
-            base: of(rank.base),
-            low: of(rank.base),
+            base: seconds(rank.base),
+            low: seconds(rank.base),
             mean: times.mean() / frequency,
-            p50: of(times.quantile(0.5)),
-            p90: of(times.quantile(0.9)),
-            p99: of(times.quantile(0.99)),
-            max: of(times.largest()),
+            p50: seconds(times.quantile(0.5)),
+            p90: seconds(times.quantile(0.9)),
+            p99: seconds(times.quantile(0.99)),
+            max: seconds(times.largest()),
             net: rank.net / frequency,
             total: rank.total / frequency,
         }
@@ -357,7 +357,9 @@ impl Totals {
         let first = FIRST.min(ranking.certain);
         Totals {
             cycles: ranking.cycles,
-            seconds: view.frequency.map(|one| ranking.cycles as f64 / one),
+            seconds: view
+                .frequency
+                .map(|frequency| ranking.cycles as f64 / frequency),
             paths: ranking.paths.len(),
             net,
             share: ranking.share(net),

@@ -1,4 +1,5 @@
-//! Where a function went that the reader asks for by name.
+//! The fate of each function that `--function` selects: instrumented, inlined, skipped, or without
+//! code.
 
 use std::io;
 
@@ -12,7 +13,7 @@ use super::paint::{Ink, Line};
 use super::sheet::Sheet;
 use crate::numbers::{grouped, plural};
 
-/// Functions named after "inlined into".
+/// Most functions that are named after "inlined into".
 const INTO: usize = 5;
 
 pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
@@ -59,15 +60,16 @@ pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether machine code was linked whose functions have no known names: the link step lists it by
-/// file.
+/// Whether machine code was linked. The link step lists it by file, so the names of its functions
+/// are unknown.
 fn has_machine_code(run: &RunProfile) -> bool {
     let mut skipped = run.modules.iter().flat_map(|module| &module.skipped);
     skipped.any(Skipped::is_machine_code)
 }
 
 fn executions(sheet: &Sheet<'_>, fate: &Fate) -> u64 {
-    let blocks = |&id: &FunctionId| summary(id, sheet.run.function(id)).map_or(0, |one| one.blocks);
+    let blocks =
+        |&id: &FunctionId| summary(id, sheet.run.function(id)).map_or(0, |found| found.blocks);
     fate.instrumented
         .iter()
         .map(blocks)
@@ -87,7 +89,7 @@ fn show(sheet: &mut Sheet<'_>, fate: &Fate) -> io::Result<()> {
         let text = format!("{reason} (in {})", sheet.run.modules[module.index()].name);
         row(sheet, "skipped", &text)?;
     }
-    // Without code in one module and with code in another: a copy, of which the other stayed.
+    // If the function has code in another module, the linker kept that copy.
     if !fate.gone.is_empty() && fate.instrumented.is_empty() {
         let modules: Vec<&str> = fate
             .gone
@@ -141,7 +143,7 @@ fn instrumented(sheet: &Sheet<'_>, id: FunctionId) -> String {
     text
 }
 
-/// `3 of 6 paths`, or blocks where edges were counted.
+/// `3 of 6 paths`, or `3 of 6 blocks` if the function counted edges.
 fn parts_run(function: &Function) -> String {
     let (ran, all, noun) = match function.unit() {
         Unit::Paths => (function.counts.len(), function.map.path_count, "path"),

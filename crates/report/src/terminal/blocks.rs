@@ -1,4 +1,4 @@
-//! The blocks reached most, each with the first line of the source that it runs.
+//! The blocks view: the blocks reached most, each with its first source line.
 
 use std::io;
 
@@ -22,18 +22,18 @@ const COLUMNS: [(&str, Align); 7] = [
     ("source", Align::Left),
 ];
 
-/// Columns that a place and a line of the source get at least.
+/// Least columns of a place and of a source line.
 const TEXT: usize = 20;
 
 pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
     let sort = sheet.options.sort;
     let ranking = hottest(sheet.run, sort, Some(sheet.top()), &|id| sheet.keeps(id));
-    let of = match sort {
+    let unit = match sort {
         Sort::Count => "block runs",
         Sort::Instructions => "instructions",
     };
     let shown = format!(
-        "{} of {} that ran, by share of {} {of}",
+        "{} of {} that ran, by share of {} {unit}",
         ranking.blocks.len(),
         grouped(ranking.ranked),
         grouped(ranking.total)

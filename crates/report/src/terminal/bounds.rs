@@ -8,7 +8,7 @@ use holloway_analysis::bounds::Bound;
 use super::paint::{Ink, Line};
 use super::sheet::Sheet;
 
-/// What stands in front of a count.
+/// The mark in front of a count.
 pub(super) fn mark(bound: Bound) -> &'static str {
     match bound {
         Bound::Exact => "",
@@ -23,7 +23,7 @@ pub(super) fn marked(bound: Bound, count: &str) -> String {
     format!("{}{count}", mark(bound))
 }
 
-/// Says below a table what the marks in it mean.
+/// Explains, below a table, the marks in it.
 pub(super) fn legend(
     sheet: &mut Sheet<'_>,
     marks: impl IntoIterator<Item = Bound>,

@@ -10,14 +10,14 @@ use holloway_format::FunctionMap;
 
 use crate::places::is_library;
 
-/// The branches of a function, which shows its decisions in words.
+/// The branches of a function. They put its decisions into words.
 pub(super) struct Branches<'a> {
     pub(super) map: &'a FunctionMap,
     directions: Directions<'a>,
 }
 
-/// The branches of all functions that a view shows, looked at once each: by map, since functions of
-/// two runs have the same ids.
+/// A cache of the branches of all functions that a view shows. The key is the function's map,
+/// because functions of two runs may have the same ids.
 #[derive(Default)]
 pub(super) struct KnownBranches<'a>(RefCell<HashMap<*const FunctionMap, Rc<Branches<'a>>>>);
 

@@ -1,4 +1,5 @@
-//! What was counted, before any number is shown: a few lines, more only where something is missing.
+//! The coverage section, which comes before all counts: processes, functions, paths, and edges that
+//! ran. It has more lines only if data is missing.
 
 use std::io;
 
@@ -11,9 +12,9 @@ use super::sheet::Sheet;
 use crate::notes::{Label, sentence};
 use crate::numbers::{grouped, plural, share};
 
-/// Reasons for skipping named on the line; the rest are summed up.
+/// Reasons for skipping that are named. The functions skipped for other reasons are added up.
 const REASONS: usize = 3;
-/// Damaged records listed.
+/// Most notes of damage that are listed.
 const DAMAGED: usize = 5;
 
 pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
@@ -23,7 +24,7 @@ pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
     })
 }
 
-/// Writes the coverage with other lines in place of the counts. `ran`: the verb for functions with
+/// Writes the coverage with `middle` in place of the counts. `ran` is the verb for functions with
 /// counts.
 pub(super) fn write_around(
     sheet: &mut Sheet<'_>,
@@ -47,17 +48,17 @@ pub(super) fn write_around(
         alarm(sheet, "no lines", &without_lines(&coverage))?;
     }
     if coverage.lost > 0 {
-        let what = plural(coverage.lost, "counter block");
+        let blocks = plural(coverage.lost, "counter block");
         alarm(
             sheet,
             "lost",
-            &format!("{what} could not be written (disk full?): all counts are too low"),
+            &format!("{blocks} could not be written (disk full?): all counts are too low"),
         )?;
     }
     damage(sheet)
 }
 
-/// What was recorded: paths or edges, or both if images or functions of the run differ.
+/// Writes the counts of paths or of edges. Writes both if images or functions of the run differ.
 fn counted(sheet: &mut Sheet<'_>, coverage: &Coverage) -> io::Result<()> {
     let edges = sheet.run.unit() == Unit::Edges;
     if coverage.by_paths > 0 || !edges && coverage.by_edges == 0 {
@@ -80,10 +81,10 @@ fn counted(sheet: &mut Sheet<'_>, coverage: &Coverage) -> io::Result<()> {
     without_exits(sheet, coverage)
 }
 
-/// Says where frames that were left in a call are missing.
+/// Names the images in which frames that were left in a call are missing.
 fn without_exits(sheet: &mut Sheet<'_>, coverage: &Coverage) -> io::Result<()> {
     let mixed = sheet.run.exits() == Exits::Mixed;
-    for (images, what) in [
+    for (images, sentence) in [
         (
             &coverage.paths_without_exits,
             "not counted$ (--exits on counts frames left by longjmp, unwinding, exit)",
@@ -98,7 +99,7 @@ fn without_exits(sheet: &mut Sheet<'_>, coverage: &Coverage) -> io::Result<()> {
                 true => format!(" in {}", images.join(", ")),
                 false => String::new(),
             };
-            sheet.fact("left", &what.replace('$', &place))?;
+            sheet.fact("left", &sentence.replace('$', &place))?;
         }
     }
     Ok(())
@@ -123,9 +124,9 @@ fn processes(sheet: &Sheet<'_>, coverage: &Coverage) -> String {
 
 fn left_out(coverage: &Coverage) -> String {
     let mut text = String::new();
-    let mut part = |count: u64, what: &str| {
+    let mut part = |count: u64, fate: &str| {
         if count > 0 {
-            text += &format!(" · {} {what}", grouped(count));
+            text += &format!(" · {} {fate}", grouped(count));
         }
     };
     part(coverage.skipped_total(), "skipped");
@@ -196,7 +197,7 @@ fn edges_of(coverage: &Coverage) -> String {
 fn damage(sheet: &mut Sheet<'_>) -> io::Result<()> {
     let run = sheet.run;
     for note in run.damage.iter().take(DAMAGED) {
-        alarm(sheet, Label::of(note).text(), &sentence(note))?;
+        alarm(sheet, Label::for_note(note).text(), &sentence(note))?;
     }
     match run.damage.len().saturating_sub(DAMAGED) {
         0 => Ok(()),

@@ -1,4 +1,4 @@
-//! The edges taken most.
+//! The edges view: the edges taken most.
 
 use std::io;
 
@@ -23,7 +23,7 @@ const COLUMNS: [(&str, Align); 7] = [
     ("function", Align::Left),
 ];
 
-/// Columns a place gets at least.
+/// Least columns of a place.
 const PLACE: usize = 20;
 
 pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
@@ -44,11 +44,12 @@ pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
     }
     table.write(&mut sheet.page)?;
     legend(sheet, ranking.edges.iter().map(|edge| edge.bound))?;
-    again(sheet, &ranking.reentered)
+    write_reentries(sheet, &ranking.reentered)
 }
 
-/// Calls that came back more often than they were made: taken by no edge, so they have no share.
-fn again(sheet: &mut Sheet<'_>, edges: &[HotEdge<'_>]) -> io::Result<()> {
+/// Lists calls that came back more often than they were made. No edge was taken for these returns,
+/// so they have no share.
+fn write_reentries(sheet: &mut Sheet<'_>, edges: &[HotEdge<'_>]) -> io::Result<()> {
     if edges.is_empty() {
         return Ok(());
     }
@@ -84,20 +85,21 @@ fn row(sheet: &Sheet<'_>, edge: &HotEdge<'_>, total: u64) -> Vec<(Ink, String)> 
         (Ink::Faint, ends),
         (Ink::Place, place(sheet, edge, start(sheet, edge))),
         (Ink::Place, target),
-        (Ink::Outcome, led(sheet, edge)),
+        (Ink::Outcome, decision(sheet, edge)),
         (Ink::Strong, sheet.name(function).to_string()),
     ]
 }
 
-/// The place it leads from.
+/// The place where an edge starts.
 fn start(sheet: &Sheet<'_>, edge: &HotEdge<'_>) -> Option<Place> {
     let map = &sheet.run.function(edge.function).map;
     let known = edge.edge.place.filter(|place| place.line != 0);
     known.or_else(|| last_place(&map.blocks[edge.edge.from as usize].places))
 }
 
-/// What was decided for it, or how it leaves; nothing where the place it leads to says it.
-fn led(sheet: &Sheet<'_>, edge: &HotEdge<'_>) -> String {
+/// The decision for an edge, or how the edge leaves the function. Empty if the target's place shows
+/// the decision.
+fn decision(sheet: &Sheet<'_>, edge: &HotEdge<'_>) -> String {
     if edge.edge.outcome == Outcome::Jump {
         return String::new();
     }
@@ -105,7 +107,7 @@ fn led(sheet: &Sheet<'_>, edge: &HotEdge<'_>) -> String {
         return outcome::word(edge.edge.outcome).to_owned();
     }
     let branches = sheet.branches(sheet.run.function(edge.function));
-    branches.beside(sheet, edge.number, start(sheet, edge), edge.to)
+    branches.unless_shown(sheet, edge.number, start(sheet, edge), edge.to)
 }
 
 fn place(sheet: &Sheet<'_>, edge: &HotEdge<'_>, place: Option<Place>) -> String {

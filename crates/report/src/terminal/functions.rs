@@ -1,4 +1,5 @@
-//! A row for each function that ran. Selects have a column where any of the functions has some.
+//! The functions view: a row for each function that ran. Selects get a column if any of the shown
+//! functions has selects.
 
 use std::io;
 
@@ -11,7 +12,7 @@ use super::sheet::Sheet;
 use super::table::{Align, Table};
 use crate::numbers::{grouped, share};
 
-/// Where paths were counted in all of them.
+/// Columns if all shown functions counted paths.
 const BY_PATHS: [(&str, Align); 8] = [
     ("share", Align::Right),
     ("path runs", Align::Right),
@@ -23,7 +24,7 @@ const BY_PATHS: [(&str, Align); 8] = [
     ("function", Align::Left),
 ];
 
-/// Where edges were counted in any.
+/// Columns if any shown function counted edges.
 const BY_BLOCKS: [(&str, Align); 5] = [
     ("share", Align::Right),
     ("block runs", Align::Right),
@@ -47,10 +48,13 @@ pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
         grouped(ranking.total)
     );
     sheet.title("Hottest functions", &shown)?;
-    let have_paths = ranking.functions.iter().all(|one| one.paths.is_some());
+    let have_paths = ranking
+        .functions
+        .iter()
+        .all(|summary| summary.paths.is_some());
     let unit = if have_paths { Unit::Paths } else { Unit::Edges };
-    let selects = |one: &Summary| sheet.run.function(one.function).map.selects;
-    let has_selects = ranking.functions.iter().any(|one| selects(one) > 0);
+    let selects = |summary: &Summary| sheet.run.function(summary.function).map.selects;
+    let has_selects = ranking.functions.iter().any(|summary| selects(summary) > 0);
     let mut columns = match unit {
         Unit::Paths => BY_PATHS.to_vec(),
         Unit::Edges => BY_BLOCKS.to_vec(),
@@ -60,35 +64,40 @@ pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
         columns.insert(before_name, ("selects", Align::Right));
     }
     let mut table = Table::new(&columns);
-    for one in &ranking.functions {
-        let share = share(one.weight(ranking.weight), ranking.total);
-        let mut row = row(sheet, one, unit, share);
+    for summary in &ranking.functions {
+        let share = share(summary.weight(ranking.weight), ranking.total);
+        let mut row = row(sheet, summary, unit, share);
         if has_selects {
-            let selects = grouped(selects(one).into());
+            let selects = grouped(selects(summary).into());
             row.insert(before_name, (Ink::Faint, selects));
         }
         table.row(row);
     }
     table.write(&mut sheet.page)?;
-    let bounds = |one: &Summary| {
-        let bounds = sheet.run.function(one.function).bounds();
+    let bounds = |summary: &Summary| {
+        let bounds = sheet.run.function(summary.function).bounds();
         [bounds.calls, bounds.sum()]
     };
     let marks: Vec<_> = ranking.functions.iter().flat_map(bounds).collect();
     legend(sheet, marks)
 }
 
-fn row(sheet: &Sheet<'_>, one: &Summary, unit: Unit, share_of_all: String) -> Vec<(Ink, String)> {
-    let function = sheet.run.function(one.function);
+fn row(
+    sheet: &Sheet<'_>,
+    summary: &Summary,
+    unit: Unit,
+    share_of_all: String,
+) -> Vec<(Ink, String)> {
+    let function = sheet.run.function(summary.function);
     let (name, bounds) = (sheet.name(function), function.bounds());
     let sum = bounds.sum();
-    let paths = one.paths.filter(|_| unit == Unit::Paths);
-    let runs = paths.map_or(one.blocks, |paths| paths.executions);
+    let paths = summary.paths.filter(|_| unit == Unit::Paths);
+    let runs = paths.map_or(summary.blocks, |paths| paths.executions);
     let mut row = vec![
         (Ink::Number, share_of_all),
         (Ink::Plain, marked(sum, &grouped(runs))),
-        (Ink::Plain, marked(bounds.calls, &grouped(one.calls))),
-        (Ink::Plain, marked(sum, &grouped(one.instructions))),
+        (Ink::Plain, marked(bounds.calls, &grouped(summary.calls))),
+        (Ink::Plain, marked(sum, &grouped(summary.instructions))),
     ];
     if let Some(paths) = paths {
         let (path, count) = paths.hottest;

@@ -1,8 +1,9 @@
-//! The source with a count for each line that has code.
+//! The lines view: the source with a count for each line that has code.
 //!
-//! Files come in the order of their counts' sum. Lines without code around counted ones are shown;
-//! long stretches that never ran are folded. Without `--top` and `--function`, only the hottest
-//! lines and their surroundings are shown, about a hundred rows of files whose text is there.
+//! Files are ordered by the sum of their counts. Lines near lines that ran are shown too, even
+//! without code; long stretches that never ran are folded. Without `--top` and `--function`, the
+//! view shows only the hottest lines and their neighbors: about a hundred rows, only of files whose
+//! text is available.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,19 +19,19 @@ use crate::lines::{line_bounds, line_counts};
 use crate::numbers::{grouped, plural};
 use crate::places;
 
-/// Lines shown around a line that ran, and around a hot one.
+/// Lines shown before and after a line that ran, and before and after a hot line.
 const AROUND: u32 = 3;
 const AROUND_HOT: u32 = 1;
-/// Rows of hot lines and those around them before the rest is left out.
+/// Rows of hot lines and their neighbors beyond which colder lines are left out.
 const ROWS: usize = 80;
 
 /// A file with lines that ran.
 struct File {
     name: String,
     lines: Lines,
-    /// How counts may differ from what ran, where they may.
+    /// Bounds of the lines whose counts may differ from the executions.
     bounds: BTreeMap<u32, Bound>,
-    /// Line executions.
+    /// Sum of the lines' counts.
     sum: u64,
 }
 
@@ -49,7 +50,7 @@ pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
     write_hottest(sheet, &files)
 }
 
-/// Files with counts, most line executions first.
+/// Files with counts, ordered by line executions.
 fn files(sheet: &Sheet<'_>) -> Vec<File> {
     let all = line_counts(sheet.run, &sheet.names);
     let mut bounds = line_bounds(sheet.run, &sheet.names);
@@ -87,7 +88,7 @@ fn write_whole(sheet: &mut Sheet<'_>, files: &[File]) -> io::Result<()> {
 
 fn write_hottest(sheet: &mut Sheet<'_>, files: &[File]) -> io::Result<()> {
     let (with_text, hidden) = with_text(sheet, files);
-    let hot = Hot::of(&with_text);
+    let hot = HotLines::select(&with_text);
     let shown = format!(
         "{} of {} that ran, in {} of {}, most line executions first",
         grouped(hot.shown),
@@ -128,7 +129,8 @@ fn write_hottest(sheet: &mut Sheet<'_>, files: &[File]) -> io::Result<()> {
     sheet.page.wrapped(Line::new(), Ink::Faint, &rest)
 }
 
-/// The files whose text is at hand, or all where it is of none; and the lines that ran in others.
+/// The files whose text is available, and the number of lines that ran in the other files. If no
+/// file's text is available, all files and 0.
 fn with_text<'a>(sheet: &Sheet<'_>, files: &'a [File]) -> (Vec<&'a File>, u64) {
     let has_text = |file: &&File| {
         let mut ran = ran(&file.lines);
@@ -143,23 +145,23 @@ fn with_text<'a>(sheet: &Sheet<'_>, files: &'a [File]) -> (Vec<&'a File>, u64) {
 }
 
 /// The hottest lines of all files.
-struct Hot {
+struct HotLines {
     files: BTreeMap<usize, BTreeSet<u32>>,
     shown: u64,
     ran: u64,
-    /// Times the hottest of the others ran.
+    /// Count of the hottest line that is not shown.
     next: u64,
 }
 
-impl Hot {
-    fn of(files: &[&File]) -> Hot {
+impl HotLines {
+    fn select(files: &[&File]) -> HotLines {
         let lines = files.iter().enumerate();
-        let lines = lines.flat_map(|(file, of_file)| {
-            ran(&of_file.lines).map(move |(line, count)| (Reverse(count), file, line))
+        let lines = lines.flat_map(|(index, file)| {
+            ran(&file.lines).map(move |(line, count)| (Reverse(count), index, line))
         });
         let mut lines: Vec<_> = lines.collect();
         lines.sort_unstable();
-        let mut hot = Hot {
+        let mut hot = HotLines {
             files: BTreeMap::new(),
             shown: 0,
             ran: lines.len() as u64,
@@ -230,7 +232,8 @@ fn write_file(
     Ok(())
 }
 
-/// The lines asked for and the few around each, as far as the file has code.
+/// The asked lines with `around` lines before and after each, up to the file's first and last lines
+/// with code.
 fn visible(lines: &Lines, asked: &BTreeSet<u32>, around: u32) -> Vec<u32> {
     let mut visible: Vec<u32> = Vec::new();
     let (first, last) = (

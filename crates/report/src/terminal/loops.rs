@@ -1,15 +1,16 @@
-//! What runs over loop iterations: each loop with its sequences of paths and what they suggest.
+//! The loops view: each loop with its sequences of paths over iterations, and with advice.
 //!
 //! ```text
 //!   1  app::scan  src/scan.rs:40
 //!      3 executions, 3,000 iterations, 1,000.0 each
-//!      p38 p86 ×3 p755 repeats: 50.1 % of the turns begin it twice in a row. Unrolling along it, 5 paths at a time, may pay
+//!      p38 p86 ×3 p755 repeats: 50.1 % of the turns begin it twice in a row. …
 //!      600   20.0 %  p38
 //!      396   66.0 %  └ p86 ×3 p755
 //!      168   28.0 %  └ p87
 //!      p38    src/scan.rs:41 → leaves the loop, 44, exit: returns
 //! ```
-//! Shares at the left are of the turns; those below, of the path that the sequence begins with.
+//! The share of a sequence without `└` is relative to the loop's turns. The share of a sequence
+//! with `└` is relative to the executions of its first path.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufWriter, Write};
@@ -29,11 +30,11 @@ use crate::loops::{Branch, LoopsOptions, ShownLoop, hottest};
 use crate::numbers::{grouped, mean, plural, share};
 use crate::options::Options;
 
-/// Runs of one path that a period is shown with before the rest is left out.
+/// Most groups of equal paths (`p86 ×3`) that are shown of a period.
 const RUNS: usize = 24;
-/// Longest period that unrolling along is proposed for, in paths.
+/// Longest period, in paths, for which the view proposes unrolling.
 const UNROLLED: usize = 16;
-/// Rows of a loop's tree before the rest is left out.
+/// Rows of a loop's tree beyond which sequences are left out.
 const ROWS: usize = 30;
 
 /// Writes the loops of a run.
@@ -71,7 +72,7 @@ fn write_loops(loops: &LoopsRun, how: LoopsOptions, sheet: &mut Sheet<'_>) -> io
         k.unwrap_or(0)
     );
     sheet.title("Loops", &heading)?;
-    lost(loops, sheet)?;
+    write_losses(loops, sheet)?;
     let mut heads: Vec<String> = list
         .iter()
         .map(|shown_loop| head(sheet, shown_loop))
@@ -109,8 +110,8 @@ fn write_loops(loops: &LoopsRun, how: LoopsOptions, sheet: &mut Sheet<'_>) -> io
     Ok(())
 }
 
-/// What is missing from all counts.
-fn lost(loops: &LoopsRun, sheet: &mut Sheet<'_>) -> io::Result<()> {
+/// Writes the losses that affect all counts of the view.
+fn write_losses(loops: &LoopsRun, sheet: &mut Sheet<'_>) -> io::Result<()> {
     let stats = &loops.stats;
     let mut losses: Vec<String> = Vec::new();
     if stats.gaps + stats.cut_streams > 0 {
@@ -134,7 +135,7 @@ fn lost(loops: &LoopsRun, sheet: &mut Sheet<'_>) -> io::Result<()> {
     Ok(())
 }
 
-/// Where the head of a loop is.
+/// The place of a loop's head.
 fn head(sheet: &Sheet<'_>, shown_loop: &ShownLoop) -> String {
     let function = sheet.run.function(shown_loop.function);
     let place = shown_loop.count.place;
@@ -142,7 +143,7 @@ fn head(sheet: &Sheet<'_>, shown_loop: &ShownLoop) -> String {
     place.unwrap_or_else(|| format!(" b{}", shown_loop.count.head))
 }
 
-/// What a loop is known by.
+/// The name of a loop: its function and the place of its head.
 fn named(sheet: &Sheet<'_>, shown_loop: &ShownLoop, head: &str) -> String {
     let function = sheet.run.function(shown_loop.function);
     format!("{}{head}", sheet.name(function))
@@ -213,7 +214,7 @@ fn write_loop(
     Ok(())
 }
 
-/// How executions and iterations may differ from what ran.
+/// Bounds of a loop's counts: of its executions and of its iterations.
 fn bounds(shown_loop: &ShownLoop, function: &Function) -> [Bound; 2] {
     let count = &shown_loop.count;
     [
@@ -222,7 +223,7 @@ fn bounds(shown_loop: &ShownLoop, function: &Function) -> [Bound; 2] {
     ]
 }
 
-/// Why iterations are not the source's: what the compiler made of the loop.
+/// How the compiler reshaped a loop, so that its iterations are not those of the source.
 fn reshaped(described: &LoopMap) -> Vec<String> {
     let mut texts = Vec::new();
     if described.vectorized {
@@ -245,7 +246,7 @@ fn reshaped(described: &LoopMap) -> Vec<String> {
     texts
 }
 
-/// What a finding says, and what may be done with it.
+/// A finding with advice, as a sentence.
 fn sentence(finding: &Finding, k: u32) -> String {
     let turns = |turns: u32| {
         if turns == 1 {
@@ -266,7 +267,8 @@ fn sentence(finding: &Finding, k: u32) -> String {
         ),
         Finding::Period { paths, share } => {
             let count = plural(paths.len() as u64, "path");
-            // Windows of k paths hold a longer period once: its share is a lower bound.
+            // A window of k paths is too short to hold a long period twice. Then the share is a
+            // lower bound.
             let least = if 2 * paths.len() > k as usize {
                 "at least "
             } else {
@@ -351,14 +353,14 @@ fn write_branch(
     branch: &Branch,
     width: usize,
 ) -> io::Result<()> {
-    let of = match branch.depth {
+    let base = match branch.depth {
         0 => shown_loop.count.starts(),
-        _ => branch.of,
+        _ => branch.first_count,
     };
     let mut line = Line::new();
     line.put(Ink::Plain, "     ")
         .right(Ink::Number, &grouped(branch.count), width)
-        .right(Ink::Plain, &share(branch.count, of), 9)
+        .right(Ink::Plain, &share(branch.count, base), 9)
         .put(Ink::Plain, "  ");
     if branch.depth > 0 {
         line.put(Ink::Faint, &format!("{}└ ", "  ".repeat(branch.depth - 1)));
@@ -373,7 +375,7 @@ fn write_branch(
     sheet.page.line(&line)
 }
 
-/// A path of the sequences: its lines, with what was decided there.
+/// Writes a path of the sequences: its lines with the decisions there.
 fn write_path<'a>(
     sheet: &mut Sheet<'a>,
     shown_loop: &ShownLoop,
@@ -396,7 +398,7 @@ fn write_path<'a>(
     sheet.page.wrapped(line, Ink::Faint, &places.join(", "))
 }
 
-/// The paper's figures.
+/// Writes the paper's figures about forests.
 fn write_stats(loops: &LoopsRun, sheet: &mut Sheet<'_>) -> io::Result<()> {
     sheet.title("Forests", "of all functions and processes")?;
     let (stats, kipf) = (&loops.stats, loops.kipf_stats());
@@ -420,20 +422,20 @@ fn write_stats(loops: &LoopsRun, sheet: &mut Sheet<'_>) -> io::Result<()> {
             kipf.inner_degree()
         ),
     )?;
-    let met = [
+    let irregularities = [
         (stats.caught, "frame come back to", "frames come back to"),
         (stats.gaps, "gap", "gaps"),
         (stats.holes, "hole", "holes"),
         (stats.strangers, "word of no path", "words of no path"),
     ];
-    let met = met.iter().map(|&(number, singular, more)| {
+    let irregularities = irregularities.iter().map(|&(number, singular, more)| {
         format!(
             "{} {}",
             grouped(number),
             if number == 1 { singular } else { more }
         )
     });
-    sheet.fact("met", &met.collect::<Vec<_>>().join(", "))?;
+    sheet.fact("met", &irregularities.collect::<Vec<_>>().join(", "))?;
     if stats.prunings > 0 {
         let text = format!(
             "{} with {} in {}",

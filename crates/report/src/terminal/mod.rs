@@ -1,6 +1,6 @@
-//! The report on the terminal: coverage first, then what was asked for.
+//! The report on the terminal: the coverage, then the view that the user chose.
 //!
-//! Every view is a file of its own here; [`write()`] is the order they come in.
+//! Each view is a file. [`write()`] puts the sections in order.
 
 mod answer;
 mod blocks;
@@ -30,7 +30,8 @@ use sheet::Sheet;
 
 use crate::options::{Options, View, default_view};
 
-/// Writes the whole report: coverage, where the functions asked for went, and the view.
+/// Writes the whole report: the coverage, the fate of the functions that `--function` selects, and
+/// the view.
 ///
 /// # Errors
 /// Whatever `out` fails with.
@@ -54,7 +55,7 @@ fn write_all(sheet: &mut Sheet<'_>) -> io::Result<()> {
         .ids()
         .any(|(id, function)| function.ran() && sheet.keeps(id));
     if !kept && view != View::Lines {
-        // The answer above says where the functions asked for went.
+        // The section above shows the fate of the selected functions.
         return Ok(());
     }
     if matches!(view, View::Paths | View::PathsFromEdges) && sheet.without_paths()? {

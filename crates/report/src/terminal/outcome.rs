@@ -1,11 +1,15 @@
-//! What was decided at a branch, in words: where control goes.
+//! Decisions in words: where control goes at a branch.
 //!
-//! `→ line 214` in the file of the line that it stands on, `→ other.rs:12` in another, `→ column
-//! 17` on the line itself; the column also where the line is not enough to tell the branch's ways
-//! apart, and the block (`b7`, as in the other views) where no place does. A check that held (of an
-//! index, for overflow), which would not have returned on the same line, is not told. What was
-//! decided at one line is listed in order, so that `a && b` shows which of them failed: `→ column
-//! 12, line 9`.
+//! - `→ line 214`: a line of the same file;
+//! - `→ other.rs:12`: a line of another file;
+//! - `→ column 17`: another column of the same line.
+//!
+//! The column is also shown if the line alone does not distinguish the branch's ways. The block
+//! (`b7`, as in the other views) is shown if no place distinguishes them.
+//!
+//! Passed checks (of an index, for overflow) are left out if a failure would not have returned on
+//! the same line. All decisions at one line are listed in order. So `a && b` shows which of the two
+//! failed: `→ column 12, line 9`.
 
 use holloway_analysis::directions::{Destination, Spot};
 use holloway_analysis::trail::{Step, first_place};
@@ -16,15 +20,15 @@ use super::paint::clip_start;
 use super::sheet::{PLACE, Sheet};
 
 impl<'a> Branches<'a> {
-    /// What was decided at a line, in order; repeats are counted.
+    /// The decisions at a step's line, in order. Repeated decisions are counted.
     pub(super) fn decided(&self, sheet: &Sheet<'_>, step: &Step) -> String {
         let decisions = step.decisions.iter();
         let decided: Vec<_> = decisions.map(|&edge| self.destination(edge)).collect();
         self.in_words(sheet, step.place, &decided)
     }
 
-    /// What was decided at a place, as `→ line 3`; empty if nothing was, or nothing but that checks
-    /// held.
+    /// Decisions at a place in words, such as `→ line 3`. Empty if there are no decisions except
+    /// passed checks.
     pub(super) fn in_words(
         &self,
         sheet: &Sheet<'_>,
@@ -53,9 +57,9 @@ impl<'a> Branches<'a> {
         }
     }
 
-    /// Where control goes along an edge, as read at a place, beside the first place of the block
-    /// `to` that it leads to: empty where that says it.
-    pub(super) fn beside(
+    /// Where control goes along an edge, in words for a reader at the place `at`. Empty if the
+    /// report already shows it: with the first place of the block `to`, which the edge leads to.
+    pub(super) fn unless_shown(
         &self,
         sheet: &Sheet<'_>,
         edge: u32,
@@ -71,7 +75,7 @@ impl<'a> Branches<'a> {
         self.word(sheet, at, &destination)
     }
 
-    /// Whether control goes to a place's line, and nothing else need be said.
+    /// Whether the line of a place is all that there is to say about where control goes.
     pub(super) fn is_line(&self, destination: &Destination<'_>, place: Place) -> bool {
         let scope = self.map.scopes.get(place.scope as usize);
         match destination {
@@ -82,7 +86,7 @@ impl<'a> Branches<'a> {
         }
     }
 
-    /// Where control goes, as read at a place.
+    /// Where control goes, in words for a reader at the place `at`.
     fn word(&self, sheet: &Sheet<'_>, at: Option<Place>, destination: &Destination<'_>) -> String {
         let spot = |spot: &Spot<'_>| self.spot(sheet, at, spot);
         match destination {
@@ -126,7 +130,7 @@ impl<'a> Branches<'a> {
     }
 }
 
-/// `case Push`, `case 'a' | 'b'`; of many the first ones.
+/// `case Push`, `case 'a' | 'b'`. Of many cases only the first are named.
 fn cases(names: &[Text]) -> String {
     const SHOWN: usize = 4;
     let mut shown: Vec<&str> = names.iter().map(|name| &**name).take(SHOWN).collect();
@@ -137,7 +141,7 @@ fn cases(names: &[Text]) -> String {
     format!("case {}", shown.join(" | "))
 }
 
-/// How a path ends, or what an edge stands for where nothing is decided.
+/// The word for the end of a path, or for an edge without a decision.
 pub(super) fn word(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Jump

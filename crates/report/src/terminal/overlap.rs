@@ -1,4 +1,4 @@
-//! Two runs against each other: what they have in common, and where they differ most.
+//! Comparison of two runs: what they have in common, and their largest differences.
 
 use std::collections::BTreeSet;
 use std::io::{self, BufWriter, Write};
@@ -22,7 +22,7 @@ use crate::notes::sentence;
 use crate::numbers::{grouped, plural, share};
 use crate::options::Options;
 
-const WHOLE: [(&str, Align); 3] = [("", Align::Left), ("A", Align::Right), ("B", Align::Right)];
+const IN_COMMON: [(&str, Align); 3] = [("", Align::Left), ("A", Align::Right), ("B", Align::Right)];
 
 const FUNCTIONS: [(&str, Align); 6] = [
     ("A", Align::Right),
@@ -33,7 +33,7 @@ const FUNCTIONS: [(&str, Align); 6] = [
     ("function", Align::Left),
 ];
 
-/// Of paths.
+/// Columns of differences between paths.
 const DIFFERENCES: [(&str, Align); 7] = [
     ("A", Align::Right),
     ("B", Align::Right),
@@ -57,11 +57,11 @@ const ALONE: [(&str, Align); 4] = [
     ("function", Align::Left),
 ];
 
-/// Above this, profiles are usually called similar.
+/// Profiles with a larger overlap are usually called similar.
 const SIMILAR: f64 = 0.9;
-/// Damaged records listed of each run.
+/// Most notes of damage that are listed for each run.
 const DAMAGED: usize = 5;
-/// Columns a place gets at least.
+/// Least columns of a place.
 const PLACE: usize = 20;
 
 /// Writes the comparison of two runs.
@@ -103,28 +103,28 @@ impl<'a> Comparison<'a> {
         } else {
             "not similar"
         };
-        // Not 1.000 where it isn't all.
+        // Only a complete overlap is shown as 1.000.
         let shown = if *overlap < 1.0 {
             overlap.min(0.999)
         } else {
             1.0
         };
-        let of = match self.found.unit {
+        let units = match self.found.unit {
             Unit::Paths => "paths",
             Unit::Edges => "edges",
         };
         sheet.fact(
             "overlap",
-            &format!("{shown:.3}, {similar}: sum over {of} of the smaller share, 1 where all are equal, similar above {SIMILAR}"),
+            &format!("{shown:.3}, {similar}: sum over {units} of the smaller share, 1 where all are equal, similar above {SIMILAR}"),
         )?;
         if self.found.by_exits > 0 {
-            let what = match self.found.unit {
+            let noun = match self.found.unit {
                 Unit::Paths => "path",
                 Unit::Edges => "edge",
             };
             let text = format!(
                 "{} not listed: no further apart than frames left in calls explain, which only one run counts",
-                plural(self.found.by_exits, what)
+                plural(self.found.by_exits, noun)
             );
             sheet.fact("exits", &text)?;
         }
@@ -154,15 +154,15 @@ impl<'a> Comparison<'a> {
                 .page
                 .text(Ink::Alarm, "nothing to compare: no such function ran");
         }
-        self.whole(sheet)?;
+        self.in_common(sheet)?;
         self.functions(sheet)?;
         self.differences(sheet)?;
         self.alone(sheet)
     }
 
-    fn whole(&self, sheet: &mut Sheet<'_>) -> io::Result<()> {
+    fn in_common(&self, sheet: &mut Sheet<'_>) -> io::Result<()> {
         sheet.title("In common", "share of what each run did")?;
-        let mut table = Table::new(&WHOLE);
+        let mut table = Table::new(&IN_COMMON);
         let common = self.found.common;
         let mut row = |name: &str, ink: Ink, cell: &dyn Fn(&Side) -> String| {
             let [a, b] = &self.found.sides;
@@ -205,7 +205,12 @@ impl<'a> Comparison<'a> {
     }
 
     fn functions(&self, sheet: &mut Sheet<'_>) -> io::Result<()> {
-        let differ: BTreeSet<usize> = self.found.differences.iter().map(|one| one.pair).collect();
+        let differ: BTreeSet<usize> = self
+            .found
+            .differences
+            .iter()
+            .map(|difference| difference.pair)
+            .collect();
         let pairs: Vec<&Pair> = differ.iter().map(|&pair| &self.found.pairs[pair]).collect();
         if pairs.is_empty() {
             return Ok(());
@@ -247,19 +252,19 @@ impl<'a> Comparison<'a> {
         );
         sheet.title(title, &shown)?;
         let mut table = Table::new(columns);
-        for one in all.iter().take(sheet.top()) {
-            table.row(self.difference(sheet, one));
+        for difference in all.iter().take(sheet.top()) {
+            table.row(self.difference_row(sheet, difference));
         }
         table.write(&mut sheet.page)
     }
 
-    fn difference(&self, sheet: &Sheet<'a>, one: &Difference) -> Vec<(Ink, String)> {
-        let function = self.runs[one.side].function(one.function);
+    fn difference_row(&self, sheet: &Sheet<'a>, difference: &Difference) -> Vec<(Ink, String)> {
+        let function = self.runs[difference.side].function(difference.function);
         let [which, from, to, branches] = match self.found.unit {
-            Unit::Paths => path_ends(sheet, function, PathId(one.unit)),
-            Unit::Edges => edge_ends(sheet, function, one.unit),
+            Unit::Paths => path_ends(sheet, function, PathId(difference.unit)),
+            Unit::Edges => edge_ends(sheet, function, difference.unit),
         };
-        let cell = |side: usize| match one.counts[side] {
+        let cell = |side: usize| match difference.counts[side] {
             0 => (Ink::Alarm, "never".to_owned()),
             count => (Ink::Number, self.share(side, count)),
         };
@@ -275,13 +280,17 @@ impl<'a> Comparison<'a> {
     }
 
     fn alone(&self, sheet: &mut Sheet<'_>) -> io::Result<()> {
-        let of = |side: usize| self.found.alone[side].iter().map(move |one| (side, one));
-        let mut all: Vec<(usize, &Alone)> = of(0).chain(of(1)).collect();
+        let of_side = |side: usize| {
+            self.found.alone[side]
+                .iter()
+                .map(move |alone| (side, alone))
+        };
+        let mut all: Vec<(usize, &Alone)> = of_side(0).chain(of_side(1)).collect();
         if all.is_empty() {
             return Ok(());
         }
-        let weight = |&(side, one): &(usize, &Alone)| {
-            holloway_analysis::overlap::share(one.executions, self.found.sides[side].executions)
+        let weight = |&(side, alone): &(usize, &Alone)| {
+            holloway_analysis::overlap::share(alone.executions, self.found.sides[side].executions)
         };
         all.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
         let shown = format!(
@@ -291,15 +300,15 @@ impl<'a> Comparison<'a> {
         );
         sheet.title("Without counterpart", &shown)?;
         let mut table = Table::new(&ALONE);
-        for &(side, one) in all.iter().take(sheet.top()) {
-            let why = match one.why {
+        for &(side, alone) in all.iter().take(sheet.top()) {
+            let why = match alone.why {
                 Why::Changed => "has another graph in the other",
                 Why::Missing => "has no counters in the other",
             };
-            let name = sheet.names.name(self.runs[side].function(one.function));
+            let name = sheet.names.name(self.runs[side].function(alone.function));
             table.row(vec![
                 (Ink::Strong, ["A", "B"][side].to_owned()),
-                (Ink::Number, self.share(side, one.executions)),
+                (Ink::Number, self.share(side, alone.executions)),
                 (Ink::Plain, why.to_owned()),
                 (Ink::Strong, name.to_string()),
             ]);
@@ -332,11 +341,11 @@ fn described(run: &RunProfile) -> String {
     )
 }
 
-/// What was counted in the functions that ran.
+/// The kinds of counts in the functions that ran.
 fn kinds(run: &RunProfile) -> &'static str {
-    let has = |what: Unit| {
+    let has = |unit: Unit| {
         let mut functions = run.functions.iter();
-        functions.any(|function| function.ran() && function.unit() == what)
+        functions.any(|function| function.ran() && function.unit() == unit)
     };
     match (has(Unit::Paths), has(Unit::Edges)) {
         (true, true) => "paths and edges",
@@ -367,8 +376,8 @@ fn path_ends<'a>(sheet: &Sheet<'a>, function: &'a Function, id: PathId) -> [Stri
     [id.to_string(), at, to, branches]
 }
 
-/// The decisions on a path and their lines: `7 → line 10, 12 → leaves the loop`, with the file if
-/// it isn't the function's.
+/// The decisions on a path and their lines: `7 → line 10, 12 → leaves the loop`. Lines outside the
+/// function's file are shown with their file.
 fn branches<'a>(sheet: &Sheet<'a>, function: &'a Function, trail: &Trail) -> String {
     let scopes = &function.map.scopes;
     let line = |place: Place| match scopes.get(place.scope as usize) {
@@ -385,7 +394,7 @@ fn branches<'a>(sheet: &Sheet<'a>, function: &'a Function, trail: &Trail) -> Str
     clip(&text, PLACE.max(sheet.page.width() / 3))
 }
 
-/// An edge's blocks, the places it leads from and to, and what was decided for it.
+/// An edge's blocks, its start and target places, and its decision.
 fn edge_ends<'a>(sheet: &Sheet<'a>, function: &'a Function, unit: u64) -> [String; 4] {
     let Some((number, edge)) = edge_of(&function.map, unit) else {
         return Default::default();
@@ -396,7 +405,7 @@ fn edge_ends<'a>(sheet: &Sheet<'a>, function: &'a Function, unit: u64) -> [Strin
     let target = target(&function.map, edge.to);
     let decided = if is_choice(edge.outcome) {
         let branches = sheet.branches(function);
-        branches.beside(sheet, number, edge.place, target)
+        branches.unless_shown(sheet, number, edge.place, target)
     } else {
         String::new()
     };
@@ -409,11 +418,11 @@ fn edge_ends<'a>(sheet: &Sheet<'a>, function: &'a Function, unit: u64) -> [Strin
     [format!("b{} → {name}", edge.from), from, to, decided]
 }
 
-/// A place, by its line alone where it is in the same file as another.
+/// A place, shortened to its line if it is in the same file as the place `other`.
 fn near(other: &str, place: String) -> String {
     let file = |place: &str| place.rsplit_once(':').map(|(file, _)| file.to_owned());
     match place.rsplit_once(':') {
-        Some((of, line)) if Some(of) == file(other).as_deref() => format!(":{line}"),
+        Some((own_file, line)) if Some(own_file) == file(other).as_deref() => format!(":{line}"),
         _ => place,
     }
 }

@@ -1,7 +1,7 @@
 //! Lines of colored pieces, clipped to the width of the terminal.
 //!
-//! Names and source text come from files of any content. So control characters (escape sequences,
-//! for example) are replaced before they reach the terminal.
+//! Names and source text come from files with arbitrary content. Control characters (for example of
+//! escape sequences) are replaced before they reach the terminal.
 
 use std::io::{self, Write};
 
@@ -12,11 +12,11 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 /// The meaning of a piece of text, which gives its color.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Ink {
-    /// Text like any other.
+    /// Ordinary text.
     Plain,
-    /// A heading, a name that matters.
+    /// A heading or an important name.
     Strong,
-    /// What can be passed over.
+    /// Text of minor importance.
     Faint,
     /// A place in the source.
     Place,
@@ -24,7 +24,7 @@ pub(crate) enum Ink {
     Number,
     /// A branch outcome.
     Outcome,
-    /// What is missing or wrong.
+    /// Losses, damage, or mistakes.
     Alarm,
 }
 
@@ -43,7 +43,7 @@ impl Ink {
     }
 }
 
-/// A line in the making.
+/// A line that is being composed.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Line {
     pieces: Vec<(Ink, String)>,
@@ -85,12 +85,12 @@ impl Line {
         self
     }
 
-    /// Pads up to a column; nothing where the line is longer already.
+    /// Pads up to a column. A longer line stays as it is.
     pub(crate) fn up_to(&mut self, column: usize) -> &mut Line {
         self.pad(column.saturating_sub(self.width))
     }
 
-    /// Columns so far.
+    /// Number of columns so far.
     pub(crate) fn width(&self) -> usize {
         self.width
     }
@@ -104,7 +104,7 @@ impl Line {
     }
 }
 
-/// Where lines go.
+/// The output for lines.
 pub(crate) struct Page<'a> {
     out: &'a mut dyn Write,
     color: bool,
@@ -118,7 +118,7 @@ impl<'a> Page<'a> {
         Page { out, color, width }
     }
 
-    /// Columns there are.
+    /// Number of columns of the page.
     pub(crate) fn width(&self) -> usize {
         self.width
     }
@@ -162,8 +162,8 @@ impl<'a> Page<'a> {
         writeln!(self.out, "{text}")
     }
 
-    /// Writes a line and, after it, as many words as fit. The other words follow below it, on lines
-    /// of their own.
+    /// Writes a line and, after it, as many words as fit. The other words follow on lines of their
+    /// own, indented by the line's width.
     pub(crate) fn wrapped(&mut self, mut line: Line, ink: Ink, words: &str) -> io::Result<()> {
         let indent = line.width();
         let mut text = String::new();

@@ -10,7 +10,7 @@
 //!     └ back to src/search.rs:40
 //! ```
 //!
-//! Only the paths shown are regenerated.
+//! Cost: only the shown paths are regenerated.
 
 use std::io;
 
@@ -26,17 +26,17 @@ use super::paint::{Ink, Line, clip, clip_start};
 use super::sheet::{Detail, PLACE, Sheet};
 use crate::numbers::{grouped, plural, share};
 
-/// Rows of a path before its middle is left out, and the rows kept at its start and end.
+/// Rows of a path beyond which its middle is left out, and the rows kept at its start and end.
 const ROWS: usize = 24;
 const FIRST: usize = 14;
 const LAST: usize = 8;
-/// Columns that source text gets at least.
+/// Least columns of source text.
 const TEXT: usize = 20;
 
 pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
     let sort = sheet.options.sort;
     let ranking = hottest(sheet.run, sort, Some(sheet.top()), &|id| sheet.keeps(id));
-    let of = match sort {
+    let unit = match sort {
         Sort::Count => "path executions",
         Sort::Instructions => "instructions",
     };
@@ -46,7 +46,7 @@ pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
         plural(ranking.ranked, "path")
     );
     let shown = format!(
-        "{shown}, by share of {} {of} (alone, cumulative)",
+        "{shown}, by share of {} {unit} (alone, cumulative)",
         grouped(ranking.total)
     );
     sheet.title("Hottest paths", &shown)?;
@@ -169,12 +169,12 @@ fn start(sheet: &Sheet<'_>, function: &Function, trail: &Trail) -> String {
         Start::Entry if map.line == 0 => "entry".to_owned(),
         Start::Entry => format!("entry {}", sheet.place(&map.file, map.line)),
         Start::Loop | Start::Cut => {
-            let what = match trail.start {
+            let kind = match trail.start {
                 Start::Cut => "after a cut",
                 _ => "loop head",
             };
             let at = trail.at.map(|at| where_to(sheet, function, at));
-            format!("{what}{}", at.unwrap_or_default())
+            format!("{kind}{}", at.unwrap_or_default())
         }
     }
 }
@@ -195,8 +195,8 @@ pub(super) fn end(sheet: &Sheet<'_>, function: &Function, trail: &Trail) -> Stri
     }
 }
 
-/// The lines of a path with the decisions at each, and the file where it changes. Inlined code has
-/// lines of its own. A decision is left out if the next line shows it.
+/// The lines of a path with the decisions at each line. The file is named where it changes. Inlined
+/// code has lines of its own. A decision is left out if the next line shows where control went.
 pub(super) fn in_brief<'a>(
     sheet: &Sheet<'a>,
     function: &'a Function,
@@ -237,7 +237,8 @@ pub(super) fn in_brief<'a>(
     places
 }
 
-/// A place in the function itself, and where in inlined code that is.
+/// A place in the function's own text. If the code there is inlined, also its place in the inlined
+/// function.
 pub(super) fn where_to(sheet: &Sheet<'_>, function: &Function, place: Place) -> String {
     let at = |frame: Frame| {
         let file = &function.map.scopes[frame.scope as usize].file;
@@ -323,8 +324,8 @@ fn rows<'a>(sheet: &Sheet<'a>, function: &'a Function, trail: &Trail) -> Vec<Row
 }
 
 /// The steps to show. Steps of the standard library without source text and without decisions are
-/// left out, and the steps before and after them become one if they are on one line. If no step is
-/// left, all are shown.
+/// left out. Neighboring steps on one line become one step. If no step is left, all steps are
+/// shown.
 fn shown(sheet: &Sheet<'_>, function: &Function, steps: &[Step]) -> Vec<Step> {
     let scopes = &function.map.scopes;
     let silent = |step: &Step| {
@@ -353,8 +354,8 @@ fn shown(sheet: &Sheet<'_>, function: &Function, steps: &[Step]) -> Vec<Step> {
     }
 }
 
-/// The head of the frames of `stack` from `from` on: their names, outermost first, and where the
-/// first one is inlined.
+/// The row that introduces the inlined frames of `stack` from `from` on: their names, outermost
+/// first, and the line of the call that was inlined.
 fn entered(sheet: &Sheet<'_>, function: &Function, stack: &[u32], from: usize) -> Row {
     let scopes = &function.map.scopes;
     let names: Vec<_> = stack[from..]

@@ -1,4 +1,4 @@
-//! The paths that an edge profile of the run would predict, against the ones that ran.
+//! The paths that an edge profile of the run would predict, compared with the paths that ran.
 
 use std::io;
 
@@ -70,7 +70,11 @@ fn right(sheet: &mut Sheet<'_>, found: &Prediction) -> io::Result<()> {
     sheet.page.gap()?;
     let executions = found.real.executions;
     let functions = found.functions.len() as u64;
-    let most = found.functions.iter().map(|one| one.real.paths).max();
+    let most = found
+        .functions
+        .iter()
+        .map(|function| function.real.paths)
+        .max();
     sheet.fact(
         "right",
         &format!(
@@ -101,35 +105,38 @@ fn right(sheet: &mut Sheet<'_>, found: &Prediction) -> io::Result<()> {
 
 fn functions(sheet: &mut Sheet<'_>, found: &Prediction) -> io::Result<()> {
     let shown: Vec<&Comparison> = found.functions.iter().take(sheet.top()).collect();
-    let of = format!(
+    let subtitle = format!(
         "{} of {} that ran, most path executions first",
         shown.len(),
         grouped(found.functions.len() as u64)
     );
-    sheet.title("Functions", &of)?;
+    sheet.title("Functions", &subtitle)?;
     let mut table = Table::new(&FUNCTIONS);
     table.group(0..2, "right");
     table.group(3..5, "different paths");
     table.group(6..8, "longest, instructions");
     let longest = |lengths: &Lengths| (Ink::Plain, grouped(lengths.instructions.longest));
-    for one in shown {
-        let name = sheet.name(sheet.run.function(one.function));
+    for comparison in shown {
+        let name = sheet.name(sheet.run.function(comparison.function));
         table.row(vec![
-            (Ink::Number, share(one.right.paths, one.real.paths)),
             (
                 Ink::Number,
-                share(one.right.executions, one.real.executions),
+                share(comparison.right.paths, comparison.real.paths),
             ),
-            (Ink::Plain, grouped(one.real.executions)),
-            (Ink::Plain, grouped(one.real.paths)),
-            (Ink::Plain, grouped(one.predicted.paths)),
-            if one.hottest_right {
+            (
+                Ink::Number,
+                share(comparison.right.executions, comparison.real.executions),
+            ),
+            (Ink::Plain, grouped(comparison.real.executions)),
+            (Ink::Plain, grouped(comparison.real.paths)),
+            (Ink::Plain, grouped(comparison.predicted.paths)),
+            if comparison.hottest_right {
                 (Ink::Plain, "right".to_owned())
             } else {
                 (Ink::Alarm, "wrong".to_owned())
             },
-            longest(&one.real),
-            longest(&one.predicted),
+            longest(&comparison.real),
+            longest(&comparison.predicted),
             (Ink::Strong, name.to_string()),
         ]);
     }

@@ -1,4 +1,4 @@
-//! The page that every view of a run writes to, with the run, its names, and its branches.
+//! The page on which the views of a run are written, with the run, its names, and its branches.
 
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
@@ -14,15 +14,15 @@ use crate::filter::Filter;
 use crate::numbers::plural;
 use crate::options::Options;
 
-/// Rows of a table, unless the reader asks for another number.
+/// Default number of rows of a table (`--top`).
 pub(super) const TOP: usize = 10;
-/// Columns that a place in the source may take.
+/// Most columns of a place in the source.
 pub(super) const PLACE: usize = 44;
 
-/// How much of a path or a tree of sequences is shown.
+/// How many rows of a path or a tree of sequences are shown.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Detail {
-    /// All of it, since it is the only one.
+    /// All rows, because it is the only item.
     Whole,
     /// The first and last rows.
     Brief,
@@ -38,15 +38,15 @@ impl Detail {
     }
 }
 
-/// What every view needs.
+/// The page of a view, with the run and the options that every view needs.
 pub(super) struct Sheet<'a> {
     pub(super) run: &'a RunProfile,
     pub(super) options: &'a Options<'a>,
     pub(super) names: Filter<'a>,
-    /// Names of functions of more than one image.
-    crowded: OnceCell<HashSet<Rc<str>>>,
-    /// Branches of the functions shown.
-    known: KnownBranches<'a>,
+    /// Names that functions of several images share.
+    shared_names: OnceCell<HashSet<Rc<str>>>,
+    /// Branches of the shown functions.
+    known_branches: KnownBranches<'a>,
     pub(super) page: Page<'a>,
 }
 
@@ -61,15 +61,15 @@ impl<'a> Sheet<'a> {
             run,
             options,
             names,
-            crowded: OnceCell::new(),
-            known: KnownBranches::default(),
+            shared_names: OnceCell::new(),
+            known_branches: KnownBranches::default(),
             page: Page::new(out, options),
         }
     }
 
     /// The branches of a function.
     pub(super) fn branches(&self, function: &'a Function) -> Rc<Branches<'a>> {
-        self.known.branches(function)
+        self.known_branches.branches(function)
     }
 
     /// Rows to show.
@@ -85,19 +85,19 @@ impl<'a> Sheet<'a> {
     /// another image that ran has the same name.
     pub(super) fn name(&self, function: &Function) -> Rc<str> {
         let name = self.names.name(function);
-        if !self.crowded().contains(&name) {
+        if !self.shared_names().contains(&name) {
             return name;
         }
         format!("{name} in {}", self.image(function)).into()
     }
 
-    fn crowded(&self) -> &HashSet<Rc<str>> {
-        self.crowded.get_or_init(|| {
+    fn shared_names(&self) -> &HashSet<Rc<str>> {
+        self.shared_names.get_or_init(|| {
             if self.run.images.len() < 2 {
                 return HashSet::new();
             }
             let mut homes: HashMap<Rc<str>, &str> = HashMap::new();
-            let ran = self.run.functions.iter().filter(|one| one.ran());
+            let ran = self.run.functions.iter().filter(|function| function.ran());
             ran.filter_map(|function| {
                 let name = self.names.name(function);
                 let image = self.image(function);
@@ -116,7 +116,7 @@ impl<'a> Sheet<'a> {
         crate::places::at(file, line, self.options.cwd.as_deref())
     }
 
-    /// Writes the heading of a view, and what it shows.
+    /// Writes the heading of a view: a title, and a subtitle that says what is shown.
     pub(super) fn title(&mut self, title: &str, shown: &str) -> io::Result<()> {
         self.page.gap()?;
         let mut line = Line::new();
@@ -142,7 +142,8 @@ impl<'a> Sheet<'a> {
         self.page.wrapped(line, ink, text)
     }
 
-    /// Says of which functions asked for no paths were counted; whether that is all of them.
+    /// Reports the selected functions that counted edges and so have no paths. Returns whether all
+    /// selected functions did.
     pub(super) fn without_paths(&mut self) -> io::Result<bool> {
         let shown = self.run.ids();
         let shown = shown.filter(|&(id, function)| function.ran() && self.keeps(id));
@@ -152,18 +153,18 @@ impl<'a> Sheet<'a> {
             return Ok(false);
         }
         self.page.gap()?;
-        let what = if paths.is_empty() {
+        let text = if paths.is_empty() {
             "edges were recorded, not paths".to_owned()
         } else {
             let functions = plural(edges.len() as u64, "function");
             format!("edges were recorded of {functions}, not paths")
         };
-        let what = format!("{what}: build with --collect paths to see them");
-        self.page.wrapped(Line::new(), Ink::Alarm, &what)?;
+        let text = format!("{text}: build with --collect paths to see them");
+        self.page.wrapped(Line::new(), Ink::Alarm, &text)?;
         Ok(paths.is_empty())
     }
 
-    /// Whether something of the run is known to be lost or damaged.
+    /// Whether the run has known losses or damage.
     pub(super) fn misses_something(&self) -> bool {
         let processes = self.run.images.iter().flat_map(|image| &image.processes);
         let mut processes = processes.map(|process| process.lost);

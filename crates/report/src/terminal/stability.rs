@@ -1,5 +1,5 @@
-//! Timed runs, each evaluated on the others' first paths: the paper's bar charts (its Figures 4 and
-//! 5) as tables.
+//! Net variation of each timed run's first paths in the other runs: the paper's bar charts (its
+//! Figures 4 and 5) as tables.
 
 use std::io::{self, BufWriter, Write};
 
@@ -15,11 +15,11 @@ use crate::numbers::{grouped, plural, tenths};
 use crate::options::Options;
 use crate::variation::{FIRST, letter, trail_of};
 
-/// A run with fewer samples than this for each of its first paths gets a warning. The net variation
-/// of a path with a hundred samples is known to about 10 %.
+/// Least samples for each first path; a run with fewer gets a warning. The net variation of a path
+/// with a hundred samples is known to about 10 %.
 const SAMPLES: u64 = 100;
 
-/// Writes how the first paths of each run vary on all of them.
+/// Writes the net variation of each run's first paths in all runs.
 ///
 /// # Errors
 /// Whatever `out` fails with.
@@ -30,10 +30,10 @@ pub(crate) fn write(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let mut out = BufWriter::new(out);
-    let Some(any) = runs.first() else {
+    let Some(first_run) = runs.first() else {
         return Ok(());
     };
-    let sheet = &mut Sheet::new(&any.run, options, &mut out);
+    let sheet = &mut Sheet::new(&first_run.run, options, &mut out);
     let first = sheet.top();
     let found = stability(runs, how, first, &|function| sheet.names.name(function));
     let heading = format!(
@@ -68,8 +68,8 @@ pub(crate) fn write(
             .wrapped(super::paint::Line::new(), Ink::Alarm, &text)?;
         return out.flush();
     }
-    across(sheet, &found)?;
-    beside(sheet, &found)?;
+    write_across_runs(sheet, &found)?;
+    write_all_and_first(sheet, &found)?;
     paths(sheet, runs, &found)?;
     out.flush()
 }
@@ -89,8 +89,8 @@ fn percent(share: f64) -> String {
     format!("{} %", tenths(100.0 * share))
 }
 
-/// Figure 4: the first paths of one run, evaluated on each.
-fn across(sheet: &mut Sheet<'_>, found: &Stability) -> io::Result<()> {
+/// Figure 4: the net variation of each run's first paths in each run.
+fn write_across_runs(sheet: &mut Sheet<'_>, found: &Stability) -> io::Result<()> {
     sheet.title(
         "First paths across runs",
         "net variation in per cent of the time of the run that they are evaluated on",
@@ -112,8 +112,9 @@ fn across(sheet: &mut Sheet<'_>, found: &Stability) -> io::Result<()> {
     table.write(&mut sheet.page)
 }
 
-/// Figure 5: all variation of a run, beside that of its own first paths and of the others'.
-fn beside(sheet: &mut Sheet<'_>, found: &Stability) -> io::Result<()> {
+/// Figure 5: the net variation of all paths of a run, of its own first paths, and of the other
+/// runs' first paths.
+fn write_all_and_first(sheet: &mut Sheet<'_>, found: &Stability) -> io::Result<()> {
     sheet.title(
         "All variation and that of first paths",
         "in per cent of the run's time; kept: what the others' first paths hold of what its own do",
@@ -154,7 +155,7 @@ fn beside(sheet: &mut Sheet<'_>, found: &Stability) -> io::Result<()> {
     table.write(&mut sheet.page)
 }
 
-/// The paths themselves, by their best rank.
+/// The first paths of all runs, by their best rank.
 fn paths(sheet: &mut Sheet<'_>, runs: &[&VariationRun], found: &Stability) -> io::Result<()> {
     let many = grouped(found.paths.len() as u64);
     let shown = format!("{many} that are among the first of any run: rank and share in each");
@@ -168,10 +169,10 @@ fn paths(sheet: &mut Sheet<'_>, runs: &[&VariationRun], found: &Stability) -> io
     columns.push(("place", Align::Left));
     columns.push(("path", Align::Left));
     let mut table = Table::new(&columns);
-    for one in &found.paths {
-        let function = runs[one.run].run.function(one.function);
+    for path in &found.paths {
+        let function = runs[path.run].run.function(path.function);
         let mut cells = Vec::new();
-        for (rank, share) in one.ranks.iter().zip(&one.shares) {
+        for (rank, share) in path.ranks.iter().zip(&path.shares) {
             cells.push(match rank {
                 Some(rank) if *rank < FIRST => (Ink::Number, (rank + 1).to_string()),
                 Some(rank) => (Ink::Plain, (rank + 1).to_string()),
@@ -179,11 +180,11 @@ fn paths(sheet: &mut Sheet<'_>, runs: &[&VariationRun], found: &Stability) -> io
             });
             cells.push((Ink::Plain, percent(*share)));
         }
-        let trail = trail_of(function, one.path);
+        let trail = trail_of(function, path.path);
         let place = trail.map_or_else(String::new, |trail| place_of(sheet, function, &trail));
         cells.push((Ink::Place, clip_start(&place, PLACE)));
         let name = sheet.names.name(function);
-        cells.push((Ink::Strong, format!("{name} {}", one.path)));
+        cells.push((Ink::Strong, format!("{name} {}", path.path)));
         table.row(cells);
     }
     table.write(&mut sheet.page)

@@ -8,19 +8,19 @@ use unicode_width::UnicodeWidthStr;
 
 use super::paint::{Ink, Line, Page};
 
-/// How a column is set.
+/// The alignment of a column.
 #[derive(Clone, Copy)]
 pub(super) enum Align {
     Left,
     Right,
 }
 
-/// Rows under headings.
+/// A table: rows under headings.
 pub(super) struct Table<'a> {
     columns: &'a [(&'a str, Align)],
     groups: Vec<(Range<usize>, &'a str)>,
     rows: Vec<Vec<(Ink, String)>>,
-    /// By row: what stands on a line of its own below it.
+    /// By row: the line below the row.
     notes: Vec<Option<Line>>,
 }
 
@@ -34,7 +34,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// Puts a heading over some columns, behind those that have one.
+    /// Adds a shared heading over some columns. Call it in the order of the columns.
     pub(super) fn group(&mut self, columns: Range<usize>, heading: &'a str) {
         self.groups.push((columns, heading));
     }
@@ -46,7 +46,7 @@ impl<'a> Table<'a> {
         self.notes.push(None);
     }
 
-    /// Puts a line below the last row.
+    /// Adds a line below the last row.
     pub(super) fn note(&mut self, line: Line) {
         if let Some(note) = self.notes.last_mut() {
             *note = Some(line);

@@ -1,11 +1,18 @@
-//! Paths by net variation, where that is certain: what is usually fast and sometimes not.
+//! The variation view: paths by certain net variation. These paths are usually fast but sometimes
+//! slow.
 //!
 //! ```text
 //!          net   share   runs  base  p50    p99    max  samples  place             path
 //!   1   1.23 s  12.3 %  12.3M    52   61  1,204  88.1k    1,234  src/list.c:40-44  walk p3
 //! ```
-//! Ranks that chance may have given are marked, and a line below says so; another says how many paths don't vary for certain. Then a histogram of each of the first five, with the lines of the path, and what all of it comes to.
-//! Where no path varies for certain, there is no table, but the reason.
+//! The parts of the view:
+//!
+//! 1. the table. Ties are marked (`≈`), and a line below explains them;
+//! 2. the number of paths that do not vary for certain, with the reasons;
+//! 3. for each of the first five paths: its lines and a histogram of its times;
+//! 4. a summary.
+//!
+//! If no path varies for certain, the reasons replace the table.
 
 mod advice;
 mod chart;
@@ -33,14 +40,15 @@ use crate::options::Options;
 use crate::variation::{kept, trail_of};
 use report::Report;
 
-/// Paths of which a histogram is shown.
+/// Most paths that get a histogram.
 const CHARTS: usize = 5;
 
-/// Lines of a path before its middle is left out.
+/// Lines of a path beyond which its middle is left out.
 const STEPS: usize = 16;
-/// Columns of the page from which on place and path stand on the line of the numbers.
+/// Least columns of a page on which place and path stand on the line of the numbers. On a narrower
+/// page they get a line of their own.
 const WIDE: usize = 110;
-/// Columns of the table that are numbers.
+/// Number of numeric columns of the table.
 const NUMBERS: usize = 9;
 
 const COLUMNS: [(&str, Align); 11] = [
@@ -57,7 +65,7 @@ const COLUMNS: [(&str, Align); 11] = [
     ("path", Align::Left),
 ];
 
-/// Writes the paths of a run by net variation.
+/// Writes the paths of a run, ranked by certain net variation.
 ///
 /// # Errors
 /// Whatever `out` fails with.
@@ -109,7 +117,7 @@ fn write_ranking(sheet: &mut Sheet<'_>, run: &VariationRun, how: RankOptions) ->
         }
     } else {
         sheet.title("Variation", &heading(shown.len(), found, how))?;
-        // The last one shown may be tied with the next.
+        // The last shown path may be tied with the next path.
         let mut ties = ranking.ties(shown.last().map_or(0, |last| last + 2));
         ties.retain(|tie| shown.iter().any(|place| tie.contains(place)));
         report.table(sheet, &shown, &ties)?;
@@ -123,7 +131,7 @@ fn write_ranking(sheet: &mut Sheet<'_>, run: &VariationRun, how: RankOptions) ->
 }
 
 fn none_has_samples(sheet: &mut Sheet<'_>, report: &Report<'_>) -> io::Result<()> {
-    let of = match sheet.options.function {
+    let scope = match sheet.options.function {
         Some(_) => " of these functions",
         None => "",
     };
@@ -131,11 +139,11 @@ fn none_has_samples(sheet: &mut Sheet<'_>, report: &Report<'_>) -> io::Result<()
         Time::Inclusive => "",
         Time::Exclusive => " whose own time is known",
     };
-    let what = match report.run.is_exact {
+    let advice = match report.run.is_exact {
         true => "run it for longer".to_owned(),
         false => ties::way_out(report),
     };
-    let text = format!("no path{of} has two samples{whose}: {what}");
+    let text = format!("no path{scope} has two samples{whose}: {advice}");
     sheet.page.wrapped(Line::new(), Ink::Alarm, &text)
 }
 
@@ -208,7 +216,7 @@ impl Report<'_> {
         ]
     }
 
-    /// A path with its histogram and its lines.
+    /// Writes a path with its lines and its histogram.
     fn path(&self, sheet: &mut Sheet<'_>, place: usize) -> io::Result<()> {
         let rank = &self.ranking.paths[place];
         let function = sheet.run.function(rank.function);
@@ -222,11 +230,11 @@ impl Report<'_> {
         sheet.page.line(&head)?;
         sheet.indented(Ink::Plain, &self.sentence(rank))?;
         if rank.called > 0 && self.how.time == Time::Inclusive {
-            let what = format!(
+            let warning = format!(
                 "its time includes functions that it calls (in {} of its samples): what varies may be theirs; look for their own paths",
-                summary::part(rank.called, rank.samples() + self.apart(rank))
+                summary::part(rank.called, rank.samples() + self.left_out(rank))
             );
-            sheet.indented(Ink::Faint, &what)?;
+            sheet.indented(Ink::Faint, &warning)?;
         }
         if let Some(trail) = trail_of(function, rank.path) {
             let text = on_the_way(sheet, function, &trail);
@@ -253,15 +261,15 @@ impl Report<'_> {
             seconds(times.mean()),
             cycles(times.quantile(0.9)),
         );
-        if self.apart(rank) > 0 {
-            let apart = plural(rank.disturbed, "sample");
-            text += &format!("; {apart} preempted or moved, left out");
+        if self.left_out(rank) > 0 {
+            let left_out = plural(rank.disturbed, "sample");
+            text += &format!("; {left_out} preempted or moved, left out");
         }
         text
     }
 }
 
-/// ` ± 12 %`, where there is doubt.
+/// ` ± 12 %`, or nothing if the error rounds to 0 %.
 fn give_or_take(error: f64) -> String {
     match (100.0 * error).round() {
         0.0 => String::new(),

@@ -1,4 +1,4 @@
-//! What a question finds out about a stream, before it is shown.
+//! Answers to questions about a stream, as values. Reports show them.
 
 use holloway_analysis::Note;
 use holloway_analysis::trace::before::{Order, before};
@@ -26,17 +26,17 @@ pub(crate) enum Answer {
     Query(Matches),
 }
 
-/// What is counted.
+/// The unit of an answer's counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum CountedAs {
     /// Calls of a function.
     Calls,
-    /// Times that events ran.
+    /// Executions of events.
     Events,
 }
 
 impl CountedAs {
-    fn of(asked: &AskedPattern) -> CountedAs {
+    fn from_pattern(asked: &AskedPattern) -> CountedAs {
         if asked.is_function {
             CountedAs::Calls
         } else {
@@ -44,7 +44,7 @@ impl CountedAs {
         }
     }
 
-    /// As the JSON says it.
+    /// The word in JSON.
     pub(crate) fn name(self) -> &'static str {
         match self {
             CountedAs::Calls => "calls",
@@ -52,7 +52,7 @@ impl CountedAs {
         }
     }
 
-    /// What happened so many times.
+    /// The verb in sentences: `ran 3 times`.
     pub(crate) fn verb(self) -> &'static str {
         match self {
             CountedAs::Calls => "called",
@@ -61,101 +61,103 @@ impl CountedAs {
     }
 }
 
-/// What was checked.
+/// The answer to [`Question::Verify`].
 pub(crate) struct Verified {
     pub(crate) stats: Stats,
-    /// Whether the grammar stands for what came; nothing where that isn't known.
+    /// Whether the grammar generates exactly the recorded events. `None` if unknown.
     pub(crate) is_same: Option<bool>,
-    /// Whether nothing is missing or damaged, in the rest of the run neither. A sample is good if
-    /// it holds what was sampled.
+    /// Whether neither the stream nor the rest of the run has losses or damage. A sample is good if
+    /// all sampled events are there.
     pub(crate) is_good: bool,
-    /// Whether only a part of what ran was to be recorded.
+    /// Whether the run recorded only a sample of the events, as asked.
     pub(crate) is_sample: bool,
 }
 
 /// Hot sequences.
 pub(crate) struct HotSequences {
     pub(crate) bounds: Bounds,
-    /// What all events cost.
+    /// Cost of all events.
     pub(crate) total: u64,
-    /// How they were counted: exactly only where that is possible.
+    /// How the sequences were counted. This is not exact if exact counting would take too long.
     pub(crate) method: Method,
     pub(crate) hot: Vec<hot::HotSubpath>,
 }
 
-/// Sequences are counted exactly up to this product of the grammar's symbols and the square of the
-/// longest length: about ten seconds.
+/// Limit of exact counting: the grammar's symbols × the square of the longest length. Counting up
+/// to this limit takes about ten seconds.
 const WORK: u64 = 2_000_000_000;
 
-/// Asks a stream.
+/// The answer of one stream.
 fn answer(
-    sight: &LabeledStream<'_>,
+    labeled: &LabeledStream<'_>,
     question: &Question<'_>,
     damage: &[Note],
 ) -> Result<Answer, AskError> {
-    let grammar = &sight.stream.trace.grammar;
+    let grammar = &labeled.stream.trace.grammar;
     let wrong = |text: &str| {
         let text = text.to_owned();
         move |error| AskError::Pattern { text, error }
     };
     Ok(match *question {
-        Question::Stats => Answer::Stats(stats(grammar, &sight.events)),
+        Question::Stats => Answer::Stats(stats(grammar, &labeled.events)),
         Question::Cat { from, count } => {
-            let left = sight.stream.events().saturating_sub(from);
+            let left = labeled.stream.events().saturating_sub(from);
             let count = count.map_or(left, |count| count.min(left));
             Answer::Cat { from, count }
         }
-        Question::Verify => Answer::Verify(verify(sight, damage)),
-        Question::Hot(ref asked) => Answer::Hot(hot_of(sight, asked)),
+        Question::Verify => Answer::Verify(verify(labeled, damage)),
+        Question::Hot(ref asked) => Answer::Hot(hot_of(labeled, asked)),
         Question::Freq(text) => {
-            let asked = sight.pattern(text)?;
-            let begins = asked.begins(&sight.events);
+            let asked = labeled.pattern(text)?;
+            let begins = asked.begins(&labeled.events);
             let found = freq(grammar, &begins).map_err(wrong(text))?;
-            Answer::Freq(found, CountedAs::of(&asked))
+            Answer::Freq(found, CountedAs::from_pattern(&asked))
         }
         Question::Before(p, q) => {
-            let asked = [sight.pattern(p)?, sight.pattern(q)?];
-            let [of_p, of_q] = asked.each_ref().map(|one| one.begins(&sight.events));
+            let asked = [labeled.pattern(p)?, labeled.pattern(q)?];
+            let [of_p, of_q] = asked
+                .each_ref()
+                .map(|pattern| pattern.begins(&labeled.events));
             let (of_p, of_q) = (
                 of_p.single_event().map_err(wrong(p))?,
                 of_q.single_event().map_err(wrong(q))?,
             );
             let mut order = before(grammar, of_p, of_q);
             if asked[0].is_function {
-                let ends = asked[0].ends(&sight.events);
+                let ends = asked[0].ends(&labeled.events);
                 let ends = ends.single_event().map_err(wrong(p))?;
                 order.at_once = before(grammar, ends, of_q).at_once;
             }
-            Answer::Before(order, asked.each_ref().map(CountedAs::of))
+            Answer::Before(order, asked.each_ref().map(CountedAs::from_pattern))
         }
         Question::Context(text) => {
-            let asked = sight.pattern(text)?;
-            let [begins, ends] = [asked.begins(&sight.events), asked.ends(&sight.events)];
+            let asked = labeled.pattern(text)?;
+            let [begins, ends] = [asked.begins(&labeled.events), asked.ends(&labeled.events)];
             let begins = begins.single_event().map_err(wrong(text))?;
-            let mut found = context(grammar, &sight.events, begins)?;
+            let mut found = context(grammar, &labeled.events, begins)?;
             if asked.is_function {
                 let ends = ends.single_event().map_err(wrong(text))?;
-                found.after = context(grammar, &sight.events, ends)?.after;
+                found.after = context(grammar, &labeled.events, ends)?.after;
             }
-            Answer::Context(found, CountedAs::of(&asked))
+            Answer::Context(found, CountedAs::from_pattern(&asked))
         }
-        Question::Loops(k) => Answer::Loops(loops(grammar, &sight.events, k as usize, LIMIT)?),
+        Question::Loops(k) => Answer::Loops(loops(grammar, &labeled.events, k as usize, LIMIT)?),
         Question::Query(text) => {
-            let asked = sight.pattern(text)?;
+            let asked = labeled.pattern(text)?;
             Answer::Query(query(grammar, &asked.events).map_err(wrong(text))?)
         }
     })
 }
 
-fn verify(sight: &LabeledStream<'_>, damage: &[Note]) -> Verified {
-    let stats = match sight.stream.checked {
-        Some(checked) => stats_of_checked(checked, &sight.events),
-        None => stats(&sight.stream.trace.grammar, &sight.events),
+fn verify(labeled: &LabeledStream<'_>, damage: &[Note]) -> Verified {
+    let stats = match labeled.stream.checked {
+        Some(checked) => stats_of_checked(checked, &labeled.events),
+        None => stats(&labeled.stream.trace.grammar, &labeled.events),
     };
-    let is_same = sight.stream.checked.map(|checked| checked.is_same);
-    let notes = || damage.iter().chain(sight.stream.damage);
+    let is_same = labeled.stream.checked.map(|checked| checked.is_same);
+    let notes = || damage.iter().chain(labeled.stream.damage);
     let is_sample = notes().any(|note| matches!(note.sample(), Some(Sample::Streams { .. })));
-    // Between the bursts of a sample there are gaps.
+    // A sample has gaps between its bursts.
     let is_whole = (stats.gaps == 0 || is_sample) && notes().all(|note| note.sample().is_some());
     Verified {
         is_good: is_same != Some(false) && is_whole,
@@ -165,15 +167,15 @@ fn verify(sight: &LabeledStream<'_>, damage: &[Note]) -> Verified {
     }
 }
 
-/// Whether what was to be verified is good: there is something, and all of it is.
+/// Whether there are verified streams, and all of them are good.
 pub(crate) fn are_good(answers: &[(&LabeledStream<'_>, Answer)]) -> bool {
     let is_good = |answer: &Answer| matches!(answer, Answer::Verify(found) if found.is_good);
     !answers.is_empty() && answers.iter().all(|(_, answer)| is_good(answer))
 }
 
-fn hot_of(sight: &LabeledStream<'_>, asked: &Hot) -> HotSequences {
-    let grammar = &sight.stream.trace.grammar;
-    let costs = sight.costs(asked.cost);
+fn hot_of(labeled: &LabeledStream<'_>, asked: &Hot) -> HotSequences {
+    let grammar = &labeled.stream.trace.grammar;
+    let costs = labeled.costs(asked.cost);
     let counts = counts(grammar, costs.len());
     let total = counts.iter().zip(&costs).fold(0u64, |sum, (count, cost)| {
         sum.saturating_add(count.saturating_mul(cost.unwrap_or(0)))
@@ -190,7 +192,7 @@ fn hot_of(sight: &LabeledStream<'_>, asked: &Hot) -> HotSequences {
         None => Method::Figure7,
     };
     let mut hot = counted.unwrap_or_else(|| as_printed(grammar, &costs, &bounds));
-    hot.retain(|one| asked.all || one.minimal);
+    hot.retain(|sequence| asked.all || sequence.minimal);
     HotSequences {
         bounds,
         total,
@@ -199,19 +201,20 @@ fn hot_of(sight: &LabeledStream<'_>, asked: &Hot) -> HotSequences {
     }
 }
 
-/// Asks all streams. If a name means nothing in some of the images, their streams are left out.
+/// The answers of all streams. If a pattern names no function of an image, the streams of that
+/// image are left out.
 ///
 /// # Errors
-/// If none has an answer.
+/// No stream has an answer.
 pub(crate) fn answers<'a>(
-    sights: &'a [LabeledStream<'a>],
+    labeled_streams: &'a [LabeledStream<'a>],
     question: &Question<'_>,
     damage: &[Note],
 ) -> Result<Vec<(&'a LabeledStream<'a>, Answer)>, AskError> {
     let (mut answers, mut first) = (Vec::new(), None);
-    for sight in sights {
-        match answer(sight, question, damage) {
-            Ok(answer) => answers.push((sight, answer)),
+    for labeled in labeled_streams {
+        match answer(labeled, question, damage) {
+            Ok(answer) => answers.push((labeled, answer)),
             Err(error @ AskError::Pattern { .. }) => first = first.or(Some(error)),
             Err(error) => return Err(error),
         }

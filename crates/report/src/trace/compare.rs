@@ -1,4 +1,4 @@
-//! Two streams compared, before that is shown.
+//! Comparison of two streams, as a value. Reports show it.
 
 use std::collections::HashMap;
 
@@ -7,16 +7,16 @@ use holloway_analysis::trace::diff::{Alphabet, Diff, Unit, diff, first};
 use super::labels::LabeledStream;
 use super::question::{AskError, Comparison, LIMIT};
 
-/// What was found, and what its numbers stand for.
+/// The differences between two streams, and the meaning of the numbers in them.
 pub(crate) struct Compared {
     pub(crate) alphabet: Alphabet,
     pub(crate) diff: Diff,
     unit: Unit,
-    /// By side: what a common number is there.
+    /// By side: the stream's own number for each common number.
     shown: [HashMap<u32, u32>; 2],
 }
 
-/// What a common number stands for in one of the traces.
+/// The meaning of a common number in one of the traces.
 pub(crate) enum SharedSymbol {
     Terminal(u32),
     Function(u32),
@@ -24,16 +24,20 @@ pub(crate) enum SharedSymbol {
 
 impl Compared {
     pub(crate) fn new(
-        sights: &[LabeledStream<'_>; 2],
+        labeled_streams: &[LabeledStream<'_>; 2],
         how: &Comparison,
     ) -> Result<Compared, AskError> {
-        let streams = [sights[0].stream, sights[1].stream];
+        let streams = [labeled_streams[0].stream, labeled_streams[1].stream];
         let alphabet = Alphabet::new(
             streams.map(|stream| stream.code),
             streams.map(|stream| &*stream.trace.terminals),
-            &|map| sights[0].names.name_of(&map.linkage_name, &map.name),
+            &|map| {
+                labeled_streams[0]
+                    .names
+                    .name_of(&map.linkage_name, &map.name)
+            },
         );
-        let events = [&*sights[0].events, &*sights[1].events];
+        let events = [&*labeled_streams[0].events, &*labeled_streams[1].events];
         let traces = streams.map(|stream| stream.trace);
         let diff = diff(
             traces,
@@ -56,7 +60,7 @@ impl Compared {
         })
     }
 
-    /// What a common number stands for.
+    /// The meaning of a common number in one of the traces.
     pub(crate) fn shown(&self, side: usize, symbol: u32) -> Option<SharedSymbol> {
         let number = *self.shown[side].get(&symbol)?;
         Some(match self.unit {
@@ -65,15 +69,15 @@ impl Compared {
         })
     }
 
-    /// Positions of the first and the last event of a sequence, the first time that it runs.
+    /// Positions of the first and the last event of a sequence's first execution.
     pub(crate) fn first(
         &self,
-        sights: &[LabeledStream<'_>; 2],
+        labeled_streams: &[LabeledStream<'_>; 2],
         side: usize,
         sequence: &[u32],
     ) -> Option<(u64, u64)> {
-        let sight = &sights[side];
-        let symbols = self.alphabet.symbols(side, &sight.events, self.unit);
-        first(&sight.stream.trace.grammar, &symbols, sequence)
+        let labeled = &labeled_streams[side];
+        let symbols = self.alphabet.symbols(side, &labeled.events, self.unit);
+        first(&labeled.stream.trace.grammar, &symbols, sequence)
     }
 }

@@ -1,6 +1,6 @@
-//! The part of a long text around a character.
+//! Excerpts of long texts.
 
-/// A text, of a long one what is around a character of it.
+/// A short text as it is. Of a long text, the part around the character at index `at`.
 pub(crate) fn excerpt(text: &str, at: usize) -> String {
     const SHOWN: usize = 60;
     let length = text.chars().count();

@@ -1,4 +1,4 @@
-//! A stream with its labels: what its terminals do, their names, and their places in the source.
+//! A stream with the labels of its terminals: their events, names, and places in the source.
 
 use std::cell::OnceCell;
 use std::path::Path as FilePath;
@@ -17,32 +17,34 @@ use crate::filter::Filter;
 use crate::options::Options;
 use crate::places::{lines_of, short};
 
-/// A stream as it is shown.
+/// A stream with the labels of its terminals.
 pub(crate) struct LabeledStream<'a> {
     pub(crate) stream: &'a Stream<'a>,
-    /// What each terminal does.
+    /// The event of each terminal.
     pub(crate) events: Vec<Event>,
     pub(crate) names: Filter<'a>,
     cwd: Option<&'a FilePath>,
 }
 
-/// What a pattern stands for in a stream.
+/// The meaning of a pattern in a stream.
 pub(crate) struct AskedPattern {
-    /// Its events.
+    /// The events that the pattern names.
     pub(crate) events: Resolved,
-    /// Whether it is a function, of which calls are asked for.
+    /// Whether the pattern is a function's name. Then the question is about calls.
     pub(crate) is_function: bool,
 }
 
 impl AskedPattern {
-    /// Where what is asked for begins: a path; of a function, the path from its entry.
+    /// Events with which the pattern begins: all its paths. For a function, only paths that start
+    /// at its entry.
     pub(crate) fn begins(&self, events: &[Event]) -> Resolved {
         let is_function = self.is_function;
         self.events
             .limited(events, |event| !is_function || event.enters())
     }
 
-    /// Where it ends: a path; of a function, the path to its exit.
+    /// Events with which the pattern ends: all its paths. For a function, only paths that end at
+    /// its exit.
     pub(crate) fn ends(&self, events: &[Event]) -> Resolved {
         let is_function = self.is_function;
         self.events
@@ -68,7 +70,7 @@ impl<'a> LabeledStream<'a> {
         }
     }
 
-    /// A terminal as questions name it.
+    /// A terminal's name in questions: `search:12`.
     pub(crate) fn label(&self, terminal: u32) -> String {
         match self.stream.trace.terminals[terminal as usize] {
             Terminal::Path { function, path } => format!("{}:{path}", self.function(function)),
@@ -78,7 +80,7 @@ impl<'a> LabeledStream<'a> {
         }
     }
 
-    /// Whether a terminal begins or ends an activation, in a column: `>` begins, `<` ends.
+    /// Marks for a column: `>` if a terminal begins an activation, `<` if it ends one.
     pub(crate) fn marks(&self, terminal: u32) -> &'static str {
         let event = self.events[terminal as usize];
         match (event.enters(), event.leaves()) {
@@ -89,14 +91,14 @@ impl<'a> LabeledStream<'a> {
         }
     }
 
-    /// Where a terminal stands: a file and the first and the last line there.
+    /// A terminal's place in the source: a file, and the first and the last line in it.
     pub(crate) fn spot(&self, terminal: u32) -> Option<(String, u32, u32)> {
         let (map, trail) = self.trail(terminal)?;
         let (file, lines) = lines_of(map, &trail)?;
         Some((short(file, self.cwd), *lines.first()?, *lines.last()?))
     }
 
-    /// A terminal laid on the source.
+    /// The steps of a terminal's path through the source, and the map of its function.
     pub(crate) fn trail(&self, terminal: u32) -> Option<(&'a FunctionMap, Trail)> {
         let Terminal::Path { function, path } = self.stream.trace.terminals[terminal as usize]
         else {
@@ -107,7 +109,7 @@ impl<'a> LabeledStream<'a> {
         Some((map, trail(map, &path)))
     }
 
-    /// Reads a pattern, and finds out what it stands for here.
+    /// Parses a pattern and looks up its names in this stream's image.
     pub(crate) fn pattern(&self, text: &str) -> Result<AskedPattern, AskError> {
         let terminals = &self.stream.trace.terminals;
         let lookup = |name: &str, path| look_up(self.stream.code, &self.names, name, path);
@@ -117,16 +119,20 @@ impl<'a> LabeledStream<'a> {
             names::longest(names, text)
         };
         let is_plain = |c: char| c.is_alphanumeric() || "_:$".contains(c);
-        // Only a name with something else in it has to be known.
-        let pattern = if text.split_whitespace().all(|one| one.chars().all(is_plain)) {
+        // Names with other characters can be found in the text only by comparing them with known
+        // names.
+        let pattern = if text
+            .split_whitespace()
+            .all(|word| word.chars().all(is_plain))
+        {
             Pattern::parse(text)
         } else {
             Pattern::parse_with(text, &known)
         };
-        let asked = pattern.and_then(|one| {
+        let asked = pattern.and_then(|pattern| {
             Ok(AskedPattern {
-                events: one.resolve(terminals, &self.events, &lookup)?,
-                is_function: one.is_function(),
+                events: pattern.resolve(terminals, &self.events, &lookup)?,
+                is_function: pattern.is_function(),
             })
         });
         asked.map_err(|error| AskError::Pattern {
@@ -135,15 +141,15 @@ impl<'a> LabeledStream<'a> {
         })
     }
 
-    /// What each terminal costs; no sequence reaches over what is missing.
+    /// The cost of each terminal. `None` for a gap: no sequence spans it.
     pub(crate) fn costs(&self, cost: Cost) -> Vec<Option<u64>> {
-        let of = |event: &Event| match (event, cost) {
+        let cost_of = |event: &Event| match (event, cost) {
             (Event::Gap, _) => None,
             (Event::Left(_), _) => Some(0),
             (Event::Path { instructions, .. }, Cost::Instructions) => Some(*instructions),
             (Event::Path { .. }, Cost::Paths) => Some(1),
         };
-        self.events.iter().map(of).collect()
+        self.events.iter().map(cost_of).collect()
     }
 
     /// The terminal at a position.

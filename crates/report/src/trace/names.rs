@@ -1,4 +1,4 @@
-//! Functions by names as people write them.
+//! Looks functions up by the names that users write.
 
 use std::rc::Rc;
 
@@ -8,13 +8,14 @@ use holloway_analysis::trace::pattern::NameError;
 use super::excerpt::excerpt;
 use crate::filter::Filter;
 
-/// Names that an error suggests.
+/// Number of names that an error suggests.
 const SIMILAR: usize = 3;
 
-/// The functions that have a name, and a path if one is asked for, or why there is none.
+/// The functions with a name. If `path` is given, only the functions that have this path.
 ///
 /// # Errors
-/// Where there is none: with names that are like it, or the paths that there are.
+/// No function has the name (the error suggests similar names), or none of them has the path (the
+/// error gives the number of paths).
 pub(crate) fn look_up(
     code: &Code<'_>,
     names: &Filter<'_>,
@@ -34,10 +35,10 @@ pub(crate) fn look_up(
         .collect();
     if let Some(most) = found.iter().map(|(_, paths)| *paths).max() {
         let has = |paths: u64| path.is_none_or(|path| u64::from(path) < paths);
-        let with_it = found.iter().filter(|(_, paths)| has(*paths));
-        let with_it: Vec<u32> = with_it.map(|(number, _)| *number).collect();
-        return match with_it.is_empty() {
-            false => Ok(with_it),
+        let with_path = found.iter().filter(|(_, paths)| has(*paths));
+        let with_path: Vec<u32> = with_path.map(|(number, _)| *number).collect();
+        return match with_path.is_empty() {
+            false => Ok(with_path),
             true => Err(NameError::NoSuchPath {
                 name: excerpt(wanted, 0),
                 paths: most,
@@ -57,7 +58,7 @@ pub(crate) fn look_up(
     })
 }
 
-/// Length in bytes of the longest known name that a text begins with. The part of a name behind a
+/// Length in bytes of the longest known name that a text begins with. The part of a name after a
 /// `::` counts as a name.
 pub(crate) fn longest(names: &[Rc<str>], text: &str) -> usize {
     let ends = names.iter().flat_map(|name| ends(name));
@@ -65,10 +66,10 @@ pub(crate) fn longest(names: &[Rc<str>], text: &str) -> usize {
     fits.map(str::len).max().unwrap_or(0)
 }
 
-/// A name, and what is behind each `::` of it that is not within brackets.
+/// A name, and its ends after each `::` outside brackets.
 fn ends(name: &str) -> impl Iterator<Item = &str> {
     let mut depth = 0usize;
-    let behind = name.char_indices().filter_map(move |(at, c)| {
+    let tails = name.char_indices().filter_map(move |(at, c)| {
         match c {
             '(' | '<' | '[' | '{' => depth += 1,
             ')' | '>' | ']' | '}' => depth = depth.saturating_sub(1),
@@ -77,10 +78,10 @@ fn ends(name: &str) -> impl Iterator<Item = &str> {
         let end = name[at..].strip_prefix("::")?;
         (depth == 0).then_some(end)
     });
-    std::iter::once(name).chain(behind)
+    std::iter::once(name).chain(tails)
 }
 
-/// The names of all functions, as they are shown.
+/// The demangled names of all functions.
 pub(crate) fn shown(code: &Code<'_>, names: &Filter<'_>) -> Vec<Rc<str>> {
     let all = code.functions();
     let mut all: Vec<Rc<str>> = all
@@ -91,7 +92,7 @@ pub(crate) fn shown(code: &Code<'_>, names: &Filter<'_>) -> Vec<Rc<str>> {
     all
 }
 
-/// Whether a name as shown is the one wanted, or ends with it behind a `::`.
+/// Whether a demangled name is the wanted name, or ends with it after a `::`.
 fn is_name(shown: &str, wanted: &str) -> bool {
     let ends = |name: &str| {
         let before = name.strip_suffix(wanted);
@@ -100,8 +101,8 @@ fn is_name(shown: &str, wanted: &str) -> bool {
     !wanted.is_empty() && (ends(shown) || ends(&bare(shown)))
 }
 
-/// Whether a name may have been meant: it contains the wanted one, or differs from it in at most
-/// one letter of three, and in two letters at most.
+/// Whether the user may have meant a name. The name contains the wanted text, or differs from it in
+/// at most one letter of three and at most two letters.
 fn is_like(shown: &str, wanted: &str) -> bool {
     let last = |name: &str| name.rsplit("::").next().unwrap_or(name).to_lowercase();
     let wanted = last(wanted);
@@ -111,8 +112,8 @@ fn is_like(shown: &str, wanted: &str) -> bool {
             || distance(&last(&bare(shown)), &wanted) <= slips)
 }
 
-/// Letters to insert, delete, or change (Levenshtein distance). Gives 3 if the lengths differ by
-/// more than 2.
+/// Number of letters to insert, delete, or change (Levenshtein distance). Gives 3 if the lengths
+/// differ by more than 2.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     if a.len().abs_diff(b.len()) > 2 {
@@ -131,7 +132,7 @@ fn distance(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
-/// Without what is in parentheses and angle brackets.
+/// A name without its parts in parentheses and angle brackets.
 fn bare(shown: &str) -> String {
     let mut depth = 0usize;
     let mut name = String::new();
@@ -143,7 +144,7 @@ fn bare(shown: &str) -> String {
             _ => {}
         }
     }
-    // What generic parameters of a Rust function leave.
+    // Generic parameters of a Rust function stand after a `::`, which remains.
     name.trim_end_matches("::").to_owned()
 }
 

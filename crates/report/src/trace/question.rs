@@ -1,4 +1,4 @@
-//! The questions that traces can be asked, and why there may be no answer.
+//! The questions about traces, and the errors that leave them without an answer.
 
 use std::io;
 
@@ -9,19 +9,19 @@ use holloway_analysis::trace::pattern::PatternError;
 
 use super::excerpt::excerpt;
 
-/// A question to streams, one by one.
+/// A question, which each stream answers for itself.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Question<'a> {
-    /// How long it is, how small its grammar (the paper's Table 1).
+    /// The length of the stream and the size of its grammar (the paper's Table 1).
     Stats,
     /// The events from a position on.
     Cat {
-        /// The first, from 0.
+        /// The first event; positions count from 0.
         from: u64,
-        /// How many; nothing: all that follow.
+        /// Number of events. `None`: all events from there on.
         count: Option<u64>,
     },
-    /// Whether the grammar stands for just the events that came.
+    /// Whether the grammar generates exactly the events that were recorded.
     Verify,
     /// The hot sequences.
     Hot(Hot),
@@ -31,55 +31,55 @@ pub enum Question<'a> {
     Before(&'a str, &'a str),
     /// What runs right before and after an event, and who calls its function.
     Context(&'a str),
-    /// Which paths follow one another in one activation, up to so many.
+    /// Sequences of paths within one activation, up to this length.
     Loops(u32),
     /// Where a pattern matches.
     Query(&'a str),
 }
 
-/// Which sequences are hot.
+/// The bounds of hot sequences, and how they are counted.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Hot {
-    /// Events of the shortest.
+    /// Length of the shortest sequences, in events.
     pub min_len: usize,
-    /// Events of the longest.
+    /// Length of the longest sequences, in events.
     pub max_len: usize,
-    /// Least cost.
+    /// Least cost of a sequence.
     pub min_cost: Least,
-    /// What costs.
+    /// The cost of an event.
     pub cost: Cost,
-    /// How they are counted.
+    /// How sequences are counted.
     pub method: Method,
-    /// Those that begin with a hot one too.
+    /// Also list sequences that begin with a hot sequence.
     pub all: bool,
 }
 
 /// A cost, or a share of the cost of all events.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Least {
-    /// This much.
+    /// An absolute cost.
     Cost(u64),
-    /// So many of a hundred.
+    /// A share in percent.
     Percent(f64),
 }
 
-/// What an event costs.
+/// The unit of cost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Cost {
-    /// The instructions on its path.
+    /// An event costs the instructions on its path.
     #[default]
     Instructions,
-    /// 1.
+    /// Each path costs 1.
     Paths,
 }
 
 /// How sequences are counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Method {
-    /// Each as often as it runs.
+    /// Exactly: each sequence as often as it runs.
     #[default]
     Exact,
-    /// By the paper's Fig. 7, corrected: for long sequences. It misses sequences that are spread
+    /// By the paper's Fig. 7, corrected. For long sequences. It misses sequences that are spread
     /// over several rules.
     Figure7,
 }
@@ -87,9 +87,9 @@ pub enum Method {
 /// How two streams are compared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Comparison {
-    /// What sequences are made of.
+    /// The unit of sequences: events or functions.
     pub unit: Unit,
-    /// The longest sequence that is looked for in one and not in the other.
+    /// Length of the longest sequences that are searched for in only one of the streams.
     pub max_len: usize,
 }
 
@@ -102,30 +102,30 @@ impl Default for Comparison {
     }
 }
 
-/// Different sequences that are counted at most: some hundreds of megabytes.
+/// Most different sequences that are counted. They take some hundreds of megabytes.
 pub(crate) const LIMIT: usize = 1 << 23;
 
-/// Why there is no answer.
+/// The reason why a question has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum AskError {
-    /// It can't be written.
+    /// The answer cannot be written.
     #[error(transparent)]
     Write(#[from] io::Error),
-    /// A text is no pattern, or names nothing.
+    /// A text is no pattern, or it names no function.
     #[error("pattern `{}`, {error}", excerpt(text, error.at))]
     Pattern {
         /// The text.
         text: String,
-        /// What is wrong with it.
+        /// The mistake in it.
         error: PatternError,
     },
-    /// Too much would have to be counted.
+    /// There are too many different sequences to count.
     #[error(transparent)]
     TooMany(#[from] TooMany),
 }
 
 impl Hot {
-    /// The same in numbers, of a stream whose events cost so much in all.
+    /// The bounds as numbers, for a stream whose events cost `total` altogether.
     pub(crate) fn bounds(&self, total: u64) -> Bounds {
         Bounds {
             min_len: self.min_len.max(1),

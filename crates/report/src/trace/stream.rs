@@ -1,4 +1,4 @@
-//! The streams of a run that questions are asked of.
+//! The streams of a run, which answer questions.
 
 use std::cmp::Reverse;
 
@@ -8,19 +8,19 @@ use holloway_analysis::trace::code::Code;
 use holloway_analysis::trace::{Checked, Extent, Trace};
 use holloway_format::trace::TracePosition;
 
-/// Streams of a run.
+/// The streams of a run.
 #[derive(Clone, Copy)]
 pub struct Run<'a> {
-    /// Those that are asked.
+    /// The streams that answer.
     pub streams: &'a [Stream<'a>],
-    /// What could not be read of the run, or was not recorded.
+    /// Damage of the run: data that could not be read or was not recorded.
     pub damage: &'a [Note],
-    /// The processes whose traces were held against their profiles, for
+    /// Differences between traces and profiles by process, for
     /// [`Question::Verify`](super::Question::Verify).
     pub accounts: &'a [Account],
 }
 
-/// What one thread did in one image of one process.
+/// The trace of one thread in one image of one process.
 #[derive(Clone, Copy)]
 pub struct Stream<'a> {
     /// File name of the program or shared object.
@@ -29,21 +29,21 @@ pub struct Stream<'a> {
     pub process: u32,
     /// Thread id.
     pub thread: u32,
-    /// Which it is, from 1, where several threads had this id one after the other.
+    /// Number of the thread, from 1, if several threads had this id one after the other.
     pub nth: Option<u32>,
     /// The functions of the image.
     pub code: &'a Code<'a>,
-    /// The events. Where they were only checked, the grammar is empty.
+    /// The events. The grammar is empty if the events were only checked.
     pub trace: &'a Trace,
-    /// The extent of the events, if not all were read. Then [`Question::Cat`](super::Question::Cat)
-    /// is the only question that may be asked.
+    /// The extent of the events, if only a part was read. Then only
+    /// [`Question::Cat`](super::Question::Cat) has an answer.
     pub part: Option<Extent>,
-    /// Bytes of the trace's blocks in its file, if it comes from one.
+    /// Bytes of the trace's blocks in its file, if the trace comes from a file.
     pub file_bytes: Option<u64>,
-    /// Whether the file's blocks stand for the recorded events, if that was checked. Then
-    /// [`Question::Verify`](super::Question::Verify) is the only question that may be asked.
+    /// The result of a check that the file's blocks generate the recorded events, if it was made.
+    /// Then only [`Question::Verify`](super::Question::Verify) has an answer.
     pub checked: Option<&'a Checked>,
-    /// What could not be read and is missing here.
+    /// Damage of this stream: events that could not be read.
     pub damage: &'a [Note],
 }
 
@@ -53,7 +53,7 @@ impl Stream<'_> {
         self.part().events
     }
 
-    /// What was read.
+    /// The extent of the events that were read.
     pub(crate) fn part(&self) -> Extent {
         self.part.unwrap_or_else(|| Extent {
             before: TracePosition::default(),
@@ -64,7 +64,7 @@ impl Stream<'_> {
         })
     }
 
-    /// The terminals from an event that was read on.
+    /// The terminals from the event at `position` on. That event was read.
     pub(crate) fn terminals_from(&self, position: u64) -> impl Iterator<Item = u32> + '_ {
         let start = self.part().before.events;
         self.trace
@@ -72,7 +72,7 @@ impl Stream<'_> {
             .expand_from(position.saturating_sub(start))
     }
 
-    /// The thread as options name it: `32173`, `32173#2`.
+    /// The thread as command line options name it: `32173`, `32173#2`.
     pub(crate) fn thread_name(&self) -> String {
         match self.nth {
             Some(nth) => format!("{}#{nth}", self.thread),
@@ -87,8 +87,8 @@ impl Stream<'_> {
     }
 }
 
-/// Indices of the `most` longest streams, longest first. If there are no more than `most`, of all
-/// in the order given.
+/// Indices of the `most` longest streams, longest first. If there are no more than `most` streams,
+/// all indices in their order.
 pub(crate) fn longest(streams: &[Stream<'_>], most: usize) -> Vec<usize> {
     let mut places: Vec<usize> = (0..streams.len()).collect();
     if streams.len() > most {

@@ -1,5 +1,5 @@
-//! Sums of the answers of an image's threads: counts are added up. A position belongs to one
-//! thread, so sums have none.
+//! Sums of the answers of an image's threads. Counts are added. Positions belong to one thread, so
+//! sums have no positions.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -17,17 +17,17 @@ use super::stream::Stream;
 /// The sum of the answers of an image's streams.
 pub(crate) struct Sum<'a> {
     first: Stream<'a>,
-    /// Streams that it is of.
+    /// Number of streams in the sum.
     pub(crate) streams: u64,
-    /// Events in them.
+    /// Number of events in these streams.
     pub(crate) events: u64,
-    /// Has the terminals that the answer speaks of, and no events.
+    /// The terminals that the answer refers to, without events.
     trace: Trace,
     pub(crate) answer: Answer,
 }
 
 impl Sum<'_> {
-    /// A stream in which the answer's terminals are.
+    /// A stream without events that has the answer's terminals.
     pub(crate) fn stream(&self) -> Stream<'_> {
         Stream {
             trace: &self.trace,
@@ -36,18 +36,18 @@ impl Sum<'_> {
     }
 }
 
-/// Adds up the answers of each image that has several streams. Answers that are no counts have no
+/// Adds up the answers of each image that has several streams. Only answers that are counts have a
 /// sum.
 pub(crate) fn sums<'a>(answers: &[(&LabeledStream<'a>, Answer)]) -> Vec<Sum<'a>> {
     let mut images: Vec<Vec<&(&LabeledStream<'a>, Answer)>> = Vec::new();
     let build = |code: &Code<'_>| code.map().build_id;
-    for one in answers {
-        let of = |image: &&mut Vec<&(&LabeledStream<'a>, Answer)>| {
-            build(image[0].0.stream.code) == build(one.0.stream.code)
+    for labeled_answer in answers {
+        let is_same_image = |image: &&mut Vec<&(&LabeledStream<'a>, Answer)>| {
+            build(image[0].0.stream.code) == build(labeled_answer.0.stream.code)
         };
-        match images.iter_mut().find(of) {
-            Some(image) => image.push(one),
-            None => images.push(vec![one]),
+        match images.iter_mut().find(is_same_image) {
+            Some(image) => image.push(labeled_answer),
+            None => images.push(vec![labeled_answer]),
         }
     }
     images.retain(|image| image.len() > 1);
@@ -57,11 +57,11 @@ pub(crate) fn sums<'a>(answers: &[(&LabeledStream<'a>, Answer)]) -> Vec<Sum<'a>>
 fn sum<'a>(answers: &[&(&LabeledStream<'a>, Answer)]) -> Option<Sum<'a>> {
     let mut terminals = Terminals::default();
     let (first, answer) = answers.first()?;
-    let mut sum = none(answer)?;
-    for (sight, answer) in answers {
-        add(&mut sum, sight, answer, &mut terminals);
+    let mut sum = empty_sum(answer)?;
+    for (labeled, answer) in answers {
+        add(&mut sum, labeled, answer, &mut terminals);
     }
-    let events = answers.iter().map(|(sight, _)| sight.stream.events());
+    let events = answers.iter().map(|(labeled, _)| labeled.stream.events());
     Some(Sum {
         first: *first.stream,
         streams: answers.len() as u64,
@@ -74,8 +74,8 @@ fn sum<'a>(answers: &[&(&LabeledStream<'a>, Answer)]) -> Option<Sum<'a>> {
     })
 }
 
-/// The sum of no answers of this kind.
-fn none(answer: &Answer) -> Option<Answer> {
+/// The empty sum for answers of the same question.
+fn empty_sum(answer: &Answer) -> Option<Answer> {
     Some(match *answer {
         Answer::Freq(_, unit) => Answer::Freq(Frequency::default(), unit),
         Answer::Query(_) => Answer::Query(Matches::default()),
@@ -85,56 +85,56 @@ fn none(answer: &Answer) -> Option<Answer> {
     })
 }
 
-fn add(sum: &mut Answer, sight: &LabeledStream<'_>, answer: &Answer, terminals: &mut Terminals) {
+fn add(sum: &mut Answer, labeled: &LabeledStream<'_>, answer: &Answer, terminals: &mut Terminals) {
     match (sum, answer) {
-        (Answer::Freq(sum, _), Answer::Freq(one, _)) => more(&mut sum.count, one.count),
-        (Answer::Query(sum), Answer::Query(one)) => more(&mut sum.count, one.count),
-        (Answer::Before(sum, _), Answer::Before(one, _)) => {
+        (Answer::Freq(sum, _), Answer::Freq(answer, _)) => add_count(&mut sum.count, answer.count),
+        (Answer::Query(sum), Answer::Query(answer)) => add_count(&mut sum.count, answer.count),
+        (Answer::Before(sum, _), Answer::Before(answer, _)) => {
             for (sum, count) in [
-                (&mut sum.p.count, one.p.count),
-                (&mut sum.q.count, one.q.count),
-                (&mut sum.at_once, one.at_once),
-                (&mut sum.next, one.next),
-                (&mut sum.later, one.later),
-                (&mut sum.preceded, one.preceded),
-                (&mut sum.without.count, one.without.count),
-                (&mut sum.unanswered.count, one.unanswered.count),
+                (&mut sum.p.count, answer.p.count),
+                (&mut sum.q.count, answer.q.count),
+                (&mut sum.at_once, answer.at_once),
+                (&mut sum.next, answer.next),
+                (&mut sum.later, answer.later),
+                (&mut sum.preceded, answer.preceded),
+                (&mut sum.without.count, answer.without.count),
+                (&mut sum.unanswered.count, answer.unanswered.count),
             ] {
-                more(sum, count);
+                add_count(sum, count);
             }
         }
-        (Answer::Context(sum, _), Answer::Context(one, _)) => {
-            more(&mut sum.count, one.count);
+        (Answer::Context(sum, _), Answer::Context(answer, _)) => {
+            add_count(&mut sum.count, answer.count);
             let mut number = |list: &[(u32, u64)]| {
-                let of = |&(terminal, count): &(u32, u64)| {
-                    let terminal = sight.stream.trace.terminals[terminal as usize];
+                let renumber = |&(terminal, count): &(u32, u64)| {
+                    let terminal = labeled.stream.trace.terminals[terminal as usize];
                     (terminals.number(terminal), count)
                 };
-                list.iter().map(of).collect::<Vec<_>>()
+                list.iter().map(renumber).collect::<Vec<_>>()
             };
-            add_list(&mut sum.before, &number(&one.before));
-            add_list(&mut sum.after, &number(&one.after));
-            add_list(&mut sum.callers, &one.callers);
+            add_list(&mut sum.before, &number(&answer.before));
+            add_list(&mut sum.after, &number(&answer.after));
+            add_list(&mut sum.callers, &answer.callers);
         }
         _ => {}
     }
 }
 
-fn more(sum: &mut u64, count: u64) {
+fn add_count(sum: &mut u64, count: u64) {
     *sum = sum.saturating_add(count);
 }
 
-/// Adds to counts; most frequent first.
+/// Adds counts to a list, and sorts it by count, highest first.
 fn add_list<K: Copy + Ord>(sum: &mut Vec<(K, u64)>, list: &[(K, u64)]) {
     let mut counts: BTreeMap<K, u64> = sum.drain(..).collect();
     for &(key, count) in list {
-        more(counts.entry(key).or_default(), count);
+        add_count(counts.entry(key).or_default(), count);
     }
     sum.extend(counts);
     sum.sort_by_key(|&(_, count)| Reverse(count));
 }
 
-/// The terminals of several streams, numbered as they come.
+/// The terminals of several streams, numbered in the order of their first use.
 #[derive(Default)]
 struct Terminals {
     list: Vec<Terminal>,

@@ -1,4 +1,5 @@
-//! What the command line's tests share: small cargo projects in temporary directories, and calls of our programs.
+//! Support for tests of the command line: small cargo projects in temporary directories, and calls
+//! of our programs.
 #![allow(
     dead_code,
     unreachable_pub,
@@ -11,7 +12,7 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-/// A directory with files in it, gone with the test.
+/// A directory with files, which is deleted after the test.
 pub struct Project {
     directory: tempfile::TempDir,
 }
@@ -36,7 +37,7 @@ impl Project {
         ])
     }
 
-    /// Where it is.
+    /// The project's directory.
     pub fn path(&self) -> &Path {
         self.directory.path()
     }
@@ -74,7 +75,7 @@ impl Project {
         Call::new(path, self.path())
     }
 
-    /// Where woven programs of a profile are.
+    /// The directory of the woven programs of a cargo profile.
     pub fn built(&self, profile: &str, name: &str) -> PathBuf {
         self.path()
             .join("target/holloway")
@@ -119,7 +120,7 @@ pub fn host() -> String {
         .to_owned()
 }
 
-/// A program about to be called, free of what the test's own cargo left in the environment.
+/// A prepared call of a program, without the variables that the test's own cargo has set.
 pub struct Call {
     pub command: Command,
 }
@@ -144,31 +145,31 @@ impl Call {
         Self { command }
     }
 
-    /// With a variable set.
+    /// Sets a variable.
     pub fn env(mut self, name: &str, value: impl AsRef<std::ffi::OsStr>) -> Self {
         self.command.env(name, value);
         self
     }
 
-    /// With one more argument, which may hold spaces.
+    /// Adds an argument, which may contain spaces.
     pub fn arg(mut self, argument: impl AsRef<std::ffi::OsStr>) -> Self {
         self.command.arg(argument);
         self
     }
 
-    /// Calls it.
+    /// Calls the program.
     pub fn done(mut self) -> Done {
         let shown = format!("{:?}", self.command);
         let output = self.command.output().unwrap();
         Done::new(shown, &output)
     }
 
-    /// Calls it; it must succeed.
+    /// Calls the program, which must succeed.
     pub fn ok(self) -> Done {
         self.exits(0)
     }
 
-    /// Calls it; it must end with this code.
+    /// Calls the program, which must end with this code.
     pub fn exits(self, code: i32) -> Done {
         let done = self.done();
         assert_eq!(done.code, Some(code), "{done}");
@@ -176,7 +177,7 @@ impl Call {
     }
 }
 
-/// What a call said and how it ended.
+/// The output and exit status of a call.
 pub struct Done {
     shown: String,
     pub stdout: String,
@@ -195,21 +196,21 @@ impl Done {
         }
     }
 
-    /// Stdout holds `text`.
+    /// Stdout contains `text`.
     #[track_caller]
     pub fn says(&self, text: &str) -> &Self {
         assert!(self.stdout.contains(text), "stdout lacks {text:?}\n{self}");
         self
     }
 
-    /// Stderr holds `text`.
+    /// Stderr contains `text`.
     #[track_caller]
     pub fn complains(&self, text: &str) -> &Self {
         assert!(self.stderr.contains(text), "stderr lacks {text:?}\n{self}");
         self
     }
 
-    /// Stderr is one line of holloway's with `text` in it.
+    /// Stderr is one line by holloway that contains `text`.
     #[track_caller]
     pub fn fails_with(&self, text: &str) -> &Self {
         let line = self.stderr.trim_end();
@@ -262,7 +263,7 @@ impl Report {
             .collect()
     }
 
-    /// A number among the totals, which must be there.
+    /// A number of the totals. It must exist.
     #[track_caller]
     pub fn total(&self, name: &str) -> u64 {
         let total = self.0["totals"][name].as_u64();

@@ -1,5 +1,5 @@
-/* Loops of all kinds, with the iterations that each call has behind it. Nothing here is unrolled but
-   the last three. */
+/* Loops of all kinds. A comment after each call gives its iterations. Only the last three loops are
+   unrolled. */
 #define QUIET _Pragma("clang loop unroll(disable) vectorize(disable) interleave(disable)")
 #define BARRIER __asm__ volatile("")
 #define OWN __attribute__((noinline))

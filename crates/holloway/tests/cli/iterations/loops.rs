@@ -1,4 +1,4 @@
-//! Loops of all kinds, with the iterations that each call has behind it.
+//! Loops of all kinds. A comment after each call gives its iterations.
 
 use std::hint::black_box;
 #[inline(never)]

@@ -1,5 +1,5 @@
-//! Iterations of loops are executions of their bodies: one number at every optimization level, counted by
-//! hand beside the calls in the sources.
+//! Iterations of loops are executions of their bodies: one number at every optimization level,
+//! counted by hand beside the calls in the sources.
 
 use std::collections::BTreeMap;
 
@@ -80,7 +80,7 @@ fn iterations_of_c_are_executions_of_the_body_at_every_level() {
     }
 }
 
-/// Where the compiler unrolls or vectorizes, that is said; nothing is guessed.
+/// The report says if the compiler unrolled or vectorized a loop. It guesses no iterations.
 fn reshaped(loops: &[Value], level: &str) {
     let of = |name: &'static str| loops.iter().filter(move |one| one["function"] == name);
     let number = |one: &Value, field: &str| one[field].as_u64();
@@ -102,7 +102,7 @@ fn reshaped(loops: &[Value], level: &str) {
         }
         return;
     }
-    // 25 turns of four copies and 3 turns of what is left, five times.
+    // Five executions, each with 25 turns of four copies and 3 turns of the rest.
     let unrolled = of("unrolled").map(|one| {
         let copies = number(one, "copies").unwrap_or(1);
         (copies, number(one, "iterations").unwrap())
@@ -118,7 +118,7 @@ fn reshaped(loops: &[Value], level: &str) {
     }
 }
 
-/// A branch that the optimizer makes a select leaves one path, and is counted.
+/// If the optimizer turns a branch into a select, one path remains, and the select is counted.
 fn chosen(project: &Project, level: &str) {
     let report = project.holloway(&format!("report run{level} --format json --view paths"));
     let report = report.ok().json();
@@ -133,10 +133,10 @@ fn chosen(project: &Project, level: &str) {
         "report run{level} --view functions --function ^chosen$"
     ));
     let report = report.ok();
-    let said = report
+    let names_selects = report
         .stdout
         .contains("1 select (choices made without a branch)");
-    assert_eq!(said, level != "0", "{report}");
+    assert_eq!(names_selects, level != "0", "{report}");
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! A directory to build in, with a cache of its own, and what came of a link: maps and counts.
+//! Support for tests of links: a directory to build in, with a cache of its own, and the maps and
+//! counts of linked files.
 #![allow(
     dead_code,
     clippy::unwrap_used,
@@ -17,7 +18,7 @@ pub(crate) struct Yard {
     dir: tempfile::TempDir,
 }
 
-/// What a program did.
+/// The result of a program's run.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Ran {
     /// Its standard output.
@@ -71,7 +72,7 @@ impl Yard {
         command
     }
 
-    /// Runs `holloway WORDS`, which must succeed; returns what it says on stderr.
+    /// Runs `holloway WORDS`, which must succeed. Returns its stderr.
     pub(crate) fn build(&self, words: &str) -> String {
         succeed(&mut self.holloway(words))
     }
@@ -87,12 +88,12 @@ impl Yard {
         refused(&mut self.holloway(words))
     }
 
-    /// Runs a program built here and reads what it counted.
+    /// Runs a program built here and reads its counts.
     pub(crate) fn run(&self, program: &str) -> Ran {
         self.run_in_library(program, program)
     }
 
-    /// Runs a program built here and reads what a shared library of it counted.
+    /// Runs a program built here and reads the counts of one of its shared libraries.
     pub(crate) fn run_in_library(&self, program: &str, library: &str) -> Ran {
         let data = tempfile::tempdir_in(self.dir.path()).unwrap();
         let output = self
@@ -111,7 +112,7 @@ impl Yard {
             for function in &profile.functions {
                 let map = map.function(function.module, function.function).unwrap();
                 let count: u64 = function.counts.iter().map(|count| count.1).sum();
-                // What compilers add has no name in the source.
+                // Functions that compilers add have no name in the source.
                 let name = match &*map.name {
                     "" => &map.linkage_name,
                     _ => &map.name,
@@ -126,7 +127,7 @@ impl Yard {
         }
     }
 
-    /// What a program built here prints.
+    /// The output of a program built here.
     pub(crate) fn run_plain(&self, program: &str) -> String {
         String::from_utf8(self.command(self.path(program)).output().unwrap().stdout).unwrap()
     }
@@ -155,7 +156,7 @@ impl Yard {
         woven.map(|module| module.module.name.to_string()).collect()
     }
 
-    /// What a linked file lists as linked as it is: `name: reason`.
+    /// The inputs that a linked file lists as linked as they are: `name: reason`.
     pub(crate) fn left_alone(&self, file: &str) -> Vec<String> {
         let map = self.map(file);
         let last = map

@@ -1,4 +1,4 @@
-//! What each question answers, as JSON.
+//! The answer to each question, as JSON.
 
 use holloway_analysis::trace::before::{Order, Runs};
 use holloway_analysis::trace::context::Context;
@@ -22,7 +22,7 @@ pub(super) enum AnswerRecord<'a> {
     Verify {
         same: Option<bool>,
         good: bool,
-        /// Whether only a part of what ran was to be recorded.
+        /// Whether the run recorded only a sample of the events, as asked.
         sample: bool,
         #[serde(flatten)]
         stats: StatsRecord,
@@ -139,7 +139,7 @@ pub(super) struct Span {
     terminals: Vec<u32>,
 }
 
-/// Events written as they are found.
+/// Events, written to the document one after the other as the grammar generates them.
 pub(super) struct Events<'a> {
     table: &'a Table<'a>,
     from: u64,
@@ -150,7 +150,7 @@ impl Serialize for Events<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut events = serializer.serialize_seq(None)?;
         let count = usize::try_from(self.count).unwrap_or(usize::MAX);
-        let terminals = self.table.sight.stream.terminals_from(self.from);
+        let terminals = self.table.labeled.stream.terminals_from(self.from);
         for terminal in terminals.take(count) {
             events.serialize_element(&self.table.number(terminal))?;
         }
@@ -158,7 +158,7 @@ impl Serialize for Events<'_> {
     }
 }
 
-/// Events of a first match that are listed.
+/// Most events of a first match that are listed.
 const LISTED: u64 = 1000;
 
 impl<'a> AnswerRecord<'a> {
@@ -169,16 +169,17 @@ impl<'a> AnswerRecord<'a> {
         top: Option<usize>,
     ) -> AnswerRecord<'a> {
         let top = top.unwrap_or(usize::MAX);
-        let sight = table.sight;
+        let labeled = table.labeled;
         match answer {
-            Answer::Stats(found) => AnswerRecord::Stats(stats(sight, found)),
+            Answer::Stats(found) => AnswerRecord::Stats(stats(labeled, found)),
             &Answer::Cat { from, count } => {
-                // Numbers are given out before the table is written.
-                (0..sight.events.len() as u32).for_each(|one| _ = table.number(one));
+                // The table of terminals is made before the events are written, so all terminals
+                // get their numbers now.
+                (0..labeled.events.len() as u32).for_each(|terminal| _ = table.number(terminal));
                 let sequence = Events { table, from, count };
                 AnswerRecord::Cat { from, sequence }
             }
-            Answer::Verify(found) => verify(sight, found),
+            Answer::Verify(found) => verify(labeled, found),
             Answer::Hot(found) => AnswerRecord::Hot(hot(table, question, found, top)),
             Answer::Freq(found, unit) => AnswerRecord::Freq {
                 counted: unit.name(),
@@ -202,10 +203,10 @@ impl<'a> AnswerRecord<'a> {
     }
 }
 
-fn stats(sight: &LabeledStream<'_>, found: &Stats) -> StatsRecord {
+fn stats(labeled: &LabeledStream<'_>, found: &Stats) -> StatsRecord {
     StatsRecord {
         trace_bytes: found.trace_bytes(),
-        file_bytes: sight.stream.file_bytes,
+        file_bytes: labeled.stream.file_bytes,
         paths: found.paths,
         distinct_paths: found.distinct_paths,
         functions: found.functions,
@@ -219,21 +220,21 @@ fn stats(sight: &LabeledStream<'_>, found: &Stats) -> StatsRecord {
     }
 }
 
-fn verify<'a>(sight: &LabeledStream<'_>, found: &Verified) -> AnswerRecord<'a> {
+fn verify<'a>(labeled: &LabeledStream<'_>, found: &Verified) -> AnswerRecord<'a> {
     AnswerRecord::Verify {
         same: found.is_same,
         good: found.is_good,
         sample: found.is_sample,
-        stats: stats(sight, &found.stats),
+        stats: stats(labeled, &found.stats),
     }
 }
 
 fn hot(table: &Table<'_>, question: &Question<'_>, found: &HotSequences, top: usize) -> HotRecord {
-    let sequence = |one: &holloway_analysis::trace::hot::HotSubpath| HotSequence {
-        terminals: table.numbers(&one.terminals),
-        count: one.count,
-        cost: one.cost,
-        minimal: one.minimal,
+    let record = |sequence: &holloway_analysis::trace::hot::HotSubpath| HotSequence {
+        terminals: table.numbers(&sequence.terminals),
+        count: sequence.count,
+        cost: sequence.cost,
+        minimal: sequence.minimal,
     };
     HotRecord {
         method: match found.method {
@@ -251,7 +252,7 @@ fn hot(table: &Table<'_>, question: &Question<'_>, found: &HotSequences, top: us
         min_cost: found.bounds.min_cost,
         total: found.total,
         found: found.hot.len(),
-        sequences: found.hot.iter().take(top).map(sequence).collect(),
+        sequences: found.hot.iter().take(top).map(record).collect(),
     }
 }
 
@@ -290,11 +291,11 @@ fn context(table: &Table<'_>, found: &Context, unit: CountedAs, top: usize) -> C
         });
         list.collect()
     };
-    let sight = table.sight;
+    let labeled = table.labeled;
     let callers = found.callers.iter().take(top).map(|&(function, count)| {
-        let map = function.and_then(|function| sight.stream.code.function(function));
+        let map = function.and_then(|function| labeled.stream.code.function(function));
         Caller {
-            name: function.map(|function| sight.function(function).to_string()),
+            name: function.map(|function| labeled.function(function).to_string()),
             linkage_name: map.map(|map| map.linkage_name.to_string()),
             count,
         }
@@ -308,7 +309,7 @@ fn context(table: &Table<'_>, found: &Context, unit: CountedAs, top: usize) -> C
     }
 }
 
-/// Most frequent first, shorter ones first among equals.
+/// Sequences, most frequent first. Among equally frequent sequences, shorter ones come first.
 fn sequences(table: &Table<'_>, grams: &Grams, top: usize) -> Vec<SequenceRecord> {
     let mut all: Vec<(u64, Vec<u32>)> = grams
         .nodes()
@@ -326,11 +327,11 @@ fn sequences(table: &Table<'_>, grams: &Grams, top: usize) -> Vec<SequenceRecord
 }
 
 fn span(table: &Table<'_>, from: u64, to: u64) -> Span {
-    let events = table.sight.stream.trace.grammar.expand_from(from);
+    let events = table.labeled.stream.trace.grammar.expand_from(from);
     let listed = events.take((to - from + 1).min(LISTED) as usize);
     Span {
         from,
         to,
-        terminals: listed.map(|one| table.number(one)).collect(),
+        terminals: listed.map(|terminal| table.number(terminal)).collect(),
     }
 }

@@ -1,4 +1,4 @@
-//! Two traces compared, as JSON.
+//! Comparison of two traces, as JSON.
 
 use holloway_analysis::trace::diff::Unit;
 use serde::Serialize;
@@ -46,17 +46,19 @@ struct OnlyRecord {
     first: Option<u64>,
 }
 
-/// Events listed of each trace behind the place where they part.
+/// Events listed of each trace after their common beginning.
 const NEXT: usize = 5;
-/// Sequences whose first place is looked for.
+/// Sequences whose first position is searched for.
 const PLACED: usize = 100;
 
 pub(super) fn document<'a>(
-    sights: &[[LabeledStream<'a>; 2]],
+    labeled_streams: &[[LabeledStream<'a>; 2]],
     how: &Comparison,
     top: Option<usize>,
 ) -> Result<Document<'a>, AskError> {
-    let pairs = sights.iter().map(|sights| pair(sights, how, top));
+    let pairs = labeled_streams
+        .iter()
+        .map(|labeled_streams| pair(labeled_streams, how, top));
     let pairs = pairs.collect::<Result<Vec<_>, _>>()?;
     Ok(Document {
         schema: SCHEMA,
@@ -72,55 +74,62 @@ pub(super) fn document<'a>(
 }
 
 fn pair<'a>(
-    sights: &[LabeledStream<'a>; 2],
+    labeled_streams: &[LabeledStream<'a>; 2],
     how: &Comparison,
     top: Option<usize>,
 ) -> Result<Pair<'a>, AskError> {
-    let compared = Compared::new(sights, how)?;
+    let compared = Compared::new(labeled_streams, how)?;
     Ok(Pair {
         same: compared.diff.is_same(),
         common: compared.diff.common,
-        a: side(sights, &compared, 0, top),
-        b: side(sights, &compared, 1, top),
+        a: side(labeled_streams, &compared, 0, top),
+        b: side(labeled_streams, &compared, 1, top),
     })
 }
 
 fn side<'a>(
-    sights: &[LabeledStream<'a>; 2],
+    labeled_streams: &[LabeledStream<'a>; 2],
     compared: &Compared,
     side: usize,
     top: Option<usize>,
 ) -> Side<'a> {
-    let sight = &sights[side];
-    let table = Table::new(sight);
-    let events = sight.stream.trace.grammar.expand_from(compared.diff.common);
-    let next = events.take(NEXT).map(|one| table.number(one)).collect();
+    let labeled = &labeled_streams[side];
+    let table = Table::new(labeled);
+    let events = labeled
+        .stream
+        .trace
+        .grammar
+        .expand_from(compared.diff.common);
+    let next = events
+        .take(NEXT)
+        .map(|terminal| table.number(terminal))
+        .collect();
     let all = compared.diff.only[side]
         .iter()
         .take(top.unwrap_or(usize::MAX));
-    let only = all.enumerate().map(|(index, one)| {
+    let only = all.enumerate().map(|(index, sequence)| {
         let (mut terminals, mut functions) = (Vec::new(), Vec::new());
-        for &symbol in &one.symbols {
+        for &symbol in &sequence.symbols {
             match compared.shown(side, symbol) {
                 Some(SharedSymbol::Terminal(terminal)) => terminals.push(table.number(terminal)),
                 Some(SharedSymbol::Function(function)) => {
-                    functions.push(sight.function(function).to_string());
+                    functions.push(labeled.function(function).to_string());
                 }
                 None => {}
             }
         }
         let first = (index < PLACED)
-            .then(|| compared.first(sights, side, &one.symbols))
+            .then(|| compared.first(labeled_streams, side, &sequence.symbols))
             .flatten();
         OnlyRecord {
             terminals: (!terminals.is_empty()).then_some(terminals),
             functions: (!functions.is_empty()).then_some(functions),
-            count: one.count,
+            count: sequence.count,
             first: first.map(|span| span.0),
         }
     });
     Side {
-        head: Head::new(sight.stream),
+        head: Head::new(labeled.stream),
         functions_alone: compared.alphabet.alone[side],
         next,
         only: only.collect(),

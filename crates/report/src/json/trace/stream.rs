@@ -1,4 +1,4 @@
-//! A stream in a document: which one it is, and the terminals that its answer refers to.
+//! A stream in a document: its thread, and the terminals that its answer refers to.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::notes::Sentences;
 use crate::trace::{LabeledStream, Stream};
 
-/// Which stream it is.
+/// The image, process, and thread of a stream, with its damage.
 #[derive(Serialize)]
 pub(super) struct Head<'a> {
     image: &'a str,
@@ -36,7 +36,7 @@ impl<'a> Head<'a> {
     }
 }
 
-/// A terminal that an answer speaks of.
+/// A terminal that an answer refers to.
 #[derive(Serialize)]
 pub(super) struct TerminalRecord {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -48,8 +48,8 @@ pub(super) struct TerminalRecord {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
-fn is_false(what: &bool) -> bool {
-    !what
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 #[derive(Serialize)]
@@ -63,16 +63,16 @@ struct PathRecord {
     places: Vec<String>,
 }
 
-/// The terminals that an answer speaks of, in the order in which it does, by their new numbers.
+/// The terminals that an answer refers to, renumbered in the order of their first use.
 pub(super) struct Table<'a> {
-    pub(super) sight: &'a LabeledStream<'a>,
+    pub(super) labeled: &'a LabeledStream<'a>,
     known: RefCell<(HashMap<u32, u32>, Vec<u32>)>,
 }
 
 impl<'a> Table<'a> {
-    pub(super) fn new(sight: &'a LabeledStream<'a>) -> Table<'a> {
+    pub(super) fn new(labeled: &'a LabeledStream<'a>) -> Table<'a> {
         Table {
-            sight,
+            labeled,
             known: RefCell::default(),
         }
     }
@@ -86,14 +86,17 @@ impl<'a> Table<'a> {
     }
 
     pub(super) fn numbers(&self, terminals: &[u32]) -> Vec<u32> {
-        terminals.iter().map(|&one| self.number(one)).collect()
+        terminals
+            .iter()
+            .map(|&terminal| self.number(terminal))
+            .collect()
     }
 
     pub(super) fn records(&self) -> Vec<TerminalRecord> {
         let (_, order) = &*self.known.borrow();
         order
             .iter()
-            .map(|&terminal| record(self.sight, terminal))
+            .map(|&terminal| record(self.labeled, terminal))
             .collect()
     }
 }
@@ -109,19 +112,19 @@ fn places((map, trail): (&FunctionMap, Trail)) -> Vec<String> {
     places
 }
 
-fn record(sight: &LabeledStream<'_>, terminal: u32) -> TerminalRecord {
+fn record(labeled: &LabeledStream<'_>, terminal: u32) -> TerminalRecord {
     let mut record = TerminalRecord {
         path: None,
         left: None,
         missing: false,
     };
-    match sight.stream.trace.terminals[terminal as usize] {
+    match labeled.stream.trace.terminals[terminal as usize] {
         Terminal::Path { function, path } => {
-            let event = sight.events[terminal as usize];
-            let map = sight.stream.code.function(function);
-            let places = sight.trail(terminal).map_or_else(Vec::new, places);
+            let event = labeled.events[terminal as usize];
+            let map = labeled.stream.code.function(function);
+            let places = labeled.trail(terminal).map_or_else(Vec::new, places);
             record.path = Some(PathRecord {
-                name: sight.function(function).to_string(),
+                name: labeled.function(function).to_string(),
                 linkage_name: map.map_or_else(String::new, |map| map.linkage_name.to_string()),
                 id: path,
                 enters: event.enters(),

@@ -1,4 +1,4 @@
-//! Frequencies, order, contexts, matches.
+//! Answers about frequencies, order, contexts, and matches.
 
 use std::io;
 
@@ -13,7 +13,7 @@ use crate::terminal::table::{Align, Table};
 use crate::trace::LabeledStream;
 use crate::trace::answer::CountedAs;
 
-/// Events of a match before its middle is left out.
+/// Events of a match beyond which its middle is left out.
 const SHOWN: u64 = 20;
 
 const NEIGHBOURS: [(&str, Align); 4] = [
@@ -29,7 +29,7 @@ const CALLERS: [(&str, Align); 3] = [
     ("function", Align::Left),
 ];
 
-/// `3 times, first as event 7, last as event 90`; in all threads together `3 times`.
+/// `3 times, first as event 7, last as event 90`. A sum over threads has no positions: `3 times`.
 fn runs(count: u64, ends: Option<(u64, u64)>) -> String {
     match ends {
         None if count == 0 => "never".to_owned(),
@@ -44,28 +44,28 @@ fn runs(count: u64, ends: Option<(u64, u64)>) -> String {
 
 pub(super) fn freq(
     sheet: &mut TraceSheet<'_>,
-    sight: &LabeledStream<'_>,
+    labeled: &LabeledStream<'_>,
     found: &Frequency,
     unit: CountedAs,
 ) -> io::Result<()> {
     sheet.fact(unit.verb(), &runs(found.count, found.ends))?;
     match found.ends {
-        Some((first, _)) => near(sheet, sight, first),
+        Some((first, _)) => near(sheet, labeled, first),
         None => Ok(()),
     }
 }
 
-/// Where an event of the trace is in the source.
-fn near(sheet: &mut TraceSheet<'_>, sight: &LabeledStream<'_>, position: u64) -> io::Result<()> {
-    match sight.at(position) {
-        Some(terminal) => sheet.event(sight, &grouped(position), 0, terminal),
+/// Writes an event of the trace with its place in the source.
+fn near(sheet: &mut TraceSheet<'_>, labeled: &LabeledStream<'_>, position: u64) -> io::Result<()> {
+    match labeled.at(position) {
+        Some(terminal) => sheet.event(labeled, &grouped(position), 0, terminal),
         None => Ok(()),
     }
 }
 
 pub(super) fn before(
     sheet: &mut TraceSheet<'_>,
-    sight: &LabeledStream<'_>,
+    labeled: &LabeledStream<'_>,
     [p, q]: [(&str, CountedAs); 2],
     order: &Order,
 ) -> io::Result<()> {
@@ -85,7 +85,7 @@ pub(super) fn before(
             Some("both ran first as the same event")
         }
         Some(false) => Some("Q ran before P"),
-        // Of several threads.
+        // A sum over threads has no order.
         None if count_p > 0 && count_q > 0 => None,
         None => Some("they did not both run"),
     };
@@ -136,7 +136,7 @@ pub(super) fn before(
     for (label, runs, whole, when) in missing {
         sheet.fact(label, &format!("{} {when}", part(runs.count, whole)))?;
         if let Some((first, _)) = runs.ends {
-            near(sheet, sight, first)?;
+            near(sheet, labeled, first)?;
         }
     }
     Ok(())
@@ -144,7 +144,7 @@ pub(super) fn before(
 
 pub(super) fn context(
     sheet: &mut TraceSheet<'_>,
-    sight: &LabeledStream<'_>,
+    labeled: &LabeledStream<'_>,
     found: &Context,
     unit: CountedAs,
 ) -> io::Result<()> {
@@ -166,9 +166,9 @@ pub(super) fn context(
                 (Ink::Plain, share(count, found.count)),
                 (
                     Ink::Strong,
-                    format!("{} {}", sight.marks(terminal), sight.label(terminal)),
+                    format!("{} {}", labeled.marks(terminal), labeled.label(terminal)),
                 ),
-                (Ink::Place, spot(sight, terminal)),
+                (Ink::Place, spot(labeled, terminal)),
             ]);
         }
         table.write(&mut sheet.page)?;
@@ -183,7 +183,7 @@ pub(super) fn context(
     let mut table = Table::new(&CALLERS);
     for &(caller, count) in callers.iter().take(sheet.top()) {
         let name = match caller {
-            Some(function) => (Ink::Strong, sight.function(function).to_string()),
+            Some(function) => (Ink::Strong, labeled.function(function).to_string()),
             None => (Ink::Faint, "none that is known".to_owned()),
         };
         table.row(vec![
@@ -197,7 +197,7 @@ pub(super) fn context(
 
 pub(super) fn query(
     sheet: &mut TraceSheet<'_>,
-    sight: &LabeledStream<'_>,
+    labeled: &LabeledStream<'_>,
     found: &Matches,
 ) -> io::Result<()> {
     let count = match found.count {
@@ -229,7 +229,7 @@ pub(super) fn query(
             position = elided.end;
             continue;
         }
-        near(sheet, sight, position)?;
+        near(sheet, labeled, position)?;
         position += 1;
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Where two traces part, and which sequences either has alone.
+//! Comparison of two traces: their first difference, and the sequences that only one of them has.
 
 use std::io;
 
@@ -10,19 +10,19 @@ use crate::terminal::paint::{Ink, Line};
 use crate::trace::compare::{Compared, SharedSymbol};
 use crate::trace::{Comparison, LabeledStream};
 
-/// Events shown before the place where traces part, and after it.
+/// Events shown before the first difference, and after it.
 const BEFORE: u64 = 3;
 const AFTER: u64 = 5;
 
-/// Writes what was compared.
+/// Writes the comparison of two traces.
 pub(super) fn write(
     sheet: &mut TraceSheet<'_>,
-    sights: &[LabeledStream<'_>; 2],
+    labeled_streams: &[LabeledStream<'_>; 2],
     compared: &Compared,
     how: &Comparison,
 ) -> io::Result<()> {
-    for (name, sight) in ["A", "B"].into_iter().zip(sights) {
-        let stream = sight.stream;
+    for (name, labeled) in ["A", "B"].into_iter().zip(labeled_streams) {
+        let stream = labeled.stream;
         let which = stream.title();
         sheet.fact(
             name,
@@ -39,16 +39,16 @@ pub(super) fn write(
         );
         sheet.fact("builds", &text)?;
     }
-    parting(sheet, sights, &compared.diff)?;
+    parting(sheet, labeled_streams, &compared.diff)?;
     for side in [0, 1] {
-        only(sheet, sights, compared, side, how)?;
+        only(sheet, labeled_streams, compared, side, how)?;
     }
     Ok(())
 }
 
 fn parting(
     sheet: &mut TraceSheet<'_>,
-    sights: &[LabeledStream<'_>; 2],
+    labeled_streams: &[LabeledStream<'_>; 2],
     diff: &Diff,
 ) -> io::Result<()> {
     if diff.is_same() {
@@ -61,13 +61,16 @@ fn parting(
     };
     sheet.title("Where they part", &shown)?;
     let from = diff.common.saturating_sub(BEFORE);
-    list(sheet, &sights[0], from, diff.common - from)?;
-    for (name, (sight, parted)) in ["A", "B"].into_iter().zip(sights.iter().zip(diff.parted)) {
+    list(sheet, &labeled_streams[0], from, diff.common - from)?;
+    for (name, (labeled, parted)) in ["A", "B"]
+        .into_iter()
+        .zip(labeled_streams.iter().zip(diff.parted))
+    {
         match parted {
             None => sheet.fact(name, "ends here")?,
             Some(_) => {
                 sheet.fact(name, "goes on:")?;
-                list(sheet, sight, diff.common, AFTER)?;
+                list(sheet, labeled, diff.common, AFTER)?;
             }
         }
     }
@@ -76,20 +79,20 @@ fn parting(
 
 fn list(
     sheet: &mut TraceSheet<'_>,
-    sight: &LabeledStream<'_>,
+    labeled: &LabeledStream<'_>,
     from: u64,
     count: u64,
 ) -> io::Result<()> {
-    let events = (from..from + count).zip(sight.stream.trace.grammar.expand_from(from));
+    let events = (from..from + count).zip(labeled.stream.trace.grammar.expand_from(from));
     for (position, terminal) in events {
-        sheet.event(sight, &grouped(position), 0, terminal)?;
+        sheet.event(labeled, &grouped(position), 0, terminal)?;
     }
     Ok(())
 }
 
 fn only(
     sheet: &mut TraceSheet<'_>,
-    sights: &[LabeledStream<'_>; 2],
+    labeled_streams: &[LabeledStream<'_>; 2],
     compared: &Compared,
     side: usize,
     how: &Comparison,
@@ -110,22 +113,22 @@ fn only(
         how.max_len
     );
     sheet.title(&format!("Only {name}"), &shown)?;
-    for one in all.iter().take(sheet.top()) {
-        let first = compared.first(sights, side, &one.symbols);
+    for sequence in all.iter().take(sheet.top()) {
+        let first = compared.first(labeled_streams, side, &sequence.symbols);
         let at = first.map_or_else(String::new, |(first, _)| {
             format!(", first as event {}", grouped(first))
         });
         let mut line = Line::new();
         line.put(Ink::Plain, "  ")
-            .put(Ink::Number, &plural(one.count, "time"));
+            .put(Ink::Number, &plural(sequence.count, "time"));
         sheet.page.wrapped(line, Ink::Faint, &at)?;
-        for &symbol in &one.symbols {
+        for &symbol in &sequence.symbols {
             match compared.shown(side, symbol) {
                 Some(SharedSymbol::Terminal(terminal)) => {
-                    sheet.event(&sights[side], "", 0, terminal)?;
+                    sheet.event(&labeled_streams[side], "", 0, terminal)?;
                 }
                 Some(SharedSymbol::Function(function)) => {
-                    sheet.fact("", &sights[side].function(function))?;
+                    sheet.fact("", &labeled_streams[side].function(function))?;
                 }
                 None => {}
             }

@@ -8,14 +8,14 @@ use crate::terminal::paint::{Ink, Line};
 use crate::trace::answer::HotSequences;
 use crate::trace::{Cost, Hot, LabeledStream, Method};
 
-/// Events of a sequence before its middle is left out, and those kept at either end.
+/// Events of a sequence beyond which its middle is left out, and the events kept at either end.
 const EVENTS: usize = 24;
 const KEPT: usize = 10;
 
 /// Writes hot sequences.
 pub(super) fn write(
     sheet: &mut TraceSheet<'_>,
-    sight: &LabeledStream<'_>,
+    labeled: &LabeledStream<'_>,
     asked: &Hot,
     found: &HotSequences,
 ) -> io::Result<()> {
@@ -24,7 +24,7 @@ pub(super) fn write(
         Cost::Paths => "paths",
     };
     let bounds = &found.bounds;
-    let what = if asked.all {
+    let noun = if asked.all {
         "sequence"
     } else {
         "minimal sequence"
@@ -46,7 +46,7 @@ pub(super) fn write(
     let shown = format!(
         "{} of {} of {lengths} that cost at least {} of {} {unit}, {how}",
         grouped(found.hot.len().min(sheet.top()) as u64),
-        plural(found.hot.len() as u64, what),
+        plural(found.hot.len() as u64, noun),
         grouped(bounds.min_cost),
         grouped(found.total),
     );
@@ -55,26 +55,26 @@ pub(super) fn write(
         let text = "too much to count each exactly: ask for a smaller --max-len";
         sheet.page.wrapped(Line::new(), Ink::Alarm, text)?;
     }
-    for (index, one) in found.hot.iter().take(sheet.top()).enumerate() {
-        let once = one.cost.checked_div(one.count).unwrap_or(0);
+    for (index, sequence) in found.hot.iter().take(sheet.top()).enumerate() {
+        let once = sequence.cost.checked_div(sequence.count).unwrap_or(0);
         let mut line = Line::new();
         line.right(Ink::Faint, &(index + 1).to_string(), 3)
-            .right(Ink::Number, &share(one.cost, found.total), 9)
+            .right(Ink::Number, &share(sequence.cost, found.total), 9)
             .put(Ink::Plain, "  ")
-            .put(Ink::Strong, &grouped(one.count))
+            .put(Ink::Strong, &grouped(sequence.count))
             .put(
                 Ink::Plain,
-                &format!(" × {} {unit} = {}", grouped(once), grouped(one.cost)),
+                &format!(" × {} {unit} = {}", grouped(once), grouped(sequence.cost)),
             );
         sheet.page.gap()?;
         sheet.page.line(&line)?;
-        let length = one.terminals.len();
+        let length = sequence.terminals.len();
         let elided = if length > EVENTS {
             KEPT..length - KEPT
         } else {
             0..0
         };
-        for (at, &terminal) in one.terminals.iter().enumerate() {
+        for (at, &terminal) in sequence.terminals.iter().enumerate() {
             if at == elided.start && !elided.is_empty() {
                 sheet.fact(
                     "",
@@ -82,7 +82,7 @@ pub(super) fn write(
                 )?;
             }
             if !elided.contains(&at) {
-                sheet.event(sight, "", 0, terminal)?;
+                sheet.event(labeled, "", 0, terminal)?;
             }
         }
     }

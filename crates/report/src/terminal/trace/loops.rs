@@ -1,4 +1,4 @@
-//! Which paths follow one another in one activation: trees of sequences, most frequent first.
+//! Sequences of paths within one activation, as trees, most frequent first.
 
 use std::collections::HashMap;
 use std::io;
@@ -19,7 +19,7 @@ const ROWS: usize = 20;
 /// Writes the trees of the paths that ran most often.
 pub(super) fn write(
     sheet: &mut TraceSheet<'_>,
-    sight: &LabeledStream<'_>,
+    labeled: &LabeledStream<'_>,
     grams: &Grams,
 ) -> io::Result<()> {
     let mut children: HashMap<u32, Vec<u32>> = HashMap::new();
@@ -57,7 +57,7 @@ pub(super) fn write(
                 break;
             }
             rows += 1;
-            row(sheet, sight, grams, id)?;
+            row(sheet, labeled, grams, id)?;
             let count = grams.node(id).count;
             let below = children.get(&id).unwrap_or(&none).iter().rev();
             stack.extend(below.filter(|&&child| {
@@ -70,7 +70,7 @@ pub(super) fn write(
 
 fn row(
     sheet: &mut TraceSheet<'_>,
-    sight: &LabeledStream<'_>,
+    labeled: &LabeledStream<'_>,
     grams: &Grams,
     id: u32,
 ) -> io::Result<()> {
@@ -86,10 +86,10 @@ fn row(
         .put(Ink::Plain, &format!("  {}", " ".repeat(depth)))
         .left(
             Ink::Strong,
-            &sight.label(node.symbol),
+            &labeled.label(node.symbol),
             30usize.saturating_sub(depth),
         )
         .put(Ink::Plain, "  ")
-        .put(Ink::Place, &spot(sight, node.symbol));
+        .put(Ink::Place, &spot(labeled, node.symbol));
     sheet.page.line(&line)
 }

@@ -1,4 +1,4 @@
-//! The page that answers on traces are written to.
+//! The page on which answers about traces are written.
 
 use std::io;
 
@@ -11,14 +11,14 @@ use crate::terminal::paint::{Ink, Line, Page, clip_start};
 use crate::terminal::sheet::TOP;
 use crate::trace::LabeledStream;
 
-/// Columns that a place gets at most.
+/// Most columns of a place.
 const PLACE: usize = 40;
-/// Sentences on damage that are shown.
+/// Most notes of damage that are shown.
 const DAMAGED: usize = 10;
-/// Columns of labels.
+/// Columns of a label.
 const LABEL: usize = 14;
 
-/// The page that answers on traces are written to.
+/// The page on which answers about traces are written.
 pub(super) struct TraceSheet<'a> {
     pub(super) options: &'a Options<'a>,
     pub(super) page: Page<'a>,
@@ -29,9 +29,9 @@ impl TraceSheet<'_> {
         self.options.top.unwrap_or(TOP)
     }
 
-    /// Writes which stream follows, and what is wrong with it.
-    pub(super) fn head(&mut self, sight: &LabeledStream<'_>) -> io::Result<()> {
-        let stream = sight.stream;
+    /// Writes the title of a stream and its damage.
+    pub(super) fn head(&mut self, labeled: &LabeledStream<'_>) -> io::Result<()> {
+        let stream = labeled.stream;
         let mut line = Line::new();
         line.put(Ink::Strong, &stream.title()).put(Ink::Plain, "  ");
         let events = plural(stream.events(), "event");
@@ -40,10 +40,10 @@ impl TraceSheet<'_> {
         self.damage(stream.damage)
     }
 
-    /// Writes what is missing.
+    /// Writes notes of damage.
     pub(super) fn damage(&mut self, damage: &[Note]) -> io::Result<()> {
         for note in damage.iter().take(DAMAGED) {
-            self.alarm(Label::of(note).text(), &sentence(note))?;
+            self.alarm(Label::for_note(note).text(), &sentence(note))?;
         }
         match damage.len().saturating_sub(DAMAGED) {
             0 => Ok(()),
@@ -57,15 +57,15 @@ impl TraceSheet<'_> {
         self.page.wrapped(line, Ink::Plain, text)
     }
 
-    /// Writes that so many are not shown.
-    pub(super) fn more(&mut self, left_out: usize, what: &str) -> io::Result<()> {
+    /// Writes the number of items that are not shown.
+    pub(super) fn more(&mut self, left_out: usize, noun: &str) -> io::Result<()> {
         if left_out == 0 {
             return Ok(());
         }
         self.page.gap()?;
         let text = format!(
             "… and {} (--top shows more)",
-            plural(left_out as u64, &format!("more {what}"))
+            plural(left_out as u64, &format!("more {noun}"))
         );
         self.page.wrapped(Line::new(), Ink::Faint, &text)
     }
@@ -89,32 +89,32 @@ impl TraceSheet<'_> {
         self.page.wrapped(line, Ink::Plain, text)
     }
 
-    /// Writes an event: where it stands in the trace, what it is, where that is in the source.
+    /// Writes an event: its position in the trace, its name, its place in the source.
     pub(super) fn event(
         &mut self,
-        sight: &LabeledStream<'_>,
+        labeled: &LabeledStream<'_>,
         position: &str,
         depth: usize,
         terminal: u32,
     ) -> io::Result<()> {
         let mut line = Line::new();
         line.right(Ink::Faint, position, 14)
-            .put(Ink::Faint, &format!("  {}  ", sight.marks(terminal)))
+            .put(Ink::Faint, &format!("  {}  ", labeled.marks(terminal)))
             .put(Ink::Plain, &"  ".repeat(depth))
             .left(
                 Ink::Strong,
-                &sight.label(terminal),
+                &labeled.label(terminal),
                 30usize.saturating_sub(2 * depth),
             )
             .put(Ink::Plain, "  ")
-            .put(Ink::Place, &spot(sight, terminal));
+            .put(Ink::Place, &spot(labeled, terminal));
         self.page.line(&line)
     }
 }
 
-/// Where an event stands, in few columns: `src/a.rs:3 … :12`.
-pub(super) fn spot(sight: &LabeledStream<'_>, terminal: u32) -> String {
-    let Some((file, first, last)) = sight.spot(terminal) else {
+/// An event's lines in the source, in few columns: `src/a.rs:3 … :12`.
+pub(super) fn spot(labeled: &LabeledStream<'_>, terminal: u32) -> String {
+    let Some((file, first, last)) = labeled.spot(terminal) else {
         return String::new();
     };
     let from = clip_start(&format!("{file}:{first}"), PLACE);

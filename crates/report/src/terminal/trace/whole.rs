@@ -1,4 +1,5 @@
-//! A trace as a whole: its numbers (Larus 1999, Table 1), its events, whether it is what came.
+//! Answers about a whole trace: its numbers (Larus 1999, Table 1), its events, and whether its
+//! grammar generates the recorded events.
 
 use std::io;
 
@@ -35,7 +36,7 @@ const EVENTS: [(&str, Align); 9] = [
     ("instructions", Align::Right),
 ];
 
-/// Depth that the listing follows calls to.
+/// Deepest indentation of calls in the listing.
 const DEEPEST: u64 = 12;
 
 /// Writes the numbers of all streams.
@@ -43,33 +44,35 @@ pub(super) fn stats(
     sheet: &mut TraceSheet<'_>,
     answers: &[(&LabeledStream<'_>, Answer)],
 ) -> io::Result<()> {
-    let known = answers.iter().filter_map(|(sight, answer)| match answer {
-        Answer::Stats(stats) => Some((*sight, stats)),
+    let known = answers.iter().filter_map(|(labeled, answer)| match answer {
+        Answer::Stats(stats) => Some((*labeled, stats)),
         _ => None,
     });
     let known: Vec<_> = known.collect();
     if known.is_empty() {
         return Ok(());
     }
-    let mut damaged = known.iter().map(|(sight, _)| *sight);
-    let mut damaged = damaged.by_ref().filter(|one| !one.stream.damage.is_empty());
-    for sight in damaged.by_ref().take(sheet.top()) {
-        sheet.head(sight)?;
+    let mut damaged = known.iter().map(|(labeled, _)| *labeled);
+    let mut damaged = damaged
+        .by_ref()
+        .filter(|labeled| !labeled.stream.damage.is_empty());
+    for labeled in damaged.by_ref().take(sheet.top()) {
+        sheet.head(labeled)?;
     }
     sheet.more(damaged.count(), "damaged trace")?;
     let mut sizes = Table::new(&SIZES);
     let mut events = Table::new(&EVENTS);
-    let streams: Vec<_> = known.iter().map(|(sight, _)| *sight.stream).collect();
+    let streams: Vec<_> = known.iter().map(|(labeled, _)| *labeled.stream).collect();
     let shown = longest(&streams, sheet.top());
-    for (sight, stats) in shown.iter().map(|&place| known[place]) {
-        let stream = sight.stream;
+    for (labeled, stats) in shown.iter().map(|&place| known[place]) {
+        let stream = labeled.stream;
         let name = stream.thread_name();
         sizes.row(size_row(&name, stream, stats));
         events.row(event_row(&name, stats));
     }
     if known.len() > 1 {
         let (stream, stats) = total(&known);
-        // Paths and functions of several traces may be the same ones.
+        // Traces may share paths and functions, so their numbers cannot be added.
         let unknown = || plain("-".to_owned());
         let (mut of_sizes, mut of_events) =
             (size_row("all", &stream, &stats), event_row("all", &stats));
@@ -77,11 +80,11 @@ pub(super) fn stats(
         sizes.row(of_sizes);
         events.row(of_events);
     }
-    let what = plural(known.len() as u64, "trace");
+    let traces = plural(known.len() as u64, "trace");
     sheet.heading(
         "Sizes",
         &format!(
-            "{what}, one a thread and image: 4 bytes a path, against the grammar as it is kept"
+            "{traces}, one a thread and image: 4 bytes a path, against the grammar as it is kept"
         ),
     )?;
     sizes.write(&mut sheet.page)?;
@@ -93,11 +96,11 @@ pub(super) fn stats(
     sheet.more(known.len() - shown.len(), "trace")
 }
 
-/// All traces together. What they have in common (functions, paths) counts in each.
+/// The sum over all traces. A function or path of several traces counts once in each of them.
 fn total<'a>(known: &[(&LabeledStream<'a>, &Stats)]) -> (Stream<'a>, Stats) {
     let mut sum = Stats::default();
     known.iter().for_each(|(_, stats)| sum.add(stats));
-    let bytes = known.iter().map(|(sight, _)| sight.stream.file_bytes);
+    let bytes = known.iter().map(|(labeled, _)| labeled.stream.file_bytes);
     let stream = Stream {
         image: "",
         file_bytes: bytes.sum(),
@@ -149,11 +152,11 @@ fn event_row(name: &str, stats: &Stats) -> Vec<(Ink, String)> {
 /// Writes events, indented by calls.
 pub(super) fn cat(
     sheet: &mut TraceSheet<'_>,
-    sight: &LabeledStream<'_>,
+    labeled: &LabeledStream<'_>,
     from: u64,
     count: u64,
 ) -> io::Result<()> {
-    let last = sight.stream.events();
+    let last = labeled.stream.events();
     if count == 0 && from < last {
         return sheet.fact("nothing", "no events are asked for (--count 0)");
     }
@@ -167,27 +170,27 @@ pub(super) fn cat(
             ),
         );
     }
-    let before = sight.stream.part().before;
+    let before = labeled.stream.part().before;
     let read = depth(
-        &sight.stream.trace.grammar,
-        &sight.events,
+        &labeled.stream.trace.grammar,
+        &labeled.events,
         from.saturating_sub(before.events),
     );
     let mut open = before.depth.saturating_add(read);
-    let events = (from..).zip(sight.stream.terminals_from(from));
+    let events = (from..).zip(labeled.stream.terminals_from(from));
     for (position, terminal) in events.take(usize::try_from(count).unwrap_or(usize::MAX)) {
-        let event = sight.events[terminal as usize];
-        // A path stands as deep as the activation it is in.
+        let event = labeled.events[terminal as usize];
+        // A path is indented like the other paths of its activation.
         let above = i64::from(!event.enters());
         let at = open.saturating_sub(above);
         let at = u64::try_from(at).unwrap_or(0).min(DEEPEST) as usize;
-        sheet.event(sight, &grouped(position), at, terminal)?;
+        sheet.event(labeled, &grouped(position), at, terminal)?;
         open = open.saturating_add(change(event));
     }
     Ok(())
 }
 
-/// Writes whether the grammar stands for what came.
+/// Writes whether the grammar generates the recorded events.
 pub(super) fn verify(sheet: &mut TraceSheet<'_>, found: &Verified) -> io::Result<()> {
     let same = match found.is_same {
         Some(true) => "the grammar stands for just the events that came",

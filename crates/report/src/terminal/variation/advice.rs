@@ -1,7 +1,7 @@
-//! What may be fetched ahead on a path, as it would be written.
+//! Advice on prefetching a path's loads: the statement to insert, below its source line.
 //!
 //! ```text
-//!      prefetch  src/list.c:41 loads from a list: the pointer to the next node stands 8 bytes into this one:
+//!      prefetch  src/list.c:41 loads from a list: the pointer to the next node stands …
 //!                41 │ sum += p->value;
 //!                   + if (p->next) __builtin_prefetch(p->next);
 //! ```
@@ -18,9 +18,9 @@ use crate::terminal::paint::{Ink, Line};
 use crate::terminal::sheet::Sheet;
 use crate::variation::{prefetch, spots_of};
 
-/// Loads shown of a path.
+/// Most loads that are shown of a path.
 const LOADS: usize = 3;
-/// Where the text begins.
+/// Columns before the text.
 const LEFT: usize = 15;
 
 pub(super) fn write(sheet: &mut Sheet<'_>, function: &Function, rank: &Rank) -> io::Result<()> {

@@ -1,5 +1,5 @@
-//! A path's times as a histogram: cycles over the base time to the right in steps of half a power of two, samples upwards; below it, where its
-//! net variation is.
+//! A path's times as a histogram. To the right: cycles over the base time, in steps of half a power
+//! of two. Upwards: samples. The line below shows which times make up the net variation.
 //!
 //! ```text
 //!      840 ┤███
@@ -9,7 +9,8 @@
 //!           0 8       128
 //!      net  ▁▁▁▂▁▁      ▅█      cycles over the base
 //! ```
-//! What is less than 8 cycles over the base is one column: that is how well a probe can tell.
+//! The first column holds all times less than 8 cycles over the base: probes cannot distinguish
+//! smaller differences.
 
 use std::io;
 
@@ -21,16 +22,16 @@ use crate::terminal::sheet::Sheet;
 
 /// Rows of bars.
 const ROWS: usize = 5;
-/// Levels of a row.
+/// Heights of a bar within a row.
 const LEVELS: usize = 8;
 const BARS: [char; LEVELS + 1] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// Cycles over the base that are one column.
+/// Cycles over the base that share the first column.
 const NEAR: f64 = 8.0;
-/// Columns from one labelled tick to the next: two powers of two.
+/// Columns between labelled ticks: two powers of two.
 const TICK: usize = 4;
 /// Columns of a label.
 const LABEL: usize = 4;
-/// Where the axis begins.
+/// Columns before the axis.
 const LEFT: usize = 16;
 const UNIT: &str = "cycles over the base";
 
@@ -38,7 +39,7 @@ const UNIT: &str = "cycles over the base";
 #[derive(Clone, Copy, Default, Debug, PartialEq)]
 struct Column {
     samples: u64,
-    /// Cycles of these samples over the base.
+    /// Sum of these samples' cycles over the base.
     over: f64,
 }
 
@@ -48,10 +49,14 @@ pub(super) fn write(sheet: &mut Sheet<'_>, rank: &Rank) -> io::Result<()> {
     let all = columns(rank);
     let width = if 2 * all.len() <= room { 2 } else { 1 };
     let columns = squeezed(all, room / width);
-    let most = columns.iter().map(|one| one.samples).max().unwrap_or(0);
+    let most = columns
+        .iter()
+        .map(|column| column.samples)
+        .max()
+        .unwrap_or(0);
     let levels: Vec<usize> = columns
         .iter()
-        .map(|one| level(one.samples as f64, most as f64, ROWS * LEVELS))
+        .map(|column| level(column.samples as f64, most as f64, ROWS * LEVELS))
         .collect();
     for row in (0..ROWS).rev() {
         let label = if row + 1 == ROWS {
@@ -70,9 +75,9 @@ pub(super) fn write(sheet: &mut Sheet<'_>, rank: &Rank) -> io::Result<()> {
         sheet.page.line(&line)?;
     }
     axis(sheet, columns.len(), width)?;
-    let largest = columns.iter().map(|one| one.over).fold(0.0, f64::max);
-    let bars = columns.iter().map(|one| {
-        let filled = level(one.over, largest, LEVELS);
+    let largest = columns.iter().map(|column| column.over).fold(0.0, f64::max);
+    let bars = columns.iter().map(|column| {
+        let filled = level(column.over, largest, LEVELS);
         BARS[filled].to_string().repeat(width)
     });
     let mut line = Line::new();
@@ -98,7 +103,7 @@ fn axis(sheet: &mut Sheet<'_>, columns: usize, width: usize) -> io::Result<()> {
     for column in (0..columns).filter(|column| is_tick(*column)) {
         let at = LEFT + column * width;
         let text = label(low_end(column));
-        // The first tick after 0 may stand too near, and labels in a narrow chart.
+        // Labels may collide: at the first tick after 0, and in a narrow chart.
         if labels.width() <= at {
             labels.up_to(at).put(Ink::Faint, &text).put(Ink::Plain, " ");
         }
@@ -110,7 +115,7 @@ fn axis(sheet: &mut Sheet<'_>, columns: usize, width: usize) -> io::Result<()> {
     sheet.page.line(&labels)
 }
 
-/// Least number of cycles over the base of a column.
+/// Least cycles over the base in a column.
 fn low_end(column: usize) -> f64 {
     match column.checked_sub(1) {
         None => 0.0,
@@ -122,7 +127,7 @@ fn column_of(over: f64) -> usize {
     if over < NEAR {
         return 0;
     }
-    // Half a cycle, so that a power of two is not below itself.
+    // Half a cycle keeps a power of two out of the column below it.
     1 + (2.0 * ((over + 0.5) / NEAR).log2()) as usize
 }
 
@@ -142,21 +147,21 @@ fn columns(rank: &Rank) -> Vec<Column> {
     columns
 }
 
-/// At most so many: the last takes in what is beyond.
+/// The first `most` columns. The last of them also holds the samples of all columns beyond.
 fn squeezed(mut columns: Vec<Column>, most: usize) -> Vec<Column> {
     let most = most.max(1);
     if columns.len() > most {
         let beyond = columns.split_off(most);
         let last = columns.last_mut().expect("there is one at least");
-        for one in beyond {
-            last.samples += one.samples;
-            last.over += one.over;
+        for column in beyond {
+            last.samples += column.samples;
+            last.over += column.over;
         }
     }
     columns
 }
 
-/// How high something stands; what is there at all, at least a little.
+/// The height of a bar, in levels. Nonzero parts have at least one level.
 fn level(part: f64, most: f64, levels: usize) -> usize {
     if part <= 0.0 || most <= 0.0 {
         return 0;
@@ -192,7 +197,7 @@ mod tests {
     #[test]
     fn what_is_there_is_seen() {
         assert_eq!(
-            [0.0, 1.0, 999.0, 1000.0].map(|one| level(one, 1000.0, 8)),
+            [0.0, 1.0, 999.0, 1000.0].map(|part| level(part, 1000.0, 8)),
             [0, 1, 8, 8]
         );
         let one = Column {

@@ -1,5 +1,5 @@
-//! Paths that don't vary for certain, and why: a line below the table, and all there is where no
-//! path varies.
+//! Paths that do not vary for certain, and the reasons: a line below the table. If no path varies
+//! for certain, this line replaces the table.
 //!
 //! ```text
 //! Variation  nothing varies here
@@ -17,7 +17,7 @@ use crate::numbers::{grouped, plural};
 use crate::terminal::paint::{Ink, Line};
 use crate::terminal::sheet::Sheet;
 
-/// The reasons, in the order in which they are named.
+/// The reasons, in the order of the line.
 const REASONS: [(Certainty, &str); 4] = [
     (
         Certainty::Steady,
@@ -34,7 +34,7 @@ const REASONS: [(Certainty, &str); 4] = [
     (Certainty::FewSamples, "had too few samples to tell"),
 ];
 
-/// Says why nothing varies.
+/// Writes the reasons if no path varies for certain.
 pub(super) fn write_nothing(
     sheet: &mut Sheet<'_>,
     report: &Report<'_>,
@@ -52,7 +52,7 @@ pub(super) fn write_nothing(
     sheet.page.wrapped(line, Ink::Plain, &text)
 }
 
-/// Says how many paths are not in the table, and why.
+/// Writes how many paths are not in the table, and the reasons.
 pub(super) fn write_others(
     sheet: &mut Sheet<'_>,
     report: &Report<'_>,

@@ -19,7 +19,8 @@ pub(super) struct Report<'a> {
 }
 
 impl Report<'_> {
-    /// Cycles of a sample. What seems to take none takes no more than the clock can tell from none.
+    /// Cycles of a sample. Times of 0 and 1 are shown as `≤12`, where 12 is the largest time that
+    /// the clock cannot distinguish from 0.
     pub(super) fn cycles(&self, cycles: u64) -> String {
         match cycles {
             0 | 1 => format!("≤{}", grouped(self.ranking.floor)),
@@ -46,8 +47,8 @@ impl Report<'_> {
         trail.map_or_else(String::new, |trail| place_of(sheet, function, &trail))
     }
 
-    /// Samples that were left out.
-    pub(super) fn apart(&self, rank: &Rank) -> u64 {
+    /// Number of disturbed samples that were left out.
+    pub(super) fn left_out(&self, rank: &Rank) -> u64 {
         match self.how.disturbed {
             Disturbed::LeftOut => rank.disturbed,
             Disturbed::Included => 0,
@@ -55,7 +56,7 @@ impl Report<'_> {
     }
 }
 
-/// Cycles as seconds where it is known how many make one.
+/// Cycles as seconds, or as cycles if the clock's frequency is unknown.
 pub(in crate::terminal) fn time(cycles: f64, frequency: Option<f64>) -> String {
     match frequency {
         Some(frequency) => seconds(cycles / frequency),

@@ -14,9 +14,9 @@ use crate::terminal::sheet::Sheet;
 use crate::terminal::table::{Align, Table};
 use crate::variation::{FIRST, kept_spreads};
 
-/// Names in a line before the rest is summed up.
+/// Most names in a line. The other names are only counted.
 const NAMES: usize = 3;
-/// What decides, if it is this much of the difference.
+/// Least share of the difference at which the verdict names a single cause.
 const MOST: f64 = 0.75;
 
 const SPREADS: [(&str, Align); 6] = [
@@ -28,7 +28,7 @@ const SPREADS: [(&str, Align); 6] = [
     ("function", Align::Left),
 ];
 
-/// How time was taken, in lines of the head.
+/// Writes the lines of the coverage section about samples and the clock.
 pub(super) fn measured(sheet: &mut Sheet<'_>, run: &VariationRun) -> io::Result<()> {
     let stats = &run.stats;
     let one_in = match stats.samples {
@@ -81,10 +81,10 @@ pub(super) fn measured(sheet: &mut Sheet<'_>, run: &VariationRun) -> io::Result<
     lost(sheet, run)
 }
 
-/// The rate of the clock. AArch64's counter is slower than the processor; before Armv8.6, much
-/// slower.
+/// The frequency of the clock. AArch64's counter is slower than the processor, and before Armv8.6
+/// much slower.
 fn rate(frequency: f64) -> String {
-    // That of Armv8.6 is 1 GHz, as measured.
+    // The counter of Armv8.6 was measured to run at 1 GHz.
     if frequency >= 1.1e9 {
         return format!("{} GHz", tenths(frequency / 1e9));
     }
@@ -104,7 +104,7 @@ fn lost(sheet: &mut Sheet<'_>, run: &VariationRun) -> io::Result<()> {
     Ok(())
 }
 
-/// What the ranking comes to.
+/// Writes the section below the ranking.
 pub(super) fn write(sheet: &mut Sheet<'_>, report: &Report<'_>) -> io::Result<()> {
     let left_out = left_out(report);
     let varies = report.ranking.certain > 0;
@@ -171,7 +171,7 @@ fn held(sheet: &mut Sheet<'_>, report: &Report<'_>) -> io::Result<()> {
     Ok(())
 }
 
-/// What ranking by executions or by total time would have shown instead.
+/// Writes the paths that a ranking by executions or by total time would have shown instead.
 fn other_rankings(sheet: &mut Sheet<'_>, report: &Report<'_>) -> io::Result<()> {
     let ranking = report.ranking;
     let first = FIRST.min(ranking.certain);
@@ -193,12 +193,12 @@ fn other_rankings(sheet: &mut Sheet<'_>, report: &Report<'_>) -> io::Result<()> 
                 .copied()
                 .filter(|place| *place >= first)
                 .collect();
-            let what = match first {
+            let paths = match first {
                 1 => "this path".to_owned(),
                 first => format!("{} of these {first}", missed.len()),
             };
             format!(
-                "would have missed {what} ({}) and shown {}",
+                "would have missed {paths} ({}) and shown {}",
                 names(sheet, report, &missed),
                 names(sheet, report, &instead),
             )
@@ -220,7 +220,7 @@ fn names(sheet: &Sheet<'_>, report: &Report<'_>, places: &[usize]) -> String {
     names.join(", ")
 }
 
-/// What of the samples doesn't count, or not as it stands: label and text.
+/// Labels and texts about samples that are left out or count differently.
 fn left_out(report: &Report<'_>) -> Vec<(&'static str, String)> {
     let mut facts = Vec::new();
     let (ranking, stats) = (report.ranking, &report.run.stats);
@@ -284,7 +284,7 @@ fn left_out(report: &Report<'_>) -> Vec<(&'static str, String)> {
     facts
 }
 
-/// Functions where it matters which path runs, against those where the same path varies.
+/// Writes, for each function, whether its time depends on the path or varies on the same path.
 fn spreads(sheet: &mut Sheet<'_>, report: &Report<'_>) -> io::Result<()> {
     let mut spreads = kept_spreads(report.run, report.ranking, &sheet.names, sheet.top());
     spreads.retain(|spread| spread.choice + spread.same > 0.0);
@@ -321,9 +321,9 @@ fn verdict(spread: &Spread) -> &'static str {
     }
 }
 
-/// A part of a number of samples.
-pub(super) fn part(part: u64, of: u64) -> String {
-    crate::numbers::share(part, of)
+/// A share of samples: `12.3 %`.
+pub(super) fn part(part: u64, samples: u64) -> String {
+    crate::numbers::share(part, samples)
 }
 
 #[cfg(test)]

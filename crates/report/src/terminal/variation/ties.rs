@@ -1,7 +1,8 @@
-//! Ranks that chance may have given: marked in the table, and said below it.
+//! Ties: neighboring ranks whose order may be chance. The table marks them, and a line below it
+//! lists them.
 //!
 //! ```text
-//!  ≈  ranks 2 to 4, 4 to 9 can't be told apart by 68 to 102 samples each: run it for longer, or with --burst 1000
+//!  ≈  ranks 2 to 4, 4 to 9 can't be told apart by 68 to 102 samples each: …
 //! ```
 
 use std::io;
@@ -12,19 +13,19 @@ use crate::numbers::grouped;
 use crate::terminal::paint::{Ink, Line};
 use crate::terminal::sheet::Sheet;
 
-/// Rows of ranks that are named before the rest is counted.
+/// Most ties that are named. The others are only counted.
 const NAMED: usize = 4;
-/// Least paths to pass before a burst that are proposed.
+/// Least N of a proposed `--burst N`.
 const LEAST: f64 = 100.0;
 
-/// A path's rank, marked where others in its place can't be told from it.
+/// A path's rank, marked if the path belongs to a tie.
 pub(super) fn rank(place: usize, ties: &[Range<usize>]) -> String {
     let is_tie = ties.iter().any(|tie| tie.contains(&place));
     let tie = if is_tie { "≈" } else { "" };
     format!("{tie}{}", place + 1)
 }
 
-/// Says which ranks can't be told apart, and what would help.
+/// Lists the ties, and what would resolve them.
 pub(super) fn write(
     sheet: &mut Sheet<'_>,
     report: &Report<'_>,
@@ -44,7 +45,7 @@ pub(super) fn write(
     sheet.page.wrapped(head, Ink::Alarm, &text)
 }
 
-/// How many samples paths have: `2 samples`, `68 to 102 samples`; nothing of no paths.
+/// The number of samples of paths: `2 samples`, `68 to 102 samples`. `None` if there are no paths.
 pub(super) fn samples(
     report: &Report<'_>,
     places: impl Iterator<Item = usize> + Clone,
@@ -75,7 +76,7 @@ fn named(ties: &[Range<usize>]) -> String {
     ranks.join(", ")
 }
 
-/// What would tell more.
+/// How to get more samples.
 pub(super) fn way_out(report: &Report<'_>) -> String {
     if report.run.is_exact {
         return "all of their executions were timed".to_owned();

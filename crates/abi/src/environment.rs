@@ -102,7 +102,7 @@ pub const DATA: Variable = Variable {
     help: "the directory of the run, for programs and reports",
 };
 
-/// The directory of runs that the linker step writes into the program.
+/// The directory of runs that the link step writes into the program.
 pub const RUNS: Variable = Variable {
     name: "HOLLOWAY_RUNS",
     value: ValueType::Directory,

@@ -192,7 +192,7 @@ impl<'a, 'm> LoopAccesses<'a, 'm> {
         if from == phi.value() {
             return Some(distance);
         }
-        // What it was in memory, as far as that is loaded once a accesses.
+        // Each iteration loads the phi's next value, so the phi grows as the value in memory does.
         let load = self.instruction_in_loop(from).filter(|_| distance == 0)?;
         (load.opcode() == Opcode::Load)
             .then(|| self.remembered(load))

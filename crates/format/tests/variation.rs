@@ -183,7 +183,8 @@ proptest! {
         }
     }
 
-    /// If altered bytes with repaired checksums can be read, the profile can be written and read again.
+    /// If altered bytes with repaired checksums can be read, the profile can be written and read
+    /// again.
     #[test]
     fn any_bytes_are_survived(profile in profile(), changes in vec((any::<prop::sample::Index>(), any::<u8>()), 0..8)) {
         let mut bytes = write_variation(&profile);

@@ -332,8 +332,8 @@ impl<'a, 'm> LoopAccesses<'a, 'm> {
                 let stride = self.stride(instruction.value().operand(0))?;
                 (stride != 0).then_some(stride)
             }
-            // A phi that joins ways inside an iteration. A phi at the head has a value of the previous
-            // iteration.
+            // A phi that joins ways inside an iteration. A phi at the head has a value of the
+            // previous iteration.
             Opcode::Phi if instruction.block() != self.head => {
                 let mut values = instruction.incoming().into_iter().map(|(value, _)| value);
                 values.find_map(|value| self.pointer_stride(value))

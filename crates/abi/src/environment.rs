@@ -1,50 +1,51 @@
-//! The environment variables, each described once.
+//! The environment variables. This file describes each variable once.
 //!
-//! `holloway show-env`, `holloway help environment`, and docs/environment.md print [`VARIABLES`]. Whoever reads a
-//! variable takes its name from here. An empty variable counts as unset, unless its description says otherwise.
+//! `holloway show-env`, `holloway help environment`, and docs/environment.md print [`VARIABLES`].
+//! Code that reads a variable takes its name from here. An empty variable counts as unset, unless
+//! its description says otherwise.
 
 use core::fmt;
 
 /// An environment variable that Holloway or a woven program reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Variable {
-    /// Its name.
+    /// The name of the variable.
     pub name: &'static str,
-    /// The type of its value.
+    /// The type of the variable's value.
     pub value: ValueType,
-    /// What holds while it is unset.
+    /// The default while the variable is unset.
     pub default: &'static str,
-    /// What it does.
+    /// The effect of the variable.
     pub help: &'static str,
 }
 
 /// The type of a variable's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueType {
-    /// A kind of collection; for loops perhaps with K: `loops=8`.
+    /// A kind of collection; for loops optionally with K: `loops=8`.
     Collection,
     /// `on` or `off`.
     Switch,
     /// `1`.
     Flag,
-    /// A number of 1 or more.
+    /// A number, at least 1.
     Number,
-    /// How often paths are timed: `N:M`.
+    /// The burst sizes of timing: `N:M`.
     Burst,
-    /// A run's directory, one profile of it, or `latest`.
+    /// The directory of a run, one profile of a run, or `latest`.
     Run,
     /// A directory.
     Directory,
     /// A file.
     File,
-    /// A program's name or path.
+    /// The name or path of a program.
     Program,
-    /// Patterns, one a line.
+    /// Patterns, one per line.
     Patterns,
 }
 
 impl fmt::Display for ValueType {
-    /// The word that stands for the value in help texts.
+    /// The placeholder for the value in help texts.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::Collection => "KIND",
@@ -61,7 +62,7 @@ impl fmt::Display for ValueType {
     }
 }
 
-/// What builds collect.
+/// The kind of collection that builds use.
 pub const COLLECT: Variable = Variable {
     name: "HOLLOWAY_COLLECT",
     value: ValueType::Collection,
@@ -77,7 +78,7 @@ pub const EXITS: Variable = Variable {
     help: "whether builds count frames that are left early, as --exits",
 };
 
-/// The run that guides probes.
+/// The run that guides the placement of probes.
 pub const GUIDE: Variable = Variable {
     name: "HOLLOWAY_GUIDE",
     value: ValueType::Run,
@@ -93,7 +94,7 @@ pub const BURST: Variable = Variable {
     help: "how often a running program times paths, as --burst",
 };
 
-/// Where programs write their profiles.
+/// The directory into which programs write their profiles.
 pub const DATA: Variable = Variable {
     name: "HOLLOWAY_DATA",
     value: ValueType::Directory,
@@ -101,7 +102,7 @@ pub const DATA: Variable = Variable {
     help: "the directory of the run, for programs and reports",
 };
 
-/// The directory of runs that a link writes into the program.
+/// The directory of runs that the link step writes into the program.
 pub const RUNS: Variable = Variable {
     name: "HOLLOWAY_RUNS",
     value: ValueType::Directory,
@@ -133,7 +134,7 @@ pub const SKIP: Variable = Variable {
     help: "leave these crates and functions out, as --skip",
 };
 
-/// The libLLVM that weaves.
+/// The libLLVM that the weaver uses.
 pub const LLVM: Variable = Variable {
     name: "HOLLOWAY_LLVM",
     value: ValueType::File,
@@ -141,7 +142,7 @@ pub const LLVM: Variable = Variable {
     help: "the libLLVM that weaves",
 };
 
-/// The Rust toolchain whose libLLVM weaves.
+/// The Rust toolchain whose libLLVM the weaver uses.
 pub const SYSROOT: Variable = Variable {
     name: "HOLLOWAY_SYSROOT",
     value: ValueType::Directory,
@@ -149,7 +150,7 @@ pub const SYSROOT: Variable = Variable {
     help: "the Rust toolchain whose libLLVM weaves",
 };
 
-/// The clang behind `holloway cc`.
+/// The clang that `holloway cc` calls.
 pub const CLANG: Variable = Variable {
     name: "HOLLOWAY_CLANG",
     value: ValueType::Program,
@@ -157,7 +158,7 @@ pub const CLANG: Variable = Variable {
     help: "the clang behind `holloway cc`",
 };
 
-/// The linker behind rustc's links.
+/// The linker that rustc's link steps call.
 pub const LINKER: Variable = Variable {
     name: "HOLLOWAY_LINKER",
     value: ValueType::Program,
@@ -165,7 +166,7 @@ pub const LINKER: Variable = Variable {
     help: "the linker behind rustc's links",
 };
 
-/// The linker behind clang's links.
+/// The linker that clang's link steps call.
 pub const LD: Variable = Variable {
     name: "HOLLOWAY_LD",
     value: ValueType::Program,
@@ -181,7 +182,7 @@ pub const CACHE: Variable = Variable {
     help: "the cache of woven modules; empty: no cache",
 };
 
-/// Worker processes of a link.
+/// The number of worker processes of a link step.
 pub const JOBS: Variable = Variable {
     name: "HOLLOWAY_JOBS",
     value: ValueType::Number,
@@ -189,21 +190,22 @@ pub const JOBS: Variable = Variable {
     help: "how many modules a link weaves at the same time, at most",
 };
 
-/// All variables that users set, in the order in which they are shown.
+/// All variables that users set, in the order of the help texts.
 pub const VARIABLES: [Variable; 16] = [
     COLLECT, EXITS, GUIDE, BURST, DATA, RUNS, STD, ONLY, SKIP, LLVM, SYSROOT, CLANG, LINKER, LD,
     CACHE, JOBS,
 ];
 
-/// Names that Holloway's processes use among themselves. Users do not set them.
+/// Names of variables that Holloway's processes use among themselves. Users do not set them.
 pub mod internal {
-    /// The collector's process and its start, for the runtime of a program that `holloway run` started.
+    /// The process id and start time of the collector, for the runtime of a program that `holloway
+    /// run` started.
     pub const COLLECTOR: &str = "HOLLOWAY_COLLECTOR";
-    /// The rustc wrapper that cargo would have called.
+    /// The rustc wrapper that cargo would call without Holloway.
     pub const INNER_WRAPPER: &str = "HOLLOWAY_INNER_WRAPPER";
-    /// The file that links report to.
+    /// The file to which link steps append their reports.
     pub const LINKED: &str = "HOLLOWAY_LINKED";
-    /// The optimization level of a link, from `holloway cc`.
+    /// The optimization level of a link step, from `holloway cc`.
     pub const OPT: &str = "HOLLOWAY_OPT";
 }
 

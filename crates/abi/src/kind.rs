@@ -1,61 +1,62 @@
-//! The kinds of collection, and what tells them apart.
+//! The kinds of collection, and the traits that distinguish them.
 //!
-//! This is the one list of kinds. A program is woven for one kind; its image, its profiles, and its path map carry
-//! the kind's number. All other code asks for [`Kind::traits`] or matches on [`Kind`] exhaustively, so that the
-//! compiler names each place that a new kind concerns.
+//! This is the only list of kinds. A program is woven for one kind. Its image, its profiles, and
+//! its path map carry the kind's number. All other code asks for [`Kind::traits`] or matches on
+//! [`Kind`] exhaustively, so the compiler names each place that a new kind concerns.
 
 use core::fmt;
 use core::str::FromStr;
 
-/// What a woven program collects.
+/// The kind of collection that a program is woven for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u32)]
 pub enum Kind {
     /// Counts of acyclic paths (Ball, Larus 1996).
     #[default]
     Paths = 0,
-    /// Counts of edges (Burger, Dybvig 1998). Functions whose edges cannot be counted have paths; the map says which.
+    /// Counts of edges (Burger, Dybvig 1998). Functions whose edges cannot be counted have paths
+    /// instead; the path map lists them.
     Edges = 1,
     /// A stream of paths, for sequences over loop iterations (D'Elia, Demetrescu, Finocchi 2013).
     Loops = 2,
     /// A stream of paths that end at calls, for whole program paths (Larus 1999).
     Trace = 3,
-    /// A stream of timed paths, a few of each 10,000, in bursts (Perelman, Chilimbi, Calder 2005).
+    /// A stream of timed paths, a few of every 10,000, in bursts (Perelman, Chilimbi, Calder 2005).
     Variation = 4,
-    /// A stream of timed paths, all of them.
+    /// A stream of timed paths: every path is timed.
     Times = 5,
 }
 
-/// Where a thread puts what it collects.
+/// The place where a thread puts its events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Storage {
-    /// Counters, in a block of the thread's own.
+    /// Counters, in a block that belongs to the thread.
     Counters,
-    /// A ring, whose words a collector reads (or the thread spools).
+    /// A ring. A collector reads its words, or the thread spools them.
     Stream,
 }
 
 /// Which paths are timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timing {
-    /// None.
+    /// No path is timed.
     Untimed,
-    /// A few, in bursts.
+    /// A few paths are timed, in bursts.
     Bursts,
-    /// All.
+    /// Every path is timed.
     All,
 }
 
-/// Where a path ends, besides the function's ends.
+/// The places where a path ends, in addition to the ends of the function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathEnds {
-    /// At back edges.
+    /// Paths end at back edges.
     Iterations,
-    /// At back edges and at calls.
+    /// Paths end at back edges and at calls.
     Calls,
 }
 
-/// What woven code counts inline, in counters that the thread owns.
+/// The events that woven code counts inline, in counters that the thread owns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InlineCounts {
     /// Nothing: each path that ends goes into the stream.
@@ -64,7 +65,8 @@ pub enum InlineCounts {
     Paths,
     /// Edges.
     Edges,
-    /// Paths that are whole activations or are left in a call. They lie behind the ring's words.
+    /// Paths that are whole activations or are left in a call. Their counters lie behind the ring's
+    /// words.
     Activations,
 }
 
@@ -77,44 +79,45 @@ pub enum Unit {
     Edges,
 }
 
-/// What becomes of frames that are left early, by unwinding, `longjmp`, or the end of the process.
+/// How a kind records frames that are left early, by unwinding, `longjmp`, or the end of the
+/// process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeftFrames {
-    /// Exit edges count them, unless the build asks for none (`--exits off`).
+    /// Exit edges count these frames, unless the build turns exit edges off (`--exits off`).
     Counted,
-    /// The stream shows them without exit edges.
+    /// The stream shows these frames without exit edges.
     Traced,
-    /// They are missing: only a path that ends has a time.
+    /// These frames are missing: only a path that ends has a time.
     Untimed,
 }
 
-/// A file beside the profile, with what the collector made of the streams.
+/// A file next to the profile, with the collector's result from the streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamFile {
-    /// Extension of the file.
+    /// The extension of the file.
     pub extension: &'static str,
-    /// First eight bytes of the file.
+    /// The first eight bytes of the file.
     pub magic: [u8; 8],
 }
 
-/// What tells one kind from another.
+/// The traits that distinguish the kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Traits {
-    /// The word for it on the command line, in reports, and in JSON.
+    /// The kind's name on the command line, in reports, and in JSON.
     pub name: &'static str,
-    /// Where a thread puts what it collects.
+    /// The place where a thread puts its events.
     pub storage: Storage,
     /// Which paths are timed.
     pub timing: Timing,
-    /// Where paths end.
+    /// The places where paths end.
     pub path_ends: PathEnds,
-    /// What woven code counts inline.
+    /// The events that woven code counts inline.
     pub inline_counts: InlineCounts,
     /// The unit of the profile's counts.
     pub unit: Unit,
-    /// What becomes of frames that are left early.
+    /// How the kind records frames that are left early.
     pub left_frames: LeftFrames,
-    /// The file beside the profile, if the kind has one.
+    /// The file next to the profile, if the kind has one.
     pub stream_file: Option<StreamFile>,
 }
 
@@ -132,7 +135,7 @@ impl Kind {
         Self::Times,
     ];
 
-    /// The kind of this number.
+    /// The kind with this number.
     #[inline]
     #[must_use]
     pub const fn from_number(number: u32) -> Option<Self> {
@@ -143,14 +146,14 @@ impl Kind {
         }
     }
 
-    /// The number that images and files carry.
+    /// The number of the kind in images and files.
     #[inline]
     #[must_use]
     pub const fn number(self) -> u32 {
         self as u32
     }
 
-    /// What tells this kind from the others.
+    /// The traits of this kind.
     #[inline]
     #[must_use]
     pub const fn traits(self) -> Traits {
@@ -228,7 +231,7 @@ impl Kind {
         }
     }
 
-    /// Whether the stream has times of paths.
+    /// Whether the stream contains times of paths.
     #[inline]
     #[must_use]
     pub const fn is_timed(self) -> bool {
@@ -238,8 +241,8 @@ impl Kind {
         }
     }
 
-    /// Bytes that one unit of a module's base stands for in its code. A word of a stream stands for the 8 bytes of a
-    /// counter.
+    /// The number of bytes in a module's code that one unit of its base stands for. A word of a
+    /// stream stands for the 8 bytes of a counter.
     #[inline]
     #[must_use]
     pub const fn base_unit(self) -> u64 {
@@ -249,7 +252,8 @@ impl Kind {
         }
     }
 
-    /// Whether exit edges can count frames that are left early. They do unless the build asks for none.
+    /// Whether exit edges can count frames that are left early. Exit edges count them unless the
+    /// build turns exit edges off.
     #[inline]
     #[must_use]
     pub const fn counts_exits(self) -> bool {
@@ -278,7 +282,7 @@ const TIMINGS_FILE: StreamFile = StreamFile {
     magic: *b"HLWTIMES",
 };
 
-/// Text that names no kind.
+/// An error: the text is not the name of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownKind;
 

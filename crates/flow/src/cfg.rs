@@ -1,17 +1,17 @@
-//! The control flow graph of one function, as plain numbers.
+//! The control-flow graph of one function, as plain numbers.
 //!
-//! Blocks are `0..n`, edges are numbered in the order given, and a block's successors are in the
-//! order of their edge ids. The exit is a block of its own: every way out of the function (a
-//! return, a call that does not return, an unwinding) is an ordinary edge into it. The entry has no
-//! predecessors, as in LLVM; so a call of the function and a jump to a loop head are never the same
-//! thing.
+//! Block ids are `0..n`. Edge ids follow the order in which the caller lists the edges. The
+//! successors of a block are in the order of their edge ids. The exit is a separate block: every
+//! way out of the function (a return, a call that does not return, an unwinding) is an ordinary
+//! edge into the exit. The entry has no predecessors, as in LLVM. So a call of the function and a
+//! jump to a loop head are always different edges.
 //!
-//! An *exit edge* (Burger and Dybvig 1998, section 2.2) stands for what no jump of the function
-//! does: a call in the middle of the block doesn't come back (longjmp, unwinding, the end of the
-//! process), so the block was entered and never left. Its count is the net number of such premature
-//! exits; negative where more calls come back than were made, as in a frame that a continuation
-//! re-enters. With an exit edge at every block where that can happen, as much flows into each block
-//! as flows out of it.
+//! An *exit edge* (Burger and Dybvig 1998, section 2.2) stands for a call in the middle of a block
+//! that does not come back (longjmp, unwinding, the end of the process). Control then entered the
+//! block but never left it through a jump. The count of an exit edge is the net number of such
+//! early exits. It is negative if more calls came back than were made, as in a frame that a
+//! continuation re-enters. If every block that can be left early has an exit edge, the flow into
+//! each block equals the flow out of it.
 
 use crate::ids::{BlockId, EdgeId};
 use crate::lists::Lists;
@@ -19,34 +19,35 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// What may be done on an edge.
+/// The kind of an edge: whether it can carry a probe, and whether paths may run through it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum EdgeKind {
     /// An edge that can carry a probe.
     Plain,
-    /// An edge that cannot carry a probe: to a landing pad, out of an `indirectbr` or a `callbr`.
+    /// An edge that cannot carry a probe: to a landing pad, or out of an `indirectbr` or a
+    /// `callbr`.
     Pinned,
-    /// An edge where one path ends and another starts: a call that returns twice, a block split by
-    /// the caller.
+    /// An edge where one path ends and another starts: at a call that returns twice, or in a block
+    /// that the caller split.
     Cut,
-    /// An edge to the exit, run where a call in the middle of the block doesn't come back; at most
-    /// one a block. What is done on it is done whenever the block gets there, whether it is left or
-    /// not.
+    /// An edge to the exit, for calls in the middle of the block that do not come back. A block has
+    /// at most one exit edge. Its probe runs whenever control reaches the middle of the block,
+    /// whether or not the call comes back.
     Exit,
 }
 
 /// One edge of a [`Cfg`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Edge {
-    /// The block it leaves.
+    /// The block that the edge leaves.
     pub from: BlockId,
-    /// The block it enters.
+    /// The block that the edge enters.
     pub to: BlockId,
-    /// What may be done on it.
+    /// The kind of the edge, which decides which probes it can carry.
     pub kind: EdgeKind,
 }
 
-/// A control flow graph: checked when made, never changed after.
+/// A control-flow graph. The constructor checks it; it never changes afterwards.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Cfg {
     entry: BlockId,
@@ -57,10 +58,10 @@ pub struct Cfg {
     predecessors: Lists<EdgeId>,
 }
 
-/// Why a graph is not one that paths can be counted on.
+/// Why paths cannot be counted on a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CfgError {
-    /// The entry, the exit or an edge's end is not below the number of blocks.
+    /// The entry, the exit, or an end of an edge is not below the number of blocks.
     NoSuchBlock(BlockId),
     /// Entry and exit are the same block.
     EntryIsExit(BlockId),
@@ -68,11 +69,11 @@ pub enum CfgError {
     LeavesExit(EdgeId),
     /// An edge enters the entry block.
     EntersEntry(EdgeId),
-    /// An edge into the exit is pinned or cut: a path could not be counted on it.
+    /// An edge into the exit is pinned or cut, so no path could be counted on it.
     ExitNotPlain(EdgeId),
-    /// An exit edge leads to another block than the exit.
+    /// An exit edge leads to a block other than the exit.
     ExitElsewhere(EdgeId),
-    /// A block's second exit edge.
+    /// A block has a second exit edge.
     SecondExit(EdgeId),
     /// More than 2^32 - 2 edges.
     TooManyEdges(usize),
@@ -109,8 +110,8 @@ impl Cfg {
     /// Makes a graph of `blocks` blocks.
     ///
     /// # Errors
-    /// See [`CfgError`]. Unreachable blocks, parallel edges, self loops, blocks without a way out
-    /// and graphs that never reach the exit are all fine.
+    /// See [`CfgError`]. Unreachable blocks, parallel edges, self loops, blocks without a way out,
+    /// and graphs that never reach the exit are all valid.
     pub fn new(
         blocks: u32,
         entry: BlockId,
@@ -142,13 +143,13 @@ impl Cfg {
         self.entry
     }
 
-    /// The block that stands for having left the function.
+    /// The block that control reaches by leaving the function.
     #[must_use]
     pub fn exit(&self) -> BlockId {
         self.exit
     }
 
-    /// How many blocks there are, entry and exit among them.
+    /// The number of blocks, including entry and exit.
     #[must_use]
     pub fn block_count(&self) -> u32 {
         self.blocks
@@ -165,10 +166,10 @@ impl Cfg {
         &self.edges
     }
 
-    /// One edge.
+    /// The edge with this id.
     ///
     /// # Panics
-    /// Where `edge` is not one of this graph.
+    /// If `edge` is not an edge of this graph.
     #[must_use]
     pub fn edge(&self, edge: EdgeId) -> Edge {
         self.edges[edge.index()]
@@ -177,7 +178,7 @@ impl Cfg {
     /// The edges that leave a block, in order of their ids.
     ///
     /// # Panics
-    /// Where `block` is not one of this graph.
+    /// If `block` is not a block of this graph.
     #[must_use]
     pub fn successors(&self, block: BlockId) -> &[EdgeId] {
         self.successors.list(block.index())
@@ -186,7 +187,7 @@ impl Cfg {
     /// The exit edge of a block.
     ///
     /// # Panics
-    /// Where `block` is not one of this graph.
+    /// If `block` is not a block of this graph.
     #[must_use]
     pub fn exit_edge(&self, block: BlockId) -> Option<EdgeId> {
         let mut out = self.successors(block).iter().copied();
@@ -196,7 +197,7 @@ impl Cfg {
     /// The edges that enter a block, in order of their ids.
     ///
     /// # Panics
-    /// Where `block` is not one of this graph.
+    /// If `block` is not a block of this graph.
     #[must_use]
     pub fn predecessors(&self, block: BlockId) -> &[EdgeId] {
         self.predecessors.list(block.index())

@@ -1,17 +1,21 @@
-//! Event counting (PP, section 3.3, after Ball 1994): which edges need an increment, and which.
+//! Event counting (PP, section 3.3, after Ball 1994): chooses the edges that need an increment, and
+//! computes the increments.
 //!
-//! The dag with an edge EXIT→ENTRY added is covered by a spanning tree of as much weight as
-//! possible that holds EXIT→ENTRY (Kruskal). Only the edges off the tree, the *chords*, keep an
-//! increment: the signed sum of the values round the cycle that the chord closes. Here it is found
-//! by a potential: 0 at entry and exit, growing along every tree edge by its value; then Inc(v→w) =
-//! Val(v→w) + potential(v) − potential(w), which is 0 on the tree, and in the sum along any path
-//! from entry to exit the potentials cancel.
+//! A spanning tree of maximum weight (Kruskal) covers the dag, to which an edge EXIT→ENTRY is
+//! added. The tree must contain EXIT→ENTRY. Only the edges off the tree, the *chords*, keep an
+//! increment: the signed sum of the values around the cycle that the chord closes.
+//!
+//! This file computes increments from potentials. The potential is 0 at entry and exit, and grows
+//! along every tree edge by the value of the edge. Then Inc(v→w) = Val(v→w) + potential(v) −
+//! potential(w). This is 0 on the tree. In the sum along any path from entry to exit, the
+//! potentials cancel.
 //!
 //! Worked example (the slides' figure, X its exit, weighted with the slides' edge profile): the
-//! tree is FX, CD, DE, EF, AB. The chord DF closes D→F←E←D, so Inc(DF) = DF − EF − DE = 0 − 0 − 1;
-//! the chord AC closes A→C→D→E→F→X→A, so Inc(AC) = AC + CD + DE + EF + FX = 1. ACDF has 1 − 1 = 0.
+//! tree is FX, CD, DE, EF, AB. The chord DF closes D→F←E←D, so Inc(DF) = DF − EF − DE = 0 − 0 − 1.
+//! The chord AC closes A→C→D→E→F→X→A, so Inc(AC) = AC + CD + DE + EF + FX = 1. The path ACDF has
+//! the number 1 − 1 = 0.
 //!
-//! Arithmetic wraps: sums of increments are exact modulo 2^64, and what they add up to is a path's
+//! Arithmetic wraps. Sums of increments are exact modulo 2^64, and the sum along a path is the path
 //! number.
 
 use crate::ids::DagEdgeId;
@@ -21,7 +25,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 
-/// A spanning tree of a numbered dag, and the increments of the edges off it.
+/// A spanning tree of a numbered dag, and the increments of the chords.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chords {
     tree: Vec<bool>,
@@ -30,11 +34,11 @@ pub struct Chords {
 }
 
 impl Chords {
-    /// Finds a maximum spanning tree by weights given for each [`DagEdgeId`]; of two equal edges
-    /// the first is taken.
+    /// Finds a maximum spanning tree. `weights` holds a weight for each [`DagEdgeId`]. Of two edges
+    /// with equal weight, the tree takes the first.
     ///
     /// # Panics
-    /// Where there is not a weight for each edge.
+    /// If `weights` does not have a weight for each edge.
     #[must_use]
     pub fn new(numbering: &Numbering, weights: &[u64]) -> Self {
         let shape = &numbering.shape;
@@ -67,32 +71,32 @@ impl Chords {
         }
     }
 
-    /// Whether an edge is off the tree.
+    /// Whether an edge is a chord: off the tree.
     ///
     /// # Panics
-    /// Where `edge` is not one of the numbering.
+    /// If `edge` is not an edge of the numbering.
     #[must_use]
     pub fn is_chord(&self, edge: DagEdgeId) -> bool {
         !self.tree[edge.index()]
     }
 
-    /// What running an edge adds to the path register: 0 for an edge on the tree.
+    /// The number that an edge adds to the path register: 0 for an edge on the tree.
     ///
     /// # Panics
-    /// Where `edge` is not one of the numbering.
+    /// If `edge` is not an edge of the numbering.
     #[must_use]
     pub fn increment(&self, edge: DagEdgeId) -> i64 {
         self.increments[edge.index()]
     }
 }
 
-/// A value as the register holds it.
+/// Converts an edge value to the signed number that the path register holds.
 pub(crate) fn signed(value: u64) -> i64 {
     value.cast_signed()
 }
 
-/// The potential of each node: 0 at entry and exit, `value` more at the head of a tree edge than at
-/// its tail.
+/// The potential of each node: 0 at entry and exit. The target of a tree edge has the potential of
+/// its source plus the value of the edge.
 fn potentials(numbering: &Numbering, tree: &[bool]) -> Vec<i64> {
     let shape = &numbering.shape;
     let on_tree = shape.edge_ids().filter(|edge| tree[edge.index()]);
@@ -104,29 +108,30 @@ fn potentials(numbering: &Numbering, tree: &[bool]) -> Vec<i64> {
             (to as usize, (from, value.wrapping_neg())),
         ]
     });
-    let near = Lists::new(shape.nodes.len(), ends);
+    let neighbors = Lists::new(shape.nodes.len(), ends);
     let mut potentials = vec![None; shape.nodes.len()];
     potentials[shape.entry] = Some(0i64);
     potentials[shape.exit] = Some(0);
     let mut ready = vec![(shape.entry, 0i64), (shape.exit, 0)];
     while let Some((node, potential)) = ready.pop() {
-        for &(next, value) in near.list(node) {
+        for &(next, value) in neighbors.list(node) {
             let slot = &mut potentials[next as usize];
             if slot.is_none() {
-                let there = potential.wrapping_add(value);
-                *slot = Some(there);
-                ready.push((next as usize, there));
+                let next_potential = potential.wrapping_add(value);
+                *slot = Some(next_potential);
+                ready.push((next as usize, next_potential));
             }
         }
     }
-    // Only a damaged map has nodes that nothing connects to entry or exit; no path runs there.
+    // Only a damaged map has nodes that are connected neither to entry nor to exit. No path runs
+    // there.
     potentials
         .into_iter()
         .map(|potential| potential.unwrap_or(0))
         .collect()
 }
 
-/// Disjoint sets of nodes, joined by size, paths halved.
+/// Disjoint sets of nodes (union by size, path halving).
 struct Sets {
     parent: Vec<usize>,
     size: Vec<u32>,
@@ -148,7 +153,7 @@ impl Sets {
         node
     }
 
-    /// Joins two sets; false where they were one already.
+    /// Joins the sets of two nodes. Returns false if both nodes were in the same set already.
     fn join(&mut self, a: usize, b: usize) -> bool {
         let (mut a, mut b) = (self.find(a), self.find(b));
         if a == b {

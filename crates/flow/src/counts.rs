@@ -1,30 +1,35 @@
-//! What path counters say: how often each edge ran, and how often each path was left.
+//! Derives from path counters how often each edge ran, and how often each path was left.
 //!
-//! Without exit edges this is plain: each path runs the edges it is made of, and ends by running
-//! one more. A path that ends by a back edge counts for that back edge and no other, since the dag
-//! has one dummy for each.
+//! Without exit edges the derivation is simple. Each execution of a path runs every edge between
+//! its blocks once, plus the edge that ends it. A path that ends by a back edge counts for exactly
+//! that back edge, because the dag has a separate dummy edge for each back edge.
 //!
-//! A path that ends by an exit edge was counted when the middle of its last block was *reached*,
-//! and may have gone on from there. So the count of such a left path is how often its blocks
-//! were entered all the way to the last one; what went on is counted again by the paths that have
-//! the same beginning, the nearest on each of them. From a counter to what it says:
+//! A path that ends by an exit edge is a *left path*. Its counter counts how often control
+//! *reached* the middle of its last block; control may have gone on from there. So the counter of a
+//! left path says how often its blocks were entered, up to and including the last block. If control
+//! goes on, the paths with the same beginning count that execution again. To interpret the counter
+//! of a path, take the last block on the path that has an exit edge which the path does not run:
 //!
-//! - the edges behind the last block with an exit edge on the path (all of them, where there is
-//!   none) ran that often: those before it are counted by the left path that ends there;
-//! - that left path was left that much less often. What remains is net: negative where more went
-//!   on than came, as in a frame that is re-entered.
+//! - The edges behind this block ran as often as the counter says. The edges before this block are
+//!   already counted by the left path that ends in it. If no such block exists, all edges of the
+//!   path ran as often as the counter says.
+//! - The left path that ends in this block was left less often, by the value of the counter. The
+//!   remainder is net. It is negative if more executions went on than came, as in a frame that is
+//!   re-entered.
 //!
-//! An exit edge's own count is what conservation asks for: what came into its block, less what went
-//! out by other edges. (Where a path starts behind a cut more often than one ends before it, as
-//! behind a call that returns twice, the exit edge accounts for that; no left path does.)
+//! The count of an exit edge follows from conservation: the flow into its block, minus the flow out
+//! of the block through other edges. (More paths may start behind a cut than end before it, for
+//! example behind a call that returns twice. The exit edge accounts for this difference; no left
+//! path does.)
 //!
-//! Example (`fact` of Burger and Dybvig, Figure 3: b0 branches to b1, which returns, and b2, which
-//! calls and goes on to b3): five calls, the innermost leaves all: b2 is reached 4 times, never
-//! b3. The paths are b0 b1 (1), b0 b2 b3 (0) and b0 b2 left there (4): b2's exit edge ran 4 times.
+//! Example (`fact` of Burger and Dybvig, Figure 3): b0 branches to b1, which returns, and to b2,
+//! which calls and goes on to b3. There are five calls, and the innermost leaves all frames. So
+//! control reaches b2 4 times and never reaches b3. The paths are b0 b1 (1), b0 b2 b3 (0), and b0
+//! b2 left there (4). b2's exit edge ran 4 times.
 //!
-//! Exact for every edge as long as frames are left and re-entered in blocks with an exit edge only.
-//! Sums wrap, so they are right whenever the true counts are below 2^63. Cost: the length of each
-//! path given.
+//! The counts are exact for every edge if frames are left and re-entered only in blocks with an
+//! exit edge. Sums wrap, so they are right whenever the true counts are below 2^63. Cost: the
+//! length of each path that has a count.
 
 use crate::cfg::{Cfg, EdgeKind};
 use crate::dag::DagEdgeKind;
@@ -36,22 +41,22 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// How often each edge ran, and how often the function was called. An exit edge's count is net:
-/// negative where more calls came back than were made.
+/// How often each edge ran, and how often the function was called. The count of an exit edge is
+/// net: negative if more calls came back than were made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EdgeFlow {
-    /// Times that the entry was entered.
+    /// How often control entered the function.
     pub calls: i64,
-    /// By [`EdgeId`].
+    /// The count of each edge, by [`EdgeId`].
     pub edges: Vec<i64>,
 }
 
 /// Why edge counts could not be derived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CountError {
-    /// A count for a path that the function does not have.
+    /// There is a count for a path that the function does not have.
     NoSuchPath(PathId),
-    /// The numbering names an edge beyond those of the function.
+    /// The numbering contains an edge that the function does not have.
     NoSuchEdge(EdgeId),
 }
 
@@ -69,16 +74,16 @@ impl fmt::Display for CountError {
 
 impl core::error::Error for CountError {}
 
-/// Derives how often each edge of `cfg` ran from what its paths' counters hold.
+/// Derives how often each edge of `cfg` ran from the counters of its paths.
 ///
 /// # Errors
-/// Where a path or an edge does not exist.
+/// If a path or an edge does not exist.
 pub fn edge_counts(
     cfg: &Cfg,
     numbering: &Numbering,
     counts: impl IntoIterator<Item = (PathId, u64)>,
 ) -> Result<EdgeFlow, CountError> {
-    let reader = Reader::new(cfg, numbering)?;
+    let exit_edges = ExitEdges::new(cfg, numbering)?;
     let mut flow = EdgeFlow {
         calls: 0,
         edges: vec![0; cfg.edges().len()],
@@ -86,19 +91,19 @@ pub fn edge_counts(
     for (id, count) in counts {
         let path = numbering.regenerate(id).ok_or(CountError::NoSuchPath(id))?;
         let count = count.cast_signed();
-        let known = reader.passed(&path);
-        if known.is_none() && path.start == PathStart::Entry {
+        let counted_before = exit_edges.last_passed_exit(&path);
+        if counted_before.is_none() && path.start == PathStart::Entry {
             flow.calls = flow.calls.wrapping_add(count);
         }
         let mut add = |edge: EdgeId| {
             let sum = &mut flow.edges[edge.index()];
             *sum = sum.wrapping_add(count);
         };
-        path.edges[known.unwrap_or(0)..]
+        path.edges[counted_before.unwrap_or(0)..]
             .iter()
             .copied()
             .for_each(&mut add);
-        if !reader.is_exit(path.end) {
+        if !exit_edges.is_exit(path.end) {
             add(path.end.edge());
         }
     }
@@ -106,18 +111,18 @@ pub fn edge_counts(
     Ok(flow)
 }
 
-/// Derives how often each path ran from what the counters hold: a path that ends by an exit edge is
-/// counted where that was reached, and ran only where nothing went on from there. In order of the
-/// paths; those that come out as 0 are left out.
+/// Derives how often each path ran from the path counters. The counter of a left path counts how
+/// often control reached the exit edge; the path itself ran only if control did not go on from
+/// there. The result is in order of the paths, without paths whose count is 0.
 ///
 /// # Errors
-/// Where a path or an edge does not exist.
+/// If a path or an edge does not exist.
 pub fn net_counts(
     cfg: &Cfg,
     numbering: &Numbering,
     counts: impl IntoIterator<Item = (PathId, u64)>,
 ) -> Result<Vec<(PathId, i64)>, CountError> {
-    let reader = Reader::new(cfg, numbering)?;
+    let exit_edges = ExitEdges::new(cfg, numbering)?;
     let mut net: BTreeMap<PathId, i64> = BTreeMap::new();
     let mut add = |id: PathId, count: i64| {
         let sum = net.entry(id).or_default();
@@ -127,10 +132,10 @@ pub fn net_counts(
         let mut path = numbering.regenerate(id).ok_or(CountError::NoSuchPath(id))?;
         let count = count.cast_signed();
         add(id, count);
-        if let Some(last) = reader.passed(&path) {
+        if let Some(last) = exit_edges.last_passed_exit(&path) {
             path.blocks.truncate(last + 1);
             path.edges.truncate(last);
-            let exit = reader.exits[path.blocks[last].index()];
+            let exit = exit_edges.exits[path.blocks[last].index()];
             path.end = PathEnd::Exit(exit.expect("the block was found by its exit edge"));
             let left = numbering.number_of(&path);
             add(
@@ -142,14 +147,14 @@ pub fn net_counts(
     Ok(net.into_iter().filter(|&(_, count)| count != 0).collect())
 }
 
-/// What both need to know of a graph.
-struct Reader<'a> {
+/// The graph and its exit edges, as both derivations need them.
+struct ExitEdges<'a> {
     cfg: &'a Cfg,
-    /// By block: its exit edge.
+    /// The exit edge of each block.
     exits: Vec<Option<EdgeId>>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> ExitEdges<'a> {
     fn new(cfg: &'a Cfg, numbering: &Numbering) -> Result<Self, CountError> {
         let mut exits = vec![None; cfg.block_count() as usize];
         for dag_edge in numbering.dag_edges() {
@@ -176,17 +181,18 @@ impl<'a> Reader<'a> {
         self.cfg.edge(end.edge()).kind == EdgeKind::Exit
     }
 
-    /// The last block of a path, as an index, that has an exit edge which the path does not run.
-    fn passed(&self, path: &Path) -> Option<usize> {
-        let passed = path.blocks.len() - usize::from(self.is_exit(path.end));
+    /// The index in the path of its last block that has an exit edge which the path does not run.
+    fn last_passed_exit(&self, path: &Path) -> Option<usize> {
+        let passed_count = path.blocks.len() - usize::from(self.is_exit(path.end));
         let exit = |index: &usize| self.exits.get(path.blocks[*index].index());
-        (0..passed)
+        (0..passed_count)
             .rev()
             .find(|index| exit(index).is_some_and(Option::is_some))
     }
 }
 
-/// Gives every exit edge what comes into its block and does not go out by another edge.
+/// Sets the count of every exit edge to the flow into its block minus the flow out through other
+/// edges.
 fn conserve(cfg: &Cfg, flow: &mut EdgeFlow) {
     for (index, edge) in cfg.edges().iter().enumerate() {
         if edge.kind != EdgeKind::Exit {
@@ -196,13 +202,13 @@ fn conserve(cfg: &Cfg, flow: &mut EdgeFlow) {
             let others = edges.iter().filter(|id| id.index() != index);
             others.fold(0i64, |sum, id| sum.wrapping_add(flow.edges[id.index()]))
         };
-        let into = sum(cfg.predecessors(edge.from));
+        let inflow = sum(cfg.predecessors(edge.from));
         let calls = if edge.from == cfg.entry() {
             flow.calls
         } else {
             0
         };
-        flow.edges[index] = into
+        flow.edges[index] = inflow
             .wrapping_add(calls)
             .wrapping_sub(sum(cfg.successors(edge.from)));
     }

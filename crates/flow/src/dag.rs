@@ -1,25 +1,27 @@
-//! The acyclic graph that paths are numbered on (PP, section "arbitrary control flow").
+//! The acyclic graph (dag) whose paths are numbered (PP, section "arbitrary control flow").
 //!
-//! Every back edge w→v is dropped and stood for by two dummy edges: ENTRY→v, along which a path
-//! starts at the loop head, and w→EXIT, along which one ends. As in the paper, except:
+//! Two dummy edges replace every back edge w→v: ENTRY→v, along which a path starts at the loop
+//! head, and w→EXIT, along which a path ends. The construction differs from the paper in these
+//! points:
 //!
-//! - one `Start` edge for each distinct head v and one `Back` edge for each back *edge*, so that a
-//!   path is the same path whichever back edge led to its head, and back-edge counts still follow
-//!   exactly from path counts;
-//! - self loops are back edges like any other (the paper counts them apart);
-//! - `Cut` edges are treated as back edges are: a path ends before, another starts after;
-//! - exit edges are edges to the exit like any other: a path may end in the middle of a block;
-//! - back edges are the edges that retreat in a depth-first search, so irreducible graphs work as
-//!   well.
+//! - There is one `Start` edge for each distinct head v, and one `Back` edge for each back *edge*.
+//!   So a path is the same path whichever back edge led to its head, and back-edge counts still
+//!   follow exactly from path counts.
+//! - Self loops are ordinary back edges (the paper counts them separately).
+//! - `Cut` edges are treated like back edges: a path ends before the edge, and another starts after
+//!   it.
+//! - Exit edges are ordinary edges to the exit: a path may end in the middle of a block.
+//! - Back edges are the retreating edges of a depth-first search, so irreducible graphs work too.
 //!
-//! A pinned edge can carry no probe, so it must not be a back edge. Where the search would make it
-//! one, blocks are put in another order: the search's, bent only so far that pinned edges all lead
-//! forward. That fails exactly where pinned edges alone form a cycle; the error names blocks whose
-//! splitting breaks all such cycles.
+//! A pinned edge can carry no probe, so it must not be a back edge. If the search makes a pinned
+//! edge a back edge, the dag uses another block order. This order stays as close to the search's
+//! order as it can, while all pinned edges lead forward. Such an order exists unless pinned edges
+//! alone form a cycle. In that case the error names blocks; splitting these blocks breaks all such
+//! cycles.
 //!
-//! Example: b0→b1, b1→b2, b2→b1, b2→b3 with exit b3. The back edge is b2→b1; the dag has b0→b1,
-//! b1→b2, b2→b3 and the dummies `Start(b1)`: b0→b1 and `Back`: b2→b3. Cost: linear, with a
-//! logarithm where pinned edges bend the order.
+//! Example: b0→b1, b1→b2, b2→b1, b2→b3 with exit b3. The back edge is b2→b1. The dag has b0→b1,
+//! b1→b2, b2→b3, and the dummies `Start(b1)`: b0→b1 and `Back`: b2→b3. Cost: linear, with a
+//! logarithmic factor if pinned edges change the order.
 
 use crate::cfg::{Cfg, EdgeKind};
 use crate::ids::{BlockId, EdgeId};
@@ -30,42 +32,42 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 use core::fmt;
 
-/// What an edge of the dag stands for.
+/// The origin of an edge of the dag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DagEdgeKind {
-    /// A real edge, run inside a path (or out of the function, where it leads to the exit).
+    /// A real edge, inside a path or out of the function (to the exit).
     Edge(EdgeId),
-    /// ENTRY→head: a path starts at this block, behind a back or cut edge. One for each distinct
-    /// head.
+    /// ENTRY→head: a path starts at this block, behind a back or cut edge. The dag has one `Start`
+    /// edge for each distinct head.
     Start(BlockId),
-    /// w→EXIT: a path ends by running this back edge.
+    /// w→EXIT: a path ends with this back edge.
     Back(EdgeId),
-    /// w→EXIT: a path ends by running this cut edge.
+    /// w→EXIT: a path ends with this cut edge.
     Cut(EdgeId),
 }
 
 /// An edge of the dag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DagEdge {
-    /// The block it leaves; the entry for a `Start`.
+    /// The block that the edge leaves; the entry for a `Start`.
     pub from: BlockId,
-    /// The block it enters; the exit for `Back` and `Cut`.
+    /// The block that the edge enters; the exit for `Back` and `Cut`.
     pub to: BlockId,
-    /// What it stands for.
+    /// The origin of the edge: a real edge, or a dummy.
     pub kind: DagEdgeKind,
 }
 
-/// How a real edge appears in the dag.
+/// The role of a real edge in the dag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// Its source is unreachable.
+    /// The edge is not in the dag, because its source is unreachable.
     Absent,
     Inside,
     Back,
     Cut,
 }
 
-/// A graph with its cycles cut: which edges are back edges, and an order in which all others lead
+/// The acyclic form of a graph: its back edges, and a block order in which all other edges lead
 /// forward.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dag {
@@ -73,13 +75,13 @@ pub struct Dag {
     roles: Vec<Role>,
 }
 
-/// Pinned edges form a cycle among themselves: a path could not be ended on it.
+/// An error: pinned edges alone form a cycle, so no path could end on it.
 ///
-/// Splitting each of these blocks (a `Cut` edge inside, before the terminator) breaks all such
+/// Splitting each of these blocks (with a `Cut` edge inside, before the terminator) breaks all such
 /// cycles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PinnedCycle {
-    /// The blocks to split, each the source of a pinned edge that closes a cycle.
+    /// The blocks to split. Each is the source of a pinned edge that closes a cycle.
     pub blocks: Vec<BlockId>,
 }
 
@@ -102,7 +104,7 @@ impl Dag {
     /// Finds the back edges of a graph.
     ///
     /// # Errors
-    /// Where pinned edges alone form a cycle.
+    /// If pinned edges alone form a cycle.
     pub fn new(cfg: &Cfg) -> Result<Self, PinnedCycle> {
         let mut order = order_between_cuts(cfg);
         let mut position = positions(cfg, &order);
@@ -126,8 +128,8 @@ impl Dag {
         })
     }
 
-    /// The reachable blocks in an order in which every edge leads forward, back and cut edges
-    /// apart. The entry is the first, the exit, where reached, the last.
+    /// The reachable blocks, in an order in which every edge except back and cut edges leads
+    /// forward. The entry comes first. The exit comes last if it is reachable.
     #[must_use]
     pub fn order(&self) -> &[BlockId] {
         &self.order
@@ -145,14 +147,14 @@ impl Dag {
         self.roles[edge.index()]
     }
 
-    /// Lets paths end at an edge that they ran through until now.
+    /// Turns an edge inside paths into a cut edge.
     pub(crate) fn cut(&mut self, edge: EdgeId) {
         debug_assert_eq!(self.roles[edge.index()], Role::Inside);
         self.roles[edge.index()] = Role::Cut;
     }
 
-    /// The edges of the dag by block, dummies included: each block's in the order of its real
-    /// edges, then, at the entry, the starts in order of their blocks.
+    /// The edges of the dag, including dummies. Edges are grouped by source block, in the order of
+    /// their real edges. The start edges come last, in order of their heads.
     pub(crate) fn edges(&self, cfg: &Cfg) -> Vec<DagEdge> {
         let mut edges = Vec::with_capacity(cfg.edges().len());
         let mut head = vec![false; cfg.block_count() as usize];
@@ -183,7 +185,7 @@ impl Dag {
     }
 }
 
-/// Each block's place in an order, `None` where it is not in it.
+/// The position of each block in `order`; `None` if the block is not in `order`.
 fn positions(cfg: &Cfg, order: &[BlockId]) -> Vec<Option<u32>> {
     let mut position = vec![None; cfg.block_count() as usize];
     for (place, block) in (0u32..).zip(order) {
@@ -192,7 +194,7 @@ fn positions(cfg: &Cfg, order: &[BlockId]) -> Vec<Option<u32>> {
     position
 }
 
-/// Ends of the pinned edges that can be reached, as indices.
+/// The source and target of each reachable pinned edge, as block indices.
 fn pinned_edges<'a>(
     cfg: &'a Cfg,
     position: &'a [Option<u32>],
@@ -206,7 +208,7 @@ fn pinned_edges<'a>(
         .filter(|&(from, _)| position[from].is_some())
 }
 
-/// Refuses cycles of pinned edges only.
+/// Returns an error if pinned edges alone form a cycle.
 fn check_pinned(cfg: &Cfg) -> Result<(), PinnedCycle> {
     let mut search = Search::new(cfg, |edge| edge.kind == EdgeKind::Pinned);
     let mut blocks = Vec::new();
@@ -222,8 +224,8 @@ fn check_pinned(cfg: &Cfg) -> Result<(), PinnedCycle> {
     }
 }
 
-/// A topological order of the pinned edges that stays as near to the given order as it can: always
-/// the earliest block none of whose pinned predecessors is still missing.
+/// A topological order of the pinned edges that stays as close to `order` as it can. The next block
+/// is always the earliest block whose pinned predecessors have all been placed.
 fn bend(cfg: &Cfg, order: &[BlockId], position: &[Option<u32>]) -> Vec<BlockId> {
     let mut missing = vec![0u32; cfg.block_count() as usize];
     for (_, to) in pinned_edges(cfg, position) {

@@ -1,14 +1,16 @@
-//! Dominators, by the algorithm Semi-NCA (Georgiadis, "Linear-time algorithms for dominators",
-//! 2005).
+//! Dominators, found by the Semi-NCA algorithm (Georgiadis, "Linear-time algorithms for
+//! dominators", 2005).
 //!
-//! Blocks are numbered by a depth-first search. A block's *semidominator* is the least number from
-//! which a path comes to it through greater numbers only; found from the last block to the first,
-//! with ways up the search tree compressed. Then, from first to last, the immediate dominator is
-//! the nearest ancestor of the parent, among the dominators known, that is not above the
-//! semidominator. Numbers given on a walk of the finished tree answer "does a dominate b" in two
-//! comparisons. Cost: close to linear, deep loops and many `continue`s included, which the simpler
-//! iterative way (Cooper, Harvey, Kennedy) pays for with the square: 20,000 loops inside one
-//! another took it 3.6 s.
+//! A depth-first search numbers the blocks. The *semidominator* of a block is the least number from
+//! which a path leads to the block through greater numbers only. The algorithm finds semidominators
+//! from the last block to the first, and compresses ways up the search tree. Then it visits the
+//! blocks from first to last. The immediate dominator of a block is the nearest ancestor of its
+//! parent, in the tree of dominators found so far, that is not above the semidominator.
+//!
+//! A walk of the finished tree gives each block two numbers. With them, "does a dominate b" takes
+//! two comparisons. Cost: close to linear, even for deep loops and many `continue`s. There the
+//! simpler iterative algorithm (Cooper, Harvey, Kennedy) takes quadratic time: 20,000 nested loops
+//! took it 3.6 s.
 
 use crate::cfg::Cfg;
 use crate::ids::BlockId;
@@ -17,18 +19,18 @@ use crate::search::reverse_postorder;
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// The dominator tree of the blocks that can be reached.
+/// The dominator tree of the reachable blocks.
 #[derive(Clone, Debug)]
 pub struct Dominators {
-    /// Reached blocks, the entry first.
+    /// The reachable blocks, in reverse postorder; the entry comes first.
     order: Vec<BlockId>,
     immediate: Vec<Option<BlockId>>,
-    /// When the walk of the tree came to each block and left it; (0, 0) where it never came.
+    /// When the walk of the tree entered and left each block; (0, 0) for unreachable blocks.
     span: Vec<(u32, u32)>,
 }
 
 impl Dominators {
-    /// The dominators of a graph.
+    /// Computes the dominators of a graph.
     #[must_use]
     pub fn new(cfg: &Cfg) -> Self {
         let tree = Tree::new(cfg);
@@ -55,21 +57,21 @@ impl Dominators {
         &self.order
     }
 
-    /// The nearest block that every way to `block` leads through; `None` for the entry and where
-    /// nothing leads.
+    /// The immediate dominator: the nearest block that every way from the entry to `block` passes
+    /// through. `None` for the entry and for unreachable blocks.
     ///
     /// # Panics
-    /// Where `block` is not one of the graph.
+    /// If `block` is not a block of the graph.
     #[must_use]
     pub fn immediate(&self, block: BlockId) -> Option<BlockId> {
         self.immediate[block.index()]
     }
 
-    /// Whether every way from the entry to `b` leads through `a`; a reachable block dominates
+    /// Whether every way from the entry to `b` passes through `a`. A reachable block dominates
     /// itself.
     ///
     /// # Panics
-    /// Where either is not a block of the graph.
+    /// If `a` or `b` is not a block of the graph.
     #[must_use]
     pub fn dominates(&self, a: BlockId, b: BlockId) -> bool {
         let (a, b) = (self.span[a.index()], self.span[b.index()]);
@@ -77,12 +79,13 @@ impl Dominators {
     }
 }
 
-/// A depth-first search tree; nodes are numbered as they were first seen.
+/// A depth-first search tree. Nodes are numbered in the order in which the search first visits
+/// them.
 struct Tree {
     blocks: Vec<BlockId>,
-    /// The entry's is itself.
+    /// The parent of each node; the entry is its own parent.
     parents: Vec<usize>,
-    /// By block; `usize::MAX` where it was not reached.
+    /// The node of each block; `usize::MAX` if the block is unreachable.
     nodes: Vec<usize>,
 }
 
@@ -115,18 +118,19 @@ impl Tree {
     }
 }
 
-/// Semidominators on the way, all by node.
+/// Semidominators during the computation, all indexed by node.
 struct Semi {
-    /// Nearest ancestor not compressed away yet.
+    /// The nearest ancestor that has not been compressed away.
     up: Vec<usize>,
-    /// The node of least semidominator between here and there.
+    /// The node with the least semidominator on the compressed way from a node up to `up`.
     label: Vec<usize>,
     semi: Vec<usize>,
     stack: Vec<usize>,
 }
 
 impl Semi {
-    /// The node of least semidominator from `node` up to the first ancestor below `linked`.
+    /// The node with the least semidominator on the way from `node` up to the first ancestor below
+    /// `linked`.
     fn least(&mut self, mut node: usize, linked: usize) -> usize {
         while self.up[node] >= linked {
             self.stack.push(node);
@@ -144,7 +148,7 @@ impl Semi {
     }
 }
 
-/// Immediate dominators by node; the entry's is itself.
+/// The immediate dominator of each node; the entry's is the entry itself.
 fn immediate(cfg: &Cfg, tree: &Tree) -> Vec<usize> {
     let count = tree.blocks.len();
     let own: Vec<usize> = (0..count).collect();
@@ -172,7 +176,7 @@ fn immediate(cfg: &Cfg, tree: &Tree) -> Vec<usize> {
     immediate
 }
 
-/// When a walk of the tree comes to each node, and leaves it; both count from 1.
+/// The times when a walk of the tree enters and leaves each node. Both count from 1.
 fn spans(immediate: &[usize]) -> Vec<(u32, u32)> {
     let children = Lists::new(
         immediate.len(),

@@ -1,33 +1,36 @@
-//! Edge counters: as few as can be, on edges that run as little as can be (Burger and Dybvig 1998,
-//! sections 2.1 to 2.3, after Ball and Larus, QPT2).
+//! Edge counters: as few as possible, on edges that run as rarely as possible (Burger and Dybvig
+//! 1998, sections 2.1 to 2.3, after Ball and Larus, QPT2).
 //!
-//! As much flows into a block as out of it, counting an edge exit→entry for the calls. So only the
-//! edges off a spanning tree need a counter; the others follow, and a *maximum* spanning tree
-//! leaves the cheapest to count. Some edges can't be counted and must be on the tree: exit→entry
-//! and exit edges (no jump of the function runs them), and pinned edges. So they are taken before
-//! all others.
+//! The flow into a block equals the flow out of it, if an edge exit→entry stands for the calls. So
+//! only the edges off a spanning tree need a counter. The counts of the tree's edges follow from
+//! the counters. A *maximum* spanning tree leaves the edges that are cheapest to count. Some edges
+//! cannot be counted and must be on the tree: exit→entry and exit edges (no jump of the function
+//! runs them), and pinned edges. So the search takes these edges before all others.
 //!
-//! The tree is found by *priority-first search*: from the exit and the entry, joined by exit→entry,
-//! always the best edge that leads from a block on the tree to one that isn't. Every edge is added
-//! with a new block, and when those added later are known, so is all else at that block: counts
-//! are propagated in the reverse order, and that needs no search of its own.
+//! A *priority-first search* builds the tree. It starts from the exit and the entry, joined by
+//! exit→entry. It always adds the best edge between a block on the tree and a block off the tree.
+//! So every added edge brings a new block. Once the counts of later tree edges are known, the added
+//! edge is the only unknown edge at its new block. Therefore propagation visits the tree edges in
+//! reverse order and needs no search.
 //!
-//! One thing has to be added to the paper. A block with an exit edge is, in truth, two: an upper
-//! half, where it is entered, and a lower half, from the call on, which the exit edge leaves. What
-//! flows from one into the other is nearly always left to follow. But where edges that must be on
-//! the tree close a cycle through both (entry and exit edge of the *entry block* do, with
-//! exit→entry), that flow is what is counted: the middle of the block carries the counter, as it
-//! does on a left path. Then the exit edge stands among the counted edges, its counter says how
-//! often the block was reached, and its own flow follows last. A cycle of edges that must be on the
-//! tree, which no such block opens, is an error.
+//! We add one thing to the paper. A block with an exit edge has two halves: an upper half, which
+//! control enters, and a lower half, which begins at the call and which the exit edge leaves. The
+//! flow from the upper into the lower half nearly always follows from other counts. But edges that
+//! must be on the tree may close a cycle through both halves. (The exit edge of the *entry block*
+//! does, together with exit→entry.) In that case a counter in the middle of the block counts this
+//! flow, as for a left path. The exit edge is then listed among the counted edges. Its counter says
+//! how often control reached the middle of the block, and its own flow follows last. If edges that
+//! must be on the tree close a cycle that no such block opens, the result is an error.
 //!
-//! Example (Figure 3, `fact` of Figure 2; exit X, calls the edge X→B1): the edges are B1→B2, B1→B3,
-//! B2→X, B3→B4, B4→X and the exit edge B3→X. Six edges, five blocks, so three counters: the tree
-//! holds B3→X, and say B1→B2 and B4→X. `fact 5`, left early: B1→B3 4, B2→X 1, B3→B4 0 are counted;
-//! in reverse B4→X is 0, B1→B2 is 1, B3→X is 4, and there were 1 + 4 calls.
+//! Example (Figure 3, `fact` of Figure 2; X is the exit, the edge X→B1 stands for the calls): the
+//! edges are B1→B2, B1→B3, B2→X, B3→B4, B4→X, and the exit edge B3→X. Six edges and five blocks
+//! need three counters. The tree contains B3→X and, for example, B1→B2 and B4→X. For `fact 5`, left
+//! early, the counters are B1→B3 4, B2→X 1, B3→B4 0. Propagation in reverse order gives B4→X 0,
+//! B1→B2 1, B3→X 4, and 1 + 4 calls.
 //!
-//! Deviation: the paper's weights are of the last run, ours as well or an estimate; of equal edges
-//! the first is taken. Cost: O(E log E) for the tree, O(E) to propagate.
+//! Deviation: the paper takes its weights from the last run; ours are from a run or estimated. Of
+//! edges with equal weight, the search takes the first. Cost: O(E log E) for the tree, O(E) for
+//! propagation.
 
 use crate::cfg::{Cfg, EdgeKind};
 use crate::counts::EdgeFlow;
@@ -38,21 +41,22 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// Which edges of a graph are counted, and how the counts of the others follow.
+/// The counted edges of a graph, and the tree from which the counts of the other edges follow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EdgeCounters {
     counted: Vec<EdgeId>,
     tree: Vec<EdgeId>,
-    /// By place in `tree`: whether the edge leads to the half that it added, not from it.
+    /// By position in `tree`: whether the edge leads to the half that it added. Otherwise it leads
+    /// from that half.
     enters: Vec<bool>,
 }
 
-/// Why two lists of edges are not those counted and those that follow.
+/// Why two lists of edges are not the counted edges and the tree edges of a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TreeError {
     /// The graph has no such edge.
     NoSuchEdge(EdgeId),
-    /// An edge that nothing reaches has no count.
+    /// An unreachable edge is in a list; it has no count.
     Unreachable(EdgeId),
     /// An edge is named twice.
     Repeated(EdgeId),
@@ -60,7 +64,7 @@ pub enum TreeError {
     Missing(EdgeId),
     /// A pinned edge cannot be counted.
     PinnedCounted(EdgeId),
-    /// An edge of the tree does not lead from what was joined before to one block more.
+    /// An edge of the tree does not lead from the nodes joined so far to one more node.
     NotATree(EdgeId),
 }
 
@@ -80,11 +84,11 @@ impl fmt::Display for TreeError {
 impl core::error::Error for TreeError {}
 
 impl EdgeCounters {
-    /// Chooses the edges to count, such that the heaviest are not. `weights` are by [`EdgeId`]; an
-    /// edge beyond their end weighs 0.
+    /// Chooses the edges to count, such that the heaviest edges need no counter. `weights` is
+    /// indexed by [`EdgeId`]. An edge beyond its end weighs 0.
     ///
     /// # Errors
-    /// Where edges that cannot be counted close a cycle.
+    /// If edges that cannot be counted close a cycle.
     pub fn new(cfg: &Cfg, weights: &[u64]) -> Result<Self, PinnedCycleOfCounts> {
         let tree = span(cfg, weights)?;
         let mut on_tree = vec![false; cfg.edges().len()];
@@ -99,11 +103,11 @@ impl EdgeCounters {
         Ok(counters.expect("what the search added is a tree"))
     }
 
-    /// Counters that someone else chose: a program's map, read back.
+    /// Restores counters from the edge lists of a path map.
     ///
     /// # Errors
-    /// Where the lists are not a spanning tree, in an order in which a search adds it, and all
-    /// other edges; see [`TreeError`]. Never panics, whatever is given.
+    /// If `tree` is not a spanning tree in the order in which a search adds edges, or `counted` is
+    /// not the list of all other edges; see [`TreeError`]. Never panics, for any input.
     pub fn from_parts(
         cfg: &Cfg,
         counted: Vec<EdgeId>,
@@ -122,12 +126,13 @@ impl EdgeCounters {
             joined[from] = true;
             joined[to] = true;
         }
-        // All edges are listed, so a block that is not joined hangs on one that is counted.
-        let apart = |id: &&EdgeId| {
+        // The lists contain all edges. So a block that is not joined is connected only by counted
+        // edges.
+        let is_disconnected = |id: &&EdgeId| {
             let (from, to) = halves.ends(cfg.edge(**id));
             !joined[from] || !joined[to]
         };
-        match counted.iter().find(apart) {
+        match counted.iter().find(is_disconnected) {
             Some(&id) => Err(TreeError::NotATree(id)),
             None => Ok(Self {
                 counted,
@@ -137,21 +142,23 @@ impl EdgeCounters {
         }
     }
 
-    /// The edge of each counter. An exit edge among them stands for the middle of its block: its
-    /// counter says how often that was reached, which must be as often as the block was entered by
-    /// its edges (so not behind a call that returns twice).
+    /// The counted edges: counter `k` counts `counted()[k]`. An exit edge in this list stands for
+    /// the middle of its block. Its counter says how often control reached the middle. This must
+    /// equal the number of times that control entered the block by its edges, so the block may not
+    /// stand behind a call that returns twice.
     #[must_use]
     pub fn counted(&self) -> &[EdgeId] {
         &self.counted
     }
 
-    /// The edges whose counts follow, in the order in which the search added them.
+    /// The edges of the tree, in the order in which the search added them. Their counts follow from
+    /// the counters.
     #[must_use]
     pub fn tree(&self) -> &[EdgeId] {
         &self.tree
     }
 
-    /// The probes: counter `k` counts the edge `counted()[k]`.
+    /// The probes. Counter `k` counts the edge `counted()[k]`.
     #[must_use]
     pub fn probes(&self) -> Probes {
         let probes = self.counted.iter().zip(0i64..).map(|(&id, increment)| {
@@ -173,12 +180,12 @@ impl EdgeCounters {
         }
     }
 
-    /// All edges' counts from the counters', one for each of [`counted`](Self::counted); counters
-    /// beyond the end of `counts` are 0. Sums wrap, so what comes out is right whenever the true
-    /// counts are below 2^63. An edge that nothing reaches has 0.
+    /// Computes the counts of all edges from the counters. `counts` has a counter for each edge of
+    /// [`counted`](Self::counted); counters beyond its end are 0. Sums wrap, so the counts are
+    /// right whenever the true counts are below 2^63. An unreachable edge has the count 0.
     ///
     /// # Panics
-    /// Where `cfg` is not the graph that the counters are of.
+    /// If `cfg` is not the graph of these counters.
     #[must_use]
     pub fn propagate(&self, cfg: &Cfg, counts: &[u64]) -> EdgeFlow {
         let halves = halves(cfg, &self.counted);
@@ -190,7 +197,7 @@ impl EdgeCounters {
         };
         let counts = counts.iter().copied().chain(core::iter::repeat(0));
         for (&id, count) in self.counted.iter().zip(counts) {
-            flow.know(id, count.cast_signed());
+            flow.record_counter(id, count.cast_signed());
         }
         for (&id, &enters) in self.tree.iter().zip(&self.enters).rev() {
             let (from, to) = halves.ends(cfg.edge(id));
@@ -199,13 +206,13 @@ impl EdgeCounters {
             } else {
                 flow.surplus[from]
             };
-            flow.run(id, count);
+            flow.set_edge(id, count);
         }
         flow.finish(&self.counted)
     }
 }
 
-/// A block is in two halves where its exit edge is counted.
+/// The nodes of the graph: a block has two halves if its exit edge is counted.
 fn halves(cfg: &Cfg, counted: &[EdgeId]) -> Halves {
     let mut halves = Halves::new(cfg);
     for &id in counted {
@@ -216,7 +223,7 @@ fn halves(cfg: &Cfg, counted: &[EdgeId]) -> Halves {
     halves
 }
 
-/// Every edge that can be reached is in one of the lists, once.
+/// Checks that every reachable edge is in exactly one of the lists, once.
 fn check_lists(cfg: &Cfg, counted: &[EdgeId], tree: &[EdgeId]) -> Result<(), TreeError> {
     let reached = reached(cfg);
     let mut listed = vec![false; cfg.edges().len()];
@@ -243,47 +250,47 @@ fn check_lists(cfg: &Cfg, counted: &[EdgeId], tree: &[EdgeId]) -> Result<(), Tre
     }
 }
 
-/// Counts on the way to being known.
+/// The edge counts during propagation.
 struct Flow<'a> {
     cfg: &'a Cfg,
     halves: &'a Halves,
     edges: Vec<i64>,
-    /// By half: what is known to flow in, less what is known to flow out.
+    /// The known flow into each half, minus the known flow out of it.
     surplus: Vec<i64>,
 }
 
 impl Flow<'_> {
-    /// What a counter says.
-    fn know(&mut self, id: EdgeId, count: i64) {
+    /// Records the flow that a counter measured.
+    fn record_counter(&mut self, id: EdgeId, count: i64) {
         let edge = self.cfg.edge(id);
         if edge.kind == EdgeKind::Exit {
-            self.pass(
+            self.move_flow(
                 self.halves.upper(edge.from),
                 self.halves.lower(edge.from),
                 count,
             );
         } else {
-            self.run(id, count);
+            self.set_edge(id, count);
         }
     }
 
-    fn run(&mut self, id: EdgeId, count: i64) {
+    fn set_edge(&mut self, id: EdgeId, count: i64) {
         self.edges[id.index()] = count;
         let (from, to) = self.halves.ends(self.cfg.edge(id));
-        self.pass(from, to, count);
+        self.move_flow(from, to, count);
     }
 
-    fn pass(&mut self, from: usize, to: usize, count: i64) {
+    fn move_flow(&mut self, from: usize, to: usize, count: i64) {
         self.surplus[from] = self.surplus[from].wrapping_sub(count);
         self.surplus[to] = self.surplus[to].wrapping_add(count);
     }
 
-    /// What is left to know: exit edges behind counters, and the calls.
+    /// Derives the last unknown flows: counted exit edges, and the calls.
     fn finish(mut self, counted: &[EdgeId]) -> EdgeFlow {
         for &id in counted {
             let edge = self.cfg.edge(id);
             if edge.kind == EdgeKind::Exit {
-                self.run(id, self.surplus[self.halves.lower(edge.from)]);
+                self.set_edge(id, self.surplus[self.halves.lower(edge.from)]);
             }
         }
         EdgeFlow {

@@ -1,14 +1,16 @@
-//! Why a function's paths have no numbering: too many paths, or parts that are not a numbering.
+//! Why a function's paths have no numbering: there are too many paths, or the parts do not form a
+//! numbering.
 
 use crate::ids::{BlockId, DagEdgeId, EdgeId};
 use core::fmt;
 
-/// Why a function's paths could not be brought under the limit.
+/// The paths of a function could not be reduced to the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooManyPaths {
-    /// The least number of paths that cutting reached; `u64::MAX` stands for that many or more.
+    /// The smallest number of paths that any attempt reached. `u64::MAX` stands for that number or
+    /// more.
     pub least: u64,
-    /// The limit asked for.
+    /// The limit that the caller asked for.
     pub limit: u64,
 }
 
@@ -24,10 +26,10 @@ impl fmt::Display for TooManyPaths {
 
 impl core::error::Error for TooManyPaths {}
 
-/// Why parts are not a numbering.
+/// Why parts do not form a numbering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NumberingError {
-    /// More edges than ids can name.
+    /// There are more edges than ids.
     TooManyEdges,
     /// Entry and exit are the same block.
     EntryIsExit(BlockId),
@@ -37,9 +39,9 @@ pub enum NumberingError {
     Misplaced(DagEdgeId),
     /// A real edge appears twice.
     RepeatedEdge(EdgeId),
-    /// A head has two start edges.
+    /// A loop head has two start edges.
     RepeatedStart(BlockId),
-    /// No path from this block ends.
+    /// Paths that reach this block never end.
     DeadEnd(BlockId),
     /// The values of the edges that leave this block do not number its paths one after the other.
     NotBijective(BlockId),

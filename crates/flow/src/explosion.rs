@@ -1,27 +1,28 @@
-//! Cutting where paths explode (PP, section 4.2: edges are removed where too many paths leave a
-//! vertex).
+//! Cuts edges of functions with too many paths (PP, section 4.2: edges are removed where too many
+//! paths leave a vertex).
 //!
-//! The paper cuts the edges of the vertex at which a limit is passed. That alone cuts again at
-//! every vertex above, for the edges left over still lead to almost as many paths. What keeps cuts
-//! few is to cut *whole levels*: where more than a threshold of paths lead on from a join, either
-//! the join's only way out is cut (one cut), or all ways into it; everything above then sees one
-//! path there. How low the threshold must be for the sum over all starts to stay within the limit
-//! depends on the graph, so thresholds are tried, each in one pass: the powers of two up to the
-//! limit.
+//! The paper cuts the edges of the vertex at which a limit is passed. This rule alone cuts again at
+//! every vertex above, because the remaining edges still lead to almost as many paths. Cutting
+//! *whole levels* keeps the number of cuts small. A level begins at a join from which more than a
+//! threshold of paths lead on. The cutter cuts either the join's only way out (one cut) or all
+//! edges into the join. The blocks above the join then see only one path there. The sum over all
+//! starts must stay within the limit, and how low the threshold must be for that depends on the
+//! graph. So the cutter tries all powers of two up to the limit as thresholds, each in one pass.
 //!
-//! A cut costs a counter each time it runs, so cuts should be where little runs: no edge heavier
-//! than a *bound* is cut, with 0 as the least bound, then by powers of two. The least bound under
-//! which the limit can be held decides what must be paid; the next few are tried as well, since a
-//! few heavier cuts can spare many. In each, the attempt with the least total weight wins, of equal
-//! ones that with the fewest cuts, and cuts that turn out not to be needed are taken back, the
-//! heaviest first. So a function is cut along edges that never run, if that is enough. Dummies as
-//! for back edges make the sums exact in any case. In the programs of the test `cuts_run_little`
-//! 0.034 % of what runs is cut edges; without weights it would be 0.601 %.
+//! A cut edge costs a counter update each time it runs, so cuts belong on edges that rarely run.
+//! The cutter cuts no edge heavier than a *bound*. It tries bounds in rising order: 0, then powers
+//! of two minus one. The least bound that allows the limit shows how heavy the cuts must be. The
+//! cutter also tries the next few bounds, because a few heavier cuts can replace many. For each
+//! bound, the attempt with the least total weight wins; of equal weights, the one with the fewest
+//! cuts. Afterwards the cutter takes back cuts that are not needed, the heaviest first. So if it is
+//! enough to cut edges that never run, only such edges are cut. Cuts get dummy edges like back
+//! edges do, so the sums are exact in any case. In the programs of the test `cuts_run_little`, cut
+//! edges are 0.034 % of the executed edges. Without weights they would be 0.601 %.
 //!
-//! Example: 62 diamonds in a row are 2^62 paths; at a limit of 2^31 − 1 two levels are cut, which
-//! leaves pieces of 29, 29 and 4 diamonds. Where one side of each diamond never runs, only such
-//! sides are cut. Cost: at most 64 passes over the edges for each of some ten bounds, and only in
-//! functions that explode.
+//! Example: 62 diamonds in a row have 2^62 paths. At a limit of 2^31 − 1 the cutter cuts two
+//! levels, which leaves pieces of 29, 29, and 4 diamonds. If one side of each diamond never runs,
+//! the cutter cuts only such sides. Cost: at most 64 passes over the edges for each of about ten
+//! bounds, and only in functions with too many paths.
 
 use crate::cfg::{Cfg, EdgeKind};
 use crate::dag::{Dag, Role};
@@ -31,10 +32,10 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 
-/// Steps that taking back needless cuts may cost under one bound, in edges looked at.
+/// How many steps taking back needless cuts may cost under one bound: the number of edges visited.
 const RESTORE_BUDGET: usize = 4_000_000;
 
-/// How many bounds are tried from the least that suffices.
+/// How many bounds the cutter tries, beginning with the least sufficient bound.
 const BOUNDS: usize = 4;
 
 /// Cuts plain edges of `dag` until there are at most `limit` paths.
@@ -74,26 +75,26 @@ pub(crate) fn cut(
     Ok(())
 }
 
-/// What a set of cuts costs: less is better, and of equal weights fewer.
+/// The cost of a set of cuts: the total weight, then the number of cuts.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Cost {
     weight: u64,
     cuts: usize,
 }
 
-/// Counts paths under a set of cuts, saturating, and looks for cuts.
+/// Looks for cuts, and counts the paths that remain. Counts saturate.
 struct Cutter<'a> {
     cfg: &'a Cfg,
     dag: &'a Dag,
     weights: &'a [u64],
     limit: u64,
-    /// No edge heavier than this is cut.
+    /// The maximum weight of an edge to cut.
     bound: u64,
     /// NumPaths of each block.
     paths: Vec<u64>,
-    /// Blocks at which paths start.
+    /// Whether paths start at each block.
     head: Vec<bool>,
-    /// How many edges kept in the dag lead to each block.
+    /// How many edges inside paths lead to each block.
     joins: Vec<u32>,
 }
 
@@ -129,7 +130,7 @@ impl<'a> Cutter<'a> {
         }
     }
 
-    /// Bounds worth trying, in rising order: 0 and one less than powers of two.
+    /// The bounds to try, in rising order: 0 and powers of two minus one.
     fn bounds(&self) -> Vec<u64> {
         let ids = (0..self.cfg.edges().len()).map(EdgeId::new);
         let candidates = ids.filter(|&id| self.is_candidate(id));
@@ -140,7 +141,7 @@ impl<'a> Cutter<'a> {
         bounds
     }
 
-    /// Whether an edge could be cut at all.
+    /// Whether an edge may be cut at all.
     fn is_candidate(&self, id: EdgeId) -> bool {
         let edge = self.cfg.edge(id);
         edge.kind == EdgeKind::Plain
@@ -148,13 +149,14 @@ impl<'a> Cutter<'a> {
             && self.dag.role(id) == Role::Inside
     }
 
-    /// The best attempt that keeps the limit and cuts no edge heavier than `bound`. `least` becomes
-    /// the least number of paths that was seen.
+    /// The cheapest attempt that stays within the limit and cuts no edge heavier than `bound`.
+    /// `least` becomes the smallest number of paths seen so far.
     fn best(&mut self, bound: u64, least: &mut u64) -> Option<(Cost, Vec<bool>)> {
         self.bound = bound;
         let mut cuts = vec![false; self.cfg.edges().len()];
         let mut best: Option<(Cost, Vec<bool>)> = None;
-        // Powers of two whatever the limit, so that a higher limit never finds less.
+        // The powers of two do not depend on the limit, so a higher limit never finds fewer
+        // solutions.
         let powers = (0..u64::BITS).rev().map(|power| 1u64 << power);
         let limit = self.limit;
         for threshold in powers.filter(|&power| power <= limit).chain([0]) {
@@ -169,7 +171,8 @@ impl<'a> Cutter<'a> {
         best
     }
 
-    /// Starts again: no paths known, heads only where back and caller's cut edges lead.
+    /// Resets the search: no path counts, and heads only at the targets of back edges and of the
+    /// caller's cut edges.
     fn clear(&mut self) {
         self.paths.fill(0);
         self.paths[self.cfg.exit().index()] = 1;
@@ -180,7 +183,7 @@ impl<'a> Cutter<'a> {
         }
     }
 
-    /// How many paths there are with these edges cut.
+    /// The number of paths with these edges cut.
     fn count(&mut self, cuts: &[bool]) -> u64 {
         self.clear();
         let cfg = self.cfg;
@@ -210,7 +213,7 @@ impl<'a> Cutter<'a> {
         starts.fold(self.paths[cfg.entry().index()], u64::saturating_add)
     }
 
-    /// How many paths go on through an edge.
+    /// The number of paths that continue through an edge.
     fn through(&self, edge: EdgeId, cuts: &[bool]) -> u64 {
         match self.dag.role(edge) {
             Role::Absent => 0,
@@ -226,8 +229,9 @@ impl<'a> Cutter<'a> {
             && self.paths[self.cfg.edge(id).to.index()] > 0
     }
 
-    /// One pass that cuts whole levels where more than `threshold` paths lead on, and single edges
-    /// where one block passes eight times that by its width.
+    /// One pass of cuts at a threshold. It cuts a whole level at each join from which more than
+    /// `threshold` paths lead on. It cuts single edges of a block that alone has more than eight
+    /// times as many.
     fn attempt(&mut self, threshold: u64, cuts: &mut [bool]) {
         self.clear();
         cuts.fill(false);
@@ -263,7 +267,7 @@ impl<'a> Cutter<'a> {
         }
     }
 
-    /// The only edge that leaves a block, but for an exit edge.
+    /// The only edge that leaves a block, not counting its exit edge.
     fn only_way(&self, block: BlockId) -> Option<EdgeId> {
         let ways = self.cfg.successors(block).iter();
         let mut ways = ways.filter(|id| self.cfg.edge(**id).kind != EdgeKind::Exit);
@@ -271,25 +275,25 @@ impl<'a> Cutter<'a> {
         only.filter(|_| ways.next().is_none())
     }
 
-    /// Cuts a block's edges, the one with most paths first, until `threshold` is kept or none is
-    /// left.
+    /// Cuts edges of a block, the edge with the most paths first, until at most `threshold` paths
+    /// remain or no edge is left.
     fn narrow(&self, block: BlockId, threshold: u64, cuts: &mut [bool]) -> u64 {
         let successors = self.cfg.successors(block);
-        let mut left: Vec<EdgeId> = successors.to_vec();
-        left.sort_by_key(|&edge| Reverse(self.through(edge, cuts)));
+        let mut by_path_count: Vec<EdgeId> = successors.to_vec();
+        by_path_count.sort_by_key(|&edge| Reverse(self.through(edge, cuts)));
         let sum = |cuts: &[bool]| {
             let through = successors.iter().map(|&edge| self.through(edge, cuts));
             through.fold(0u64, u64::saturating_add)
         };
         let mut total = sum(cuts);
-        for edge in left {
+        for edge in by_path_count {
             let through = self.through(edge, cuts);
             if total <= threshold || through <= 1 {
                 break;
             }
             if self.can_cut(edge) {
                 cuts[edge.index()] = true;
-                // A saturated sum says nothing about what is left of it.
+                // A saturated sum does not tell how many paths remain, so count them again.
                 total = if total == u64::MAX {
                     sum(cuts)
                 } else {
@@ -300,7 +304,7 @@ impl<'a> Cutter<'a> {
         total
     }
 
-    /// Takes back cuts that are not needed, the heaviest edge first, as many as there is time for.
+    /// Takes back cuts that are not needed, the heaviest edge first, within the time budget.
     fn restore(&mut self, mut cuts: Vec<bool>) -> Vec<bool> {
         let mut candidates: Vec<usize> = (0..cuts.len()).filter(|&index| cuts[index]).collect();
         candidates.sort_by_key(|&index| Reverse(self.weight(EdgeId::new(index))));

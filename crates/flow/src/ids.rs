@@ -1,4 +1,4 @@
-//! Dense ids: a block, an edge, an edge of the DAG, a path. Each indexes a `Vec` and prints as a
+//! Dense ids: a block, an edge, an edge of the dag, a path. Each id indexes a `Vec` and prints as a
 //! letter and a number.
 
 use core::fmt;
@@ -40,11 +40,11 @@ id! {
     EdgeId(u32), "e"
 }
 id! {
-    /// An edge of the acyclic graph that paths are numbered on, printed `d2`.
+    /// An edge of the dag, the acyclic graph whose paths are numbered; printed `d2`.
     DagEdgeId(u32), "d"
 }
 id! {
-    /// A path's number, 0 up to the function's path count, printed `p12`.
+    /// A path number, from 0 to the function's path count − 1, printed `p12`.
     PathId(u64), "p"
 }
 

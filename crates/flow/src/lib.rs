@@ -1,28 +1,29 @@
-//! Control flow graphs: cycles cut, paths numbered, probes placed, paths regenerated; or edges
-//! counted.
+//! Control-flow graphs: this crate cuts cycles, numbers paths, places probes, and regenerates paths
+//! from their numbers. It also places edge counters.
 //!
-//! The paper is Ball and Larus, "Efficient path profiling" (1996), PP below. In the order in which
-//! a function goes through it:
+//! The paper is Ball and Larus, "Efficient path profiling" (1996), called PP below. A function
+//! passes through these stages:
 //!
-//! 1. [`Cfg`]: the function's graph, as numbers; [`Dominators`] and [`Loops`] where needed.
-//! 2. [`Dag`]: back edges found; each will be two dummy edges.
-//! 3. [`Numbering`]: every path from the entry or a loop head to the exit or a back edge has a
-//!    number; where there would be too many, edges are cut as back edges are.
-//! 4. [`Chords`] and [`Probes`]: what must be added where, so that the number is known where a path
-//!    is counted.
-//! 5. [`Numbering::regenerate`]: from a number back to the blocks; [`edge_counts`] and
-//!    [`net_counts`]: from path counters to how often edges and paths ran.
+//! 1. [`Cfg`]: the graph of the function, as numbers; [`Dominators`] and [`Loops`] where a caller
+//!    needs them.
+//! 2. [`Dag`]: finds the back edges. Two dummy edges will replace each of them.
+//! 3. [`Numbering`]: numbers every path from the entry or a loop head to the exit or a back edge.
+//!    If there are too many paths, it cuts edges; a cut edge ends paths like a back edge.
+//! 4. [`Chords`] and [`Probes`]: the actions on each edge that compute the path number before a
+//!    path is counted.
+//! 5. [`Numbering::regenerate`]: from a path number back to the blocks. [`edge_counts`] and
+//!    [`net_counts`]: from path counters to the counts of edges and paths.
 //!
-//! Where edges are all that is asked for, [`EdgeCounters`] stand for 2 to 5: as few counters as can
-//! be, on a spanning tree's complement (Burger and Dybvig 1998). Both make [`Probes`], and both
-//! know *exit edges* ([`EdgeKind::Exit`]): calls that don't come back.
+//! To count edges only, [`EdgeCounters`] replace stages 2 to 5. They use as few counters as
+//! possible, on the edges off a spanning tree (Burger and Dybvig 1998). Both ways produce
+//! [`Probes`], and both support *exit edges* ([`EdgeKind::Exit`]) for calls that do not come back.
 //!
-//! This crate knows no LLVM, no file and no profile, and nothing in it recurses: graphs may be as
-//! deep as memory allows.
+//! This crate does not depend on LLVM, files, or profiles. Nothing in it recurses, so graphs may be
+//! as deep as memory allows.
 //!
 //! # Example
 //!
-//! The figure of the slides: A..F are b0..b5, and b6 is the exit.
+//! The figure of the slides: A to F are b0 to b5, and b6 is the exit.
 //!
 //! ```
 //! use holloway_flow::{BlockId, Cfg, Dag, Numbering, PathId, Probes, SuccessorOrder};

@@ -1,6 +1,6 @@
-//! Adjacency as two flat vectors: all lists behind one another, and where each begins. One
-//! allocation for a graph instead of one for each block; built by counting sort, which keeps the
-//! order in which items were given.
+//! Adjacency lists in two flat vectors: the items of all lists one after the other, and the start
+//! of each list. A graph needs one allocation instead of one for each block. Counting sort builds
+//! the lists and keeps the given order of the items.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -13,8 +13,7 @@ pub(crate) struct Lists<T> {
 }
 
 impl<T: Copy> Lists<T> {
-    /// Distributes `(list, item)` pairs over `count` lists; within a list the order is the order
-    /// given.
+    /// Distributes `(list, item)` pairs over `count` lists. Items of one list keep their order.
     pub(crate) fn new(count: usize, pairs: impl Iterator<Item = (usize, T)> + Clone) -> Self {
         let mut first = vec![0u32; count + 1];
         for (list, _) in pairs.clone() {

@@ -1,9 +1,9 @@
-//! Natural loops and how they nest.
+//! Natural loops and their nesting.
 //!
-//! A back edge is one whose target dominates its source; the loop of a head holds every block that
-//! reaches one of the head's back edges without passing the head. Found from the innermost head
-//! outward, each block climbed past once a level, as in LLVM's LoopInfo. Cycles without a
-//! dominating head (irreducible ones) are not loops here.
+//! A back edge is an edge whose target dominates its source. The loop of a head contains every
+//! block that reaches a back edge of the head without passing the head. The search visits heads
+//! from the innermost outward, and skips each known inner loop in one step per level, as LLVM's
+//! LoopInfo does. Cycles without a dominating head (irreducible cycles) are not loops here.
 
 use crate::cfg::Cfg;
 use crate::dominators::Dominators;
@@ -14,13 +14,13 @@ use alloc::vec::Vec;
 /// One natural loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loop {
-    /// The block that all its back edges lead to.
+    /// The target of all back edges of the loop.
     pub head: BlockId,
-    /// Its back edges, in order of their ids.
+    /// The back edges of the loop, in order of their ids.
     pub back_edges: Vec<EdgeId>,
-    /// The loop directly around it, as an index into [`Loops::all`].
+    /// The next enclosing loop, as an index into [`Loops::all`].
     pub parent: Option<usize>,
-    /// 1 for a loop in no other.
+    /// The nesting depth: 1 for an outermost loop.
     pub depth: u32,
 }
 
@@ -32,10 +32,10 @@ pub struct Loops {
 }
 
 impl Loops {
-    /// The loops of a graph whose dominators these are.
+    /// Finds the loops of a graph. `dominators` are the dominators of `cfg`.
     ///
     /// # Panics
-    /// Where the dominators are another graph's.
+    /// If the dominators belong to another graph.
     #[must_use]
     pub fn new(cfg: &Cfg, dominators: &Dominators) -> Self {
         let mut finder = Finder {
@@ -43,7 +43,7 @@ impl Loops {
             dominators,
             loops: Vec::new(),
             innermost: vec![None; cfg.block_count() as usize],
-            around: Vec::new(),
+            enclosing: Vec::new(),
         };
         for &head in dominators.order().iter().rev() {
             let into = cfg.predecessors(head).iter().copied();
@@ -56,7 +56,8 @@ impl Loops {
         }
         let mut loops = finder.loops;
         for index in (0..loops.len()).rev() {
-            // An outer loop has a higher index than what it holds, so its depth is known.
+            // An enclosing loop has a higher index than its inner loops, so its depth is already
+            // known.
             let parent = loops[index].parent;
             loops[index].depth = 1 + parent.map_or(0, |parent| loops[parent].depth);
         }
@@ -66,62 +67,62 @@ impl Loops {
         }
     }
 
-    /// All loops, each before those around it.
+    /// All loops. Each loop comes before the loops that enclose it.
     #[must_use]
     pub fn all(&self) -> &[Loop] {
         &self.loops
     }
 
-    /// The innermost loop that holds a block, as an index into [`Loops::all`].
+    /// The innermost loop that contains a block, as an index into [`Loops::all`].
     ///
     /// # Panics
-    /// Where `block` is not one of the graph.
+    /// If `block` is not a block of the graph.
     #[must_use]
     pub fn innermost(&self, block: BlockId) -> Option<usize> {
         self.innermost[block.index()]
     }
 
-    /// In how many loops a block is.
+    /// The number of loops that contain a block.
     ///
     /// # Panics
-    /// Where `block` is not one of the graph.
+    /// If `block` is not a block of the graph.
     #[must_use]
     pub fn depth(&self, block: BlockId) -> u32 {
         self.innermost(block)
             .map_or(0, |index| self.loops[index].depth)
     }
 
-    /// Whether the innermost loop of `from` does not hold `to`.
+    /// Whether the innermost loop that contains `from` does not contain `to`.
     ///
     /// # Panics
-    /// Where either is not a block of the graph.
+    /// If `from` or `to` is not a block of the graph.
     #[must_use]
     pub fn leaves(&self, from: BlockId, to: BlockId) -> bool {
         let Some(inside) = self.innermost(from) else {
             return false;
         };
         let depth = self.loops[inside].depth;
-        let mut around = self.innermost(to);
-        // Loops further out than `inside` cannot be it.
-        while let Some(index) = around.filter(|&index| self.loops[index].depth >= depth) {
+        let mut enclosing = self.innermost(to);
+        // Loops with a smaller depth than `inside` cannot be the same loop.
+        while let Some(index) = enclosing.filter(|&index| self.loops[index].depth >= depth) {
             if index == inside {
                 return false;
             }
-            around = self.loops[index].parent;
+            enclosing = self.loops[index].parent;
         }
         true
     }
 }
 
-/// Loops while they are being found.
+/// The loops found so far.
 struct Finder<'a> {
     cfg: &'a Cfg,
     dominators: &'a Dominators,
     loops: Vec<Loop>,
     innermost: Vec<Option<usize>>,
-    /// For each loop one that is around it, or itself; ways are halved when walked, so deep nests
+    /// For each loop, an enclosing loop or the loop itself. Walks halve these ways, so deep nests
     /// cost no more.
-    around: Vec<usize>,
+    enclosing: Vec<usize>,
 }
 
 impl Finder<'_> {
@@ -135,14 +136,14 @@ impl Finder<'_> {
             parent: None,
             depth: 0,
         });
-        self.around.push(index);
+        self.enclosing.push(index);
         self.innermost[head.index()] = Some(index);
         while let Some(block) = work.pop() {
             let from = match self.outermost(block) {
                 Some(outermost) if outermost == index => continue,
                 Some(inner) => {
                     self.loops[inner].parent = Some(index);
-                    self.around[inner] = index;
+                    self.enclosing[inner] = index;
                     self.loops[inner].head
                 }
                 None => {
@@ -156,12 +157,12 @@ impl Finder<'_> {
         }
     }
 
-    /// The outermost loop known so far that holds a block.
+    /// The outermost loop found so far that contains a block.
     fn outermost(&mut self, block: BlockId) -> Option<usize> {
         let mut index = self.innermost[block.index()]?;
-        while self.around[index] != index {
-            self.around[index] = self.around[self.around[index]];
-            index = self.around[index];
+        while self.enclosing[index] != index {
+            self.enclosing[index] = self.enclosing[self.enclosing[index]];
+            index = self.enclosing[index];
         }
         Some(index)
     }

@@ -1,21 +1,26 @@
-//! Path numbering (PP, section 3.2): values on the edges of the dag, such that the sum of the
-//! values along a path is the path's number, and the numbers are 0, 1, .. path count − 1.
+//! Path numbering (PP, section 3.2). Each edge of the dag gets a value such that the sum of the
+//! values along a path is the number of the path. The path numbers are 0, 1, … path count − 1.
 //!
-//! In reverse topological order: NumPaths(EXIT) = 1; the successors of v are visited in some order,
-//! and the edge to w gets the value NumPaths(v) as it stands, after which NumPaths(v) grows by
-//! NumPaths(w). Any order of successors numbers every path once; the order decides which edges get
-//! small values (most paths last, the paper's) or the value 0, so no probe (hottest first, the
-//! *smart numbering* of Bond and McKinley). Where a block has several pinned edges, these come
-//! first in an order that depends on their targets only: two computed gotos with the same targets
-//! then number them alike, which lets the edges stay without increments. A block's exit edge comes
-//! last in every order: it hardly ever runs, so 0 would be wasted on it.
+//! The algorithm visits blocks in reverse topological order, beginning with NumPaths(EXIT) = 1. It
+//! visits the successors of v in some order. The edge to w gets the current NumPaths(v) as its
+//! value, and then NumPaths(v) grows by NumPaths(w). Every order of successors gives each path a
+//! different number. The order decides which edges get small values (most paths last, the paper's
+//! order) or the value 0 and thus no probe (hottest first, the *smart numbering* of Bond and
+//! McKinley).
 //!
-//! Worked example (the slides' figure; A..F are b0..b5, largest NumPaths last, edges of a block in
-//! the order named): NumPaths F=1, E=1, D=2 (DF 0, DE 1), C=2 (CD 0), B=4 (BC 0, BD 2), A=6 (AC 0,
-//! AB 2). ABCDEF has 2+0+0+1+0 = 3.
+//! Two kinds of edges have a fixed place in every order:
 //!
-//! Edges into blocks from which nothing ever ends (no exit, no back edge, no cut) are left out: a
-//! path that goes there is never finished, so there is nothing to count. Cost: a sort of each
+//! - If a block has several pinned edges, they come first, in an order that depends on their
+//!   targets only. Two computed gotos with the same targets then number them alike, so that these
+//!   edges can stay without increments.
+//! - A block's exit edge comes last. It rarely runs, so the value 0 would be wasted on it.
+//!
+//! Worked example (the slides' figure; A to F are b0 to b5, largest NumPaths last, edges of a block
+//! in the order listed here): NumPaths F=1, E=1, D=2 (DF 0, DE 1), C=2 (CD 0), B=4 (BC 0, BD 2),
+//! A=6 (AC 0, AB 2). The path ABCDEF has the number 2+0+0+1+0 = 3.
+//!
+//! The numbering leaves out edges into blocks from which no path ends (no exit, no back edge, no
+//! cut). A path that goes there never finishes, so there is nothing to count. Cost: a sort of each
 //! block's edges.
 
 use crate::cfg::{Cfg, EdgeKind};
@@ -30,16 +35,16 @@ use alloc::vec::Vec;
 /// The order in which a block's successors get their values.
 #[derive(Clone, Copy, Debug)]
 pub enum SuccessorOrder<'a> {
-    /// Ball and Larus: the successor with most paths last, so that values are small.
+    /// Ball and Larus: the successor with the most paths comes last, so that values are small.
     MostPathsLast,
-    /// Bond and McKinley: the heaviest edge first, so that the hottest path has the number 0. The
-    /// slice holds a weight for each [`EdgeId`]; an edge beyond its end weighs 0.
+    /// Bond and McKinley: the heaviest edge comes first, so that the hottest path has the number 0.
+    /// The slice holds a weight for each [`EdgeId`]. An edge beyond its end weighs 0.
     HottestFirst(&'a [u64]),
-    /// As the edges are numbered.
+    /// In the order of the edge ids.
     AsGiven,
 }
 
-/// Numbered paths of one function.
+/// The numbered paths of one function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Numbering {
     pub(crate) shape: Shape,
@@ -49,16 +54,16 @@ pub struct Numbering {
 }
 
 impl Numbering {
-    /// Numbers the paths of a graph. Where there are more than `limit`, plain edges are cut: a path
-    /// ends there and another starts. They are the lightest, by the weights of
-    /// [`HottestFirst`](SuccessorOrder::HottestFirst), and as few, as a handful of attempts finds.
+    /// Numbers the paths of a graph. If there are more than `limit` paths, this function cuts plain
+    /// edges: a path ends there and another starts. It cuts the lightest edges by the weights of
+    /// [`HottestFirst`](SuccessorOrder::HottestFirst), and as few edges as several attempts find.
     ///
     /// # Errors
-    /// Where cutting does not bring the number of paths to `limit`: one smaller than the graph has
-    /// edges, or paths that multiply along edges that cannot be cut.
+    /// If cutting does not bring the number of paths down to `limit`: `limit` is smaller than the
+    /// number of edges, or paths multiply along edges that cannot be cut.
     ///
     /// # Panics
-    /// Where `dag` is not that of `cfg`.
+    /// If `dag` is not the dag of `cfg`.
     pub fn new(
         cfg: &Cfg,
         mut dag: Dag,
@@ -102,8 +107,8 @@ impl Numbering {
         })
     }
 
-    /// The same paths, numbered so that those which start at the entry come before all that start
-    /// at loop heads.
+    /// Renumbers the same paths: paths that start at the entry come before all paths that start at
+    /// loop heads.
     #[must_use]
     pub fn starts_last(mut self) -> Self {
         let Shape { edges, targets, .. } = &self.shape;
@@ -122,7 +127,8 @@ impl Numbering {
         self
     }
 
-    /// How many paths have smaller numbers than all that start at loop heads.
+    /// The number of paths whose numbers are smaller than those of all paths that start at loop
+    /// heads.
     #[must_use]
     pub fn paths_before_starts(&self) -> u64 {
         let starts = self
@@ -133,14 +139,14 @@ impl Numbering {
         values.min().unwrap_or(self.path_count())
     }
 
-    /// How many paths there are; their numbers are those below.
+    /// The number of paths. Path numbers are below this.
     #[must_use]
     pub fn path_count(&self) -> u64 {
         self.path_counts[self.shape.entry]
     }
 
-    /// How many paths lead from a block to an end; `None` for a block that is on no path. For the
-    /// entry, paths that start at loop heads are counted too.
+    /// The number of paths from a block to an end; `None` if the block is on no path. For the
+    /// entry, this includes paths that start at loop heads.
     #[must_use]
     pub fn path_count_from(&self, block: BlockId) -> Option<u64> {
         self.shape.node(block).map(|node| self.path_counts[node])
@@ -164,17 +170,17 @@ impl Numbering {
         &self.shape.edges
     }
 
-    /// What running an edge of the dag adds to a path's number.
+    /// The value of an edge of the dag: its contribution to the path number.
     ///
     /// # Panics
-    /// Where `edge` is not one of this numbering.
+    /// If `edge` is not an edge of this numbering.
     #[must_use]
     pub fn value(&self, edge: DagEdgeId) -> u64 {
         self.values[edge.index()]
     }
 
-    /// The real edges at which a path ends though no cycle demands it: the caller's, and those cut
-    /// because there were too many paths.
+    /// The real edges that end a path although they close no cycle: the caller's cuts, and the
+    /// edges that were cut because there were too many paths.
     pub fn cut_edges(&self) -> impl Iterator<Item = EdgeId> {
         self.shape.edges.iter().filter_map(|edge| match edge.kind {
             DagEdgeKind::Cut(id) => Some(id),
@@ -183,7 +189,7 @@ impl Numbering {
     }
 }
 
-/// Which blocks have a way to the exit, a back edge or a cut.
+/// Which blocks have a way to the exit, a back edge, or a cut edge.
 fn ending_blocks(cfg: &Cfg, dag: &Dag) -> Vec<bool> {
     let mut ends = vec![false; cfg.block_count() as usize];
     ends[cfg.exit().index()] = true;
@@ -200,10 +206,10 @@ fn ending_blocks(cfg: &Cfg, dag: &Dag) -> Vec<bool> {
     ends
 }
 
-/// Puts a block's edges in the order in which they get values.
+/// Sorts the edges of a block into the order in which they get values.
 struct Sorter<'a> {
     successors: SuccessorOrder<'a>,
-    /// By edge of the dag, where weights are used.
+    /// The weight of each edge of the dag; empty if the order uses no weights.
     weights: Vec<u64>,
     pinned: Vec<bool>,
     exits: Vec<bool>,
@@ -249,18 +255,18 @@ impl<'a> Sorter<'a> {
     }
 }
 
-/// Whether an edge of the dag is a real one that can carry no probe.
+/// Whether an edge of the dag is a real edge that can carry no probe.
 pub(crate) fn is_pinned(cfg: &Cfg, edge: &DagEdge) -> bool {
     matches!(edge.kind, DagEdgeKind::Edge(id) if cfg.edge(id).kind == EdgeKind::Pinned)
 }
 
-/// Whether an edge of the dag is a block's exit edge.
+/// Whether an edge of the dag is the exit edge of a block.
 pub(crate) fn is_exit(cfg: &Cfg, edge: &DagEdge) -> bool {
     matches!(edge.kind, DagEdgeKind::Edge(id) if cfg.edge(id).kind == EdgeKind::Exit)
 }
 
-/// Weights by edge of the dag from weights by real edge: a start has those of all back and cut
-/// edges to its head.
+/// Converts weights of real edges to weights of dag edges. A start edge weighs as much as all back
+/// and cut edges to its head together.
 pub(crate) fn dag_weights(cfg: &Cfg, edges: &[DagEdge], weights: &[u64]) -> Vec<u64> {
     let weight = |id: EdgeId| weights.get(id.index()).copied().unwrap_or(0);
     let mut arriving = vec![0u64; cfg.block_count() as usize];

@@ -1,10 +1,15 @@
-//! A numbering from parts that someone else wrote: the path map of a program, read back.
+//! Restores a numbering from the parts that a path map contains.
 //!
-//! Nothing is believed. The parts are a numbering exactly if the dag has no cycle, dummy edges are
-//! where they belong, every block on the way ends somewhere, and each block's values are what the
-//! numbering's rule gives for *some* order of its successors: sorted, they are the running sums of
-//! their targets' path counts. By induction from the exit this is what makes the sums along paths a
-//! bijection to 0..path count.
+//! The reader trusts no part. The parts form a numbering if and only if these conditions hold:
+//!
+//! - The dag has no cycle.
+//! - Dummy edges are between the right blocks.
+//! - Every block on a path leads to an end.
+//! - The values of each block follow the numbering's rule for *some* order of its successors:
+//!   sorted, they are the running sums of their targets' path counts.
+//!
+//! By induction from the exit, these conditions make the sums along paths a bijection to 0..path
+//! count.
 
 use crate::dag::{DagEdge, DagEdgeKind};
 use crate::error::NumberingError;
@@ -18,8 +23,7 @@ impl Numbering {
     /// A numbering from the edges of its dag and their values, in the order of [`DagEdgeId`].
     ///
     /// # Errors
-    /// Where the parts are not a numbering, see [`NumberingError`]. Never panics, whatever is
-    /// given.
+    /// If the parts do not form a numbering, see [`NumberingError`]. Never panics, for any input.
     pub fn from_parts(
         entry: BlockId,
         exit: BlockId,
@@ -60,7 +64,8 @@ fn misplaced(entry: BlockId, exit: BlockId, edge: &DagEdge) -> bool {
     dummy || edge.from == exit || edge.to == entry
 }
 
-/// Sorts each node's edges by value and checks that the values are the running sums of path counts.
+/// Sorts each node's edges by value, and checks that the values are the running sums of path
+/// counts.
 fn count_paths(shape: &mut Shape, values: &[u64]) -> Result<Vec<u64>, NumberingError> {
     let mut path_counts = vec![0u64; shape.nodes.len()];
     path_counts[shape.exit] = 1;

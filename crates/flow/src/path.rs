@@ -1,16 +1,17 @@
-//! From a path's number to its blocks, and back (PP, section 3.4).
+//! Converts a path number to the blocks of the path, and back (PP, section 3.4).
 //!
-//! Regeneration: from the entry take the edge with the largest value that is not above what is left
-//! of the number, subtract it, go on there until the exit. Slide example: 3 at A takes AB (2), then
-//! 1 at B takes BC (0), CD (0), at D takes DE (1), EF (0): ABCDEF. Each step is a binary search
-//! among the block's edges.
+//! Regeneration starts at the entry with the path number as the rest. At each block it takes the
+//! edge with the largest value that is not above the rest, subtracts this value, and goes to the
+//! edge's target, until it reaches the exit. Example of the slides: the number 3 at A takes AB (2).
+//! The rest 1 takes BC (0) at B, CD (0) at C, DE (1) at D, and EF (0) at E: ABCDEF. Each step is a
+//! binary search among the block's edges.
 
 use crate::dag::DagEdgeKind;
 use crate::ids::{BlockId, DagEdgeId, EdgeId, PathId};
 use crate::numbering::Numbering;
 use alloc::vec::Vec;
 
-/// Where a path starts.
+/// The start of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PathStart {
     /// At a call of the function.
@@ -19,10 +20,10 @@ pub enum PathStart {
     Loop(BlockId),
 }
 
-/// Where a path ends: by running this edge.
+/// The end of a path: the edge that ends it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PathEnd {
-    /// An edge to the exit: out of the function, or an exit edge, where the path was left.
+    /// An edge to the exit: out of the function, or an exit edge of a left path.
     Exit(EdgeId),
     /// A back edge.
     Back(EdgeId),
@@ -31,7 +32,7 @@ pub enum PathEnd {
 }
 
 impl PathEnd {
-    /// The real edge, whatever it is.
+    /// The real edge that ends the path.
     #[must_use]
     pub fn edge(self) -> EdgeId {
         match self {
@@ -43,18 +44,18 @@ impl PathEnd {
 /// One path through a function.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Path {
-    /// Where it starts.
+    /// The start of the path.
     pub start: PathStart,
-    /// The blocks it runs, in order; the exit is not among them.
+    /// The blocks of the path, in order, without the exit.
     pub blocks: Vec<BlockId>,
-    /// The real edges it runs between these blocks: one fewer than blocks.
+    /// The real edges between these blocks: one fewer than the blocks.
     pub edges: Vec<EdgeId>,
-    /// The edge that ends it.
+    /// The edge that ends the path.
     pub end: PathEnd,
 }
 
 impl Numbering {
-    /// The path that has a number; `None` from the path count on.
+    /// The path with this number; `None` if the number is not below the path count.
     #[must_use]
     pub fn regenerate(&self, path: PathId) -> Option<Path> {
         if path.0 >= self.path_count() {
@@ -91,19 +92,21 @@ impl Numbering {
         }
     }
 
-    /// The edge with the largest value that is not above `rest`.
+    /// The edge of `node` with the largest value that is not above `rest`.
     fn step(&self, node: usize, rest: u64) -> DagEdgeId {
         let out = self.shape.out.list(node);
         let after = out.partition_point(|edge| self.values[edge.index()] <= rest);
         out[after - 1]
     }
 
-    /// The number of a path; `None` where it is not a path of this function.
+    /// The number of a path; `None` if it is not a path of this function.
     #[must_use]
     pub fn number_of(&self, path: &Path) -> Option<PathId> {
         let (mut number, mut node) = match path.start {
             PathStart::Entry => (0, self.shape.entry),
-            PathStart::Loop(head) => self.follow(self.shape.of_start(head)?, self.shape.entry)?,
+            PathStart::Loop(head) => {
+                self.follow(self.shape.start_edge_of(head)?, self.shape.entry)?
+            }
         };
         if path.blocks.len() != path.edges.len() + 1 {
             return None;
@@ -113,7 +116,7 @@ impl Numbering {
                 return None;
             }
             let real = path.edges.get(index).copied().unwrap_or(path.end.edge());
-            let edge = self.shape.of_real(real)?;
+            let edge = self.shape.dag_edge_of(real)?;
             let (value, next) = self.follow(edge, node)?;
             let kind = self.shape.edges[edge.index()].kind;
             let expected = match path.end {
@@ -131,7 +134,7 @@ impl Numbering {
         Some(PathId(number))
     }
 
-    /// The value of an edge and the node it leads to, if it leaves `node`.
+    /// The value of an edge and the node that it enters; `None` if it does not leave `node`.
     fn follow(&self, edge: DagEdgeId, node: usize) -> Option<(u64, usize)> {
         let leaves = self.shape.sources[edge.index()] as usize == node;
         leaves.then(|| {

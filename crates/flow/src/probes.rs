@@ -1,42 +1,49 @@
-//! Where the probes stand (PP, section 3.3, Figures 8 and 9), and what each does.
+//! Places the probes (PP, section 3.3, Figures 8 and 9), and decides what each probe does.
 //!
-//! The paper walks down from the entry as long as there is only one way to have come, and
-//! initialises the register there; up from the exit as long as there is only one way to go, and
-//! counts there. Path numbers make both exact in a word: *one way to go* is NumPaths(v) = 1. So
-//! there are three regions of the dag:
+//! The paper walks down from the entry while each block can be reached in only one way, and
+//! initializes the register at the end of this walk. It walks up from the exit while each block has
+//! only one way to go, and counts there. Path numbers give both conditions an exact definition:
+//! *one way to go* is NumPaths(v) = 1. So the dag has three regions:
 //!
-//! - *early*: one path leads from the entry to here, so the register would be a constant: it is not
-//!   set yet;
-//! - *done*: one path leads from here to the exit, so the number is decided: it has been counted
-//!   already;
-//! - between them the register holds the sum of the increments so far.
+//! - *early*: exactly one path leads from the entry to the block. The register would be a constant,
+//!   so it is not set yet.
+//! - *done*: exactly one path leads from the block to the exit. The path number is decided, so the
+//!   path has already been counted.
+//! - between: the register holds the sum of the increments so far.
 //!
-//! Every path crosses from early to later once, and there the register is set; crosses into done
-//! once, and there it is counted, with all increments still to come folded into the counter's
-//! address; from early straight into done it is counted without a register. Only edges strictly
-//! between need an `Add`, so only these have weight when the spanning tree is made: dummy edges and
-//! edges at the rim may be chords at no cost.
+//! Every path leaves the early region once; there the probe sets the register. Every path enters
+//! the done region once; there the probe counts the path. The counter's address includes all
+//! increments that are still to come. An edge from early straight into done counts the path without
+//! a register. Only edges strictly between the regions need an `Add`, so only these edges have a
+//! weight in the spanning tree. Dummy edges and edges at the border of a region may be chords at no
+//! cost.
 //!
-//! No action can stand on a pinned edge. So a pinned edge out of the early region sets the register
-//! before its source, a pinned edge into the done region counts behind its target, and a pinned
-//! edge between is put on the tree before all others. Where pinned edges close a cycle whose values
-//! do not cancel, no placement exists: an error. A block with an edge to where nothing ever ends is
-//! not done, however it goes on otherwise: there it is not decided that the path will end.
+//! A pinned edge can carry no action. There are three cases:
 //!
-//! Example (a diamond, b0→b1→b3, b0→b2→b3, b3→b4 the exit): b0 is early, b1, b2, b3 are done: the
-//! two edges out of b0 count their path without a register, and nothing else happens. With a loop
-//! around it the head has two ways in: the edge from the entry and the back edge set the register.
+//! - A pinned edge out of the early region: the register is set before its source.
+//! - A pinned edge into the done region: the path is counted after its target.
+//! - A pinned edge between: the tree takes it before all other edges.
+//!
+//! If pinned edges close a cycle whose values do not cancel, no placement exists, and the result is
+//! an error. A block with an edge to a block from which no path ends is not done, even if only one
+//! path leads to the exit. There it is not decided that the path will end.
+//!
+//! Example (a diamond, b0→b1→b3, b0→b2→b3, b3→b4 the exit): b0 is early; b1, b2, b3 are done. The
+//! two edges out of b0 count their path without a register. No other edge has a probe. With a loop
+//! around the diamond, the head has two ways in: the edge from the entry and the back edge set the
+//! register.
 //!
 //! A path is counted when it is decided, which may be some blocks before its end. The paper stops
-//! there; but a call can leave its frame for good (longjmp, unwinding, the end of the process), and
-//! a path counted before such a call would show code behind it as run. So no block that *leaks*, as
-//! the caller calls it, is in the done region: what is counted has run to its end. Cost: linear,
-//! and the sort of the spanning tree.
+//! here. But a call can leave its frame for good (longjmp, unwinding, the end of the process). A
+//! path counted before such a call would show code after the call as executed. So no block that
+//! *leaks*, as the caller defines it, is in the done region: a counted path has run to its end.
+//! Cost: linear, plus the sort for the spanning tree.
 //!
-//! A block with an exit edge counts what is left there: a path that ends by the exit edge. Its
-//! probe is a `Count` and nothing else, done in the middle of the block (after what the edges into
-//! it do, before what those out of it do), whether the call comes back or not; how often it did not
-//! follows ([`net_counts`](crate::net_counts)). Such a block is never done: it has two ways on.
+//! A block with an exit edge counts the path that ends by the exit edge. This probe is a single
+//! `Count` in the middle of the block: after the probes of the edges into the block, before the
+//! probes of the edges out of it. The probe runs whether or not the call comes back.
+//! [`net_counts`](crate::net_counts) derives how often the call did not come back. Such a block is
+//! never done, because it has two ways on.
 
 use crate::cfg::Cfg;
 use crate::chords::{Chords, signed};
@@ -48,23 +55,23 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// One thing that a probe does. Arithmetic wraps.
+/// One action of a probe. Arithmetic wraps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Action {
-    /// The path register becomes this.
+    /// Sets the path register to this number.
     Set(i64),
-    /// This is added to the path register.
+    /// Adds this number to the path register.
     Add(i64),
-    /// Increments one counter: the counter of number `base` + `increment`.
+    /// Increments one counter: the counter with the number `base` + `increment`.
     Count {
-        /// The number that `increment` is added to.
+        /// The base of the counter's number.
         base: CountBase,
         /// The number of the counter, or its distance from the path register.
         increment: i64,
     },
 }
 
-/// The number that the increment of a count is added to.
+/// The base to which a count adds its increment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CountBase {
     /// 0: the increment is the number of the counter.
@@ -73,30 +80,31 @@ pub enum CountBase {
     Register,
 }
 
-/// What happens on one edge. On an edge that ends no path everything is in `before`; on an exit
-/// edge that is one `Count`, done when the block's middle is reached.
+/// The actions on one edge. An edge that ends no path has all its actions in `before`. An exit edge
+/// has a single `Count` in `before`, which runs when control reaches the middle of the block.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct EdgeProbe {
-    /// Done for the path that runs the edge; on a back, cut or exit edge, for the path that ends
-    /// there.
+    /// Actions for the path that runs the edge. On a back, cut, or exit edge: for the path that
+    /// ends there.
     pub before: Vec<Action>,
-    /// Done, on a back or cut edge, for the path that starts behind it.
+    /// On a back or cut edge: actions for the path that starts after the edge.
     pub after: Vec<Action>,
 }
 
 /// All probes of one function.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Probes {
-    /// Done at a call, before the entry block.
+    /// Actions at a call of the function, before the entry block.
     pub entry: Vec<Action>,
-    /// Done on edges, in order of their ids; edges where nothing happens are not listed.
+    /// Actions on edges, in order of the edge ids. Edges without actions are not listed.
     pub edges: Vec<(EdgeId, EdgeProbe)>,
 }
 
-/// Pinned edges that would have to carry an increment.
+/// An error: pinned edges would have to carry an increment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PinnedIncrement {
-    /// They close cycles with other pinned edges, the values round which do not cancel.
+    /// These edges close cycles with other pinned edges; the values around the cycles do not
+    /// cancel.
     pub edges: Vec<EdgeId>,
 }
 
@@ -116,16 +124,15 @@ impl fmt::Display for PinnedIncrement {
 impl core::error::Error for PinnedIncrement {}
 
 impl Probes {
-    /// Places the probes for a numbering of `cfg`, such that as little as possible happens on the
-    /// heavy edges. `weights` are by [`EdgeId`]; an edge beyond their end weighs 0. `leaks` are the
-    /// blocks in which a path may be left for good: no path is counted before it has passed them.
+    /// Places the probes for a numbering of `cfg`, with as few actions as possible on heavy edges.
+    /// `weights` is indexed by [`EdgeId`]; an edge beyond its end weighs 0. `leaks` are the blocks
+    /// in which a path may be left for good. No path is counted before it has passed these blocks.
     ///
     /// # Errors
-    /// Where pinned edges would have to carry an increment; the function cannot be profiled as it
-    /// is.
+    /// If pinned edges would have to carry an increment. The function cannot be profiled as it is.
     ///
     /// # Panics
-    /// Where `numbering` is not one of `cfg`, or a leak no block of it.
+    /// If `numbering` is not a numbering of `cfg`, or a leak is not a block of `cfg`.
     pub fn new(
         cfg: &Cfg,
         numbering: &Numbering,
@@ -144,17 +151,15 @@ impl Probes {
         let regions = Regions::new(cfg, numbering, &pinned, leaks);
         let weights = tree_weights(cfg, numbering, &regions, &pinned, weights);
         let chords = Chords::new(numbering, &weights);
-        let impossible = shape.edge_ids().filter(|&edge| {
+        let blocked = shape.edge_ids().filter(|&edge| {
             let between = regions.between(numbering, edge);
             pinned[edge.index()] && between && chords.increment(edge) != 0
         });
-        let edges: Vec<EdgeId> = impossible
-            .filter_map(|edge| real(numbering, edge))
-            .collect();
+        let edges: Vec<EdgeId> = blocked.filter_map(|edge| real(numbering, edge)).collect();
         if !edges.is_empty() {
             return Err(PinnedIncrement { edges });
         }
-        Ok(place(
+        Ok(place_probes(
             cfg,
             numbering,
             &Sums::new(numbering, &chords),
@@ -163,11 +168,11 @@ impl Probes {
         ))
     }
 
-    /// What happens on an edge; `None` where nothing does.
+    /// The actions on an edge; `None` if the edge has no actions.
     #[must_use]
     pub fn edge(&self, edge: EdgeId) -> Option<&EdgeProbe> {
         let found = self.edges.binary_search_by_key(&edge, |entry| entry.0);
-        found.ok().map(|place| &self.edges[place].1)
+        found.ok().map(|index| &self.edges[index].1)
     }
 }
 
@@ -178,8 +183,8 @@ fn real(numbering: &Numbering, edge: DagEdgeId) -> Option<EdgeId> {
     }
 }
 
-/// Weights for the spanning tree: pinned edges that need it before all, then edges that would need
-/// an `Add`.
+/// Weights for the spanning tree: first the pinned edges that must be on the tree, then the edges
+/// that would need an `Add`.
 fn tree_weights(
     cfg: &Cfg,
     numbering: &Numbering,
@@ -201,18 +206,18 @@ fn tree_weights(
     weights.collect()
 }
 
-/// Sums of increments along the one path that leads to or from a node.
+/// Sums of increments along the only path that leads to or from a node.
 struct Sums {
-    /// From the entry; of use where the node is constant.
+    /// The sum from the entry to each node. Meaningful if the node is constant.
     before: Vec<i64>,
-    /// To the exit; of use where the node is done.
-    behind: Vec<i64>,
+    /// The sum from each node to the exit. Meaningful if the node is done.
+    after: Vec<i64>,
 }
 
 impl Sums {
     fn new(numbering: &Numbering, chords: &Chords) -> Self {
         let shape = &numbering.shape;
-        let (mut before, mut behind) =
+        let (mut before, mut after) =
             (vec![0i64; shape.nodes.len()], vec![0i64; shape.nodes.len()]);
         for node in 0..shape.nodes.len() {
             for &edge in shape.out.list(node) {
@@ -222,15 +227,15 @@ impl Sums {
         }
         for node in (0..shape.nodes.len()).rev() {
             if let Some(&edge) = shape.out.list(node).first() {
-                let rest = behind[shape.targets[edge.index()] as usize];
-                behind[node] = rest.wrapping_add(chords.increment(edge));
+                let rest = after[shape.targets[edge.index()] as usize];
+                after[node] = rest.wrapping_add(chords.increment(edge));
             }
         }
-        Self { before, behind }
+        Self { before, after }
     }
 }
 
-/// What happens along one edge of the dag.
+/// The action on one edge of the dag.
 fn action(
     numbering: &Numbering,
     sums: &Sums,
@@ -253,14 +258,14 @@ fn action(
         };
         return Some(Action::Count {
             base,
-            increment: sum.wrapping_add(sums.behind[target]),
+            increment: sum.wrapping_add(sums.after[target]),
         });
     }
     if regions.unset(numbering, edge) {
         return (!regions.early[target]).then_some(Action::Set(constant));
     }
-    // Where one way leads here the register is a constant, if a pinned edge made it be set early:
-    // no need to add.
+    // The source is constant, and a pinned edge forced an early `Set`. So the new register value is
+    // a constant too, and `Set` replaces `Add`.
     let action = if regions.constant[source] {
         Action::Set(constant)
     } else {
@@ -269,7 +274,7 @@ fn action(
     (increment != 0).then_some(action)
 }
 
-fn place(
+fn place_probes(
     cfg: &Cfg,
     numbering: &Numbering,
     sums: &Sums,
@@ -281,22 +286,22 @@ fn place(
     if regions.done[shape.entry] {
         probes.entry.push(Action::Count {
             base: CountBase::Zero,
-            increment: sums.behind[shape.entry],
+            increment: sums.after[shape.entry],
         });
     } else if !regions.early[shape.entry] {
         probes.entry.push(Action::Set(signed(0)));
     }
-    let act = |edge| action(numbering, sums, regions, chords, edge);
+    let action_on = |edge| action(numbering, sums, regions, chords, edge);
     for index in 0..cfg.edges().len() {
         let id = EdgeId::new(index);
-        let Some(edge) = shape.of_real(id) else {
+        let Some(edge) = shape.dag_edge_of(id) else {
             continue;
         };
         let mut probe = EdgeProbe::default();
-        probe.before.extend(act(edge));
+        probe.before.extend(action_on(edge));
         if !matches!(shape.edges[edge.index()].kind, DagEdgeKind::Edge(_)) {
-            let start = shape.of_start(cfg.edge(id).to);
-            probe.after.extend(start.and_then(act));
+            let start = shape.start_edge_of(cfg.edge(id).to);
+            probe.after.extend(start.and_then(action_on));
         }
         if !probe.before.is_empty() || !probe.after.is_empty() {
             probes.edges.push((id, probe));

@@ -1,7 +1,8 @@
-//! The regions of the dag that decide what a probe must do; `probes` says what they are for.
+//! Finds the regions of the dag that decide each probe's action; see `probes` for their purpose.
 //!
-//! Both regions are the greatest sets that keep what each promises, found by starting from all
-//! candidates and taking out, by a work list, whatever breaks a promise. Cost: linear.
+//! Each region is the greatest set of nodes that satisfies its conditions. The search starts with
+//! all candidates and removes, with a work list, every node that violates a condition. Cost:
+//! linear.
 
 use crate::cfg::{Cfg, EdgeKind};
 use crate::dag::DagEdgeKind;
@@ -11,20 +12,21 @@ use crate::numbering::Numbering;
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// The early and the done region, by node.
+/// The early region, the done region, and the constant nodes, by node.
 pub(crate) struct Regions {
-    /// The register is not set yet. At the entry this speaks of calls; a start edge always finds it
-    /// unset.
+    /// The register is not set yet. For the entry, this describes calls; a start edge always begins
+    /// with an unset register.
     pub(crate) early: Vec<bool>,
     /// The path has been counted.
     pub(crate) done: Vec<bool>,
-    /// One path leads here, so the sum so far is a constant.
+    /// Exactly one path leads here, so the sum so far is a constant.
     pub(crate) constant: Vec<bool>,
 }
 
 impl Regions {
-    /// `leaks` are blocks in which a path may be left: it isn't counted before it has passed them.
-    /// Nor is one before the end of a block that has an exit edge.
+    /// Finds the regions. `leaks` are blocks in which a path may be left; a path is not counted
+    /// before it has passed them. A path is also not counted before the end of a block with an exit
+    /// edge.
     pub(crate) fn new(
         cfg: &Cfg,
         numbering: &Numbering,
@@ -77,8 +79,8 @@ fn constant(numbering: &Numbering) -> Vec<bool> {
         for edge in shape.out.list(node) {
             let target = shape.targets[edge.index()] as usize;
             ways[target] = match (ways[node], ways[target]) {
-                (Ways::None, there) => there,
-                (here, Ways::None) => here,
+                (Ways::None, target_ways) => target_ways,
+                (source_ways, Ways::None) => source_ways,
                 _ => Ways::More,
             };
         }
@@ -86,8 +88,8 @@ fn constant(numbering: &Numbering) -> Vec<bool> {
     ways.into_iter().map(|ways| ways == Ways::One).collect()
 }
 
-/// The greatest set of nodes with one path to the exit, no edge into nowhere and no leak that is
-/// closed forward and that no pinned edge enters.
+/// The greatest set of nodes with these properties: one path to the exit, no edge into nowhere, no
+/// leak, closed forward, and no pinned edge enters the set.
 fn done(
     cfg: &Cfg,
     numbering: &Numbering,
@@ -107,7 +109,7 @@ fn done(
         let mut real = cfg.successors(shape.nodes[node]).iter();
         numbering.path_counts[node] == 1
             && !leaky[shape.nodes[node].index()]
-            && real.all(|&edge| shape.of_real(edge).is_some())
+            && real.all(|&edge| shape.dag_edge_of(edge).is_some())
     };
     let mut done: Vec<bool> = (0..shape.nodes.len()).map(decided).collect();
     let mut open: Vec<usize> = (0..done.len()).filter(|&node| !done[node]).collect();
@@ -122,17 +124,17 @@ fn done(
             .iter()
             .filter(|edge| pinned[edge.index()]);
         let behind = behind.map(|edge| shape.targets[edge.index()]);
-        for near in before.chain(behind) {
-            if core::mem::replace(&mut done[near as usize], false) {
-                open.push(near as usize);
+        for neighbor in before.chain(behind) {
+            if core::mem::replace(&mut done[neighbor as usize], false) {
+                open.push(neighbor as usize);
             }
         }
     }
     done
 }
 
-/// The greatest set of nodes with one path from the entry that is closed backward and that no
-/// pinned edge leaves.
+/// The greatest set of nodes with these properties: one path from the entry, closed backward, and
+/// no pinned edge leaves the set.
 fn early(
     numbering: &Numbering,
     into: &Lists<DagEdgeId>,
@@ -149,9 +151,9 @@ fn early(
         let behind = behind.map(|edge| shape.targets[edge.index()]);
         let before = into.list(node).iter().filter(|edge| pinned[edge.index()]);
         let before = before.map(|edge| shape.sources[edge.index()]);
-        for near in behind.chain(before) {
-            if core::mem::replace(&mut early[near as usize], false) {
-                set.push(near as usize);
+        for neighbor in behind.chain(before) {
+            if core::mem::replace(&mut early[neighbor as usize], false) {
+                set.push(neighbor as usize);
             }
         }
     }

@@ -1,9 +1,9 @@
 //! Depth-first search without recursion: real functions are deep enough to overflow a stack.
 //!
-//! One routine serves all: it walks the edges that a filter lets through, from several roots in
-//! turn, and gives the blocks in postorder. Reversed, that is a topological order of whatever is
-//! left once the *retreating* edges (those that lead to a block not finished yet, or back to the
-//! same block) are taken away; so any graph, reducible or not, becomes acyclic by removing them.
+//! All callers share one routine. It walks the edges that a filter accepts, from several roots in
+//! turn, and lists the blocks in postorder. A *retreating* edge leads to a block that is not
+//! finished yet, or back to the same block. Without the retreating edges, the reversed postorder is
+//! a topological order. So removing them makes any graph acyclic, whether it is reducible or not.
 //! Cost: one step for each block and each edge.
 
 use crate::cfg::{Cfg, Edge, EdgeKind};
@@ -11,7 +11,7 @@ use crate::ids::BlockId;
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// Where a block stands in a search that is not over.
+/// The state of a block during a search.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mark {
     New,
@@ -23,9 +23,9 @@ pub(crate) enum Mark {
 pub(crate) struct Search<'a, F> {
     cfg: &'a Cfg,
     follow: F,
-    /// How far each block has got.
+    /// The state of each block.
     pub(crate) marks: Vec<Mark>,
-    /// Blocks in the order in which they were finished.
+    /// Blocks in the order in which the search finished them.
     pub(crate) postorder: Vec<BlockId>,
 }
 
@@ -40,9 +40,9 @@ impl<'a, F: Fn(&Edge) -> bool> Search<'a, F> {
         }
     }
 
-    /// Visits all that is reachable from `root` and not visited yet. `see` is told every followed
-    /// edge that leads to a block still open, itself included: the retreating edges.
-    pub(crate) fn run(&mut self, root: BlockId, mut see: impl FnMut(&Edge)) {
+    /// Visits all unvisited blocks that are reachable from `root`. Calls `on_retreating` with every
+    /// retreating edge: a followed edge to a block that is still open, or to its own source.
+    pub(crate) fn run(&mut self, root: BlockId, mut on_retreating: impl FnMut(&Edge)) {
         if self.marks[root.index()] != Mark::New {
             return;
         }
@@ -65,15 +65,15 @@ impl<'a, F: Fn(&Edge) -> bool> Search<'a, F> {
                     self.marks[edge.to.index()] = Mark::Open;
                     stack.push((edge.to, 0));
                 }
-                Mark::Open => see(&edge),
+                Mark::Open => on_retreating(&edge),
                 Mark::Done => {}
             }
         }
     }
 }
 
-/// The blocks reachable from the entry, in reverse postorder: the entry first, every block before
-/// what it leads to except along retreating edges.
+/// The blocks reachable from the entry, in reverse postorder. The entry comes first. Every block
+/// comes before its successors, except along retreating edges.
 #[must_use]
 pub fn reverse_postorder(cfg: &Cfg) -> Vec<BlockId> {
     let mut search = Search::new(cfg, |_| true);
@@ -82,8 +82,8 @@ pub fn reverse_postorder(cfg: &Cfg) -> Vec<BlockId> {
     search.postorder
 }
 
-/// As [`reverse_postorder`], but `Cut` edges are not walked: what lies behind one is a root of its
-/// own. The entry comes first and the exit, where reached, last.
+/// Like [`reverse_postorder`], but the search does not walk `Cut` edges: the target of a cut edge
+/// is a separate root. The entry comes first. The exit comes last if it is reachable.
 pub(crate) fn order_between_cuts(cfg: &Cfg) -> Vec<BlockId> {
     let mut search = Search::new(cfg, |edge| edge.kind != EdgeKind::Cut);
     search.run(cfg.entry(), |_| {});
@@ -94,8 +94,7 @@ pub(crate) fn order_between_cuts(cfg: &Cfg) -> Vec<BlockId> {
             search.run(cfg.edge(edge).to, |_| {});
         }
     }
-    // An edge is never walked from the exit or to the entry, so these two may stand where they are
-    // wanted.
+    // No walk goes from the exit or to the entry, so their places in the order are free.
     let inner = search.postorder.iter().rev().copied();
     let inner = inner.filter(|&block| block != cfg.entry() && block != cfg.exit());
     let mut order: Vec<BlockId> = [cfg.entry()].into_iter().chain(inner).collect();

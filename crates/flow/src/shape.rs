@@ -1,8 +1,8 @@
-//! A dag as its edges alone describe it: nodes in topological order, and each node's edges.
+//! A dag described by its edges alone: nodes in topological order, and the edges of each node.
 //!
-//! The numbering of a graph and the numbering that a map's reader found are put in this form by the
-//! same code, so what one can write the other can check. Block ids need not be dense here (a
-//! damaged map may name any), nodes are.
+//! The same code builds this form for a new numbering and for a numbering read from a path map. So
+//! the reader can check every numbering that the writer can write. Block ids need not be dense
+//! here, because a damaged map may contain any id. Nodes are dense.
 
 use crate::dag::{DagEdge, DagEdgeKind};
 use crate::error::NumberingError;
@@ -16,7 +16,7 @@ use alloc::vec::Vec;
 pub(crate) struct Shape {
     /// The block of each node.
     pub(crate) nodes: Vec<BlockId>,
-    /// The nodes in order of their blocks, to find one by.
+    /// The nodes in order of their blocks, for binary search.
     by_block: Vec<u32>,
     pub(crate) entry: usize,
     pub(crate) exit: usize,
@@ -25,11 +25,11 @@ pub(crate) struct Shape {
     pub(crate) sources: Vec<u32>,
     /// The node that each edge enters.
     pub(crate) targets: Vec<u32>,
-    /// Each node's edges out; in order of their values once the paths are numbered.
+    /// The edges out of each node, in order of their values once the paths are numbered.
     pub(crate) out: Lists<DagEdgeId>,
-    /// `(real edge, edge of the dag)`, sorted.
+    /// Pairs of real edge and edge of the dag, sorted.
     real: Vec<(EdgeId, DagEdgeId)>,
-    /// `(head, edge of the dag)`, sorted.
+    /// Pairs of loop head and start edge, sorted.
     starts: Vec<(BlockId, DagEdgeId)>,
 }
 
@@ -89,19 +89,19 @@ impl Shape {
         found.ok().map(|place| self.by_block[place] as usize)
     }
 
-    /// The edge of the dag that a real edge appears as.
-    pub(crate) fn of_real(&self, edge: EdgeId) -> Option<DagEdgeId> {
+    /// The edge of the dag that represents a real edge.
+    pub(crate) fn dag_edge_of(&self, edge: EdgeId) -> Option<DagEdgeId> {
         let found = self.real.binary_search_by_key(&edge, |entry| entry.0);
         found.ok().map(|place| self.real[place].1)
     }
 
-    /// The edge along which paths start at a head.
-    pub(crate) fn of_start(&self, head: BlockId) -> Option<DagEdgeId> {
+    /// The start edge of a head: paths start along this edge.
+    pub(crate) fn start_edge_of(&self, head: BlockId) -> Option<DagEdgeId> {
         let found = self.starts.binary_search_by_key(&head, |entry| entry.0);
         found.ok().map(|place| self.starts[place].1)
     }
 
-    /// The first real edge that appears twice.
+    /// A real edge that appears twice.
     pub(crate) fn repeated_edge(&self) -> Option<EdgeId> {
         self.real
             .windows(2)
@@ -109,7 +109,7 @@ impl Shape {
             .map(|pair| pair[0].0)
     }
 
-    /// The first head that has two starts.
+    /// A head that has two start edges.
     pub(crate) fn repeated_start(&self) -> Option<BlockId> {
         self.starts
             .windows(2)
@@ -117,7 +117,7 @@ impl Shape {
             .map(|pair| pair[0].0)
     }
 
-    /// The edges, with their ids.
+    /// The ids of all edges.
     pub(crate) fn edge_ids(&self) -> impl Iterator<Item = DagEdgeId> + Clone + use<> {
         (0..self.edges.len()).map(DagEdgeId::new)
     }
@@ -151,8 +151,8 @@ fn start_edges(edges: &[DagEdge]) -> Vec<(BlockId, DagEdgeId)> {
     starts
 }
 
-/// A topological order (Kahn's), the entry first where nothing leads to it; `None` where there is a
-/// cycle.
+/// A topological order (Kahn's algorithm). The entry comes first if no edge enters it. `None` if
+/// there is a cycle.
 fn sort_nodes(count: usize, entry: usize, ends: &[(usize, usize)]) -> Option<Vec<usize>> {
     let out = Lists::new(count, ends.iter().copied());
     let mut missing = vec![0u32; count];

@@ -1,11 +1,17 @@
-//! Priority-first search for the maximum spanning tree that [`EdgeCounters`](crate::EdgeCounters)
-//! rest on; `edges` says what for, and why blocks have halves.
+//! Priority-first search for the maximum spanning tree of [`EdgeCounters`](crate::EdgeCounters).
+//! The file `edges` describes the purpose of the tree and the halves of blocks.
 //!
-//! The search is Prim's: a heap holds the ways from blocks on the tree to others, best first. Ways
-//! are ranked (exit edges, pinned edges, from a block's upper half into its lower, all other
-//! edges), within a rank by weight, and then the first. So the tree holds every exit edge, all
-//! pinned edges unless they close a cycle, keeps blocks whole wherever that is possible, and is as
-//! heavy as it can be then. No recursion. Cost: O(E log E).
+//! This is Prim's algorithm: a heap holds the ways from nodes on the tree to other nodes, best
+//! first. A way is an edge, or the step from the upper half of a block into its lower half. Ways
+//! are compared by rank (exit edges, pinned edges, steps into a lower half, all other edges), then
+//! by weight, then by id. So the tree has these properties, in this order of preference:
+//!
+//! - It contains every exit edge.
+//! - It contains all pinned edges, unless they close a cycle.
+//! - It keeps as many blocks whole as possible.
+//! - It is as heavy as possible.
+//!
+//! No recursion. Cost: O(E log E).
 
 use crate::cfg::{Cfg, Edge, EdgeKind};
 use crate::ids::{BlockId, EdgeId};
@@ -16,11 +22,12 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 use core::fmt;
 
-/// Edges that cannot be counted close a cycle, so their counts do not follow from others.
+/// An error: edges that cannot be counted close a cycle, so their counts do not follow from other
+/// counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PinnedCycleOfCounts {
-    /// One such cycle: pinned edges and exit edges. One that leads from the exit to the entry is
-    /// closed by the calls.
+    /// One such cycle of pinned edges and exit edges. If the cycle leads from the exit to the
+    /// entry, the calls close it.
     pub edges: Vec<EdgeId>,
 }
 
@@ -36,13 +43,13 @@ impl fmt::Display for PinnedCycleOfCounts {
 
 impl core::error::Error for PinnedCycleOfCounts {}
 
-/// Blocks as nodes: some whole, some in an upper and a lower half.
+/// The blocks as nodes: some blocks are one node, others have an upper and a lower half.
 pub(crate) struct Halves {
     parted: Vec<bool>,
 }
 
 impl Halves {
-    /// All blocks whole.
+    /// Nodes for blocks that are all whole.
     pub(crate) fn new(cfg: &Cfg) -> Self {
         Self {
             parted: vec![false; cfg.block_count() as usize],
@@ -53,17 +60,17 @@ impl Halves {
         self.parted[block.index()] = true;
     }
 
-    /// Nodes are below this.
+    /// The number of nodes.
     pub(crate) fn count(&self) -> usize {
         2 * self.parted.len()
     }
 
-    /// Where a block is entered.
+    /// The node through which control enters a block.
     pub(crate) fn upper(&self, block: BlockId) -> usize {
         block.index()
     }
 
-    /// Where a block is left.
+    /// The node through which control leaves a block.
     pub(crate) fn lower(&self, block: BlockId) -> usize {
         let parted = self.parted[block.index()];
         block.index() + if parted { self.parted.len() } else { 0 }
@@ -75,12 +82,12 @@ impl Halves {
         BlockId(index.expect("as many halves as blocks, twice"))
     }
 
-    /// The nodes that an edge leads from and to.
+    /// The nodes that an edge leaves and enters.
     pub(crate) fn ends(&self, edge: Edge) -> (usize, usize) {
         (self.lower(edge.from), self.upper(edge.to))
     }
 
-    /// What a tree grows from: the exit and the entry, which the calls join, and the lower halves,
+    /// The roots of the tree: the exit and the entry, which the calls join, and the lower halves,
     /// which their exit edges join to the exit.
     pub(crate) fn roots(&self, cfg: &Cfg) -> Vec<bool> {
         let mut roots = vec![false; self.count()];
@@ -93,7 +100,7 @@ impl Halves {
     }
 }
 
-/// By block: whether the entry leads there.
+/// Whether each block is reachable from the entry.
 pub(crate) fn reached(cfg: &Cfg) -> Vec<bool> {
     let mut reached = vec![false; cfg.block_count() as usize];
     for block in reverse_postorder(cfg) {
@@ -102,41 +109,41 @@ pub(crate) fn reached(cfg: &Cfg) -> Vec<bool> {
     reached
 }
 
-/// The edges of the tree in the order in which they were added, less those exit edges that must be
-/// counted in the middle of their blocks.
+/// The edges of the tree in the order in which the search added them, without the exit edges that
+/// must be counted in the middle of their blocks.
 pub(crate) fn span(cfg: &Cfg, weights: &[u64]) -> Result<Vec<EdgeId>, PinnedCycleOfCounts> {
     let mut search = Search::new(cfg, weights);
     search.run();
     search.check_pinned()?;
     let Search {
         mut tree,
-        came,
+        joined_by,
         halves,
         ..
     } = search;
-    let whole = |block: BlockId| {
+    let is_whole = |block: BlockId| {
         let through = Some(Way::Through(block));
         let (upper, lower) = (halves.upper(block), halves.lower(block));
         [upper, lower]
             .iter()
-            .any(|&half| came[half].map(|step| step.0) == through)
+            .any(|&half| joined_by[half].map(|step| step.0) == through)
     };
     tree.retain(|&id| {
         let edge = cfg.edge(id);
-        edge.kind != EdgeKind::Exit || whole(edge.from)
+        edge.kind != EdgeKind::Exit || is_whole(edge.from)
     });
     Ok(tree)
 }
 
-/// How one half is joined to another.
+/// A connection between two nodes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Way {
     Edge(EdgeId),
-    /// From the upper half of a block into the lower.
+    /// From the upper half of a block into its lower half.
     Through(BlockId),
 }
 
-/// What is taken before what; the last first.
+/// The priority of ways; the search takes the last variant first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
     Plain,
@@ -149,12 +156,13 @@ struct Search<'a> {
     cfg: &'a Cfg,
     weights: &'a [u64],
     reached: Vec<bool>,
-    /// Parted wherever there is an exit edge.
+    /// Every block with an exit edge has two halves.
     halves: Halves,
     joined: Vec<bool>,
-    /// By node: how and from which node it was joined.
-    came: Vec<Option<(Way, usize)>>,
-    /// Ways from the tree, with the node they lead to and the one they lead from.
+    /// By node: the way that joined it, and the node at the other end of this way.
+    joined_by: Vec<Option<(Way, usize)>>,
+    /// Ways from the tree, each with its rank, its weight, the node that it leads to, and the node
+    /// that it comes from.
     ways: BinaryHeap<(Rank, u64, Reverse<Way>, usize, usize)>,
     tree: Vec<EdgeId>,
 }
@@ -174,7 +182,7 @@ impl<'a> Search<'a> {
             weights,
             reached: reached(cfg),
             joined: vec![false; halves.count()],
-            came: vec![None; halves.count()],
+            joined_by: vec![None; halves.count()],
             halves,
             ways: BinaryHeap::new(),
             tree: Vec::new(),
@@ -188,7 +196,7 @@ impl<'a> Search<'a> {
             if self.joined[to] {
                 continue;
             }
-            self.came[to] = Some((way, from));
+            self.joined_by[to] = Some((way, from));
             if let Way::Edge(edge) = way {
                 self.tree.push(edge);
             }
@@ -196,7 +204,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Puts a node on the tree, and the ways from it into the heap.
+    /// Adds a node to the tree, and its ways to the heap.
     fn join(&mut self, node: usize) {
         self.joined[node] = true;
         let cfg = self.cfg;
@@ -239,7 +247,8 @@ impl<'a> Search<'a> {
         self.weights.get(id.index()).copied().unwrap_or(0)
     }
 
-    /// Refuses pinned edges off the tree: naming the cycle that the first of them closes.
+    /// Returns an error if a pinned edge is off the tree. The error names the cycle that the first
+    /// such edge closes.
     fn check_pinned(&self) -> Result<(), PinnedCycleOfCounts> {
         let mut on_tree = vec![false; self.cfg.edges().len()];
         for edge in &self.tree {
@@ -267,7 +276,7 @@ impl<'a> Search<'a> {
     /// The edges of the tree from a node up to the exit or the entry.
     fn to_root(&self, mut node: usize) -> Vec<EdgeId> {
         let mut edges = Vec::new();
-        while let Some((way, from)) = self.came[node] {
+        while let Some((way, from)) = self.joined_by[node] {
             if let Way::Edge(edge) = way {
                 edges.push(edge);
             }

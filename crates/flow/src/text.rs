@@ -13,8 +13,8 @@
 //! b3: exit
 //! ```
 //!
-//! Each block once, each edge once below the block it leaves; ids are dense, in any order. What is
-//! printed parses to the same graph.
+//! Each block appears once. Each edge appears once, below the block that it leaves. Ids are dense
+//! and may be in any order. Printed text parses to the same graph.
 
 use crate::cfg::{Cfg, CfgError, Edge, EdgeKind};
 use crate::ids::BlockId;
@@ -52,30 +52,30 @@ impl fmt::Debug for Cfg {
     }
 }
 
-/// Why a text is not a graph, and in which line (from 1) that shows.
+/// An error in the text of a graph, and its line (counted from 1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ParseError {
-    /// The line; the last one where something is missing.
+    /// The line of the error; the last line if something is missing.
     pub line: usize,
-    /// What is wrong.
+    /// The kind of the error.
     pub kind: ParseErrorKind,
 }
 
-/// What is wrong with a text.
+/// The kind of a parse error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParseErrorKind {
-    /// Neither `b0:`, `b0: entry`, `b0: exit` nor `e0 -> b1`, the last maybe with `pinned`, `cut`
-    /// or `exit-edge`.
+    /// A line is neither `b0:`, `b0: entry`, `b0: exit`, nor `e0 -> b1`. An edge may end with
+    /// `pinned`, `cut`, or `exit-edge`.
     Syntax,
-    /// An edge before the first block.
+    /// An edge stands before the first block.
     EdgeOutsideBlock,
-    /// The entry or the exit a second time.
+    /// The text has a second entry or a second exit.
     Repeated,
-    /// Ids of blocks or of edges are not 0, 1, 2 and so on, each once.
+    /// The ids of blocks or of edges are not 0, 1, 2, and so on, each once.
     NotDense,
-    /// No block is the entry, or none the exit.
+    /// The text has no entry or no exit.
     NoEntryOrExit,
-    /// The parts are there but make no graph.
+    /// The text is well formed, but its parts do not form a graph.
     Graph(CfgError),
 }
 
@@ -123,7 +123,7 @@ impl FromStr for Cfg {
     }
 }
 
-/// What the lines so far held.
+/// The entry, exit, blocks, and edges of the lines read so far.
 #[derive(Default)]
 struct Parser {
     current: Option<BlockId>,
@@ -208,7 +208,7 @@ impl Parser {
     }
 }
 
-/// Sorted ids must be 0, 1, 2, ..
+/// Checks that the sorted ids are 0, 1, 2, …
 fn dense(mut ids: impl Iterator<Item = u32>) -> Result<(), ParseErrorKind> {
     let mut expected = 0..;
     if ids.all(|id| expected.next() == Some(id)) {

@@ -1,18 +1,33 @@
-//! Runs the `.cfg` files beside this one: each holds a graph and, as comments, all that is to come
-//! out of it.
+//! Runs the `.cfg` files in the folder `cfg`. Each file holds a graph and, as comments, the
+//! complete expected result.
 //!
-//! A file is: prose (`;;` lines) and directives (`;!` lines), the graph as it prints, and the
-//! annotations. The runner makes the whole file anew from prose, directives and graph, and wants it
-//! as it is, so no annotation can be missing or stale. `HOLLOWAY_BLESS=1 cargo test -p
-//! holloway-flow --test cfg` writes the files instead; read the difference before it is committed.
+//! A file consists of prose (`;;` lines), directives (`;!` lines), the graph in printed form, and
+//! the annotations. The runner generates the whole file from the prose, the directives, and the
+//! graph, and compares it with the stored file. So no annotation can be missing or stale.
+//! `HOLLOWAY_BLESS=1 cargo test -p holloway-flow --test cfg` writes the files instead; read the
+//! difference before you commit it.
 //!
-//! Directives: `order: most-paths-last | hottest-first | as-given` (the default is the first),
-//! `limit: N`, `weights: W0 W1 ..` by edge (else estimated), `cold: b1 ..` for the estimate, `leaks:
-//! b1 ..` for the probes, `show: weights`, `show: counters` for those of edges.
+//! Directives:
 //!
-//! Annotations: `paths`; `back` and `cut` edges; loops; the values at each block; what the probes
-//! do (`= n` sets the register, `+n` adds, `count r+n` and `count n` count; `then` stands before
-//! what is done for the path that follows); edge counters, those counted and those that follow; the paths, if there are not too many; or the `error`.
+//! - `order: most-paths-last | hottest-first | as-given` (the default is the first)
+//! - `limit: N`
+//! - `weights: W0 W1 ..` by edge (else estimated)
+//! - `cold: b1 ..` for the estimate
+//! - `leaks: b1 ..` for the probes
+//! - `show: weights`
+//! - `show: counters` for edge counters
+//!
+//! Annotations:
+//!
+//! - `paths`
+//! - `back` and `cut` edges
+//! - loops
+//! - the values at each block
+//! - the actions of the probes: `= n` sets the register, `+n` adds, `count r+n` and `count n`
+//!   count; `then` stands before the actions for the path that follows
+//! - edge counters: the counted edges, and the edges of the tree
+//! - the paths, if there are few enough
+//! - or the `error`
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use holloway_flow::{
@@ -23,7 +38,7 @@ use holloway_flow::{
 use std::fmt::Write;
 use std::path::PathBuf;
 
-/// More paths than these are not listed.
+/// A file lists its paths if there are at most this many.
 const LISTED: u64 = 24;
 
 fn files() -> Vec<PathBuf> {
@@ -60,7 +75,7 @@ fn annotations_are_complete_and_true() {
     );
 }
 
-/// What the directives of a file say.
+/// The settings that the directives of a file describe.
 struct Directives {
     order: String,
     limit: u64,
@@ -118,13 +133,13 @@ impl Directives {
     }
 }
 
-/// `b1 b7 ..`
+/// Parses `b1 b7 ..`.
 fn blocks(list: &str) -> Vec<BlockId> {
     let blocks = list.split_whitespace();
     blocks.map(|b| BlockId(b[1..].parse().unwrap())).collect()
 }
 
-/// The file as it should be.
+/// Generates the expected content of a file.
 fn annotate(text: &str) -> Result<String, String> {
     let cfg: Cfg = text.parse().map_err(|error| format!("{error}"))?;
     let directives = Directives::parse(text, &cfg)?;
@@ -200,17 +215,17 @@ fn counters(out: &mut String, cfg: &Cfg, weights: &[u64]) {
 
 fn loops(out: &mut String, cfg: &Cfg) {
     let loops = Loops::new(cfg, &Dominators::new(cfg));
-    for (index, found) in loops.all().iter().enumerate() {
-        let blocks = cfg
-            .blocks()
-            .filter(|&block| loops.innermost(block).is_some() && !loops.leaves(found.head, block));
+    for (index, natural_loop) in loops.all().iter().enumerate() {
+        let blocks = cfg.blocks().filter(|&block| {
+            loops.innermost(block).is_some() && !loops.leaves(natural_loop.head, block)
+        });
         let blocks: Vec<_> = blocks.map(|block| block.to_string()).collect();
-        assert_eq!(loops.innermost(found.head), Some(index));
+        assert_eq!(loops.innermost(natural_loop.head), Some(index));
         writeln!(
             out,
             "; loop {}: depth {}, {}",
-            found.head,
-            found.depth,
+            natural_loop.head,
+            natural_loop.depth,
             blocks.join(" ")
         )
         .unwrap();

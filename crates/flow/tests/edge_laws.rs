@@ -1,5 +1,5 @@
-//! The laws of edge counters, on random graphs, against the naive twins: every edge traced, and
-//! Kruskal's tree.
+//! The laws of edge counters on random graphs. Naive twins check them: one traces every edge, the
+//! other is Kruskal's tree.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod common;
@@ -10,15 +10,15 @@ use holloway_flow::{BlockId, Cfg, Edge, EdgeCounters, EdgeId, EdgeKind, Probes, 
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Every edge traced on a walk that ends; by hand and by probes.
+/// A walk that ends, with every edge counted twice: by hand and by probes.
 struct Walk {
     calls: i64,
     edges: Vec<i64>,
     counters: Vec<u64>,
 }
 
-/// Walks as `choices` say: leaves blocks with exit edges now and then, comes back to them now and
-/// then. A call that cannot end is taken back.
+/// Walks as `choices` direct. The walk sometimes leaves a block by its exit edge, and sometimes
+/// re-enters such a block. A call that cannot end is removed from the counts.
 fn walk(cfg: &Cfg, probes: &Probes, choices: &[u8]) -> Walk {
     let mut tracer = Tracer::new(cfg, probes);
     let (mut calls, mut edges) = (0, vec![0i64; cfg.edges().len()]);
@@ -26,37 +26,37 @@ fn walk(cfg: &Cfg, probes: &Probes, choices: &[u8]) -> Walk {
         .into_iter()
         .filter(|&block| cfg.exit_edge(block).is_some())
         .collect();
-    let mut here = cfg.exit();
+    let mut current = cfg.exit();
     let mut before = (0, edges.clone(), Vec::new());
     for &choice in choices {
-        if here == cfg.exit() {
+        if current == cfg.exit() {
             before = (calls, edges.clone(), tracer.counters.clone());
             if choice >= 128 && !leaky.is_empty() {
-                here = leaky[choice as usize % leaky.len()];
-                edges[cfg.exit_edge(here).unwrap().index()] -= 1;
+                current = leaky[choice as usize % leaky.len()];
+                edges[cfg.exit_edge(current).unwrap().index()] -= 1;
             } else {
-                here = cfg.entry();
+                current = cfg.entry();
                 calls += 1;
-                tracer.arrive(here);
+                tracer.arrive(current);
             }
         }
-        let jumps = jumps(cfg, here);
-        match cfg.exit_edge(here) {
+        let jumps = jumps(cfg, current);
+        match cfg.exit_edge(current) {
             Some(exit) if choice >= 200 || jumps.is_empty() => {
                 edges[exit.index()] += 1;
-                here = cfg.exit();
+                current = cfg.exit();
             }
             _ if jumps.is_empty() => break,
             _ => {
                 let edge = jumps[choice as usize % jumps.len()];
                 edges[edge.index()] += 1;
                 tracer.act(edge);
-                here = cfg.edge(edge).to;
-                tracer.arrive(here);
+                current = cfg.edge(edge).to;
+                tracer.arrive(current);
             }
         }
     }
-    if here != cfg.exit() {
+    if current != cfg.exit() {
         (calls, edges, tracer.counters) = before;
     }
     Walk {
@@ -66,8 +66,9 @@ fn walk(cfg: &Cfg, probes: &Probes, choices: &[u8]) -> Walk {
     }
 }
 
-/// A naive twin of the search: Kruskal, blocks with exit edges in two halves, edges in the same
-/// ranks. The weight of the plain edges on its tree; `None` where pinned edges close a cycle.
+/// A naive twin of the search: Kruskal's algorithm, with two halves for blocks with exit edges, and
+/// edges in the same ranks. Returns the weight of the plain edges on its tree; `None` if pinned
+/// edges close a cycle.
 fn kruskal(cfg: &Cfg, weights: &[u64]) -> Option<u128> {
     let weight = |id: usize| weights.get(id).copied().unwrap_or(0);
     let reached = reachable(cfg);
@@ -118,7 +119,8 @@ fn kruskal(cfg: &Cfg, weights: &[u64]) -> Option<u128> {
     Some(sum)
 }
 
-/// What goes into each block goes out of it, and counters say what they counted: only one flow does.
+/// Checks that the flow into each block equals the flow out of it, and that counted edges have
+/// their counters' values. Only one flow satisfies both conditions.
 fn check_conserved(cfg: &Cfg, counters: &EdgeCounters, counts: &[u64]) {
     let flow = counters.propagate(cfg, counts);
     let sum = |edges: &[EdgeId]| {
@@ -158,7 +160,7 @@ fn check_tree(cfg: &Cfg, counters: &EdgeCounters, weights: &[u64]) {
         counters.counted().len() + counters.tree().len(),
         edges.clone().count()
     );
-    // Exit→entry is an edge as well, and the exit a block even where nothing leads there.
+    // Exit→entry is an edge too. The exit is a block even if no edge leads there.
     let blocks = reached.len() + usize::from(!reached.contains(&cfg.exit()));
     assert_eq!(counters.counted().len(), edges.count() + 1 - (blocks - 1));
     let plain = |id: &&EdgeId| matches!(cfg.edge(**id).kind, EdgeKind::Plain | EdgeKind::Cut);
@@ -190,7 +192,7 @@ fn check(cfg: &Cfg, weights: &[u64], choices: &[u8], counts: &[u64]) {
     );
 }
 
-/// The edges named can carry no counter, and from each one comes to the next; where they lead
+/// Checks that none of the edges can carry a counter and that each leads to the next. If they pass
 /// through both the exit and the entry, the calls may close the cycle.
 fn check_cycle(cfg: &Cfg, weights: &[u64], edges: &[EdgeId]) {
     assert_eq!(kruskal(cfg, weights), None);
@@ -231,7 +233,7 @@ proptest! {
         check(&cfg, &estimate_weights(&cfg, &[]), &choices, &counts);
     }
 
-    /// Any two lists are counters or an error, and nothing panics.
+    /// Any two lists form counters or give an error; nothing panics.
     #[test]
     fn any_parts(cfg in any_cfg(6), counted in prop::collection::vec(0..20u32, 0..8), tree in prop::collection::vec(0..20u32, 0..8)) {
         let ids = |list: Vec<u32>| list.into_iter().map(EdgeId).collect();
@@ -240,7 +242,7 @@ proptest! {
         }
     }
 
-    /// A tree with two edges exchanged, moved or dropped propagates as it should, or is refused.
+    /// A tree with two edges exchanged, moved, or dropped propagates correctly or gives an error.
     #[test]
     fn changed_parts(cfg in any_cfg(8), from in any::<prop::sample::Index>(), to in any::<prop::sample::Index>(), how in 0..4u8) {
         let Ok(counters) = EdgeCounters::new(&cfg, &[]) else {

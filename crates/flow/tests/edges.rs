@@ -1,4 +1,4 @@
-//! Edge counters: the figures of Burger and Dybvig 1998 and small graphs, and what is refused.
+//! Edge counters: the figures of Burger and Dybvig 1998, small graphs, and refused graphs.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod common;
@@ -10,8 +10,8 @@ use holloway_flow::{
 };
 use std::collections::BTreeMap;
 
-/// `fact` of Figure 2: B1..B4 are b0..b3. B1 tests, B2 is the base case and jumps to `done`, B3 calls
-/// `fact`, B4 comes after that call.
+/// `fact` of Figure 2: B1 to B4 are b0 to b3. B1 tests, B2 is the base case and jumps to `done`, B3
+/// calls `fact`, B4 comes after that call.
 const FACT: &str = "
     b0: entry
       e0 -> b1
@@ -25,7 +25,7 @@ const FACT: &str = "
       e5 -> b4
     b4: exit";
 
-/// The same without its exit edge.
+/// The same function without its exit edge.
 const FACT_WITHOUT: &str = "
     b0: entry
       e0 -> b1
@@ -38,8 +38,9 @@ const FACT_WITHOUT: &str = "
       e4 -> b4
     b4: exit";
 
-/// `remq` of Figure 1: B1..B6 are b0..b5. B1 tests for the empty list, B2 returns it; B3 compares,
-/// B4 calls `remq` in tail position, B5 calls it for the rest, B6 comes after that call.
+/// `remq` of Figure 1: B1 to B6 are b0 to b5. B1 tests for the empty list, and B2 returns it. B3
+/// compares. B4 calls `remq` in tail position. B5 calls it for the rest, and B6 comes after that
+/// call.
 const REMQ: &str = "
     b0: entry
       e0 -> b1
@@ -57,7 +58,8 @@ const REMQ: &str = "
       e7 -> b6
     b6: exit";
 
-/// What the two ways to count say of runs, for any weights: calls, and each edge.
+/// Checks that path counters and edge counters give these counts for the runs, for any weights:
+/// calls, and each edge.
 #[track_caller]
 fn check_runs(cfg: &str, runs: &[&[u32]], calls: i64, edges: &[i64]) {
     let cfg: Cfg = cfg.parse().unwrap();
@@ -83,14 +85,14 @@ fn check_runs(cfg: &str, runs: &[&[u32]], calls: i64, edges: &[i64]) {
     assert_eq!((flow.calls, &flow.edges[..]), (calls, edges), "by paths");
 }
 
-/// Figure 1: `remq` of 'b from '(b a b c d). Of all trees of the graph with the edge exit→entry,
-/// twelve are maximal; the search finds one of them, and each needs three counters and six
-/// increments and tells the count of every edge.
+/// Figure 1: `remq` of 'b from '(b a b c d). Twelve trees of the graph with the edge exit→entry are
+/// maximal, and the search finds one of them. Each of them needs three counters and six increments,
+/// and determines the count of every edge.
 #[test]
 fn figure_1_remq() {
     let cfg: Cfg = REMQ.parse().unwrap();
-    // A call for each tail of the list: it begins with b twice, with another letter three times,
-    // and is empty once.
+    // The function is called once for each tail of the list. Two tails begin with b, three with
+    // another letter, and one is empty.
     let (equal, other, empty) = (&[0, 2, 3, 6][..], &[0, 2, 4, 5, 6][..], &[0, 1, 6][..]);
     let runs = [equal, other, equal, other, other, empty];
     let counts = [1, 5, 1, 2, 3, 2, 3, 3];
@@ -99,9 +101,9 @@ fn figure_1_remq() {
 
     let heaviest = maximum_trees(&cfg, 6, &weights);
     assert_eq!(heaviest.len(), 12);
-    let mut found = EdgeCounters::new(&cfg, &weights).unwrap().tree().to_vec();
-    found.sort_unstable();
-    assert!(heaviest.contains(&found), "{found:?}");
+    let mut tree = EdgeCounters::new(&cfg, &weights).unwrap().tree().to_vec();
+    tree.sort_unstable();
+    assert!(heaviest.contains(&tree), "{tree:?}");
     for tree in heaviest {
         let is_counted = |edge: &EdgeId| !tree.contains(edge);
         let counted: Vec<EdgeId> = (0..8).map(EdgeId).filter(is_counted).collect();
@@ -116,8 +118,8 @@ fn figure_1_remq() {
     }
 }
 
-/// The heaviest of all spanning trees, exit→entry among their edges and then left out of them, by
-/// trying all sets of edges.
+/// All spanning trees of maximum weight that contain exit→entry, found by trying all sets of edges.
+/// The returned trees leave exit→entry out.
 fn maximum_trees(cfg: &Cfg, calls: u64, weights: &[u64]) -> Vec<Vec<EdgeId>> {
     let mut ends: Vec<_> = cfg
         .edges()
@@ -127,12 +129,12 @@ fn maximum_trees(cfg: &Cfg, calls: u64, weights: &[u64]) -> Vec<Vec<EdgeId>> {
     let mut weights = weights.to_vec();
     ends.push((cfg.exit(), cfg.entry()));
     weights.push(calls);
-    let (mut trees, mut most) = (Vec::new(), 0);
+    let (mut trees, mut max_weight) = (Vec::new(), 0);
     for set in 0u32..1 << ends.len() {
         let edges: Vec<usize> = (0..ends.len())
             .filter(|&edge| set >> edge & 1 == 1)
             .collect();
-        // As many edges as a tree has, and no cycle: each joins two parts.
+        // The set has as many edges as a tree and no cycle: each edge joins two parts.
         let mut part: Vec<usize> = (0..cfg.block_count() as usize).collect();
         let joins = edges.iter().all(|&edge| {
             let [from, to] = [ends[edge].0, ends[edge].1].map(|block| part[block.index()]);
@@ -145,11 +147,11 @@ fn maximum_trees(cfg: &Cfg, calls: u64, weights: &[u64]) -> Vec<Vec<EdgeId>> {
             continue;
         }
         let weight: u64 = edges.iter().map(|&edge| weights[edge]).sum();
-        if weight > most {
+        if weight > max_weight {
             trees.clear();
-            most = weight;
+            max_weight = weight;
         }
-        if weight == most {
+        if weight == max_weight {
             trees.push(edges);
         }
     }
@@ -166,7 +168,7 @@ fn maximum_trees(cfg: &Cfg, calls: u64, weights: &[u64]) -> Vec<Vec<EdgeId>> {
     trees.into_iter().map(without_calls).collect()
 }
 
-/// A tree's edges in an order in which each joins one more block to the exit and the entry.
+/// Sorts the edges of a tree such that each edge joins one more block to the exit and the entry.
 fn grown(cfg: &Cfg, tree: &[EdgeId]) -> Vec<EdgeId> {
     let mut joined = vec![cfg.exit(), cfg.entry()];
     let (mut left, mut grown) = (tree.to_vec(), Vec::new());
@@ -182,14 +184,14 @@ fn grown(cfg: &Cfg, tree: &[EdgeId]) -> Vec<EdgeId> {
     grown
 }
 
-/// Figure 3: `fact 5`, left for good by `done`.
+/// Figure 3: `fact 5`, where `done` leaves all frames for good.
 #[test]
 fn figure_3_nonlocal_exit() {
     let runs: &[&[u32]] = &[&[0, 2], &[0, 2], &[0, 2], &[0, 2], &[0, 1, 4]];
     check_runs(FACT, runs, 5, &[1, 4, 1, 0, 4, 0]);
 }
 
-/// Figure 3, on the left: B4 comes out as 4, by conservation, where B3's way out isn't counted.
+/// Figure 3, on the left: without a count for B3's exit edge, conservation gives B4 the count 4.
 #[test]
 fn figure_3_without_an_exit_edge() {
     let cfg: Cfg = FACT_WITHOUT.parse().unwrap();
@@ -199,8 +201,8 @@ fn figure_3_without_an_exit_edge() {
     assert_eq!((flow.calls, flow.edges), (5, vec![1, 4, 1, 4, 4]));
 }
 
-/// Figure 4: `fact 4` returns 24; then the continuation taken in the base case is called, and the
-/// three calls in B3 return once more.
+/// Figure 4: `fact 4` returns 24. Then the program calls the continuation captured in the base
+/// case, and the three calls in B3 return once more.
 #[test]
 fn figure_4_re_entry() {
     let calls: &[&[u32]] = &[&[0, 2, 3, 4], &[0, 2, 3, 4], &[0, 2, 3, 4], &[0, 1, 4]];
@@ -208,7 +210,7 @@ fn figure_4_re_entry() {
     check_runs(FACT, &runs, 4, &[1, 3, 1, 6, -3, 6]);
 }
 
-/// The paths of both figures: those left, net.
+/// The paths of both figures, with net counts of left paths.
 #[test]
 fn figures_3_and_4_as_paths() {
     let cfg: Cfg = FACT.parse().unwrap();
@@ -241,7 +243,8 @@ fn figures_3_and_4_as_paths() {
     );
 }
 
-/// The entry's own exit edge: calls and returns are counted both, one in the middle of the block.
+/// The exit edge of the entry block: counters for both calls and returns, one of them in the middle
+/// of the block.
 #[test]
 fn entry_that_may_be_left() {
     let text = "b0: entry\n e0 -> b1\n e1 -> b1 exit-edge\nb1: exit";
@@ -255,7 +258,7 @@ fn entry_that_may_be_left() {
     check_runs(text, &[&[0, 1], &[0, 1]], 2, &[2, 0]);
 }
 
-/// A child that `fork` made returns from a frame that it never entered.
+/// A child made by `fork` returns from a frame that it never entered.
 #[test]
 fn more_returns_than_calls() {
     let text = "b0: entry\n e0 -> b1\n e1 -> b1 exit-edge\nb1: exit";
@@ -265,7 +268,8 @@ fn more_returns_than_calls() {
     assert_eq!((flow.calls, flow.edges), (0, vec![1, -1]));
 }
 
-/// Nothing ever leaves the loop: what ran to its end is counted, the last turn isn't.
+/// Control never leaves the loop. The iterations that ran to their end are counted; the last one is
+/// not.
 #[test]
 fn endless_loop() {
     let text = "
@@ -286,7 +290,7 @@ fn endless_loop() {
     assert_eq!((flow.calls, flow.edges), (0, vec![0, 70, 30, 70, 30]));
 }
 
-/// Pinned edges that tie two blocks with exit edges to each other: the middle of one is counted.
+/// Pinned edges connect two blocks with exit edges. The middle of one block carries a counter.
 #[test]
 fn pinned_edge_between_blocks_with_exit_edges() {
     let text = "
@@ -327,13 +331,13 @@ fn cycles_that_cannot_be_counted() {
         "b0: entry\n e0 -> b1 pinned\n e1 -> b1 pinned\nb1:\n e2 -> b2\nb2: exit",
         "e1, e0",
     );
-    // A landing pad that two calls share, both of which may be left.
+    // Two calls share a landing pad, and each of them may be left.
     check(
         "b0: entry\n e0 -> b1\n e1 -> b2\nb1:\n e2 -> b3 pinned\n e3 -> b4 exit-edge
          b2:\n e4 -> b3 pinned\n e5 -> b4 exit-edge\nb3:\n e6 -> b4\nb4: exit",
         "e4, e2, e3, e5",
     );
-    // By way of the calls.
+    // The calls close the cycle.
     check(
         "b0: entry\n e0 -> b1 pinned\n e1 -> b2\nb1:\n e2 -> b3 pinned\nb2:\n e3 -> b3 pinned
           e4 -> b4 exit-edge\nb3:\n e5 -> b4\nb4: exit",

@@ -23,7 +23,7 @@ fn cfg(blocks: u32, edges: impl IntoIterator<Item = (u32, u32)>) -> Cfg {
     Cfg::new(blocks, BlockId(0), BlockId(blocks - 1), edges.collect()).unwrap()
 }
 
-/// `count` diamonds, the join of one being the top of the next: 2^count paths.
+/// `count` diamonds, where the join of each is the top of the next: 2^count paths.
 fn diamonds(count: u32) -> Cfg {
     let tops = (0..count).map(|index| 3 * index);
     let edges = tops.flat_map(|top| {
@@ -46,8 +46,8 @@ fn spaced_diamonds(count: u32) -> Cfg {
     cfg(4 * count + 2, edges.chain([(4 * count, 4 * count + 1)]))
 }
 
-/// Numbers, and checks everything that does not take all paths: samples of numbers there and back,
-/// and a walk.
+/// Numbers the paths, and checks all properties that do not require every path: a sample of numbers
+/// converted to paths and back, and a walk.
 fn check(cfg: &Cfg, limit: u64) -> usize {
     let weights = estimate_weights(cfg, &[]);
     let order = SuccessorOrder::HottestFirst(&weights);
@@ -147,7 +147,7 @@ fn loops_with_exploding_bodies() {
     assert!(check(&cfg(end + 3, body.chain(edges)), LIMIT) <= 4);
 }
 
-/// Where one side of every diamond never runs, only such sides are cut.
+/// If one side of every diamond never runs, only such sides are cut.
 #[test]
 fn what_never_ran_is_cut_first() {
     let cfg = diamonds(62);
@@ -162,7 +162,7 @@ fn what_never_ran_is_cut_first() {
     }
 }
 
-/// A call behind each diamond that may leave the function: an exit edge is no way on.
+/// A call behind each diamond may leave the function. An exit edge is not a way on.
 #[test]
 fn exit_edges_spoil_no_cut() {
     let plain = spaced_diamonds(62);
@@ -183,7 +183,7 @@ fn exit_edges_spoil_no_cut() {
     assert_eq!(check(&cfg, LIMIT), 2);
 }
 
-/// Steps of a fixed walk through all numbers.
+/// A fixed pseudo-random sequence.
 struct Random(u64);
 
 impl Random {
@@ -195,77 +195,91 @@ impl Random {
     }
 }
 
-/// A function as compilers see them: a loop around `pieces` branches, each an `if` with or without
-/// `else`, a switch, a loop of its own, or a way out.
+/// A function as compilers produce them: a loop around `pieces` branches. Each branch is an `if`
+/// with or without `else`, a switch, an inner loop, or a way out.
 fn program(random: &mut Random, pieces: u32) -> Cfg {
     let mut edges = vec![(0, 1)];
-    let (head, mut here, mut outs) = (1, 1, Vec::new());
+    let (head, mut current, mut outs) = (1, 1, Vec::new());
     for _ in 0..pieces {
         let join = match random.below(10) {
             0..=3 => {
-                edges.extend([(here, here + 1), (here, here + 2), (here + 1, here + 2)]);
-                here + 2
+                edges.extend([
+                    (current, current + 1),
+                    (current, current + 2),
+                    (current + 1, current + 2),
+                ]);
+                current + 2
             }
             4..=5 => {
-                let (a, b, join) = (here + 1, here + 2, here + 3);
-                edges.extend([(here, a), (here, b), (a, join), (b, join)]);
+                let (a, b, join) = (current + 1, current + 2, current + 3);
+                edges.extend([(current, a), (current, b), (a, join), (b, join)]);
                 join
             }
             6 => {
-                let join = here + 5;
-                edges.extend((1..5).flat_map(|case| [(here, here + case), (here + case, join)]));
+                let join = current + 5;
+                edges.extend(
+                    (1..5).flat_map(|case| [(current, current + case), (current + case, join)]),
+                );
                 join
             }
             7..=8 => {
-                edges.extend([(here, here + 1), (here + 1, here), (here, here + 2)]);
-                here + 2
+                edges.extend([
+                    (current, current + 1),
+                    (current + 1, current),
+                    (current, current + 2),
+                ]);
+                current + 2
             }
             _ => {
-                outs.push(here);
-                edges.push((here, here + 1));
-                here + 1
+                outs.push(current);
+                edges.push((current, current + 1));
+                current + 1
             }
         };
-        here = join;
+        current = join;
     }
-    edges.extend([(here, head), (here, here + 1)]);
-    edges.extend(outs.into_iter().map(|out| (out, here + 1)));
-    cfg(here + 3, edges.into_iter().chain([(here + 1, here + 2)]))
+    edges.extend([(current, head), (current, current + 1)]);
+    edges.extend(outs.into_iter().map(|out| (out, current + 1)));
+    cfg(
+        current + 3,
+        edges.into_iter().chain([(current + 1, current + 2)]),
+    )
 }
 
-/// How often each edge runs in a long walk: at every branch one way is taken nearly always, or
-/// half the time.
+/// Counts how often each edge runs in a long walk. At every branch the walk nearly always takes the
+/// same edge, or takes either edge half the time.
 fn measure(random: &mut Random, cfg: &Cfg) -> Vec<u64> {
     let bias: Vec<u64> = cfg
         .blocks()
         .map(|_| [0, 0, 1, 20, 128][random.below(5) as usize])
         .collect();
     let mut runs = vec![0; cfg.edges().len()];
-    let mut here = cfg.entry();
+    let mut current = cfg.entry();
     for step in 0..50_000 {
-        let ways = cfg.successors(here);
-        let rare = random.below(256) < bias[here.index()];
+        let successors = cfg.successors(current);
+        let rare = random.below(256) < bias[current.index()];
         let turn = if rare {
-            random.below(ways.len() as u64)
+            random.below(successors.len() as u64)
         } else {
-            bias[here.index()] % ways.len() as u64
+            bias[current.index()] % successors.len() as u64
         };
-        let edge = ways[turn as usize];
+        let edge = successors[turn as usize];
         runs[edge.index()] += 1;
-        here = cfg.edge(edge).to;
-        // Some loops end next to never.
-        if here == cfg.exit() || step % 500 == 0 {
-            here = cfg.entry();
+        current = cfg.edge(edge).to;
+        // Some loops would almost never end.
+        if current == cfg.exit() || step % 500 == 0 {
+            current = cfg.entry();
         }
     }
     runs
 }
 
-/// How much of what runs is cut, in an array's size, with a measured profile and without.
+/// The share of executed edges that are cut, at the size of a counter array: with a measured
+/// profile and without.
 #[test]
 fn cuts_run_little() {
     let random = &mut Random(0x9e37_79b9_7f4a_7c15);
-    let (mut all, mut run, mut run_blindly, mut cut, mut cut_blindly) = (0, 0, 0, 0, 0);
+    let (mut executed, mut run, mut run_blindly, mut cut, mut cut_blindly) = (0, 0, 0, 0, 0);
     for size in 20..120 {
         let cfg = program(random, size);
         let weights = measure(random, &cfg);
@@ -281,19 +295,19 @@ fn cuts_run_little() {
             cuts(SuccessorOrder::HottestFirst(&weights)),
             cuts(SuccessorOrder::AsGiven),
         );
-        all += weights.iter().sum::<u64>();
+        executed += weights.iter().sum::<u64>();
         run += measured.0;
         cut += measured.1;
         run_blindly += blindly.0;
         cut_blindly += blindly.1;
     }
-    let share = |part: u64| format!("{:.3} %", 100.0 * part as f64 / all as f64);
-    let found = format!(
+    let share = |part: u64| format!("{:.3} %", 100.0 * part as f64 / executed as f64);
+    let shares = format!(
         "{} in {cut} edges, blindly {} in {cut_blindly}",
         share(run),
         share(run_blindly)
     );
-    expect_test::expect!["0.034 % in 2245 edges, blindly 0.601 % in 1472"].assert_eq(&found);
+    expect_test::expect!["0.034 % in 2245 edges, blindly 0.601 % in 1472"].assert_eq(&shares);
 }
 
 #[test]
@@ -328,7 +342,7 @@ fn a_chain_of_30_000_diamonds() {
 
 #[test]
 fn loops_20_000_deep() {
-    // Heads 1..=n inside one another, latches n+1..=2n, innermost first.
+    // Nested heads 1..=n, and latches n+1..=2n, innermost first.
     let n = 20_000;
     let edges = (1..=n).flat_map(|head| [(head - 1, head), (2 * n + 1 - head, head)]);
     let latches = (n..2 * n + 1).map(|latch| (latch, latch + 1));
@@ -353,7 +367,7 @@ fn cuts_end_paths_where_they_say() {
     .unwrap();
     let cuts: BTreeSet<_> = numbering.cut_edges().collect();
     assert_eq!(cuts, ends(&numbering).into_keys().collect());
-    // Whole levels: all cuts together lead to two joins.
+    // Whole levels are cut: all cuts together lead to two joins.
     let joins: BTreeSet<_> = cuts.iter().map(|&edge| cfg.edge(edge).to).collect();
     assert_eq!(joins.len(), 2);
 }

@@ -9,8 +9,8 @@ use holloway_flow::{
 };
 use std::collections::BTreeMap;
 
-/// The dag of the slides; the edges of a block in the order in which ties between equal NumPaths
-/// are settled there.
+/// The dag of the slides. The edges of each block are in the order in which the slides number
+/// successors with equal NumPaths.
 const DAG: &str = "
     b0: entry
       e0 -> b2
@@ -61,12 +61,12 @@ fn letters(path: &Path) -> String {
         .collect()
 }
 
-fn all(numbering: &Numbering) -> Vec<String> {
+fn path_names(numbering: &Numbering) -> Vec<String> {
     let paths = (0..numbering.path_count()).map(|id| numbering.regenerate(PathId(id)).unwrap());
     paths.map(|path| letters(&path)).collect()
 }
 
-/// Values by the letters of an edge's ends.
+/// Edge values by the letters of an edge's ends.
 fn values(numbering: &Numbering) -> BTreeMap<String, u64> {
     let letter = |block: BlockId| char::from(b'A' + u8::try_from(block.0).unwrap());
     let edges = numbering.dag_edges().iter().zip((0..).map(DagEdgeId));
@@ -106,7 +106,7 @@ fn pp_slides_path_representation_numpaths_and_values() {
             .into()
     );
     assert_eq!(
-        all(&numbering),
+        path_names(&numbering),
         ["ACDF", "ACDEF", "ABCDF", "ABCDEF", "ABDF", "ABDEF"]
     );
 }
@@ -128,12 +128,12 @@ fn pp_slides_arbitrary_control_flow_nine_paths() {
     let expected = [
         "AF", "ABCEF", "ABCE", "ABDEF", "ABDE", "BCEF", "BCE", "BDEF", "BDE",
     ];
-    assert_eq!(all(&numbering), expected);
+    assert_eq!(path_names(&numbering), expected);
     let ends = (0..9).map(|id| numbering.regenerate(PathId(id)).unwrap());
     for path in ends {
-        let back = letters(&path).ends_with('E');
-        let (exit, again) = (PathEnd::Exit(EdgeId(8)), PathEnd::Back(EdgeId(7)));
-        assert_eq!(path.end, if back { again } else { exit });
+        let is_back = letters(&path).ends_with('E');
+        let (exit, back) = (PathEnd::Exit(EdgeId(8)), PathEnd::Back(EdgeId(7)));
+        assert_eq!(path.end, if is_back { back } else { exit });
         let head = letters(&path).starts_with('B');
         assert_eq!(
             path.start,
@@ -146,8 +146,8 @@ fn pp_slides_arbitrary_control_flow_nine_paths() {
     }
 }
 
-/// "Event counting": a chord's increment is the signed sum of values round the cycle it closes in
-/// the tree. The weights are the slides' edge profile, so the tree is one of the heaviest edges.
+/// "Event counting": the increment of a chord is the signed sum of the values around the cycle that
+/// it closes in the tree. The weights are the slides' edge profile, so the tree is a heaviest tree.
 #[test]
 fn pp_slides_event_counting_increments() {
     let (_, numbering) = numbered(DAG, SuccessorOrder::MostPathsLast);
@@ -160,10 +160,10 @@ fn pp_slides_event_counting_increments() {
     let tree: Vec<bool> = (0..9)
         .map(|edge| !chords.is_chord(DagEdgeId(edge)))
         .collect();
-    // Heaviest first: FX, CD, DE, EF. With EXIT→ENTRY on the tree A is joined to C already, so AC
-    // is a chord though it weighs 150; then AB. The cycle of AC is A→C→D→E→F→X→A: Inc = AC + CD +
-    // DE + EF = 1. Those of BC and BD begin by B→C or B→D, on to X and A→B: BC + CD + DE + EF + AB
-    // = 3, BD + DE + EF + AB = 5. DF: DF − EF − DE = −1.
+    // Heaviest first: FX, CD, DE, EF. With EXIT→ENTRY on the tree, A is already connected to C, so
+    // AC is a chord although it weighs 150. Then AB. The cycle of AC is A→C→D→E→F→X→A: Inc = AC +
+    // CD + DE + EF = 1. The cycles of BC and BD begin with B→C or B→D and continue to X and A→B: BC
+    // + CD + DE + EF + AB = 3, BD + DE + EF + AB = 5. DF: DF − EF − DE = −1.
     assert_eq!(
         tree,
         [false, true, false, false, true, false, true, true, true]
@@ -171,7 +171,7 @@ fn pp_slides_event_counting_increments() {
     assert_eq!(increments, [1, 0, 3, 5, 0, -1, 0, 0, 0]);
 }
 
-/// No path needs more than one probe here: what Figure 9 of the paper is about.
+/// No path needs more than one probe here, which is the point of Figure 9 of the paper.
 #[test]
 fn pp_placement_counts_where_the_path_is_decided() {
     let (cfg, numbering) = numbered(DAG, SuccessorOrder::MostPathsLast);
@@ -196,8 +196,8 @@ fn pp_placement_counts_where_the_path_is_decided() {
             },
         )
     };
-    // C and D have two ways in, so AC, BC and BD set; E and F have one way to go, so DF and DE
-    // count.
+    // C and D have two ways in, so AC, BC, and BD set the register. E and F have one way to go, so
+    // DF and DE count.
     let expected = [
         on(0, Action::Set(0)),
         on(2, Action::Set(2)),
@@ -208,8 +208,8 @@ fn pp_placement_counts_where_the_path_is_decided() {
     assert_eq!(probes.edges, expected);
 }
 
-/// Slide "Path versus edge profiling", whole as in PAPERS 1.8: two path profiles with the same edge
-/// profile, and the path that the heaviest edges predict is the hottest in neither.
+/// Slide "Path versus edge profiling", complete as in PAPERS 1.8: two path profiles have the same
+/// edge profile. The path that the heaviest edges predict is the hottest in neither.
 #[test]
 fn pp_slides_path_versus_edge_profiling() {
     let (cfg, numbering) = numbered(DAG, SuccessorOrder::MostPathsLast);
@@ -227,7 +227,7 @@ fn pp_slides_path_versus_edge_profiling() {
         ("ABDF", 0),
         ("ABDEF", 20),
     ];
-    let names = all(&numbering);
+    let names = path_names(&numbering);
     let edges = |profile: [(&str, u64); 5]| {
         let id = |name| PathId(names.iter().position(|other| other == name).unwrap() as u64);
         edge_counts(
@@ -256,8 +256,8 @@ fn pp_slides_path_versus_edge_profiling() {
     assert_eq!((hottest(first), hottest(second)), ("ABCDEF", "ACDF"));
 }
 
-/// Smart numbering (Bond, McKinley): with the hottest successor first the hottest path is 0 and
-/// carries no increment.
+/// Smart numbering (Bond, McKinley): with the hottest successor first, the hottest path has the
+/// number 0 and carries no increment.
 #[test]
 fn smart_numbering_gives_the_hottest_path_zero() {
     let weights = [150, 120, 100, 20, 250, 110, 160, 160, 270];
@@ -265,8 +265,8 @@ fn smart_numbering_gives_the_hottest_path_zero() {
     assert_eq!(letters(&numbering.regenerate(PathId(0)).unwrap()), "ACDEF");
 }
 
-/// Figure 3 of "k-iteration path profiling": A→B, B→{D, C}, C→E, D→E, E→B back, E→F, numbered 0 BDE
-/// .. 7 ABCEF.
+/// Figure 3 of "k-iteration path profiling": A→B, B→{D, C}, C→E, D→E, E→B back, E→F; the paths are
+/// numbered from 0 (BDE) to 7 (ABCEF).
 #[test]
 fn kblpp_figure_3_numbering() {
     let text = "
@@ -293,5 +293,5 @@ fn kblpp_figure_3_numbering() {
     let expected = [
         "BDE", "BDEF", "BCE", "BCEF", "ABDE", "ABDEF", "ABCE", "ABCEF",
     ];
-    assert_eq!(all(&numbering), expected);
+    assert_eq!(path_names(&numbering), expected);
 }

@@ -1,5 +1,5 @@
-//! The laws of path profiling, on random graphs, against the naive twin: all paths enumerated, all
-//! walks traced.
+//! The laws of path profiling on random graphs, checked against the naive twin, which enumerates
+//! all paths and traces all walks.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod common;
@@ -14,14 +14,14 @@ use holloway_flow::{
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How paths are to be numbered.
+/// The options of a numbering.
 #[derive(Clone, Debug)]
 struct Plan {
     order: u8,
     starts_last: bool,
     weights: Vec<u64>,
     limit: u64,
-    /// By block: whether it leaks.
+    /// Whether each block leaks.
     leaks: Vec<bool>,
 }
 
@@ -63,8 +63,8 @@ impl Plan {
     }
 }
 
-/// Ends of paths are where they must be and nowhere else: without them there is no cycle, pinned
-/// edges are never among them, the caller's cuts always.
+/// Checks the edges that end paths. Without these edges there is no cycle. They include all of the
+/// caller's cuts and no pinned edge.
 fn check_ends(cfg: &Cfg, dag: &Dag, numbering: &Numbering) {
     let ends = ends(numbering);
     let reached = reachable(cfg);
@@ -90,7 +90,7 @@ fn check_ends(cfg: &Cfg, dag: &Dag, numbering: &Numbering) {
     }
 }
 
-/// Paths from the entry have the lowest numbers, where that was asked for.
+/// Checks that paths from the entry have the lowest numbers if `starts_last` asks for it.
 fn check_starts(numbering: &Numbering, starts_last: bool) {
     let count = numbering.paths_before_starts();
     assert!(count <= numbering.path_count());
@@ -103,7 +103,8 @@ fn check_starts(numbering: &Numbering, starts_last: bool) {
     assert!(!starts_last || !behind.into_iter().any(from_entry));
 }
 
-/// An exit edge gets its value behind all other edges of its block, but for starts that come last of all.
+/// Checks that an exit edge gets its value after all other edges of its block, except starts that
+/// come last of all.
 fn check_exit_values(cfg: &Cfg, numbering: &Numbering, starts_last: bool) {
     let edges = numbering.dag_edges().iter().zip((0..).map(DagEdgeId));
     let edges: Vec<_> = edges.collect();
@@ -133,7 +134,7 @@ fn check_bijection(cfg: &Cfg, numbering: &Numbering) {
     assert_eq!(numbering.regenerate(PathId(paths.len() as u64)), None);
 }
 
-/// The sum of increments along each path is its number, whatever the tree.
+/// Checks that the sum of increments along each path is its number, for any tree.
 fn check_chords(numbering: &Numbering, weights: &[u64]) {
     let edges = numbering.dag_edges();
     let weights: Vec<u64> = (0..edges.len())
@@ -164,8 +165,8 @@ fn check_chords(numbering: &Numbering, weights: &[u64]) {
     }
 }
 
-/// What the probes count on a walk is what the tracer saw, and the edge counts that follow are
-/// those it saw.
+/// Checks that the probes count the paths that the tracer saw on a walk, and that the derived edge
+/// counts equal the tracer's.
 fn check_walk(
     cfg: &Cfg,
     numbering: &Numbering,
@@ -201,8 +202,8 @@ fn check_walk(
     assert_eq!(derived, net.into_iter().collect::<Vec<_>>());
 }
 
-/// No action is for nothing: what an `Add` adds is not 0, and every `Set` is read by some path
-/// before it is set again.
+/// Checks that no action is useless: an `Add` never adds 0, and some path reads every `Set` before
+/// another `Set`.
 fn check_needed(cfg: &Cfg, numbering: &Numbering, probes: &Probes) {
     if numbering.path_count() > 3000 {
         return;
@@ -232,7 +233,7 @@ fn check_needed(cfg: &Cfg, numbering: &Numbering, probes: &Probes) {
         }
     };
     for path in (0..numbering.path_count()).map(|id| numbering.regenerate(PathId(id)).unwrap()) {
-        // A path that starts at a head does so behind each of the ends that lead there.
+        // A path that starts at a head starts behind each of the ends that lead to the head.
         let starts: Vec<((u32, bool), &[Action])> = match path.start {
             PathStart::Entry => vec![((u32::MAX, true), &probes.entry)],
             PathStart::Loop(head) => {
@@ -257,8 +258,8 @@ fn check_needed(cfg: &Cfg, numbering: &Numbering, probes: &Probes) {
 fn check_parts(cfg: &Cfg, numbering: &Numbering) {
     let values = (0..).map(|id| numbering.value(DagEdgeId(id)));
     let parts = numbering.dag_edges().iter().copied().zip(values).collect();
-    let again = Numbering::from_parts(cfg.entry(), cfg.exit(), parts);
-    assert_eq!(again.as_ref(), Ok(numbering));
+    let restored = Numbering::from_parts(cfg.entry(), cfg.exit(), parts);
+    assert_eq!(restored.as_ref(), Ok(numbering));
 }
 
 proptest! {
@@ -274,7 +275,8 @@ proptest! {
         check_bijection(&cfg, &numbering);
         check_chords(&numbering, &plan.weights);
         check_parts(&cfg, &numbering);
-        // Pinned edges that cross each other may forbid probes; then the error names them.
+        // Pinned edges that cross each other may leave no placement for the probes. Then the error
+        // names these edges.
         let leaks = plan.leaks(&cfg);
         match Probes::new(&cfg, &numbering, &plan.weights, &leaks) {
             Ok(probes) => check_walk(&cfg, &numbering, &probes, &leaks, &choices),

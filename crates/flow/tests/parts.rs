@@ -1,4 +1,4 @@
-//! Numberings read back: what is not one is refused, whatever it is.
+//! Numberings restored from parts: every invalid set of parts is refused.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod common;
@@ -139,7 +139,7 @@ fn counts_of_paths_that_are_not_there_are_refused() {
     assert_eq!(net_counts(&cfg, &numbering, counts), Err(error));
 }
 
-/// Numbers exactly the paths there are, each once.
+/// Checks that the numbering gives exactly the existing paths a number, each once.
 fn check_sound(numbering: &Numbering) {
     let count = numbering.path_count().min(500);
     let paths: BTreeSet<_> = (0..count)
@@ -184,7 +184,7 @@ proptest! {
         }
     }
 
-    /// One field of one edge changed: what is still accepted is still a bijection.
+    /// Changes one field of one edge: a numbering that is still accepted is still a bijection.
     #[test]
     fn one_part_changed(cfg in function_cfg(10), at in any::<prop::sample::Index>(), part in any_part(), field in 0..4u8) {
         let (cfg, dag) = dag(cfg);
@@ -204,7 +204,7 @@ proptest! {
         }
     }
 
-    /// A path changed in any way is another path or none.
+    /// A path changed in any way is another path or not a path.
     #[test]
     fn numbers_are_of_paths_only(cfg in function_cfg(10), id in any::<u64>(), change in 0..8u8, with in 0..12u32) {
         let (cfg, dag) = dag(cfg);

@@ -1,4 +1,4 @@
-//! Dominators, loops and weights against their definitions, and graphs that are refused.
+//! Dominators, loops, and weights against their definitions, and refused graphs.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod common;
@@ -11,7 +11,7 @@ use holloway_flow::{
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A block dominates another if that one cannot be reached without it.
+/// A block dominates another block if the other block cannot be reached without it.
 fn naive_dominators(cfg: &Cfg) -> BTreeMap<BlockId, BTreeSet<BlockId>> {
     let reached = reachable(cfg);
     let mut dominators: BTreeMap<BlockId, BTreeSet<BlockId>> = reached
@@ -34,7 +34,8 @@ fn naive_dominators(cfg: &Cfg) -> BTreeMap<BlockId, BTreeSet<BlockId>> {
     dominators
 }
 
-/// A head's loop: the head, and what reaches one of its back edges without passing it.
+/// The loop of a head: the head, and every block that reaches one of its back edges without passing
+/// the head.
 fn naive_loops(cfg: &Cfg) -> BTreeMap<BlockId, BTreeSet<BlockId>> {
     let dominators = naive_dominators(cfg);
     let mut loops: BTreeMap<BlockId, BTreeSet<BlockId>> = BTreeMap::new();
@@ -64,7 +65,8 @@ fn naive_loops(cfg: &Cfg) -> BTreeMap<BlockId, BTreeSet<BlockId>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1500))]
 
-    /// Exit edges take nothing from other edges' estimates, and make no others back edges.
+    /// Exit edges do not change the estimates of other edges, and do not turn other edges into back
+    /// edges.
     #[test]
     fn exit_edges_change_nothing_else(cfg in any_cfg(10), cold in 0..10u32) {
         let plain: Vec<Edge> = cfg.edges().iter().copied().filter(|edge| edge.kind != EdgeKind::Exit).collect();
@@ -88,7 +90,7 @@ proptest! {
                 let expected = naive.get(&b).is_some_and(|set| set.contains(&a));
                 prop_assert_eq!(dominators.dominates(a, b), expected, "{} over {}", a, b);
             }
-            // The immediate one is dominated by all other strict ones.
+            // All other strict dominators dominate the immediate dominator.
             let mut strict = naive.get(&a).cloned().unwrap_or_default();
             strict.remove(&a);
             let nearest = strict.iter().copied().find(|near| strict.is_subset(&naive[near]));
@@ -113,9 +115,9 @@ proptest! {
                 prop_assert_eq!(loops.leaves(block, other), leaves);
             }
         }
-        for (index, found) in loops.all().iter().enumerate() {
-            prop_assert!(found.parent.is_none_or(|parent| parent > index));
-            prop_assert!(found.back_edges.iter().all(|&edge| cfg.edge(edge).to == found.head));
+        for (index, natural_loop) in loops.all().iter().enumerate() {
+            prop_assert!(natural_loop.parent.is_none_or(|parent| parent > index));
+            prop_assert!(natural_loop.back_edges.iter().all(|&edge| cfg.edge(edge).to == natural_loop.head));
         }
     }
 }
@@ -154,11 +156,11 @@ fn a_loop_weighs_eight_times_what_enters_it() {
 fn ways_to_cold_blocks_weigh_next_to_nothing() {
     let text =
         "b0: entry\n e0 -> b1\n e1 -> b2\nb1:\n e2 -> b3\nb2:\n e3 -> b4\nb3:\n e4 -> b4\nb4: exit";
-    // b3 is cold, so b1, which leads there only, is.
+    // b3 is cold. So b1 is cold too, because it leads only to b3.
     let cold = weights(text, &[3]);
     assert_eq!(cold[0], 1);
     assert!(cold[1] > 1 << 20);
-    // A block that is not in the graph is nobody's.
+    // A cold block that is not in the graph has no effect.
     assert_eq!(weights(text, &[77]), weights(text, &[]));
 }
 

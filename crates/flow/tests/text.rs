@@ -1,4 +1,4 @@
-//! What the text form refuses, and in which line.
+//! Texts that are not graphs, and the lines of their errors.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use expect_test::{Expect, expect};

@@ -1,4 +1,5 @@
-//! What a file lost: the records that its reader leaves out, and what is missing of recorded streams.
+//! Losses of a file: the records that its reader leaves out, and the missing parts of recorded
+//! streams.
 //!
 //! A [`Damage`] says where and holds a [`Fact`], which says what. Both are values: code matches on
 //! them, and never on their text. Sealed profiles carry the text of a fact, so the text is part of
@@ -32,7 +33,7 @@ pub struct Damage {
     pub name: String,
     /// Byte offset in the file.
     pub offset: u64,
-    /// What is lost, or why.
+    /// The loss, or its reason.
     pub fact: Fact,
 }
 

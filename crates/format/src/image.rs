@@ -284,14 +284,16 @@ impl Fragments<'_> {
                 offset: at,
             });
         }
-        let all = self.bytes.len();
-        let truncated = FormatError::Truncated { offset: all as u64 };
+        let size = self.bytes.len();
+        let truncated = FormatError::Truncated {
+            offset: size as u64,
+        };
         let start = usize::try_from(offset)
             .ok()
-            .filter(|&start| start <= all)
+            .filter(|&start| start <= size)
             .ok_or(truncated)?;
         let end =
-            usize::try_from(length).map_or(all, |length| start.saturating_add(length).min(all));
+            usize::try_from(length).map_or(size, |length| start.saturating_add(length).min(size));
         self.next = end as u64;
         let (mut module, found) = ModuleMap::decode_at(&self.bytes[start..end], offset)?;
         damage.extend(found.into_iter().map(|damage| {

@@ -1,5 +1,5 @@
-//! What the files of loops (`*.hwl`) and of timings (`*.hwv`) share: the head, and a record for each
-//! function. Each record can be lost alone.
+//! The common parts of files of loops (`*.hwl`) and of timings (`*.hwv`): the head, and a record
+//! for each function. Each record can be lost alone.
 //!
 //! ```text
 //! OFFSET SIZE MEANING

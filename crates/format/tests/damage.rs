@@ -16,7 +16,7 @@ use holloway_format::{
     write_loops, write_sealed, write_variation,
 };
 
-/// `read` gives what a file says, and how much of it is said to be missing.
+/// `read` returns the contents of a file, and the number of losses that the reader reports.
 fn check<T: PartialEq + std::fmt::Debug>(
     bytes: &[u8],
     read: impl Fn(&[u8]) -> Result<(T, usize), FormatError>,

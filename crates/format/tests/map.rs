@@ -109,7 +109,7 @@ fn valid(module: &ModuleMap, function: &holloway_format::FunctionMap) {
     assert!(end <= module.counters_size && function.counters.offset().is_multiple_of(8));
 }
 
-/// Functions of `damaged` that differ from those of `whole`; they must be empty and listed.
+/// The functions of `damaged` that differ from `whole`. They must be empty and listed.
 fn lost(whole: &ImageMap, damaged: &ImageMap) -> BTreeSet<(u32, u32)> {
     let mut lost = BTreeSet::new();
     for (m, f) in places(whole) {

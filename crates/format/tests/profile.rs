@@ -16,13 +16,13 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 /// Module, function, and the paths' counts.
-type Counted = (u32, u32, Vec<(u64, u64)>);
+type CountsOfFunction = (u32, u32, Vec<(u64, u64)>);
 
 fn map() -> ImageMap {
     decode_image(&image(&small_modules())).unwrap()
 }
 
-fn counts(profile: &Profile) -> Vec<Counted> {
+fn counts(profile: &Profile) -> Vec<CountsOfFunction> {
     profile
         .functions
         .iter()
@@ -48,7 +48,7 @@ fn writer(map: &ImageMap) -> RawWriter {
     writer
 }
 
-fn sums() -> Vec<Counted> {
+fn sums() -> Vec<CountsOfFunction> {
     vec![
         (0, 0, vec![(0, 15), (2, 1)]),
         (0, 1, vec![(3, 9), (1 << 39, 4)]),
@@ -312,7 +312,8 @@ fn damage_is_sealed_too() {
     assert_eq!(read_profile(&write_sealed(&profile), &map).unwrap(), expect);
 }
 
-/// A function's counts in `damaged` are those of `whole`, or it is missing.
+/// The functions that `damaged` lacks. Every other function must have the same counts as in
+/// `whole`.
 fn missing(whole: &Profile, damaged: &Profile) -> Vec<(u32, u32)> {
     let mut missing = Vec::new();
     for function in &whole.functions {
@@ -345,12 +346,12 @@ fn every_flipped_bit_of_a_sealed_profile_is_noticed_and_costs_one_function() {
                 let missing = missing(&whole, &profile);
                 assert!(missing.len() <= 1, "bit {bit}: {missing:?}");
                 for (module, function) in missing {
-                    let of = (Some(module), Some(function));
+                    let expected = (Some(module), Some(function));
                     assert!(
                         profile
                             .damage
                             .iter()
-                            .any(|damage| (damage.module, damage.function) == of),
+                            .any(|damage| (damage.module, damage.function) == expected),
                         "bit {bit}"
                     );
                 }

@@ -108,8 +108,8 @@ fn words_of_a_ring_that_is_cut_off_are_there() {
     let places = ring + PAGE as usize;
     let cut = |left: usize| {
         let raw = RawProfile::parse(&bytes[..places + left]).unwrap();
-        let said = raw.damage()[0].to_string();
-        assert!(said.contains("bytes are missing"), "{said}");
+        let message = raw.damage()[0].to_string();
+        assert!(message.contains("bytes are missing"), "{message}");
         pieces(&raw.ring_words()[0])
     };
     assert_eq!(cut(0), []);
@@ -142,9 +142,10 @@ fn words_written_over_are_said() {
     let mut bytes = writer.finish();
     bytes[ring + 64..ring + 72].copy_from_slice(&(RING_SIZE + 4 * CHUNK).to_le_bytes());
     let raw = RawProfile::parse(&bytes).unwrap();
-    let said = raw.damage()[0].to_string();
-    let due = "profile damaged at byte 4096: 262144 bytes of words of thread 7 were written over";
-    assert_eq!(said, due);
+    let message = raw.damage()[0].to_string();
+    let expected =
+        "profile damaged at byte 4096: 262144 bytes of words of thread 7 were written over";
+    assert_eq!(message, expected);
     let words = &raw.ring_words()[0];
     assert_eq!(words.ring.unwrap().overrun(), 4 * CHUNK);
     assert_eq!(pieces(words)[0].at, 4 * CHUNK);

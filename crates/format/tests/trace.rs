@@ -11,7 +11,7 @@ const HEAD: TraceHead = TraceHead {
     build_id: [7; 16],
 };
 
-/// Reads all there is; what it gives doesn't matter.
+/// Reads everything in the file and ignores the result.
 fn read(bytes: &[u8]) {
     if let Ok(file) = TraceFile::read(bytes) {
         for stream in &file.streams {

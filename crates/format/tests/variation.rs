@@ -183,7 +183,8 @@ proptest! {
         }
     }
 
-    /// Whatever the checksums hide, what is read can be written and read again.
+    /// If altered bytes with repaired checksums can be read, the profile can be written and read
+    /// again.
     #[test]
     fn any_bytes_are_survived(profile in profile(), changes in vec((any::<prop::sample::Index>(), any::<u8>()), 0..8)) {
         let mut bytes = write_variation(&profile);
@@ -240,7 +241,7 @@ fn the_layout_is_the_documented_one() {
     assert_eq!(variation_head(b"HLWLOOPS"), Err(FormatError::NotTimings));
 }
 
-/// Ends that can't be those of what the buckets hold are refused, not shown.
+/// Extremes that do not fit the buckets are refused.
 #[test]
 fn sums_must_fit_the_buckets() {
     use holloway_format::variation::Sums;

@@ -1,22 +1,23 @@
-//! What a `getelementptr` adds up.
+//! The address that a `getelementptr` computes.
 
 use crate::instruction::Opcode;
 use crate::sys::LType;
 use crate::value::{Instruction, Value};
 
-/// A pointer, a number of bytes, and numbers times bytes.
+/// An address: a base pointer, plus a constant number of bytes, plus variable terms.
 #[derive(Clone, Debug)]
 pub struct Address<'m> {
-    /// The pointer.
+    /// The base pointer.
     pub base: Value<'m>,
-    /// Bytes.
+    /// The constant offset in bytes.
     pub constant: i64,
-    /// Numbers that aren't constant, each with the bytes that one is worth.
+    /// The variable terms: each value is multiplied by a number of bytes.
     pub terms: Vec<(Value<'m>, i64)>,
 }
 
 impl<'m> Instruction<'m> {
-    /// What it adds up, if it is a `getelementptr` of known sizes.
+    /// The address that this instruction computes, if it is a `getelementptr` over types of known
+    /// size.
     pub fn address(self) -> Option<Address<'m>> {
         if self.opcode() != Opcode::Offset {
             return None;
@@ -92,10 +93,10 @@ impl<'m> Instruction<'m> {
     }
 }
 
-/// What a further index picks.
+/// The element that an index selects.
 enum Element {
-    /// A struct's field, so many bytes into it.
+    /// A field of a struct: its offset in bytes, and its type.
     Field(i64, *mut LType),
-    /// An array's item.
+    /// An item of an array or vector: its type.
     Item(*mut LType),
 }

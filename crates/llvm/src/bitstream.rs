@@ -1,5 +1,5 @@
-//! As much of the bitstream format as tells who wrote a file and how many modules it holds: LLVM's
-//! own errors often say neither. Cost: a few words a block at the top.
+//! Reads just enough of the bitstream format to find the producer of a file and the number of its
+//! modules. LLVM's own errors often mention neither. Cost: a few words for each top-level block.
 //!
 //! ```text
 //! WIDTH   MEANING
@@ -12,19 +12,19 @@
 //!  to the next word                  3  a record: vbr6 code, vbr6 count, vbr6 each
 //!  32     its length in words        4… a record by an abbreviation
 //! ```
-//! Of the identification block, record 1 is the producer's text (`LLVM22.1.8`). Any bytes give an
-//! answer, perhaps `None`, soon: a count may lie, but each thing counted is read from bits of its
-//! own, which end.
+//! In the identification block, record 1 holds the producer's text (`LLVM22.1.8`). Every input
+//! gives an answer quickly, possibly `None`. A count in the input may be wrong, but the reader
+//! takes each counted item from separate bits, and the bits end.
 
 const IDENTIFICATION: u32 = 13;
 const MODULE: u32 = 8;
 const STRING_TABLE: u32 = 23;
 const MAGIC: u32 = u32::from_le_bytes(*b"BC\xC0\xDE");
 
-/// Counts the module blocks of a bit stream.
+/// Counts the module blocks of a bitstream.
 ///
 /// # Errors
-/// The offset in bytes at which the stream ends too early or breaks.
+/// The offset in bytes at which the stream ends too early or is malformed.
 pub fn count_modules(bitcode: &[u8]) -> Result<usize, usize> {
     let mut modules = 0;
     for block in blocks(bitcode) {
@@ -33,10 +33,10 @@ pub fn count_modules(bitcode: &[u8]) -> Result<usize, usize> {
     Ok(modules)
 }
 
-/// What the identification block says wrote it.
+/// The producer's text from the identification block.
 pub fn producer(bitcode: &[u8]) -> Option<String> {
-    /// Real ones have 40 bytes. A crafted one may repeat long abbreviations, in a time that grows
-    /// with the square.
+    /// Real identification blocks have 40 bytes. A crafted block may repeat long abbreviations,
+    /// which takes quadratic time.
     const LONGEST: usize = 4096;
     let block = blocks(bitcode)
         .map_while(Result::ok)
@@ -49,8 +49,8 @@ pub fn producer(bitcode: &[u8]) -> Option<String> {
     identification(&mut bits)
 }
 
-/// The block of the string table: the names of all globals, one right after the other, and a few
-/// more strings.
+/// The contents of the string table block: the names of all globals, one right after the other, and
+/// a few other strings.
 pub fn string_table(bitcode: &[u8]) -> Option<&[u8]> {
     let block = blocks(bitcode)
         .map_while(Result::ok)
@@ -70,20 +70,20 @@ pub(crate) fn major(producer: &str) -> Option<u32> {
         .ok()
 }
 
-/// A block at the top.
+/// A top-level block.
 struct TopBlock {
     id: u32,
     /// Offset in bytes.
     start: usize,
 }
 
-/// Bits of a block before the width of its codes.
+/// The number of bits of a block before the width of its codes.
 const HEAD_BITS: usize = 2 + 8;
 
-/// Top-level blocks, or the offset at which the stream breaks, last.
+/// The top-level blocks. If the stream is malformed, the last item is the offset of the error.
 ///
-/// Ids are small, so each VBR is one piece and the head fits 32 bits. Streams one after the other
-/// each begin with the magic; zero words pad.
+/// Block ids are small, so each VBR is a single chunk, and the head fits in 32 bits. Concatenated
+/// streams each begin with the magic number. Zero words are padding.
 fn blocks(bitcode: &[u8]) -> impl Iterator<Item = Result<TopBlock, usize>> {
     const ENTER_BLOCK: u32 = 1;
     let mut at = 0;
@@ -128,7 +128,7 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes(four.try_into().expect("four bytes")))
 }
 
-/// How an abbreviation's operand is written.
+/// The encoding of an abbreviation's operand.
 #[derive(Clone, Copy)]
 enum Operand {
     Literal(u64),
@@ -221,7 +221,7 @@ fn scalar(bits: &mut Bits<'_>, operand: Operand) -> Option<u64> {
     }
 }
 
-/// A reader of bits, lowest first.
+/// A reader of bits, lowest bit first.
 #[derive(Clone, Copy)]
 struct Bits<'a> {
     bytes: &'a [u8],
@@ -243,7 +243,8 @@ impl Bits<'_> {
         Some(value)
     }
 
-    /// Chunks of `width` bits, the highest of each telling whether another follows.
+    /// Reads chunks of `width` bits. The highest bit of each chunk says whether another chunk
+    /// follows.
     fn vbr(&mut self, width: u32) -> Option<u64> {
         if !(2..=32).contains(&width) {
             return None;
@@ -261,7 +262,7 @@ impl Bits<'_> {
         }
     }
 
-    /// On to the next word.
+    /// Skips to the next word.
     fn align(&mut self) {
         self.at = self.at.next_multiple_of(32);
     }
@@ -278,7 +279,7 @@ mod tests {
         0x00, 0x00, 0x21, 0x0C, 0x00, 0x00, 0xCD, 0x01, 0x00, 0x00,
     ];
 
-    /// As it, but with a module block of no words, so that the stream is whole.
+    /// The same bytes with an empty module block, so that the stream is complete.
     fn whole() -> Vec<u8> {
         let mut bytes = HEAD.to_vec();
         bytes[36..].fill(0);

@@ -1,7 +1,7 @@
-//! Inserting instructions.
+//! Inserts instructions.
 //!
-//! Each method checks the types it needs and panics where they don't fit: a wrong call is a bug of
-//! the caller, not of the input, and LLVM itself would go on with undefined behaviour.
+//! Each method checks the types of its arguments and panics if they do not fit. A wrong call is a
+//! bug of the caller, not of the input, and in LLVM it would be undefined behavior.
 
 use std::ptr::NonNull;
 
@@ -11,7 +11,7 @@ use crate::sys::{Api, LBuilder};
 use crate::types::{Type, TypeKind};
 use crate::value::{Block, Function, Instruction, Value};
 
-/// A place to insert at.
+/// An insertion point for new instructions.
 pub struct Builder<'m> {
     raw: NonNull<LBuilder>,
     module: &'m Module<'m>,
@@ -27,7 +27,7 @@ impl<'m> Builder<'m> {
         }
     }
 
-    /// Inserts before an instruction, with its debug location.
+    /// Inserts before an instruction, with that instruction's debug location.
     pub fn before(instruction: Instruction<'m>) -> Self {
         let builder = Self::unplaced(instruction.module());
         // SAFETY: an instruction in a block.
@@ -35,8 +35,8 @@ impl<'m> Builder<'m> {
         builder
     }
 
-    /// Inserts at the top of a block: before its first instruction and the debug records that
-    /// belong to that.
+    /// Inserts at the top of a block: before its first instruction and before the debug records of
+    /// that instruction.
     ///
     /// # Panics
     /// If the block is empty.
@@ -53,7 +53,7 @@ impl<'m> Builder<'m> {
         builder
     }
 
-    /// Inserts at the end of a block, without debug location.
+    /// Inserts at the end of a block, without a debug location.
     pub fn at_end(block: Block<'m>) -> Self {
         let builder = Self::unplaced(block.module());
         // SAFETY: a block in a function.
@@ -83,7 +83,8 @@ impl<'m> Builder<'m> {
         })
     }
 
-    /// A slot of the frame for an integer or a pointer. To be placed in the entry block.
+    /// Allocates a stack slot for an integer or a pointer. The builder must stand in the entry
+    /// block.
     pub fn slot(&self, kind: Type<'m>) -> Value<'m> {
         assert!(kind.is_scalar(), "an integer or a pointer has a slot");
         // SAFETY: an integer or pointer type.
@@ -125,7 +126,7 @@ impl<'m> Builder<'m> {
         })
     }
 
-    /// The bits that two integers have both.
+    /// Computes the bitwise AND of two integers.
     pub fn and(&self, left: Value<'m>, right: Value<'m>) -> Value<'m> {
         assert!(
             matches!(left.kind().kind(), TypeKind::Integer(_)) && left.kind() == right.kind(),
@@ -137,13 +138,13 @@ impl<'m> Builder<'m> {
         })
     }
 
-    /// The same value, but known to be one: passes that follow additions round a loop stop here.
+    /// Freezes a value. Passes that track additions around a loop stop at a freeze.
     pub fn freeze(&self, value: Value<'m>) -> Value<'m> {
         // SAFETY: a value.
         self.built(unsafe { (self.api().LLVMBuildFreeze)(self.raw(), value.raw(), c"".as_ptr()) })
     }
 
-    /// Whether an integer is 0 or a pointer null.
+    /// Whether an integer is 0 or a pointer is null.
     pub fn is_null(&self, value: Value<'m>) -> Value<'m> {
         const EQUAL: i32 = 32;
         self.compare_to_null(EQUAL, value)
@@ -180,7 +181,7 @@ impl<'m> Builder<'m> {
         })
     }
 
-    /// One of two values, by a condition.
+    /// Selects one of two values by a condition.
     pub fn select(&self, condition: Value<'m>, then: Value<'m>, otherwise: Value<'m>) -> Value<'m> {
         assert!(
             condition.kind().kind() == TypeKind::Integer(1) && then.kind() == otherwise.kind(),
@@ -198,7 +199,7 @@ impl<'m> Builder<'m> {
         })
     }
 
-    /// `pointer` moved by `index` elements of type `kind`.
+    /// Moves `pointer` by `index` elements of type `kind`.
     pub fn offset(&self, kind: Type<'m>, pointer: Value<'m>, index: Value<'m>) -> Value<'m> {
         assert!(kind.is_scalar(), "elements are integers or pointers");
         expect_pointer(pointer);
@@ -220,8 +221,8 @@ impl<'m> Builder<'m> {
         })
     }
 
-    /// Calls a function whose type has this result and these arguments' types, by its calling
-    /// convention.
+    /// Calls a function with its calling convention. The result and argument types must be those of
+    /// the function's type.
     pub fn call(
         &self,
         function: Function<'m>,
@@ -259,8 +260,9 @@ impl<'m> Builder<'m> {
         })
     }
 
-    /// Inline assembly (AT&T) that reads and writes one `i64` in memory, its operand `$0`, and may
-    /// read an integer, its operand `$1`, that `constraint` says the place of.
+    /// Inserts inline assembly (AT&T) that reads and writes one `i64` in memory, its operand `$0`.
+    /// It may also read an integer, its operand `$1`. `constraint` describes the place of this
+    /// integer.
     pub fn asm_on_memory(
         &self,
         assembly: &str,
@@ -294,7 +296,7 @@ impl<'m> Builder<'m> {
         }
     }
 
-    /// Inline assembly (AT&T) that may do anything to memory, with these operands.
+    /// Inserts inline assembly (AT&T) with these operands. It may do anything to memory.
     pub fn asm(
         &self,
         assembly: &str,
@@ -322,13 +324,15 @@ impl<'m> Builder<'m> {
         self.call_value(callee, result, arguments)
     }
 
-    /// Jumps.
+    /// Inserts a jump.
     pub fn branch(&self, target: Block<'m>) -> Instruction<'m> {
         // SAFETY: a block of the function.
-        Instruction::of(self.built(unsafe { (self.api().LLVMBuildBr)(self.raw(), target.raw()) }))
+        Instruction::from_value(
+            self.built(unsafe { (self.api().LLVMBuildBr)(self.raw(), target.raw()) }),
+        )
     }
 
-    /// Jumps by a condition.
+    /// Inserts a conditional jump.
     pub fn branch_if(
         &self,
         condition: Value<'m>,
@@ -340,25 +344,26 @@ impl<'m> Builder<'m> {
             "a condition is an i1"
         );
         // SAFETY: an i1 and two blocks of the function.
-        Instruction::of(self.built(unsafe {
+        Instruction::from_value(self.built(unsafe {
             (self.api().LLVMBuildCondBr)(self.raw(), condition.raw(), then.raw(), otherwise.raw())
         }))
     }
 
-    /// A phi without incoming values yet. To be placed before a block's first instruction.
+    /// Inserts a phi without incoming values. The builder must stand before the first instruction
+    /// of a block.
     pub fn phi(&self, kind: Type<'m>) -> Instruction<'m> {
         assert!(
             !matches!(kind.kind(), TypeKind::Void | TypeKind::Token),
             "a value that can be chosen comes out of a phi"
         );
         // SAFETY: the type of a value that is neither void nor a token.
-        Instruction::of(
+        Instruction::from_value(
             self.built(unsafe { (self.api().LLVMBuildPhi)(self.raw(), kind.raw(), c"".as_ptr()) }),
         )
     }
 
-    /// Puts a copy of an instruction here: with the same operands, successors and metadata. Of a
-    /// phi only its type, without incoming values.
+    /// Inserts a copy of an instruction, with the same operands, successors, and metadata. The copy
+    /// of a phi has the phi's type but no incoming values.
     pub fn copy(&self, instruction: Instruction<'m>) -> Instruction<'m> {
         if instruction.opcode() == crate::instruction::Opcode::Phi {
             let phi = self.phi(instruction.value().kind());
@@ -380,7 +385,7 @@ impl<'m> Builder<'m> {
             let location = (self.api().LLVMInstructionGetDebugLoc)(instruction.raw());
             (self.api().LLVMInsertIntoBuilder)(self.raw(), raw);
             (self.api().LLVMInstructionSetDebugLoc)(raw, location);
-            Instruction::of(copy)
+            Instruction::from_value(copy)
         }
     }
 
@@ -390,7 +395,7 @@ impl<'m> Builder<'m> {
         unsafe { (self.api().LLVMInsertIntoBuilder)(self.raw(), instruction.raw()) }
     }
 
-    /// Takes an instruction from where it is to here.
+    /// Moves an instruction here.
     pub fn take(&self, instruction: Instruction<'m>) {
         // SAFETY: it is in a block, and inserted again at once: it never dangles.
         unsafe {
@@ -401,11 +406,12 @@ impl<'m> Builder<'m> {
 }
 
 impl<'m> Instruction<'m> {
-    /// Moves what stands before it in its block, phis too, to a new block that takes over all ways
-    /// in. The new block has no terminator yet; the old one keeps its ways out, and has no way in.
+    /// Moves all instructions before this one, including phis, to a new block that takes over all
+    /// edges into the old block. The new block has no terminator yet. The old block keeps its edges
+    /// out and has no edges in.
     ///
     /// # Panics
-    /// If its block is unfinished.
+    /// If the block has no terminator.
     pub fn split_before(self, name: &str) -> Block<'m> {
         let rest = self.block();
         let terminator = rest.terminator().expect("the block is finished");
@@ -430,7 +436,7 @@ impl<'m> Instruction<'m> {
         head
     }
 
-    /// Replaces its result everywhere, and deletes it.
+    /// Replaces the instruction's result everywhere, and deletes the instruction.
     ///
     /// # Panics
     /// If the other value has another type.
@@ -459,7 +465,7 @@ impl<'m> Instruction<'m> {
     /// Adds an incoming value to a phi.
     ///
     /// # Panics
-    /// If it isn't a phi of the value's type.
+    /// If this instruction is not a phi of the value's type.
     pub fn add_incoming(self, value: Value<'m>, block: Block<'m>) {
         assert!(
             self.opcode() == crate::instruction::Opcode::Phi && self.value().kind() == value.kind(),

@@ -4,10 +4,10 @@ use crate::types::{Type, TypeKind};
 use crate::value::Value;
 
 impl<'m> Type<'m> {
-    /// An integer of this type, sign-extended or cut.
+    /// An integer constant of this type, sign-extended or truncated.
     ///
     /// # Panics
-    /// If it isn't an integer type.
+    /// If this is not an integer type.
     pub fn int(self, value: i64) -> Value<'m> {
         assert!(
             matches!(self.kind(), TypeKind::Integer(_)),
@@ -21,10 +21,10 @@ impl<'m> Type<'m> {
         .expect("LLVMConstInt returns a value")
     }
 
-    /// No value in particular of this type.
+    /// A poison value of this type.
     ///
     /// # Panics
-    /// If it has no values.
+    /// If the type has no values.
     pub fn poison(self) -> Value<'m> {
         assert!(
             !matches!(self.kind(), TypeKind::Void | TypeKind::Token),
@@ -38,10 +38,10 @@ impl<'m> Type<'m> {
         .expect("LLVMGetPoison returns a value")
     }
 
-    /// The null or zero of this type.
+    /// The null pointer or zero of this type.
     ///
     /// # Panics
-    /// If it is neither an integer nor a pointer.
+    /// If the type is neither an integer nor a pointer.
     pub fn null(self) -> Value<'m> {
         assert!(self.is_scalar(), "integers and pointers have a null");
         // SAFETY: an integer or pointer type.
@@ -57,7 +57,7 @@ impl<'m> Value<'m> {
     /// The constant `ptrtoint` of a constant pointer to `i64`.
     ///
     /// # Panics
-    /// If it isn't a constant pointer.
+    /// If this is not a constant pointer.
     pub fn pointer_to_i64(self) -> Value<'m> {
         assert!(
             self.is_constant() && self.kind().kind() == TypeKind::Pointer,

@@ -1,8 +1,9 @@
-//! A context: what owns types, constants and metadata, and collects what LLVM has to say.
+//! A context owns types, constants, and metadata, and collects LLVM's diagnostics.
 //!
 //! The C API reports some failures (invalid inline assembly, unreadable bitcode) *only* through the
-//! diagnostic handler, and without one LLVM prints and may exit. So every context has one: errors
-//! are kept, warnings, remarks and notes are dropped (there are hundreds of remarks a module).
+//! diagnostic handler. Without a handler, LLVM prints the error and may exit. So every context has
+//! a handler. It keeps errors, and drops warnings, remarks, and notes (a module can cause hundreds
+//! of remarks).
 
 use std::cell::RefCell;
 use std::ffi::{CStr, c_char, c_void};
@@ -15,17 +16,17 @@ use crate::sys::{Api, LContext, LDiagnostic};
 pub struct Context {
     raw: NonNull<LContext>,
     library: Library,
-    /// Made from a box; freed with the context.
+    /// Created from a box; `Drop` frees it.
     sink: NonNull<Sink>,
 }
 
-/// Where the handler puts what it hears.
+/// Receives the errors that LLVM reports.
 struct Sink {
     library: Library,
     errors: RefCell<Vec<String>>,
 }
 
-/// Severity of an error, among LLVM's four.
+/// LLVM's number for the severity "error".
 const SEVERITY_ERROR: i32 = 0;
 
 impl Context {
@@ -41,7 +42,11 @@ impl Context {
         })));
         // SAFETY: the sink lives as long as the context: `Drop` frees it after.
         unsafe {
-            (api.LLVMContextSetDiagnosticHandler)(raw.as_ptr(), Some(hear), sink.as_ptr().cast());
+            (api.LLVMContextSetDiagnosticHandler)(
+                raw.as_ptr(),
+                Some(keep_errors),
+                sink.as_ptr().cast(),
+            );
         }
         Self {
             raw,
@@ -50,12 +55,12 @@ impl Context {
         }
     }
 
-    /// The library it belongs to.
+    /// The library of this context.
     pub fn library(&self) -> &Library {
         &self.library
     }
 
-    /// The errors LLVM reported since the last call, in its words.
+    /// The messages of all errors that LLVM reported since the last call.
     pub fn take_errors(&self) -> Vec<String> {
         // SAFETY: alive as long as the context, and only shared: the handler runs on this thread,
         // inside LLVM's calls.
@@ -82,8 +87,8 @@ impl Drop for Context {
     }
 }
 
-/// The diagnostic handler.
-extern "C" fn hear(diagnostic: *mut LDiagnostic, sink: *mut c_void) {
+/// The diagnostic handler: keeps the messages of errors.
+extern "C" fn keep_errors(diagnostic: *mut LDiagnostic, sink: *mut c_void) {
     // SAFETY: LLVM hands back the pointer given with the handler, to a sink that lives as long as
     // the context; it is only read.
     let sink = unsafe { &*sink.cast::<Sink>() };
@@ -97,7 +102,7 @@ extern "C" fn hear(diagnostic: *mut LDiagnostic, sink: *mut c_void) {
     sink.errors.borrow_mut().push(text);
 }
 
-/// Copies a message of LLVM's and frees it.
+/// Copies a message that LLVM allocated, and frees it.
 ///
 /// # Safety
 /// `message` is null or a string that `LLVMDisposeMessage` may free.
@@ -113,11 +118,11 @@ pub(crate) unsafe fn take_message(api: &Api, message: *mut c_char) -> String {
     }
 }
 
-/// Text of a pointer and a length, replaced where it isn't UTF-8.
+/// Copies a text of known length. Invalid UTF-8 is replaced.
 ///
 /// # Safety
 /// `start` is null or points to `length` readable bytes.
-pub(crate) unsafe fn text_of(start: *const c_char, length: usize) -> String {
+pub(crate) unsafe fn copy_text(start: *const c_char, length: usize) -> String {
     if start.is_null() {
         return String::new();
     }

@@ -1,7 +1,7 @@
-//! Changing blocks and instructions in place, so that a function can be given a second copy of its
-//! code.
+//! Changes blocks and instructions in place, so that the weaver can add a second copy of a
+//! function's code.
 //!
-//! Nothing is taken out, so every handle stays alive.
+//! Nothing is deleted, so every handle stays valid.
 
 use crate::builder::Builder;
 use crate::instruction::Opcode;
@@ -14,10 +14,12 @@ impl<'m> Block<'m> {
         self.module().api()
     }
 
-    /// Takes what stands before `instruction` into a new block, which stands before this one and
-    /// takes over its address and all ways in. It has no end yet: the caller gives it one.
+    /// Moves the instructions before `instruction` into a new block. The new block stands before
+    /// this block, and takes over its address and all edges into it. It has no terminator yet: the
+    /// caller adds one.
     ///
     /// # Panics
+    /// If the instruction is not in the block, or is a phi or landing pad.
     /// If the instruction isn't in the block, or a phi or landing pad.
     #[must_use = "the new block needs an end"]
     pub fn split_before(self, instruction: Instruction<'m>) -> Block<'m> {
@@ -50,7 +52,7 @@ impl<'m> Block<'m> {
         head
     }
 
-    /// Its address, as a constant.
+    /// The address of the block, as a constant.
     pub fn address(self) -> Value<'m> {
         let api = self.api_of();
         // SAFETY: a block in a function.
@@ -65,7 +67,8 @@ impl<'m> Instruction<'m> {
     /// Sets an operand that is a value.
     ///
     /// # Panics
-    /// If there is none of that number, or it isn't of the value's type.
+    /// If the instruction has no operand of this number, or the operand has another type than the
+    /// value.
     pub fn set_operand(self, index: u32, value: Value<'m>) {
         assert!(
             self.value().operand(index).kind() == value.kind()
@@ -76,10 +79,10 @@ impl<'m> Instruction<'m> {
         unsafe { (self.module().api().LLVMSetOperand)(self.raw(), index, value.raw()) }
     }
 
-    /// Makes a terminator lead elsewhere.
+    /// Changes a successor of a terminator.
     ///
     /// # Panics
-    /// If it has no successor of that number.
+    /// If the terminator has no successor of this number.
     pub fn set_successor(self, index: u32, block: Block<'m>) {
         assert!(
             (index as usize) < self.successors().len(),

@@ -1,4 +1,4 @@
-//! What can go wrong between us and libLLVM, one sentence a variant, LLVM's own words kept.
+//! The errors of this crate: one sentence for each variant, with LLVM's own message.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -7,80 +7,80 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LlvmError {
-    /// No libLLVM was found in any of these places.
+    /// There is no libLLVM in any of the searched places.
     NoLibrary {
-        /// Where it was looked for.
+        /// The searched places.
         searched: Vec<String>,
     },
-    /// The library can't be loaded.
+    /// The library cannot be loaded.
     CannotOpen {
-        /// Its path.
+        /// The path of the library.
         path: PathBuf,
-        /// The loader's words.
+        /// The loader's message.
         why: String,
     },
-    /// The library lacks a function that is needed.
+    /// The library lacks a required function.
     MissingFunction {
-        /// Its path.
+        /// The path of the library.
         path: PathBuf,
-        /// Its version, if it says one.
+        /// The version of the library, if it reports one.
         version: Option<(u32, u32, u32)>,
-        /// The function.
+        /// The name of the function.
         function: String,
     },
-    /// The library is older than any that works.
+    /// The library is older than the oldest supported version.
     TooOld {
-        /// Its path.
+        /// The path of the library.
         path: PathBuf,
-        /// Its version.
+        /// The version of the library.
         version: (u32, u32, u32),
     },
     /// The bytes are not bitcode.
     NotBitcode {
-        /// Name of the input.
+        /// The name of the input.
         name: String,
     },
     /// The bitcode was written by a newer LLVM than the one loaded.
     NewerBitcode {
-        /// Name of the input.
+        /// The name of the input.
         name: String,
-        /// LLVM's words; they name producer and reader.
+        /// LLVM's message, which names producer and reader.
         text: String,
-        /// The library that read it.
+        /// The library that read the bitcode.
         library: PathBuf,
     },
     /// The file holds several modules (a split LTO unit).
     SeveralModules {
-        /// Name of the input.
+        /// The name of the input.
         name: String,
     },
     /// The bitcode is damaged or truncated.
     BadBitcode {
-        /// Name of the input.
+        /// The name of the input.
         name: String,
-        /// LLVM's words.
+        /// LLVM's message.
         text: String,
     },
     /// The library has no code generator for the module's target.
     NoTarget {
         /// The target triple.
         triple: String,
-        /// LLVM's words.
+        /// LLVM's message.
         text: String,
     },
-    /// A step over a module failed.
+    /// An operation on a module failed.
     Failed {
-        /// Name of the input.
+        /// The name of the input.
         name: String,
-        /// What was being done.
+        /// The operation.
         doing: String,
-        /// LLVM's words.
+        /// LLVM's message.
         text: String,
     },
 }
 
 impl LlvmError {
-    /// The input it is about, where it is about one.
+    /// The name of the input that the error is about, if any.
     fn input(&self) -> Option<&str> {
         match self {
             Self::NotBitcode { name }
@@ -96,7 +96,7 @@ impl LlvmError {
         }
     }
 
-    /// The error without the input's name, for messages that begin with a better one.
+    /// The error without the input's name, for messages that begin with a better name.
     pub fn reason(&self) -> impl fmt::Display {
         struct Reason<'a>(&'a LlvmError);
         impl fmt::Display for Reason<'_> {

@@ -1,4 +1,4 @@
-//! Global variables, and what they have in common with functions.
+//! Global variables, and the properties that they share with functions.
 
 use std::ffi::{CStr, CString};
 
@@ -6,16 +6,16 @@ use crate::metadata::Metadata;
 use crate::sys::Api;
 use crate::value::{Global, Value};
 
-/// Linkage of a function or global.
+/// The linkage of a function or global variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Linkage {
-    /// Visible to other objects, one definition.
+    /// The only definition; visible to other objects.
     External,
-    /// A copy for inlining; another object has the code.
+    /// A copy for inlining; another object contains the code.
     AvailableExternally,
-    /// Only inside this module.
+    /// Visible only in this module.
     Local,
-    /// Weak, link-once, common, appending, …
+    /// Weak, link-once, common, appending, and others.
     Other,
 }
 
@@ -55,10 +55,10 @@ impl<'m> Value<'m> {
     }
 }
 
-/// Thread-local storage model.
+/// The thread-local storage model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TlsModel {
-    /// For shared objects loaded at start, or small enough.
+    /// For shared objects that are loaded at the start, or that need little thread-local storage.
     InitialExec = 3,
     /// For programs.
     LocalExec = 4,
@@ -69,7 +69,7 @@ impl<'m> Global<'m> {
         self.value().api()
     }
 
-    /// Its initializer, if it has one.
+    /// The initializer of the variable, if it has one.
     pub fn initializer(self) -> Option<Value<'m>> {
         // SAFETY: a global variable; null if external.
         Value::new(
@@ -78,10 +78,10 @@ impl<'m> Global<'m> {
         )
     }
 
-    /// Sets its initializer.
+    /// Sets the initializer of the variable.
     ///
     /// # Panics
-    /// If the value isn't a constant of the global's type.
+    /// If the value is not a constant of the variable's type.
     pub fn set_initializer(self, value: Value<'m>) {
         // SAFETY: a global has a value type.
         let kind = unsafe { (self.api().LLVMGlobalGetValueType)(self.raw()) };
@@ -93,53 +93,54 @@ impl<'m> Global<'m> {
         unsafe { (self.api().LLVMSetInitializer)(self.raw(), value.raw()) }
     }
 
-    /// Makes it local to the module.
+    /// Makes the variable local to the module.
     pub fn set_internal(self) {
         // SAFETY: a global; 8 is internal linkage.
         unsafe { (self.api().LLVMSetLinkage)(self.raw(), 8) }
     }
 
-    /// Hides it from other images.
+    /// Hides the variable from other images.
     pub fn set_hidden(self) {
         // SAFETY: a global; 1 is hidden visibility.
         unsafe { (self.api().LLVMSetVisibility)(self.raw(), 1) }
     }
 
-    /// Makes it constant.
+    /// Makes the variable constant.
     pub fn set_constant(self) {
         // SAFETY: a global variable.
         unsafe { (self.api().LLVMSetGlobalConstant)(self.raw(), 1) }
     }
 
-    /// Makes it thread-local.
+    /// Makes the variable thread-local.
     pub fn set_thread_local(self, model: TlsModel) {
         // SAFETY: a global variable; the number is the model's.
         unsafe { (self.api().LLVMSetThreadLocalMode)(self.raw(), model as i32) }
     }
 
-    /// Puts it in a section.
+    /// Puts the variable into a section.
     pub fn set_section(self, name: &str) {
         self.value().put_in_section(name);
     }
 
-    /// Sets its alignment in bytes, a power of two.
+    /// Sets the alignment of the variable in bytes, a power of two.
     pub fn set_alignment(self, bytes: u32) {
         assert!(bytes.is_power_of_two(), "an alignment is a power of two");
         // SAFETY: a global; a power of two.
         unsafe { (self.api().LLVMSetAlignment)(self.raw(), bytes) }
     }
 
-    /// Sets its metadata of that kind.
+    /// Sets the variable's metadata of a kind.
     ///
     /// # Panics
-    /// If the metadata isn't a tuple.
+    /// If the metadata is not a tuple.
     pub fn set_metadata(self, kind: u32, node: Metadata<'m>) {
         assert!(node.is_tuple(), "metadata is attached as a node");
         // SAFETY: a global and a node of its context.
         unsafe { (self.api().LLVMGlobalSetMetadata)(self.raw(), kind, node.raw()) }
     }
 
-    /// Puts it in the comdat group of another global or function, if that has one.
+    /// Puts the variable into the comdat group of another global or function, if that has a comdat
+    /// group.
     pub fn join_comdat_of(self, key: Value<'m>) {
         // SAFETY: comdats are asked of a global object only; null clears none.
         unsafe {

@@ -1,4 +1,4 @@
-//! What all handles have in common: a pointer into LLVM, and the module that keeps it alive.
+//! The common part of all handles: a pointer into LLVM, and the module that keeps the object alive.
 //!
 //! A handle borrows its module. The module cannot destroy anything while a handle lives, so every
 //! handle points to a live object.
@@ -22,7 +22,7 @@ macro_rules! handle {
                 self.raw.as_ptr()
             }
 
-            /// The module it belongs to.
+            /// The module of the handle.
             pub fn module(self) -> &'m Module<'m> {
                 self.module
             }

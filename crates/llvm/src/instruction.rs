@@ -1,10 +1,10 @@
-//! What an instruction says of itself: opcode, successors, callee, attributes, debug location.
+//! The properties of instructions: opcode, successors, callee, attributes, debug location.
 
 use crate::function::AttributeKind;
 use crate::metadata::{Location, Metadata};
 use crate::value::{Block, Instruction, Value};
 
-/// Operation of an instruction, as far as it matters here.
+/// The operation of an instruction, as far as this project distinguishes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Opcode {
     /// `ret`
@@ -31,7 +31,7 @@ pub enum Opcode {
     Alloca,
     /// `landingpad`
     LandingPad,
-    /// A funclet's instruction: catchswitch, catchpad, cleanuppad, catchret, cleanupret.
+    /// An instruction of a funclet: catchswitch, catchpad, cleanuppad, catchret, cleanupret.
     Funclet,
     /// `load`
     Load,
@@ -49,7 +49,7 @@ pub enum Opcode {
     Multiply,
     /// `shl`
     Shift,
-    /// `zext`, `sext`, `trunc`: the same number, as long as it fits.
+    /// `zext`, `sext`, `trunc`: the same number if it fits.
     Resize,
     /// `freeze`
     Freeze,
@@ -57,30 +57,31 @@ pub enum Opcode {
     Compare,
     /// `select`
     Select,
-    /// A cast that changes no bits, or picks or puts parts of an aggregate.
+    /// A cast that changes no bits, or an instruction that extracts or inserts parts of an
+    /// aggregate.
     Shuffle,
-    /// Any other.
+    /// Any other operation.
     Other,
 }
 
-/// How a call may become a jump.
+/// Whether a call may become a jump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TailKind {
-    /// Not marked.
+    /// The call has no mark.
     None,
-    /// `tail`: allowed to.
+    /// `tail`: the call may become a jump.
     Tail,
-    /// `musttail`: has to.
+    /// `musttail`: the call must become a jump.
     MustTail,
-    /// `notail`: must not.
+    /// `notail`: the call must not become a jump.
     NoTail,
 }
 
-/// Index of the attributes of a called function itself.
-const OF_FUNCTION: u32 = u32::MAX;
+/// The index of the attributes of a called function itself.
+const FUNCTION_INDEX: u32 = u32::MAX;
 
 impl<'m> Instruction<'m> {
-    /// Its operation.
+    /// The operation of the instruction.
     pub fn opcode(self) -> Opcode {
         // SAFETY: an instruction. The numbers are the C API's own and stable.
         match unsafe { (self.module().api().LLVMGetInstructionOpcode)(self.raw()) } {
@@ -114,7 +115,7 @@ impl<'m> Instruction<'m> {
         }
     }
 
-    /// Whether it calls something.
+    /// Whether the instruction is a call.
     pub fn is_call(self) -> bool {
         matches!(
             self.opcode(),
@@ -122,14 +123,14 @@ impl<'m> Instruction<'m> {
         )
     }
 
-    /// The block it is in.
+    /// The block of the instruction.
     pub fn block(self) -> Block<'m> {
         // SAFETY: handles are only given out of instructions in blocks.
         let raw = unsafe { (self.module().api().LLVMGetInstructionParent)(self.raw()) };
         Block::new(raw, self.module()).expect("the instruction is in a block")
     }
 
-    /// The blocks it leads to, in order, with repeats. Empty unless it is a terminator.
+    /// The successors of a terminator, in order, with duplicates. Empty for other instructions.
     pub fn successors(self) -> Vec<Block<'m>> {
         let api = self.module().api();
         if !matches!(
@@ -157,8 +158,8 @@ impl<'m> Instruction<'m> {
         }
     }
 
-    /// The constant of a switch's case that leads to successor `index` (1 is the first case).
-    /// `None` for the default, other instructions, and constants of more than 64 bits.
+    /// The constant of the switch case that leads to successor `index` (1 is the first case).
+    /// `None` for the default, for other instructions, and for constants of more than 64 bits.
     pub fn case_value(self, index: u32) -> Option<i64> {
         if self.opcode() != Opcode::Switch || index == 0 {
             return None;
@@ -180,10 +181,10 @@ impl<'m> Instruction<'m> {
         Value::new(raw, self.module())?.as_int()
     }
 
-    /// What it calls.
+    /// The callee of a call.
     ///
     /// # Panics
-    /// If it isn't a call.
+    /// If the instruction is not a call.
     pub fn callee(self) -> Value<'m> {
         assert!(self.is_call(), "only calls have callees");
         // SAFETY: a call.
@@ -191,10 +192,10 @@ impl<'m> Instruction<'m> {
         Value::new(raw, self.module()).expect("calls have callees")
     }
 
-    /// Whether the call or the function it calls carries the attribute.
+    /// Whether the call or its callee has the attribute.
     ///
     /// # Panics
-    /// If it isn't a call.
+    /// If the instruction is not a call.
     pub fn call_has(self, kind: AttributeKind) -> bool {
         let callee = self.callee();
         self.call_site_has(kind)
@@ -208,14 +209,14 @@ impl<'m> Instruction<'m> {
         unsafe {
             !(self.module().api().LLVMGetCallSiteEnumAttribute)(
                 self.raw(),
-                OF_FUNCTION,
+                FUNCTION_INDEX,
                 kind.number(),
             )
             .is_null()
         }
     }
 
-    /// How a call is marked.
+    /// The tail-call mark of a call.
     pub fn tail_kind(self) -> TailKind {
         if self.opcode() != Opcode::Call {
             return TailKind::None;
@@ -229,40 +230,40 @@ impl<'m> Instruction<'m> {
         }
     }
 
-    /// Its place in the source.
+    /// The source location of the instruction.
     pub fn location(self) -> Option<Location<'m>> {
         // SAFETY: an instruction; null without debug info.
         let raw = unsafe { (self.module().api().LLVMInstructionGetDebugLoc)(self.raw()) };
         Metadata::new(raw, self.module())?.as_location()
     }
 
-    /// Its metadata of that kind.
+    /// The instruction's metadata of a kind.
     pub fn metadata(self, kind: u32) -> Option<Metadata<'m>> {
         // SAFETY: an instruction; null if absent, else metadata as a value.
         let raw = unsafe { (self.module().api().LLVMGetMetadata)(self.raw(), kind) };
         Value::new(raw, self.module())?.as_metadata()
     }
 
-    /// Sets its metadata of that kind.
+    /// Sets the instruction's metadata of a kind.
     ///
     /// # Panics
-    /// If the metadata isn't a tuple.
+    /// If the metadata is not a tuple.
     pub fn set_metadata(self, kind: u32, node: Metadata<'m>) {
         assert!(node.is_tuple(), "metadata is attached as a node");
         // SAFETY: an instruction and a node of its context.
         unsafe { (self.module().api().LLVMSetMetadata)(self.raw(), kind, node.as_value().raw()) }
     }
 
-    /// Takes away its metadata of that kind.
+    /// Removes the instruction's metadata of a kind.
     pub fn remove_metadata(self, kind: u32) {
         // SAFETY: an instruction; null takes away what it had.
         unsafe { (self.module().api().LLVMSetMetadata)(self.raw(), kind, std::ptr::null_mut()) }
     }
 
-    /// Makes a load or a store happen once, where it stands.
+    /// Makes a load or store volatile: it runs exactly once, in its place.
     ///
     /// # Panics
-    /// If it is neither.
+    /// If the instruction is neither a load nor a store.
     pub fn set_volatile(self) {
         const LOAD: i32 = 27;
         const STORE: i32 = 28;
@@ -275,7 +276,7 @@ impl<'m> Instruction<'m> {
         }
     }
 
-    /// Whether it is a phi's incoming edge from `block`, and what comes along it.
+    /// The incoming values of a phi, each with its incoming block. Empty for other instructions.
     pub fn incoming(self) -> Vec<(Value<'m>, Block<'m>)> {
         if self.opcode() != Opcode::Phi {
             return Vec::new();
@@ -295,12 +296,12 @@ impl<'m> Instruction<'m> {
         }
     }
 
-    /// Whether it is an alloca of constant size (a slot of the frame).
+    /// Whether the instruction is an alloca of constant size (a stack slot).
     pub fn is_static_alloca(self) -> bool {
         self.opcode() == Opcode::Alloca && self.value().operand(0).is_constant()
     }
 
-    /// The name of the LLVM intrinsic it calls.
+    /// The name of the LLVM intrinsic that the instruction calls.
     pub fn intrinsic(self) -> Option<String> {
         if !self.is_call() {
             return None;

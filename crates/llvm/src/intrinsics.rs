@@ -1,6 +1,7 @@
-//! What the names of intrinsics say.
+//! Classifies intrinsics by their names.
 
-/// Whether the intrinsic of this name makes no code: debug markers, ends of lifetimes, assumptions.
+/// Whether the intrinsic of this name generates no code: debug markers, ends of lifetimes,
+/// assumptions.
 pub fn is_marker(intrinsic: &str) -> bool {
     [
         "llvm.dbg.",

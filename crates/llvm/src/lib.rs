@@ -1,12 +1,12 @@
-//! The LLVM C API of the user's own libLLVM, made safe.
+//! A safe interface to the C API of the libLLVM that the user has installed.
 //!
-//! [`Library`] finds and loads it; a [`Context`] collects its diagnostics; a [`Module`] is parsed
-//! from bitcode, inspected through handles that borrow it, changed with a [`Builder`], run through
-//! passes, and used up by code generation. Mechanism only: what to instrument and how is the
-//! weaver's business.
+//! [`Library`] finds and loads libLLVM. A [`Context`] collects its diagnostics. A [`Module`] is
+//! parsed from bitcode, inspected through handles that borrow it, changed with a [`Builder`], run
+//! through passes, and consumed by code generation. This crate contains mechanism only. The weaver
+//! decides which code to instrument, and how.
 //!
-//! Tested with LLVM 19 (Debian) and 22 (Debian, rustc 1.95); newer ones are tried, and refused with
-//! the name of the first function they lack.
+//! Tested with LLVM 19 (Debian) and 22 (Debian, rustc 1.95). The crate also tries newer versions.
+//! It refuses a version that lacks a required function, and names the first missing function.
 
 mod address;
 mod bitstream;

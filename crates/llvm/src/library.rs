@@ -1,4 +1,5 @@
-//! Finding and loading libLLVM: the one named, that of the user's Rust toolchain, or the system's.
+//! Finds and loads libLLVM: the library that the user names, the one of the user's Rust toolchain,
+//! or the system's.
 
 use std::ffi::c_uint;
 use std::fmt;
@@ -9,7 +10,7 @@ use std::sync::Arc;
 use crate::error::LlvmError;
 use crate::sys::Api;
 
-/// The oldest LLVM whose C API is enough.
+/// The oldest LLVM version whose C API is sufficient.
 const OLDEST: u32 = 19;
 
 /// A loaded libLLVM. Cheap to clone; it stays loaded until the process ends.
@@ -34,7 +35,7 @@ impl Library {
     ///
     /// # Errors
     /// [`LlvmError::CannotOpen`], [`LlvmError::TooOld`], or [`LlvmError::MissingFunction`] with
-    /// path, version and function.
+    /// path, version, and function.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, LlvmError> {
         let path = path.as_ref();
         // SAFETY: loading runs the library's initialisers; the file is the libLLVM that the user
@@ -68,13 +69,16 @@ impl Library {
         })
     }
 
-    /// The library to use: `explicit` (HOLLOWAY_LLVM) if given; else the one in the toolchain's
-    /// sysroot, where `rustc` is that directory or a rustc to ask; else the newest of the system's
-    /// that works.
+    /// Finds a library in this order:
+    ///
+    /// 1. `explicit` (HOLLOWAY_LLVM), if given
+    /// 2. the library in the toolchain's sysroot; `rustc` is either that directory or a rustc that
+    ///    prints it
+    /// 3. the newest library of the system that works
     ///
     /// # Errors
-    /// That of [`Library::open`] for an explicit path; [`LlvmError::NoLibrary`] with all places, or
-    /// the last candidate's error, if none works.
+    /// For an explicit path: the error of [`Library::open`]. Otherwise, if no library works:
+    /// [`LlvmError::NoLibrary`] with all places, or the last candidate's error.
     pub fn find(explicit: Option<&Path>, rustc: Option<&Path>) -> Result<Self, LlvmError> {
         if let Some(path) = explicit {
             return Self::open(path);
@@ -98,12 +102,12 @@ impl Library {
         Err(failed.unwrap_or(LlvmError::NoLibrary { searched }))
     }
 
-    /// Major, minor, patch.
+    /// The version: major, minor, patch.
     pub fn version(&self) -> (u32, u32, u32) {
         self.version
     }
 
-    /// The file it was loaded from.
+    /// The file of the library.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -126,7 +130,7 @@ fn version_of(library: &libloading::Library) -> Option<(u32, u32, u32)> {
     }
 }
 
-/// The sysroot: the directory itself, or what the compiler says.
+/// The sysroot: `rustc` itself if it is a directory, or the directory that the compiler prints.
 fn sysroot(rustc: &Path) -> Option<PathBuf> {
     if rustc.is_dir() {
         return Some(rustc.into());
@@ -139,7 +143,7 @@ fn sysroot(rustc: &Path) -> Option<PathBuf> {
     (output.status.success() && !text.trim().is_empty()).then(|| PathBuf::from(text.trim()))
 }
 
-/// Directories where distributions put libLLVM, newest LLVM first.
+/// The directories in which distributions install libLLVM, newest LLVM first.
 fn system_directories() -> Vec<PathBuf> {
     let mut versioned: Vec<(u32, PathBuf)> = std::fs::read_dir("/usr/lib")
         .into_iter()
@@ -166,10 +170,10 @@ fn system_directories() -> Vec<PathBuf> {
         .collect()
 }
 
-/// The libLLVM shared libraries in a directory, newest first, each file once. Linker scripts
-/// (rustc's sysroot holds one of 42 bytes) are left out.
+/// The libLLVM shared libraries in a directory, newest first, each file once. Linker scripts are
+/// left out (rustc's sysroot contains one of 42 bytes).
 fn libraries_in(directory: &Path) -> Vec<PathBuf> {
-    let mut found: Vec<(Vec<u32>, PathBuf)> = std::fs::read_dir(directory)
+    let mut libraries: Vec<(Vec<u32>, PathBuf)> = std::fs::read_dir(directory)
         .into_iter()
         .flatten()
         .flatten()
@@ -183,9 +187,9 @@ fn libraries_in(directory: &Path) -> Vec<PathBuf> {
                 .then(|| (numbers(path.file_name()?.to_str()?), path).into())?
         })
         .collect();
-    found.sort_by(|a, b| b.cmp(a));
-    found.dedup_by(|a, b| a.1 == b.1);
-    found.into_iter().map(|(_, path)| path).collect()
+    libraries.sort_by(|a, b| b.cmp(a));
+    libraries.dedup_by(|a, b| a.1 == b.1);
+    libraries.into_iter().map(|(_, path)| path).collect()
 }
 
 fn is_elf(path: &Path) -> bool {
@@ -195,7 +199,8 @@ fn is_elf(path: &Path) -> bool {
         .is_ok_and(|mut file| file.read_exact(&mut magic).is_ok() && magic == *b"\x7fELF")
 }
 
-/// The numbers in a file name, in order: how `libLLVM.so.22.1-rust-1.95.0-stable` compares.
+/// The numbers in a file name, in order. They are the sort key of names such as
+/// `libLLVM.so.22.1-rust-1.95.0-stable`.
 fn numbers(name: &str) -> Vec<u32> {
     name.split(|c: char| !c.is_ascii_digit())
         .filter_map(|digits| digits.parse().ok())

@@ -3,12 +3,12 @@
 use std::hash::{Hash, Hasher};
 use std::ptr::NonNull;
 
-use crate::context::text_of;
+use crate::context::copy_text;
 use crate::module::Module;
 use crate::sys::{LMetadata, LValue};
 use crate::value::Value;
 
-/// A metadata node. Equal handles are the same node.
+/// A metadata node. Handles are equal if they refer to the same node.
 #[derive(Clone, Copy)]
 pub struct Metadata<'m> {
     raw: NonNull<LMetadata>,
@@ -29,7 +29,7 @@ impl Hash for Metadata<'_> {
     }
 }
 
-/// Kinds, as `LLVMGetMetadataKind` numbers them; the list only grows at its end.
+/// Metadata kinds, as `LLVMGetMetadataKind` numbers them. LLVM only appends to this list.
 const STRING: u32 = 0;
 const TUPLE: u32 = 4;
 const LOCATION: u32 = 5;
@@ -39,7 +39,7 @@ const SUBPROGRAM: u32 = 17;
 const LEXICAL_BLOCK: u32 = 18;
 const LEXICAL_BLOCK_FILE: u32 = 19;
 const COMMON_BLOCK: u32 = 31;
-/// Not a node, since LLVM 18.
+/// Not a node since LLVM 18.
 const ARGUMENT_LIST: u32 = 34;
 
 impl<'m> Metadata<'m> {
@@ -60,7 +60,7 @@ impl<'m> Metadata<'m> {
         unsafe { (self.module.api().LLVMGetMetadataKind)(self.raw()) }
     }
 
-    /// The node as a value, which is how its operands are read.
+    /// The node as a value. LLVM reads operands from this value.
     pub(crate) fn as_value(self) -> Value<'m> {
         // SAFETY: a live node of this context.
         let raw = unsafe {
@@ -69,7 +69,8 @@ impl<'m> Metadata<'m> {
         Value::new(raw, self.module).expect("LLVMMetadataAsValue returns a value")
     }
 
-    /// Its operands; absent ones are `None`. A string, constant or list of arguments has none.
+    /// The operands of the node; absent operands are `None`. A string, a constant, or an argument
+    /// list has no operands.
     pub fn operands(self) -> Vec<Option<Metadata<'m>>> {
         if self.kind() < FIRST_NODE || self.kind() == ARGUMENT_LIST {
             return Vec::new();
@@ -97,7 +98,7 @@ impl<'m> Metadata<'m> {
         }
     }
 
-    /// One operand.
+    /// The operand with this index.
     pub fn operand(self, index: usize) -> Option<Metadata<'m>> {
         self.operands().into_iter().nth(index).flatten()
     }
@@ -111,11 +112,11 @@ impl<'m> Metadata<'m> {
         // SAFETY: a string; the text belongs to the context.
         Some(unsafe {
             let start = (self.module.api().LLVMGetMDString)(self.as_value().raw(), &mut length);
-            text_of(start, length as usize)
+            copy_text(start, length as usize)
         })
     }
 
-    /// The integer that a metadata constant wraps.
+    /// The integer of a metadata constant.
     pub fn as_int(self) -> Option<u64> {
         const CONSTANT: u32 = 1;
         if self.kind() != CONSTANT {
@@ -130,7 +131,7 @@ impl<'m> Metadata<'m> {
             .map(|int| int as u64)
     }
 
-    /// A tuple of operands.
+    /// Creates a tuple of operands.
     pub fn node(module: &'m Module<'m>, operands: &[Metadata<'m>]) -> Metadata<'m> {
         let mut raw: Vec<_> = operands.iter().map(|operand| operand.raw()).collect();
         // SAFETY: live nodes of this context, given with their number.
@@ -140,7 +141,7 @@ impl<'m> Metadata<'m> {
         Metadata::new(node, module).expect("LLVMMDNodeInContext2 returns a node")
     }
 
-    /// A string.
+    /// Creates a metadata string.
     pub fn string(module: &'m Module<'m>, text: &str) -> Metadata<'m> {
         // SAFETY: the text is given with its length.
         let raw = unsafe {
@@ -153,7 +154,7 @@ impl<'m> Metadata<'m> {
         Metadata::new(raw, module).expect("LLVMMDStringInContext2 returns a string")
     }
 
-    /// A constant.
+    /// Wraps a constant as metadata.
     pub fn constant(value: Value<'m>) -> Metadata<'m> {
         assert!(value.is_constant(), "only constants are metadata constants");
         // SAFETY: a live constant.
@@ -161,37 +162,37 @@ impl<'m> Metadata<'m> {
         Metadata::new(raw, value.module()).expect("LLVMValueAsMetadata returns metadata")
     }
 
-    /// Whether it is a tuple.
+    /// Whether the metadata is a tuple.
     pub fn is_tuple(self) -> bool {
         self.kind() == TUPLE
     }
 
-    /// The debug location it is, if it is one.
+    /// The metadata as a debug location, if it is a debug location.
     pub fn as_location(self) -> Option<Location<'m>> {
         (self.kind() == LOCATION).then_some(Location(self))
     }
 
-    /// The subprogram it is, or the one around the lexical block it is.
+    /// The metadata as a subprogram, or the subprogram around a lexical block.
     pub fn subprogram(self) -> Option<Subprogram<'m>> {
         let mut scope = self;
         loop {
             match scope.kind() {
                 SUBPROGRAM => return Some(Subprogram(scope)),
-                // Operand 1 of a lexical block: the scope around it.
+                // Operand 1 of a lexical block is the enclosing scope.
                 LEXICAL_BLOCK | LEXICAL_BLOCK_FILE | COMMON_BLOCK => scope = scope.operand(1)?,
                 _ => return None,
             }
         }
     }
 
-    /// The file of a subprogram, or of a block in one.
+    /// The file node of a subprogram or lexical block.
     fn file_node(self) -> Option<Metadata<'m>> {
         // SAFETY: a scope; its file is null or a node.
         let raw = unsafe { (self.module.api().LLVMDIScopeGetFile)(self.raw()) };
         Metadata::new(raw, self.module).filter(|file| file.kind() == FILE)
     }
 
-    /// Directory and name of that file; the name may be absolute.
+    /// The directory and name of the file. The name may be absolute.
     fn file(self) -> (String, String) {
         let Some(file) = self.file_node() else {
             return Default::default();
@@ -203,15 +204,15 @@ impl<'m> Metadata<'m> {
             let directory = (api.LLVMDIFileGetDirectory)(file.raw(), &mut first);
             let name = (api.LLVMDIFileGetFilename)(file.raw(), &mut second);
             (
-                text_of(directory, first as usize),
-                text_of(name, second as usize),
+                copy_text(directory, first as usize),
+                copy_text(name, second as usize),
             )
         }
     }
 }
 
 impl<'m> Value<'m> {
-    /// The metadata it wraps.
+    /// The metadata that the value wraps.
     pub fn as_metadata(self) -> Option<Metadata<'m>> {
         // SAFETY: a live value.
         Metadata::new(
@@ -222,7 +223,7 @@ impl<'m> Value<'m> {
 }
 
 impl Module<'_> {
-    /// The value of a module flag that is an integer, like `PIC Level`.
+    /// The value of an integer module flag, such as `PIC Level`.
     pub fn flag(&self, name: &str) -> Option<u64> {
         // SAFETY: the key is given with its length; null means absent.
         let flag =
@@ -230,8 +231,7 @@ impl Module<'_> {
         Metadata::new(flag, self)?.as_int()
     }
 
-    /// What the compiler calls itself (`llvm.ident`): `rustc version 1.95.0 (…)`, `clang version
-    /// …`.
+    /// The compiler's identification (`llvm.ident`): `rustc version 1.95.0 (…)`, `clang version …`.
     pub fn ident(&self) -> Option<String> {
         let api = self.api();
         let name = c"llvm.ident";
@@ -249,7 +249,7 @@ impl Module<'_> {
             .as_string()
     }
 
-    /// Number of a metadata kind, like `prof`.
+    /// The number of a metadata kind, such as `prof`.
     pub fn metadata_kind(&self, name: &str) -> u32 {
         // SAFETY: the name is given with its length.
         unsafe {
@@ -262,24 +262,25 @@ impl Module<'_> {
     }
 }
 
-/// A place in the source, perhaps of an inlined function. Equal handles are the same node.
+/// A source location, possibly in an inlined function. Handles are equal if they refer to the same
+/// node.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Location<'m>(Metadata<'m>);
 
 impl<'m> Location<'m> {
-    /// Line, 0 if unknown.
+    /// The line; 0 if unknown.
     pub fn line(self) -> u32 {
         // SAFETY: a location.
         unsafe { (self.0.module.api().LLVMDILocationGetLine)(self.0.raw()) }
     }
 
-    /// Column, 0 if unknown.
+    /// The column; 0 if unknown.
     pub fn column(self) -> u32 {
         // SAFETY: a location.
         unsafe { (self.0.module.api().LLVMDILocationGetColumn)(self.0.raw()) }
     }
 
-    /// The function or block it is in.
+    /// The function or lexical block of the location.
     pub fn scope(self) -> Option<Metadata<'m>> {
         // SAFETY: a location.
         Metadata::new(
@@ -288,8 +289,8 @@ impl<'m> Location<'m> {
         )
     }
 
-    /// Directory and name of the file it is in, where that is not its subprogram's: a `#include` or
-    /// `#line` in the function.
+    /// The directory and name of the location's file, if it differs from the file of its
+    /// subprogram: because of `#include` or `#line` in the function.
     pub fn other_file(self) -> Option<(String, String)> {
         let scope = self.scope()?;
         if scope.kind() == SUBPROGRAM {
@@ -303,7 +304,7 @@ impl<'m> Location<'m> {
         (other != own && !other.1.is_empty()).then_some(other)
     }
 
-    /// The place of the call, where the function was inlined.
+    /// The location of the call, if the function was inlined.
     pub fn inlined_at(self) -> Option<Location<'m>> {
         // SAFETY: a location; null if not inlined.
         let raw = unsafe { (self.0.module.api().LLVMDILocationGetInlinedAt)(self.0.raw()) };
@@ -311,12 +312,13 @@ impl<'m> Location<'m> {
     }
 }
 
-/// A function as the debug info describes it. Equal handles are the same node.
+/// A function as the debug information describes it. Handles are equal if they refer to the same
+/// node.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Subprogram<'m>(Metadata<'m>);
 
 impl<'m> Subprogram<'m> {
-    /// Source name.
+    /// The source name.
     pub fn name(self) -> String {
         self.0
             .operand(2)
@@ -324,7 +326,7 @@ impl<'m> Subprogram<'m> {
             .unwrap_or_default()
     }
 
-    /// Linkage name; empty where it is the source name (C).
+    /// The linkage name; empty if it equals the source name (C).
     pub fn linkage_name(self) -> String {
         self.0
             .operand(3)
@@ -332,21 +334,21 @@ impl<'m> Subprogram<'m> {
             .unwrap_or_default()
     }
 
-    /// Whether it says that it has template parameters: an instance of a generic function.
+    /// Whether the subprogram has template parameters: it is an instance of a generic function.
     pub fn is_generic(self) -> bool {
-        // Operand 9 of a DISubprogram, where there: the template parameters.
+        // Operand 9 of a DISubprogram, if present, is the list of template parameters.
         self.0
             .operand(9)
             .is_some_and(|parameters| !parameters.operands().is_empty())
     }
 
-    /// Line of the declaration.
+    /// The line of the declaration.
     pub fn line(self) -> u32 {
         // SAFETY: a subprogram.
         unsafe { (self.0.module.api().LLVMDISubprogramGetLine)(self.0.raw()) }
     }
 
-    /// Directory and file name; the file name may be absolute.
+    /// The directory and file name. The file name may be absolute.
     pub fn file(self) -> (String, String) {
         self.0.file()
     }

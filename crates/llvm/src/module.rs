@@ -1,16 +1,16 @@
-//! A module: parsed from bitcode, printed, verified. Its functions and globals are in `symbols.rs`,
-//! its flags in `metadata.rs`.
+//! A module: parsed from bitcode, printed, verified. `symbols.rs` has its functions and globals;
+//! `metadata.rs` has its flags.
 //!
-//! Handles (values, functions, blocks, …) borrow the module. Whatever can destroy what a handle
-//! points to (passes, code generation, deleting a global, reshaping edges) takes the module by
-//! `&mut`, so no handle survives it; what takes `&self` only adds.
+//! Handles (values, functions, blocks, …) borrow the module. Every operation that can destroy the
+//! object of a handle (passes, code generation, deleting a global, reshaping edges) takes the
+//! module by `&mut`, so no handle survives it. Operations that take `&self` only add objects.
 
 use std::ffi::c_char;
 use std::fmt;
 use std::ptr::NonNull;
 
 use crate::bitstream;
-use crate::context::{Context, take_message, text_of};
+use crate::context::{Context, copy_text, take_message};
 use crate::error::LlvmError;
 use crate::sys::{Api, LModule};
 
@@ -29,11 +29,11 @@ impl fmt::Debug for Module<'_> {
     }
 }
 
-/// Bitcode's magic number: bare, or in the wrapper that Darwin uses.
+/// The magic numbers of bitcode: plain, and in the wrapper that Darwin uses.
 const MAGICS: [[u8; 4]; 2] = [*b"BC\xC0\xDE", [0xDE, 0xC0, 0x17, 0x0B]];
 
 impl<'c> Module<'c> {
-    /// Reads a module. `name` is for messages.
+    /// Parses a module. Messages contain `name`.
     ///
     /// # Errors
     /// One of the bitcode variants of [`LlvmError`].
@@ -67,12 +67,12 @@ impl<'c> Module<'c> {
         }
     }
 
-    /// The name it was parsed under.
+    /// The name given to [`Module::parse`].
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its context.
+    /// The context of the module.
     pub fn context(&self) -> &'c Context {
         self.context
     }
@@ -85,7 +85,7 @@ impl<'c> Module<'c> {
         self.raw.as_ptr()
     }
 
-    /// Its target triple.
+    /// The target triple of the module.
     pub fn triple(&self) -> String {
         // SAFETY: returns a C string that the module owns.
         unsafe { std::ffi::CStr::from_ptr((self.api().LLVMGetTarget)(self.raw())) }
@@ -93,28 +93,28 @@ impl<'c> Module<'c> {
             .into_owned()
     }
 
-    /// Assembly text outside functions.
+    /// The module's assembly text outside functions.
     pub fn inline_assembly(&self) -> String {
         let mut length = 0;
         // SAFETY: the text belongs to the module; its length is written.
         unsafe {
-            text_of(
+            copy_text(
                 (self.api().LLVMGetModuleInlineAsm)(self.raw(), &mut length),
                 length,
             )
         }
     }
 
-    /// The module as LLVM assembly.
+    /// Prints the module as LLVM assembly.
     pub fn to_text(&self) -> String {
         // SAFETY: returns a new string for us.
         unsafe { take_message(self.api(), (self.api().LLVMPrintModuleToString)(self.raw())) }
     }
 
-    /// Checks the module's consistency.
+    /// Checks the consistency of the module.
     ///
     /// # Errors
-    /// [`LlvmError::Failed`] with the verifier's words; `doing` says what was done before.
+    /// [`LlvmError::Failed`] with the verifier's message. `doing` names the previous operation.
     pub fn verify(&self, doing: &str) -> Result<(), LlvmError> {
         const RETURN_STATUS: i32 = 2;
         let mut message = std::ptr::null_mut();
@@ -135,8 +135,8 @@ impl<'c> Module<'c> {
         }
     }
 
-    /// Fails with whatever errors the handler heard.
-    pub(crate) fn no_errors(&self, doing: &str) -> Result<(), LlvmError> {
+    /// Returns an error if the diagnostic handler received errors.
+    pub(crate) fn check_errors(&self, doing: &str) -> Result<(), LlvmError> {
         let errors = self.context.take_errors();
         if errors.is_empty() {
             return Ok(());
@@ -156,7 +156,7 @@ impl Drop for Module<'_> {
     }
 }
 
-/// What the handler heard, as the variant that says what to do.
+/// Turns the errors of the diagnostic handler into the variant that says what to do.
 fn parse_error(context: &Context, name: &str, bitcode: &[u8]) -> LlvmError {
     let name = name.to_string();
     let mut text = context.take_errors().join("; ");

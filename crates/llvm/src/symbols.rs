@@ -1,4 +1,4 @@
-//! The functions, globals and aliases of a module, by name and in order.
+//! The functions, globals, and aliases of a module, by name and in order.
 
 use std::ffi::CString;
 
@@ -7,7 +7,7 @@ use crate::types::Type;
 use crate::value::{Function, Global, Value};
 
 impl Module<'_> {
-    /// Its functions, declarations too, in order.
+    /// The functions of the module, including declarations, in order.
     pub fn functions(&self) -> impl Iterator<Item = Function<'_>> {
         // SAFETY: first and next of a live list; null at the end.
         let first = unsafe { (self.api().LLVMGetFirstFunction)(self.raw()) };
@@ -18,10 +18,10 @@ impl Module<'_> {
                 self,
             )
         })
-        .map(Function::of)
+        .map(Function::from_value)
     }
 
-    /// The function of this name.
+    /// The function with this name.
     pub fn function(&self, name: &str) -> Option<Function<'_>> {
         let name = CString::new(name).ok()?;
         // SAFETY: a C string; null if there is none.
@@ -29,10 +29,10 @@ impl Module<'_> {
             unsafe { (self.api().LLVMGetNamedFunction)(self.raw(), name.as_ptr()) },
             self,
         )
-        .map(Function::of)
+        .map(Function::from_value)
     }
 
-    /// The global variable of this name.
+    /// The global variable with this name.
     pub fn global(&self, name: &str) -> Option<Global<'_>> {
         let name = CString::new(name).ok()?;
         // SAFETY: a C string; null if there is none.
@@ -40,10 +40,10 @@ impl Module<'_> {
             unsafe { (self.api().LLVMGetNamedGlobal)(self.raw(), name.as_ptr()) },
             self,
         )
-        .map(Global::of)
+        .map(Global::from_value)
     }
 
-    /// The name of what the alias of this name stands for.
+    /// The name of the symbol that this alias stands for.
     pub fn alias(&self, name: &str) -> Option<String> {
         // SAFETY: the name is given with its length; null if there is none; an alias has an
         // aliasee.
@@ -58,7 +58,7 @@ impl Module<'_> {
         Value::new(aliasee, self).map(Value::name)
     }
 
-    /// Names of the functions that resolve ifuncs.
+    /// The names of the functions that resolve ifuncs.
     pub fn ifunc_resolvers(&self) -> Vec<String> {
         let api = self.api();
         let mut names = Vec::new();
@@ -75,7 +75,7 @@ impl Module<'_> {
         names
     }
 
-    /// Declares a function. An existing one of that name is returned as it is.
+    /// Declares a function. If a function with this name exists, returns it unchanged.
     ///
     /// # Panics
     /// If the name contains NUL.
@@ -87,10 +87,10 @@ impl Module<'_> {
         let name = CString::new(name).expect("names of functions have no NUL");
         // SAFETY: a C string and a function type of this context.
         let raw = unsafe { (self.api().LLVMAddFunction)(self.raw(), name.as_ptr(), kind.raw()) };
-        Function::of(Value::new(raw, self).expect("LLVMAddFunction returns a function"))
+        Function::from_value(Value::new(raw, self).expect("LLVMAddFunction returns a function"))
     }
 
-    /// Adds a global variable without initializer: external.
+    /// Adds a global variable without an initializer: an external variable.
     ///
     /// # Panics
     /// If the name contains NUL.
@@ -98,11 +98,11 @@ impl Module<'_> {
         let name = CString::new(name).expect("names of globals have no NUL");
         // SAFETY: a C string and a type of this context.
         let raw = unsafe { (self.api().LLVMAddGlobal)(self.raw(), kind.raw(), name.as_ptr()) };
-        Global::of(Value::new(raw, self).expect("LLVMAddGlobal returns a global"))
+        Global::from_value(Value::new(raw, self).expect("LLVMAddGlobal returns a global"))
     }
 
-    /// Deletes the global variable of this name, if it is there and nothing uses it. Whether it was
-    /// deleted.
+    /// Deletes the global variable with this name if it exists and has no uses. Returns whether it
+    /// was deleted.
     pub fn delete_global(&mut self, name: &str) -> bool {
         let Some(global) = self.global(name) else {
             return false;

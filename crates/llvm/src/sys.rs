@@ -1,8 +1,9 @@
-//! The functions of the LLVM C API that are used, as a table of pointers loaded from a library at
-//! run time.
+//! The functions of the LLVM C API that this crate uses, as a table of pointers. They are loaded
+//! from a library at run time.
 //!
-//! Each is declared as in LLVM's headers of version 19 and 22 (`llvm-c/*.h`); where the two differ
-//! it is in the `optional` part. Nothing here is safe; nothing outside this crate sees it.
+//! The declarations follow LLVM's headers of versions 19 and 22 (`llvm-c/*.h`). Functions that only
+//! one of the versions has are in the `optional` part. Nothing here is safe, and nothing outside
+//! this crate uses it.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::mem::ManuallyDrop;
@@ -24,8 +25,8 @@ macro_rules! api {
         required { $( fn $name:ident($($arg:ty),*) $(-> $ret:ty)?; )* }
         optional { $( fn $oname:ident($($oarg:ty),*) $(-> $oret:ty)?; )* }
     ) => {
-        /// The loaded functions. The library stays loaded for good: LLVM registers destructors of
-        /// its own.
+        /// The loaded functions. The library stays loaded until the process ends, because LLVM
+        /// registers destructors.
         #[allow(non_snake_case, reason = "the names are LLVM's")]
         pub(crate) struct Api {
             $( pub(crate) $name: unsafe extern "C" fn($($arg),*) $(-> $ret)?, )*
@@ -34,8 +35,8 @@ macro_rules! api {
         }
 
         impl Api {
-            /// Looks every function up; the error is the name of a required one that the library
-            /// lacks.
+            /// Looks up every function. The error is the name of a required function that the
+            /// library lacks.
             pub(crate) fn load(library: libloading::Library) -> Result<Self, &'static str> {
                 Ok(Self {
                     $( $name: symbol(&library, stringify!($name)).ok_or(stringify!($name))?, )*
@@ -47,7 +48,7 @@ macro_rules! api {
     };
 }
 
-/// A symbol's address, taken for a function of type `F`.
+/// The address of a symbol, as a function of type `F`.
 fn symbol<F: Copy>(library: &libloading::Library, name: &str) -> Option<F> {
     // SAFETY: `F` is the type that LLVM's headers give the function of this name; the pointer is
     // used only while the library is loaded, which is for good.
@@ -263,9 +264,9 @@ api! {
         fn LLVMTargetMachineEmitToMemoryBuffer(*mut LMachine, *mut LModule, c_int, *mut *mut c_char, *mut *mut LBuffer) -> Bool;
     }
     optional {
-        // Since LLVM 20; before, case values are operands of the switch.
+        // Since LLVM 20. Before, case values are operands of the switch.
         fn LLVMGetSwitchCaseValue(*mut LValue, c_uint) -> *mut LValue;
-        // Since LLVM 22; before, what variables are where can't be read.
+        // Since LLVM 22. Before, the C API cannot read the locations of variables.
         fn LLVMGetFirstDbgRecord(*mut LValue) -> *mut LDbgRecord;
         fn LLVMGetNextDbgRecord(*mut LDbgRecord) -> *mut LDbgRecord;
         fn LLVMDbgRecordGetKind(*mut LDbgRecord) -> c_int;

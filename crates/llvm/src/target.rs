@@ -10,7 +10,7 @@ use crate::library::Library;
 use crate::module::Module;
 use crate::sys::{LMachine, LTarget};
 
-/// How position-independent the code is.
+/// Whether the code is position-independent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reloc {
     /// Absolute addresses.
@@ -19,10 +19,10 @@ pub enum Reloc {
     Pic = 2,
 }
 
-/// How far code and data may be apart.
+/// The maximum distance between code and data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CodeModel {
-    /// The target's own.
+    /// The default of the target.
     Default = 0,
     /// `tiny`
     Tiny = 2,
@@ -36,29 +36,29 @@ pub enum CodeModel {
     Large = 6,
 }
 
-/// How hard the code generator tries.
+/// The optimization level of the code generator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CodeGenLevel {
-    /// As fast as it can.
+    /// Fast compilation, no optimization.
     None = 0,
-    /// A little.
+    /// Some optimization.
     Less = 1,
-    /// As usual.
+    /// The usual optimization.
     Default = 2,
-    /// All it can.
+    /// Full optimization.
     Aggressive = 3,
 }
 
-/// What a pass pipeline may do, besides its own text.
+/// The optimizations that a pass pipeline may apply, in addition to its text.
 #[derive(Clone, Copy, Debug)]
 pub struct PassOptions {
-    /// Vectorise and interleave loops.
+    /// Vectorize and interleave loops.
     pub vectorize_loops: bool,
-    /// Vectorise straight code.
+    /// Vectorize straight-line code.
     pub vectorize_slp: bool,
     /// Unroll loops.
     pub unroll_loops: bool,
-    /// Merge equal functions.
+    /// Merge identical functions.
     pub merge_functions: bool,
 }
 
@@ -75,7 +75,8 @@ impl fmt::Debug for Machine {
 }
 
 impl Machine {
-    /// A machine for the module's triple. CPU and features come from the functions' own attributes.
+    /// Creates a code generator for the module's triple. CPU and features come from the attributes
+    /// of the functions.
     ///
     /// # Errors
     /// [`LlvmError::NoTarget`] if the library lacks the target.
@@ -118,7 +119,7 @@ impl Module<'_> {
     /// Runs a pass pipeline, in the text form of `opt -passes=`.
     ///
     /// # Errors
-    /// [`LlvmError::Failed`] with LLVM's words.
+    /// [`LlvmError::Failed`] with LLVM's message.
     pub fn run_passes(
         &mut self,
         pipeline: &str,
@@ -152,15 +153,15 @@ impl Module<'_> {
                 doing,
                 text,
             }),
-            None => self.no_errors(&doing),
+            None => self.check_errors(&doing),
         }
     }
 
-    /// Generates an object file. The module is used up: code generation changes it.
+    /// Generates an object file. This consumes the module, because code generation changes it.
     ///
     /// # Errors
-    /// [`LlvmError::Failed`] with LLVM's words, also where LLVM only told them to the diagnostic
-    /// handler (invalid inline assembly).
+    /// [`LlvmError::Failed`] with LLVM's message, even if LLVM reports the error only to the
+    /// diagnostic handler (invalid inline assembly).
     pub fn emit_object(self, machine: &Machine) -> Result<Vec<u8>, LlvmError> {
         const OBJECT: i32 = 1;
         let api = self.api();
@@ -193,7 +194,7 @@ impl Module<'_> {
             (api.LLVMDisposeMemoryBuffer)(buffer);
             object
         };
-        self.no_errors("code generation")?;
+        self.check_errors("code generation")?;
         Ok(object)
     }
 }

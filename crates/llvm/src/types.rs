@@ -13,18 +13,18 @@ handle! {
     Type(LType)
 }
 
-/// Kind of a type, as far as it matters here.
+/// The kind of a type, as far as this project distinguishes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TypeKind {
-    /// An integer of that many bits.
+    /// An integer with this number of bits.
     Integer(u32),
     /// A pointer.
     Pointer,
     /// A token.
     Token,
-    /// No value.
+    /// The type `void`: no value.
     Void,
-    /// Any other.
+    /// Any other type.
     Other,
 }
 
@@ -98,7 +98,7 @@ impl<'m> Type<'m> {
         Type::new(kind, module).expect("LLVMFunctionType returns a type")
     }
 
-    /// Its kind.
+    /// The kind of the type.
     pub fn kind(self) -> TypeKind {
         // SAFETY: a live type; the width is asked of an integer type only.
         unsafe {
@@ -112,7 +112,7 @@ impl<'m> Type<'m> {
         }
     }
 
-    /// Whether it is an integer or a pointer: what probes load, store and pass.
+    /// Whether the type is an integer or a pointer, the types that probes load, store, and pass.
     pub fn is_scalar(self) -> bool {
         matches!(self.kind(), TypeKind::Integer(_) | TypeKind::Pointer)
     }

@@ -5,14 +5,14 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ptr::NonNull;
 
-use crate::context::text_of;
+use crate::context::copy_text;
 use crate::handle::handle;
 use crate::module::Module;
 use crate::sys::{Api, LBlock, LValue};
 use crate::types::{Type, TypeKind};
 
 handle! {
-    /// Any value. Equal handles are the same value.
+    /// Any value. Handles are equal if they refer to the same value.
     Value(LValue)
 }
 handle! {
@@ -27,7 +27,7 @@ macro_rules! kind_of_value {
         pub struct $name<'m>(Value<'m>);
 
         impl<'m> $name<'m> {
-            pub(crate) fn of(value: Value<'m>) -> Self {
+            pub(crate) fn from_value(value: Value<'m>) -> Self {
                 Self(value)
             }
 
@@ -35,12 +35,12 @@ macro_rules! kind_of_value {
                 self.0.raw()
             }
 
-            /// It as a value.
+            /// This object as a value.
             pub fn value(self) -> Value<'m> {
                 self.0
             }
 
-            /// The module it belongs to.
+            /// The module of the object.
             pub fn module(self) -> &'m Module<'m> {
                 self.0.module
             }
@@ -62,38 +62,38 @@ kind_of_value! {
 }
 
 impl<'m> Value<'m> {
-    /// Its name, empty if it has none.
+    /// The name of the value; empty if it has no name.
     pub fn name(self) -> String {
         let mut length = 0;
         // SAFETY: the name belongs to the value; its length is written.
         unsafe {
-            text_of(
+            copy_text(
                 (self.api().LLVMGetValueName2)(self.raw(), &mut length),
                 length,
             )
         }
     }
 
-    /// Its type.
+    /// The type of the value.
     pub fn kind(self) -> Type<'m> {
         // SAFETY: every value has a type.
         Type::new(unsafe { (self.api().LLVMTypeOf)(self.raw()) }, self.module)
             .expect("values have types")
     }
 
-    /// Whether it is a constant.
+    /// Whether the value is a constant.
     pub fn is_constant(self) -> bool {
         // SAFETY: a live value.
         unsafe { (self.api().LLVMIsConstant)(self.raw()) != 0 }
     }
 
-    /// Whether it is the null of its type.
+    /// Whether the value is the null of its type.
     pub fn is_null(self) -> bool {
         // SAFETY: a live value.
         unsafe { (self.api().LLVMIsNull)(self.raw()) != 0 }
     }
 
-    /// The constant integer it is, if it is one of at most 64 bits.
+    /// The value as a constant integer of at most 64 bits, if it is one.
     pub fn as_int(self) -> Option<i64> {
         // SAFETY: a live value; the integer is read of a constant integer only.
         unsafe {
@@ -109,27 +109,27 @@ impl<'m> Value<'m> {
         }
     }
 
-    /// The function it is, if it is one.
+    /// The value as a function, if it is a function.
     pub fn as_function(self) -> Option<Function<'m>> {
         // SAFETY: a live value.
         let raw = unsafe { (self.api().LLVMIsAFunction)(self.raw()) };
         Value::new(raw, self.module).map(Function)
     }
 
-    /// The instruction it is, if it is one.
+    /// The value as an instruction, if it is an instruction.
     pub fn as_instruction(self) -> Option<Instruction<'m>> {
         // SAFETY: a live value.
         let raw = unsafe { (self.api().LLVMIsAInstruction)(self.raw()) };
         Value::new(raw, self.module).map(Instruction)
     }
 
-    /// Whether it is inline assembly.
+    /// Whether the value is inline assembly.
     pub fn is_inline_asm(self) -> bool {
         // SAFETY: a live value.
         unsafe { !(self.api().LLVMIsAInlineAsm)(self.raw()).is_null() }
     }
 
-    /// Its text, if it is inline assembly.
+    /// The text of inline assembly.
     pub fn inline_assembly(self) -> Option<String> {
         if !self.is_inline_asm() {
             return None;
@@ -137,14 +137,14 @@ impl<'m> Value<'m> {
         let mut length = 0;
         // SAFETY: inline assembly; its text belongs to the context; its length is written.
         Some(unsafe {
-            text_of(
+            copy_text(
                 (self.api().LLVMGetInlineAsmAsmString)(self.raw(), &mut length),
                 length,
             )
         })
     }
 
-    /// Number of operands; 0 for what has none.
+    /// The number of operands; 0 for values without operands.
     pub fn operand_count(self) -> u32 {
         // SAFETY: a live value; the operands are asked of a user only.
         unsafe {
@@ -155,10 +155,10 @@ impl<'m> Value<'m> {
         }
     }
 
-    /// Operand of that number.
+    /// The operand with this index.
     ///
     /// # Panics
-    /// If there is none.
+    /// If there is no such operand.
     pub fn operand(self, index: u32) -> Value<'m> {
         assert!(index < self.operand_count(), "the operand exists");
         // SAFETY: the index is in bounds.
@@ -169,7 +169,7 @@ impl<'m> Value<'m> {
         .expect("operands are set")
     }
 
-    /// The values that use it.
+    /// The values that use this value.
     pub fn users(self) -> Vec<Value<'m>> {
         let mut users = Vec::new();
         // SAFETY: first and next of a live list; null at the end.
@@ -185,7 +185,7 @@ impl<'m> Value<'m> {
 }
 
 impl<'m> Block<'m> {
-    /// Its instructions, in order.
+    /// The instructions of the block, in order.
     pub fn instructions(self) -> impl Iterator<Item = Instruction<'m>> {
         // SAFETY: first and next of a live list; null at the end.
         let first = unsafe { (self.api().LLVMGetFirstInstruction)(self.raw()) };
@@ -199,14 +199,14 @@ impl<'m> Block<'m> {
         )
     }
 
-    /// The instruction at its end that leaves it.
+    /// The terminator of the block.
     pub fn terminator(self) -> Option<Instruction<'m>> {
         // SAFETY: a block; null while it is unfinished.
         let raw = unsafe { (self.api().LLVMGetBasicBlockTerminator)(self.raw()) };
         Value::new(raw, self.module).map(Instruction)
     }
 
-    /// Puts a new empty block before it.
+    /// Inserts a new empty block before this block.
     pub fn insert_before(self, name: &str) -> Block<'m> {
         let name = CString::new(name).expect("names of blocks have no NUL");
         // SAFETY: a block in a function of this context.

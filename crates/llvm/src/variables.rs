@@ -1,9 +1,9 @@
-//! Variables of the source: which values they have, where they are, and their types.
+//! The variables of the source: their values, their locations, and their types.
 //!
-//! What LLVM 22 tells of a function's debug records; older ones don't tell it by the C API, and
-//! there no variable is known. The C API also has no way to ask for an enumerator's value, a basic
-//! type's encoding, or an expression's operations: these are read from the printed node, which
-//! takes no look at the module.
+//! LLVM 22 exposes the debug records of a function. The C API of older versions does not, so no
+//! variables are known there. The C API also cannot read an enumerator's value, a basic type's
+//! encoding, or an expression's operations. This file reads them from the printed node; printing a
+//! node does not visit the module.
 
 use std::collections::HashMap;
 
@@ -11,66 +11,67 @@ use crate::context::take_message;
 use crate::metadata::Metadata;
 use crate::value::{Function, Instruction, Value};
 
-/// A value that a variable has, or the address that it is at.
+/// The value of a variable, or its address.
 #[derive(Clone, Copy)]
 pub struct Variable<'m> {
     /// The value or the address.
     pub value: Value<'m>,
-    /// Whether it is the address.
+    /// Whether `value` is the address.
     pub is_address: bool,
-    /// The variable, by identity.
-    pub which: Metadata<'m>,
-    /// Its type.
+    /// The debug node that identifies the variable.
+    pub identity: Metadata<'m>,
+    /// The type of the variable.
     pub kind: DebugType<'m>,
-    /// The part of it that the value is, in bits: first and number. All of it if `None`.
+    /// The part of the variable that has this value, in bits: first bit and number of bits. `None`
+    /// for the whole variable.
     pub part: Option<(u64, u64)>,
 }
 
-/// A type. Equal handles are the same node.
+/// A type of the source. Handles are equal if they refer to the same node.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct DebugType<'m>(Metadata<'m>);
 
-/// What a type, or a part of one, is.
+/// The form of a type, or of a part of a type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Form {
-    /// A number, a character, a truth value.
+    /// A number, a character, or a truth value.
     Basic(Encoding),
     /// Numbers with names.
     Enumeration,
     /// A struct or class.
     Structure,
-    /// Items of one type.
+    /// An array: items of one type.
     Array,
-    /// Rust's variants: a part of a struct.
+    /// The variant part of a struct (Rust enums).
     Variants,
-    /// A member at an offset, or a base class. Not one that is static or made of some bits.
+    /// A member at an offset, or a base class. Not a static member and not a bit field.
     Member,
     /// A pointer or reference.
     Pointer,
-    /// Another name for a type, or one with qualifiers.
+    /// Another name for a type, or a qualified type.
     Alias,
     /// Anything else.
     Other,
 }
 
-/// What the bits of a basic type mean.
+/// The meaning of the bits of a basic type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Encoding {
-    /// A number with a sign.
+    /// A signed number.
     Signed,
-    /// A number without.
+    /// An unsigned number.
     Unsigned,
-    /// A character of one byte, with a sign.
+    /// A signed character of one byte.
     SignedCharacter,
-    /// A character of one byte.
+    /// An unsigned character of one byte.
     UnsignedCharacter,
-    /// A character of Unicode.
+    /// A Unicode character.
     Unicode,
     /// Anything else.
     Other,
 }
 
-/// Numbers of operands, since LLVM 21.
+/// Operand indices, since LLVM 21.
 const NAME: usize = 2;
 const VARIABLE_TYPE: usize = 3;
 const BASE: usize = 5;
@@ -80,12 +81,12 @@ const DISCRIMINATOR: usize = 10;
 
 impl<'m> DebugType<'m> {
     fn new(node: Metadata<'m>) -> Option<Self> {
-        /// Basic, derived and composite types.
+        /// Basic, derived, and composite types.
         const TYPES: std::ops::RangeInclusive<u32> = 11..=13;
         TYPES.contains(&node.kind()).then_some(Self(node))
     }
 
-    /// What it is.
+    /// The form of the type.
     pub fn form(self) -> Form {
         const STATIC_OR_BITS: i32 = 1 << 12 | 1 << 19;
         let api = self.0.module().api();
@@ -110,48 +111,48 @@ impl<'m> DebugType<'m> {
         }
     }
 
-    /// Its size in bits, 0 if unknown.
+    /// The size of the type in bits; 0 if unknown.
     pub fn bits(self) -> u64 {
         // SAFETY: a type.
         unsafe { (self.0.module().api().LLVMDITypeGetSizeInBits)(self.0.raw()) }
     }
 
-    /// Of a member: where it begins, in bits.
+    /// The offset of a member, in bits.
     pub fn offset(self) -> u64 {
         // SAFETY: a type.
         unsafe { (self.0.module().api().LLVMDITypeGetOffsetInBits)(self.0.raw()) }
     }
 
-    /// Its name, empty if it has none.
+    /// The name of the type; empty if it has no name.
     pub fn name(self) -> String {
         let name = self.0.operand(NAME);
         name.and_then(Metadata::as_string).unwrap_or_default()
     }
 
-    /// What it points to, is another name for, has items of, or is a member of.
+    /// The type that this type points to, renames, has as items, or is a member of.
     pub fn base(self) -> Option<DebugType<'m>> {
         self.0.operand(BASE).and_then(DebugType::new)
     }
 
-    /// Of a structure or variants: the members and what else there is.
+    /// The members and other elements of a structure or variant part.
     pub fn elements(self) -> Vec<DebugType<'m>> {
         let elements = self.0.operand(ELEMENTS).map(Metadata::operands);
         let elements = elements.unwrap_or_default().into_iter().flatten();
         elements.filter_map(DebugType::new).collect()
     }
 
-    /// Of variants: the member that tells which one it is.
+    /// The member of a variant part that selects the active variant.
     pub fn discriminator(self) -> Option<DebugType<'m>> {
         self.0.operand(DISCRIMINATOR).and_then(DebugType::new)
     }
 
-    /// Of one of several variants: the discriminator's value; `None` if it is the one with any
-    /// other value.
+    /// The discriminator's value for this variant. `None` if this variant is the default for all
+    /// other values.
     pub fn discriminant(self) -> Option<u64> {
         self.0.operand(EXTRA).and_then(Metadata::as_int)
     }
 
-    /// Of an enumeration: values with their names. `None` if one can't be read.
+    /// The values of an enumeration with their names. `None` if a value cannot be read.
     pub fn enumerators(self) -> Option<Vec<(i128, String)>> {
         let elements = self.0.operand(ELEMENTS)?.operands().into_iter();
         elements
@@ -181,7 +182,7 @@ impl<'m> DebugType<'m> {
 }
 
 impl Metadata<'_> {
-    /// A node as LLVM prints it, other nodes in it by their addresses.
+    /// The node as LLVM prints it. It refers to other nodes by their addresses.
     fn printed(self) -> String {
         let api = self.module().api();
         // SAFETY: a live value; the message is ours.
@@ -190,8 +191,8 @@ impl Metadata<'_> {
 }
 
 impl<'m> Function<'m> {
-    /// The variables that its debug records tell of, in order; those that are calculated from a
-    /// value are left out.
+    /// The variables that the function's debug records describe, in order. Variables that are
+    /// computed from a value are left out.
     pub fn variables(self) -> Vec<Variable<'m>> {
         let mut parts = HashMap::new();
         let blocks = self.blocks();
@@ -202,11 +203,12 @@ impl<'m> Function<'m> {
     }
 }
 
-/// Which part of a variable each expression is about; `None` if it calculates something.
+/// The part of a variable that each expression describes; `None` if the expression computes
+/// something.
 type Parts<'m> = HashMap<Metadata<'m>, Option<Option<(u64, u64)>>>;
 
 impl<'m> Instruction<'m> {
-    /// What the records before it tell.
+    /// The variables in the debug records before this instruction.
     fn variables(self, parts: &mut Parts<'m>) -> Vec<Variable<'m>> {
         const DECLARE: i32 = 1;
         const VALUE: i32 = 2;
@@ -229,15 +231,15 @@ impl<'m> Instruction<'m> {
         else {
             return Vec::new();
         };
-        let mut found = Vec::new();
+        let mut variables = Vec::new();
         // SAFETY: an instruction; null if it has no records.
         let mut record = unsafe { first(self.raw()) };
         while !record.is_null() {
             // SAFETY: a live record; variable and expression are asked of records of variables
             // only, and the value where there is one, as the expression is not about a list.
             unsafe {
-                let kind = kind_of(record);
-                if matches!(kind, DECLARE | VALUE) {
+                let record_kind = kind_of(record);
+                if matches!(record_kind, DECLARE | VALUE) {
                     let variable = Metadata::new(variable_of(record), module);
                     let expression = Metadata::new(expression_of(record), module);
                     let part = expression.and_then(|expression| {
@@ -247,14 +249,14 @@ impl<'m> Instruction<'m> {
                     });
                     if let (Some(variable), Some(part)) = (variable, part)
                         && let Some(value) = Value::new(value_of(record, 0), module)
-                        && let Some(kind_node) = variable.operand(VARIABLE_TYPE)
-                        && let Some(kind_node) = DebugType::new(kind_node)
+                        && let Some(type_node) = variable.operand(VARIABLE_TYPE)
+                        && let Some(kind) = DebugType::new(type_node)
                     {
-                        found.push(Variable {
+                        variables.push(Variable {
                             value,
-                            is_address: kind == DECLARE,
-                            which: variable,
-                            kind: kind_node,
+                            is_address: record_kind == DECLARE,
+                            identity: variable,
+                            kind,
                             part,
                         });
                     }
@@ -262,12 +264,12 @@ impl<'m> Instruction<'m> {
                 record = next(record);
             }
         }
-        found
+        variables
     }
 }
 
-/// `!DIExpression()` is about all, `!DIExpression(DW_OP_LLVM_fragment, 64, 32)` about a part,
-/// others calculate something.
+/// Parses an expression. `!DIExpression()` describes the whole variable, and
+/// `!DIExpression(DW_OP_LLVM_fragment, 64, 32)` a part. Other expressions compute something.
 #[expect(clippy::option_option, reason = "no part, a part, or nothing to tell")]
 fn part(text: &str) -> Option<Option<(u64, u64)>> {
     let (_, inside) = text.split_once("!DIExpression(")?;

@@ -1,4 +1,4 @@
-//! Reshaping, on modules written as assembly, with every library.
+//! Tests of reshaping with every library, on modules written as assembly.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::process::Command;
 
 use holloway_llvm::{Context, Library, LlvmError, Module, Opcode};
 
-/// Assembler and library of a version.
+/// The assembler and the library of each version.
 fn versions() -> Vec<(&'static str, Library)> {
     let library = |which: &str| {
         let directory = PathBuf::from(format!("/usr/lib/llvm-{which}/lib"));
@@ -191,7 +191,7 @@ end:
         assembly,
         |module| module.split_critical_edges(&|_| true),
         |module, changed| {
-            // Only the invokes' normal edges: into b and end.
+            // Only the normal edges of the invokes, into b and end, are split.
             assert_eq!(changed, 2, "{}", module.to_text());
             assert_eq!(
                 shape(module),
@@ -308,7 +308,8 @@ fn libraries_are_found_in_order() {
 
 #[test]
 fn each_invoke_gets_a_landing_pad() {
-    // Both invokes of the loop unwind to %pad, with phis and a value of its own; a third has %alone to itself.
+    // Both invokes of the loop unwind to %pad, which has phis and uses its own value. A third
+    // invoke has %alone to itself.
     let assembly = "
 declare void @g()
 declare void @h(ptr, i32)
@@ -343,7 +344,7 @@ end:
         |module| module.split_landing_pads(&|_| true),
         |module, changed| {
             assert_eq!(changed, 2);
-            // entry, loop, next, last, a pad for each, what was the pad, out, alone, end.
+            // entry, loop, next, last, a pad for each invoke, the former pad, out, alone, end.
             let expected: [&[usize]; 10] = [
                 &[1, 4],
                 &[2, 5],

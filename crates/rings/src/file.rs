@@ -1,4 +1,4 @@
-//! A raw profile that its process still writes. Finds the rings as they appear.
+//! Reads a raw profile while its process still writes it, and finds the rings as they appear.
 
 use std::fs::File;
 use std::io;
@@ -17,18 +17,18 @@ use crate::ring::{Ring, SIZE, WORDS};
 pub struct RingFile {
     file: File,
     head: RawHead,
-    /// Offset up to which extents were searched.
-    seen: u64,
+    /// Offset up to which the reader has searched extents.
+    searched: u64,
 }
 
-/// The result of opening a file.
+/// The result of opening a raw profile.
 #[derive(Debug)]
 pub enum Opened {
     /// A raw profile with streams.
     Streams(RingFile),
-    /// Its head is not written yet.
+    /// The program has not written the head yet.
     Unfinished,
-    /// A file that is no raw profile with streams.
+    /// The file is not a raw profile with streams.
     Other,
 }
 
@@ -36,7 +36,7 @@ impl RingFile {
     /// Opens a raw profile.
     ///
     /// # Errors
-    /// It can't be read.
+    /// If the file cannot be read.
     pub fn open(path: &Path) -> io::Result<Opened> {
         let file = File::options().read(true).write(true).open(path)?;
         let head = match read_head(&file)? {
@@ -49,8 +49,12 @@ impl RingFile {
         if !head.profile.kind.is_stream() {
             return Ok(Opened::Other);
         }
-        let seen = PAGE;
-        Ok(Opened::Streams(Self { file, head, seen }))
+        let searched = PAGE;
+        Ok(Opened::Streams(Self {
+            file,
+            head,
+            searched,
+        }))
     }
 
     /// The head, as it was when the file was opened.
@@ -61,15 +65,15 @@ impl RingFile {
     /// The head as it is now. The program updates the numbers of threads and losses while it runs.
     ///
     /// # Errors
-    /// It can't be read.
+    /// If the file cannot be read.
     pub fn head_now(&self) -> io::Result<RawHead> {
         Ok(read_head(&self.file)?.unwrap_or_else(|_| self.head.clone()))
     }
 
-    /// The process that takes words out of its rings; 0: its threads spool.
+    /// The process id of the collector that takes words out of the rings; 0 if the threads spool.
     ///
     /// # Errors
-    /// It can't be read.
+    /// If the file cannot be read.
     pub fn collector(&self) -> io::Result<u32> {
         let mut bytes = [0; 4];
         let at = std::mem::offset_of!(RawHeader, collector) as u64;
@@ -77,28 +81,28 @@ impl RingFile {
         Ok(u32::from_le_bytes(bytes))
     }
 
-    /// The rings that were created since the last call.
+    /// The rings that the program created since the last call.
     ///
     /// # Errors
-    /// The file can't be read or mapped.
+    /// If the file cannot be read or mapped.
     pub fn new_rings(&mut self) -> io::Result<Vec<Ring>> {
         let mut end = [0; 8];
         let end_at = std::mem::offset_of!(RawHeader, end) as u64;
         self.file.read_exact_at(&mut end, end_at)?;
         let end = u64::from_le_bytes(end);
         let mut rings = Vec::new();
-        while self.seen < end {
+        while self.searched < end {
             let extent = self.extent()?;
             if extent.kind == EXTENT_RING {
                 rings.extend(self.ring(&extent)?);
             }
-            self.seen += extent.size;
+            self.searched += extent.size;
         }
         Ok(rings)
     }
 
-    /// Bytes of ring counters behind the words of a ring.
-    fn beside(&self) -> u64 {
+    /// The number of bytes of ring counters behind the words of a ring.
+    fn counter_bytes(&self) -> u64 {
         match self.head.profile.kind.traits().inline_counts {
             InlineCounts::Activations => self
                 .head
@@ -108,10 +112,10 @@ impl RingFile {
         }
     }
 
-    /// The extent at `seen`. If its head makes no sense: a page without content.
+    /// The extent at `searched`. If its head is invalid, the result is a page without content.
     fn extent(&self) -> io::Result<Extent> {
         let mut bytes = [0; size_of::<ExtentHeader>()];
-        self.file.read_exact_at(&mut bytes, self.seen)?;
+        self.file.read_exact_at(&mut bytes, self.searched)?;
         let field = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));
         let size = field(16);
         let sound = bytes.starts_with(&EXTENT_MAGIC)
@@ -142,13 +146,15 @@ impl RingFile {
                 .size
                 .checked_sub(WORDS as u64)
                 .and_then(|rest| rest.checked_sub(size))
-                .is_some_and(|beside| beside == 0 || beside == self.beside());
+                .is_some_and(|counter_bytes| {
+                    counter_bytes == 0 || counter_bytes == self.counter_bytes()
+                });
         if !fits {
             return Ok(None);
         }
-        let mapping = Mapping::new(&self.file, self.seen, size + WORDS as u64)?;
+        let mapping = Mapping::new(&self.file, self.searched, size + WORDS as u64)?;
         let agrees = mapping.u64(SIZE).load(std::sync::atomic::Ordering::Relaxed) == size;
-        Ok(agrees.then(|| Ring::new(mapping, size, self.seen)))
+        Ok(agrees.then(|| Ring::new(mapping, size, self.searched)))
     }
 }
 

@@ -1,7 +1,7 @@
-//! A part of a file that another process writes meanwhile, as atomics.
+//! Maps a part of a file that another process writes at the same time, as atomics.
 //!
-//! Reading behind the end of a file that was cut short after it had been mapped gives SIGBUS. The
-//! program never cuts its profile, and [`Mapping::new`] refuses ranges beyond the end of the file.
+//! A read behind the end of a file that was truncated after the mapping causes SIGBUS. The program
+//! never truncates its profile, and [`Mapping::new`] refuses ranges beyond the end of the file.
 
 use std::fs::File;
 use std::io;
@@ -23,10 +23,10 @@ unsafe impl Send for Mapping {}
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
-    /// Maps `length` bytes of `file` from `offset` on, a multiple of a page.
+    /// Maps `length` bytes of `file` from `offset`, a multiple of the page size.
     ///
     /// # Errors
-    /// The file is shorter than that, or the system refuses.
+    /// If the file is shorter than the range, or the system refuses the mapping.
     pub(crate) fn new(file: &File, offset: u64, length: u64) -> io::Result<Self> {
         let end = offset.checked_add(length);
         if length == 0 || end.is_none_or(|end| file.metadata().is_ok_and(|meta| meta.len() < end)) {
@@ -52,7 +52,7 @@ impl Mapping {
     /// The 8 bytes at `offset`, a multiple of 8.
     ///
     /// # Panics
-    /// They lie outside of the mapping.
+    /// If the bytes lie outside of the mapping.
     pub(crate) fn u64(&self, offset: usize) -> &AtomicU64 {
         assert!(offset.is_multiple_of(8) && offset.saturating_add(8) <= self.length);
         // SAFETY: within the mapping and aligned, as checked (`start` is a page's). The memory
@@ -63,15 +63,15 @@ impl Mapping {
     /// The 4 bytes at `offset`, a multiple of 4.
     ///
     /// # Panics
-    /// They lie outside of the mapping.
+    /// If the bytes lie outside of the mapping.
     pub(crate) fn u32(&self, offset: usize) -> &AtomicU32 {
         &self.words(offset, 1)[0]
     }
 
-    /// `count` words of 4 bytes from `offset` on, a multiple of 4.
+    /// `count` words of 4 bytes from `offset`, a multiple of 4.
     ///
     /// # Panics
-    /// They lie outside of the mapping.
+    /// If the words lie outside of the mapping.
     pub(crate) fn words(&self, offset: usize, count: usize) -> &[AtomicU32] {
         let end = count
             .checked_mul(4)
@@ -84,10 +84,11 @@ impl Mapping {
 }
 
 impl Mapping {
-    /// `count` pairs of words from `offset` on, a multiple of 8; the first word is the lower half.
+    /// `count` pairs of words from `offset`, a multiple of 8. The first word of a pair is its lower
+    /// half.
     ///
     /// # Panics
-    /// They lie outside of the mapping.
+    /// If the pairs lie outside of the mapping.
     pub(crate) fn pairs(&self, offset: usize, count: usize) -> &[AtomicU64] {
         let end = count
             .checked_mul(8)

@@ -1,13 +1,14 @@
 //! One thread's ring, from the reader's end.
 //!
-//! All words between `taken` and the first place that holds 0 are written, and their places belong
-//! to the reader until it moves `taken`. The reader copies the words, sets their places to 0, moves
-//! `taken`, and wakes the owner if it waits for room.
+//! The owner has written all words between `taken` and the first place that holds 0. These places
+//! belong to the reader until it moves `taken`. The reader copies the words, sets their places to
+//! 0, moves `taken`, and wakes the owner if the owner waits for room.
 //!
-//! A *hole* is a place that the owner has reserved but not written. The reader waits for it, unless
-//! nobody will fill it. That is so if its owner is dead (another thread has the ring, or
-//! [`Ring::take_rest`] is used), or if the owner, in a signal handler, waits for this very place to
-//! be taken.
+//! A *hole* is a place that the owner has reserved but not written. The reader waits for the owner
+//! to fill a hole, except in two cases:
+//!
+//! - The owner is dead: another thread has the ring, or the caller uses [`Ring::take_rest`].
+//! - The owner, in a signal handler, waits until the reader takes this very place.
 
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 
@@ -30,7 +31,7 @@ const HOLES: usize = HEADER + std::mem::offset_of!(RingHeader, holes);
 /// Offset of the words in the extent.
 pub(crate) const WORDS: usize = HEADER + RING_WORDS as usize;
 const TID: usize = 12;
-/// Number of pairs of words copied at a time: a cache line.
+/// The number of word pairs that the reader copies at a time: a cache line.
 const BLOCK: usize = 8;
 
 /// A thread's ring in a raw profile.
@@ -41,12 +42,12 @@ pub struct Ring {
     offset: u64,
 }
 
-/// The position of taken words.
+/// The position of words that the reader took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Batch {
     /// Stream position (bytes) of the first word.
     pub at: u64,
-    /// Bytes of words, just before `at`, that the owner overwrote before they were taken.
+    /// Bytes of words, just before `at`, that the owner overwrote before the reader took them.
     pub lost: u64,
 }
 
@@ -60,38 +61,39 @@ impl Ring {
         }
     }
 
-    /// Offset of its extent in the file, which identifies the ring.
+    /// The offset of the ring's extent in the file. It identifies the ring.
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Bytes of its words.
+    /// The size of the ring's words in bytes.
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// The thread that owns it now.
+    /// The id of the thread that owns the ring now.
     pub fn tid(&self) -> u32 {
         self.mapping.u32(TID).load(Ordering::Relaxed)
     }
 
-    /// Position of the first word ever.
+    /// The position of the first word that was ever appended.
     pub fn origin(&self) -> u64 {
         self.mapping.u64(ORIGIN).load(Ordering::Relaxed)
     }
 
-    /// Position up to which words have been taken.
+    /// The position up to which the reader has taken words.
     pub fn taken(&self) -> u64 {
         self.mapping.u64(TAKEN).load(Ordering::Relaxed)
     }
 
-    /// Position from which the owner dropped words, if it did.
+    /// The position from which the owner dropped words, if it did.
     pub fn missing(&self) -> Option<u64> {
         let missing = self.mapping.u64(MISSING).load(Ordering::Acquire);
         (missing != u64::MAX).then_some(missing)
     }
 
-    /// Bytes of words that can be taken. The last words may not be written yet.
+    /// The number of bytes that the reader can take. The owner may not have written the last words
+    /// yet.
     pub fn waiting_bytes(&self) -> u64 {
         self.end().saturating_sub(self.taken())
     }
@@ -101,8 +103,8 @@ impl Ring {
         self.mapping.u32(WAITING).load(Ordering::Acquire) != 0
     }
 
-    /// Records in the ring that this many of the taken words of paths were left out of a sample. A
-    /// later reader of the profile then knows that they are not lost.
+    /// Adds `words` to the ring's count of taken words that a sample leaves out. A later reader of
+    /// the profile then knows that these words are not lost.
     pub fn leave_out(&mut self, words: u64) {
         self.mapping
             .u64(LEFT_OUT)
@@ -110,10 +112,10 @@ impl Ring {
     }
 
     /// Takes at most `limit` bytes of words and appends them to `words`, up to the first word that
-    /// is not written yet. Holes that nobody will fill come as 0.
+    /// is not written yet. Holes that nobody will fill are appended as 0.
     pub fn take(&mut self, limit: u64, words: &mut Vec<u32>) -> Batch {
-        // Checked before the places are read: a place that is 0 after this check cannot be filled
-        // while the owner waits.
+        // This check comes before the places are read. A place that is 0 after the check cannot be
+        // filled while the owner waits.
         let is_stuck = self.owner_waits() && self.is_full();
         let start = self.mapping.u64(START).load(Ordering::Acquire);
         let final_below = if is_stuck {
@@ -125,23 +127,23 @@ impl Ring {
         self.take_words(limit, words, final_below)
     }
 
-    /// Whether the owner cannot continue before more words are taken. Otherwise it no longer waits
-    /// and has only not woken up yet.
+    /// Whether the owner cannot continue until the reader takes more words. Otherwise the owner no
+    /// longer waits but has not woken up yet.
     fn is_full(&self) -> bool {
         let cursor = self.mapping.u64(CURSOR).load(Ordering::Acquire);
         let chunk = cursor.saturating_sub(4) & !(CHUNK - 1);
         chunk.saturating_add(RESERVE) > self.taken().saturating_add(self.size)
     }
 
-    /// Takes words of a ring whose process has ended. Words that are not written now never will be.
+    /// Takes words of a ring whose process has ended. Nobody will write the missing words any more.
     pub fn take_rest(&mut self, limit: u64, words: &mut Vec<u32>) -> Batch {
         self.take_words(limit, words, u64::MAX)
     }
 
-    /// Takes words; places below `final_below` no longer change.
+    /// Takes words. Places below `final_below` no longer change.
     fn take_words(&mut self, limit: u64, words: &mut Vec<u32>, final_below: u64) -> Batch {
         let (taken, end) = (self.taken(), self.end());
-        // If the ring holds less, the owner overwrote the words before.
+        // If the ring holds fewer words, the owner overwrote the words before them.
         let start = taken.max(end.saturating_sub(self.size)) & !3;
         let stop = end.min(start.saturating_add(limit)) & !3;
         let (mut at, mut holes) = (start, 0);
@@ -179,9 +181,9 @@ impl Ring {
         }
     }
 
-    /// Copies words from a place on, block by block, up to the first block that holds a 0, and sets
-    /// their places to 0. Each load reads two words: reading one word at a time took as long as the
-    /// analysis of the words.
+    /// Copies words from a place on, block by block, up to the first block that contains a 0, and
+    /// sets their places to 0. Each load reads two words: with single-word loads, reading took as
+    /// long as the analysis of the words.
     fn copy(&self, place: usize, count: usize, words: &mut Vec<u32>) -> usize {
         if !place.is_multiple_of(8) {
             return 0;
@@ -211,13 +213,13 @@ impl Ring {
         copied
     }
 
-    /// Position after the last place that the owner reserved and did not drop.
+    /// The position after the last place that the owner reserved and did not drop.
     fn end(&self) -> u64 {
         let cursor = self.mapping.u64(CURSOR).load(Ordering::Acquire);
         self.missing().map_or(cursor, |missing| missing.min(cursor))
     }
 
-    /// Moves `taken` behind places that are 0 again, and wakes the owner.
+    /// Moves `taken` behind the places that are 0 again, and wakes the owner.
     fn give_back(&self, taken: u64) {
         self.mapping.u64(TAKEN).store(taken, Ordering::Release);
         // The owner sets `waiting` and then reads `taken`. This reader does the reverse, so one of
@@ -231,7 +233,7 @@ impl Ring {
     }
 }
 
-/// Copies words up to the first 0 behind the first `may_be_holes` places, and sets their places to
+/// Copies words up to the first 0 after the first `may_be_holes` places, and sets their places to
 /// 0.
 fn copy(places: &[AtomicU32], words: &mut Vec<u32>, may_be_holes: u64) -> usize {
     let before = words.len();

@@ -1,4 +1,4 @@
-//! A producer that appends by the rules of `holloway_abi`, by writes to the file. The writes and
+//! A producer that appends by the rules of `holloway_abi`, with writes to the file. The writes and
 //! the reader's mapping share their pages.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -28,7 +28,7 @@ struct Program {
     end: u64,
 }
 
-/// Where a ring's extent is, and its cursor.
+/// The position of a ring's extent, and the ring's cursor.
 struct Thread {
     extent: u64,
     cursor: u64,
@@ -112,7 +112,7 @@ impl Program {
         }
     }
 
-    /// Takes places and writes what is not 0 there.
+    /// Reserves places and writes the words that are not 0.
     fn append(&self, thread: &mut Thread, words: impl IntoIterator<Item = u32>) {
         for word in words {
             let place = thread.extent + WORDS + (thread.cursor & (SIZE - 1));
@@ -124,7 +124,7 @@ impl Program {
         }
     }
 
-    /// The places of a ring that are not 0.
+    /// The number of places in a ring that are not 0.
     fn used(&self, thread: &Thread) -> usize {
         let mut bytes = vec![0; SIZE as usize];
         self.file
@@ -134,9 +134,9 @@ impl Program {
     }
 }
 
-fn take(ring: &mut Ring, most: u64) -> (Batch, Vec<u32>) {
+fn take(ring: &mut Ring, limit: u64) -> (Batch, Vec<u32>) {
     let mut words = Vec::new();
-    let batch = ring.take(most, &mut words);
+    let batch = ring.take(limit, &mut words);
     (batch, words)
 }
 
@@ -162,7 +162,7 @@ fn words_come_out_once_in_order_and_leave_zeroes() {
 #[test]
 fn a_ring_goes_round() {
     let mut program = Program::new(Kind::Loops);
-    // As in a child of fork: it goes on where its parent was.
+    // As in a child of fork: the ring continues at the parent's position.
     let mut thread = program.thread(9 * CHUNK);
     let mut rings = program.rings();
     let mut expect = 1..;
@@ -194,10 +194,10 @@ fn a_hole_is_waited_for_unless_nobody_will_fill_it() {
     program.append(&mut thread, [1, 0, 3, 0, 5]);
     assert_eq!(take(&mut rings[0], 100), (Batch::default(), vec![1]));
     assert_eq!(take(&mut rings[0], 100).1, vec![]);
-    // It may only not have been woken yet.
+    // The owner may not have been woken yet.
     program.put(thread.extent + WAITING, 1);
     assert_eq!(take(&mut rings[0], 100).1, vec![]);
-    // It waits for this very place; the next hole is left to it.
+    // The owner waits for this very place, so the next hole is left to the owner.
     let room = 5 * CHUNK / 4 - 5;
     program.append(&mut thread, (0..room as u32).map(|_| 9));
     program.append(&mut thread, [11]);
@@ -207,7 +207,7 @@ fn a_hole_is_waited_for_unless_nobody_will_fill_it() {
     );
     program.put(thread.extent + WAITING, 0);
     assert_eq!(take(&mut rings[0], 100).1, vec![]);
-    // Another has the ring.
+    // Another thread has the ring.
     program.put(thread.extent + START, 20);
     assert_eq!(take(&mut rings[0], 8).1, vec![0, 5]);
     take(&mut rings[0], 4 * room);
@@ -217,8 +217,8 @@ fn a_hole_is_waited_for_unless_nobody_will_fill_it() {
     let mut words = Vec::new();
     rings[0].take_rest(100, &mut words);
     assert_eq!(words, [0, 7], "the process is gone");
-    let told = [HOLES, LEFT_OUT].map(|at| program.u64(thread.extent + at));
-    assert_eq!(told, [3, 0], "whoever finds the file knows of the holes");
+    let counts = [HOLES, LEFT_OUT].map(|at| program.u64(thread.extent + at));
+    assert_eq!(counts, [3, 0], "whoever finds the file knows of the holes");
     rings[0].leave_out(5);
     rings[0].leave_out(2);
     assert_eq!(program.u64(thread.extent + LEFT_OUT), 7);
@@ -245,7 +245,8 @@ fn what_was_dropped_or_written_over_is_not_read() {
     assert_eq!(words[words.len() - 2..], [7, 8]);
 }
 
-/// Nothing a program writes there takes more than a ring, or is more than wrong.
+/// Invalid positions in a ring make the reader take at most a ring of words, and only give wrong
+/// words.
 #[test]
 fn positions_that_make_no_sense_are_borne() {
     let wild = [0, 1, 3, SIZE + 1, u64::MAX - SIZE, u64::MAX - 3, u64::MAX];

@@ -1,5 +1,5 @@
-//! Builds small programs: functions of blocks and edges, numbered and counted by `flow` as the
-//! weaver does it.
+//! Builds small programs: functions of blocks and edges, numbered and counted by `flow` as in the
+//! weaver.
 
 use holloway_abi::Kind;
 use holloway_analysis::RunProfile;
@@ -12,7 +12,7 @@ use holloway_format::{
     ImageMap, ModuleMap, Outcome, Place, PlacedModule, Profile, Scope, Skipped, VanishedFunction,
 };
 
-/// A function that is built block by block. Block 0 is the entry; the last block is the exit.
+/// A function under construction. Block 0 is the entry; the last block is the exit.
 pub struct Build {
     map: FunctionMap,
     hashed: bool,
@@ -103,7 +103,7 @@ impl Build {
         self
     }
 
-    /// Names the cases that lead along an edge.
+    /// Names the switch cases of an edge.
     pub fn case(mut self, edge: u32, names: &[&str]) -> Build {
         let names = names.iter().map(|&name| name.into()).collect();
         self.map.cases.push(CaseNames { edge, names });
@@ -116,7 +116,7 @@ impl Build {
         self
     }
 
-    /// Makes the last edge one that can carry no probe.
+    /// Makes the last edge a pinned edge: it can carry no probe.
     pub fn pinned(mut self) -> Build {
         self.map.edges.last_mut().unwrap().kind = holloway_format::EdgeKind::Pinned;
         self
@@ -130,13 +130,13 @@ impl Build {
         build
     }
 
-    /// Marks the function as not optimized: its places are in the order of the source.
+    /// Marks the function as not optimized: its places are in source order.
     pub fn in_source_order(mut self) -> Build {
         self.map.in_source_order = true;
         self
     }
 
-    /// Puts the branch of the last edge on a line.
+    /// Puts the branch of the last edge on a source line.
     pub fn at(mut self, scope: u32, line: u32) -> Build {
         self.map.edges.last_mut().unwrap().place = Some(Place {
             scope,
@@ -146,7 +146,7 @@ impl Build {
         self
     }
 
-    /// Counts in a hash table.
+    /// Counts the paths in a hash table.
     pub fn hashed(mut self) -> Build {
         self.hashed = true;
         self
@@ -172,7 +172,7 @@ impl Build {
         }
     }
 
-    /// Finishes the function with numbered paths and a counter for each.
+    /// Finishes the function with numbered paths and a counter for each path.
     pub fn done(mut self) -> FunctionMap {
         self.close();
         let map = count_paths(&self.map, SuccessorOrder::MostPathsLast, 1 << 31).unwrap();
@@ -188,7 +188,7 @@ impl Build {
     }
 }
 
-/// The graph of a map.
+/// The graph of a function in a path map.
 pub fn cfg(map: &FunctionMap) -> Cfg {
     let kind = |kind| match kind {
         holloway_format::EdgeKind::Plain => EdgeKind::Plain,
@@ -214,7 +214,7 @@ pub fn cfg(map: &FunctionMap) -> Cfg {
     .unwrap()
 }
 
-/// The numbering of a map's graph, as [`Build::done`] makes it.
+/// The numbering of a map's graph, as [`Build::done`] creates it.
 pub fn number(map: &FunctionMap) -> Numbering {
     let cfg = cfg(map);
     let dag = Dag::new(&cfg).unwrap();
@@ -257,7 +257,7 @@ pub fn numbering_of(map: &FunctionMap) -> Numbering {
     Numbering::from_parts(entry, exit, edges.collect()).unwrap()
 }
 
-/// The same function with counters on paths; none if its pinned edges forbid that.
+/// The same function with path counters; `None` if its pinned edges forbid path counters.
 pub fn count_paths(
     map: &FunctionMap,
     order: SuccessorOrder<'_>,
@@ -288,7 +288,7 @@ pub fn count_paths(
     })
 }
 
-/// The same function with counters on edges; none if its pinned edges forbid that.
+/// The same function with edge counters; `None` if its pinned edges forbid edge counters.
 pub fn count_edges(map: &FunctionMap, weights: &[u64]) -> Option<FunctionMap> {
     let counters = EdgeCounters::new(&cfg(map), weights).ok()?;
     let numbers = |edges: &[EdgeId]| edges.iter().map(|edge| edge.0).collect();
@@ -315,7 +315,7 @@ pub fn module(name: &str, functions: Vec<FunctionMap>) -> ModuleMap {
     }
 }
 
-/// A function that is not instrumented.
+/// A function without probes.
 pub fn skipped(name: &str, reason: &str) -> Skipped {
     Skipped {
         name: name.into(),
@@ -332,7 +332,7 @@ pub fn gone(name: &str) -> VanishedFunction {
     }
 }
 
-/// An image of modules. Its kind is that of most of its functions.
+/// An image of modules. Its kind is the kind of most of its functions.
 pub fn image(name: &str, modules: Vec<ModuleMap>) -> ImageMap {
     let functions = modules.iter().flat_map(|module| &module.functions);
     let edges = |map: &&FunctionMap| matches!(map.counters, Counters::Edges { .. });
@@ -353,7 +353,7 @@ pub fn image(name: &str, modules: Vec<ModuleMap>) -> ImageMap {
     }
 }
 
-/// Module, function, counts by path.
+/// A module, a function, and the counts of its paths.
 pub type Counts<'a> = (u32, u32, &'a [(u64, u64)]);
 
 /// A profile of an image.
@@ -420,5 +420,5 @@ pub fn slide() -> FunctionMap {
 
 /// The first of two profiles of [`slide`] with the same edge counts (slides on PP, "why paths").
 pub const SLIDE_FIRST: &[(u64, u64)] = &[(0, 90), (1, 60), (3, 100), (4, 20)];
-/// The second of these profiles.
+/// The second of these two profiles.
 pub const SLIDE_SECOND: &[(u64, u64)] = &[(0, 110), (1, 40), (3, 100), (5, 20)];

@@ -1,4 +1,4 @@
-//! Reads the heads of files without their records, to check that a head stands for itself.
+//! Reads the heads of files without their records, to check that a head can be read alone.
 
 use holloway_format::{
     FormatError, ImageMap, LoopsHead, VariationHead, decode_image, read_loops, read_variation,
@@ -16,23 +16,23 @@ pub fn image_build_id(bytes: &[u8]) -> Result<[u8; 16], FormatError> {
     decode_image(head).map(|map| map.build_id)
 }
 
-/// The head of a file of loops, whichever image it is of.
+/// The head of a file of loops, for any image.
 ///
 /// # Errors
-/// If the bytes are no such file, of another version, or damaged in the head.
+/// If the bytes are not a file of loops of the current version, or the head is damaged.
 pub fn loops_head(bytes: &[u8]) -> Result<LoopsHead, FormatError> {
     read_loops(bytes, &any_image(bytes)).map(|profile| profile.head)
 }
 
-/// The head of a file of timings, whichever image it is of.
+/// The head of a file of timings, for any image.
 ///
 /// # Errors
-/// If the bytes are no such file, of another version, or damaged in the head.
+/// If the bytes are not a file of timings of the current version, or the head is damaged.
 pub fn variation_head(bytes: &[u8]) -> Result<VariationHead, FormatError> {
     read_variation(bytes, &any_image(bytes)).map(|profile| profile.head)
 }
 
-/// An empty image of the build that the file is of.
+/// An empty image with the build id of the file.
 fn any_image(bytes: &[u8]) -> ImageMap {
     let build_id = bytes.get(16..).and_then(|rest| rest.first_chunk());
     ImageMap {

@@ -1,8 +1,7 @@
-//! What the tests of several crates share: small programs, their streams and samples, raw profiles
-//! as the runtime writes them, damaged files with right checksums, and naive twins.
+//! The common parts of the tests of several crates: small programs with their streams and samples,
+//! raw profiles as the runtime writes them, damaged files with correct checksums, and naive twins.
 //!
-//! Only tests depend on this crate, and only integration tests: a unit test would see two copies of
-//! the crate that it is in.
+//! Only integration tests depend on this crate. A unit test would see two copies of its own crate.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 pub mod build;

@@ -22,14 +22,15 @@ pub struct Stream {
     pub at: u64,
     /// The words.
     pub words: Vec<u32>,
-    /// The ring counters. All owners of a ring share them, and the first owner's stream has them.
+    /// The ring counters. All owners of a ring share them; the stream of the first owner contains
+    /// them.
     pub ring_counts: Vec<u64>,
 }
 
 /// An event of a stream. Activations are numbered in the order of their first words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
-    /// The next activation opened, or an activation older than the stream had its first word.
+    /// The next activation begins, or an activation older than the stream has its first word.
     Enter,
     /// A path of this activation ended.
     Path {
@@ -49,19 +50,19 @@ pub enum Event {
 pub struct StreamReading {
     /// The events, in order.
     pub events: Vec<Event>,
-    /// By activation: its function, as an index of [`Image::functions`].
+    /// The function of each activation, as an index of [`Image::functions`].
     pub functions: Vec<usize>,
     /// Activations that began before the stream.
     pub older: Vec<usize>,
     /// The activations that are open at the end, outermost first.
     pub open: Vec<usize>,
-    /// Words of activations that were counted instead of appended, with their counts.
+    /// Words of activations that woven code counted instead of appending, with their counts.
     pub ring_counts: Vec<(u32, u64)>,
-    /// Words of left paths. Each count says how often the call was reached that the path ends in.
+    /// Words of left paths. Each count says how often control reached the call that ends the path.
     pub reached: Vec<(u32, u64)>,
 }
 
-/// An image whose functions and paths can be looked up by word.
+/// An image in which words identify functions and paths.
 pub struct Image {
     /// The map.
     pub map: ImageMap,
@@ -70,25 +71,25 @@ pub struct Image {
     paths: HashMap<u32, Rc<PathFacts>>,
 }
 
-/// The facts that follow from a path's number.
+/// The properties of a path, derived from its number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathFacts {
-    /// Its function, as an index of [`Image::functions`].
+    /// The function of the path, as an index of [`Image::functions`].
     pub function: usize,
-    /// Its number.
+    /// The path number.
     pub path: u64,
-    /// It starts at the function's entry.
+    /// Whether the path starts at the function's entry.
     pub opens: bool,
-    /// How it ends the activation: the function returned, or an exception left it. A call that does
-    /// not return ends no activation, because a `longjmp` may lead back into the frame.
+    /// How the path ends the activation: the function returned, or an exception left it. A call
+    /// that does not return ends no activation, because a `longjmp` may lead back into the frame.
     pub closes: Option<Outcome>,
-    /// It ends in a call that doesn't return.
+    /// Whether the path ends in a call that does not return.
     pub is_noreturn: bool,
-    /// It ends in a call that did not come back.
+    /// Whether the path ends in a call that did not come back.
     pub is_left: bool,
-    /// It runs through a landing pad.
+    /// Whether the path runs through a landing pad.
     pub catches: bool,
-    /// Its blocks, without the virtual exit.
+    /// The blocks of the path, without the virtual exit.
     pub blocks: Vec<u32>,
 }
 
@@ -117,7 +118,7 @@ impl Image {
         &self.map.modules[m].module.functions[f]
     }
 
-    /// The words of paths that were counted, with their counts.
+    /// The words of paths with ring counters, with their counts.
     fn counted(&self, counters: &[u64]) -> Vec<(u32, u64)> {
         let mut counted = Vec::new();
         for &(first, m, f) in &self.functions {
@@ -132,10 +133,10 @@ impl Image {
         counted
     }
 
-    /// The facts of a word's path. Each word is computed once.
+    /// The facts of a word's path. They are computed once for each word.
     ///
     /// # Errors
-    /// If the word stands for no path.
+    /// If the word is not the word of a path.
     pub fn facts(&mut self, word: u32) -> Result<Rc<PathFacts>> {
         if let Some(facts) = self.paths.get(&word) {
             return Ok(Rc::clone(facts));
@@ -284,9 +285,10 @@ fn split(words: &[u32], origin: u64, image: [u8; 16], all: &mut Vec<Stream>) -> 
 struct Activation {
     at: u64,
     function: usize,
-    /// It was made for a catcher without a path so far, or is perhaps the catcher's.
+    /// The activation was created for a catcher without a path so far, or may belong to the
+    /// catcher.
     in_doubt: bool,
-    /// Its number, once one of its paths has ended.
+    /// The number of the activation, once one of its paths has ended.
     number: Option<usize>,
 }
 
@@ -300,7 +302,7 @@ impl Activation {
         }
     }
 
-    /// The same, not known to be the activation that its words belong to.
+    /// The same activation, marked as possibly not the activation of its words.
     fn in_doubt(self) -> Self {
         Self {
             in_doubt: true,
@@ -315,7 +317,7 @@ impl Activation {
 /// If a word breaks a rule of streams.
 pub fn read(stream: &Stream, image: &mut Image) -> Result<StreamReading> {
     let kind = image.map.kind;
-    let (mut open, mut told) = (Vec::new(), StreamReading::default());
+    let (mut open, mut reading) = (Vec::new(), StreamReading::default());
     let mut index = 0;
     while let Some(&word) = stream.words.get(index) {
         let at = stream.at + 4 * index as u64;
@@ -333,7 +335,7 @@ pub fn read(stream: &Stream, image: &mut Image) -> Result<StreamReading> {
                     0 => None,
                     word => Some(image.facts(word)?.function),
                 };
-                told.catch(&mut open, position, catcher, kind);
+                reading.catch(&mut open, position, catcher, kind);
             }
             WORD_CONTROL.. => anyhow::bail!("control word {word:#x}"),
             word => {
@@ -344,64 +346,67 @@ pub fn read(stream: &Stream, image: &mut Image) -> Result<StreamReading> {
                     !is_alone && !facts.is_left,
                     "{word} is counted and appended"
                 );
-                told.path(&mut open, at, word, &facts);
+                reading.path(&mut open, at, word, &facts);
             }
         }
     }
-    told.open = open.iter().filter_map(|a| a.number).collect();
+    reading.open = open.iter().filter_map(|a| a.number).collect();
     for (word, count) in image.counted(&stream.ring_counts) {
         let is_left = image.facts(word)?.is_left;
         let counts = match is_left {
-            true => &mut told.reached,
-            false => &mut told.ring_counts,
+            true => &mut reading.reached,
+            false => &mut reading.ring_counts,
         };
         counts.push((word, count));
     }
-    Ok(told)
+    Ok(reading)
 }
 
 /// The largest number of paths from the entry that are counted instead of appended.
-const MOST_ALONE: u64 = 4096;
+const MAX_RING_COUNTED: u64 = 4096;
 
-/// Whether paths that are whole activations are counted instead of appended. They are not where a
-/// frame with loops shows by its next word that it caught an exception.
+/// Whether woven code counts paths that are whole activations instead of appending them. It does
+/// not if a frame with loops shows by its next word that it caught an exception.
 fn counts_alone(map: &FunctionMap) -> bool {
-    let alone = map.paths_before_starts();
+    let whole_activations = map.paths_before_starts();
     let mut edges = map.edges.iter();
     let catches = edges.any(|e| matches!(e.outcome, Outcome::Unwind | Outcome::Again));
-    map.ring_counters.is_some() && alone <= MOST_ALONE && (!catches || alone == map.path_count)
+    map.ring_counters.is_some()
+        && whole_activations <= MAX_RING_COUNTED
+        && (!catches || whole_activations == map.path_count)
 }
 
-/// The count of each left path: how often its call was reached, less the paths that went on behind the
-/// call. A negative count means that the call came back more often than it was reached.
+/// The count of each left path: how often control reached its call, minus the paths that continued
+/// behind the call. A negative count means that the call came back more often than control reached
+/// it.
 ///
-/// Longer paths come first, because a path that was left further on went on here.
+/// Longer paths come first, because a path that was left further on continued here.
 ///
 /// # Errors
-/// If a word stands for no path.
+/// If a word is not the word of a path.
 pub fn left<'a>(
-    told: impl Iterator<Item = &'a StreamReading>,
+    reading: impl Iterator<Item = &'a StreamReading>,
     image: &mut Image,
 ) -> Result<Vec<(u32, i64)>> {
     let mut ran: HashMap<usize, HashMap<u32, i64>> = HashMap::new();
     let mut reached: HashMap<u32, i64> = HashMap::new();
-    for told in told {
-        let words = told.events.iter().filter_map(|event| match event {
+    for reading in reading {
+        let words = reading.events.iter().filter_map(|event| match event {
             Event::Path { word, .. } => Some((*word, 1)),
             _ => None,
         });
-        for (word, count) in words.chain(told.ring_counts.iter().copied()) {
+        for (word, count) in words.chain(reading.ring_counts.iter().copied()) {
             let of_function = ran.entry(image.facts(word)?.function).or_default();
             *of_function.entry(word).or_default() += count as i64;
         }
-        for &(word, count) in &told.reached {
+        for &(word, count) in &reading.reached {
             *reached.entry(word).or_default() += count as i64;
         }
     }
-    // Where nothing was reached, a call may have come back all the same: in a fork's child.
+    // Even if no call was reached, a call may have come back: in a fork's child.
     for (first, m, f) in image.functions.clone() {
         let map = &image.map.modules[m].module.functions[f];
-        let left = (0..map.path_count.min(MOST_ALONE)).map(|path| (first + path) as u32);
+        let left = (0..map.path_count.min(MAX_RING_COUNTED)).map(|path| (first + path) as u32);
         for word in left.collect::<Vec<_>>() {
             if image.facts(word)?.is_left {
                 reached.entry(word).or_default();
@@ -432,7 +437,8 @@ pub fn left<'a>(
 }
 
 impl StreamReading {
-    /// Drops what was opened from `position` on, but the lowest activation of the catcher.
+    /// Removes the activations that began at `position` or later, except the catcher's lowest
+    /// activation.
     fn catch(
         &mut self,
         open: &mut Vec<Activation>,
@@ -441,12 +447,13 @@ impl StreamReading {
         kind: Kind,
     ) {
         let from = open.iter().position(|a| a.at >= position);
-        let mut gone: Vec<Activation> = open.drain(from.unwrap_or(open.len())..).collect();
-        let own = gone.iter().position(|a| Some(a.function) == catcher);
-        let own = own.map(|own| gone.remove(own));
-        self.leave(&gone);
+        let mut removed: Vec<Activation> = open.drain(from.unwrap_or(open.len())..).collect();
+        let own = removed.iter().position(|a| Some(a.function) == catcher);
+        let own = own.map(|own| removed.remove(own));
+        self.leave(&removed);
         match own {
-            // Paths end at calls: its first word came before any of what it called.
+            // Paths end at calls, so the activation's first word came before the words of its
+            // callees.
             own if kind == Kind::Trace => open.extend(own),
             Some(own) => open.push(own.in_doubt()),
             None => {
@@ -455,8 +462,8 @@ impl StreamReading {
         }
     }
 
-    fn leave(&mut self, gone: &[Activation]) {
-        let seen = gone.iter().rev().filter_map(|a| a.number);
+    fn leave(&mut self, removed: &[Activation]) {
+        let seen = removed.iter().rev().filter_map(|a| a.number);
         self.events.extend(seen.map(Event::Left));
     }
 
@@ -471,8 +478,8 @@ impl StreamReading {
             open.push(Activation::new(at, function));
         } else {
             let own = open.iter().rposition(|a| a.function == function);
-            let gone: Vec<Activation> = open.drain(own.map_or(0, |own| own + 1)..).collect();
-            self.leave(&gone);
+            let removed: Vec<Activation> = open.drain(own.map_or(0, |own| own + 1)..).collect();
+            self.leave(&removed);
             if own.is_none() {
                 open.push(Activation::new(at, function));
                 self.older.push(self.functions.len());

@@ -1,4 +1,4 @@
-//! Builds a raw profile in memory, as the runtime would.
+//! Builds a raw profile in memory, like the runtime's.
 
 use std::collections::BTreeMap;
 
@@ -56,7 +56,7 @@ impl RawWriter {
     }
 
     /// Adds a block with these counters: byte offset in the block, and count. Counters behind the
-    /// end of the block are left out.
+    /// end of the block are dropped.
     pub fn block(&mut self, tid: u32, counters: &[(u64, u64)]) -> &mut Self {
         let start = self.extent_head(EXTENT_BLOCK, tid, self.block_size + EXTENT_HEAD, [0, 0, 1]);
         let payload = start + EXTENT_HEAD as usize;
@@ -100,10 +100,10 @@ impl RawWriter {
         self
     }
 
-    /// Adds a thread that ran these paths: module, function, path (or edge counter), count.
+    /// Adds a thread with counts: module, function, path (or edge counter), count.
     ///
     /// # Panics
-    /// If the map has no such function, or has it damaged.
+    /// If the map does not have the function, or the function is damaged in the map.
     pub fn thread(
         &mut self,
         map: &ImageMap,
@@ -123,7 +123,7 @@ impl RawWriter {
                     *counters.entry(base + offset + 8 * path).or_insert(0) += count;
                 }
                 Counters::Hash { offset } => {
-                    // The address of the segment in the process, which readers must ignore.
+                    // The address of the segment in the process. Readers must ignore it.
                     counters.insert(base + offset, 0x7f00_0000_1000);
                     *hashed
                         .entry(base + offset)
@@ -142,12 +142,12 @@ impl RawWriter {
         self
     }
 
-    /// Adds a ring whose words from `position` on are these; the words before count as taken. Words
-    /// from `missing` on count as dropped. Returns the offset of the ring's extent in the file, for
+    /// Adds a ring with `words` from `position` on; the words before count as taken. Words from
+    /// `missing` on count as dropped. Returns the offset of the ring's extent in the file, for
     /// [`RawWriter::spool`].
     ///
     /// # Panics
-    /// If the ring can't hold so many words.
+    /// If the ring cannot hold so many words.
     pub fn ring(&mut self, tid: u32, position: u64, words: &[u32], missing: Option<u64>) -> u64 {
         assert!(
             words.len() as u64 <= RING_SIZE / 4,
@@ -174,7 +174,7 @@ impl RawWriter {
     /// Adds a spool of the ring whose extent is at `ring`.
     ///
     /// # Panics
-    /// If a ring can't hold so many words.
+    /// If a ring cannot hold so many words.
     pub fn spool(&mut self, tid: u32, ring: u64, position: u64, words: &[u32]) -> &mut Self {
         assert!(
             words.len() as u64 <= RING_SIZE / 4,
@@ -202,7 +202,7 @@ impl RawWriter {
         start
     }
 
-    /// The file.
+    /// The bytes of the file.
     pub fn finish(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(PAGE as usize + self.extents.len());
         let head = &self.head;

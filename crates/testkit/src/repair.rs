@@ -1,9 +1,9 @@
-//! Recomputes the checksums of altered bytes, so that fuzz targets and tests reach the code behind the
-//! checks.
+//! Recomputes the checksums of altered bytes, so that fuzz targets and tests reach the code behind
+//! the checks.
 //!
-//! The layouts are those of the tables in `holloway_format`, read once more from the tables alone.
-//! Lengths and offsets are taken as the bytes have them. Where one leads past the end, the rest stays
-//! as it is. Any bytes are fine.
+//! The layouts come from the tables in `holloway_format`, implemented a second time from the tables
+//! alone. Lengths and offsets are taken from the bytes. If a length or offset leads past the end,
+//! the remaining bytes stay unchanged. Any bytes are valid input.
 
 /// Recomputes the checksums of a module's path map (`holloway_format::map`).
 pub fn fragment(bytes: &mut [u8]) {
@@ -11,7 +11,7 @@ pub fn fragment(bytes: &mut [u8]) {
     if bytes.len() < HEAD || !bytes.starts_with(b"HLWMODUL") {
         return;
     }
-    // The number of ring counters, which only some fragments have.
+    // The number of ring counters; only some fragments have ring counters.
     store(bytes, HEAD - 8, 0);
     checksum(bytes, 0, HEAD - 4);
     let [functions, strings, text, skipped, gone] = [12, 24, 28, 40, 44].map(|at| load(bytes, at));

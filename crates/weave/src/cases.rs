@@ -148,7 +148,9 @@ impl<'m> Variables<'m> {
         let variables = self.addresses.get(&address)?;
         let first = variables.first()?;
         // A slot that several variables share has no known type.
-        let is_one = variables.iter().all(|other| other.which == first.which);
+        let is_one = variables
+            .iter()
+            .all(|other| other.identity == first.identity);
         (is_one && first.part.is_none()).then_some(first)
     }
 

@@ -27,7 +27,7 @@ pub struct PatternError {
     pub problem: String,
 }
 
-/// What the user wants instrumented.
+/// The functions that the user wants instrumented.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     /// Only functions that fit one of these; all functions if empty.

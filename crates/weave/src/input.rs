@@ -199,7 +199,7 @@ fn elf_kind<H: FileHeader<Endian = Endianness>>(
     })
 }
 
-/// Damaged bitcode leaves the machine code beside it as good as it was.
+/// Damaged bitcode does not make the machine code next to it unusable.
 fn in_section(bytes: &[u8], range: Range<usize>) -> InputKind {
     match holloway_llvm::count_modules(&bytes[range.clone()]) {
         Ok(0) => InputKind::MachineCode(NoBitcode::None),

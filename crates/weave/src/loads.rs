@@ -1,12 +1,14 @@
 //! Loads in loops whose next address is known before the next iteration: candidates for a prefetch
 //! (Perelman, Chilimbi, Calder 2005, section 5.4).
 //!
-//! Each load's address is followed back through additions to a value that the innermost loop around
-//! the load carries from iteration to iteration, in a phi at its head or in memory:
-//! - *Induction*: each iteration adds the same to a number or pointer.
+//! This file follows each load's address back through additions. It looks for a value that the
+//! innermost loop around the load carries from iteration to iteration, in a phi at its head or in
+//! memory. There are three shapes:
+//!
+//! - *Induction*: each iteration adds the same constant to a number or pointer.
 //! - *Chain*: each iteration loads a pointer from the node that it points to. The paper prefetches
 //!   the next node.
-//! - *Through*: an induction load of the same loop has loaded the address.
+//! - *Through*: an induction load of the same loop loads the address.
 //!
 //! All other loads are left out. For a variable in memory (a member, or any variable of unoptimized
 //! code), only the loop's own stores are considered. The result is advice, and changes no code.
@@ -21,7 +23,7 @@ use holloway_llvm::{Block, Instruction, Opcode, Value};
 
 use crate::lower::{LoweredFunction, Scopes};
 
-/// The most steps that an address is followed, over all ways back from it.
+/// The maximum number of steps back from an address, over all ways.
 const STEPS: u32 = 64;
 
 /// The loads of a function, in order of their blocks.
@@ -33,17 +35,18 @@ pub(crate) fn loads<'m>(lowered: &LoweredFunction<'m>, scopes: &mut Scopes<'m>) 
         node.entry(block).or_insert(BlockId(id));
     }
     let mut found = Vec::new();
-    let mut walkers = HashMap::new();
+    let mut accesses_by_loop = HashMap::new();
     for (id, part) in (0u32..).zip(&lowered.nodes) {
-        let Some(around) = loops.innermost(BlockId(id)) else {
+        let Some(loop_index) = loops.innermost(BlockId(id)) else {
             continue;
         };
-        let walker = walkers.entry(around);
-        let walker = walker.or_insert_with(|| LoopAccesses::new(lowered, &loops, &node, around));
+        let accesses = accesses_by_loop
+            .entry(loop_index)
+            .or_insert_with(|| LoopAccesses::new(lowered, &loops, &node, loop_index));
         let instructions = &lowered.layout.blocks[part.block].instructions;
         for &instruction in &instructions[part.from..part.to] {
             if instruction.opcode() == Opcode::Load
-                && let Some(shape) = walker.shape(instruction)
+                && let Some(shape) = accesses.shape(instruction)
                 && let Some(location) = instruction.location()
                 && let Some(place) = scopes.place(location)
             {
@@ -64,45 +67,45 @@ pub(crate) fn loads<'m>(lowered: &LoweredFunction<'m>, scopes: &mut Scopes<'m>) 
 /// The innermost loop around a load, and its stores.
 struct LoopAccesses<'a, 'm> {
     head: Block<'m>,
-    around: usize,
+    loop_index: usize,
     loops: &'a Loops,
     node: &'a HashMap<Block<'m>, BlockId>,
     /// The steps that are left for the current load.
     left: Cell<u32>,
-    /// What the loop stores, and where, if that is at a constant distance from a value of outside
-    /// the loop.
-    stored: Vec<(Spot<'m>, Value<'m>)>,
+    /// The loop's stores whose address is at a constant distance from a value from outside of the
+    /// loop: the place in memory, and the stored value.
+    stored: Vec<(MemoryPlace<'m>, Value<'m>)>,
 }
 
 /// A place in memory: an address, and bytes from there.
-type Spot<'m> = (Value<'m>, i64);
+type MemoryPlace<'m> = (Value<'m>, i64);
 
 impl<'a, 'm> LoopAccesses<'a, 'm> {
     fn new(
         lowered: &LoweredFunction<'m>,
         loops: &'a Loops,
         node: &'a HashMap<Block<'m>, BlockId>,
-        around: usize,
+        loop_index: usize,
     ) -> Self {
-        let head = lowered.nodes[loops.all()[around].head.index()].block;
-        let mut walker = Self {
+        let head = lowered.nodes[loops.all()[loop_index].head.index()].block;
+        let mut accesses = Self {
             head: lowered.layout.blocks[head].block,
-            around,
+            loop_index,
             loops,
             node,
             left: Cell::new(0),
             stored: Vec::new(),
         };
         let blocks = lowered.layout.blocks.iter();
-        let inside = blocks.filter(|block| walker.holds(block.block));
+        let inside = blocks.filter(|block| accesses.holds(block.block));
         let stores = inside
             .flat_map(|block| &block.instructions)
             .filter(|instruction| instruction.opcode() == Opcode::Store)
             .map(|store| store.value());
-        walker.stored = stores
-            .filter_map(|store| Some((walker.spot(store.operand(1))?, store.operand(0))))
+        accesses.stored = stores
+            .filter_map(|store| Some((accesses.memory_place(store.operand(1))?, store.operand(0))))
             .collect();
-        walker
+        accesses
     }
 
     fn shape(&self, load: Instruction<'m>) -> Option<LoadShape> {
@@ -113,11 +116,11 @@ impl<'a, 'm> LoopAccesses<'a, 'm> {
             Some(stride) => return Some(LoadShape::Induction { stride }),
             None => {}
         }
-        let (from, _) = self.behind(address);
+        let (from, _) = self.without_constants(address);
         if let Some(offset) = self.chain(from) {
             return Some(LoadShape::Chain { offset });
         }
-        let stride = self.through(address)?;
+        let stride = self.pointer_stride(address)?;
         Some(LoadShape::Through { stride })
     }
 
@@ -132,26 +135,26 @@ impl<'a, 'm> LoopAccesses<'a, 'm> {
         let Some(&node) = self.node.get(&block) else {
             return false;
         };
-        let mut around = self.loops.innermost(node);
-        while let Some(index) = around {
-            if index == self.around {
+        let mut enclosing = self.loops.innermost(node);
+        while let Some(index) = enclosing {
+            if index == self.loop_index {
                 return true;
             }
-            around = self.loops.all()[index].parent;
+            enclosing = self.loops.all()[index].parent;
         }
         false
     }
 
     /// The instruction of the loop that computes a value. `None` if the value is the same in every
     /// iteration.
-    fn made(&self, value: Value<'m>) -> Option<Instruction<'m>> {
+    fn instruction_in_loop(&self, value: Value<'m>) -> Option<Instruction<'m>> {
         let instruction = value.as_instruction()?;
         self.holds(instruction.block()).then_some(instruction)
     }
 
-    /// How much a number or pointer grows in each iteration, if always by the same.
+    /// The constant by which a number or pointer grows in each iteration, if it is constant.
     fn stride(&self, value: Value<'m>) -> Option<i64> {
-        let Some(instruction) = self.made(value) else {
+        let Some(instruction) = self.instruction_in_loop(value) else {
             return Some(0);
         };
         self.step_back()?;
@@ -162,7 +165,7 @@ impl<'a, 'm> LoopAccesses<'a, 'm> {
             Opcode::Load => self.remembered(instruction),
             Opcode::Add => operand(0)?.checked_add(operand(1)?),
             Opcode::Subtract => operand(0)?.checked_sub(operand(1)?),
-            // Of bits that the number doesn't have: compilers write additions so.
+            // Compilers write an addition as `or` if the number does not have the constant's bits.
             Opcode::Or => constant(1).and_then(|_| operand(0)),
             Opcode::Multiply => operand(0)?.checked_mul(constant(1)?),
             Opcode::Shift => {
@@ -182,40 +185,40 @@ impl<'a, 'm> LoopAccesses<'a, 'm> {
         }
     }
 
-    /// What each iteration adds to a phi at the loop's head.
+    /// The constant that each iteration adds to a phi at the loop's head.
     fn step(&self, phi: Instruction<'m>) -> Option<i64> {
         let next = self.next(phi)?;
-        let (from, distance) = self.behind(next);
+        let (from, distance) = self.without_constants(next);
         if from == phi.value() {
             return Some(distance);
         }
-        // What it was in memory, as far as that is loaded once a walker.
-        let load = self.made(from).filter(|_| distance == 0)?;
+        // Each iteration loads the phi's next value, so the phi grows as the value in memory does.
+        let load = self.instruction_in_loop(from).filter(|_| distance == 0)?;
         (load.opcode() == Opcode::Load)
             .then(|| self.remembered(load))
             .flatten()
     }
 
-    /// What each iteration adds to the value that a load finds in memory, as far as the loop's own
-    /// stores show. Stores of a new value don't count.
+    /// The constant that each iteration adds to a value in memory, according to the loop's own
+    /// stores. Stores of unrelated values are ignored.
     fn remembered(&self, load: Instruction<'m>) -> Option<i64> {
-        let spot = self.spot(load.value().operand(0))?;
-        let mut stored = self.stored.iter().filter(|(other, _)| *other == spot);
+        let place = self.memory_place(load.value().operand(0))?;
+        let mut stored = self.stored.iter().filter(|(other, _)| *other == place);
         if stored.clone().next().is_none() {
             return Some(0);
         }
-        let added = stored.find_map(|(_, value)| self.added(spot, *value))?;
-        let is_only = stored.all(|(_, value)| self.added(spot, *value).is_none());
+        let added = stored.find_map(|(_, value)| self.added(place, *value))?;
+        let is_only = stored.all(|(_, value)| self.added(place, *value).is_none());
         is_only.then_some(added)
     }
 
-    /// What has been added to the content of a place in memory, if the value is that content plus a
-    /// constant.
-    fn added(&self, spot: Spot<'m>, value: Value<'m>) -> Option<i64> {
-        let (from, distance) = self.behind(value);
-        let from = self.made(from)?;
+    /// The constant that was added to the content of a place in memory. `None` if the value is not
+    /// that content plus a constant.
+    fn added(&self, place: MemoryPlace<'m>, value: Value<'m>) -> Option<i64> {
+        let (from, distance) = self.without_constants(value);
+        let from = self.instruction_in_loop(from)?;
         let is_itself = match from.opcode() {
-            Opcode::Load => self.spot(from.value().operand(0)) == Some(spot),
+            Opcode::Load => self.memory_place(from.value().operand(0)) == Some(place),
             Opcode::Phi => from.block() == self.head,
             _ => false,
         };
@@ -223,7 +226,7 @@ impl<'a, 'm> LoopAccesses<'a, 'm> {
     }
 
     /// The place that an address points to, if it is the same in every iteration.
-    fn spot(&self, mut address: Value<'m>) -> Option<Spot<'m>> {
+    fn memory_place(&self, mut address: Value<'m>) -> Option<MemoryPlace<'m>> {
         let mut distance = 0i64;
         for _ in 0..STEPS {
             let offset = address.as_instruction().and_then(Instruction::address);
@@ -233,7 +236,9 @@ impl<'a, 'm> LoopAccesses<'a, 'm> {
             distance = distance.checked_add(offset.constant)?;
             address = offset.base;
         }
-        self.made(address).is_none().then_some((address, distance))
+        self.instruction_in_loop(address)
+            .is_none()
+            .then_some((address, distance))
     }
 
     /// The value of a phi at the loop's head in the next iteration.
@@ -251,10 +256,10 @@ impl<'a, 'm> LoopAccesses<'a, 'm> {
     }
 
     /// A value without the constants that are added to it, and their sum.
-    fn behind(&self, mut value: Value<'m>) -> (Value<'m>, i64) {
+    fn without_constants(&self, mut value: Value<'m>) -> (Value<'m>, i64) {
         let mut distance = 0i64;
         for _ in 0..STEPS {
-            let Some(instruction) = self.made(value) else {
+            let Some(instruction) = self.instruction_in_loop(value) else {
                 break;
             };
             let (from, more) = match instruction.opcode() {
@@ -287,19 +292,19 @@ impl<'a, 'm> LoopAccesses<'a, 'm> {
     /// The offset of the pointer to the next node, if this value points to a node of a list that
     /// the loop walks along.
     fn chain(&self, value: Value<'m>) -> Option<i64> {
-        let instruction = self.made(value)?;
+        let instruction = self.instruction_in_loop(value)?;
         self.step_back()?;
         match instruction.opcode() {
             Opcode::Phi => {
-                // Round the loop, perhaps over several nodes, back to itself.
+                // Follow the loop, perhaps over several nodes, back to this phi.
                 let mut next = self.next(instruction)?;
                 let mut offset = None;
                 for _ in 0..STEPS {
-                    let load = self.made(next)?;
+                    let load = self.instruction_in_loop(next)?;
                     if load.opcode() != Opcode::Load {
                         return None;
                     }
-                    let (from, distance) = self.behind(load.value().operand(0));
+                    let (from, distance) = self.without_constants(load.value().operand(0));
                     if *offset.get_or_insert(distance) != distance {
                         return None;
                     }
@@ -311,7 +316,7 @@ impl<'a, 'm> LoopAccesses<'a, 'm> {
                 None
             }
             Opcode::Load => {
-                let (from, distance) = self.behind(instruction.value().operand(0));
+                let (from, distance) = self.without_constants(instruction.value().operand(0));
                 self.chain(from).filter(|&offset| offset == distance)
             }
             _ => None,
@@ -319,18 +324,19 @@ impl<'a, 'm> LoopAccesses<'a, 'm> {
     }
 
     /// The stride of the load whose result the address is computed from.
-    fn through(&self, value: Value<'m>) -> Option<i64> {
-        let instruction = self.made(value)?;
+    fn pointer_stride(&self, value: Value<'m>) -> Option<i64> {
+        let instruction = self.instruction_in_loop(value)?;
         self.step_back()?;
         match instruction.opcode() {
             Opcode::Load => {
                 let stride = self.stride(instruction.value().operand(0))?;
                 (stride != 0).then_some(stride)
             }
-            // Where ways join within the walker, not what comes from the last one.
+            // A phi that joins ways inside an iteration. A phi at the head has a value of the
+            // previous iteration.
             Opcode::Phi if instruction.block() != self.head => {
                 let mut values = instruction.incoming().into_iter().map(|(value, _)| value);
-                values.find_map(|value| self.through(value))
+                values.find_map(|value| self.pointer_stride(value))
             }
             Opcode::Add
             | Opcode::Subtract
@@ -341,7 +347,7 @@ impl<'a, 'm> LoopAccesses<'a, 'm> {
             | Opcode::Offset => {
                 let operands = 0..instruction.value().operand_count();
                 let mut operands = operands.map(|index| instruction.value().operand(index));
-                operands.find_map(|operand| self.through(operand))
+                operands.find_map(|operand| self.pointer_stride(operand))
             }
             _ => None,
         }

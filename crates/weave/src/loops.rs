@@ -1,5 +1,5 @@
-//! What the compiler says about loops besides their graph: where they begin in the source, and
-//! whether they were unrolled, peeled, or vectorized.
+//! The compiler's information about loops in addition to their graph: their place in the source,
+//! and whether they were unrolled, peeled, or vectorized.
 //!
 //! clang attaches a metadata node to the branch that closes a loop:
 //! `!{self, start, end, properties …}`. The start is the place of the keyword, and also of the

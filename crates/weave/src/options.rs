@@ -31,7 +31,7 @@ impl fmt::Display for OptLevel {
     }
 }
 
-/// What the link makes. It decides how code reaches the thread's slot.
+/// The product of the link step. It decides how code reaches the thread's slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LinkKind {
     /// A program, position-independent or not: local-exec.
@@ -61,7 +61,7 @@ pub struct ModuleOptions {
     /// The build's level. `None` if the link line doesn't say: then `O0` if all functions are
     /// `optnone`, else `O2`.
     pub opt: Option<OptLevel>,
-    /// What the link makes.
+    /// The product of the link step.
     pub kind: LinkKind,
     /// The kind of collection.
     pub collect: Kind,

@@ -128,7 +128,7 @@ pub fn unresolvable(object: &[u8], symbols: &[&str]) -> Result<Vec<Reference>, P
     Ok(references)
 }
 
-/// What a relocation has room for.
+/// The number of bits that a relocation has room for.
 #[derive(Clone, Copy)]
 enum Width {
     /// 64 bits.

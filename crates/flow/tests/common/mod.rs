@@ -1,4 +1,4 @@
-//! The naive twin of the crate: graphs made at random, all their paths by walking, and walks traced.
+//! The naive twin of the crate: random graphs, enumeration of all their paths, and traced walks.
 #![allow(dead_code, reason = "each test file uses a part")]
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
@@ -12,9 +12,9 @@ use holloway_flow::{
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Any graph of up to `blocks` blocks: reducible or not, parallel edges, self loops, pinned and cut
-/// edges, blocks that cannot be reached, blocks without a way out; half of them with exit edges. The
-/// entry is b0, the exit the last block.
+/// Any graph of up to `blocks` blocks: reducible or not, with parallel edges, self loops, pinned
+/// and cut edges, unreachable blocks, and blocks without a way out. Half of the graphs have exit
+/// edges. The entry is b0; the exit is the last block.
 pub(crate) fn any_cfg(blocks: u32) -> impl Strategy<Value = Cfg> {
     (2..=blocks, any::<bool>()).prop_flat_map(|(blocks, exits)| {
         let edge = (0..blocks - 1, 1..blocks, 0..20u8);
@@ -38,7 +38,7 @@ pub(crate) fn any_cfg(blocks: u32) -> impl Strategy<Value = Cfg> {
     })
 }
 
-/// Makes the first exit edge of each block one to the exit, and the others plain.
+/// Leads the first exit edge of each block to the exit, and makes its other exit edges plain.
 fn lead_exits_out(edges: &mut [Edge], exit: BlockId) {
     let mut seen = BTreeSet::new();
     for edge in edges.iter_mut().filter(|edge| edge.kind == EdgeKind::Exit) {
@@ -50,8 +50,8 @@ fn lead_exits_out(edges: &mut [Edge], exit: BlockId) {
     }
 }
 
-/// Graphs as functions have them: every block has a way out, at most one pinned edge leaves a block
-/// (an invoke's); in half of them, blocks may have an exit edge besides.
+/// Graphs like those of real functions: every block has a way out, and at most one pinned edge
+/// leaves a block (as from an invoke). In half of the graphs, blocks may also have an exit edge.
 pub(crate) fn function_cfg(blocks: u32) -> impl Strategy<Value = Cfg> {
     (3..=blocks, any::<bool>()).prop_flat_map(|(blocks, exits)| {
         let block = prop::collection::vec((1..blocks, any::<bool>()), 1..4);
@@ -60,7 +60,8 @@ pub(crate) fn function_cfg(blocks: u32) -> impl Strategy<Value = Cfg> {
             let mut edges = Vec::new();
             for (from, (targets, cut, exit)) in (0..).zip(bodies) {
                 for (place, &(to, near)) in targets.iter().enumerate() {
-                    // Half of all edges lead a block or two on, so that long paths are common.
+                    // Half of all edges lead only a block or two ahead, so that long paths are
+                    // common.
                     let to = if near {
                         (from + 1 + to % 2).min(blocks - 1)
                     } else {
@@ -110,8 +111,8 @@ pub(crate) fn split(cfg: &Cfg, blocks: &[BlockId]) -> Cfg {
     Cfg::new(count, cfg.entry(), cfg.exit(), edges).unwrap()
 }
 
-/// The dag of a graph; where pinned edges forbid one, of the graph with the blocks split that the
-/// error names.
+/// The dag of a graph. If pinned edges forbid a dag, splits the blocks that the error names and
+/// returns the changed graph with its dag.
 pub(crate) fn dag(cfg: Cfg) -> (Cfg, Dag) {
     match Dag::new(&cfg) {
         Ok(dag) => (cfg, dag),
@@ -123,14 +124,14 @@ pub(crate) fn dag(cfg: Cfg) -> (Cfg, Dag) {
     }
 }
 
-/// Numbers paths under a limit, or under the least limit that can be held.
+/// Numbers paths under a limit, or under the least limit that is possible.
 pub(crate) fn number(cfg: &Cfg, dag: &Dag, order: SuccessorOrder<'_>, limit: u64) -> Numbering {
     let numbering = match Numbering::new(cfg, dag.clone(), order, limit) {
         Ok(numbering) => numbering,
         Err(error) => {
             assert!(error.least > limit && error.limit == limit);
-            let again = Numbering::new(cfg, dag.clone(), order, error.least);
-            let numbering = again.expect("the least that was reached can be reached");
+            let renumbered = Numbering::new(cfg, dag.clone(), order, error.least);
+            let numbering = renumbered.expect("the least that was reached can be reached");
             assert!(numbering.path_count() <= error.least);
             return numbering;
         }
@@ -139,8 +140,7 @@ pub(crate) fn number(cfg: &Cfg, dag: &Dag, order: SuccessorOrder<'_>, limit: u64
     numbering
 }
 
-/// The edges at which paths end, and how, as the numbering has it; the exit edges are not among
-/// them.
+/// The edges that end paths, and how, according to the numbering; without exit edges.
 pub(crate) fn ends(numbering: &Numbering) -> BTreeMap<EdgeId, PathEnd> {
     let ends = numbering
         .dag_edges()
@@ -167,7 +167,7 @@ pub(crate) fn reachable(cfg: &Cfg) -> BTreeSet<BlockId> {
     seen
 }
 
-/// All paths, by walking every one of them; `None` if there are more than `most`.
+/// Enumerates all paths by walking each of them; `None` if there are more than `most`.
 pub(crate) fn all_paths(
     cfg: &Cfg,
     ends: &BTreeMap<EdgeId, PathEnd>,
@@ -215,7 +215,7 @@ pub(crate) fn all_paths(
     Some(paths)
 }
 
-/// The edges that leave a block by a jump.
+/// The edges that leave a block by a jump: all except the exit edge.
 pub(crate) fn jumps(cfg: &Cfg, block: BlockId) -> Vec<EdgeId> {
     let successors = cfg.successors(block).iter().copied();
     let jumps = successors.filter(|&edge| cfg.edge(edge).kind != EdgeKind::Exit);

@@ -1,10 +1,10 @@
-//! What the probes of edge counters count on a walk that a test chooses.
+//! Counts what the probes of edge counters count on a walk that a test chooses.
 
 use super::jumps;
 use holloway_flow::{Action, BlockId, Cfg, CountBase, EdgeId, Probes};
 
-/// What probes counted, on runs of blocks: each run is what one activation does without a call
-/// coming back once more; a run that starts elsewhere than at the entry is such a call.
+/// Edge counters during runs of blocks. Each run is the part of an activation without a re-entry. A
+/// run that does not start at the entry is a re-entry.
 pub(crate) struct Tracer<'a> {
     cfg: &'a Cfg,
     probes: &'a Probes,
@@ -40,13 +40,14 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    /// At a block; true if it has an exit edge, whose probe stands in its middle.
+    /// Arrives at a block. Returns true if it has an exit edge, whose probe stands in the middle of
+    /// the block.
     pub(crate) fn arrive(&mut self, block: BlockId) -> bool {
         let exit = self.cfg.exit_edge(block);
         exit.inspect(|&exit| self.act(exit)).is_some()
     }
 
-    /// Runs through these blocks, by the first edge between each two.
+    /// Runs through these blocks, along the first edge between each two.
     pub(crate) fn run(&mut self, blocks: &[u32]) {
         if blocks[0] == self.cfg.entry().0 {
             assert!(self.probes.entry.is_empty());

@@ -1,5 +1,5 @@
-//! Walks through a function, seen twice: split into paths by hand, and by a register machine that
-//! does what probes say.
+//! Walks through a function, recorded twice: split into paths by hand, and by a register machine
+//! that executes the probes.
 
 use super::{ends, jumps};
 use holloway_flow::{
@@ -7,35 +7,38 @@ use holloway_flow::{
 };
 use std::collections::BTreeMap;
 
-/// What a walk through a function did, seen twice: by hand, and by probes.
+/// The result of a walk through a function, recorded twice: by hand, and by probes.
 #[derive(Default, Debug)]
 pub(crate) struct Trace {
-    /// Finished paths, and left paths that were reached, by hand.
+    /// Counted by hand: how often each path was finished, or reached if it is a left path.
     pub(crate) raw: BTreeMap<Path, u64>,
-    /// Finished paths, and left paths that were left, less those that were come back to, by hand.
+    /// Counted by hand: how often each path was finished or left, minus the re-entries into left
+    /// paths.
     pub(crate) net: BTreeMap<Path, i64>,
-    /// Runs of each edge up to the last end of a path or block with an exit edge, by hand; of exit
-    /// edges net.
+    /// Counted by hand: how often each edge ran, up to the last end of a path or block with an exit
+    /// edge. The counts of exit edges are net.
     pub(crate) edges: BTreeMap<EdgeId, i64>,
-    /// Calls that got as far.
+    /// The number of calls that got as far.
     pub(crate) calls: i64,
-    /// What the probes counted.
+    /// The counters of the probes.
     pub(crate) counters: BTreeMap<i64, u64>,
 }
 
-/// A function that runs: where it is, the path so far, the register (unset until a probe sets it).
+/// An activation: the current block, the path so far, and the register (unset until a probe sets
+/// it).
 #[derive(Clone)]
 struct Frame {
     register: Option<i64>,
     start: PathStart,
     blocks: Vec<BlockId>,
     edges: Vec<EdgeId>,
-    /// How many edges are counted by hand already; nothing, not even a call, where it is `None`.
+    /// How many edges of the path are already counted by hand. `None` if nothing is counted, not
+    /// even the call.
     counted: Option<usize>,
 }
 
-/// Where a function can be come back to.
-enum Again {
+/// A place where control can re-enter a function.
+enum Reentry {
     /// A call in a block with an exit edge returns.
     Call(Frame),
     /// The call before this cut edge returns.
@@ -47,7 +50,7 @@ struct Machine<'a> {
     ends: &'a BTreeMap<EdgeId, PathEnd>,
     probes: &'a Probes,
     frame: Frame,
-    again: Vec<Again>,
+    reentries: Vec<Reentry>,
     trace: Trace,
 }
 
@@ -91,7 +94,7 @@ impl Machine<'_> {
         self.begin(PathStart::Entry, self.cfg.entry(), &actions);
     }
 
-    /// The path so far, ended.
+    /// The path so far, with this end.
     fn path(&self, end: PathEnd) -> Path {
         Path {
             start: self.frame.start,
@@ -101,7 +104,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Counts by hand what ran since this was done last.
+    /// Counts by hand the edges that ran since the last call.
     fn count_edges(&mut self) {
         let first_call = self.frame.counted.is_none() && self.frame.start == PathStart::Entry;
         self.trace.calls += i64::from(first_call);
@@ -111,7 +114,7 @@ impl Machine<'_> {
         self.frame.counted = Some(self.frame.edges.len());
     }
 
-    /// At a block: if it has an exit edge, its middle is reached.
+    /// Arrives at a block. If the block has an exit edge, control reaches its middle.
     fn arrive(&mut self) {
         let block = *self.frame.blocks.last().unwrap();
         let Some(exit) = self.cfg.exit_edge(block) else {
@@ -128,10 +131,11 @@ impl Machine<'_> {
         assert!(probe.after.is_empty() && probe.before.len() == 1);
         assert!(matches!(probe.before[0], Action::Count { .. }));
         self.act(&probe.before);
-        self.again.push(Again::Call(self.frame.clone()));
+        self.reentries.push(Reentry::Call(self.frame.clone()));
     }
 
-    /// Runs an edge. The process stops on a last edge, before what follows it.
+    /// Runs an edge. If it is the last edge of the walk, the process stops before the edge's
+    /// target.
     fn run(&mut self, id: EdgeId, last: bool) {
         let to = self.cfg.edge(id).to;
         let end = if to == self.cfg.exit() {
@@ -150,13 +154,13 @@ impl Machine<'_> {
         };
         self.finish(end);
         match self.cfg.exit_edge(to) {
-            // What comes into a block and never goes on was left there.
+            // Control that enters a block and never goes on left the function there.
             Some(exit) if last => *self.trace.edges.entry(exit).or_default() += 1,
             _ if last || to == self.cfg.exit() => {}
             _ => {
                 self.begin(PathStart::Loop(to), to, &probe.after);
                 if matches!(end, PathEnd::Cut(_)) {
-                    self.again.push(Again::Cut(id));
+                    self.reentries.push(Reentry::Cut(id));
                 }
             }
         }
@@ -170,7 +174,8 @@ impl Machine<'_> {
         *self.trace.net.entry(path).or_default() += 1;
     }
 
-    /// Leaves the path: from the last block that has an exit edge, if there is one; else it is none.
+    /// Leaves the path at its last block with an exit edge. Without such a block, the path is not
+    /// recorded.
     fn leave(&mut self, count: i64) {
         if let Some(edges) = self.frame.counted {
             self.frame.edges.truncate(edges);
@@ -182,17 +187,17 @@ impl Machine<'_> {
         }
     }
 
-    /// Comes back to where a call was made, which need not have been left; the block that it is in.
+    /// Re-enters a call, which need not have been left. Returns the block of the call.
     fn come_back(&mut self, which: usize) -> Option<BlockId> {
-        let count = self.again.len();
-        match self.again.get(which % count.max(1))? {
-            Again::Call(frame) => {
+        let count = self.reentries.len();
+        match self.reentries.get(which % count.max(1))? {
+            Reentry::Call(frame) => {
                 self.frame = frame.clone();
                 self.leave(-1);
             }
-            &Again::Cut(id) => {
+            &Reentry::Cut(id) => {
                 let to = self.cfg.edge(id).to;
-                // Only an exit edge can tell of it.
+                // Only an exit edge can record this re-entry.
                 let exit = self.cfg.exit_edge(to)?;
                 *self.trace.edges.entry(exit).or_default() -= 1;
                 let probe = self.probes.edge(id).cloned().unwrap_or_default();
@@ -203,10 +208,10 @@ impl Machine<'_> {
     }
 }
 
-/// Walks through a function as `choices` say, calling it again where it returns; in the end goes
-/// the shortest way to an end of a path, if there is one. Now and then a block that leaks or has an
-/// exit edge is left for good, as a call in it would by longjmp, and now and then a call that was
-/// made comes back once more.
+/// Walks through a function as `choices` direct, and calls it again when it returns. In the end the
+/// walk takes the shortest way to an end of a path, if there is one. Sometimes it leaves a block
+/// that leaks or has an exit edge for good, as a call would by longjmp. Sometimes a call comes back
+/// once more.
 pub(crate) fn walk(
     cfg: &Cfg,
     numbering: &Numbering,
@@ -226,37 +231,37 @@ pub(crate) fn walk(
             edges: Vec::new(),
             counted: None,
         },
-        again: Vec::new(),
+        reentries: Vec::new(),
         trace: Trace::default(),
     };
     let exit = cfg.exit();
-    let mut here = exit;
+    let mut current = exit;
     for &choice in choices {
-        if here == exit {
+        if current == exit {
             let back = if choice >= 128 {
                 machine.come_back(choice as usize)
             } else {
                 None
             };
-            here = back.unwrap_or_else(|| {
+            current = back.unwrap_or_else(|| {
                 machine.call();
                 cfg.entry()
             });
         }
-        let jumps = jumps(cfg, here);
-        let may_leave = leaks.contains(&here) || cfg.exit_edge(here).is_some();
+        let jumps = jumps(cfg, current);
+        let may_leave = leaks.contains(&current) || cfg.exit_edge(current).is_some();
         if jumps.is_empty() || choice >= 200 && may_leave {
             machine.leave(1);
-            here = exit;
+            current = exit;
             continue;
         }
         let edge = jumps[choice as usize % jumps.len()];
         machine.run(edge, false);
-        here = cfg.edge(edge).to;
+        current = cfg.edge(edge).to;
     }
-    if here != exit {
-        match way_to_end(cfg, &ends, here) {
-            Some(way) => way.into_iter().for_each(|edge| machine.run(edge, true)),
+    if current != exit {
+        match way_to_end(cfg, &ends, current) {
+            Some(route) => route.into_iter().for_each(|edge| machine.run(edge, true)),
             None => machine.leave(1),
         }
     }
@@ -265,22 +270,22 @@ pub(crate) fn walk(
 
 /// The shortest run of edges that ends a path.
 fn way_to_end(cfg: &Cfg, ends: &BTreeMap<EdgeId, PathEnd>, from: BlockId) -> Option<Vec<EdgeId>> {
-    let mut came = BTreeMap::from([(from, None)]);
+    let mut previous_edge = BTreeMap::from([(from, None)]);
     let mut work = std::collections::VecDeque::from([from]);
     while let Some(block) = work.pop_front() {
         for edge in jumps(cfg, block) {
             let to = cfg.edge(edge).to;
             if to == cfg.exit() || ends.contains_key(&edge) {
-                let mut way = vec![edge];
-                let mut here = block;
-                while let Some(edge) = came[&here] {
-                    way.push(edge);
-                    here = cfg.edge(edge).from;
+                let mut route = vec![edge];
+                let mut current = block;
+                while let Some(edge) = previous_edge[&current] {
+                    route.push(edge);
+                    current = cfg.edge(edge).from;
                 }
-                way.reverse();
-                return Some(way);
+                route.reverse();
+                return Some(route);
             }
-            came.entry(to).or_insert_with(|| {
+            previous_edge.entry(to).or_insert_with(|| {
                 work.push_back(to);
                 Some(edge)
             });

@@ -11,7 +11,7 @@ use std::fmt;
 use crate::error::{AssembleError, FormatError};
 use crate::words::{grouped, is_or_are, plural};
 
-/// What a reader found lost or damaged in a file, or what is missing of a profile's streams.
+/// A loss or damage that a reader found in a file, or a missing part of a profile's streams.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fact {
     /// A record can't be read.
@@ -29,7 +29,7 @@ pub enum Fact {
     ProducerName,
     /// A module of the path map can't be read.
     LostModule(FormatError),
-    /// A module's counters lie over those of another, so it is left out.
+    /// A module's counters overlap another module's counters, so the reader leaves the module out.
     OverlappingModule,
     /// A function's record can't be read, and the index has no name for it.
     LostFunction(FormatError),
@@ -164,9 +164,9 @@ pub struct Percent {
 }
 
 impl Percent {
-    /// The share that `part` has of `part + rest`.
-    pub fn of(part: u64, rest: u64) -> Self {
-        let share = 100.0 * part as f64 / (part as f64 + rest as f64);
+    /// The share that `part` has of `part + remainder`.
+    pub fn of(part: u64, remainder: u64) -> Self {
+        let share = 100.0 * part as f64 / (part as f64 + remainder as f64);
         // The standard library's rounding, which files have always had.
         Self::parse(&format!("{share:.1}")).unwrap_or(Self { tenths: 0 })
     }
@@ -194,11 +194,11 @@ pub struct MissingPaths {
     pub paths: u64,
     /// Which ones, of the first few threads that miss any.
     pub parts: Vec<MissingPart>,
-    /// Threads that miss paths, beside those of `parts`.
+    /// The number of further threads with missing paths, in addition to the threads of `parts`.
     pub more_threads: u64,
 }
 
-/// What is missing of one thread's stream.
+/// A missing part of one thread's stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MissingPart {
     /// Paths by their numbers in their thread, from 1.

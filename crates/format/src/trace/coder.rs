@@ -16,20 +16,20 @@ const ONE: i32 = 1 << BITS;
 const LEAST: i32 = 1 << (SLOWEST + 1);
 const SLOWEST: u32 = 6;
 
-/// By number of symbols seen: the part of its error that a probability corrects, as a shift: about
-/// 1 in seen + 1.5.
+/// By number of symbols seen: the share of its error that a probability corrects, as a shift. The
+/// share is about 1 / (symbols seen + 1.5).
 const RATES: [u32; 64] = {
     let mut rates = [SLOWEST; 64];
-    let mut met = 0;
-    while met < 48 {
-        rates[met] = match met {
+    let mut symbols_seen = 0;
+    while symbols_seen < 48 {
+        rates[symbols_seen] = match symbols_seen {
             0 => 1,
             1..3 => 2,
             3..8 => 3,
             8..20 => 4,
             _ => 5,
         };
-        met += 1;
+        symbols_seen += 1;
     }
     rates
 };
@@ -59,7 +59,7 @@ const TARGETS: [[i32; ALPHABET]; ALPHABET] = {
 pub(super) struct Chances {
     /// Cumulative probability of the symbols up to each, in parts of [`ONE`].
     sums: [i32; ALPHABET],
-    met: u32,
+    symbols_seen: u32,
 }
 
 impl Default for Chances {
@@ -70,7 +70,10 @@ impl Default for Chances {
             sums[up_to] = (up_to as i32 + 1) * (ONE / ALPHABET as i32);
             up_to += 1;
         }
-        Self { sums, met: 0 }
+        Self {
+            sums,
+            symbols_seen: 0,
+        }
     }
 }
 
@@ -90,11 +93,11 @@ impl Chances {
 
     #[inline]
     fn learn(&mut self, symbol: usize) {
-        let rate = RATES[self.met as usize & 63];
+        let rate = RATES[self.symbols_seen as usize & 63];
         for (sum, target) in self.sums.iter_mut().zip(&TARGETS[symbol & (ALPHABET - 1)]) {
             *sum += (target - *sum) >> rate;
         }
-        self.met += u32::from(self.met < 63);
+        self.symbols_seen += u32::from(self.symbols_seen < 63);
     }
 
     /// The symbol whose part holds `code`, if a part of 1 is `unit` wide. Multiplications replace a

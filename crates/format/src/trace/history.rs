@@ -81,15 +81,15 @@ impl History {
             return;
         }
         let slot = self.slot(hash);
-        let here = self.seen << 32 | u64::from(hash);
-        let before = std::mem::replace(&mut self.places[slot], here);
+        let entry = self.seen << 32 | u64::from(hash);
+        let previous = std::mem::replace(&mut self.places[slot], entry);
         if self.length > 0 {
             return;
         }
-        self.next = before >> 32;
+        self.next = previous >> 32;
         // Tokens that were overwritten, or are overwritten next, must not be read.
         let is_kept = self.next > 0 && self.next + (KEPT as u64 - 1) > self.seen;
-        let is_known = before as u32 == hash && is_kept && self.seen < 1 << 32;
+        let is_known = previous as u32 == hash && is_kept && self.seen < 1 << 32;
         self.length = if is_known { TRUSTED } else { 0 };
     }
 

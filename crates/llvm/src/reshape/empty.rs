@@ -1,8 +1,9 @@
-//! Taking empty blocks out again.
+//! Removes empty blocks.
 //!
-//! Edges are split so that each has a place for a probe; most then hold none. The code generator
-//! drops empty blocks, but only after it has worked on loops: there an empty latch of its own gets
-//! the loop's additions, and costs a jump a turn.
+//! The weaver splits edges so that each edge has a place for a probe. Most of the new blocks then
+//! hold no probe. The code generator removes empty blocks, but only after it has optimized loops.
+//! It would put the loop's additions into an empty latch block, which costs a jump for each
+//! iteration.
 
 use std::collections::HashMap;
 
@@ -11,11 +12,12 @@ use crate::module::Module;
 use crate::sys::LBlock;
 
 impl Module<'_> {
-    /// Takes out the blocks that only jump, on an edge from a block with several ways on to one
-    /// with several ways in: what [`Module::split_critical_edges`] puts in, but for those of
-    /// several cases at once. Returns how many.
+    /// Removes blocks that only jump. Such a block is on an edge from a block with several
+    /// successors to a block with several predecessors. [`Module::split_critical_edges`] inserts
+    /// these blocks. Blocks that join several cases of a switch stay. Returns the number of removed
+    /// blocks.
     pub fn remove_empty_blocks(&mut self, choice: Choice<'_>) -> usize {
-        let functions = self.chosen(choice);
+        let functions = self.chosen_functions(choice);
         functions
             .into_iter()
             .map(|function| Reshape::new(self, function).remove_empty_blocks())
@@ -26,36 +28,36 @@ impl Module<'_> {
 impl Reshape<'_> {
     fn remove_empty_blocks(&self) -> usize {
         let blocks = self.blocks();
-        // Sources of each block, one an edge.
-        let mut sources: HashMap<*mut LBlock, Vec<*mut LBlock>> = HashMap::new();
+        // The predecessors of each block, with one entry for each edge.
+        let mut predecessors: HashMap<*mut LBlock, Vec<*mut LBlock>> = HashMap::new();
         for &block in &blocks {
-            for target in self.exits(block).2 {
-                sources.entry(target).or_default().push(block);
+            for target in self.terminator(block).2 {
+                predecessors.entry(target).or_default().push(block);
             }
         }
-        // Empty blocks with the block before them, by the block behind them.
+        // By target block: the empty blocks before it, each with its predecessor.
         let mut empty: Vec<(*mut LBlock, Vec<(*mut LBlock, *mut LBlock)>)> = Vec::new();
-        let mut place: HashMap<*mut LBlock, usize> = HashMap::new();
+        let mut index_of_target: HashMap<*mut LBlock, usize> = HashMap::new();
         for &block in &blocks {
-            let Some((before, behind)) = self.is_empty_edge(block, &sources) else {
+            let Some((source, target)) = self.is_empty_edge(block, &predecessors) else {
                 continue;
             };
-            let index = *place.entry(behind).or_insert_with(|| {
-                empty.push((behind, Vec::new()));
+            let index = *index_of_target.entry(target).or_insert_with(|| {
+                empty.push((target, Vec::new()));
                 empty.len() - 1
             });
-            // A phi can't tell two edges from one block apart.
-            if !empty[index].1.iter().any(|(_, other)| *other == before) {
-                empty[index].1.push((block, before));
+            // A phi cannot distinguish two edges from the same block.
+            if !empty[index].1.iter().any(|(_, other)| *other == source) {
+                empty[index].1.push((block, source));
             }
         }
-        for (behind, edges) in &empty {
-            for &(block, before) in edges {
-                self.lead(before, block, *behind);
+        for (target, edges) in &empty {
+            for &(block, source) in edges {
+                self.redirect(source, block, *target);
             }
             let moved: HashMap<_, _> = edges.iter().copied().collect();
-            self.rebuild_phis(*behind, |block| match moved.get(&block) {
-                Some(before) => Incoming::From(*before),
+            self.rebuild_phis(*target, |block| match moved.get(&block) {
+                Some(source) => Incoming::From(*source),
                 None => Incoming::Keep,
             });
             for (block, _) in edges {
@@ -66,38 +68,38 @@ impl Reshape<'_> {
         empty.iter().map(|(_, edges)| edges.len()).sum()
     }
 
-    /// The blocks before and behind a block that only jumps, where they need not be kept apart.
+    /// The predecessor and the successor of a block that only jumps, if the block may be removed.
     fn is_empty_edge(
         &self,
         block: *mut LBlock,
-        sources: &HashMap<*mut LBlock, Vec<*mut LBlock>>,
+        predecessors: &HashMap<*mut LBlock, Vec<*mut LBlock>>,
     ) -> Option<(*mut LBlock, *mut LBlock)> {
-        let (terminator, opcode, targets) = self.exits(block);
-        let [behind] = targets[..] else { return None };
-        let [before] = sources.get(&block)?[..] else {
+        let (terminator, opcode, targets) = self.terminator(block);
+        let [target] = targets[..] else { return None };
+        let [source] = predecessors.get(&block)?[..] else {
             return None;
         };
-        let (_, way, others) = self.exits(before);
+        let (_, before_opcode, siblings) = self.terminator(source);
         // SAFETY: a block has a first instruction.
-        let bare = unsafe { (self.api.LLVMGetFirstInstruction)(block) } == terminator;
-        let apart = opcode != BR
-            || !bare
-            || behind == block
-            || !matches!(way, BR | SWITCH)
-            || distinct(&others).len() < 2
-            || others.contains(&behind)
-            || distinct(&sources[&behind]).len() < 2
+        let is_only_jump = unsafe { (self.api.LLVMGetFirstInstruction)(block) } == terminator;
+        let must_stay = opcode != BR
+            || !is_only_jump
+            || target == block
+            || !matches!(before_opcode, BR | SWITCH)
+            || distinct(&siblings).len() < 2
+            || siblings.contains(&target)
+            || distinct(&predecessors[&target]).len() < 2
             || self.address_is_taken(block);
-        (!apart).then_some((before, behind))
+        (!must_stay).then_some((source, target))
     }
 
-    /// Makes the edge from `before` to `block` lead to `behind`.
-    fn lead(&self, before: *mut LBlock, block: *mut LBlock, behind: *mut LBlock) {
-        let (terminator, _, targets) = self.exits(before);
-        for (index, target) in (0u32..).zip(targets) {
-            if target == block {
+    /// Redirects the edge from `source` to `block` so that it leads to `target`.
+    fn redirect(&self, source: *mut LBlock, block: *mut LBlock, target: *mut LBlock) {
+        let (terminator, _, successors) = self.terminator(source);
+        for (index, successor) in (0u32..).zip(successors) {
+            if successor == block {
                 // SAFETY: a successor of the terminator by that index.
-                unsafe { (self.api.LLVMSetSuccessor)(terminator, index, behind) };
+                unsafe { (self.api.LLVMSetSuccessor)(terminator, index, target) };
             }
         }
     }

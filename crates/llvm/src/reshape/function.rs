@@ -1,50 +1,52 @@
-//! Changes of a function's shape that leave its meaning alone, so that every edge has a place for a
-//! probe.
+//! Changes the shape of a function without changing its meaning, so that every edge has a place for
+//! a probe.
 //!
-//! LLVM's own pass `break-crit-edges` makes a block for *each case* of a switch, also of those that
-//! lead to the same place and so are one edge to us: a character class would become dozens of paths
-//! and lose its bit test. So edges are split here, all cases between two blocks together. The C API
-//! can't change a phi's operands; the phi is built anew and replaces the old one. Edges to landing
-//! pads can't be split at all; `pads.rs` tells them apart.
+//! LLVM's pass `break-crit-edges` creates a block for *each case* of a switch, even for cases that
+//! lead to the same block. To the profiler, these cases are a single edge. With the pass, a
+//! character class would become dozens of paths and lose its bit test. So this file splits edges
+//! itself, and treats all cases between two blocks as one edge.
+//!
+//! The C API cannot change the operands of a phi, so a new phi replaces the old phi. Edges to
+//! landing pads cannot be split; `pads.rs` gives each of them a separate pad.
 
 use std::collections::{HashMap, HashSet};
 
-use crate::context::text_of;
+use crate::context::copy_text;
 use crate::intrinsics::is_marker;
 use crate::module::Module;
 use crate::sys::{Api, LBlock, LContext, LValue};
 use crate::value::Function;
 
-/// Which functions to reshape: told each defined function.
+/// Selects the functions to reshape. It is called with each defined function.
 pub type Choice<'a> = &'a dyn Fn(Function<'_>) -> bool;
 
 impl Module<'_> {
-    /// Splits critical edges (source with several successors, target with several predecessors),
-    /// with one new block for all parallel edges of a pair. Left alone: edges to landing pads
-    /// ([`Module::split_landing_pads`]), of `indirectbr`, and `callbr`'s indirect ones. Returns the
-    /// number of new blocks.
+    /// Splits critical edges (the source has several successors, and the target has several
+    /// predecessors). All parallel edges between two blocks share one new block. Three sorts of
+    /// edges stay as they are: edges to landing pads (see [`Module::split_landing_pads`]), edges of
+    /// `indirectbr`, and indirect edges of `callbr`. Returns the number of new blocks.
     pub fn split_critical_edges(&mut self, choice: Choice<'_>) -> usize {
-        let functions = self.chosen(choice);
+        let functions = self.chosen_functions(choice);
         functions
             .into_iter()
             .map(|function| Reshape::new(self, function).split_critical_edges())
             .sum()
     }
 
-    /// Gives each block that ends with a tail call and a jump to a bare `ret` of the call's result
-    /// a `ret` of its own: what the code generator does itself as long as nothing else stands
-    /// before that `ret`. Without it a program that relies on tail calls (mutual recursion at
-    /// `-O2`) would overflow its stack once probes stand there. Returns the number of blocks
-    /// changed.
+    /// Duplicates a `ret` into blocks that end with a tail call. Such a block jumps to a block that
+    /// only returns the call's result. The code generator makes the same change, but only if no
+    /// other code stands before the `ret`. Without the change, a program that relies on tail calls
+    /// (mutual recursion at `-O2`) would overflow its stack once probes stand there. Returns the
+    /// number of changed blocks.
     pub fn duplicate_tail_returns(&mut self, choice: Choice<'_>) -> usize {
-        let functions = self.chosen(choice);
+        let functions = self.chosen_functions(choice);
         functions
             .into_iter()
             .map(|function| Reshape::new(self, function).duplicate_tail_returns())
             .sum()
     }
 
-    pub(super) fn chosen(&self, choice: Choice<'_>) -> Vec<*mut LValue> {
+    pub(super) fn chosen_functions(&self, choice: Choice<'_>) -> Vec<*mut LValue> {
         self.functions()
             .filter(|function| !function.is_declaration() && choice(*function))
             .map(Function::raw)
@@ -61,8 +63,8 @@ const CALL: i32 = 45;
 pub(super) const PHI: i32 = 44;
 const CALLBR: i32 = 67;
 
-/// One function being reshaped: raw pointers, alive because the module is borrowed mutably and what
-/// is deleted is not touched again.
+/// A function during reshaping. The raw pointers are valid: the module is borrowed mutably, and
+/// deleted objects are not used again.
 pub(super) struct Reshape<'a> {
     pub(super) api: &'a Api,
     pub(super) context: *mut LContext,
@@ -91,8 +93,8 @@ impl<'a> Reshape<'a> {
         blocks
     }
 
-    /// Opcode of the terminator and successors in order.
-    pub(super) fn exits(&self, block: *mut LBlock) -> (*mut LValue, i32, Vec<*mut LBlock>) {
+    /// The terminator of a block, its opcode, and its successors in order.
+    pub(super) fn terminator(&self, block: *mut LBlock) -> (*mut LValue, i32, Vec<*mut LBlock>) {
         // SAFETY: a complete block has a terminator; indices below the count.
         unsafe {
             let terminator = (self.api.LLVMGetBasicBlockTerminator)(block);
@@ -116,15 +118,16 @@ impl<'a> Reshape<'a> {
         let blocks = self.blocks();
         let mut predecessors: HashMap<*mut LBlock, usize> = HashMap::new();
         for &block in &blocks {
-            for target in distinct(&self.exits(block).2) {
+            for target in distinct(&self.terminator(block).2) {
                 *predecessors.entry(target).or_default() += 1;
             }
         }
-        // New block by (source, target); grouped by target so that its phis are rebuilt once.
+        // The new blocks, as (source, new block) pairs, grouped by target so that each target's
+        // phis are rebuilt once.
         let mut splits: Vec<(*mut LBlock, Vec<(*mut LBlock, *mut LBlock)>)> = Vec::new();
-        let mut place: HashMap<*mut LBlock, usize> = HashMap::new();
+        let mut split_index: HashMap<*mut LBlock, usize> = HashMap::new();
         for &block in &blocks {
-            let (terminator, opcode, successors) = self.exits(block);
+            let (terminator, opcode, successors) = self.terminator(block);
             let targets = distinct(&successors);
             if targets.len() < 2 {
                 continue;
@@ -142,7 +145,7 @@ impl<'a> Reshape<'a> {
                     // SAFETY: a successor of the terminator by that index.
                     unsafe { (self.api.LLVMSetSuccessor)(terminator, index, new) };
                 }
-                let index = *place.entry(target).or_insert_with(|| {
+                let index = *split_index.entry(target).or_insert_with(|| {
                     splits.push((target, Vec::new()));
                     splits.len() - 1
                 });
@@ -159,7 +162,8 @@ impl<'a> Reshape<'a> {
         splits.iter().map(|(_, moved)| moved.len()).sum()
     }
 
-    /// A block that jumps to `target`, before `after` or at the function's end.
+    /// Creates a block that jumps to `target`. It stands before `after`, or at the end of the
+    /// function.
     pub(super) fn new_block(
         &self,
         after: *mut LBlock,
@@ -200,8 +204,8 @@ impl<'a> Reshape<'a> {
         phis
     }
 
-    /// Replaces each phi of a block by one whose incoming blocks are changed; parallel ones that
-    /// move become one.
+    /// Replaces each phi of a block by a phi with changed incoming blocks. Parallel incoming blocks
+    /// that change to the same block become one.
     pub(super) fn rebuild_phis(
         &self,
         block: *mut LBlock,
@@ -225,13 +229,13 @@ impl<'a> Reshape<'a> {
                 }
                 let mut values = Vec::new();
                 let mut blocks: Vec<*mut LBlock> = Vec::new();
-                let mut seen = HashSet::new();
+                let mut added_blocks = HashSet::new();
                 for index in 0..(self.api.LLVMCountIncoming)(old) {
                     let source = (self.api.LLVMGetIncomingBlock)(old, index);
                     let source = match change(source) {
                         Incoming::Keep => source,
                         Incoming::Drop => continue,
-                        Incoming::From(new) if !seen.insert(new) => continue,
+                        Incoming::From(new) if !added_blocks.insert(new) => continue,
                         Incoming::From(new) => new,
                     };
                     values.push((self.api.LLVMGetIncomingValue)(old, index));
@@ -251,10 +255,10 @@ impl<'a> Reshape<'a> {
 
     fn duplicate_tail_returns(&self) -> usize {
         let blocks = self.blocks();
-        let mut sources: HashMap<*mut LBlock, Vec<*mut LBlock>> = HashMap::new();
+        let mut predecessors: HashMap<*mut LBlock, Vec<*mut LBlock>> = HashMap::new();
         for &block in &blocks {
-            for target in distinct(&self.exits(block).2) {
-                sources.entry(target).or_default().push(block);
+            for target in distinct(&self.terminator(block).2) {
+                predecessors.entry(target).or_default().push(block);
             }
         }
         let mut changed = 0;
@@ -265,28 +269,28 @@ impl<'a> Reshape<'a> {
             if self.address_is_taken(target) {
                 continue;
             }
-            let sources = sources.get(&target).map_or(&[][..], Vec::as_slice);
-            let tails: Vec<_> = sources
+            let predecessors = predecessors.get(&target).map_or(&[][..], Vec::as_slice);
+            let tail_callers: Vec<_> = predecessors
                 .iter()
                 .copied()
                 .filter(|&block| self.ends_with_tail_call(block, result, target))
                 .collect();
-            if tails.is_empty() {
+            if tail_callers.is_empty() {
                 continue;
             }
-            changed += tails.len();
-            for &block in &tails {
+            changed += tail_callers.len();
+            for &block in &tail_callers {
                 self.end_with_return(block, target, ret, result);
             }
-            if tails.len() == sources.len() {
+            if tail_callers.len() == predecessors.len() {
                 // SAFETY: nothing leads to it now; what it defines is used in it only, since it
                 // only returns. It isn't looked at again: each block is visited once, and it is no
                 // block's source.
                 unsafe { (self.api.LLVMDeleteBasicBlock)(target) };
             } else {
-                let tails: HashSet<_> = tails.into_iter().collect();
+                let tail_callers: HashSet<_> = tail_callers.into_iter().collect();
                 self.rebuild_phis(target, |block| {
-                    if tails.contains(&block) {
+                    if tail_callers.contains(&block) {
                         Incoming::Drop
                     } else {
                         Incoming::Keep
@@ -297,9 +301,10 @@ impl<'a> Reshape<'a> {
         changed
     }
 
-    /// The `ret` of a block that holds nothing but phis and it, and its operand (null: `ret void`).
+    /// The `ret` of a block that contains only phis and the `ret`, and the operand of the `ret`
+    /// (null for `ret void`).
     fn bare_return(&self, block: *mut LBlock) -> Option<(*mut LValue, *mut LValue)> {
-        let (terminator, opcode, _) = self.exits(block);
+        let (terminator, opcode, _) = self.terminator(block);
         // SAFETY: live instructions; a ret has no or one operand.
         unsafe {
             if opcode != RET || block == (self.api.LLVMGetEntryBasicBlock)(self.function) {
@@ -322,7 +327,7 @@ impl<'a> Reshape<'a> {
         }
     }
 
-    /// Whether something but terminators refers to a block: a label's address.
+    /// Whether anything except terminators refers to a block: the address of its label.
     pub(super) fn address_is_taken(&self, block: *mut LBlock) -> bool {
         // SAFETY: first and next of a live list; null at the end.
         unsafe {
@@ -337,8 +342,8 @@ impl<'a> Reshape<'a> {
         false
     }
 
-    /// Whether a block does nothing after a tail call but jump to `target`, and what `target`
-    /// returns is the call's result.
+    /// Whether a block ends with a tail call and a jump to `target`, and `target` returns the
+    /// call's result.
     fn ends_with_tail_call(
         &self,
         block: *mut LBlock,
@@ -346,7 +351,7 @@ impl<'a> Reshape<'a> {
         target: *mut LBlock,
     ) -> bool {
         const TAIL: i32 = 1;
-        let (terminator, opcode, successors) = self.exits(block);
+        let (terminator, opcode, successors) = self.terminator(block);
         if opcode != BR || successors.len() != 1 {
             return false;
         }
@@ -366,7 +371,7 @@ impl<'a> Reshape<'a> {
         }
     }
 
-    /// What a phi of `target` gets from `block`; any other value is itself.
+    /// The incoming value from `block` if `value` is a phi of `target`; otherwise `value`.
     fn incoming(&self, value: *mut LValue, block: *mut LBlock, target: *mut LBlock) -> *mut LValue {
         if !self.phis(target).contains(&value) {
             return value;
@@ -381,7 +386,7 @@ impl<'a> Reshape<'a> {
         }
     }
 
-    /// Whether an instruction is a call that makes no code: debug markers, ends of lifetimes,
+    /// Whether an instruction is a call that generates no code: debug markers, ends of lifetimes,
     /// assumptions.
     unsafe fn is_marker(&self, instruction: *mut LValue) -> bool {
         // SAFETY: the caller gives a live instruction; the callee is asked of a call; the name
@@ -395,12 +400,12 @@ impl<'a> Reshape<'a> {
                 return false;
             }
             let mut length = 0;
-            let name = text_of((self.api.LLVMGetValueName2)(callee, &mut length), length);
+            let name = copy_text((self.api.LLVMGetValueName2)(callee, &mut length), length);
             is_marker(&name)
         }
     }
 
-    /// Replaces a block's jump to `target` by `target`'s return.
+    /// Replaces a block's jump to `target` by a copy of `target`'s return.
     fn end_with_return(
         &self,
         block: *mut LBlock,
@@ -408,7 +413,7 @@ impl<'a> Reshape<'a> {
         ret: *mut LValue,
         result: *mut LValue,
     ) {
-        let (branch, ..) = self.exits(block);
+        let (branch, ..) = self.terminator(block);
         let value = if result.is_null() {
             result
         } else {
@@ -432,7 +437,7 @@ impl<'a> Reshape<'a> {
     }
 }
 
-/// What becomes of a phi's incoming block.
+/// The change of a phi's incoming block.
 pub(super) enum Incoming {
     Keep,
     Drop,
@@ -448,7 +453,8 @@ pub(super) fn distinct(blocks: &[*mut LBlock]) -> Vec<*mut LBlock> {
         .collect()
 }
 
-/// The successor numbers of the edges to `target`, if all of them can be led elsewhere.
+/// The successor numbers of the edges to `target` if all of them can be redirected; otherwise
+/// empty.
 fn movable(opcode: i32, successors: &[*mut LBlock], target: *mut LBlock) -> Vec<u32> {
     let indices = || {
         (0u32..)
@@ -458,8 +464,8 @@ fn movable(opcode: i32, successors: &[*mut LBlock], target: *mut LBlock) -> Vec<
     };
     match opcode {
         BR | SWITCH => indices().collect(),
-        // Only the way on after the call: the other leads to a landing pad, or is an indirect
-        // label.
+        // Only the normal edge after the call can be redirected. Any other edge leads to a landing
+        // pad or an indirect label.
         INVOKE | CALLBR if indices().eq([0]) => vec![0],
         _ => Vec::new(),
     }

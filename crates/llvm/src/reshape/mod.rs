@@ -1,7 +1,8 @@
-//! Changes of a function's shape that keep its meaning, so that every edge has a place for a probe.
+//! Changes the shape of functions without changing their meaning, so that every edge has a place
+//! for a probe.
 //!
-//! [`function`] splits critical edges and duplicates returns behind tail calls, [`pads`] gives each
-//! invoke a landing pad of its own, and [`empty`] removes blocks that only jump.
+//! [`function`] splits critical edges and duplicates returns behind tail calls. [`pads`] gives each
+//! invoke a separate landing pad. [`empty`] removes blocks that only jump.
 
 mod empty;
 mod function;

@@ -1,11 +1,11 @@
-//! A landing pad for each invoke.
+//! Gives each invoke a separate landing pad.
 //!
-//! Several invokes may unwind to one landing pad; such an edge has no place for a probe: neither
-//! end of it is its own, and no block may stand between. So each invoke gets a pad block of its
-//! own: a copy of the `landingpad`, then a jump to the old block, where a phi takes the place of
-//! the old `landingpad`. The unwinder's tables have an entry a call anyhow; the code grows by a
-//! jump an invoke, off the way that doesn't unwind: 1 % on regex-syntax. Without it 58 of its 391
-//! functions have edges that can't be counted.
+//! Several invokes may unwind to the same landing pad. Such an edge has no place for a probe: other
+//! edges share both of its ends, and no block may stand between the ends. So each invoke gets a
+//! separate pad block: a copy of the `landingpad`, then a jump to the old block. In the old block,
+//! a phi replaces the old `landingpad`. The unwinder's tables have an entry for each call anyway.
+//! The code grows by a jump for each invoke, on the unwinding way only: 1 % on regex-syntax.
+//! Without this step, 58 of its 391 functions have edges that cannot be counted.
 
 use std::collections::HashMap;
 
@@ -13,14 +13,14 @@ use super::function::{Choice, INVOKE, Incoming, PHI, Reshape};
 use crate::module::Module;
 use crate::sys::{LBlock, LValue};
 
-/// LLVM's number of `landingpad`.
+/// LLVM's opcode number for `landingpad`.
 const LANDING_PAD: i32 = 59;
 
 impl Module<'_> {
-    /// Gives each invoke a landing pad block that only it leads to; pads with one invoke stay as
-    /// they are. Returns the number of new blocks.
+    /// Gives each invoke a landing pad block with no other predecessor. Pads with a single invoke
+    /// stay as they are. Returns the number of new blocks.
     pub fn split_landing_pads(&mut self, choice: Choice<'_>) -> usize {
-        let functions = self.chosen(choice);
+        let functions = self.chosen_functions(choice);
         functions
             .into_iter()
             .map(|function| Reshape::new(self, function).split_landing_pads())
@@ -31,28 +31,28 @@ impl Module<'_> {
 impl Reshape<'_> {
     fn split_landing_pads(&self) -> usize {
         let blocks = self.blocks();
-        let mut sources: HashMap<*mut LBlock, Vec<*mut LBlock>> = HashMap::new();
+        let mut invokes_by_pad: HashMap<*mut LBlock, Vec<*mut LBlock>> = HashMap::new();
         for &block in &blocks {
-            let (_, opcode, successors) = self.exits(block);
+            let (_, opcode, successors) = self.terminator(block);
             if opcode == INVOKE {
-                sources.entry(successors[1]).or_default().push(block);
+                invokes_by_pad.entry(successors[1]).or_default().push(block);
             }
         }
         let mut added = 0;
         for &pad in &blocks {
-            let invokes = sources.get(&pad).map_or(&[][..], Vec::as_slice);
+            let invokes = invokes_by_pad.get(&pad).map_or(&[][..], Vec::as_slice);
             if invokes.len() > 1
-                && let Some(landing) = self.landing(pad)
+                && let Some(landing_pad) = self.landing_pad(pad)
             {
-                self.split_pad(pad, landing, invokes);
+                self.split_pad(pad, landing_pad, invokes);
                 added += invokes.len();
             }
         }
         added
     }
 
-    /// The `landingpad` of a block; `None` where a funclet begins.
-    fn landing(&self, block: *mut LBlock) -> Option<*mut LValue> {
+    /// The `landingpad` of a block; `None` if a funclet begins there.
+    fn landing_pad(&self, block: *mut LBlock) -> Option<*mut LValue> {
         // SAFETY: first and next of a live list, which a terminator ends.
         unsafe {
             let mut instruction = (self.api.LLVMGetFirstInstruction)(block);
@@ -63,16 +63,16 @@ impl Reshape<'_> {
         }
     }
 
-    fn split_pad(&self, pad: *mut LBlock, landing: *mut LValue, invokes: &[*mut LBlock]) {
-        let mut new: HashMap<*mut LBlock, *mut LBlock> = HashMap::new();
+    fn split_pad(&self, pad: *mut LBlock, landing_pad: *mut LValue, invokes: &[*mut LBlock]) {
+        let mut pad_of_invoke: HashMap<*mut LBlock, *mut LBlock> = HashMap::new();
         let (mut values, mut blocks) = (Vec::new(), Vec::new());
         for &invoke in invokes {
-            let block = self.new_block(pad, pad, landing);
-            let (terminator, ..) = self.exits(invoke);
+            let block = self.new_block(pad, pad, landing_pad);
+            let (terminator, ..) = self.terminator(invoke);
             // SAFETY: a copy of a live landingpad, put in front of the new block's jump; the
             // invoke's second successor is where it unwinds to.
             unsafe {
-                let copy = (self.api.LLVMInstructionClone)(landing);
+                let copy = (self.api.LLVMInstructionClone)(landing_pad);
                 let builder = (self.api.LLVMCreateBuilderInContext)(self.context);
                 (self.api.LLVMPositionBuilderBefore)(
                     builder,
@@ -84,9 +84,9 @@ impl Reshape<'_> {
                 values.push(copy);
             }
             blocks.push(block);
-            new.insert(invoke, block);
+            pad_of_invoke.insert(invoke, block);
         }
-        self.rebuild_phis(pad, |block| match new.get(&block) {
+        self.rebuild_phis(pad, |block| match pad_of_invoke.get(&block) {
             Some(new) => Incoming::From(*new),
             None => Incoming::Keep,
         });
@@ -95,13 +95,13 @@ impl Reshape<'_> {
         // erased.
         unsafe {
             let builder = (self.api.LLVMCreateBuilderInContext)(self.context);
-            (self.api.LLVMPositionBuilderBeforeInstrAndDbgRecords)(builder, landing);
+            (self.api.LLVMPositionBuilderBeforeInstrAndDbgRecords)(builder, landing_pad);
             let phi =
-                (self.api.LLVMBuildPhi)(builder, (self.api.LLVMTypeOf)(landing), c"".as_ptr());
+                (self.api.LLVMBuildPhi)(builder, (self.api.LLVMTypeOf)(landing_pad), c"".as_ptr());
             (self.api.LLVMDisposeBuilder)(builder);
             (self.api.LLVMInstructionSetDebugLoc)(
                 phi,
-                (self.api.LLVMInstructionGetDebugLoc)(landing),
+                (self.api.LLVMInstructionGetDebugLoc)(landing_pad),
             );
             (self.api.LLVMAddIncoming)(
                 phi,
@@ -109,8 +109,8 @@ impl Reshape<'_> {
                 blocks.as_mut_ptr(),
                 values.len() as u32,
             );
-            (self.api.LLVMReplaceAllUsesWith)(landing, phi);
-            (self.api.LLVMInstructionEraseFromParent)(landing);
+            (self.api.LLVMReplaceAllUsesWith)(landing_pad, phi);
+            (self.api.LLVMInstructionEraseFromParent)(landing_pad);
         }
     }
 }

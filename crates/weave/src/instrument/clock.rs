@@ -107,7 +107,7 @@ const PROBE: u64 = 0;
 const INNER: u64 = 8;
 const RESUME: u64 = 16;
 
-/// What follows a path.
+/// The code that follows a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AfterPath {
     /// Another timed path, at once.

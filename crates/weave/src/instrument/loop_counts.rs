@@ -1,12 +1,12 @@
-//! The counts of a loop whose counters are in registers: which accumulator each count adds to.
+//! The counts of a loop whose counters are in registers: the accumulator to which each count adds.
 //!
-//! A count has an accumulator of its own ([`CounterSlot`]) if its counter is known where the count
-//! stands. Where arms with different numbers join before the count, the number is known on the
-//! arms. Then each arm adds to its own accumulator at its end ([`CountJoin`]). An arm that is only
-//! an edge has no place for an addition. Then the count itself adds to that arm's accumulator, for
-//! all arms, and behind the loop the other arms' counts are subtracted. If control leaves the loop
-//! between the join and the count, one path was counted too early_exits. The register tells there
-//! which one, and its count is subtracted too.
+//! A count has a separate accumulator ([`CounterSlot`]) if its counter is known where the count
+//! stands. If arms with different numbers join before the count, the number is known on the arms.
+//! Then each arm adds to a separate accumulator at its end ([`CountJoin`]). An arm that is only an
+//! edge has no place for an addition. Then the count itself adds to that arm's accumulator, for all
+//! arms. Behind the loop, the other arms' counts are subtracted from it. If control leaves the loop
+//! between the join and the count, a path was counted too early. The register tells which path, and
+//! its count is subtracted too.
 
 use std::collections::BTreeSet;
 
@@ -41,9 +41,10 @@ pub(super) struct IterationCounters {
 /// A count behind the join of arms with different numbers.
 #[derive(Clone, Debug)]
 pub(super) struct CountJoin {
-    /// The arms that add to accumulators of their own.
+    /// The arms that add to separate accumulators.
     pub(super) arms: Vec<JoinArm>,
-    /// What the count itself adds to: the slot of the arm that has no place for an addition.
+    /// The slot to which the count itself adds: the slot of the arm that has no place for an
+    /// addition.
     pub(super) total: Option<CounterSlot>,
     /// Blocks behind the loop that control reaches between the join and the count.
     pub(super) early_exits: Vec<BlockIndex>,
@@ -65,7 +66,7 @@ pub(super) struct PromotedCount {
     pub(super) block: BlockIndex,
     /// Position of the count among the block's actions.
     pub(super) nth: usize,
-    /// What the count adds to. `None` if the arms before it do all.
+    /// The slot to which the count adds. `None` if the arms before it add everything.
     pub(super) slot: Option<CounterSlot>,
     /// Where the addition stands.
     pub(super) place: InstructionPlace,
@@ -142,8 +143,8 @@ impl LoopCounts {
                         loop_counts.joins.push(join);
                     }
                     (Some(_), Some(_)) => return None,
-                    // The count stays in memory. Its counter must be known by the register's value,
-                    // which a steady loop does not have.
+                    // The count stays in memory. Its counter must be known from the register's
+                    // value, which a steady loop does not have.
                     _ if number.is_none() => {}
                     _ => return None,
                 }

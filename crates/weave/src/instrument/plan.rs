@@ -1,5 +1,5 @@
-//! The plan of one function: its graph, what is counted, and the probes. Paths are numbered by
-//! Ball, Larus 1996, edges chosen by Burger, Dybvig 1998, both in `holloway_flow`.
+//! The plan of one function: its graph, its counters, and its probes. Paths are numbered by Ball,
+//! Larus 1996. Edges are chosen by Burger, Dybvig 1998. Both are in `holloway_flow`.
 //!
 //! Edges need counters only off a spanning tree. Some edges have no place for a counter: computed
 //! gotos, and gotos of assembly, where several lead to the same labels. If such edges close a
@@ -20,7 +20,7 @@ use crate::lower::{CallAttributes, LoweredFunction, LoweringOptions, lower};
 use crate::options::ModuleOptions;
 use crate::reason::Reason;
 
-/// What is known of a function before anything is inserted.
+/// The facts about a function before the weaver inserts code.
 pub(crate) struct Plan<'m> {
     pub(crate) lowered: LoweredFunction<'m>,
     pub(crate) counts: PlannedCounts,
@@ -29,7 +29,7 @@ pub(crate) struct Plan<'m> {
     pub(super) weights: Vec<u64>,
 }
 
-/// What the probes of a function count.
+/// The counters of a function: for paths or for edges.
 pub(crate) enum PlannedCounts {
     Paths(Box<Numbering>),
     Edges(EdgeCounters),

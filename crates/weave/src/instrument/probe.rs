@@ -16,7 +16,7 @@ use super::selector::InstructionSelector;
 use super::variable::CounterNumber;
 use crate::image::Machine;
 
-/// What arithmetic changes besides its result.
+/// The registers that arithmetic changes in addition to its result.
 const FLAGS: &str = ",~{dirflag},~{fpsr},~{flags}";
 
 /// How the probes of a function count.

@@ -1,4 +1,5 @@
-//! Promotion: which counters small loops keep in registers, and where they are written back.
+//! Promotion: chooses the counters that small loops keep in registers, and where to write them
+//! back.
 //!
 //! A counter in memory costs a loop of a few instructions more than the instructions cost
 //! themselves. Each increment waits for the increment before it to come back out of the store
@@ -27,9 +28,9 @@
 //! counter must be known where the count stands, or on the arms that lead there
 //! ([`loop_counts`](super::loop_counts)).
 //!
-//! LLVM's own promotion of edge counters knows no register and no first iteration, and ignores
-//! calls that don't come back. What is lost if the process is killed: the iterations of the loops
-//! that are running.
+//! LLVM's own promotion of edge counters supports neither the register nor the first iteration, and
+//! ignores calls that don't come back. If the process is killed, the iterations of the running
+//! loops are lost.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -45,12 +46,12 @@ use crate::lower::{BlockIndex, CallAttributes, Layout};
 
 /// Most counters of a loop in registers.
 const MOST_SLOTS: usize = 4;
-/// Fewest iterations per entry, measured or estimated, that pay for a promotion. bzip2 runs 1.40
-/// times native's instructions with 3, 1.28 times with 6. With 7, loops as small as an insertion
-/// sort's are estimated not to pay.
+/// The least number of iterations per entry, measured or estimated, for a promotion to pay. bzip2
+/// runs 1.40 times native's instructions with 3, and 1.28 times with 6. With 7, loops as small as
+/// an insertion sort's are estimated not to pay.
 const LEAST_ITERATIONS: u64 = 6;
 
-/// Most exits of a loop where counters are written back, times the number of counters.
+/// The maximum product of a loop's exits with write-backs and its number of counters.
 const MOST_WRITES: usize = 12;
 
 /// A loop whose counters are promoted in registers.

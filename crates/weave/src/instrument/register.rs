@@ -10,10 +10,11 @@
 //! there too.
 //!
 //! In a loop whose counters are kept in registers ([`super::promote`]), the register starts each
-//! iteration but the first with the same constant, and the first with its value at the loop's
-//! entry. There the register is no value at all. It is [`RegisterValue::Steady`]: the number that
-//! it has from the second iteration on (or a phi of such numbers). Behind the loop it is a
-//! [`RegisterValue::LoopExit`], chosen there by whether there was a second iteration.
+//! iteration but the first with the same constant. It starts the first iteration with its value at
+//! the loop's entry. In such a loop, no LLVM value holds the register. Its value is
+//! [`RegisterValue::Steady`]: the number that it has from the second iteration on (or a phi of such
+//! numbers). Behind the loop it is a [`RegisterValue::LoopExit`], which depends on whether there
+//! was a second iteration.
 //!
 //! Cost: a block is visited again only when the value that reaches it changes, at most three times
 //! after the first visit.
@@ -47,14 +48,14 @@ pub(crate) enum RegisterValue {
     LoopEntry(usize),
 }
 
-/// A loop in which the register has no value of its own.
+/// A loop in which no LLVM value holds the register.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SteadyLoop {
-    /// Its head.
+    /// The head of the loop.
     pub(crate) head: BlockIndex,
-    /// All its blocks.
+    /// All blocks of the loop.
     pub(crate) blocks: BTreeSet<BlockIndex>,
-    /// Blocks outside that lead to the head.
+    /// The blocks outside of the loop that lead to the head.
     pub(crate) entries: Vec<BlockIndex>,
     /// Blocks outside that the loop leads to, each with one predecessor.
     pub(crate) exits: Vec<BlockIndex>,
@@ -109,7 +110,7 @@ pub(crate) fn walk(
 }
 
 impl RegisterFlow {
-    /// Finds the register's values. `loops` are the loops in which it has no value of its own.
+    /// Finds the register's values. `loops` are the loops in which no LLVM value holds it.
     pub(crate) fn new(graph: &BlockGraph, sites: &Sites, loops: &[SteadyLoop]) -> Self {
         Self::with(graph, sites, loops, &[])
     }

@@ -19,11 +19,11 @@
 //! - if exceptions come back to a function with loops: the next word tells the reader of the
 //!   exception.
 //!
-//! # Paths that may be left in a call
 //! With exit edges, a path that may be left in a call is counted when control reaches the call,
-//! since nothing could be appended once the call does not come back. The reader subtracts the paths
-//! that went on, as it does for a profile of paths. Left paths have no numbers of their own. So a
-//! function with exit edges has a counter for each of its paths, though most stay 0.
+//! because nothing can be appended if the call does not come back. The reader subtracts the paths
+//! that went on, as it does for a profile of paths. A left path has no separate range of numbers,
+//! so a function with exit edges has a counter for each of its paths, although most counters stay
+//! 0.
 
 use std::collections::HashMap;
 
@@ -55,7 +55,7 @@ pub(crate) struct RingCounters {
     pub(crate) whole_activations: WholeActivations,
 }
 
-/// What happens to a path that is a whole activation.
+/// How paths that are whole activations are recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WholeActivations {
     /// The path is counted next to the ring.

@@ -1,4 +1,4 @@
-//! What happens where: the probes of a function's edges, sorted into its LLVM blocks.
+//! The probes of a function's edges, sorted into its LLVM blocks.
 //!
 //! Several probes may stand before one instruction. Their order is the order in which control
 //! reaches them: the edge into the block, the cuts and exit edges inside, the edge out.

@@ -54,8 +54,8 @@
 //! ```
 //!
 //! # Frames that are left
-//! A function that an exception or `longjmp` may come back to keeps the cursor of its entry. At
-//! each place where control may come back ([`Layout::catches`]) it tells the runtime that the
+//! A function in which an exception or `longjmp` may continue keeps the cursor of its entry. At
+//! each place where control may come back ([`Layout::catches`]), it tells the runtime that the
 //! frames that began behind that cursor are gone.
 //!
 //! Loops keep no words in registers, because the order of a stream is its content.
@@ -292,8 +292,8 @@ impl<'m> Append<'_, 'm> {
         builder.add(base, number)
     }
 
-    /// Tells the runtime where frames above this function's are gone. To be called before all other
-    /// probes are inserted, so that this probe comes first where several stand.
+    /// Tells the runtime where frames above this function's frame are gone. Call this before
+    /// inserting all other probes, so that this probe comes first among several probes at a place.
     fn mark_catchers(&self, layout: &Layout<'m>, anchors: &Anchors) {
         let catcher = |builder: &Builder<'m>| self.globals.moved(builder, self.word(builder, 0));
         mark_catchers(layout, anchors, self.ring, catcher);

@@ -1,4 +1,4 @@
-//! Writing back: behind a loop, adding to memory the counts that the loop kept in registers.
+//! Writing back: adds the counts that a loop kept in registers to memory, behind the loop.
 //!
 //! Where several paths run from one iteration to the next, the loop's first iteration adds a *mark*
 //! instead of 1: the sign bit. Behind the loop, each accumulator then tells how often it counted,
@@ -16,10 +16,10 @@ use super::promote::PromotedLoop;
 use super::variable::{CounterNumber, ProbeVariable};
 use crate::lower::{BlockIndex, Layout};
 
-/// What the first iteration adds.
+/// The mark that the first iteration adds.
 const FIRST: i64 = i64::MIN;
 
-/// What iterations add, in the loops in which the first one adds a mark.
+/// The summands of iterations, in loops whose first iteration adds a mark.
 pub(super) struct FirstIterationMarks<'a, 'm> {
     units: HashMap<BlockIndex, (&'a PromotedLoop, Value<'m>)>,
     phis: Vec<(&'a PromotedLoop, Instruction<'m>)>,
@@ -45,8 +45,8 @@ impl<'a, 'm> FirstIterationMarks<'a, 'm> {
         marks
     }
 
-    /// What an accumulator adds in this block, if that isn't always 1. Only counts of iterations
-    /// are marked.
+    /// The summand of an accumulator in this block, if it is not always 1. Only counts of
+    /// iterations are marked.
     pub(super) fn unit(&self, block: BlockIndex, slot: usize) -> Option<Value<'m>> {
         let (promoted, unit) = self.units.get(&block)?;
         let slot = promoted.counts.slots.get(slot)?;
@@ -139,7 +139,8 @@ impl<'m> WriteBack<'_, 'm> {
         self.builder.is_null(difference)
     }
 
-    /// Subtracts what was counted too early, and what one accumulator counted for others.
+    /// Subtracts counts that were added too early, and counts that one accumulator added for
+    /// others.
     fn correct(
         &self,
         register: &ProbeVariable<'_, 'm>,

@@ -1,4 +1,4 @@
-//! What a call may do: come back, once or twice, or not.
+//! Whether a call comes back once, comes back twice, or does not come back.
 
 use holloway_llvm::{AttributeKind, Instruction, Module, Opcode};
 

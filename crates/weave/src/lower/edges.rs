@@ -1,4 +1,4 @@
-//! The edges of the graph: what each stands for, and where its probe goes.
+//! The edges of the graph: their kinds, and the places of their probes.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,7 +9,7 @@ use holloway_llvm::{Block, Instruction, Location, Metadata, Opcode};
 use super::block_index::BlockIndex;
 use super::layout::{BlockInfo, Layout, Segment, Target};
 
-/// What an edge of the graph stands for.
+/// The kind of an edge of the graph.
 #[derive(Clone, Copy)]
 pub(crate) struct EdgeInfo<'m> {
     pub(crate) outcome: Outcome,
@@ -18,7 +18,7 @@ pub(crate) struct EdgeInfo<'m> {
     pub(crate) site: Site,
 }
 
-/// Where a probe on an edge goes: before which instruction of which block.
+/// The place of a probe on an edge: a block, and the instruction before which the probe stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Site {
     /// At the top of the target, which has no other predecessor.
@@ -35,7 +35,7 @@ pub(crate) enum Site {
     /// Before an instruction inside a block, for an exit edge. Control passes the place whether or
     /// not it then takes the edge.
     At { block: BlockIndex, index: usize },
-    /// Nowhere.
+    /// The edge has no place for a probe.
     None,
 }
 
@@ -171,8 +171,8 @@ fn outcome(terminator: Instruction<'_>, block: &BlockInfo<'_>, target: Target) -
     }
 }
 
-/// Segments that hardly ever run: those that end in a call that does not return or in unwinding,
-/// those that unwinding leads to, and those that the compiler's branch weights call unlikely.
+/// Segments that almost never run. They end in a call that does not return or in unwinding, or
+/// unwinding leads to them, or the compiler's branch weights call them unlikely.
 pub(super) fn cold_nodes(
     layout: &Layout<'_>,
     edges: &[Edge],

@@ -32,7 +32,7 @@ use super::layout::{Layout, Segment};
 use super::options::{ExitEdges, LoweringOptions};
 use crate::reason::Reason;
 
-/// A function as a graph, and what each part of the graph stands for.
+/// A function as a graph, and the code that each part of the graph represents.
 pub(crate) struct LoweredFunction<'m> {
     pub(crate) layout: Layout<'m>,
     pub(crate) cfg: Cfg,
@@ -40,9 +40,9 @@ pub(crate) struct LoweredFunction<'m> {
     pub(crate) nodes: Vec<Segment>,
     /// By [`holloway_flow::EdgeId`].
     pub(crate) edges: Vec<EdgeInfo<'m>>,
-    /// Segments that hardly ever run.
+    /// Segments that almost never run.
     pub(crate) cold: Vec<BlockId>,
-    /// Segments in which a path may be left for good, and which have no exit edge for that.
+    /// Segments in which a path may be left for good, and which have no exit edge for this case.
     pub(crate) leaks: Vec<BlockId>,
 }
 
@@ -91,7 +91,7 @@ pub(crate) fn lower<'m>(
     })
 }
 
-/// The block of the graph that a segment is.
+/// The graph's block for a segment.
 fn block_id(node: usize) -> BlockId {
     BlockId(u32::try_from(node).expect("the nodes were counted"))
 }

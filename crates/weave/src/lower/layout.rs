@@ -136,7 +136,7 @@ impl<'m> Layout<'m> {
     }
 
     /// By segment: the first instruction that may leave its path for good before the path ends or
-    /// goes on. If paths end at calls, that is any call: a path that starts with a call comes
+    /// goes on. If paths end at calls, this is any call: a path that starts with a call comes
     /// behind the callee's paths in the stream.
     pub(crate) fn leaks(
         &self,
@@ -150,7 +150,7 @@ impl<'m> Layout<'m> {
         };
         let leak = |node: &Segment| {
             let info = &self.blocks[node.block];
-            // Behind the path's end, nothing can leave it any more.
+            // Nothing can leave the path behind its end.
             let end = match (info.cuts.get(node.place), info.leave) {
                 (Some(cut), _) => cut.before,
                 (None, Some(leave)) => leave.index,

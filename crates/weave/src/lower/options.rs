@@ -1,11 +1,11 @@
-//! What the graph of a function is to have.
+//! Options for the graph of a function.
 
 use holloway_abi::PathEnds;
 
 use super::block_index::BlockIndex;
 use crate::options::ModuleOptions;
 
-/// What the graph of a function is to have.
+/// Options for the graph of a function.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LoweringOptions<'a> {
     /// Blocks, by position in the function, to be cut before their terminator.
@@ -22,7 +22,7 @@ pub(super) enum ExitEdges {
 }
 
 impl<'a> LoweringOptions<'a> {
-    /// What the options of a module ask for.
+    /// The options that a module's options imply.
     pub(crate) fn new(options: &ModuleOptions, split: &'a [BlockIndex]) -> Self {
         Self {
             split,

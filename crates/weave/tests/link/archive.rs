@@ -1,4 +1,4 @@
-//! Archives of real tools read, and written anew so that real linkers take them.
+//! Reads archives of real tools, and writes archives that real linkers accept.
 
 use std::borrow::Cow;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! The image object under the real linkers: the map and header stay, nothing is exported, aarch64 gets its constants.
+//! The image object with the real linkers: the map and header stay, nothing is exported, and
+//! aarch64 gets its constants.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -22,7 +23,7 @@ fn header() -> ImageHeader {
     }
 }
 
-/// Uses the header, as the runtime does, and the slot: 0 when both are as they should be.
+/// Uses the header, as the runtime does, and the slot. Returns 0 if both are correct.
 const USER: &str = r#"
 extern const unsigned char __holloway_image[1024] __attribute__((visibility("hidden")));
 extern __thread void *__holloway_slot __attribute__((visibility("hidden")));
@@ -57,7 +58,7 @@ fn compile(dir: &Path) -> [PathBuf; 2] {
     [user, image]
 }
 
-/// The map's bytes in a linked file.
+/// The bytes of the map in a linked file.
 fn map_of(file: &Path) -> Vec<u8> {
     let bytes = std::fs::read(file).unwrap();
     let file = object::File::parse(&*bytes).unwrap();
@@ -73,7 +74,7 @@ fn the_map_survives_garbage_collection_and_strip() {
     let objects = compile(dir.path());
     for (linker, mut flags) in linkers() {
         flags.push("-Wl,--gc-sections".to_owned());
-        // lld's default; the others don't know it, or warn.
+        // lld's default. The other linkers do not know this flag, or warn.
         flags.extend((linker == "lld").then(|| "-Wl,-z,start-stop-gc".to_owned()));
         for kind in ["-pie", "-no-pie", "-static"] {
             let program = dir.path().join("program");

@@ -1,4 +1,5 @@
-//! What a link needs beside woven modules: archives, the image object, bases written into objects.
+//! The parts of a link in addition to woven modules: archives, the image object, bases written into
+//! objects.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod archive;

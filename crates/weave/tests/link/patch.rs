@@ -1,4 +1,4 @@
-//! Bases written into objects, and the objects linked by the real linkers: what the program reads is the base.
+//! Writes bases into objects and links them with the real linkers. The program must read the base.
 
 use std::path::Path;
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::link_support::linkers;
 use holloway_weave::patch::{PatchError, Reference, resolve_base, unresolvable};
 
-/// Adds base + 40 three ways; `_start` is libc's, so `main` returns what they agree on.
+/// Computes base + 40 in three ways. `_start` is libc's, so `main` returns the common result.
 const SOURCE: &str = r#"
     .section .note.GNU-stack,"",@progbits
     .hidden __holloway_base_0123

@@ -1,4 +1,4 @@
-//! C programs: every line counted right, on every LLVM, at every level.
+//! C programs: every line has the right count, on every LLVM, at every level.
 
 use crate::support::{check, check_with};
 use holloway_weave::OptLevel::{self, O0, O1, O2, O3, Os};
@@ -150,7 +150,8 @@ int main(int argc, char **argv) {
     check("asm_goto.c", source, &LEVELS);
 }
 
-/// A million tail calls deep: they have to stay jumps, also those whose `ret` is shared with another way out.
+/// A million nested tail calls. They have to stay jumps, even if another way out shares their
+/// `ret`.
 #[test]
 fn tail_calls_stay_jumps() {
     let source = r#"
@@ -264,7 +265,7 @@ fn more_paths_than_any_array() {
     }
 }
 
-/// With an array limit of 0 everything is hashed; with a low path limit everything is cut.
+/// With an array limit of 0, all paths are hashed. With a low path limit, all functions are cut.
 #[test]
 fn hashed_and_cut_functions_count_the_same() {
     let source = r#"
@@ -342,7 +343,7 @@ int main(int argc, char **argv) { printf("%d %d\n", twist(100 * argc, 0), twist(
     check("irreducible.c", source, &LEVELS);
 }
 
-/// Up to a call that is known not to return everything is counted.
+/// Lines before a call that is known not to return are counted.
 #[test]
 fn noreturn_exits() {
     let source = r#"
@@ -362,8 +363,8 @@ int main(int argc, char **argv) {
     check("noreturn.c", source, &LEVELS);
 }
 
-/// A frame that a call leaves for good, though nothing says so, ends its path nowhere: neither what ran of it is counted, nor
-/// what would have come after.
+/// A call may leave a frame for good without an attribute that says so. The frame's path then has
+/// no end. Neither the executed part nor the rest of the path is counted.
 #[test]
 fn paths_of_frames_left_in_the_middle_are_not_counted() {
     let source = r#"

@@ -1,5 +1,5 @@
-//! Names of cases: a named one leads to the line of the source that has its label, and what debug
-//! information doesn't tell for certain has no name.
+//! Names of cases. A named case leads to the source line with its label. A case has no name if
+//! debug information does not determine the name.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use crate::support::{Bench, library, options, weave};
 use holloway_format::FunctionMap;
 use holloway_weave::OptLevel::{self, O0, O1, O2, O3};
 
-/// The functions of a program woven as it is.
+/// The functions of a program, woven without changed options.
 fn functions(name: &str, bitcode: &[u8], level: OptLevel) -> Vec<FunctionMap> {
     weave(&library("22"), bitcode, &options(name, level), 0)
         .map
@@ -22,7 +22,7 @@ fn c(source: &str, level: OptLevel, debug: &str) -> Vec<FunctionMap> {
     functions("cases.c", &bitcode, level)
 }
 
-/// The names of a function's cases; each leads to the line that has it as a label.
+/// The names of a function's cases. Each case leads to the line with its label.
 fn names(functions: &[FunctionMap], function: &str, source: &str) -> BTreeSet<String> {
     let mut all = functions.iter();
     let map = all.find(|map| &*map.name == function).expect(function);
@@ -30,7 +30,7 @@ fn names(functions: &[FunctionMap], function: &str, source: &str) -> BTreeSet<St
     for case in &map.cases {
         let edge = &map.edges[case.edge as usize];
         let mut block = &map.blocks[edge.to as usize];
-        // A jump alone leads there.
+        // The block contains only a jump to this block.
         while block.places.is_empty() {
             let from = map.blocks.iter().position(|one| std::ptr::eq(one, block));
             let mut edges = map.edges.iter();
@@ -38,7 +38,7 @@ fn names(functions: &[FunctionMap], function: &str, source: &str) -> BTreeSet<St
             block = &map.blocks[next.expect("a way on").to as usize];
         }
         let (mut line, mut scope) = (block.places[0].line, block.places[0].scope);
-        // What is inlined is called there.
+        // An inlined place counts as a place of its call.
         while let Some(parent) = map.scopes[scope as usize].parent {
             (line, scope) = (map.scopes[scope as usize].call_line, parent);
         }

@@ -1,4 +1,4 @@
-//! C++: exceptions, constructors and destructors.
+//! C++: exceptions, constructors, and destructors.
 
 use crate::support::{Bench, SETUPS, check, check_with, library, options, weave};
 use holloway_weave::OptLevel::{O0, O2};
@@ -131,7 +131,7 @@ int main(int argc, char **argv) {
     );
 }
 
-/// `.init_array`, whoever links; in order of priority, as in a native build.
+/// `.init_array` with every linker, in the same order of priority as in a native build.
 #[test]
 fn constructors_run_under_every_linker() {
     let source = r#"

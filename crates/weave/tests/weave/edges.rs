@@ -1,4 +1,5 @@
-//! Edge profiles: which edges are counted, what exit edges say, what falls back to paths, what a guide changes.
+//! Edge profiles: the counted edges, exit edges, functions that count paths instead, and the effect
+//! of a guide.
 
 use std::collections::BTreeMap;
 
@@ -42,7 +43,7 @@ fn counts((placed, ran): &(Placed, Ran), name: &str) -> (i64, BTreeMap<String, i
     (flow.calls, sums)
 }
 
-/// Burger and Dybvig's Figure 3: `fact 5` whose base case leaves all calls.
+/// Burger and Dybvig's Figure 3: `fact 5`, whose base case leaves all calls.
 #[test]
 fn figure_3_fact_left_early() {
     let source = r#"
@@ -68,8 +69,8 @@ int main(void) { return setjmp(done) ? 0 : fact(5); }
     }
 }
 
-/// Their Figure 4, with the means of C: the four frames of `fact 4` are returned from once more, in
-/// a child that never entered them.
+/// Burger and Dybvig's Figure 4, with the means of C: the four frames of `fact 4` return once more,
+/// in a child process that never entered them.
 #[test]
 fn figure_4_fact_entered_again() {
     let source = r#"
@@ -104,7 +105,8 @@ int main(void) {
     }
 }
 
-/// LLVM marks calls `tail` that can't become jumps, since something else is returned: these frames are left, not returned from.
+/// LLVM marks some calls `tail` that cannot become jumps, because the function returns another
+/// value. These frames are left; they do not return.
 #[test]
 fn a_call_before_another_return_value_can_be_left() {
     let source = r#"
@@ -127,13 +129,13 @@ int main(void) {
         let relay = counts(&run, "relay");
         let found = ["Left", "Return"].map(|outcome| relay.1[outcome]);
         assert_eq!((relay.0, found), (9, [3, 6]));
-        // A jump takes over the frame: it is returned from before.
+        // A jump takes over the frame, so the frame returns before.
         let jump = counts(&run, "jump");
         assert_eq!((jump.0, jump.1["Return"]), (9, 9));
     }
 }
 
-/// Two calls unwind to one handler: each has an edge of its own that can be counted.
+/// Two calls unwind to one handler. Each call has a separate edge that can be counted.
 #[test]
 fn unwinding_edges_are_plain() {
     let source = r#"
@@ -154,7 +156,8 @@ int main() { int s = 0; for (int i = 1; i <= 30; i++) s += both(i); return s - 1
             let counts = flow(both, &ran.dump.counts(placed.base, both)).edges;
             let unwound = both.edges.iter().zip(counts);
             let unwound = unwound.filter(|(edge, _)| edge.outcome == Outcome::Unwind);
-            // Multiples of 3, and of those that are none multiples of 5; the ends of the handler may unwind too, and don't.
+            // Multiples of 3, and multiples of 5 that are not multiples of 3. The ends of the
+            // handler could unwind too, but do not.
             let mut unwound: Vec<i64> = unwound.map(|(_, count)| count).collect();
             unwound.retain(|&count| count != 0);
             assert_eq!(unwound, [10, 4], "{}", case.context);
@@ -162,8 +165,8 @@ int main() { int s = 0; for (int i = 1; i <= 30; i++) s += both(i); return s - 1
     }
 }
 
-/// Two jumps of assembly to the same two labels: their edges can carry no counter and close a cycle. That function counts paths.
-/// A computed goto alone closes none.
+/// Two assembly jumps lead to the same two labels. Their edges can carry no counter and close a
+/// cycle, so this function counts paths. A computed goto alone closes no cycle.
 #[test]
 fn cycles_of_edges_without_a_place_count_paths() {
     let source = r#"
@@ -206,8 +209,9 @@ int main(void) {
     }
 }
 
-/// Behind a call that returns twice, jumps of assembly lead to calls: all of these edges can carry no counter, and with what leaves the
-/// calls they close cycles. Only the middle of a block can be counted then, and not of the one that is entered twice.
+/// Behind a call that returns twice, assembly jumps lead to calls. None of these edges can carry a
+/// counter, and together with the calls' exit edges they close cycles. Only the middle of a block
+/// can carry a counter then, but not in the block that control enters twice.
 #[test]
 fn cycles_behind_a_second_return_are_exact() {
     let source = r#"
@@ -247,7 +251,8 @@ int main(void) {
     }
 }
 
-/// An edge profile needs no more counters than edges off a tree: edges and calls, less blocks.
+/// An edge profile needs no more counters than there are edges off a tree: edges plus calls minus
+/// blocks.
 #[test]
 fn only_chords_are_counted() {
     let source = "
@@ -280,7 +285,7 @@ __attribute__((noinline)) int pick(unsigned n) {
 int main(void) { int s = 0; for (unsigned i = 0; i < 300; i++) s += pick(i % 5 ? i / 7 * 7 + 1 : i); return s < 0; }
 "#;
 
-/// What a guide changes is where counters are and which number a path has, not what is counted.
+/// A guide changes the places of counters and the numbers of paths, but not the counts.
 #[test]
 fn a_guide_changes_numbers_and_not_counts() {
     for level in [O0, O2] {
@@ -301,7 +306,7 @@ fn a_guide_changes_numbers_and_not_counts() {
     }
 }
 
-/// Counts of another graph, or of nothing that ran, are as good as none.
+/// A guide with counts of another graph, or with only zeros, has no effect.
 #[test]
 fn a_guide_of_another_graph_is_ignored() {
     let bench = Bench::new();

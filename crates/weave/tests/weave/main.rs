@@ -1,4 +1,5 @@
-//! Programs that are compiled, woven, linked and run: one executable, for linking each file alone took longer than compiling it.
+//! Tests that compile, weave, link, and run programs. They share one executable, because linking
+//! one for each file took longer than compiling them.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod c;

@@ -1,4 +1,4 @@
-//! What a woven module is, apart from its counts: errors, reasons, the map, the object.
+//! Properties of a woven module apart from its counts: errors, reasons, the map, the object.
 
 use std::process::Command;
 
@@ -74,7 +74,7 @@ fn modules_that_need_the_whole_program_are_refused() {
         "{refused}"
     );
 
-    // Devirtualisation alone only assumes, and is woven.
+    // Devirtualization alone only adds assumptions, so the module can be woven.
     let whole = [
         &args[..],
         &["-fwhole-program-vtables", "-fno-split-lto-unit"],
@@ -233,7 +233,7 @@ int use(int x) { return elsewhere(x) + chosen(); }
                 .all(|name| ["unused_after_inlining", "inlined"].contains(name)),
             "{setup:?}: {gone:?}"
         );
-        // What was inlined is a frame of its caller.
+        // An inlined function is a frame of its caller.
         let caller = map
             .functions
             .iter()
@@ -290,7 +290,7 @@ int f(int x, int y) {
         assert_eq!(outcomes(outcome), 1, "{outcome:?}: {:?}", f.edges);
     }
     assert_eq!((outcomes(Outcome::True), outcomes(Outcome::False)), (2, 2));
-    // Cases 1 and 7 are one edge: 2 branches × 3 cases × 2 ends. And each of the calls may be left:
+    // Cases 1 and 7 are one edge: 2 branches × 3 cases × 2 ends. Each of the calls may be left too:
     // 2 in the branches, 2 × 3 in the cases.
     assert_eq!(f.path_count, 12 + 2 + 6);
     assert_eq!(f.counters, Counters::Hash { offset: 0 });
@@ -339,8 +339,8 @@ fn each_function_has_a_section_and_its_slot_the_right_model() {
     }
 }
 
-/// A signal handler that counts the path it interrupted must not lose a count: nothing but one `incq` on memory, or one `addq` of
-/// what a loop has counted, ever touches a counter.
+/// A signal handler that counts the path it interrupted must not lose a count. So only two
+/// instructions may touch a counter: one `incq` on memory, or one `addq` of a loop's accumulator.
 #[test]
 fn counters_are_updated_by_one_instruction() {
     let source = "
@@ -378,8 +378,9 @@ float sum(float *p, int n) { float s = 0; for (int i = 0; i < n; i++) s += p[i];
                 if !next.contains("__holloway_base_") {
                     continue;
                 }
-                // The base is in the displacement of the instruction before: it counts, or only makes the counter's address
-                // (without optimisation; or for a loop's counts, which inline assembly adds).
+                // The base is in the displacement of the previous instruction. This instruction
+                // counts, or it only computes the counter's address (without optimization; or for a
+                // loop's counts, which inline assembly adds).
                 let instruction = line.split('\t').next_back().unwrap_or_default().trim();
                 let instruction = if instruction.is_empty() {
                     *line
@@ -410,7 +411,7 @@ fn disassemble(bench: &Bench, object: &[u8]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Every function is named to the watcher before it is worked on.
+/// The weaver names every function to the watcher before it works on the function.
 #[test]
 fn the_watcher_hears_each_function() {
     let bench = Bench::new();

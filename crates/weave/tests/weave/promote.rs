@@ -1,10 +1,11 @@
-//! Counters that loops keep in registers: the same counts, whatever the loop looks like and however it is left.
+//! Counters that loops keep in registers: the counts are the same for every loop shape and every
+//! way out of the loop.
 
 use crate::support::{Bench, check, check_with, library, options, weave};
 use holloway_weave::OptLevel::{self, O0, O1, O2, O3};
 
-/// A tracer that isn't a call, so that the loops it stands in are left by their own branches only: hits by line, told to the stub at
-/// the end.
+/// A tracer that is not a call, so that control leaves the loops around it only through their own
+/// branches. It records hits by line, and reports them to the stub at the end.
 const LEAN: &str = "#undef T
 #define T __asm__ volatile(\"incq %0\" : \"+m\"(hits[__LINE__]) : : \"cc\")
 static unsigned long hits[1000];
@@ -351,7 +352,7 @@ int main(int argc, char **argv) {
     );
 }
 
-/// A loop that is never left counts in memory: nothing would write its registers back.
+/// A loop without an end counts in memory, because nothing would write its registers back.
 #[test]
 fn endless_loops_count_as_they_go() {
     let source = r#"

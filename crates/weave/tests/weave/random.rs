@@ -1,5 +1,5 @@
-//! Random C programs: every line counted by the tracer must have the same count in the profile, however the optimiser turned
-//! the code.
+//! Random C programs. For every line, the profile must have the tracer's count, however the
+//! optimizer changed the code.
 
 use crate::support::{KINDS_WITH_EXITS, Program, check_kinds, check_with};
 use holloway_weave::OptLevel::{self, O0, O1, O2, O3};
@@ -7,7 +7,8 @@ use holloway_weave::OptLevel::{self, O0, O1, O2, O3};
 fn random_programs(seeds: std::ops::Range<u64>, levels: &[OptLevel]) {
     for seed in seeds {
         let source = Program::new(seed, false).text;
-        // Locals changed between setjmp and longjmp have no defined value, but the tracer and the profile see the same run.
+        // Locals changed between setjmp and longjmp have no defined value. But the tracer and the
+        // profile see the same run.
         check_with(
             &format!("random{seed}.c"),
             &source,
@@ -33,7 +34,7 @@ fn optimised_hard() {
     random_programs(200..203, &[O3]);
 }
 
-/// The same with everything hashed, and with paths cut short.
+/// The same programs with all paths hashed, and with short cut paths.
 #[test]
 fn hashed_and_cut() {
     for seed in 300..302 {

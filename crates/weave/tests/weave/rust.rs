@@ -1,4 +1,4 @@
-//! Rust programs, woven by the toolchain's libLLVM and by Debian's.
+//! Rust programs, woven with the toolchain's libLLVM and with Debian's.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -8,13 +8,13 @@ use holloway_abi::Kind;
 use holloway_weave::ModuleOptions;
 use holloway_weave::OptLevel::{self, O0, O2, O3};
 
-/// `t!();` counts its line, unseen by the weaver.
+/// `t!();` counts its line. The weaver cannot see the counter.
 const TRACED: &str = "unsafe extern \"C\" { fn trace(line: u32); }
 #[collapse_debuginfo(yes)]
 macro_rules! t { () => { unsafe { trace(line!()) } }; }
 ";
 
-/// Directory of the standard library as a shared object, and its name for the linker.
+/// The directory of the standard library as a shared object, and its name for the linker.
 fn shared_std() -> (PathBuf, String) {
     let sysroot = run(Command::new("rustc").args(["--print", "sysroot"]));
     let lib = PathBuf::from(String::from_utf8(sysroot.stdout).unwrap().trim()).join(format!(
@@ -50,7 +50,7 @@ pub(crate) fn compile(bench: &Bench, name: &str, source: &str, flag: &str) -> Ve
     std::fs::read(bitcode).unwrap()
 }
 
-/// What the linker needs for Rust.
+/// The linker options for Rust programs.
 fn link() -> Vec<String> {
     let (directory, std) = shared_std();
     vec![
@@ -133,7 +133,7 @@ fn main() {
     let ops = [Op::Push(2), Op::Push(3), Op::Add, Op::Print, Op::Push(7), Op::Mul, Op::Print, Op::Jump(0)];
     assert_eq!(run(&ops, 100), None);
     assert_eq!(run(&ops[..6], 100), Some(35));
-    // Hashed alike in every run.
+    // This hasher gives the same hashes in every run.
     let mut words: HashMap<&str, usize, BuildHasherDefault<DefaultHasher>> = HashMap::default();
     for word in "the quick brown fox jumps over the lazy dog and the cat".split(' ') {
 t!();
@@ -191,7 +191,8 @@ t!();
     check("panics", source, &LEVELS, 101);
 }
 
-/// What runs before `std::process::exit` in a frame with something to drop (the call is an invoke) is counted.
+/// The code before `std::process::exit` is counted in a frame with something to drop (there the
+/// call is an invoke).
 #[test]
 fn process_exit_counts_the_way_there() {
     let source = r#"
@@ -263,7 +264,8 @@ t!();
     check("asynchronous", source, &LEVELS, 0);
 }
 
-/// Panics that are caught, drops on the way, calls in both directions: a trace has the traced lines in their order.
+/// Caught panics, drops during unwinding, and calls in both directions: a trace has the traced
+/// lines in their order.
 #[test]
 fn streams() {
     let source = r#"

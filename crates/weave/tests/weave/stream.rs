@@ -1,4 +1,4 @@
-//! Streams of paths: every word where it belongs, on every LLVM, at every level.
+//! Streams of paths: every word is in its place, on every LLVM, at every level.
 
 use crate::support;
 use crate::support::{
@@ -10,7 +10,7 @@ use holloway_weave::OptLevel::{self, O0, O1, O2};
 
 const LEVELS: [OptLevel; 3] = [O0, O1, O2];
 
-/// What came of one program.
+/// The result of one program's run.
 struct Seen {
     placed: Placed,
     stream: Stream,
@@ -18,8 +18,9 @@ struct Seen {
     level: OptLevel,
 }
 
-/// Weaves a traced source for a kind with every setup and level. Each stream has to be one of whole activations. The lines that a
-/// trace's paths run have to be the traced ones, in their order; those of loops as often.
+/// Weaves a traced source for a kind with every setup and level. Each stream must consist of whole
+/// activations. The paths of a trace must run the traced lines in their order. The paths of loops
+/// must run each traced line as often as the tracer.
 fn check(name: &str, source: &str, collect: Kind, args: &[&str]) -> Vec<Seen> {
     let source = format!("{TRACED}{}", source.replace("T;", "\nT;\n"));
     let traced = support::traced_lines(&source);
@@ -81,7 +82,7 @@ fn check(name: &str, source: &str, collect: Kind, args: &[&str]) -> Vec<Seen> {
     all
 }
 
-/// Activations that were seen to begin.
+/// The number of activations whose begin is in the stream.
 fn opened(followed: &Followed) -> u64 {
     let opened = followed.steps.iter().filter(|step| step.opens).count();
     let counted = followed.counted.iter().filter(|(step, _)| step.opens);
@@ -100,7 +101,7 @@ int main(int argc, char **argv) { T; printf("%d\n", twice(9 + argc)); T; }
         for seen in check("calls.c", source, collect, &[]) {
             assert!(seen.followed.open.is_empty());
             let opened = opened(&seen.followed);
-            // main, twice, fib(10) and fib(11); -O2 makes a loop of fib's second call.
+            // main, twice, fib(10) and fib(11). At -O2, fib's second call becomes a loop.
             if seen.level == O0 {
                 assert_eq!(opened, 2 + 177 + 287, "{}", seen.stream.stdout);
             }
@@ -158,7 +159,8 @@ int main(int argc, char **argv) { int s = 0; T; for (int i = argc; i < 7; i++) s
                 .map(|step| (step.opens, step.closes, step.lines.clone()))
                 .collect()
         };
-        // f's paths: up to the tracer, and from there to its end; the tracer is called last, so at -O2 it may be a jump.
+        // f's paths: one up to the tracer, and one from there to its end. The tracer is called
+        // last, so at -O2 the call may be a jump.
         let all = paths("f");
         let opening: Vec<_> = all.iter().filter(|path| path.0).collect();
         assert_eq!(opening.len(), 6);
@@ -237,8 +239,9 @@ fn exceptions_leave_frames() {
     for seen in check("exceptions.cc", EXCEPTIONS, Trace, &[]) {
         assert!(seen.followed.open.is_empty(), "{:?}", seen.followed.open);
         if seen.level == O0 {
-            // i = 3 throws in middle's second call, 4, 5 and 6 in its first: thrower and middle are left, at guarded's pad; main's pad is
-            // come back to after guarded resumed, and left nothing.
+            // i = 3 throws in middle's second call; 4, 5, and 6 throw in its first call. The
+            // thrower and middle are left at guarded's pad. After guarded resumed, main's pad
+            // catches the exception and leaves no frame.
             assert!(seen.followed.caught >= 8, "{}", seen.followed.caught);
             assert_eq!(seen.followed.left, 8);
         }
@@ -247,7 +250,7 @@ fn exceptions_leave_frames() {
 
 #[test]
 fn loops_come_back_to_frames() {
-    // Without traced lines: paths that are left aren't told.
+    // Without traced lines, the stream does not show left paths.
     for (name, source, left) in [("setjmp.c", LONGJMP, 0), ("exceptions.cc", EXCEPTIONS, 0)] {
         for seen in check(name, &source.replace("T;", ""), Loops, &[]) {
             assert!(
@@ -301,7 +304,8 @@ int main(int argc, char **argv) { T; last(3 + argc); }
     }
 }
 
-/// A function of 2^18 paths is cut, loop or not, until an array of words has room for them.
+/// A function of 2^18 paths is cut, with or without a loop, until an array of words has room for
+/// them.
 #[test]
 fn many_paths_are_cut() {
     let branches: String = (0..18)
@@ -337,7 +341,7 @@ int main(void) {{ unsigned s = 1; for (unsigned i = 0; i < 300; i++) s = f(i * 2
     }
 }
 
-/// Appends of a program and of signal handlers, each as often as it says.
+/// Checks that the program and its signal handlers appended as many words as they report.
 fn check_handlers(source: &str, args: &[&str]) {
     for collect in [Trace, Loops] {
         for seen in check("signals.c", source, collect, args) {
@@ -369,7 +373,7 @@ static void tick(int signal) { for (int i = 0; i < MANY; i++) note(i | 1); ended
 __attribute__((noinline)) static unsigned work(unsigned x) { unsigned s = 0; for (unsigned i = 0; i < 3; i++) { if ((x ^ i) & 1) s += x; } return s; }
 "#;
 
-/// A handler on a timer: words come to thousands in between.
+/// A handler on a timer: thousands of words are appended between two signals.
 #[test]
 fn handlers_on_a_timer() {
     let main = r#"
@@ -390,7 +394,7 @@ int main(void) {
     );
 }
 
-/// A handler after every single instruction: between any two that append, too.
+/// A handler runs after every single instruction, also between two instructions of an append.
 #[test]
 fn handlers_between_any_two_instructions() {
     let main = r#"
@@ -410,7 +414,8 @@ int main(void) {
     );
 }
 
-/// Activations of one path have a counter, in functions with loops too; all others are words, and nothing is both.
+/// Activations of a single path have counters, also in functions with loops. All other activations
+/// are words. No activation is both.
 #[test]
 fn activations_of_one_path_are_counted() {
     let source = r#"
@@ -441,8 +446,8 @@ int main(int argc, char **argv) { unsigned s = 0; for (unsigned i = 0; i < 64; i
         };
         assert_eq!((counted("plain"), words("plain")), (8 * 28, 0));
         assert_eq!(counted("main"), 0);
-        // One in eight doesn't turn. Each of the others has a word for its entry, its further turns and its end; optimised loops have their ends
-        // where they turn.
+        // One in eight calls runs no further iteration. Each of the others has a word for its
+        // entry, its further turns, and its end. Optimized loops end where they turn.
         let turns = (counted("turns"), words("turns"));
         assert!(turns.0 >= 8, "{turns:?}");
         if seen.level == O0 {
@@ -452,7 +457,7 @@ int main(int argc, char **argv) { unsigned s = 0; for (unsigned i = 0; i < 64; i
     }
 }
 
-/// Random programs, as far as they don't jump out of frames: every line as often as it was run.
+/// Random programs that do not jump out of frames: every line has the tracer's count.
 #[test]
 fn random_programs() {
     for seed in 500..503 {

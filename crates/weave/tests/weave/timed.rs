@@ -1,4 +1,5 @@
-//! Timed paths: every path ends where it should, and no program is changed, on every LLVM, at every level.
+//! Timed paths: every path ends in the right place, and no program changes its behavior, on every
+//! LLVM, at every level.
 
 use crate::support;
 use std::process::Command;
@@ -38,7 +39,8 @@ fn random_programs_optimised_hard() {
     random_programs(&[O3]);
 }
 
-/// A function of many values that live at many loops, and a small one that computes the same.
+/// A function of many values that live across many loops, and a small function that computes the
+/// same result.
 fn giant(values: usize, loops: usize) -> String {
     let names: Vec<String> = (0..values).map(|value| format!("v{value}")).collect();
     let turn = |number: usize| {
@@ -128,7 +130,7 @@ fn interpreters_keep_a_jump_for_each_operation() {
     }
 }
 
-/// Weaves an optimised source; by setup.
+/// Weaves an optimized source with each setup.
 fn woven(name: &str, source: &str, collect: Kind) -> Vec<Placed> {
     let weave = |setup: support::Setup| {
         let bench = Bench::new();

@@ -1,11 +1,11 @@
-//! A computed goto of its own for each operation of an interpreter.
+//! A separate computed goto for each operation of an interpreter.
 //!
 //! An interpreter jumps from each operation to the next by one `indirectbr`. The code generator
-//! gives each operation a jump of its own, so that the processor learns each operation's targets
+//! gives each operation a separate jump, so that the processor learns each operation's targets
 //! (Ertl, Gregg 2003). It does so only if nothing but that jump follows, not if all operations join
-//! in a block with a check before the jump. So each way into such a block gets a check of its own.
-//! Between check and jump stands an empty piece of assembly, because the code generator does not
-//! copy a jump that is one side of a branch.
+//! in a block with a check before the jump. So this stage gives each edge into such a block a
+//! separate check. An empty piece of assembly stands between check and jump, because the code
+//! generator does not copy a jump that is one side of a branch.
 
 use std::collections::HashMap;
 

@@ -12,7 +12,7 @@ use super::parts::{PartStart, Parts};
 use super::timed_code::TimedCode;
 use crate::lower::Layout;
 
-/// The two codes of a function, and what the ways between them need.
+/// The two codes of a function, and the blocks and values needed between them.
 pub(super) struct Crossings<'a, 'm> {
     pub(super) layout: &'a Layout<'m>,
     pub(super) parts: &'a Parts<'m>,
@@ -23,10 +23,10 @@ pub(super) struct Crossings<'a, 'm> {
 }
 
 impl<'m> Crossings<'_, 'm> {
-    /// The places where paths begin, grouped by the ways they share. A group's places only jump to
-    /// the same block (mostly back edges of a loop) and start paths with the same number. An
-    /// interpreter's loop has hundreds of back edges. If each had ways of its own, every live value
-    /// would need hundreds of phis.
+    /// The places where paths begin, grouped by shared ways. The places of a group only jump to the
+    /// same block (mostly back edges of a loop) and start paths with the same number. An
+    /// interpreter's loop has hundreds of back edges. With separate ways for each back edge, every
+    /// live value would need hundreds of phis.
     pub(super) fn groups(&self, loops: &CountdownLoops<'m>) -> Vec<Vec<usize>> {
         let mut groups: Vec<Vec<usize>> = Vec::new();
         let mut known: HashMap<(Block<'m>, Option<usize>), Vec<usize>> = HashMap::new();

@@ -1,11 +1,11 @@
 //! SSA repair: values that live where the two codes meet.
 //!
 //! Both codes compute each value of the function. Behind a place where control changes the code,
-//! either value may be meant. So the two are one variable with two definitions, and each use gets
-//! the definition that reaches it, or a phi where both do. As for the path register
-//! (`register.rs`), values flow along the edges until nothing changes, here only among the blocks
-//! in which the variable is live (Choi, Cytron, Ferrante 1991: pruned SSA form). The weaver's own
-//! values with several definitions, such as a loop's countdown, are repaired in the same way.
+//! the value may come from either code. So the two values are one variable with two definitions.
+//! Each use gets the definition that reaches it, or a phi if both do. As for the path register
+//! (`register.rs`), values flow along the edges until nothing changes. Here they flow only among
+//! the blocks in which the variable is live (Choi, Cytron, Ferrante 1991: pruned SSA form). The
+//! same code repairs the weaver's values with several definitions, such as a loop's countdown.
 //!
 //! Cost: for each value that is used in another block than its own, the blocks in which it is live.
 

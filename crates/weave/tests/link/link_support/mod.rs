@@ -1,4 +1,4 @@
-//! The linkers that woven objects must please, as options of `cc`.
+//! The linkers that must accept woven objects, as options of `cc`.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! Compiles, weaves, links, and runs small programs, and reads what they counted.
+//! Compiles, weaves, links, and runs small programs, and reads their counts.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,14 +16,14 @@ const LINES: usize = 65536;
 const HASHED: usize = 65536;
 const BLOCK: usize = 1 << 19;
 
-/// A compiler and the libLLVM that weaves what it made.
+/// A compiler and the libLLVM that weaves its bitcode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setup {
     pub clang: &'static str,
     pub llvm: &'static str,
 }
 
-/// Every combination that has to work.
+/// Every combination that must work.
 pub const SETUPS: [Setup; 4] = [
     Setup {
         clang: "clang-19",
@@ -43,7 +43,7 @@ pub const SETUPS: [Setup; 4] = [
     },
 ];
 
-/// The library of a version, or the Rust toolchain's.
+/// The libLLVM of a version, or of the Rust toolchain.
 pub fn library(which: &str) -> Library {
     if which == "rustc" {
         return Library::find(None, Some(Path::new("rustc"))).unwrap();
@@ -83,7 +83,7 @@ impl Bench {
         path
     }
 
-    /// Compiles C or C++ (by the file name) to bitcode.
+    /// Compiles C or C++ (by the extension of `name`) to bitcode.
     pub fn compile(&self, clang: &str, name: &str, source: &str, args: &[&str]) -> Vec<u8> {
         let source = self.write(name, source.as_bytes());
         let out = self.path(&format!("{name}.bc"));
@@ -103,10 +103,10 @@ impl Bench {
         for (index, object) in objects.iter().enumerate() {
             linker.arg(self.write(&format!("woven{index}.o"), object));
         }
-        // Which linker is nothing to the weaver; lld is the fastest.
+        // The linker does not matter to the weaver; lld is the fastest.
         linker.arg("-fuse-ld=lld").arg(stub()).args(link);
         run(linker.arg("-o").arg(&program));
-        // The stub adds to what is there.
+        // The stub adds to existing counts.
         let dump = self.path("dump");
         let _ = std::fs::remove_file(&dump);
         let output = Command::new(&program)
@@ -137,7 +137,7 @@ fn stub() -> &'static Path {
     object
 }
 
-/// Runs a command that has to succeed.
+/// Runs a command that must succeed.
 pub fn run(command: &mut Command) -> Output {
     let output = command
         .output()
@@ -162,10 +162,10 @@ impl Ran {
     }
 }
 
-/// What the stub left: hits of traced lines, hashed counts, the block.
+/// The counts that the stub wrote: hits of traced lines, hashed counts, the block of counters.
 pub struct Dump {
     words: Vec<u64>,
-    /// Where its counts are.
+    /// The offset of the program's counts.
     first: usize,
 }
 
@@ -184,7 +184,7 @@ impl Dump {
         Self { words, first }
     }
 
-    /// Hits by line, nonzero.
+    /// The traced lines with hits, and their hits.
     pub fn lines(&self) -> BTreeMap<u32, u64> {
         let lines = self.words.iter().take(LINES);
         lines
@@ -194,7 +194,7 @@ impl Dump {
             .collect()
     }
 
-    /// Counts by path, or edge counter, of a function of a module with this base.
+    /// The counts of a function in a module with this base, by path or edge counter.
     pub fn counts(&self, base: u64, function: &FunctionMap) -> BTreeMap<u64, u64> {
         match function.counters {
             Counters::Array { offset, len } | Counters::Edges { offset, len } => {
@@ -224,34 +224,35 @@ pub fn options(name: &str, opt: OptLevel) -> ModuleOptions {
     options
 }
 
-/// A woven module with its base written in.
+/// A woven module with its base written into the object.
 pub struct Placed {
     pub woven: WovenModule,
     pub map: ModuleMap,
     pub base: u64,
-    /// The base of counters beside the ring.
-    pub beside: u64,
+    /// The base of the counters next to the ring.
+    pub ring_base: u64,
 }
 
-/// Weaves and places a module.
+/// Weaves a module and writes its base into the object.
 pub fn weave(llvm: &Library, bitcode: &[u8], options: &ModuleOptions, base: u64) -> Placed {
     let mut woven = weave_module(llvm, bitcode, options, &mut |_| {}).unwrap();
     let written = base / options.collect.base_unit();
     patch::resolve_base(&mut woven.object, &woven.base_symbol, written).unwrap();
-    let beside = base / 2;
+    let ring_base = base / 2;
     let symbol = patch::ring_counters_symbol(&woven.base_symbol);
-    patch::resolve_base(&mut woven.object, &symbol, beside).unwrap();
+    patch::resolve_base(&mut woven.object, &symbol, ring_base).unwrap();
     let (map, damage) = ModuleMap::decode(&woven.fragment).unwrap();
     assert!(damage.is_empty());
     Placed {
         woven,
         map,
         base,
-        beside,
+        ring_base,
     }
 }
 
-/// Hits of traced lines as the profile has them: each block's count for each of its places on such a line.
+/// The hits of traced lines in the profile: each block's count for each of its places on a traced
+/// line.
 pub fn profiled_lines(
     placed: &[&Placed],
     dump: &Dump,
@@ -263,7 +264,8 @@ pub fn profiled_lines(
         for function in &placed.map.functions {
             let counts = block_counts(function, &dump.counts(placed.base, function));
             for (block, count) in function.blocks.iter().zip(counts) {
-                // The tracer's call stands in column 1 of our file; what else the compiler gives that line doesn't.
+                // The tracer's call stands in column 1 of our file. Other code that the compiler
+                // assigns to this line does not.
                 let called = block.places.iter().filter(|place| {
                     place.column == 1 && function.scopes[place.scope as usize].file.ends_with(file)
                 });
@@ -281,7 +283,7 @@ pub fn profiled_lines(
     lines
 }
 
-/// Lines of a source that call the tracer.
+/// The lines of a source that call the tracer.
 pub fn traced_lines(source: &str) -> Vec<u32> {
     (1..)
         .zip(source.lines())
@@ -290,8 +292,8 @@ pub fn traced_lines(source: &str) -> Vec<u32> {
         .collect()
 }
 
-/// Start of every traced C source: `T;` counts its line, unseen by the weaver. (`nomerge`: two calls made one would
-/// have no line.)
+/// The beginning of every traced C source. `T;` counts its line; the weaver cannot see the counter.
+/// (`nomerge`: two merged calls would have no line.)
 pub const TRACED: &str = "#ifdef __cplusplus
 extern \"C\"
 #endif

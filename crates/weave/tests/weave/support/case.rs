@@ -1,4 +1,5 @@
-//! One traced program: woven for each kind of profile, run, and what was counted compared with the tracer and between kinds.
+//! Checks one traced program: weaves it for each kind of profile, runs it, and compares the counts
+//! with the tracer's and between kinds.
 
 use holloway_abi::Kind;
 use holloway_format::{Guide, GuideFunction};
@@ -11,20 +12,22 @@ use super::bench::{
 };
 use super::graph::flow;
 
-/// What is collected, and whether calls that don't come back are counted.
+/// A kind of profile, and whether calls that do not come back are counted.
 pub type Collection = (Kind, bool);
 
-/// The kinds that are exact where every frame is left by a return, or where nothing is traced in one that isn't.
+/// The kinds with exact counts if every frame returns, or if frames that do not return contain no
+/// traced line.
 pub const KINDS: [Collection; 3] = [
     (Kind::Paths, false),
     (Kind::Edges, true),
     (Kind::Paths, true),
 ];
 
-/// Those that are exact wherever frames are left.
+/// The kinds with exact counts even if frames are left.
 pub const KINDS_WITH_EXITS: [Collection; 2] = [(Kind::Edges, true), (Kind::Paths, true)];
 
-/// Those whose paths are timed, behind one that counts the same paths. (With all of them timed, each is counted.)
+/// The kinds with timed paths, and before them a kind that counts the same paths. (If every path is
+/// timed, every path is counted.)
 pub const KINDS_TIMED: [Collection; 4] = [
     (Kind::Paths, false),
     (Kind::Edges, true),
@@ -34,24 +37,25 @@ pub const KINDS_TIMED: [Collection; 4] = [
 
 /// A traced program in one module.
 pub struct Case<'a> {
-    /// For messages.
+    /// The name of the case in messages.
     pub context: String,
     pub bench: &'a Bench,
     pub llvm: Library,
     pub bitcode: Vec<u8>,
-    /// Options of all kinds.
+    /// The options for all kinds.
     pub options: ModuleOptions,
-    /// The linker's.
+    /// The options of the linker.
     pub link: Vec<String>,
-    /// Exit status of the program.
+    /// The exit status of the program.
     pub status: i32,
-    /// Source with its traced lines.
+    /// The source file that contains the traced lines.
     pub file: &'a str,
     pub traced: &'a [u32],
 }
 
 impl Case<'_> {
-    /// Weaves, runs and compares with the tracer, once for each kind; what counts exits must agree. Returns the runs of the kinds.
+    /// Weaves and runs the program for each kind, and compares the counts with the tracer's. Kinds
+    /// that count exits must agree. Returns the runs of the kinds.
     pub fn check(&self, kinds: &[Collection]) -> Vec<(Placed, Ran)> {
         let runs = kinds.iter().map(|&kind| self.run(kind, None));
         let runs: Vec<_> = runs.collect();
@@ -63,7 +67,7 @@ impl Case<'_> {
         runs
     }
 
-    /// One kind, woven with a guide or without.
+    /// Weaves and runs the program for one kind, with or without a guide.
     pub fn run(&self, (collect, exits): Collection, guide: Option<Guide>) -> (Placed, Ran) {
         let options = ModuleOptions {
             collect,
@@ -73,7 +77,7 @@ impl Case<'_> {
         };
         let context = format!("{}, {collect}, exits {exits}", self.context);
         let placed = weave(&self.llvm, &self.bitcode, &options, 64);
-        // What calls nothing has no traced line.
+        // A program without calls has no traced line.
         let short = |reason: &str| collect == Kind::Variation && reason.contains("too short");
         let skipped = placed.map.skipped.iter();
         let skipped: Vec<_> = skipped.filter(|f| !short(f.reason.as_str())).collect();
@@ -95,7 +99,7 @@ impl Case<'_> {
     }
 }
 
-/// Two profiles of one run have the same graphs and the same counts of all edges.
+/// Checks that two profiles of the same run have the same graphs and the same counts of all edges.
 pub fn assert_agree(left: &(Placed, Ran), right: &(Placed, Ran), context: &str) {
     let (left, right) = (flows(left), flows(right));
     assert_eq!(left.len(), right.len(), "{context}: functions");
@@ -104,7 +108,7 @@ pub fn assert_agree(left: &(Placed, Ran), right: &(Placed, Ran), context: &str) 
     }
 }
 
-/// Name, graph and edge counts of each function of a run.
+/// The name, graph, and edge counts of each function of a run.
 fn flows((placed, ran): &(Placed, Ran)) -> Vec<(String, u64, Vec<i64>)> {
     let functions = placed.map.functions.iter();
     let flows = functions.map(|function| {
@@ -115,7 +119,7 @@ fn flows((placed, ran): &(Placed, Ran)) -> Vec<(String, u64, Vec<i64>)> {
     flows.collect()
 }
 
-/// What a run says to the next weaving.
+/// The guide that a run provides for the next weaving.
 pub fn guide((placed, ran): &(Placed, Ran)) -> Guide {
     let functions = placed.map.functions.iter();
     let functions = functions.map(|function| {
@@ -133,13 +137,14 @@ pub fn guide((placed, ran): &(Placed, Ran)) -> Guide {
     functions.collect()
 }
 
-/// Compiles, weaves, links and runs a traced C or C++ source with every setup, level and kind; its exit status has to be 0
-/// everywhere, and every traced line's count in the profile has to be what the tracer saw. Returns the runs of the first kind.
+/// Compiles, weaves, links, and runs a traced C or C++ source with every setup, level, and kind.
+/// Its exit status must be 0 everywhere. Every traced line's count in the profile must equal the
+/// tracer's. Returns the runs of the first kind.
 pub fn check(name: &str, source: &str, levels: &[OptLevel]) -> Vec<(Setup, OptLevel, Placed, Ran)> {
     check_with(name, source, levels, &[], &|_| {})
 }
 
-/// As [`check`], with compiler arguments and changed options.
+/// Like [`check`], with compiler arguments and changed options.
 pub fn check_with(
     name: &str,
     source: &str,
@@ -150,7 +155,7 @@ pub fn check_with(
     check_kinds(name, source, levels, args, change, &KINDS)
 }
 
-/// As [`check_with`], of these kinds.
+/// Like [`check_with`], for these kinds.
 pub fn check_kinds(
     name: &str,
     source: &str,
@@ -159,7 +164,7 @@ pub fn check_kinds(
     change: &dyn Fn(&mut ModuleOptions),
     kinds: &[Collection],
 ) -> Vec<(Setup, OptLevel, Placed, Ran)> {
-    // Each `T;` on a line of its own, so that nothing else has its line.
+    // Puts each `T;` on a separate line, so that no other code has its line.
     let source = format!("{TRACED}{}", source.replace("T;", "\nT;\n"));
     if let Some(keep) = std::env::var_os("HOLLOWAY_TEST_KEEP") {
         std::fs::write(keep, &source).unwrap();

@@ -1,4 +1,4 @@
-//! What a map and counters say of edges and blocks.
+//! Derives the counts of edges and blocks from a path map and counters.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use holloway_flow::{
 };
 use holloway_format::{Counters, DagKind, FunctionMap};
 
-/// A function's graph, from the map.
+/// The graph of a function, from the path map.
 pub fn graph(function: &FunctionMap) -> Cfg {
     let edges = function.edges.iter().map(|edge| Edge {
         from: BlockId(edge.from),
@@ -48,7 +48,7 @@ pub fn numbering(function: &FunctionMap) -> Numbering {
     numbering
 }
 
-/// How often each edge of a function ran, from its counters.
+/// How often each edge of a function ran, derived from its counters.
 pub fn flow(function: &FunctionMap, counts: &BTreeMap<u64, u64>) -> EdgeFlow {
     let cfg = graph(function);
     if let Counters::Edges { len, .. } = function.counters {
@@ -65,7 +65,7 @@ pub fn flow(function: &FunctionMap, counts: &BTreeMap<u64, u64>) -> EdgeFlow {
     edge_counts(&cfg, &numbering, paths).unwrap()
 }
 
-/// How often each block of a function ran: what came in or what went out, whichever is more.
+/// How often each block of a function ran: the flow into it or out of it, whichever is greater.
 pub fn block_counts(function: &FunctionMap, counts: &BTreeMap<u64, u64>) -> Vec<u64> {
     let flow = flow(function, counts);
     let mut came = vec![0; function.blocks.len()];
@@ -89,7 +89,8 @@ pub fn block_counts(function: &FunctionMap, counts: &BTreeMap<u64, u64>) -> Vec<
         .collect();
     let counts_paths = !matches!(function.counters, Counters::Edges { .. });
     let kinds = || function.edges.iter().map(|edge| edge.kind);
-    // A path that starts behind a cut and is left there isn't counted; what came by the cut is.
+    // A path that starts behind a cut and is left there is not counted; the flow through the cut
+    // is.
     let same = |kind| {
         matches!(
             kind,
@@ -102,7 +103,8 @@ pub fn block_counts(function: &FunctionMap, counts: &BTreeMap<u64, u64>) -> Vec<
     blocks
 }
 
-/// The same of paths without exit edges: each runs its blocks, and the exit if it ends there.
+/// The same counts from paths without exit edges: each path runs its blocks, and the exit if it
+/// ends there.
 fn naive_block_counts(function: &FunctionMap, counts: &BTreeMap<u64, u64>) -> Vec<u64> {
     let numbering = numbering(function);
     let mut blocks = vec![0; function.blocks.len()];

@@ -1,4 +1,4 @@
-//! Small programs for the tests: compiled, woven, linked, run, and read.
+//! Small programs for the tests: compiles, weaves, links, and runs them, and reads their counts.
 #![allow(
     dead_code,
     unused_imports,

@@ -1,8 +1,9 @@
-//! Random C programs: branches, loops, switches, gotos into and out of anything, computed gotos, longjmp, calls.
+//! Generates random C programs: branches, loops, switches, gotos into and out of any statement,
+//! computed gotos, longjmp, calls.
 
 use std::fmt::Write as _;
 
-/// A small generator of our own, so that a seed means the same program for ever.
+/// A small random generator in this file, so that a seed always gives the same program.
 struct Random(u64);
 
 impl Random {
@@ -15,22 +16,22 @@ impl Random {
     }
 }
 
-/// A program being made.
+/// A program under construction.
 pub struct Program {
     random: Random,
-    /// Its source.
+    /// The source of the program.
     pub text: String,
     labels: u64,
     functions: u64,
-    /// Whether calls may jump out of any number of frames. What is traced then stands behind a branch, so that a block
-    /// that was entered gets there.
+    /// Whether calls may jump out of any number of frames. A tracer then stands behind a branch, so
+    /// that control that enters its block reaches it.
     leaves: bool,
 }
 
-/// Behind a call that may not come back.
+/// The code behind a call that may not come back.
 const BRANCH: &str = "if (fuel & 1) {\nT;\n} else {\nT;\n}\n";
 
-/// Every statement burns fuel; without it a function returns.
+/// Every statement burns fuel. Without fuel a function returns.
 const FUEL: &str = "if (--fuel < 0) return x;\n";
 
 impl Program {
@@ -90,7 +91,7 @@ impl Program {
         let size = 3 + self.random.below(5);
         self.block(size, 3);
         self.text += "T;\nreturn x;\n";
-        // Labels that are jumped to but don't stand anywhere yet get a place at the end.
+        // Labels that have a jump but no place yet get a place at the end.
         let body = self.text.split_off(start);
         let mut tail = String::new();
         for label in first..self.labels {

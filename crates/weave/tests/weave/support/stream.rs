@@ -1,4 +1,4 @@
-//! Streams of paths: running programs on a ring, and following what was appended.
+//! Streams of paths: runs programs with a ring, and follows the appended words.
 
 use std::collections::HashMap;
 use std::os::unix::fs::FileExt;
@@ -12,19 +12,19 @@ use holloway_format::{Counters, EdgeKind, FunctionMap, Outcome};
 use super::bench::{Bench, Placed, run};
 use super::graph::numbering;
 
-/// Counters beside the ring in `ring.c`.
-const BESIDE: u64 = 1 << 18;
-/// Bytes of traced lines in `ring.c`.
+/// The number of counters next to the ring in `ring.c`.
+const RING_COUNTERS: u64 = 1 << 18;
+/// The size of the traced lines in `ring.c`, in bytes.
 const LINES: u64 = 4 << 20;
 
-/// What a program on `ring.c` left.
+/// The words, counters, and traced lines that a program with `ring.c` wrote.
 pub struct Stream {
     pub status: Option<i32>,
     pub stdout: String,
-    /// The words, in order; position 0 first.
+    /// The words, in order, from position 0.
     pub words: Vec<u32>,
-    /// The counters beside the ring.
-    pub beside: Vec<u64>,
+    /// The counters next to the ring.
+    pub ring_counters: Vec<u64>,
     /// The traced lines, in order.
     pub lines: Vec<u32>,
 }
@@ -76,7 +76,7 @@ impl Stream {
             status: output.status.code(),
             stdout,
             words: Vec::new(),
-            beside: Vec::new(),
+            ring_counters: Vec::new(),
             lines: Vec::new(),
         };
         let Ok(file) = std::fs::File::open(dump) else {
@@ -94,16 +94,16 @@ impl Stream {
             let halves = words(at, 2);
             u64::from(halves[0]) | u64::from(halves[1]) << 32
         };
-        let beside = RING_WORDS + RING_SIZE;
-        let behind = beside + 8 * BESIDE;
-        let halves = words(beside, 2 * BESIDE);
+        let counters_start = RING_WORDS + RING_SIZE;
+        let tail = counters_start + 8 * RING_COUNTERS;
+        let halves = words(counters_start, 2 * RING_COUNTERS);
         let counters = halves.chunks_exact(2);
-        stream.beside = counters
+        stream.ring_counters = counters
             .map(|halves| u64::from(halves[0]) | u64::from(halves[1]) << 32)
             .collect();
-        let (cursor, taken, traced) = (long(0), long(behind), long(behind + 8));
-        stream.lines = words(behind + 16, traced);
-        stream.words = words(behind + 16 + LINES, taken / 4);
+        let (cursor, taken, traced) = (long(0), long(tail), long(tail + 8));
+        stream.lines = words(tail + 16, traced);
+        stream.words = words(tail + 16 + LINES, taken / 4);
         let ring = words(RING_WORDS, RING_SIZE / 4);
         let left = (taken..cursor).step_by(4);
         stream
@@ -116,16 +116,16 @@ impl Stream {
 /// A path in a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Number of its function in the map.
+    /// The number of the path's function in the map.
     pub function: usize,
     pub path: u64,
-    /// It starts at a call of the function.
+    /// Whether the path starts at a call of the function.
     pub opens: bool,
-    /// The function is left by itself there.
+    /// Whether the function leaves by itself at the end of the path.
     pub closes: bool,
-    /// Number of its activation, in the order of their first words.
+    /// The number of the path's activation, in the order of their first words.
     pub activation: usize,
-    /// Traced lines that it runs, in order.
+    /// The traced lines of the path, in order.
     pub lines: Vec<u32>,
 }
 
@@ -134,9 +134,10 @@ pub struct Followed {
     pub steps: Vec<Step>,
     /// Functions of the activations that were not closed, outermost first.
     pub open: Vec<usize>,
-    /// Paths that were counted beside the ring, each with its function's number and its count; they are no steps.
+    /// The paths that were counted next to the ring, each with its function's number and its count.
+    /// They are not steps.
     pub counted: Vec<(Step, u64)>,
-    /// How often frames were come back to, and how many frames that left.
+    /// The number of times that a frame caught control, and the number of frames that were left.
     pub caught: usize,
     pub left: usize,
 }
@@ -145,11 +146,12 @@ struct Activation {
     function: usize,
     number: usize,
     at: u64,
-    /// It was kept when its function was come back to, but may be another call's.
+    /// The frame was kept when its function caught control, but may belong to another call.
     tentative: bool,
 }
 
-/// Follows a stream, strictly: each word has to go on with the topmost activation or to begin one.
+/// Follows a stream strictly: each word must continue the topmost activation or begin an
+/// activation.
 pub fn follow(placed: &Placed, stream: &Stream, file: &str, traced: &[u32]) -> Followed {
     let map = &placed.map;
     let numberings: Vec<Numbering> = map.functions.iter().map(numbering).collect();
@@ -186,11 +188,12 @@ pub fn follow(placed: &Placed, stream: &Stream, file: &str, traced: &[u32]) -> F
     };
     let mut reached: Vec<(Step, u64)> = Vec::new();
     for (number, function) in map.functions.iter().enumerate() {
-        let Some(beside) = function.ring_counters else {
+        let Some(offset) = function.ring_counters else {
             continue;
         };
-        let first = ((beside + placed.beside) / 8) as usize;
-        for (path, &count) in (0..function.ring_counter_count()).zip(&stream.beside[first..]) {
+        let first = ((offset + placed.ring_base) / 8) as usize;
+        for (path, &count) in (0..function.ring_counter_count()).zip(&stream.ring_counters[first..])
+        {
             if count > 0 && is_left(number, path) {
                 reached.push((step(number, path), count));
             } else if count > 0 {
@@ -209,7 +212,7 @@ pub fn follow(placed: &Placed, stream: &Stream, file: &str, traced: &[u32]) -> F
             assert_eq!(word, WORD_CAUGHT);
             let [low, high, catcher] = [(); 3].map(|()| words.next().unwrap().1 & !OPERAND);
             let position = 4 * (u64::from(low) | u64::from(high) << 31);
-            // 0: it is counted beside the ring.
+            // 0: the activation is counted next to the ring.
             let catcher = (catcher != 0).then(|| find(placed, catcher));
             assert!(
                 catcher.is_none_or(|(_, path)| path == 0),
@@ -283,7 +286,7 @@ pub fn follow(placed: &Placed, stream: &Stream, file: &str, traced: &[u32]) -> F
 }
 
 impl Followed {
-    /// Counts the left paths: how often their call was reached, less all paths that went on.
+    /// Counts the left paths: how often control reached their call, minus all paths that went on.
     fn count_left(
         &mut self,
         mut reached: Vec<(Step, u64)>,
@@ -313,14 +316,15 @@ impl Followed {
     }
 }
 
-/// Whether paths that are whole activations are counted: not where a frame with loops says by its next word that it caught.
+/// Whether paths that are whole activations are counted. They are not if a frame with loops shows
+/// by its next word that it caught an exception.
 fn counts_alone(map: &FunctionMap) -> bool {
     let mut edges = map.edges.iter();
     let catches = edges.any(|e| matches!(e.outcome, Outcome::Unwind | Outcome::Again));
     map.ring_counters.is_some() && (!catches || map.paths_before_starts() == map.path_count)
 }
 
-/// Function and path of a word.
+/// The function and path of a word.
 fn find(placed: &Placed, word: u32) -> (usize, u64) {
     let index = u64::from(word - 1) - placed.base / 8;
     let functions = placed.map.functions.iter().enumerate();
@@ -336,7 +340,7 @@ fn find(placed: &Placed, word: u32) -> (usize, u64) {
         .unwrap_or_else(|| panic!("word {word} is no path's"))
 }
 
-/// Traced lines of a block, in order.
+/// The traced lines of a block, in order.
 fn lines(function: &FunctionMap, block: usize, file: &str, traced: &[u32]) -> Vec<u32> {
     let places = function.blocks[block].places.iter().filter(|place| {
         place.column == 1

@@ -98,7 +98,7 @@ pub(super) fn fold_frames<F: Fold>(
                 match symbol.part() {
                     Part::Terminal(id) => frames.event(folder, id, events[id as usize], weight)?,
                     Part::Rule(used) => {
-                        frames.append(folder, &frames_of_rules[used as usize], weight)
+                        frames.append(folder, &frames_of_rules[used as usize], weight);
                     }
                 }
                 if frames.ended.len() + frames.new.len() > MAX_PARTS {

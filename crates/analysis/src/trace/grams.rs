@@ -360,7 +360,7 @@ pub fn grams(
                     }
                 }
                 Part::Rule(used) => {
-                    windows.append(&mut ends, &ends_of_rules[used as usize], weight)
+                    windows.append(&mut ends, &ends_of_rules[used as usize], weight);
                 }
             }
         }

@@ -122,7 +122,7 @@ pub fn as_printed(grammar: &Grammar, costs: &[Option<u64>], bounds: &Bounds) -> 
             match symbol.part() {
                 Part::Terminal(id) => figure.append(&mut ends, id, frequency),
                 Part::Rule(used) => {
-                    figure.append_rule(&mut ends, &ends_of_rules[used as usize], frequency)
+                    figure.append_rule(&mut ends, &ends_of_rules[used as usize], frequency);
                 }
             }
         }

@@ -54,7 +54,7 @@ fn analyze(map: ImageMap) {
         shape::count(function);
         let directions = Directions::new(&function.map, |_| false);
         for edge in (0u32..).take(function.map.edges.len()) {
-            directions.goes(edge);
+            directions.destination(edge);
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Rings: where a thread appends the words of its stream.
 //!
 //! With streams, the thread's slot holds the address of a [`RingHeader`], 64 bytes into a ring
-//! extent. The words begin [`RING_WORDS`] bytes after the header. Nothing is counted in blocks:
-//! each path that ends appends one [word](crate::WORD_CONTROL). The word at stream position `p` (in
-//! bytes, ever growing) is at `p & (ring_size - 1)`. `ring_size` is [`RING_SIZE`], a constant in
-//! woven code.
+//! extent. The words begin [`RING_WORDS`] bytes from the header's start. Each path that ends
+//! appends one [word](crate::WORD_CONTROL), except for the paths in the next section. The word at
+//! stream position `p` (in bytes, ever growing) is at `p & (ring_size - 1)`. `ring_size` is
+//! [`RING_SIZE`], a constant in woven code.
 //!
 //! # Counters behind the words (kind loops)
 //! At `RING_WORDS + RING_SIZE` from the header lie 64 bytes and `block_size` bytes of counters.

@@ -52,7 +52,8 @@ pub(crate) fn files(directory: &Path) -> Result<impl Iterator<Item = PathBuf>, S
 /// neither is opened.
 ///
 /// # Errors
-/// The file cannot be read, or is no regular file.
+/// If the file cannot be read, or is neither a regular file nor a directory. A directory goes to
+/// the system, whose error names it.
 pub fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
     let kind = std::fs::metadata(path)?.file_type();
     if kind.is_file() || kind.is_dir() {

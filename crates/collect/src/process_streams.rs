@@ -187,8 +187,8 @@ impl ProcessStreams {
         }
     }
 
-    /// Counts the words that a ring's threads appended, and those that are `known` or were left
-    /// out.
+    /// Adds a ring's words to the statistics: all words that its threads appended, the `known` words
+    /// that were read, and the words that `--sample` left out.
     fn count_appended(&self, head: Option<&Ring<'_>>, known: u64) {
         let recording = &self.recording;
         if recording.origin == Origin::Live {

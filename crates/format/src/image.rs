@@ -311,7 +311,7 @@ impl Fragments<'_> {
 }
 
 /// Refuses modules whose counters overlap another module's, so that no counter belongs to two
-/// functions. Of two modules, the one that starts later is refused.
+/// functions. If two modules overlap, the one with the higher base is refused.
 fn refuse_overlaps(map: &mut ImageMap) {
     let mut order: Vec<(u64, usize)> = map
         .modules

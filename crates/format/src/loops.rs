@@ -7,7 +7,7 @@
 //! ```text
 //! v nodes, and each node, parents before children, a whole subtree before the next sibling:
 //!     v levels up (from a child of the node before: 0)  v path  v count
-//! v paths, and for each path of which counts were dropped, ascending:
+//! v number of paths with dropped counts, then for each of them, in ascending order:
 //!     v path (less the previous one's + 1)  v count
 //! ```
 //!

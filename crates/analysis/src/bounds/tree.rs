@@ -50,7 +50,7 @@ enum ParentEdge {
     Calls,
 }
 
-/// Signs of the errors that frames make, each of which is 1 in size.
+/// In which directions a count is wrong. Each frame that was left early changes it by 1.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) struct Signs {
     pub(super) too_low: bool,

@@ -9,8 +9,8 @@
 //! `same` finds the same path in both. The counts of copies of a function in several modules are
 //! added up. A function that ran and has no counterpart is listed: none of its paths is common.
 //!
-//! - *static*: the different paths (or edges) that both runs executed, as a share of those that one
-//!   run executed
+//! - *static*: how many different paths (or edges) both runs executed, divided by how many one run
+//!   executed
 //! - *dynamic*: the share of one run's executions on paths that the other run executed too, and the
 //!   same share of its instructions
 //! - *overlap*: the sum over paths of the smaller share of executions. It is 1 if both runs

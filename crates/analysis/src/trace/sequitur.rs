@@ -81,7 +81,7 @@ pub struct Sequitur {
     look_ahead: LookAhead,
     /// The last symbol, which waits until the next symbol is known: SEQUITUR(1) only.
     held: Option<Symbol>,
-    /// The symbol after the one that is being appended.
+    /// The input symbol that follows the symbol being appended.
     next: Option<Symbol>,
     /// Whether the last digram of the start rule stays repeated for now, because a rule exists for
     /// its second symbol and the next one.

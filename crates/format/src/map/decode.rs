@@ -255,7 +255,8 @@ fn read_entry<const N: usize>(
     Ok(texts)
 }
 
-/// Refuses functions whose counters overlap: of two, the one that starts later.
+/// Refuses functions whose counters overlap. If two overlap, the one with the higher offset is
+/// refused.
 fn refuse_overlaps(functions: &mut [FunctionMap], offsets: &[u64], damage: &mut Vec<Damage>) {
     let counters = functions.iter().map(|function| function.counters);
     let mut order: Vec<(u64, usize)> = counters

@@ -100,9 +100,9 @@ impl<'a> Segment<'a> {
         })
     }
 
-    /// Offset in the file of a slot that the runtime cannot have filled so. Between the slot where
-    /// the search for a key begins and the slot that holds it, no slot may be free. A free slot may
-    /// have no count, because the key is written first.
+    /// Offset in the file of a slot that breaks a rule of the runtime's hash tables. Between the
+    /// slot where the search for a key begins and the slot that holds it, no slot is free. A free
+    /// slot has the count 0, because the runtime writes the key first.
     pub fn misplaced(&self) -> Option<u64> {
         let keys: Vec<(u64, u64)> = self.raw_slots().collect();
         let count = keys.len();

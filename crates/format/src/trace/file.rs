@@ -99,7 +99,7 @@ pub struct TraceStream<'a> {
 pub struct TracePosition {
     /// Number of events.
     pub events: u64,
-    /// Activations that they opened, minus those that they ended.
+    /// Change in the number of open activations over these events.
     pub depth: i64,
 }
 
@@ -113,7 +113,7 @@ struct StoredBlock<'a> {
     is_fresh: bool,
     length: u64,
     hash: StringHash,
-    /// Activations opened before it, minus those that ended.
+    /// Number of open activations at its beginning, relative to the beginning of the trace.
     depth: i64,
     change: i64,
     new: usize,

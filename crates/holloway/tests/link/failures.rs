@@ -57,8 +57,8 @@ fn damaged_bitcode_beside_machine_code_costs_the_probes_of_its_module() {
         assert_eq!(ran.paths.get("f"), None);
     }
 
-    // Inside the module's block: the blocks on the top level stay sound, and LLVM says what is
-    // wrong.
+    // Damage a word inside the module's block. The top-level blocks stay valid, so LLVM itself
+    // reports the error.
     let mut object = good;
     let mut windows = object.windows(4);
     let start = windows.position(|window| window == b"BC\xC0\xDE").unwrap();

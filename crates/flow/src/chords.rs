@@ -28,8 +28,10 @@ use core::cmp::Reverse;
 /// A spanning tree of a numbered dag, and the increments of the chords.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chords {
+    /// Whether each edge is on the tree.
     tree: Vec<bool>,
     increments: Vec<i64>,
+    /// The potential of each node.
     pub(crate) potentials: Vec<i64>,
 }
 
@@ -100,7 +102,7 @@ pub(crate) fn signed(value: u64) -> i64 {
 fn potentials(numbering: &Numbering, tree: &[bool]) -> Vec<i64> {
     let shape = &numbering.shape;
     let on_tree = shape.edge_ids().filter(|edge| tree[edge.index()]);
-    let ends = on_tree.flat_map(|edge| {
+    let steps = on_tree.flat_map(|edge| {
         let (from, to) = (shape.sources[edge.index()], shape.targets[edge.index()]);
         let value = signed(numbering.value(edge));
         [
@@ -108,17 +110,17 @@ fn potentials(numbering: &Numbering, tree: &[bool]) -> Vec<i64> {
             (to as usize, (from, value.wrapping_neg())),
         ]
     });
-    let neighbors = Lists::new(shape.nodes.len(), ends);
+    let neighbors = Lists::new(shape.nodes.len(), steps);
     let mut potentials = vec![None; shape.nodes.len()];
     potentials[shape.entry] = Some(0i64);
     potentials[shape.exit] = Some(0);
     let mut ready = vec![(shape.entry, 0i64), (shape.exit, 0)];
     while let Some((node, potential)) = ready.pop() {
         for &(next, value) in neighbors.list(node) {
-            let slot = &mut potentials[next as usize];
-            if slot.is_none() {
+            let known_potential = &mut potentials[next as usize];
+            if known_potential.is_none() {
                 let next_potential = potential.wrapping_add(value);
-                *slot = Some(next_potential);
+                *known_potential = Some(next_potential);
                 ready.push((next as usize, next_potential));
             }
         }

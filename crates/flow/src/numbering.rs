@@ -8,7 +8,7 @@
 //! order) or the value 0 and thus no probe (hottest first, the *smart numbering* of Bond and
 //! McKinley).
 //!
-//! Two kinds of edges have a fixed place in every order:
+//! Two kinds of edges have a fixed position in every order:
 //!
 //! - If a block has several pinned edges, they come first, in an order that depends on their
 //!   targets only. Two computed gotos with the same targets then number them alike, so that these
@@ -77,8 +77,8 @@ impl Numbering {
         };
         explosion::cut(cfg, &mut dag, weights, limit)?;
         let mut edges = dag.edges(cfg);
-        let finite = ending_blocks(cfg, &dag);
-        edges.retain(|edge| finite[edge.to.index()]);
+        let can_end = ending_blocks(cfg, &dag);
+        edges.retain(|edge| can_end[edge.to.index()]);
         let mut shape = Shape::new(cfg.entry(), cfg.exit(), edges).expect("back edges are cut");
         let sorter = Sorter::new(cfg, &shape.edges, successors);
         let mut values = vec![0u64; shape.edges.len()];
@@ -189,7 +189,7 @@ impl Numbering {
     }
 }
 
-/// Which blocks have a way to the exit, a back edge, or a cut edge.
+/// Whether paths from each block can end: at the exit, a back edge, or a cut edge.
 fn ending_blocks(cfg: &Cfg, dag: &Dag) -> Vec<bool> {
     let mut ends = vec![false; cfg.block_count() as usize];
     ends[cfg.exit().index()] = true;
@@ -269,16 +269,16 @@ pub(crate) fn is_exit(cfg: &Cfg, edge: &DagEdge) -> bool {
 /// and cut edges to its head together.
 pub(crate) fn dag_weights(cfg: &Cfg, edges: &[DagEdge], weights: &[u64]) -> Vec<u64> {
     let weight = |id: EdgeId| weights.get(id.index()).copied().unwrap_or(0);
-    let mut arriving = vec![0u64; cfg.block_count() as usize];
+    let mut weight_into = vec![0u64; cfg.block_count() as usize];
     for edge in edges {
         if let DagEdgeKind::Back(id) | DagEdgeKind::Cut(id) = edge.kind {
-            let sum = &mut arriving[cfg.edge(id).to.index()];
+            let sum = &mut weight_into[cfg.edge(id).to.index()];
             *sum = sum.saturating_add(weight(id));
         }
     }
     let weights = edges.iter().map(|edge| match edge.kind {
         DagEdgeKind::Edge(id) | DagEdgeKind::Back(id) | DagEdgeKind::Cut(id) => weight(id),
-        DagEdgeKind::Start(head) => arriving[head.index()],
+        DagEdgeKind::Start(head) => weight_into[head.index()],
     });
     weights.collect()
 }

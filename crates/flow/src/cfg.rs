@@ -110,8 +110,8 @@ impl Cfg {
     /// Makes a graph with the blocks `0..blocks`.
     ///
     /// # Errors
-    /// If the edges do not form a graph; see [`CfgError`]. Unreachable blocks, parallel edges, self loops, blocks without a way out,
-    /// and graphs that never reach the exit are all valid.
+    /// If the edges do not form a graph; see [`CfgError`]. Unreachable blocks, parallel edges, self
+    /// loops, blocks without a way out, and graphs that never reach the exit are all valid.
     pub fn new(
         blocks: u32,
         entry: BlockId,

@@ -1,26 +1,27 @@
 //! Derives from path counters how often each edge ran, and how often each path ran.
 //!
 //! Without exit edges the derivation is simple. Each execution of a path runs every edge between
-//! its blocks once, plus the edge that ends it. Each back edge ends different paths, because the dag
-//! has a separate dummy edge for each back edge. So the counts of back edges are exact, too.
+//! its blocks once, plus the edge that ends it. Each back edge ends different paths, because the
+//! dag has a separate dummy edge for each back edge. So the counts of back edges are exact, too.
 //!
 //! A path that ends by an exit edge is a *left path*. Its counter counts how often control
-//! *reached* the middle of its last block; control may have continued from there. So the counter of a
-//! left path says how often its blocks were entered, up to and including the last block. If control
-//! continues, a longer path with the same beginning counts that execution again. To interpret the counter
-//! of a path, take the last block on the path that has an exit edge which the path does not run:
+//! *reached* the middle of its last block; control may have continued from there. So the counter of
+//! a left path says how often its blocks were entered, up to and including the last block. If
+//! control continues, a longer path with the same beginning counts that execution again. To
+//! interpret the counter of a path, take the last block on the path that has an exit edge which the
+//! path does not run:
 //!
 //! - The edges after this block ran as often as the counter says. The edges before this block are
 //!   already counted by the left path that ends in the block. If no such block exists, all edges of
 //!   the path ran as often as the counter says.
-//! - The counter is subtracted from the count of the left path that ends in this block. What remains
-//!   of that count is net. It is negative if control continued more often than it arrived, as in a
-//!   frame that is re-entered.
+//! - The counter is subtracted from the count of the left path that ends in this block. What
+//!   remains of that count is net. It is negative if control continued more often than it arrived,
+//!   as in a frame that is re-entered.
 //!
 //! The count of an exit edge follows from conservation: the flow into its block, minus the flow out
 //! of the block through other edges. (More paths may start after a cut than end before it, for
-//! example after a call that returns twice. The exit edge accounts for this difference; no left path
-//! does.)
+//! example after a call that returns twice. The exit edge accounts for this difference; no left
+//! path does.)
 //!
 //! Example (`fact` of Burger and Dybvig, Figure 3): b0 branches to b1, which returns, and to b2,
 //! which calls `fact` and then jumps to b3. There are five calls, and the innermost call leaves all

@@ -228,8 +228,8 @@ fn check_pinned(cfg: &Cfg) -> Result<(), PinnedCycle> {
 }
 
 /// Reorders the blocks such that all pinned edges lead forward, and stays as close to `order` as it
-/// can. The next block is always the earliest block of `order` whose predecessors along pinned edges
-/// are all in the new order.
+/// can. The next block is always the earliest block of `order` whose predecessors along pinned
+/// edges are all in the new order.
 fn reorder(cfg: &Cfg, order: &[BlockId], position: &[Option<u32>]) -> Vec<BlockId> {
     // For each block: the number of its incoming pinned edges from blocks not in the new order yet.
     let mut pending_sources = vec![0u32; cfg.block_count() as usize];

@@ -3,9 +3,10 @@
 //!
 //! A depth-first search numbers the blocks. The *semidominator* of a block is the least number from
 //! which a path leads to the block through greater numbers only. The algorithm finds semidominators
-//! from the last block to the first, and compresses the routes up the search tree, as a union-find structure does. Then it visits the
-//! blocks from first to last. The immediate dominator of a block is the nearest ancestor of its
-//! parent, in the tree of dominators found so far, that is not above the semidominator.
+//! from the last block to the first, and compresses the routes up the search tree, as a union-find
+//! structure does. Then it visits the blocks from first to last. The immediate dominator of a block
+//! is the nearest ancestor of its parent, in the tree of dominators found so far, that is not above
+//! the semidominator.
 //!
 //! A walk of the finished tree gives each block two numbers. With them, "does a dominate b" takes
 //! two comparisons. Cost: close to linear, even for deep loops and many `continue`s. In these

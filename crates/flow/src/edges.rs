@@ -13,15 +13,15 @@
 //! edge is the only unknown edge at its new block. Therefore propagation visits the tree edges in
 //! reverse order and needs no search.
 //!
-//! This file adds one thing to the paper. A block with an exit edge has two halves: an upper half, which
-//! control enters, and a lower half, which begins at the call and which the exit edge leaves. The
-//! flow from the upper into the lower half nearly always follows from other counts. But edges that
-//! must be on the tree may close a cycle through both halves. (The exit edge of the *entry block*
-//! does so, together with exit→entry.) In that case a counter in the middle of the block counts this
-//! flow, as for a left path. The exit edge is then listed among the counted edges. Its counter says
-//! how often control reached the middle of the block. The count of the exit edge itself is derived
-//! last. If edges that must be on the tree close a cycle that no such block opens, the result is an
-//! error.
+//! This file adds one thing to the paper. A block with an exit edge has two halves: an upper half,
+//! which control enters, and a lower half, which begins at the call and which the exit edge leaves.
+//! The flow from the upper into the lower half nearly always follows from other counts. But edges
+//! that must be on the tree may close a cycle through both halves. (The exit edge of the *entry
+//! block* does so, together with exit→entry.) In that case a counter in the middle of the block
+//! counts this flow, as for a left path. The exit edge is then listed among the counted edges. Its
+//! counter says how often control reached the middle of the block. The count of the exit edge
+//! itself is derived last. If edges that must be on the tree close a cycle that no such block
+//! opens, the result is an error.
 //!
 //! Example (Figure 3, `fact` of Figure 2; X is the exit, the edge X→B1 stands for the calls): the
 //! edges are B1→B2, B1→B3, B2→X, B3→B4, B4→X, and the exit edge B3→X. Six edges and five blocks
@@ -30,8 +30,8 @@
 //! B1→B2 1, B3→X 4, and 1 + 4 calls.
 //!
 //! Deviation: the paper takes its weights from the last run. Here, weights come from a guide or are
-//! estimated. Of edges with equal weight, the search takes the first. Cost: O(E log E) for the tree, O(E) for
-//! propagation.
+//! estimated. Of edges with equal weight, the search takes the first. Cost: O(E log E) for the
+//! tree, O(E) for propagation.
 
 use crate::cfg::{Cfg, EdgeKind};
 use crate::counts::EdgeFlow;

@@ -4,21 +4,22 @@
 //! The paper cuts the edges of the vertex at which a limit is passed. This rule alone cuts again at
 //! every vertex above, because the remaining edges still lead to almost as many paths. Cutting
 //! *whole levels* keeps the number of cuts small. A level begins at a join from which more than a
-//! threshold of paths lead on. The cutter cuts either the join's only edge out (one cut) or all edges
-//! into the join. For the blocks above the join, only one path then leads on from there. The sum of
-//! the path counts at all starts must stay within the limit. How low the threshold must be for that
-//! depends on the graph. So the cutter tries all powers of two up to the limit as thresholds, each in one pass.
+//! threshold of paths lead on. The cutter cuts either the join's only edge out (one cut) or all
+//! edges into the join. For the blocks above the join, only one path then leads on from there. The
+//! sum of the path counts at all starts must stay within the limit. How low the threshold must be
+//! for that depends on the graph. So the cutter tries all powers of two up to the limit as
+//! thresholds, each in one pass.
 //!
 //! A cut edge costs a counter update each time it runs, so cuts belong on edges that rarely run.
 //! The cutter cuts no edge heavier than a *bound*. It tries bounds in rising order: 0, then powers
-//! of two minus one. The least bound under which some attempt stays within the limit shows how heavy
-//! the cuts must be. The cutter also tries the next few bounds, because a few heavier cuts can
-//! replace many light ones. For each
-//! bound, the attempt with the least total weight wins; of equal weights, the one with the fewest
-//! cuts. Afterward the cutter takes back cuts that are not needed, the heaviest first. So if it is
-//! enough to cut edges that never run, only such edges are cut. Cuts get dummy edges like back
-//! edges do, so the sums are exact in any case. In the programs of the test `cuts_run_little`, cut
-//! edges are 0.034 % of the executed edges. Without weights they would be 0.601 %.
+//! of two minus one. The least bound under which some attempt stays within the limit shows how
+//! heavy the cuts must be. The cutter also tries the next few bounds, because a few heavier cuts
+//! can replace many light ones. For each bound, the attempt with the least total weight wins; of
+//! equal weights, the one with the fewest cuts. Afterward the cutter takes back cuts that are not
+//! needed, the heaviest first. So if it is enough to cut edges that never run, only such edges are
+//! cut. Cuts get dummy edges like back edges do, so the sums are exact in any case. In the programs
+//! of the test `cuts_run_little`, cut edges are 0.034 % of the executed edges. Without weights they
+//! would be 0.601 %.
 //!
 //! Example: 62 diamonds in a row have 2^62 paths. At a limit of 2^31 − 1 the cutter cuts two
 //! levels, which leaves pieces of 29, 29, and 4 diamonds. If one side of each diamond never runs,

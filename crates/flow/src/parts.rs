@@ -20,7 +20,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 impl Numbering {
-    /// Restores a numbering from the edges of its dag and their values, in the order of [`DagEdgeId`].
+    /// Restores a numbering from the edges of its dag and their values, in the order of
+    /// [`DagEdgeId`].
     ///
     /// # Errors
     /// If the parts do not form a numbering, see [`NumberingError`]. Never panics, for any input.

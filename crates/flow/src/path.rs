@@ -3,8 +3,8 @@
 //! Regeneration starts at the entry with the path number as the remainder. At each block it takes
 //! the edge with the largest value that is not above the remainder, subtracts this value, and
 //! continues at the edge's target, until it reaches the exit. Example of the slides: at A, the
-//! remainder 3 takes AB (2). The remainder 1 takes BC (0) at B, CD (0) at C, DE (1) at D, and EF (0)
-//! at E: ABCDEF. Each step is a binary search among the block's edges.
+//! remainder 3 takes AB (2). The remainder 1 takes BC (0) at B, CD (0) at C, DE (1) at D, and EF
+//! (0) at E: ABCDEF. Each step is a binary search among the block's edges.
 
 use crate::dag::DagEdgeKind;
 use crate::ids::{BlockId, DagEdgeId, EdgeId, PathId};

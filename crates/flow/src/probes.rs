@@ -12,11 +12,11 @@
 //! - between: the register holds the sum of the increments so far.
 //!
 //! Every path leaves the early region once; there the probe sets the register. Every path enters
-//! the done region once; there the probe counts the path. The `Count` adds all
-//! increments that follow on the path. An edge from early straight into done counts the path without
-//! a register. Only edges strictly between the regions need an `Add`, so only these edges have a
-//! weight in the spanning tree. A dummy edge or an edge at the border of a region has a `Set` or a
-//! `Count` anyway, so it may be a chord at no cost.
+//! the done region once; there the probe counts the path. The `Count` adds all increments that
+//! follow on the path. An edge from early straight into done counts the path without a register.
+//! Only edges strictly between the regions need an `Add`, so only these edges have a weight in the
+//! spanning tree. A dummy edge or an edge at the border of a region has a `Set` or a `Count`
+//! anyway, so it may be a chord at no cost.
 //!
 //! A pinned edge can carry no action. There are three cases:
 //!

@@ -1,10 +1,10 @@
 //! Depth-first search without recursion: real functions are deep enough to overflow a stack.
 //!
 //! All callers share one routine. It walks the edges that a filter accepts, from several roots in
-//! turn, and lists the blocks in postorder. A *retreating* edge leads to a block whose
-//! successors are still being visited, or back to the same block. Without the retreating edges, the reversed postorder is
-//! a topological order. So removing them makes any graph acyclic, whether it is reducible or not.
-//! Cost: one step for each block and each edge.
+//! turn, and lists the blocks in postorder. A *retreating* edge leads to a block whose successors
+//! are still being visited, or back to the same block. Without the retreating edges, the reversed
+//! postorder is a topological order. So removing them makes any graph acyclic, whether it is
+//! reducible or not. Cost: one step for each block and each edge.
 
 use crate::cfg::{Cfg, Edge, EdgeKind};
 use crate::ids::BlockId;

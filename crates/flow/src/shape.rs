@@ -1,8 +1,8 @@
 //! A dag described by its edges alone: nodes in topological order, and the edges of each node.
 //!
 //! The same code builds this form for a new numbering and for a numbering read from a path map. So
-//! the reader of a map can check every numbering that a writer of maps can write. Block ids need not be dense
-//! here, because a damaged map may contain any id. Nodes are dense.
+//! the reader of a map can check every numbering that a writer of maps can write. Block ids need
+//! not be dense here, because a damaged map may contain any id. Nodes are dense.
 
 use crate::dag::{DagEdge, DagEdgeKind};
 use crate::error::NumberingError;

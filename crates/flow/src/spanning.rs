@@ -113,8 +113,8 @@ pub(crate) fn reached(cfg: &Cfg) -> Vec<bool> {
     reached
 }
 
-/// Returns the edges of the tree in the order in which the search added them, without the exit edges
-/// that must be counted in the middle of their blocks.
+/// Returns the edges of the tree in the order in which the search added them, without the exit
+/// edges that must be counted in the middle of their blocks.
 ///
 /// # Errors
 /// If edges that cannot be counted close a cycle.
@@ -168,7 +168,8 @@ struct Search<'a> {
     halves: Halves,
     /// Whether each node is on the tree.
     joined: Vec<bool>,
-    /// For each node: the way that joined it to the tree, and the node at the other end of this way.
+    /// For each node: the way that joined it to the tree, and the node at the other end of this
+    /// way.
     joined_by: Vec<Option<(Way, usize)>>,
     /// Ways from the tree, each with its rank, its weight, the node that it leads to, and the node
     /// that it comes from.

@@ -13,8 +13,8 @@
 //! b3: exit
 //! ```
 //!
-//! Each block appears once. Each edge appears once, below the block that it leaves. Ids are check_dense
-//! and may be in any order. Printed text parses to the same graph.
+//! Each block appears once. Each edge appears once, below the block that it leaves. Ids are
+//! dense and may be in any order. Printed text parses to the same graph.
 
 use crate::cfg::{Cfg, CfgError, Edge, EdgeKind};
 use crate::ids::BlockId;

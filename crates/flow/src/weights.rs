@@ -9,8 +9,8 @@
 //!   innermost loop gets an eighth of the share of an edge that stays. An edge to a cold block gets
 //!   almost nothing.
 //! - A block is cold if the caller lists it, or if all its successors are cold.
-//! - An edge to the exit weighs one less than its flow. So if the flow of another edge is equal, the
-//!   spanning tree takes the other edge.
+//! - An edge to the exit weighs one less than its flow. So if the flow of another edge is equal,
+//!   the spanning tree takes the other edge.
 //! - Exit edges weigh 0 and take no flow from other edges: calls come back.
 //!
 //! Cost: linear.
@@ -29,8 +29,8 @@ const CALL_FLOW: u64 = 1 << 32;
 const MAX_FLOW: u64 = 1 << 56;
 /// How many times a loop head is estimated to run for each entry of its loop.
 const LOOP_FACTOR: u64 = 8;
-/// The share of an edge that stays in the innermost loop. The shares of a branch's edges are relative
-/// to each other.
+/// The share of an edge that stays in the innermost loop. The shares of a branch's edges are
+/// relative to each other.
 const STAY_SHARE: u64 = 64;
 /// The share of an edge that leaves the innermost loop.
 const LEAVE_SHARE: u64 = STAY_SHARE / LOOP_FACTOR;

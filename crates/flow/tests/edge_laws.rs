@@ -10,7 +10,8 @@ use holloway_flow::{BlockId, Cfg, Edge, EdgeCounters, EdgeId, EdgeKind, Probes, 
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The counts of a walk, taken twice: `calls` and `edges` from the walk itself, `counters` by probes.
+/// The counts of a walk, taken twice: `calls` and `edges` from the walk itself, `counters` by
+/// probes.
 struct Walk {
     calls: i64,
     edges: Vec<i64>,

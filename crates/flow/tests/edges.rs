@@ -85,9 +85,9 @@ fn check_runs(cfg: &str, runs: &[&[u32]], calls: i64, edges: &[i64]) {
     assert_eq!((flow.calls, &flow.edges[..]), (calls, edges), "by paths");
 }
 
-/// Figure 1: `remq` of 'b from '(b a b c d). With the edge exit→entry, the graph has twelve spanning
-/// trees of maximum weight, and the search finds one of them. Each of these trees needs three
-/// counters, which are incremented six times, and determines the count of every edge.
+/// Figure 1: `remq` of 'b from '(b a b c d). With the edge exit→entry, the graph has twelve
+/// spanning trees of maximum weight, and the search finds one of them. Each of these trees needs
+/// three counters, which are incremented six times, and determines the count of every edge.
 #[test]
 fn figure_1_remq() {
     let cfg: Cfg = REMQ.parse().unwrap();

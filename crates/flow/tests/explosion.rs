@@ -1,4 +1,5 @@
-//! Functions with too many paths for 32-bit or 64-bit path numbers, and graphs too deep for recursion.
+//! Functions with too many paths for 32-bit or 64-bit path numbers, and graphs too deep for
+//! recursion.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod common;
@@ -162,8 +163,8 @@ fn edges_that_never_run_are_cut_first() {
     }
 }
 
-/// A call after each diamond may leave the function. The cutter ignores exit edges when it looks for
-/// the only edge out of a join.
+/// A call after each diamond may leave the function. The cutter ignores exit edges when it looks
+/// for the only edge out of a join.
 #[test]
 fn exit_edges_do_not_prevent_cuts() {
     let plain = spaced_diamonds(62);
@@ -247,8 +248,8 @@ fn program(random: &mut Random, pieces: u32) -> Cfg {
     )
 }
 
-/// Counts how often each edge runs in a long walk. Each block has a random probability with which it
-/// leaves its usual edge: 0, 1/256, 20/256, or 1/2.
+/// Counts how often each edge runs in a long walk. Each block has a random probability with which
+/// it leaves its usual edge: 0, 1/256, 20/256, or 1/2.
 fn measure(random: &mut Random, cfg: &Cfg) -> Vec<u64> {
     let rare_chance: Vec<u64> = cfg
         .blocks()
@@ -275,8 +276,8 @@ fn measure(random: &mut Random, cfg: &Cfg) -> Vec<u64> {
     runs
 }
 
-/// The share of executed edges that are cut, with a measured profile and without, at a limit of 4096
-/// paths.
+/// The share of executed edges that are cut, with a measured profile and without, at a limit of
+/// 4096 paths.
 #[test]
 fn cuts_run_little() {
     let random = &mut Random(0x9e37_79b9_7f4a_7c15);

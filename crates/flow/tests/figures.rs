@@ -161,9 +161,10 @@ fn pp_slides_event_counting_increments() {
         .map(|edge| !chords.is_chord(DagEdgeId(edge)))
         .collect();
     // Heaviest first: FX, CD, DE, EF. With EXIT→ENTRY on the tree, A is already connected to C, so
-    // AC is a chord although it weighs 150. The last tree edge is AB. The cycle of AC is A→C→D→E→F→X→A: Inc = AC +
-    // CD + DE + EF = 1. The cycles of BC and BD begin with B→C or B→D and continue to X and A→B: BC
-    // + CD + DE + EF + AB = 3, BD + DE + EF + AB = 5. DF: DF − EF − DE = −1.
+    // AC is a chord although it weighs 150. The last tree edge is AB. The cycle of AC is
+    // A→C→D→E→F→X→A: Inc = AC + CD + DE + EF = 1. The cycles of BC and BD begin with B→C or B→D and
+    // continue to X and A→B: BC + CD + DE + EF + AB = 3, BD + DE + EF + AB = 5. DF: DF − EF − DE =
+    // −1.
     assert_eq!(
         tree,
         [false, true, false, false, true, false, true, true, true]
@@ -208,7 +209,8 @@ fn pp_placement_counts_where_the_path_is_decided() {
     assert_eq!(probes.edges, expected);
 }
 
-/// Slide "Path versus edge profiling": two path profiles have the same edge profile. The path that the heaviest edges predict is the hottest in neither.
+/// Slide "Path versus edge profiling": two path profiles have the same edge profile. The path that
+/// the heaviest edges predict is the hottest in neither.
 #[test]
 fn pp_slides_path_versus_edge_profiling() {
     let (cfg, numbering) = numbered(DAG, SuccessorOrder::MostPathsLast);

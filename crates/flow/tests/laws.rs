@@ -248,7 +248,8 @@ fn check_all_actions_are_needed(cfg: &Cfg, numbering: &Numbering, probes: &Probe
         }
     };
     for path in (0..numbering.path_count()).map(|id| numbering.regenerate(PathId(id)).unwrap()) {
-        // A path that starts at a head starts after each edge that ends a path and leads to the head.
+        // A path that starts at a head starts after each edge that ends a path and leads to the
+        // head.
         let starts: Vec<((u32, bool), &[Action])> = match path.start {
             PathStart::Entry => vec![((u32::MAX, true), &probes.entry)],
             PathStart::Loop(head) => {

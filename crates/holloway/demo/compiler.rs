@@ -1,4 +1,4 @@
-//! Tokens into instructions for a stack machine.
+//! Translates tokens into instructions for a stack machine.
 
 use crate::tokens::Token;
 

@@ -1,4 +1,4 @@
-//! Text into tokens.
+//! Splits the text of a program into tokens.
 
 /// A word of the language.
 #[derive(Clone, Debug, PartialEq)]

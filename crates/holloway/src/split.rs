@@ -1,9 +1,10 @@
-//! Separates our own options of `cargo holloway VERB …` from cargo's.
+//! Separates holloway's options of `cargo holloway VERB …` from cargo's options.
 //!
-//! Ours are the options of [`CargoArgs`], wherever they stand before `--`. Everything else goes to
-//! cargo unchanged and in order. The lists below name cargo's options that take a value. They show
-//! where an option's value ends and, for `run`, where the program's arguments begin. An option that
-//! cargo adds later still passes, but its detached value may be mistaken for an option of ours.
+//! Holloway's options are those of [`CargoArgs`]. They may be anywhere before `--`. All other
+//! arguments go to cargo unchanged and in order. The lists below name cargo's options that take a
+//! value. They show where an option's value ends and, for `run`, where the program's arguments
+//! begin. An option that cargo adds later still passes, but its detached value may be mistaken for
+//! an option of holloway.
 
 use std::ffi::{OsStr, OsString};
 
@@ -11,14 +12,15 @@ use clap::{ArgAction, Args as _};
 
 use crate::cli::CargoArgs;
 
-/// The command line of a cargo verb, split by who reads the words.
+/// The command line of a cargo verb, split by the reader of each argument.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Split {
-    /// Our options, `--help` among them.
+    /// Holloway's options, including `--help`.
     pub(crate) ours: Vec<OsString>,
     /// Cargo's options and positional arguments, in order.
     pub(crate) cargo: Vec<OsString>,
-    /// The words after `--`, or from cargo run's first positional argument on.
+    /// The program's arguments: all arguments after `--`. For `cargo run`, also the first
+    /// positional argument and all that follow it.
     pub(crate) program: Vec<OsString>,
 }
 
@@ -60,7 +62,7 @@ enum Owner {
 pub(crate) enum Positional {
     /// An argument of cargo, as in `cargo test NAME`.
     Cargo,
-    /// The first of the program's own arguments, as in `cargo run ARG`.
+    /// The first argument of the program, as in `cargo run ARG`.
     Program,
 }
 
@@ -68,10 +70,10 @@ pub(crate) enum Positional {
 pub(crate) fn split(args: &[OsString], positional: Positional) -> Split {
     let ours = OurOptions::new();
     let mut split = Split::default();
-    let mut rest = args.iter();
-    while let Some(arg) = rest.next() {
+    let mut remaining = args.iter();
+    while let Some(arg) = remaining.next() {
         if arg == "--" {
-            split.program = rest.cloned().collect();
+            split.program = remaining.cloned().collect();
             break;
         }
         let (to_ours, to_cargo, value_follows) = match ours.owner(arg) {
@@ -79,13 +81,13 @@ pub(crate) fn split(args: &[OsString], positional: Positional) -> Split {
             Owner::Both { value_follows } => (true, true, value_follows),
             Owner::Cargo { value_follows } => (false, true, value_follows),
             Owner::Positional if positional == Positional::Program => {
-                split.program = std::iter::once(arg).chain(rest).cloned().collect();
+                split.program = std::iter::once(arg).chain(remaining).cloned().collect();
                 break;
             }
             Owner::Positional => (false, true, false),
         };
         let value = if value_follows {
-            detached_value(arg, &mut rest)
+            detached_value(arg, &mut remaining)
         } else {
             None
         };
@@ -102,29 +104,30 @@ pub(crate) fn split(args: &[OsString], positional: Positional) -> Split {
 }
 
 /// The next argument if it can be the value of `option`. `--bin`, `--example`, `--test` and
-/// `--bench` may stand alone: cargo then lists all names. So their value does not begin with a dash.
+/// `--bench` may have no value: cargo then lists all names. So their value does not begin with a
+/// dash.
 fn detached_value<'a>(
     option: &OsStr,
-    rest: &mut std::slice::Iter<'a, OsString>,
+    remaining: &mut std::slice::Iter<'a, OsString>,
 ) -> Option<&'a OsString> {
-    let next = rest.as_slice().first()?;
-    let may_be_alone = matches!(
+    let next = remaining.as_slice().first()?;
+    let value_is_optional = matches!(
         option.to_str(),
         Some("--bin" | "--example" | "--test" | "--bench" | "--package" | "-p")
     );
-    if next == "--" || (may_be_alone && is_option(next)) {
+    if next == "--" || (value_is_optional && is_option(next)) {
         return None;
     }
-    rest.next()
+    remaining.next()
 }
 
 fn is_option(arg: &OsStr) -> bool {
     arg.as_encoded_bytes().starts_with(b"-") && arg.len() > 1
 }
 
-/// Names of our options, from clap's data.
+/// Names of holloway's options, from clap's data.
 struct OurOptions {
-    /// (`--name` or `-n`, takes a value)
+    /// `--name` or `-n`, and whether the option takes a value.
     names: Vec<(String, bool)>,
 }
 
@@ -152,7 +155,7 @@ impl OurOptions {
         if !is_option(arg) {
             return Owner::Positional;
         }
-        // An option that isn't UTF-8 can only be cargo's, with its value attached.
+        // An option that is not UTF-8 can only be an option of cargo with its value attached.
         let Some(text) = arg.to_str() else {
             return Owner::Cargo {
                 value_follows: false,
@@ -169,7 +172,7 @@ impl OurOptions {
                 _ => Owner::Ours { value_follows },
             };
         }
-        // `-oRUN`: a short option of ours with its value attached.
+        // `-oRUN`: a short option of holloway with its value attached.
         let ours_attached = self
             .names
             .iter()
@@ -210,13 +213,13 @@ pub(crate) fn cargo_values<'a>(
     short: Option<&str>,
 ) -> Vec<&'a str> {
     let mut values = Vec::new();
-    let mut rest = cargo.iter();
-    while let Some(arg) = rest.next() {
+    let mut remaining = cargo.iter();
+    while let Some(arg) = remaining.next() {
         let Some(text) = arg.to_str() else { continue };
-        let wanted = text == long || Some(text) == short;
-        if wanted || CARGO_LONG.contains(&text) || CARGO_SHORT.contains(&text) {
-            let value = detached_value(arg, &mut rest).and_then(|value| value.to_str());
-            values.extend(value.filter(|_| wanted));
+        let is_requested = text == long || Some(text) == short;
+        if is_requested || CARGO_LONG.contains(&text) || CARGO_SHORT.contains(&text) {
+            let value = detached_value(arg, &mut remaining).and_then(|value| value.to_str());
+            values.extend(value.filter(|_| is_requested));
         } else if let Some(value) = text
             .strip_prefix(long)
             .and_then(|tail| tail.strip_prefix('='))
@@ -247,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn ours_are_found_anywhere_before_the_dashes() {
+    fn holloways_options_may_be_anywhere_before_the_dashes() {
         check(
             Positional::Program,
             "--release --top 3 -p a",
@@ -286,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_of_cargos_is_not_ours() {
+    fn values_of_cargos_options_are_not_holloways_options() {
         check(
             Positional::Program,
             "--config --std --top 1",
@@ -305,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn run_hands_the_first_positional_and_all_after_it_to_the_program() {
+    fn the_program_gets_the_first_positional_of_run_and_all_that_follow() {
         check(
             Positional::Program,
             "--bin a file --top 3",
@@ -318,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn color_is_for_both() {
+    fn color_goes_to_holloway_and_cargo() {
         check(
             Positional::Program,
             "--color always -v",

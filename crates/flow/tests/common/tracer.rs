@@ -3,8 +3,8 @@
 use super::jumps;
 use holloway_flow::{Action, BlockId, Cfg, CountBase, EdgeId, Probes};
 
-/// The values of edge counters. The tracer changes them when it runs through a list of blocks. A list
-/// that does not start at the entry is a re-entry into the function.
+/// The values of edge counters. The tracer changes them when it runs through a list of blocks. A
+/// list that does not start at the entry is a re-entry into the function.
 pub(crate) struct Tracer<'a> {
     cfg: &'a Cfg,
     probes: &'a Probes,
@@ -41,7 +41,8 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    /// Arrives at a block. If the block has an exit edge, runs the probe in the middle of the block.
+    /// Arrives at a block. If the block has an exit edge, runs the probe in the middle of the
+    /// block.
     pub(crate) fn arrive(&mut self, block: BlockId) {
         if let Some(exit_edge) = self.cfg.exit_edge(block) {
             self.run_probe(exit_edge);

@@ -1,5 +1,5 @@
-//! Walks through a function, recorded twice: by the walker, which splits each walk into paths, and by
-//! a register machine, which executes the probes.
+//! Walks through a function, recorded twice: by the walker, which splits each walk into paths, and
+//! by a register machine, which executes the probes.
 
 use super::{ends, jumps};
 use holloway_flow::{
@@ -13,8 +13,8 @@ pub(crate) struct Trace {
     /// Counted by the walker: how often each path ended. For a left path: how often control
     /// reached the middle of its last block.
     pub(crate) raw: BTreeMap<Path, u64>,
-    /// Counted by the walker: how often each path was finished or left, minus the re-entries into left
-    /// paths.
+    /// Counted by the walker: how often each path was finished or left, minus the re-entries into
+    /// left paths.
     pub(crate) net: BTreeMap<Path, i64>,
     /// Counted by the walker: how often each edge ran. Edges after the last path end and the last
     /// block with an exit edge are not counted. The counts of exit edges are net.
@@ -33,8 +33,8 @@ struct Frame {
     start: PathStart,
     blocks: Vec<BlockId>,
     edges: Vec<EdgeId>,
-    /// How many edges of the path the walker has counted. `None` if it has counted nothing, not even
-    /// the call.
+    /// How many edges of the path the walker has counted. `None` if it has counted nothing, not
+    /// even the call.
     counted: Option<usize>,
 }
 
@@ -114,7 +114,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Counts the edges of the path that are not counted yet, and the call if it is not counted yet.
+    /// Counts the edges of the path that are not counted yet, and the call if it is not counted
+    /// yet.
     fn count_edges(&mut self) {
         let first_call = self.frame.counted.is_none() && self.frame.start == PathStart::Entry;
         self.trace.calls += i64::from(first_call);
@@ -196,8 +197,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Re-enters a call, whether or not control has left the function there. Returns the block of the
-    /// call, or `None` if no call can be re-entered.
+    /// Re-enters a call, whether or not control has left the function there. Returns the block of
+    /// the call, or `None` if no call can be re-entered.
     fn re_enter(&mut self, choice: usize) -> Option<BlockId> {
         let count = self.reentries.len();
         match self.reentries.get(choice % count.max(1))? {
@@ -219,9 +220,9 @@ impl Machine<'_> {
 }
 
 /// Walks through a function as `choices` direct, and calls it again when it returns. Sometimes the
-/// walk leaves the function in a block that leaks or has an exit edge, as `longjmp` would. Sometimes
-/// it re-enters a call. In the end, the walk takes the shortest route to an end of a path, if there
-/// is a route.
+/// walk leaves the function in a block that leaks or has an exit edge, as `longjmp` would.
+/// Sometimes it re-enters a call. In the end, the walk takes the shortest route to an end of a
+/// path, if there is a route.
 pub(crate) fn walk(
     cfg: &Cfg,
     numbering: &Numbering,

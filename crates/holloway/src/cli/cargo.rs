@@ -1,4 +1,5 @@
-//! `cargo holloway …`: cargo's verbs with our options, and the other commands.
+//! The commands of `cargo holloway …` and their options: cargo's verbs with holloway's options, and
+//! commands that `holloway` has, too.
 
 use clap::{Args, Parser, Subcommand};
 
@@ -58,20 +59,20 @@ pub(crate) enum CargoCommand {
     /// Answer questions about the trace of a program that was built with --collect trace
     #[command(after_help = trace::EXAMPLES)]
     Trace(TraceArgs),
-    /// Check this machine for all that holloway needs, and tell what to do about missing parts
+    /// Check this machine for all that holloway needs, and say how to add missing parts
     Doctor,
     /// Delete holloway's builds and caches; recorded runs only with --runs or --all
     #[command(after_help = CLEAN_EXAMPLES)]
     Clean(CleanArgs),
 }
 
-/// Our options of a cargo verb. All other options are cargo's.
+/// Holloway's options of a cargo verb. All other options belong to cargo.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct CargoArgs {
     /// The code to weave.
     #[command(flatten)]
     pub(crate) weave: WeaveArgs,
-    /// The place of the run's data.
+    /// The directory for the run's data.
     #[command(flatten)]
     pub(crate) output: OutputArgs,
     /// The collection of streams.

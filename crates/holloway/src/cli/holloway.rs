@@ -30,12 +30,12 @@ pub(crate) struct Holloway {
     pub(crate) command: Command,
 }
 
-/// Below `holloway -h`.
+/// The text below `holloway -h`.
 fn examples_and_exit_codes() -> String {
     format!("{EXAMPLES}\n\n{EXIT_CODES}")
 }
 
-/// Below `holloway --help`.
+/// The text below `holloway --help`.
 fn examples_environment_and_exit_codes() -> String {
     let variables = VARIABLES.map(|variable| {
         let assignment = format!("{}={}", variable.name, variable.value);
@@ -85,7 +85,7 @@ pub(crate) enum Command {
     /// themselves)
     #[command(disable_help_flag = true)]
     Ld(CompilerArgs),
-    /// Check this machine for all that holloway needs, and tell what to do about missing parts
+    /// Check this machine for all that holloway needs, and say how to add missing parts
     Doctor,
     /// Print the environment that makes another build system weave, and the settings in force
     #[command(after_help = SHOW_ENV_EXAMPLES)]
@@ -156,7 +156,7 @@ pub(crate) struct RunArgs {
     /// Accepted only for a helpful message: a program's kind is chosen when it is built.
     #[arg(long, value_name = "KIND", hide = true)]
     pub(crate) collect: Option<OsString>,
-    /// The place of the run's data.
+    /// The directory for the run's data.
     #[command(flatten)]
     pub(crate) output: OutputArgs,
     /// The collection of streams.
@@ -212,7 +212,7 @@ pub(crate) struct StabilityArgs {
     /// Text for people, JSON (schema 1) for programs
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     pub(crate) format: OutputFormat,
-    /// Colours and styles
+    /// Colors and styles
     #[arg(long, value_enum, default_value_t = ColorWhen::Auto)]
     pub(crate) color: ColorWhen,
 }
@@ -231,7 +231,7 @@ pub(crate) struct DemoArgs {
     pub(crate) view: ViewArgs,
 }
 
-/// `holloway cc`, `holloway c++`, `holloway ld`: clap passes all words on.
+/// `holloway cc`, `holloway c++`, `holloway ld`: clap passes all arguments on.
 #[derive(Debug, Args)]
 pub(crate) struct CompilerArgs {
     /// The compiler's own options, and ours if wanted

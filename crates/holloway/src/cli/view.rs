@@ -1,4 +1,4 @@
-//! Options of reports.
+//! Options of reports: the view, the list, and the format.
 
 use clap::{Args, ValueEnum};
 
@@ -57,7 +57,7 @@ pub(crate) struct TimesArgs {
 /// `--time`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TimeOf {
-    /// The time from the path's begin to its end
+    /// The time from the path's beginning to its end
     #[default]
     Inclusive,
     /// Without the instrumented code that it called, where this was timed too (--collect times:
@@ -79,7 +79,7 @@ pub(crate) struct ListArgs {
     /// Text for people, JSON (schema 1) for programs
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     pub(crate) format: OutputFormat,
-    /// Colours and styles
+    /// Colors and styles
     #[arg(long, value_enum, default_value_t = ColorWhen::Auto)]
     pub(crate) color: ColorWhen,
 }
@@ -135,7 +135,7 @@ pub(crate) enum ColorWhen {
     Never,
 }
 
-/// Parses a share in percent into thousandths.
+/// Parses a share in percent. Returns thousandths.
 fn parse_share(text: &str) -> Result<u64, String> {
     let percent: Option<f64> = text.strip_suffix('%').unwrap_or(text).parse().ok();
     let percent = percent.filter(|percent| (0.0..=100.0).contains(percent));
@@ -148,7 +148,8 @@ fn parse_regex(text: &str) -> Result<regex::Regex, String> {
     regex::Regex::new(text).map_err(|error| last_line(&error))
 }
 
-/// The regex crate draws a picture above its message: the message is the last line.
+/// The message of a regex error. The regex crate puts a drawing above the message, so the message
+/// is the last line.
 fn last_line(error: &regex::Error) -> String {
     let text = error.to_string();
     text.lines()

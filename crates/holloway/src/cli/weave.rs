@@ -1,4 +1,4 @@
-//! Options that choose the code to weave and the kind of profile.
+//! Options that choose the code to weave and the kind of profile to collect.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;

@@ -1,7 +1,7 @@
-//! `cargo holloway build|test|bench|run`: calls cargo with our rustc wrapper, in a separate build
-//! directory.
+//! `cargo holloway build|test|bench|run`: calls cargo with holloway's rustc wrapper, in a separate
+//! build directory.
 //!
-//! 1. separate our options from cargo's (`split.rs`);
+//! 1. separate holloway's options from cargo's (`split.rs`);
 //! 2. find the project (`project.rs`);
 //! 3. delete programs that were linked with other settings (`holloway_link::build_settings`);
 //! 4. call cargo with the environment that the rustc wrapper and the link step read;
@@ -74,7 +74,7 @@ impl Verb {
 /// Runs `cargo holloway VERB ARGS`.
 ///
 /// # Errors
-/// There is no project, a directory cannot be written, cargo cannot be run, or nothing can be
+/// If there is no project, a directory cannot be written, cargo cannot be run, or nothing can be
 /// reported.
 pub(crate) fn main(verb: Verb, args: &[OsString]) -> Result<ExitCode> {
     let split = split(args, verb.positional());
@@ -88,8 +88,8 @@ pub(crate) fn main(verb: Verb, args: &[OsString]) -> Result<ExitCode> {
     }
 }
 
-/// Parses our options of a verb. If they ask for help or are wrong, prints help or a usage error
-/// and exits.
+/// Parses holloway's options of a verb. If they ask for help or are wrong, prints help or a usage
+/// error and exits.
 fn parse_ours(verb: Verb, ours: &[OsString]) -> CargoArgs {
     let words = ["cargo-holloway", verb.name()].map(OsString::from);
     let parsed = CargoHolloway::parse_from(words.iter().chain(ours));
@@ -124,7 +124,7 @@ impl CargoCall {
     /// Prepares the project's build directory and cargo's command line and environment.
     ///
     /// # Errors
-    /// There is no project, or its build directory cannot be written.
+    /// If there is no project, or its build directory cannot be written.
     pub(crate) fn plan(verb: Verb, split: Split, ours: &CargoArgs) -> Result<Self> {
         let project = Project::find(&split.cargo)?;
         let targets = project.chosen_targets(&split.cargo)?;
@@ -170,19 +170,18 @@ impl CargoCall {
 
     /// `build`, or `test --no-run`: builds, and prints the paths of the programs.
     fn build(mut self) -> Result<ExitCode> {
-        let formats = self
+        let has_message_format = self
             .split
             .cargo
             .iter()
             .any(|arg| arg.as_encoded_bytes().starts_with(b"--message-format"));
-        if formats || self.is_quiet() {
+        if has_message_format || self.is_quiet() {
             self.append_program_args();
             let status = self.spawn()?;
             self.repeat_messages(status);
             return Ok(ExitCode::from(child::exit_code(status)));
         }
-        // Cargo still renders diagnostics on stderr. Its stdout is otherwise empty; here it names
-        // the programs.
+        // Cargo still renders diagnostics on stderr. The JSON on stdout names the programs.
         self.command
             .arg("--message-format=json-render-diagnostics")
             .stdout(Stdio::piped());
@@ -208,7 +207,7 @@ impl CargoCall {
         self.repeat_messages(status);
         let outcome = loading::finish(&directory, Some(self.records.directory()))?;
         if outcome.profiles == 0 {
-            // If there are patterns, they are the likelier reason. The message names them.
+            // If there are patterns, they are the likelier reason, and the message names them.
             let maps = match &self.patterns[..] {
                 [] => self.records.maps(),
                 _ => Vec::new(),
@@ -261,11 +260,10 @@ impl CargoCall {
         child::run(&mut self.command).map_err(|error| self.run_failure(error))
     }
 
-    /// Runs the planned call. The program records into the given directory. Prints no messages of
-    /// its own.
+    /// Runs the planned call. The program records into the given directory. Prints no message.
     ///
     /// # Errors
-    /// Cargo cannot be run.
+    /// If cargo cannot be run.
     pub(crate) fn record_into(mut self, directory: &Path) -> Result<ExitStatus> {
         let spawned = self.spawn_into(directory, &StreamArgs::default());
         spawned.map(|(status, _)| status)
@@ -293,16 +291,16 @@ impl CargoCall {
     }
 }
 
-/// Checks for libLLVM and a linker, which every link needs. So a missing one is reported before
-/// anything is compiled, and in one line.
+/// Checks that libLLVM and a linker exist, which every link needs. So the user learns before the
+/// compilation, and in one line, that one of them is missing.
 fn check_tools(project: &Project) -> Result<()> {
-    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+    let non_empty = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     Library::find(named_llvm().as_deref(), Some(&project.sysroot)).map_err(|error| {
         Failure::new(format_args!(
             "{error}; `holloway doctor` says what was found"
         ))
     })?;
-    let linker = set(environment::LINKER.name).unwrap_or_else(|| "cc".into());
+    let linker = non_empty(environment::LINKER.name).unwrap_or_else(|| "cc".into());
     if find_program(&linker).is_none() {
         return Err(Failure::new(format_args!(
             "cannot link: no {} found; install a C compiler, which links for rustc too (Debian: apt install gcc)",
@@ -312,8 +310,8 @@ fn check_tools(project: &Project) -> Result<()> {
     Ok(())
 }
 
-/// The settings from the options, or from the environment for options that are not given. The guide
-/// is made here, once for all links.
+/// The settings from the options, or from the environment for options that are not given. Makes the
+/// guide, once for all links.
 fn weave_settings(ours: &CargoArgs, home: &Path) -> Result<BuildSettings> {
     let weave = &ours.weave;
     let mut options = CollectOptions {
@@ -325,7 +323,7 @@ fn weave_settings(ours: &CargoArgs, home: &Path) -> Result<BuildSettings> {
     Burst::check_environment()?;
     let mut guide_hash = String::new();
     if let Some(named) = &options.guide {
-        let (file, hash) = guide::keep(named, home)?;
+        let (file, hash) = guide::write_for_build(named, home)?;
         (options.guide, guide_hash) = (Some(file), hash);
     }
     Ok(BuildSettings {
@@ -339,8 +337,8 @@ fn weave_settings(ours: &CargoArgs, home: &Path) -> Result<BuildSettings> {
     })
 }
 
-/// The patterns of an option, or else of its variable. So a bad pattern is reported before anything
-/// is compiled.
+/// The patterns of an option, or of its variable if the option is not given. Checks them, so the
+/// user learns of a bad pattern before the compilation.
 fn patterns(given: &[String], variable: &str) -> Result<Vec<String>> {
     if !given.is_empty() {
         return Ok(given.to_vec());
@@ -354,18 +352,18 @@ fn patterns(given: &[String], variable: &str) -> Result<Vec<String>> {
         .collect())
 }
 
-/// Cargo's options without `--target-dir`, which ours replaces.
+/// Cargo's options without `--target-dir`. Holloway names another target directory.
 fn without_target_dir(cargo: &[OsString]) -> Vec<&OsString> {
-    let mut kept = Vec::new();
-    let mut rest = cargo.iter();
-    while let Some(arg) = rest.next() {
+    let mut others = Vec::new();
+    let mut remaining = cargo.iter();
+    while let Some(arg) = remaining.next() {
         if arg == "--target-dir" {
-            rest.next();
+            remaining.next();
         } else if !arg.as_encoded_bytes().starts_with(b"--target-dir=") {
-            kept.push(arg);
+            others.push(arg);
         }
     }
-    kept
+    others
 }
 
 /// Sets the variables for the rustc wrapper, the link step, and rustdoc.
@@ -410,14 +408,15 @@ fn set_environment(
     Ok(())
 }
 
-/// The rustc wrapper that the user has set, unless it is ours (from `holloway show-env`).
+/// The rustc wrapper that the user has set; `None` if it is holloway's (from `holloway show-env`).
 fn users_wrapper(project: &Project) -> Option<PathBuf> {
     let wrapper = project.config.build.rustc_wrapper.clone()?;
-    let ours = wrapper.file_name().is_some_and(|name| name == RUSTC);
-    Some(wrapper).filter(|wrapper| !ours && !wrapper.as_os_str().is_empty())
+    let is_ours = wrapper.file_name().is_some_and(|name| name == RUSTC);
+    Some(wrapper).filter(|wrapper| !is_ours && !wrapper.as_os_str().is_empty())
 }
 
-/// The user's rustdoc flags and ours. Rustdoc compiles doctests itself, without the rustc wrapper.
+/// The user's rustdoc flags and holloway's. Rustdoc compiles doctests itself, without the rustc
+/// wrapper.
 fn rustdoc_flags(project: &Project, target: &str, tools: &Path) -> Result<String> {
     let configured = project
         .config

@@ -230,12 +230,13 @@ impl<'a> Search<'a> {
                 self.offer(id, self.halves.upper(cfg.edge(id).to), node);
             }
         }
-        let other = if node == upper { lower } else { upper };
-        if !self.joined[other] {
+        let other_half = if node == upper { lower } else { upper };
+        if !self.joined[other_half] {
             let into = cfg.predecessors(block).iter();
             let weight = into.fold(0u64, |sum, &id| sum.saturating_add(self.weight(id)));
             let way = Reverse(Way::Through(block));
-            self.ways.push((Rank::Through, weight, way, other, node));
+            self.ways
+                .push((Rank::Through, weight, way, other_half, node));
         }
     }
 

@@ -23,7 +23,7 @@ use crate::search::reverse_postorder;
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// The weight of a call. It leaves room for splits into 2^24 ways and for eight nested loops.
+/// The weight of a call. It leaves room for splits into 2^24 jump_count and for eight nested loops.
 const CALL_FLOW: u64 = 1 << 32;
 /// The maximum weight of a block. Computing a share of it cannot overflow.
 const MAX_FLOW: u64 = 1 << 56;
@@ -72,10 +72,10 @@ pub fn estimate_weights(cfg: &Cfg, cold: &[BlockId]) -> Vec<u64> {
         let inflow = (*inflow).clamp(1, MAX_FLOW);
         let share = |id: EdgeId| share(cfg, &loops, &cold, id);
         let total_share: u64 = jumps(cfg, block).map(share).sum();
-        let ways = jumps(cfg, block).count() as u64;
+        let jump_count = jumps(cfg, block).count() as u64;
         for id in jumps(cfg, block) {
             let weight = match total_share {
-                0 => inflow / ways,
+                0 => inflow / jump_count,
                 _ => u64::try_from(
                     u128::from(inflow) * u128::from(share(id)) / u128::from(total_share),
                 )

@@ -116,25 +116,26 @@ pub(crate) fn write_for_build(argument: &Path, home: &Path) -> Result<(PathBuf, 
 
 /// The counts of all functions that ran.
 fn guide_of(run: &RunProfile) -> Guide {
-    let ran = run.functions.iter().filter(|function| function.ran());
-    ran.map(|function| {
-        let counts = function.map.edges.iter().zip(&function.flow().edges);
-        let guided = counts.filter(|(edge, _)| edge.is_always_there());
-        GuideFunction {
-            linkage_name: function.map.linkage_name.clone(),
-            graph_hash: function.map.graph_hash(),
-            edges: guided
-                .map(|(_, &count)| u64::try_from(count).unwrap_or(0))
-                .collect(),
-        }
-    })
-    .collect()
+    let functions = run.functions.iter().filter(|function| function.ran());
+    functions
+        .map(|function| {
+            let counts = function.map.edges.iter().zip(&function.flow().edges);
+            let guided = counts.filter(|(edge, _)| edge.is_always_there());
+            GuideFunction {
+                linkage_name: function.map.linkage_name.clone(),
+                graph_hash: function.map.graph_hash(),
+                edges: guided
+                    .map(|(_, &count)| u64::try_from(count).unwrap_or(0))
+                    .collect(),
+            }
+        })
+        .collect()
 }
 
-fn unusable(argument: &Path, why: impl std::fmt::Display) -> Failure {
-    let shown = argument.display();
-    let why = why.to_string();
-    let why = why.trim_start_matches("cannot read the run ");
-    let why = why.strip_prefix(&format!("{shown}: ")).unwrap_or(why);
-    Failure::new(format_args!("cannot take {shown} for a guide: {why}"))
+fn unusable(argument: &Path, reason: impl std::fmt::Display) -> Failure {
+    let name = argument.display();
+    let reason = reason.to_string();
+    let reason = reason.trim_start_matches("cannot read the run ");
+    let reason = reason.strip_prefix(&format!("{name}: ")).unwrap_or(reason);
+    Failure::new(format_args!("cannot take {name} for a guide: {reason}"))
 }

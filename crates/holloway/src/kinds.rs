@@ -37,7 +37,7 @@ pub(crate) fn left_out(
     let other_kinds = recorded
         .iter()
         .filter(|(kind, _)| Page::of_kind(*kind) != page);
-    let others = other_kinds.map(|(kind, images)| {
+    let kinds = other_kinds.map(|(kind, images)| {
         let names: Vec<&str> = images.iter().map(String::as_str).collect();
         let unnamed = match names.len().saturating_sub(MAX_NAMED_IMAGES) {
             0 => String::new(),
@@ -46,10 +46,10 @@ pub(crate) fn left_out(
         let names = names[..names.len().min(MAX_NAMED_IMAGES)].join(", ");
         format!("{kind} of {names}{unnamed} (`{}`)", command(kind))
     });
-    let others: Vec<String> = others.collect();
-    (!others.is_empty()).then(|| {
-        let others = others.join(", ");
-        format!("only {page} are shown here; the run also has {others}")
+    let kinds: Vec<String> = kinds.collect();
+    (!kinds.is_empty()).then(|| {
+        let kinds = kinds.join(", ");
+        format!("only {page} are shown here; the run also has {kinds}")
     })
 }
 
@@ -127,13 +127,13 @@ impl fmt::Display for Page {
 /// If one of the given options has no effect.
 fn check_stream(kind: Kind, args: &StreamArgs) -> Result<()> {
     const STREAMS: &[Kind] = &[Kind::Loops, Kind::Trace];
-    let given = [
+    let options = [
         ("--k", args.k.is_some(), &[Kind::Loops][..]),
         ("--sample", args.sample.is_some(), STREAMS),
         ("--memory", args.memory.is_some(), STREAMS),
         ("--burst", args.burst.is_some(), &[Kind::Variation]),
     ];
-    for (option, is_given, kinds) in given {
+    for (option, is_given, kinds) in options {
         if is_given && !kinds.contains(&kind) {
             let kinds: Vec<String> = kinds.iter().map(ToString::to_string).collect();
             return Err(Failure::usage(format_args!(
@@ -178,7 +178,7 @@ pub(crate) fn check_view(kinds: &RecordedKinds, view: &ViewArgs) -> Result<()> {
     let is_sortable = page == Page::Counts && sortable_views.contains(&view.view);
     let (is_loops, is_variation) = (page == Page::Loops, page == Page::Variation);
     let times = &view.times;
-    let given = [
+    let options = [
         (
             "--sort",
             view.sort.is_some(),
@@ -195,12 +195,12 @@ pub(crate) fn check_view(kinds: &RecordedKinds, view: &ViewArgs) -> Result<()> {
             "variation",
         ),
     ];
-    let shown = view.view.as_ref().and_then(View::to_possible_value);
-    let shown = shown.map_or_else(|| page.to_string(), |view| view.get_name().to_owned());
-    for (option, is_given, has_effect, views) in given {
+    let view_name = view.view.as_ref().and_then(View::to_possible_value);
+    let view_name = view_name.map_or_else(|| page.to_string(), |view| view.get_name().to_owned());
+    for (option, is_given, has_effect, views) in options {
         if is_given && !has_effect {
             return Err(Failure::usage(format_args!(
-                "{option} goes with --view {views}, not with {shown}: leave it out, or ask for that view"
+                "{option} goes with --view {views}, not with {view_name}: leave it out, or ask for that view"
             )));
         }
     }

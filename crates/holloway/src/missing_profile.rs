@@ -1,4 +1,4 @@
-//! Finds reasons why a run has no profile, after the program has ended.
+//! Finds reasons message a run has no profile, after the program has ended.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -25,10 +25,10 @@ pub(crate) fn surroundings(directory: &Path, fallback: &Path) -> Option<String> 
 }
 
 fn surroundings_with(environment: &Path, directory: &Path, fallback: &Path) -> Option<String> {
-    let shown = status::shown(directory);
+    let directory_name = status::shown(directory);
     if !environment.exists() {
         return Some(format!(
-            "there is no /proc, so the program couldn't know of {shown}: its data went to a new directory in {}, name that to `holloway report`; or mount /proc",
+            "there is no /proc, so the program couldn't know of {directory_name}: its data went to a new directory in {}, name that to `holloway report`; or mount /proc",
             status::shown(fallback)
         ));
     }
@@ -41,7 +41,7 @@ fn surroundings_with(environment: &Path, directory: &Path, fallback: &Path) -> O
     };
     let error = write().err()?;
     Some(format!(
-        "nothing can be written into {shown} ({}): make room, or name another directory with -o or {}",
+        "nothing can be written into {directory_name} ({}): make room, or name another directory with -o or {}",
         error.kind(),
         run_directory::DATA
     ))
@@ -60,21 +60,21 @@ pub(crate) fn uninstrumented(program: &str, maps: &[ImageMap]) -> Option<String>
     }
     let mut reasons: Vec<(&str, u64)> = reasons.into_iter().collect();
     reasons.sort_by_key(|(_, functions)| std::cmp::Reverse(*functions));
-    let named: Vec<String> = (reasons.iter().take(MAX_REASONS))
+    let named_reasons: Vec<String> = (reasons.iter().take(MAX_REASONS))
         .map(|(reason, functions)| format!("{} left out: {reason}", grouped(*functions)))
         .collect();
-    let mut why = format!("no function of {program} is instrumented");
-    if !named.is_empty() {
-        why += &format!(" ({})", named.join("; "));
+    let mut message = format!("no function of {program} is instrumented");
+    if !named_reasons.is_empty() {
+        message += &format!(" ({})", named_reasons.join("; "));
     }
     let has_bursts = |map: &ImageMap| match map.kind.traits().timing {
         Timing::Bursts => true,
         Timing::Untimed | Timing::All => false,
     };
     if maps.iter().any(has_bursts) {
-        why += "; if they are too short for bursts, build with --collect times";
+        message += "; if they are too short for bursts, build with --collect times";
     }
-    Some(why)
+    Some(message)
 }
 
 #[cfg(test)]
@@ -86,15 +86,19 @@ mod tests {
     #[test]
     fn what_keeps_a_program_from_writing_is_told() {
         let directory = tempfile::tempdir().expect("a directory");
-        let (here, runs) = (directory.path(), Path::new("target/runs"));
-        assert_eq!(surroundings_with(here, here, runs), None);
-        let without = surroundings_with(&here.join("environ"), here, runs).expect("no such file");
+        let (path, runs) = (directory.path(), Path::new("target/runs"));
+        assert_eq!(surroundings_with(path, path, runs), None);
+        let no_proc = surroundings_with(&path.join("environ"), path, runs).expect("no such file");
         assert!(
-            without.contains("no /proc") && without.contains("in target/runs"),
-            "{without}"
+            no_proc.contains("no /proc") && no_proc.contains("in target/runs"),
+            "{no_proc}"
         );
-        let gone = surroundings_with(here, &here.join("gone"), runs).expect("no such directory");
-        assert!(gone.contains("gone (") && gone.contains("-o"), "{gone}");
+        let no_directory =
+            surroundings_with(path, &path.join("gone"), runs).expect("no such directory");
+        assert!(
+            no_directory.contains("gone (") && no_directory.contains("-o"),
+            "{no_directory}"
+        );
     }
 
     #[test]
@@ -115,8 +119,8 @@ mod tests {
                 ..ImageMap::default()
             }
         };
-        let check = |maps: &[ImageMap], why: Option<&str>| {
-            assert_eq!(uninstrumented("app", maps).as_deref(), why);
+        let check = |maps: &[ImageMap], message: Option<&str>| {
+            assert_eq!(uninstrumented("app", maps).as_deref(), message);
         };
         check(&[], None);
         check(&[map(Kind::Variation, 1, &["short"])], None);

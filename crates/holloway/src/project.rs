@@ -71,9 +71,9 @@ impl Project {
     /// The target triples that cargo builds for: those of `--target`, else of `build.target` in its
     /// configuration. The list is empty if cargo builds for the host.
     pub(crate) fn chosen_targets(&self, cargo_options: &[OsString]) -> Result<Vec<String>> {
-        let given = cargo_values(cargo_options, "--target", None);
+        let from_option = cargo_values(cargo_options, "--target", None);
         self.config
-            .build_target_for_cli(given)
+            .build_target_for_cli(from_option)
             .cannot(|| "read build.target of cargo's configuration".to_owned())
     }
 
@@ -86,12 +86,12 @@ impl Project {
     /// package, else the workspace's directory, else `verb`. For verbs other than `run`, the verb
     /// follows the name.
     pub(crate) fn run_name(&self, cargo_options: &[OsString], verb: &str) -> String {
-        let chosen = ["--bin", "--example", "--test", "--bench"]
+        let target = ["--bin", "--example", "--test", "--bench"]
             .iter()
             .find_map(|option| cargo_value(cargo_options, option, None));
         let package = cargo_value(cargo_options, "--package", Some("-p"))
             .map(|spec| spec.rsplit(['/', '#']).next().unwrap_or(spec));
-        let name = chosen
+        let name = target
             .or(package)
             .map(str::to_owned)
             .or_else(|| self.current_package().map(default_name))

@@ -16,7 +16,7 @@ use crate::cli::CargoArgs;
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Split {
     /// Holloway's options, including `--help`.
-    pub(crate) ours: Vec<OsString>,
+    pub(crate) holloway: Vec<OsString>,
     /// Cargo's options and positional arguments, in order.
     pub(crate) cargo: Vec<OsString>,
     /// The program's arguments: all arguments after `--`. For `cargo run`, also the first
@@ -51,7 +51,7 @@ const CARGO_SHORT: &[&str] = &["-p", "-j", "-F", "-Z", "-C"];
 
 /// The reader of an argument, and whether the next argument is its value.
 enum Owner {
-    Ours { value_follows: bool },
+    Holloway { value_follows: bool },
     Both { value_follows: bool },
     Cargo { value_follows: bool },
     Positional,
@@ -68,7 +68,7 @@ pub(crate) enum Positional {
 
 /// Splits the arguments of a verb.
 pub(crate) fn split(args: &[OsString], positional: Positional) -> Split {
-    let ours = OurOptions::new();
+    let holloway_options = HollowayOptions::new();
     let mut split = Split::default();
     let mut remaining = args.iter();
     while let Some(arg) = remaining.next() {
@@ -76,8 +76,8 @@ pub(crate) fn split(args: &[OsString], positional: Positional) -> Split {
             split.program = remaining.cloned().collect();
             break;
         }
-        let (to_ours, to_cargo, value_follows) = match ours.owner(arg) {
-            Owner::Ours { value_follows } => (true, false, value_follows),
+        let (to_holloway, to_cargo, value_follows) = match holloway_options.owner(arg) {
+            Owner::Holloway { value_follows } => (true, false, value_follows),
             Owner::Both { value_follows } => (true, true, value_follows),
             Owner::Cargo { value_follows } => (false, true, value_follows),
             Owner::Positional if positional == Positional::Program => {
@@ -92,8 +92,8 @@ pub(crate) fn split(args: &[OsString], positional: Positional) -> Split {
             None
         };
         for word in std::iter::once(arg).chain(value) {
-            if to_ours {
-                split.ours.push(word.clone());
+            if to_holloway {
+                split.holloway.push(word.clone());
             }
             if to_cargo {
                 split.cargo.push(word.clone());
@@ -126,12 +126,12 @@ fn is_option(arg: &OsStr) -> bool {
 }
 
 /// Names of holloway's options, from clap's data.
-struct OurOptions {
+struct HollowayOptions {
     /// `--name` or `-n`, and whether the option takes a value.
     names: Vec<(String, bool)>,
 }
 
-impl OurOptions {
+impl HollowayOptions {
     fn new() -> Self {
         let command = CargoArgs::augment_args(clap::Command::new("verb"));
         let mut names = vec![("--help".to_owned(), false), ("-h".to_owned(), false)];
@@ -169,16 +169,15 @@ impl OurOptions {
             let value_follows = takes_value && !attached;
             return match name {
                 "--color" => Owner::Both { value_follows },
-                _ => Owner::Ours { value_follows },
+                _ => Owner::Holloway { value_follows },
             };
         }
         // `-oRUN`: a short option of holloway with its value attached.
-        let ours_attached = self
-            .names
-            .iter()
-            .any(|(short, takes)| *takes && short.len() == 2 && name.starts_with(short.as_str()));
-        if ours_attached && !name.starts_with("--") {
-            return Owner::Ours {
+        let has_attached_value = self.names.iter().any(|(short, takes_value)| {
+            *takes_value && short.len() == 2 && name.starts_with(short.as_str())
+        });
+        if has_attached_value && !name.starts_with("--") {
+            return Owner::Holloway {
                 value_follows: false,
             };
         }
@@ -191,8 +190,8 @@ impl OurOptions {
     fn takes_value(&self, name: &str) -> Option<bool> {
         self.names
             .iter()
-            .find(|(known, _)| known == name)
-            .map(|(_, takes)| *takes)
+            .find(|(option, _)| option == name)
+            .map(|(_, takes_value)| *takes_value)
     }
 }
 
@@ -240,9 +239,9 @@ mod tests {
         text.split_whitespace().map(OsString::from).collect()
     }
 
-    fn check(positional: Positional, line: &str, ours: &str, cargo: &str, program: &str) {
+    fn check(positional: Positional, line: &str, holloway: &str, cargo: &str, program: &str) {
         let expected = Split {
-            ours: words(ours),
+            holloway: words(holloway),
             cargo: words(cargo),
             program: words(program),
         };

@@ -41,9 +41,9 @@ pub(crate) fn any_cfg(blocks: u32) -> impl Strategy<Value = Cfg> {
 
 /// Directs the first exit edge of each block to the exit, and makes its other exit edges plain.
 fn direct_exit_edges(edges: &mut [Edge], exit: BlockId) {
-    let mut seen = BTreeSet::new();
+    let mut exit_sources = BTreeSet::new();
     for edge in edges.iter_mut().filter(|edge| edge.kind == EdgeKind::Exit) {
-        if seen.insert(edge.from) {
+        if exit_sources.insert(edge.from) {
             edge.to = exit;
         } else {
             edge.kind = EdgeKind::Plain;
@@ -157,16 +157,16 @@ pub(crate) fn ends(numbering: &Numbering) -> BTreeMap<EdgeId, PathEnd> {
 
 /// Blocks that can be reached from the entry.
 pub(crate) fn reachable(cfg: &Cfg) -> BTreeSet<BlockId> {
-    let mut seen = BTreeSet::from([cfg.entry()]);
+    let mut reached = BTreeSet::from([cfg.entry()]);
     let mut work = vec![cfg.entry()];
     while let Some(block) = work.pop() {
         for &edge in cfg.successors(block) {
-            if seen.insert(cfg.edge(edge).to) {
+            if reached.insert(cfg.edge(edge).to) {
                 work.push(cfg.edge(edge).to);
             }
         }
     }
-    seen
+    reached
 }
 
 /// Enumerates all paths by walking each of them; `None` if there are more than `max_paths`.

@@ -78,21 +78,21 @@ impl Verb {
 /// reported.
 pub(crate) fn main(verb: Verb, args: &[OsString]) -> Result<ExitCode> {
     let split = split(args, verb.positional());
-    let ours = parse_ours(verb, &split.ours);
+    let holloway_args = parse_holloway_args(verb, &split.holloway);
     let only_builds = verb == Verb::Build || split.cargo.iter().any(|arg| arg == "--no-run");
-    let call = CargoCall::plan(verb, split, &ours)?;
+    let call = CargoCall::plan(verb, split, &holloway_args)?;
     if only_builds {
         call.build()
     } else {
-        call.run(&ours)
+        call.run(&holloway_args)
     }
 }
 
 /// Parses holloway's options of a verb. If they ask for help or are wrong, prints help or a usage
 /// error and exits.
-fn parse_ours(verb: Verb, ours: &[OsString]) -> CargoArgs {
+fn parse_holloway_args(verb: Verb, args: &[OsString]) -> CargoArgs {
     let words = ["cargo-holloway", verb.name()].map(OsString::from);
-    let parsed = CargoHolloway::parse_from(words.iter().chain(ours));
+    let parsed = CargoHolloway::parse_from(words.iter().chain(args));
     match parsed.command {
         CargoCommand::Build(args)
         | CargoCommand::Run(args)
@@ -125,11 +125,11 @@ impl CargoCall {
     ///
     /// # Errors
     /// If there is no project, or its build directory cannot be written.
-    pub(crate) fn plan(verb: Verb, split: Split, ours: &CargoArgs) -> Result<Self> {
+    pub(crate) fn plan(verb: Verb, split: Split, holloway_args: &CargoArgs) -> Result<Self> {
         let project = Project::find(&split.cargo)?;
         let targets = project.chosen_targets(&split.cargo)?;
         check_tools(&project)?;
-        let settings = weave_settings(ours, &project.home)?;
+        let settings = weave_settings(holloway_args, &project.home)?;
         build_settings::apply(&project.home, &settings)?;
         let mut command = Command::new(&project.cargo);
         command
@@ -199,11 +199,14 @@ impl CargoCall {
     }
 
     /// `run`, `test`, `bench`: records, finishes the run's directory, reports.
-    fn run(mut self, ours: &CargoArgs) -> Result<ExitCode> {
+    fn run(mut self, holloway_args: &CargoArgs) -> Result<ExitCode> {
         let name = self.project.run_name(&self.split.cargo, self.verb.name());
-        let directory =
-            run_directory::create(ours.output.output.as_deref(), &self.project.runs(), &name)?;
-        let (status, _collector) = self.spawn_into(&directory, &ours.stream)?;
+        let directory = run_directory::create(
+            holloway_args.output.output.as_deref(),
+            &self.project.runs(),
+            &name,
+        )?;
+        let (status, _collector) = self.spawn_into(&directory, &holloway_args.stream)?;
         self.repeat_messages(status);
         let outcome = loading::finish(&directory, Some(self.records.directory()))?;
         if outcome.profiles == 0 {
@@ -212,30 +215,30 @@ impl CargoCall {
                 [] => self.records.maps(),
                 _ => Vec::new(),
             };
-            let why = missing_profile::uninstrumented(&name, &maps)
+            let reason = missing_profile::uninstrumented(&name, &maps)
                 .or_else(|| missing_profile::surroundings(&directory, &self.project.runs()))
                 .unwrap_or_else(|| self.nothing_woven());
             run_directory::discard_if_empty(&directory);
             if status.success() {
-                status::warn(&format!("no profile was written: {why}"));
+                status::warn(&format!("no profile was written: {reason}"));
             }
             return Ok(ExitCode::from(child::exit_code(status)));
         }
         if !self.is_quiet() {
             status::line("Recorded", &status::shown(&directory).to_string());
         }
-        if !ours.output.no_report {
-            report::print(&directory, &ours.view)?;
+        if !holloway_args.output.no_report {
+            report::print(&directory, &holloway_args.view)?;
         }
         Ok(ExitCode::from(child::exit_code(status)))
     }
 
     /// Possible reasons for a missing profile.
     fn nothing_woven(&self) -> String {
-        let why = "nothing that ran was woven (only code built for the target is; proc macros and build scripts are not), or it entered no instrumented function";
+        let reason = "nothing that ran was woven (only code built for the target is; proc macros and build scripts are not), or it entered no instrumented function";
         match &self.patterns[..] {
-            [] => why.to_owned(),
-            patterns => format!("{why}; look at {} too", patterns.join(" ")),
+            [] => reason.to_owned(),
+            patterns => format!("{reason}; look at {} too", patterns.join(" ")),
         }
     }
 
@@ -312,18 +315,22 @@ fn check_tools(project: &Project) -> Result<()> {
 
 /// The settings from the options, or from the environment for options that are not given. Makes the
 /// guide, once for all links.
-fn weave_settings(ours: &CargoArgs, home: &Path) -> Result<BuildSettings> {
-    let weave = &ours.weave;
+fn weave_settings(holloway_args: &CargoArgs, home: &Path) -> Result<BuildSettings> {
+    let weave = &holloway_args.weave;
     let mut options = CollectOptions {
         guide: weave.guide.clone(),
         ..weave.count.options()
     }
     .or_environment()?;
-    kinds::check(options.kind(), &ours.stream, Some(&ours.view))?;
+    kinds::check(
+        options.kind(),
+        &holloway_args.stream,
+        Some(&holloway_args.view),
+    )?;
     Burst::check_environment()?;
     let mut guide_hash = String::new();
-    if let Some(named) = &options.guide {
-        let (file, hash) = guide::write_for_build(named, home)?;
+    if let Some(guide_or_run) = &options.guide {
+        let (file, hash) = guide::write_for_build(guide_or_run, home)?;
         (options.guide, guide_hash) = (Some(file), hash);
     }
     Ok(BuildSettings {
@@ -339,13 +346,14 @@ fn weave_settings(ours: &CargoArgs, home: &Path) -> Result<BuildSettings> {
 
 /// The patterns of an option, or of its variable if the option is not given. Checks them, so the
 /// user learns of a bad pattern before the compilation.
-fn patterns(given: &[String], variable: &str) -> Result<Vec<String>> {
-    if !given.is_empty() {
-        return Ok(given.to_vec());
+fn patterns(from_option: &[String], variable: &str) -> Result<Vec<String>> {
+    if !from_option.is_empty() {
+        return Ok(from_option.to_vec());
     }
     let lines = std::env::var(variable).unwrap_or_default();
     let patterns = Pattern::parse_lines(&lines);
-    let patterns = patterns.map_err(|why| Failure::usage(format_args!("{variable}: {why}")))?;
+    let patterns =
+        patterns.map_err(|reason| Failure::usage(format_args!("{variable}: {reason}")))?;
     Ok(patterns
         .iter()
         .map(|pattern| pattern.text().to_owned())

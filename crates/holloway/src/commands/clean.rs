@@ -139,8 +139,8 @@ pub(crate) fn shared_cache() -> Option<PathBuf> {
 ///
 /// # Errors
 /// If the target directory that the user names contains no `holloway`.
-fn find_home(named: Option<&Path>) -> Result<Option<PathBuf>> {
-    if let Some(target) = named {
+fn find_home(target_dir: Option<&Path>) -> Result<Option<PathBuf>> {
+    if let Some(target) = target_dir {
         let home = absolute(target)?.join(HOLLOWAY_DIRECTORY);
         if !home.is_dir() {
             return Err(Failure::new(format_args!(

@@ -53,7 +53,7 @@ pub(crate) fn main(args: &DemoArgs) -> Result<ExitCode> {
     unpack(&project)?;
     let target = project.join("target");
     let home = target.join(crate::project::HOLLOWAY_DIRECTORY);
-    let ours = CargoArgs {
+    let holloway_args = CargoArgs {
         weave: WeaveArgs {
             count: args.count.clone(),
             ..WeaveArgs::default()
@@ -73,7 +73,7 @@ pub(crate) fn main(args: &DemoArgs) -> Result<ExitCode> {
             cargo,
             ..Split::default()
         },
-        &ours,
+        &holloway_args,
     )?;
     let run = run_directory::create_in(&home.join(run_directory::RUNS), "demo")?;
     let status = call.record_into(&run)?;

@@ -198,10 +198,10 @@ fn libllvm(llvm: &std::result::Result<Library, String>) -> Finding {
                 format!("{major}.{minor}.{patch}, {}", library.path().display()),
             )
         }
-        Err(why) => Finding::problem(
+        Err(error) => Finding::problem(
             State::Bad,
             "libLLVM",
-            why.lines().next().unwrap_or_default(),
+            error.lines().next().unwrap_or_default(),
             match named_llvm() {
                 Some(_) => "HOLLOWAY_LLVM names it: correct or unset it",
                 None => {
@@ -213,8 +213,9 @@ fn libllvm(llvm: &std::result::Result<Library, String>) -> Finding {
 }
 
 fn linker() -> Finding {
-    let chosen = std::env::var_os(environment::LINKER.name).filter(|linker| !linker.is_empty());
-    let name = chosen.unwrap_or_else(|| "cc".into());
+    let from_environment =
+        std::env::var_os(environment::LINKER.name).filter(|linker| !linker.is_empty());
+    let name = from_environment.unwrap_or_else(|| "cc".into());
     match find_program(&name) {
         Some(path) => Finding::good(
             "linker",
@@ -241,16 +242,16 @@ fn lld(rustc: Option<&Rustc>) -> Finding {
             .join(&rustc.host)
             .join("bin/rust-lld")
     });
-    let found = bundled
+    let result = bundled
         .filter(|path| path.is_file())
         .or_else(|| find_program("ld.lld".as_ref()))
         .or_else(|| find_program("ld".as_ref()));
-    match found {
+    match result {
         Some(path) => Finding::good("ld", path.display().to_string()),
         None => Finding::problem(
             State::Bad,
             "ld",
-            "neither rust-lld, ld.lld nor ld found",
+            "neither rust-lld, ld.lld nor ld result",
             "install binutils or lld (Debian: apt install binutils)",
         ),
     }
@@ -262,7 +263,7 @@ fn compiler(llvm: Option<&Library>) -> Finding {
     let candidates = match clang::candidates() {
         Ok(candidates) => candidates,
         Err(error) => {
-            return Finding::problem(State::Note, "clang", "not found", format!("{WHY}{error}"));
+            return Finding::problem(State::Note, "clang", "not result", format!("{WHY}{error}"));
         }
     };
     let shown = |path: &PathBuf| {
@@ -271,14 +272,14 @@ fn compiler(llvm: Option<&Library>) -> Finding {
     };
     let Some(limit) = llvm.map(|library| library.version().0) else {
         let list: Vec<String> = candidates.iter().map(shown).collect();
-        let found = format!(
+        let result = format!(
             "{}; which of them fits depends on the libLLVM",
             list.join(", ")
         );
         return Finding::problem(
             State::Note,
             "clang",
-            found,
+            result,
             format!("{WHY}see libLLVM above"),
         );
     };
@@ -295,14 +296,14 @@ fn compiler(llvm: Option<&Library>) -> Finding {
     } else {
         format!("; also {}", others.join(", "))
     };
-    let found = format!("{first}{other_candidates}");
+    let result = format!("{first}{other_candidates}");
     if fitting.is_empty() {
         let advice = format!(
             "{WHY}LLVM {limit} cannot read their bitcode; install clang {limit} or older, or name a newer libLLVM in HOLLOWAY_LLVM"
         );
-        return Finding::problem(State::Note, "clang", found, advice);
+        return Finding::problem(State::Note, "clang", result, advice);
     }
-    Finding::good("clang", found)
+    Finding::good("clang", result)
 }
 
 fn rust_source(rustc: Option<&Rustc>) -> Finding {

@@ -27,8 +27,8 @@ pub(crate) fn main(args: &OverlapArgs) -> Result<ExitCode> {
 
 /// Reads the counts of a run. For a run with times of paths, prints a note that names the command
 /// that compares times.
-fn read(named: &Path) -> Result<RunProfile> {
-    let run = latest::resolve(named)?;
+fn read(argument: &Path) -> Result<RunProfile> {
+    let run = latest::resolve(argument)?;
     let loaded = loading::load_with_streams(&run)?;
     if loaded.kinds.is_timed() {
         status::note(&format!(

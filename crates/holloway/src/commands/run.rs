@@ -84,14 +84,14 @@ pub(crate) fn main(args: &RunArgs) -> Result<ExitCode> {
     if outcome.profiles == 0 {
         let is_woven = image_info.is_some_and(|image| image.is_woven);
         let name = program.to_string_lossy();
-        let reason = || {
+        let find_reason = || {
             let file = file.as_deref().filter(|_| is_woven)?;
             missing_profile::uninstrumented(&name, &map_of(file).into_iter().collect::<Vec<_>>())
                 .or_else(|| missing_profile::surroundings(&directory, &runs))
         };
-        let why = reason().unwrap_or_else(|| no_profile(&name, is_woven));
+        let reason = find_reason().unwrap_or_else(|| no_profile(&name, is_woven));
         run_directory::discard_if_empty(&directory);
-        status::warn(&format!("no profile was written: {why}"));
+        status::warn(&format!("no profile was written: {reason}"));
         return Ok(code);
     }
     if args.output.no_report {

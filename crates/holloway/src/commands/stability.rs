@@ -23,7 +23,7 @@ pub(crate) fn main(args: &StabilityArgs) -> Result<ExitCode> {
             "--top 0 compares nothing: give a number of paths, 1 or more",
         ));
     }
-    let runs = args.runs.iter().map(|named| load_timed(named));
+    let runs = args.runs.iter().map(|argument| load_timed(argument));
     let runs: Vec<VariationRun> = runs.collect::<Result<_>>()?;
     if let Some(warning) = different_programs(&args.runs, &runs) {
         status::warn(&warning);
@@ -41,7 +41,7 @@ pub(crate) fn main(args: &StabilityArgs) -> Result<ExitCode> {
 
 /// A warning that lists each run's programs. `None` if each run shares a program with the first
 /// run.
-fn different_programs(named: &[PathBuf], runs: &[VariationRun]) -> Option<String> {
+fn different_programs(arguments: &[PathBuf], runs: &[VariationRun]) -> Option<String> {
     let images = |run: &VariationRun| -> Vec<String> {
         let images = run.run.images.iter();
         images.map(|image| image.name.clone()).collect()
@@ -52,7 +52,7 @@ fn different_programs(named: &[PathBuf], runs: &[VariationRun]) -> Option<String
     if programs_of_runs.iter().all(shares_program) {
         return None;
     }
-    let programs = named.iter().zip(&programs_of_runs);
+    let programs = arguments.iter().zip(&programs_of_runs);
     let programs: Vec<String> = programs
         .map(|(run, names)| format!("{} is of {}", status::shown(run), names.join(", ")))
         .collect();
@@ -62,12 +62,12 @@ fn different_programs(named: &[PathBuf], runs: &[VariationRun]) -> Option<String
     ))
 }
 
-fn load_timed(named: &Path) -> Result<VariationRun> {
-    let run = latest::resolve(named)?;
+fn load_timed(argument: &Path) -> Result<VariationRun> {
+    let run = latest::resolve(argument)?;
     let loaded = loading::load_with_streams(&run)?;
     if !loaded.kinds.is_timed() {
-        let why = kinds::no_data(&loaded.kinds, "times of paths", Kind::Variation);
-        return Err(Failure::usage(format_args!("{}: {why}", run.display())));
+        let message = kinds::no_data(&loaded.kinds, "times of paths", Kind::Variation);
+        return Err(Failure::usage(format_args!("{}: {message}", run.display())));
     }
     Ok(loaded.into_variation())
 }

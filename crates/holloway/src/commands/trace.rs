@@ -112,7 +112,7 @@ fn ask(question: Question<'_>, answer_args: &AnswerArgs) -> Result<ExitCode> {
     let result =
         answer(|out| write(&question, &run, &options, out).map(|verdict| is_good = verdict));
     if result.is_err() {
-        // The damage may explain why a name is unknown.
+        // The damage may explain reason a name is unknown.
         damage.iter().for_each(|note| status::warn(&sentence(note)));
     }
     result?;
@@ -190,8 +190,8 @@ pub(crate) fn summary(loaded: Loaded, options: &Options<'_>) -> Result<()> {
 }
 
 fn diff(args: &DiffArgs) -> Result<ExitCode> {
-    let read = |named: &Path| -> Result<(PathBuf, RunTraces)> {
-        let run = latest::resolve(named)?;
+    let read = |argument: &Path| -> Result<(PathBuf, RunTraces)> {
+        let run = latest::resolve(argument)?;
         let traces = RunTraces::read(&run, TraceSelection::All)?;
         Ok((run, traces))
     };
@@ -301,17 +301,17 @@ impl RunTraces {
         let shown = run.display();
         let has_images = !loaded.profile.images.is_empty();
         if has_images && !loaded.kinds.has(Kind::Trace) {
-            let why = kinds::no_data(&loaded.kinds, "traces", Kind::Trace);
-            return Err(Failure::usage(format_args!("{shown}: {why}")));
+            let reason = kinds::no_data(&loaded.kinds, "traces", Kind::Trace);
+            return Err(Failure::usage(format_args!("{shown}: {reason}")));
         }
         let traces = Self::new(loaded, selection);
         // If all data is missing, a check reports that as its answer.
         let can_answer = selection == TraceSelection::Check && !traces.damage.is_empty();
         if traces.streams.is_empty() && !can_answer {
-            let why = traces.damage.first().map(sentence);
-            let why = why.as_deref().unwrap_or("nothing ran");
+            let reason = traces.damage.first().map(sentence);
+            let reason = reason.as_deref().unwrap_or("nothing ran");
             return Err(Failure::new(format_args!(
-                "cannot find a trace in {shown}: {why}"
+                "cannot find a trace in {shown}: {reason}"
             )));
         }
         Ok(traces)

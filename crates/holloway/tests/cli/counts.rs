@@ -131,19 +131,19 @@ fn the_default_view_shows_the_recorded_kind() {
     let project = c_project(&[("fact.c", PRODUCT)]);
     record(&project, "--collect edges", "4", "edges");
     record(&project, "--collect paths", "4", "paths");
-    let shown = |line: &str| project.holloway(line).ok();
-    shown("report edges").says("Hottest edges");
-    shown("report paths").says("Hottest paths");
-    shown("report paths --view blocks").says("Hottest blocks");
-    shown("report edges --view lines").says("product(factors, 6)");
-    shown("report paths --view paths-from-edges").says("Paths from edges");
+    let succeed = |line: &str| project.holloway(line).ok();
+    succeed("report edges").says("Hottest edges");
+    succeed("report paths").says("Hottest paths");
+    succeed("report paths --view blocks").says("Hottest blocks");
+    succeed("report edges --view lines").says("product(factors, 6)");
+    succeed("report paths --view paths-from-edges").says("Paths from edges");
     for view in ["paths", "paths-from-edges"] {
         project
             .holloway(&format!("report edges --view {view}"))
             .exits(2)
             .fails_with("edges were recorded, not paths: build with --collect paths to see them");
     }
-    shown("report edges --view paths --format json").says("\"collected\"");
+    succeed("report edges --view paths --format json").says("\"collected\"");
     project
         .holloway("report edges --view sideways")
         .exits(2)
@@ -162,7 +162,7 @@ fn kind_and_exits_come_from_options_then_variables() {
         (kind.to_owned(), left_frames(&report))
     };
     let cc = |options: &str| holloway(&project, &format!("cc {options} fact.c -o fact"));
-    let edges = |left| ("edges".to_owned(), left);
+    let edges = |left_frames| ("edges".to_owned(), left_frames);
     let by_variable = cc("").env("HOLLOWAY_COLLECT", "edges");
     assert_eq!(collected(by_variable, "a"), edges(2));
     let by_two_variables = cc("")
@@ -244,8 +244,12 @@ fn a_guide_does_not_change_counts() {
 
 #[test]
 fn an_unusable_guide_is_named() {
-    let other = PRODUCT.replace("i++", "i += 2").replace("x == 0", "x <= 0");
-    let project = c_project(&[("fact.c", PRODUCT), ("other.c", &other), ("empty/kept", "")]);
+    let changed = PRODUCT.replace("i++", "i += 2").replace("x == 0", "x <= 0");
+    let project = c_project(&[
+        ("fact.c", PRODUCT),
+        ("other.c", &changed),
+        ("empty/kept", ""),
+    ]);
     let build = |words: &str| holloway(&project, &format!("cc {words}"));
     record(&project, "--collect edges", "7", "train");
     build("--guide nowhere fact.c -o fact").exits(125).fails_with(

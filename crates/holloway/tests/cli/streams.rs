@@ -161,8 +161,8 @@ fn streams_give_the_counts_of_paths() {
         let reports = BUILDS.map(|kind| report(&project, kind));
         let [paths, loops, no_exits, loops_no_exits, times, trace] = &reports;
         assert_eq!(calls(loops), calls(paths), "{words}: loops");
-        let left = |report: &Report| report.0["totals"]["left"].clone();
-        assert_eq!(left(loops), left(paths), "{words}: loops");
+        let left_frames = |report: &Report| report.0["totals"]["left"].clone();
+        assert_eq!(left_frames(loops), left_frames(paths), "{words}: loops");
         // Without exit edges, and in timed paths, left paths are missing.
         let expect = calls(no_exits);
         assert!(expect["step"] > 0, "{words}");
@@ -190,16 +190,16 @@ fn a_sample_of_loops_counts_no_frame_as_left() {
     run(&project, "-o all", "loops", "jumps 20000");
     run(&project, "-o some --sample 2", "loops", "jumps 20000");
     let [all, some] = ["all", "some"].map(|run| report(&project, run));
-    let left = |report: &Report| report.0["totals"]["left"].as_u64().unwrap();
-    assert!(left(&all) > 0);
+    let left_frames = |report: &Report| report.0["totals"]["left"].as_u64().unwrap();
+    assert!(left_frames(&all) > 0);
     let damage = some.0["damage"].to_string();
     if damage.contains("was analysed") {
-        assert_eq!(left(&some), 0, "{damage}");
+        assert_eq!(left_frames(&some), 0, "{damage}");
         assert!(damage.contains("frames that were left early are not counted"));
     } else {
         assert_eq!(
-            left(&some),
-            left(&all),
+            left_frames(&some),
+            left_frames(&all),
             "nothing was left out of so short a run"
         );
     }
@@ -353,7 +353,7 @@ fn files(data: &Path) -> BTreeMap<String, Vec<u8>> {
 
 #[test]
 fn an_interrupted_finish_counts_nothing_twice() {
-    for (kind, made, pending) in [
+    for (kind, finished_extension, pending_extension) in [
         ("loops", ".hwl", ".sealed.hwl"),
         ("trace", ".hwt", ".rest.hwt"),
         ("times", ".hwv", ".sealed.hwv"),
@@ -365,26 +365,26 @@ fn an_interrupted_finish_counts_nothing_twice() {
         finishing(&project, &data).ok();
         let stem = name.strip_suffix(".hwp").unwrap();
         let finished = files(&data);
-        let made_name = format!("{stem}{made}");
-        let mut names = [made_name.clone(), name.clone()];
+        let finished_name = format!("{stem}{finished_extension}");
+        let mut names = [finished_name.clone(), name.clone()];
         names.sort();
         assert!(finished.keys().eq(&names), "{:?}", finished.keys());
         assert_eq!(calls(&report(&project, kind)), expect, "{kind}");
 
         // Interrupted just before the profile is sealed. The file may also be cut short then.
-        let [made, pending] =
-            [made, pending].map(|extension| data.join(format!("{stem}{extension}")));
-        std::fs::rename(&made, &pending).unwrap();
+        let [finished_file, pending_file] = [finished_extension, pending_extension]
+            .map(|extension| data.join(format!("{stem}{extension}")));
+        std::fs::rename(&finished_file, &pending_file).unwrap();
         for cut in [false, true] {
             if cut {
-                std::fs::write(&pending, &finished[&made_name][..60]).unwrap();
+                std::fs::write(&pending_file, &finished[&finished_name][..60]).unwrap();
             }
             std::fs::write(data.join(&name), &raw).unwrap();
             assert_eq!(calls(&report(&project, kind)), expect, "{kind}: not sealed");
             finishing(&project, &data).ok();
             assert!(files(&data).keys().eq(&names), "{kind}");
             assert_eq!(calls(&report(&project, kind)), expect, "{kind}: again");
-            std::fs::rename(&made, &pending).unwrap();
+            std::fs::rename(&finished_file, &pending_file).unwrap();
             // Interrupted just after the profile is sealed.
             assert_eq!(calls(&report(&project, kind)), expect, "{kind}: sealed");
         }
@@ -911,9 +911,9 @@ fn a_run_is_not_good_without_one_of_its_profiles() {
     }
     project.holloway("trace verify run").ok();
     let profile = file_of(&other, ".hwp");
-    let gone = profile.file_name().unwrap().to_str().unwrap();
-    std::fs::remove_file(run_path.join(gone)).unwrap();
-    let why = format!("its profile {gone} is not there");
+    let deleted_name = profile.file_name().unwrap().to_str().unwrap();
+    std::fs::remove_file(run_path.join(deleted_name)).unwrap();
+    let why = format!("its profile {deleted_name} is not there");
     let verified = || {
         let result = project.holloway("trace verify run --format json").exits(1);
         let verdict = result.json();
@@ -951,13 +951,13 @@ fn a_run_is_not_good_without_one_of_its_profiles() {
 
 #[test]
 fn files_without_their_profile_are_reported() {
-    for (kind, made) in [("loops", ".hwl"), ("times", ".hwv")] {
+    for (kind, extension) in [("loops", ".hwl"), ("times", ".hwv")] {
         let project = Project::new(&[]);
         run(&project, "-o run", kind, "work 3000");
-        let file = file_of(&project.path().join("run"), made);
-        std::fs::copy(&file, file.with_file_name(format!("0-gone{made}"))).unwrap();
+        let file = file_of(&project.path().join("run"), extension);
+        std::fs::copy(&file, file.with_file_name(format!("0-gone{extension}"))).unwrap();
         let sentences = damage(&report(&project, "run")).concat();
-        let expect = format!("0-gone{made}: its profile 0-gone.hwp is not there");
+        let expect = format!("0-gone{extension}: its profile 0-gone.hwp is not there");
         assert!(sentences.contains(&expect), "{kind}: {sentences}");
     }
 }

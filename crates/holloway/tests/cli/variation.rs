@@ -72,8 +72,11 @@ fn a_run_shows_paths_that_vary() {
     let (samples, begun) = (samples.as_u64().unwrap(), begun.as_u64().unwrap());
     // Each turn runs a path of `work` and a path of `step`. Every thousandth turn runs a hundred
     // more paths. 2 of 52 paths are timed.
-    let ran = 300_000 * 2 + 300 * 100;
-    assert!(begun.abs_diff(ran) < 1_000, "{begun} begun, {ran} ran");
+    let expected = 300_000 * 2 + 300 * 100;
+    assert!(
+        begun.abs_diff(expected) < 1_000,
+        "{begun} begun, {expected} expected"
+    );
     assert!(
         (samples * 26).abs_diff(begun) < begun / 10,
         "{samples} of {begun}"

@@ -37,8 +37,8 @@ use core::cmp::Reverse;
 /// The maximum number of edges that the cutter visits under one bound to take back needless cuts.
 const RESTORE_BUDGET: usize = 4_000_000;
 
-/// How many bounds the cutter tries, beginning with the least sufficient bound.
-const BOUNDS: usize = 4;
+/// The maximum number of bounds that the cutter tries, beginning with the least sufficient bound.
+const MAX_BOUNDS: usize = 4;
 
 /// Cuts plain edges of `dag` until there are at most `limit` paths.
 ///
@@ -56,10 +56,11 @@ pub(crate) fn cut(
         return Ok(());
     }
     let bounds = cutter.bounds();
-    let first = bounds.partition_point(|&bound| cutter.best(bound, &mut least).is_none());
+    let first =
+        bounds.partition_point(|&bound| cutter.cheapest_attempt(bound, &mut least).is_none());
     let mut best: Option<(Cost, Vec<bool>)> = None;
-    for &bound in bounds[first..].iter().take(BOUNDS) {
-        let Some((_, cuts)) = cutter.best(bound, &mut least) else {
+    for &bound in bounds[first..].iter().take(MAX_BOUNDS) {
+        let Some((_, cuts)) = cutter.cheapest_attempt(bound, &mut least) else {
             continue;
         };
         let cuts = cutter.restore(cuts);
@@ -156,8 +157,8 @@ impl<'a> Cutter<'a> {
     }
 
     /// The cheapest attempt that stays within the limit and cuts no edge heavier than `bound`.
-    /// `least` becomes the smallest number of paths seen so far.
-    fn best(&mut self, bound: u64, least: &mut u64) -> Option<(Cost, Vec<bool>)> {
+    /// Updates `least`, the smallest number of paths that any attempt reached.
+    fn cheapest_attempt(&mut self, bound: u64, least: &mut u64) -> Option<(Cost, Vec<bool>)> {
         self.bound = bound;
         let mut cuts = vec![false; self.cfg.edges().len()];
         let mut best: Option<(Cost, Vec<bool>)> = None;

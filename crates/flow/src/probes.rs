@@ -33,11 +33,11 @@
 //! around the diamond, the head has two ways in: the edge from the entry and the back edge set the
 //! register.
 //!
-//! A path is counted when it is decided, which may be some blocks before its end. The paper stops
-//! here. But a call can leave its frame for good (longjmp, unwinding, the end of the process). A
-//! path counted before such a call would show code after the call as executed. So no block that
-//! *leaks*, as the caller defines it, is in the done region: a counted path has run to its end.
-//! Cost: linear, plus the sort for the spanning tree.
+//! A path is counted as soon as only one path is possible, which may be some blocks before its end.
+//! The paper stops here. But a call can leave its frame for good (longjmp, unwinding, the end of
+//! the process). A path counted before such a call would show code after the call as executed. So
+//! no block that *leaks*, as the caller defines it, is in the done region: a counted path has run
+//! to its end. Cost: linear, plus the sort for the spanning tree.
 //!
 //! A block with an exit edge counts the path that ends by the exit edge. This probe is a single
 //! `Count` in the middle of the block: after the probes of the edges into the block, before the

@@ -14,12 +14,12 @@ use alloc::vec::Vec;
 
 /// The early region, the done region, and the constant nodes, by node.
 pub(crate) struct Regions {
-    /// The register is not set yet. For the entry, this describes calls; a start edge always begins
-    /// with an unset register.
+    /// The register is not set yet at the node. For the entry, this describes calls; a start edge
+    /// always begins with an unset register.
     pub(crate) early: Vec<bool>,
-    /// The path has been counted.
+    /// The path has been counted before the node.
     pub(crate) done: Vec<bool>,
-    /// Exactly one path leads here, so the sum so far is a constant.
+    /// Exactly one path leads to the node, so the sum of increments so far is a constant.
     pub(crate) constant: Vec<bool>,
 }
 
@@ -51,8 +51,8 @@ impl Regions {
     /// Whether the register is unset where an edge begins.
     pub(crate) fn register_is_unset(&self, numbering: &Numbering, edge: DagEdgeId) -> bool {
         let shape = &numbering.shape;
-        let start = matches!(shape.edges[edge.index()].kind, DagEdgeKind::Start(_));
-        start || self.early[shape.sources[edge.index()] as usize]
+        let is_start = matches!(shape.edges[edge.index()].kind, DagEdgeKind::Start(_));
+        is_start || self.early[shape.sources[edge.index()] as usize]
     }
 
     /// Whether an increment on this edge would need an `Add`.

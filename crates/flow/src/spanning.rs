@@ -12,7 +12,7 @@
 //!   counter in its middle.
 //! - It is as heavy as possible.
 //!
-//! No recursion. Cost: O(E log E).
+//! The search does not recurse. Cost: O(E log E).
 
 use crate::cfg::{Cfg, Edge, EdgeKind};
 use crate::ids::{BlockId, EdgeId};

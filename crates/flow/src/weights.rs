@@ -23,9 +23,9 @@ use crate::search::reverse_postorder;
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// The weight of a call. It leaves room for splits into 2^24 jump_count and for eight nested loops.
+/// The flow of a call. It leaves room for splits among 2^24 edges, and for eight nested loops.
 const CALL_FLOW: u64 = 1 << 32;
-/// The maximum weight of a block. Computing a share of it cannot overflow.
+/// The maximum flow through a block. Computing a share of it cannot overflow.
 const MAX_FLOW: u64 = 1 << 56;
 /// How many times a loop head is estimated to run for each entry of its loop.
 const LOOP_FACTOR: u64 = 8;

@@ -46,7 +46,7 @@ pub(crate) fn check(argument: &Path) -> Result<()> {
 /// guide gives them.
 ///
 /// # Errors
-/// Returns the errors of [`read`].
+/// If the guide cannot be read; see [`read`].
 pub(crate) fn check_readable(argument: &Path) -> Result<()> {
     open(argument).map(drop)
 }
@@ -104,7 +104,7 @@ fn open(argument: &Path) -> Result<Source> {
 /// Returns the path and the hash of the guide.
 ///
 /// # Errors
-/// Returns the errors of [`read`], or the guide cannot be written.
+/// If [`read`] fails, or the guide cannot be written.
 pub(crate) fn write_for_build(argument: &Path, home: &Path) -> Result<(PathBuf, String)> {
     let bytes = read(argument)?.encode();
     let file = home.join(GUIDE_FILE);

@@ -11,7 +11,8 @@ use holloway_report::{grouped, plural};
 use crate::failure::Result;
 use crate::{shell, status};
 
-/// The number of words from which on an analysis is announced. It takes a second or two.
+/// Holloway announces the analysis of this many words or more. Their analysis takes a second or
+/// two.
 const ANNOUNCED_WORDS: u64 = 10_000_000;
 
 /// Reads `run`: a run's directory, or one `.hwp` file.

@@ -1,4 +1,4 @@
-//! Finds reasons message a run has no profile, after the program has ended.
+//! Finds reasons why a run has no profile, after the program has ended.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;

@@ -51,7 +51,7 @@ fn direct_exit_edges(edges: &mut [Edge], exit: BlockId) {
     }
 }
 
-/// Graphs like those of real functions: every block has a way out, and at max_paths one pinned edge
+/// Graphs like those of real functions: every block has a way out, and at most one pinned edge
 /// leaves a block (as from an invoke). In half of the graphs, blocks may also have an exit edge.
 pub(crate) fn function_cfg(blocks: u32) -> impl Strategy<Value = Cfg> {
     (3..=blocks, any::<bool>()).prop_flat_map(|(blocks, exits)| {

@@ -112,7 +112,7 @@ fn ask(question: Question<'_>, answer_args: &AnswerArgs) -> Result<ExitCode> {
     let result =
         answer(|out| write(&question, &run, &options, out).map(|verdict| is_good = verdict));
     if result.is_err() {
-        // The damage may explain reason a name is unknown.
+        // The damage may explain why a name is unknown.
         damage.iter().for_each(|note| status::warn(&sentence(note)));
     }
     result?;

@@ -276,7 +276,7 @@ impl<'a> Search<'a> {
             return Ok(());
         };
         let (from, to) = self.halves.ends(*edge);
-        let (mut from_source, mut from_target) = (self.to_root(from), self.to_root(to));
+        let (mut from_source, mut from_target) = (self.edges_to_root(from), self.edges_to_root(to));
         while from_source.last().is_some() && from_source.last() == from_target.last() {
             from_source.pop();
             from_target.pop();
@@ -288,7 +288,7 @@ impl<'a> Search<'a> {
     }
 
     /// The edges of the tree from a node up to the exit or the entry.
-    fn to_root(&self, mut node: usize) -> Vec<EdgeId> {
+    fn edges_to_root(&self, mut node: usize) -> Vec<EdgeId> {
         let mut edges = Vec::new();
         while let Some((way, from)) = self.joined_by[node] {
             if let Way::Edge(edge) = way {

@@ -46,10 +46,12 @@ enum Reentry {
     Cut(EdgeId),
 }
 
-/// Whether a walk follows the choices, or takes the shortest route to the end of a path.
+/// The stages of a walk.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
+    /// The walk follows the choices.
     Walking,
+    /// The walk takes the shortest route to the end of a path.
     Ending,
 }
 
@@ -117,8 +119,9 @@ impl Machine<'_> {
     /// Counts the edges of the path that are not counted yet, and the call if it is not counted
     /// yet.
     fn count_edges(&mut self) {
-        let first_call = self.frame.counted.is_none() && self.frame.start == PathStart::Entry;
-        self.trace.calls += i64::from(first_call);
+        let is_uncounted_call =
+            self.frame.counted.is_none() && self.frame.start == PathStart::Entry;
+        self.trace.calls += i64::from(is_uncounted_call);
         for &edge in &self.frame.edges[self.frame.counted.unwrap_or(0)..] {
             *self.trace.edges.entry(edge).or_default() += 1;
         }
@@ -145,7 +148,7 @@ impl Machine<'_> {
         self.reentries.push(Reentry::Call(self.frame.clone()));
     }
 
-    /// Runs an edge. On the way to the end of the walk, the process stops when a path has ended.
+    /// Runs an edge. In the last stage, the process stops when a path has ended.
     fn run(&mut self, id: EdgeId, stage: Stage) {
         let to = self.cfg.edge(id).to;
         let end = if to == self.cfg.exit() {
@@ -156,7 +159,10 @@ impl Machine<'_> {
         let probe = self.probes.edge(id).cloned().unwrap_or_default();
         self.run_actions(&probe.before);
         let Some(end) = end else {
-            assert!(probe.after.is_empty(), "only an end is followed by a start");
+            assert!(
+                probe.after.is_empty(),
+                "only edges that end paths have actions after them"
+            );
             self.frame.blocks.push(to);
             self.frame.edges.push(id);
             self.arrive();

@@ -31,8 +31,8 @@ fn recorded() -> (&'static Project, PathBuf) {
     (project, project.runs().remove(0))
 }
 
-/// A copy of the recorded run, for a test that damages it.
-fn copy(project: &Project) -> PathBuf {
+/// Copies the recorded run into a project, for a test that damages it. Returns the run's directory.
+fn copy_recorded_run(project: &Project) -> PathBuf {
     let (_, run) = recorded();
     let to = project.path().join("run");
     std::fs::create_dir(&to).unwrap();
@@ -43,7 +43,7 @@ fn copy(project: &Project) -> PathBuf {
     to
 }
 
-fn with_extension(run: &Path, extension: &str) -> PathBuf {
+fn file_with_extension(run: &Path, extension: &str) -> PathBuf {
     let mut files = std::fs::read_dir(run)
         .unwrap()
         .map(|entry| entry.unwrap().path());
@@ -66,7 +66,7 @@ fn the_latest_run_is_found_from_a_subdirectory() {
     assert_eq!(by_name.json().calls("even"), 100);
     let by_profile = project
         .holloway("report --format json")
-        .arg(with_extension(&run, "hwp"))
+        .arg(file_with_extension(&run, "hwp"))
         .ok();
     assert_eq!(by_profile.json().calls("even"), 100);
     assert_eq!(
@@ -80,7 +80,7 @@ fn the_latest_run_is_found_from_a_subdirectory() {
 }
 
 #[test]
-fn the_newest_run_of_cargos_target_directory_and_the_nearest_is_shown() {
+fn the_newest_of_two_latest_runs_is_shown() {
     let (_, recorded) = recorded();
     let project = Project::new(&[
         ("Cargo.toml", &cli_support::package("app")),
@@ -137,7 +137,7 @@ fn the_newest_run_of_cargos_target_directory_and_the_nearest_is_shown() {
 #[test]
 fn a_fifo_does_not_block_a_report() {
     let project = Project::new(&[("src/main.rs", "")]);
-    let run = copy(&project);
+    let run = copy_recorded_run(&project);
     let fifo = |path: &Path| {
         std::fs::remove_file(path).ok();
         let made = std::process::Command::new("mkfifo").arg(path).status();
@@ -148,7 +148,7 @@ fn a_fifo_does_not_block_a_report() {
         .holloway("report run")
         .ok()
         .says("0-x.hwp: not a regular file");
-    let map = with_extension(&run, "hwm");
+    let map = file_with_extension(&run, "hwm");
     fifo(&map);
     project
         .holloway("report run")
@@ -161,7 +161,7 @@ fn a_fifo_does_not_block_a_report() {
     fifo(&project.path().join("src/main.rs"));
     project.holloway("report --view lines").ok().says("main.rs");
     // A program that is a FIFO.
-    std::fs::remove_file(with_extension(&project.runs()[0], "hwm")).unwrap();
+    std::fs::remove_file(file_with_extension(&project.runs()[0], "hwm")).unwrap();
     fifo(&project.built("debug", "app"));
     project
         .holloway("report")
@@ -235,8 +235,8 @@ fn a_missing_run_is_reported_with_advice() {
 #[test]
 fn a_damaged_profile_is_named_and_the_rest_is_shown() {
     let project = Project::new(&[]);
-    let run = copy(&project);
-    let good = with_extension(&run, "hwp");
+    let run = copy_recorded_run(&project);
+    let good = file_with_extension(&run, "hwp");
     let bytes = std::fs::read(&good).unwrap();
     std::fs::write(run.join("0-short.hwp"), &bytes[..bytes.len() / 2]).unwrap();
     std::fs::write(run.join("0-junk.hwp"), b"junk").unwrap();
@@ -263,9 +263,9 @@ fn a_damaged_profile_is_named_and_the_rest_is_shown() {
 #[test]
 fn truncated_and_changed_files_give_a_report_or_one_line() {
     let project = Project::new(&[]);
-    let run = copy(&project);
+    let run = copy_recorded_run(&project);
     for extension in ["hwp", "hwm"] {
-        let file = with_extension(&run, extension);
+        let file = file_with_extension(&run, extension);
         let bytes = std::fs::read(&file).unwrap();
         for part in 0..12 {
             let offset = bytes.len() * part / 12;
@@ -291,8 +291,8 @@ fn truncated_and_changed_files_give_a_report_or_one_line() {
 #[test]
 fn a_map_without_a_complete_function_is_an_error() {
     let project = Project::new(&[]);
-    let run = copy(&project);
-    let file = with_extension(&run, "hwm");
+    let run = copy_recorded_run(&project);
+    let file = file_with_extension(&run, "hwm");
     let bytes = std::fs::read(&file).unwrap();
     // The map ends after its head, before the first function's record.
     std::fs::write(&file, &bytes[..100]).unwrap();
@@ -308,7 +308,7 @@ fn a_profile_of_another_build_is_refused_by_name() {
     let run = project.runs().remove(0);
     // A run that contains its map stays readable. A run without its map is readable only while the
     // program is unchanged.
-    std::fs::remove_file(with_extension(&run, "hwm")).unwrap();
+    std::fs::remove_file(file_with_extension(&run, "hwm")).unwrap();
     let report = || project.holloway("report --format json").ok().json();
     assert_eq!(report().calls("even"), 100);
     // A report stores the map again.
@@ -316,7 +316,7 @@ fn a_profile_of_another_build_is_refused_by_name() {
     std::fs::rename(&program, project.path().join("away")).unwrap();
     assert_eq!(report().calls("even"), 100);
     std::fs::rename(project.path().join("away"), &program).unwrap();
-    std::fs::remove_file(with_extension(&run, "hwm")).unwrap();
+    std::fs::remove_file(file_with_extension(&run, "hwm")).unwrap();
     project.write(
         "src/main.rs",
         &PROGRAM.replace(

@@ -139,9 +139,9 @@ fn report(project: &Project, run: &str) -> Report {
     project.holloway(&words).ok().json()
 }
 
-fn run(project: &Project, options: &str, kind: &str, words: &str) -> CallResult {
+fn run(project: &Project, options: &str, build: &str, words: &str) -> CallResult {
     let mut call = project.holloway(&format!("run {options} --no-report --"));
-    call.command.arg(built(kind)).args(words.split(' '));
+    call.command.arg(built(build)).args(words.split(' '));
     call.result()
 }
 
@@ -155,10 +155,10 @@ fn streams_give_the_counts_of_paths() {
         "killed 300000",
     ] {
         let project = Project::new(&[]);
-        for kind in BUILDS {
-            run(&project, &format!("-o {kind}"), kind, words);
+        for build in BUILDS {
+            run(&project, &format!("-o {build}"), build, words);
         }
-        let reports = BUILDS.map(|kind| report(&project, kind));
+        let reports = BUILDS.map(|build| report(&project, build));
         let [paths, loops, no_exits, loops_no_exits, times, trace] = &reports;
         assert_eq!(calls(loops), calls(paths), "{words}: loops");
         let left_frames = |report: &Report| report.0["totals"]["left"].clone();
@@ -217,15 +217,15 @@ fn a_sample_of_loops_counts_no_frame_as_left() {
 #[test]
 fn lines_are_counted_alike_wherever_paths_end() {
     let project = Project::new(&[]);
-    let lines = BUILDS.map(|kind| {
-        run(&project, &format!("-o {kind}"), kind, "work 3000");
-        let report = project.holloway(&format!("report {kind} --view lines --top 1000"));
+    let lines = BUILDS.map(|build| {
+        run(&project, &format!("-o {build}"), build, "work 3000");
+        let report = project.holloway(&format!("report {build} --view lines --top 1000"));
         let text = report.ok().stdout;
-        // The loop of `work` is one line, with a call in it: once a turn.
+        // The loop of `work` is one line with a call, which runs once for each turn.
         let line = text.lines().find(|line| line.contains("void work("));
         let count = line.unwrap().split(" │").next().unwrap();
         let count = count.trim().trim_start_matches('≥');
-        assert_eq!(count, "3,000", "{kind}: {text}");
+        assert_eq!(count, "3,000", "{build}: {text}");
         let counted = text.lines().filter(|line| line.contains(" │"));
         // Without exit edges, some lines are marked as lower bounds. No frame was left here.
         let plain = counted.map(|line| line.replace('≥', "").trim_start().to_owned());
@@ -276,7 +276,7 @@ fn a_run_without_a_collector_is_spooled_and_read() {
 }
 
 /// Runs the program with 16 threads and without a collector. Returns the run's directory.
-fn spooled(project: &Project, kind: &str) -> PathBuf {
+fn spooled_threads(project: &Project, kind: &str) -> PathBuf {
     spooled_run(project, kind, "threads 20000")
 }
 
@@ -359,7 +359,7 @@ fn an_interrupted_finish_counts_nothing_twice() {
         ("times", ".hwv", ".sealed.hwv"),
     ] {
         let project = Project::new(&[]);
-        let data = spooled(&project, kind);
+        let data = spooled_threads(&project, kind);
         let expect = calls(&report(&project, kind));
         let (name, raw) = files(&data).pop_first().unwrap();
         finishing(&project, &data).ok();
@@ -395,7 +395,7 @@ fn an_interrupted_finish_counts_nothing_twice() {
 fn several_processes_may_finish_one_directory() {
     for kind in ["loops", "trace", "times"] {
         let project = Project::new(&[]);
-        let data = spooled(&project, kind);
+        let data = spooled_threads(&project, kind);
         let expect = calls(&report(&project, kind));
         let quiet = |mut call: Call| call.command.stderr(Stdio::null()).spawn().unwrap();
         let start = || quiet(finishing(&project, &data));

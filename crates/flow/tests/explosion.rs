@@ -249,7 +249,7 @@ fn program(random: &mut Random, pieces: u32) -> Cfg {
 }
 
 /// Counts how often each edge runs in a long walk. Each block has a random probability with which
-/// it leaves its usual edge: 0, 1/256, 20/256, or 1/2.
+/// the walk takes a random edge instead of the block's usual edge: 0, 1/256, 20/256, or 1/2.
 fn measure(random: &mut Random, cfg: &Cfg) -> Vec<u64> {
     let rare_chance: Vec<u64> = cfg
         .blocks()

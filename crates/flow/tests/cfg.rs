@@ -104,7 +104,7 @@ impl Directives {
             match key.trim() {
                 "order" => directives.order = value.into(),
                 "limit" => {
-                    directives.limit = value.parse().map_err(|_| format!("no limit: {value}"))?
+                    directives.limit = value.parse().map_err(|_| format!("no limit: {value}"))?;
                 }
                 "weights" => {
                     directives.weights = value

@@ -114,7 +114,7 @@ pub(crate) fn write_for_build(argument: &Path, home: &Path) -> Result<(PathBuf, 
     Ok((file, hash(&bytes)))
 }
 
-/// The counts of all functions that ran.
+/// Makes a guide of the counts of all functions that ran.
 fn guide_of(run: &RunProfile) -> Guide {
     let functions = run.functions.iter().filter(|function| function.ran());
     functions

@@ -104,7 +104,7 @@ fn parse_holloway_args(verb: Verb, args: &[OsString]) -> CargoArgs {
         | CargoCommand::Trace(_)
         | CargoCommand::Doctor
         | CargoCommand::Clean(_) => {
-            unreachable!("the verb's name was given")
+            unreachable!("the words begin with the name of a verb")
         }
     }
 }
@@ -206,7 +206,7 @@ impl CargoCall {
             &self.project.runs(),
             &name,
         )?;
-        let (status, _collector) = self.spawn_into(&directory, &holloway_args.stream)?;
+        let (status, _collector) = self.run_with_collector(&directory, &holloway_args.stream)?;
         self.repeat_messages(status);
         let outcome = loading::finish(&directory, Some(self.records.directory()))?;
         if outcome.profiles == 0 {
@@ -268,13 +268,13 @@ impl CargoCall {
     /// # Errors
     /// If cargo cannot be run.
     pub(crate) fn record_into(mut self, directory: &Path) -> Result<ExitStatus> {
-        let spawned = self.spawn_into(directory, &StreamArgs::default());
+        let spawned = self.run_with_collector(directory, &StreamArgs::default());
         spawned.map(|(status, _)| status)
     }
 
     /// Runs the planned call. The program records into the given directory; its streams are
     /// collected.
-    fn spawn_into(
+    fn run_with_collector(
         &mut self,
         directory: &Path,
         stream: &StreamArgs,

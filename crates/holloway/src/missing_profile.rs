@@ -28,7 +28,7 @@ fn surroundings_with(environment: &Path, directory: &Path, fallback: &Path) -> O
     let directory_name = status::shown(directory);
     if !environment.exists() {
         return Some(format!(
-            "there is no /proc, so the program couldn't know of {directory_name}: its data went to a new directory in {}, name that to `holloway report`; or mount /proc",
+            "there is no /proc, so the program could not learn of {directory_name}: its data went to a new directory in {}; give that directory to `holloway report`, or mount /proc",
             status::shown(fallback)
         ));
     }

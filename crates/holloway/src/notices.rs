@@ -10,7 +10,7 @@ pub(crate) fn warn(notice: Notice) {
         Notice::Unwritten(error) => status::warn(&error.to_string()),
         // The profile cannot be read, so holloway does not know whether its program has streams.
         Notice::PermissionDenied { profile } => status::warn(&format!(
-            "cannot take the paths out of {}: permission denied; if its program collects loops, a trace or times, it waits as long as holloway runs: end it, and run both as one user",
+            "cannot take the paths out of {}: permission denied; if its program collects loops, a trace or times, the program waits until holloway ends: end it, and run both as one user",
             profile.display()
         )),
     }

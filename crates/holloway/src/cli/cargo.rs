@@ -22,7 +22,7 @@ pub(crate) struct CargoHolloway {
 }
 
 const CARGO_EXAMPLES: &str = "\
-Every other option is cargo's own and goes to cargo unchanged:
+All other options go to cargo unchanged:
 -p, --bin, --example, --test, --features, --profile, --release, --target, --manifest-path, …
 
 Examples:

@@ -40,8 +40,8 @@ pub(crate) enum Question {
     Stats(StatsArgs),
     /// Print events in order, from any position on
     Cat(CatArgs),
-    /// Check that the trace is complete: checksums, losses, counts of the profile (status 1 if it
-    /// is not); and whether enters and leaves balance
+    /// Check that the trace is complete: checksums, losses, counts of the profile (exit status 1
+    /// if it is not). Also check whether enters and leaves balance
     Verify(VerifyArgs),
     /// Find hot subpaths: short sequences of paths, across calls, that cost most
     Hot(HotArgs),

@@ -9,7 +9,7 @@ pub(crate) struct ViewArgs {
     /// Order of paths, functions and blocks [default: count]
     #[arg(long, value_enum)]
     pub(crate) sort: Option<SortKey>,
-    /// What to list [default: the collected kind; for a trace, its numbers and hot subpaths]
+    /// What to list [default: the collected kind; for a trace, its statistics and hot subpaths]
     #[arg(long, value_enum)]
     pub(crate) view: Option<View>,
     /// Hide sequences of the loops view that are rarer than this share of their first path's
@@ -87,9 +87,9 @@ pub(crate) struct ListArgs {
 /// `--sort`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SortKey {
-    /// Times the path ran
+    /// How often the path ran
     Count,
-    /// Times the path ran × its instructions
+    /// How often the path ran × its instructions
     Instructions,
 }
 

@@ -132,7 +132,7 @@ fn system() -> Finding {
             State::Note,
             "system",
             name,
-            "woven programs have run under an emulator of this processor only, holloway never on it",
+            "woven programs have run only under an emulator of this processor, and holloway has never run on it",
         ),
         _ => Finding::problem(
             State::Bad,
@@ -154,7 +154,8 @@ fn machines() -> Finding {
 /// The finding for a holloway that contains these runtimes. It contains at least one.
 fn machines_with(x86_64: bool, aarch64: bool) -> Finding {
     let problem = |result: &str, target: &str| {
-        let advice = format!("for others: rustup target add {target}, and build holloway again");
+        let advice =
+            format!("for other machines: rustup target add {target}, and build holloway again");
         Finding::problem(State::Note, "machines", result, advice)
     };
     match (x86_64, aarch64) {
@@ -205,7 +206,7 @@ fn libllvm(llvm: &std::result::Result<Library, String>) -> Finding {
             match named_llvm() {
                 Some(_) => "HOLLOWAY_LLVM names it: correct or unset it",
                 None => {
-                    "use a rustc from rustup, whose toolchains carry one, or name one in HOLLOWAY_LLVM"
+                    "use a rustc from rustup, whose toolchains contain one, or name one in HOLLOWAY_LLVM"
                 }
             },
         ),

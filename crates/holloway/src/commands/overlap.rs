@@ -32,7 +32,7 @@ fn read(argument: &Path) -> Result<RunProfile> {
     let loaded = loading::load_with_streams(&run)?;
     if loaded.kinds.is_timed() {
         status::note(&format!(
-            "{} has times of paths: here only how often they ran is compared; `holloway stability` compares what varies",
+            "{} has times of paths: overlap compares only how often paths ran; `holloway stability` compares their variation",
             run.display()
         ));
     }

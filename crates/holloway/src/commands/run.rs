@@ -114,7 +114,7 @@ fn map_of(program: &Path) -> Option<ImageMap> {
 /// Possible reasons why a woven program left no profile, and advice.
 fn reasons_of_woven(program: &str) -> String {
     format!(
-        "{program} ended before any instrumented function was entered, or could not see the run's directory or write into it: it started with an environment of its own (set {} for it), below another root, or as another user",
+        "{program} ended before any instrumented function was entered, or could not see the run's directory or write into it: it was started with another environment (set {} in it), with another root directory, or as another user",
         run_directory::DATA
     )
 }

@@ -1,5 +1,5 @@
-//! Event counting (PP, section 3.3, after Ball 1994): chooses the edges that need an increment, and
-//! computes the increments.
+//! Event counting (Ball and Larus 1996, section 3.3, after Ball 1994): chooses the edges that need
+//! an increment, and computes the increments.
 //!
 //! A spanning tree of maximum weight (Kruskal) covers the dag, to which an edge EXIT→ENTRY is
 //! added. The tree must contain EXIT→ENTRY. Only the edges off the tree, the *chords*, keep an
@@ -10,10 +10,10 @@
 //! potential(w). This is 0 on the tree. In the sum along any path from entry to exit, the
 //! potentials cancel.
 //!
-//! Worked example (the slides' figure, X its exit, weighted with the slides' edge profile): the
-//! tree is FX, CD, DE, EF, AB. The chord DF closes D→F←E←D, so Inc(DF) = DF − EF − DE = 0 − 0 − 1.
-//! The chord AC closes A→C→D→E→F→X→A, so Inc(AC) = AC + CD + DE + EF + FX = 1. The path ACDF has
-//! the number 1 − 1 = 0.
+//! Worked example (the slides' graph, see the crate's documentation; X is the exit; the weights are
+//! the slides' edge profile): the tree is FX, CD, DE, EF, AB. The chord DF closes D→F←E←D, so
+//! Inc(DF) = DF − EF − DE = 0 − 0 − 1. The chord AC closes A→C→D→E→F→X→A, so Inc(AC) = AC + CD + DE
+//! + EF + FX = 1. The path ACDF has the number 1 − 1 = 0.
 //!
 //! Arithmetic wraps. Sums of increments are exact modulo 2^64, and the sum along a path is the path
 //! number.

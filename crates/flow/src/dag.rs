@@ -1,4 +1,5 @@
-//! The acyclic graph (dag) whose paths are numbered (PP, section "arbitrary control flow").
+//! The acyclic graph (dag) whose paths are numbered (Ball and Larus 1996, section "arbitrary
+//! control flow").
 //!
 //! Two dummy edges replace every back edge w→v: ENTRY→v, along which a path starts at the loop
 //! head, and w→EXIT, along which a path ends. The construction differs from the paper in these

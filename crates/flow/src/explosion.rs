@@ -1,5 +1,5 @@
-//! Cuts edges of functions with too many paths (PP, section 4.2: edges are removed where too many
-//! paths leave a vertex).
+//! Cuts edges of functions with too many paths (Ball and Larus 1996, section 4.2: edges are removed
+//! where too many paths leave a vertex).
 //!
 //! The paper cuts the edges of the vertex at which a limit is passed. This rule alone cuts again at
 //! every vertex above, because the remaining edges still lead to almost as many paths. Cutting

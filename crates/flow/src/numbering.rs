@@ -1,5 +1,6 @@
-//! Path numbering (PP, section 3.2). Each edge of the dag gets a value such that the sum of the
-//! values along a path is the number of the path. The path numbers are 0, 1, … path count − 1.
+//! Path numbering (Ball and Larus 1996, section 3.2). Each edge of the dag gets a value such that
+//! the sum of the values along a path is the number of the path. The path numbers are 0, 1, … path
+//! count − 1.
 //!
 //! The algorithm visits blocks in reverse topological order, beginning with NumPaths(EXIT) = 1. It
 //! visits the successors of v in some order. The edge to w gets the current NumPaths(v) as its
@@ -15,9 +16,9 @@
 //!   edges can stay without increments.
 //! - A block's exit edge comes last. It rarely runs, so the value 0 would be wasted on it.
 //!
-//! Worked example (the slides' figure; A to F are b0 to b5, largest NumPaths last, edges of a block
-//! in the order listed here): NumPaths F=1, E=1, D=2 (DF 0, DE 1), C=2 (CD 0), B=4 (BC 0, BD 2),
-//! A=6 (AC 0, AB 2). The path ABCDEF has the number 2+0+0+1+0 = 3.
+//! Worked example (the slides' graph, see the crate's documentation; A to F are b0 to b5, largest
+//! NumPaths last, edges of a block in the order listed here): NumPaths F=1, E=1, D=2 (DF 0, DE 1),
+//! C=2 (CD 0), B=4 (BC 0, BD 2), A=6 (AC 0, AB 2). The path ABCDEF has the number 2+0+0+1+0 = 3.
 //!
 //! The numbering leaves out edges into blocks from which no path ends (no exit, no back edge, no
 //! cut). A path that goes there never finishes, so there is nothing to count. Cost: a sort of each

@@ -1,10 +1,11 @@
-//! Converts a path number to the blocks of the path, and back (PP, section 3.4).
+//! Converts a path number to the blocks of the path, and back (Ball and Larus 1996, section 3.4).
 //!
 //! Regeneration starts at the entry with the path number as the remainder. At each block it takes
 //! the edge with the largest value that is not above the remainder, subtracts this value, and
-//! continues at the edge's target, until it reaches the exit. Example of the slides: at A, the
-//! remainder 3 takes AB (2). The remainder 1 takes BC (0) at B, CD (0) at C, DE (1) at D, and EF
-//! (0) at E: ABCDEF. Each step is a binary search among the block's edges.
+//! continues at the edge's target, until it reaches the exit. Example (the slides' graph, see the
+//! crate's documentation): at A, the remainder 3 takes AB (2). The remainder 1 takes BC (0) at B,
+//! CD (0) at C, DE (1) at D, and EF (0) at E: ABCDEF. Each step is a binary search among the
+//! block's edges.
 
 use crate::dag::DagEdgeKind;
 use crate::ids::{BlockId, DagEdgeId, EdgeId, PathId};

@@ -1,4 +1,5 @@
-//! Places the probes (PP, section 3.3, Figures 8 and 9), and decides what each probe does.
+//! Places the probes (Ball and Larus 1996, section 3.3, Figures 8 and 9), and decides what each
+//! probe does.
 //!
 //! The paper walks down from the entry while each block can be reached in only one way, and
 //! initializes the register at the end of this walk. It walks up from the exit while each block has

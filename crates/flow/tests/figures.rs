@@ -1,4 +1,4 @@
-//! The figures of the slides of PP (Ball and Larus, "Efficient path profiling"), each as a test.
+//! The figures of the slides on "Efficient path profiling" (Ball and Larus), each as a test.
 //!
 //! Blocks A..F are b0..b5; the exit is b6, with one edge from F.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]

@@ -7,9 +7,9 @@
 //! |---|---|---|
 //! | `holloway` | the user | runs a command of `commands/` |
 //! | `cargo-holloway` | `cargo holloway` | calls cargo with probes: `commands/cargo.rs` |
-//! | `holloway-rustc` | cargo (`RUSTC_WRAPPER`) | calls rustc with options: `holloway_link::rustc` |
-//! | `holloway-cc` | rustc (`-Clinker`) | weaves and links: `holloway_link::step` |
-//! | `holloway-ld` | clang (`--ld-path`) | weaves and links a raw ld line |
+//! | `holloway-rustc` | cargo, by `RUSTC_WRAPPER` | adds options to rustc: `holloway_link::rustc` |
+//! | `holloway-cc` | rustc, by `-Clinker` | weaves and links: `holloway_link::step` |
+//! | `holloway-ld` | clang, by `--ld-path` | weaves and links a raw ld line |
 //! | `holloway-clang`, `holloway-clang++` | build systems | calls clang as `holloway cc` does |
 //!
 //! The options of all commands are data in `cli/`. Each command is a file in `commands/`. Exit

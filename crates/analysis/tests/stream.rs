@@ -24,7 +24,7 @@ struct Notes {
 impl Listener for Notes {
     type State = usize;
 
-    fn path(&mut self, path: EndedPath, state: &mut usize) {
+    fn path_ended(&mut self, path: EndedPath, state: &mut usize) {
         if path.is_first {
             self.activations.push(Vec::new());
             *state = self.activations.len() - 1;
@@ -37,7 +37,7 @@ impl Listener for Notes {
         self.text.push(format!("{first}{}{last}", state));
     }
 
-    fn left(&mut self, activations: u64) {
+    fn frames_left(&mut self, activations: u64) {
         self.left += activations;
         self.text.push(format!("left {activations}"));
     }
@@ -47,7 +47,7 @@ impl Listener for Notes {
         self.text.push(format!("gap {activations}"));
     }
 
-    fn owner(&mut self, thread: u32, activations: u64) {
+    fn new_owner(&mut self, thread: u32, activations: u64) {
         self.left += activations;
         self.text.push(format!("owner {thread} {activations}"));
     }
@@ -321,8 +321,11 @@ fn matches_what_ran(kind: Kind, seed: &[u8], batch: usize) {
         activations.feed(&mut words, &mut notes, at, words_of);
     }
     assert_eq!(notes.activations, simulator.truth.activations);
-    assert_eq!(notes.opened, notes.closed + notes.left + activations.open());
-    assert_eq!(simulator.truth.left, notes.left + activations.open());
+    assert_eq!(
+        notes.opened,
+        notes.closed + notes.left + activations.open_count()
+    );
+    assert_eq!(simulator.truth.left, notes.left + activations.open_count());
     assert_eq!(activations.stream_counts().strangers, 0);
 }
 

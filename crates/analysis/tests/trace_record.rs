@@ -101,7 +101,7 @@ struct IgnoringListener;
 impl Listener for IgnoringListener {
     type State = ();
 
-    fn path(&mut self, _path: EndedPath, (): &mut ()) {}
+    fn path_ended(&mut self, _path: EndedPath, (): &mut ()) {}
 }
 
 /// Collects the events of a stream, word by word.
@@ -125,14 +125,14 @@ impl EventCollector {
 impl Listener for EventCollector {
     type State = ();
 
-    fn path(&mut self, path: EndedPath, (): &mut ()) {
+    fn path_ended(&mut self, path: EndedPath, (): &mut ()) {
         self.push(Terminal::Path {
             function: path.function,
             path: path.word - self.firsts[path.function as usize],
         });
     }
 
-    fn left(&mut self, activations: u64) {
+    fn frames_left(&mut self, activations: u64) {
         self.push(Terminal::Left(activations as u32));
     }
 
@@ -140,7 +140,7 @@ impl Listener for EventCollector {
         self.push(Terminal::Gap);
     }
 
-    fn owner(&mut self, thread: u32, _activations: u64) {
+    fn new_owner(&mut self, thread: u32, _activations: u64) {
         self.traces.push((Some(thread), Vec::new()));
     }
 }
@@ -275,7 +275,7 @@ proptest! {
         // Frames that nobody caught are open at the end.
         let mut activations = Activations::default();
         activations.feed(&mut known, &mut IgnoringListener, simulator.start, &simulator.stream);
-        prop_assert_eq!(left + activations.open(), simulator.truth.left);
+        prop_assert_eq!(left + activations.open_count(), simulator.truth.left);
     }
 
     /// Stretches that are read once give the same events as their words read one by one, even if

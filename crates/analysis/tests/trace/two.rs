@@ -59,7 +59,7 @@ fn functions_of_other_builds_are_found() {
     let alphabet = Alphabet::new([&a, &b], [&all, &all], &name);
     assert_eq!(alphabet.functions, [vec![0, 1, 2, 3], vec![3, 4, 1, 0]]);
     assert_eq!(alphabet.terminals, [vec![0, 1, 2, 3], vec![3, 4, 1, 0]]);
-    assert_eq!(alphabet.alone, [1, 1]);
+    assert_eq!(alphabet.unmatched, [1, 1]);
 }
 
 fn compare(a: &Trace, b: &Trace, length: usize) -> (Alphabet, Diff) {
@@ -92,16 +92,16 @@ fn equal_traces_do_not_part() {
     let (_, found) = compare(&trace(&string), &trace(&string), 3);
     assert!(found.is_same());
     assert_eq!(found.common, 7);
-    assert_eq!(found.only, [vec![], vec![]]);
+    assert_eq!(found.one_sided, [vec![], vec![]]);
 }
 
 #[test]
 fn the_place_where_they_part_is_found() {
     let (a, b) = ([0, 1, 2, 0, 1, 2, 3], [0, 1, 2, 0, 1, 1, 2]);
     let (_, found) = compare(&trace(&a), &trace(&b), 3);
-    assert_eq!((found.common, found.parted), (5, [Some(2), Some(1)]));
+    assert_eq!((found.common, found.after_common), (5, [Some(2), Some(1)]));
     let only = |side: usize| {
-        found.only[side]
+        found.one_sided[side]
             .iter()
             .map(|sequence| sequence.symbols.clone())
             .collect::<Vec<_>>()
@@ -109,7 +109,7 @@ fn the_place_where_they_part_is_found() {
     assert_eq!(only(0), [vec![3]]);
     assert_eq!(only(1), [vec![1, 1]]);
     let (_, found) = compare(&trace(&a), &trace(&a[..5]), 3);
-    assert_eq!((found.common, found.parted), (5, [Some(2), None]));
+    assert_eq!((found.common, found.after_common), (5, [Some(2), None]));
 }
 
 /// Sequences of `a` that `b` does not contain, although it contains all their parts.
@@ -141,13 +141,13 @@ proptest! {
         let (alphabet, found) = compare(&a, &trace(&other), length);
         let common = expanded.iter().zip(&other).take_while(|(a, b)| a == b).count();
         prop_assert_eq!(found.common, common as u64);
-        prop_assert_eq!(found.parted, [expanded.get(common).copied(), other.get(common).copied()]);
+        prop_assert_eq!(found.after_common, [expanded.get(common).copied(), other.get(common).copied()]);
         for (side, strings) in [(0, [&expanded, &other]), (1, [&other, &expanded])] {
-            let only: BTreeSet<_> = found.only[side].iter().map(|sequence| sequence.symbols.clone()).collect();
+            let only: BTreeSet<_> = found.one_sided[side].iter().map(|sequence| sequence.symbols.clone()).collect();
             prop_assert_eq!(only, naive_only(strings[0], strings[1], length));
         }
         let symbols = alphabet.symbols(0, &events(4), Unit::Events);
-        for sequence in &found.only[0] {
+        for sequence in &found.one_sided[0] {
             let place = expanded.windows(sequence.symbols.len()).position(|window| *window == *sequence.symbols).unwrap() as u64;
             let end = place + sequence.symbols.len() as u64 - 1;
             prop_assert_eq!(first(&a.grammar, &symbols, &sequence.symbols), Some((place, end)));

@@ -1,5 +1,5 @@
-//! Slab forests and path forests: the paper's figures, naive twins, pruning (D'Elia, Demetrescu,
-//! Finocchi 2013).
+//! Tests of slab forests and path forests: the figures of the paper, slow reference
+//! implementations, and pruning (D'Elia, Demetrescu, Finocchi 2013).
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 mod iterations;
@@ -40,7 +40,8 @@ fn figure_3() -> FunctionMap {
 
 const STREAM: [u32; 14] = [6, 2, 0, 0, 2, 2, 0, 0, 2, 2, 0, 0, 2, 3];
 
-/// The words of the paper's path numbers, whatever numbers the paths have here.
+/// The words of the paths, ordered by the path numbers of the paper. Holloway numbers the paths in
+/// another order.
 fn figure_words() -> (Arc<ImageMap>, Vec<u32>) {
     let map = figure_3();
     let numbering = number(&map);
@@ -157,8 +158,8 @@ fn nodes_of_both_forests_for_other_k() {
     assert_eq!(nodes.collect::<Vec<_>>(), expect);
 }
 
-/// All sequences of up to k paths, counted one by one.
-fn naive(activations: &[Vec<u32>], k: usize) -> BTreeMap<Vec<u32>, u64> {
+/// Slow reference implementation: all sequences of up to k paths, counted one by one.
+fn reference_sequences(activations: &[Vec<u32>], k: usize) -> BTreeMap<Vec<u32>, u64> {
     let mut counts = BTreeMap::new();
     for words in activations {
         for n in 1..=k {
@@ -170,8 +171,8 @@ fn naive(activations: &[Vec<u32>], k: usize) -> BTreeMap<Vec<u32>, u64> {
     counts
 }
 
-/// Definition 3, implemented literally: the slab forest of complete activations.
-fn naive_slabs(activations: &[Vec<u32>], k: usize) -> BTreeMap<Vec<u32>, u64> {
+/// Slow reference implementation of Definition 3: the slab forest of complete activations.
+fn reference_slab_forest(activations: &[Vec<u32>], k: usize) -> BTreeMap<Vec<u32>, u64> {
     let mut counts = BTreeMap::new();
     for words in activations {
         let slabs: Vec<&[u32]> = words.chunks(k - 1).collect();
@@ -244,13 +245,13 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn forests_are_the_definitions(activations in activations(), k in 2u32..9) {
+    fn forests_match_the_definitions(activations in activations(), k in 2u32..9) {
         let (image, names) = figure_words();
         let activations = named(&activations, &names);
         let forest = forest_of(&activations, &image, k, Limits::default());
-        prop_assert_eq!(forest.sequences(), naive_slabs(&activations, k as usize));
+        prop_assert_eq!(forest.sequences(), reference_slab_forest(&activations, k as usize));
         let kipf = forest.k_ipf(k);
-        prop_assert_eq!(sequences(&kipf), naive(&activations, k as usize));
+        prop_assert_eq!(sequences(&kipf), reference_sequences(&activations, k as usize));
         prop_assert!(kipf.nodes().iter().all(|node| node.missed == 0));
         for (place, node) in (0u32..).zip(kipf.nodes()) {
             let children = kipf.children(place).iter().map(|&child| kipf.nodes()[child as usize].count);
@@ -260,7 +261,7 @@ proptest! {
         let more = sequences(&more);
         prop_assert!(sequences(&kipf).iter().all(|(sequence, count)| more.get(sequence) == Some(count)));
         let paths = sequences(&forest.k_ipf(1));
-        prop_assert_eq!(paths, naive(&activations, 1));
+        prop_assert_eq!(paths, reference_sequences(&activations, 1));
     }
 
     #[test]
@@ -277,11 +278,11 @@ proptest! {
         let forest = forest_of(&all, &image, k, Limits::default());
         prop_assert_eq!(merged.sequences(), forest.sequences());
         prop_assert_eq!(merged.words(), forest.words());
-        prop_assert_eq!(sequences(&merged.k_ipf(k)), naive(&all, k as usize));
+        prop_assert_eq!(sequences(&merged.k_ipf(k)), reference_sequences(&all, k as usize));
     }
 
     #[test]
-    fn activations_that_nest_do_not_disturb_each_other(seed in 1u64.., k in 2u32..9, batch in 1usize..50) {
+    fn nested_activations_are_counted_separately(seed in 1u64.., k in 2u32..9, batch in 1usize..50) {
         let mut state = seed;
         let mut choices = |below: u32| {
             state ^= state << 13;
@@ -297,13 +298,13 @@ proptest! {
                 builder.feed(4 * (index * batch) as u64, words);
             }
             let found = sequences(&builder.finish().k_ipf(k));
-            prop_assert_eq!(found, naive(&simulator.truth.activations, k as usize));
+            prop_assert_eq!(found, reference_sequences(&simulator.truth.activations, k as usize));
         }
     }
 }
 
 #[test]
-fn a_run_has_the_figures_of_its_forests() {
+fn stats_of_a_run_match_its_forests() {
     let (image, names) = figure_words();
     let activations = noisy(&names, 0x9E37_79B9, 3000);
     for k in [2, 3, 7, 40] {
@@ -318,7 +319,7 @@ fn a_run_has_the_figures_of_its_forests() {
         };
         let sealed = seal(head, &words, &forest, StreamCounts::default());
         let counted = paths(&sealed).functions;
-        let expect = naive(&activations, 1);
+        let expect = reference_sequences(&activations, 1);
         let first = words.function(0).first;
         assert!(
             counted[0]
@@ -340,7 +341,7 @@ fn a_run_has_the_figures_of_its_forests() {
         });
         assert_eq!(
             twice.collect::<BTreeMap<Vec<u32>, u64>>(),
-            naive(&activations, k as usize)
+            reference_sequences(&activations, k as usize)
         );
     }
 }
@@ -399,7 +400,7 @@ fn the_losses_of_pruning_are_bounded() {
             .iter()
             .map(|one| one.len().div_ceil(k as usize - 1) as u64);
         assert_eq!(forest.slabs(), slabs.sum::<u64>());
-        let real = naive(&activations, k as usize);
+        let real = reference_sequences(&activations, k as usize);
         let kipf = forest.k_ipf(k);
         let mut exact = 0;
         for (place, node) in (0u32..).zip(kipf.nodes()) {
@@ -423,7 +424,7 @@ fn the_losses_of_pruning_are_bounded() {
     }
 }
 
-/// A loop over `number` consecutive branches, with 2 to the power of `number` ways around.
+/// A loop over `number` consecutive branches. Its body has 2^`number` paths.
 fn branches(number: u32) -> FunctionMap {
     let mut build = function("branches", "branches.c", 1);
     for line in 1..=3 * number + 3 {
@@ -446,9 +447,9 @@ fn branches(number: u32) -> FunctionMap {
         .done()
 }
 
-/// Activations of a function that take its ways at random, alternating between repeated and random
-/// ways.
-fn random_ways(image: &Arc<ImageMap>, words: usize, mut seed: u64) -> Vec<Vec<u32>> {
+/// A stream of activations of a function, whose loop alternates between phases with repeated paths
+/// and phases with random paths.
+fn random_turns(image: &Arc<ImageMap>, words: usize, mut seed: u64) -> Vec<Vec<u32>> {
     let mut next = |below: usize| {
         seed ^= seed << 13;
         seed ^= seed >> 7;
@@ -486,14 +487,17 @@ fn random_ways(image: &Arc<ImageMap>, words: usize, mut seed: u64) -> Vec<Vec<u3
 }
 
 #[test]
-fn many_ways_around_are_counted_and_pruned_with_small_k() {
+fn loops_with_many_paths_are_counted_and_pruned_with_small_k() {
     let image = placed(vec![branches(7)], Kind::Loops);
-    let activations = random_ways(&image, 60_000, 0x9E37_79B9);
+    let activations = random_turns(&image, 60_000, 0x9E37_79B9);
     for k in 2..5 {
-        let real = naive(&activations, k as usize);
+        let real = reference_sequences(&activations, k as usize);
         let forest = forest_of(&activations, &image, k, Limits::default());
         assert_eq!(forest.losses().prunings, 0);
-        assert_eq!(forest.sequences(), naive_slabs(&activations, k as usize));
+        assert_eq!(
+            forest.sequences(),
+            reference_slab_forest(&activations, k as usize)
+        );
         assert_eq!(sequences(&forest.k_ipf(k)), real);
         let mut builder = LoopsBuilder::new(Words::new(&image), k, Limits { nodes: 1 });
         for (batch, words) in activations.concat().chunks(5000).enumerate() {
@@ -518,11 +522,14 @@ fn many_ways_around_are_counted_and_pruned_with_small_k() {
 #[test]
 fn slabs_looked_up_in_batches_match_the_stream() {
     let image = placed(vec![branches(7)], Kind::Loops);
-    let activations = random_ways(&image, 60_000, 0x9E37_79B9);
+    let activations = random_turns(&image, 60_000, 0x9E37_79B9);
     for k in [6, 8, 16] {
         let forest = forest_of(&activations, &image, k, Limits::default());
         assert_eq!(forest.losses().prunings, 0);
-        assert_eq!(forest.sequences(), naive_slabs(&activations, k as usize));
+        assert_eq!(
+            forest.sequences(),
+            reference_slab_forest(&activations, k as usize)
+        );
     }
 }
 
@@ -538,7 +545,7 @@ fn merged_forests_keep_within_the_limit() {
         all.extend(activations);
         assert!(merged.nodes() <= 5000);
     }
-    let real = naive(&all, 12);
+    let real = reference_sequences(&all, 12);
     let kipf = merged.k_ipf(12);
     for (place, node) in (0u32..).zip(kipf.nodes()) {
         let count = real[&kipf.sequence(place)];
@@ -548,13 +555,13 @@ fn merged_forests_keep_within_the_limit() {
 }
 
 #[test]
-fn gaps_divide_only_the_activations_around_them() {
+fn gaps_divide_only_activations_that_are_open() {
     let (image, names) = figure_words();
     let [a, b] = [names[0], names[2]];
     let mut builder = LoopsBuilder::new(Words::new(&image), 4, Limits::default());
     builder.feed(0, &[a, b, a]);
     builder.feed(1000, &[b, b]);
-    let expect = naive(&[vec![a, b, a], vec![b, b]], 4);
+    let expect = reference_sequences(&[vec![a, b, a], vec![b, b]], 4);
     assert_eq!(builder.stream_counts().gaps, 1);
     assert_eq!(sequences(&builder.finish().k_ipf(4)), expect);
 }
@@ -570,5 +577,8 @@ fn k_is_clamped_to_its_range() {
             .map(|&number| words[number as usize])
             .collect(),
     ];
-    assert_eq!(sequences(&forest.k_ipf(5000)), naive(&all, 14));
+    assert_eq!(
+        sequences(&forest.k_ipf(5000)),
+        reference_sequences(&all, 14)
+    );
 }

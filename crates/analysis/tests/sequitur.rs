@@ -6,7 +6,7 @@ use holloway_testkit::sequitur;
 use proptest::prelude::*;
 use sequitur::{LOOK_AHEADS, check_laws, grammar};
 
-/// The rules in the order in which a reader reaches them, named S, A, B, …
+/// The rules as text, in the order of their first use. They are named S, A, B, …
 fn show(grammar: &Grammar) -> String {
     let mut seen = vec![0];
     let mut text = String::new();
@@ -56,7 +56,7 @@ fn larus_3_1_with_and_without_look_ahead() {
         // The grammar printed in the paper breaks rule utility.
         check(look_ahead, "abcabdabcab", "S=AdA A=BcB B=ab");
         check(look_ahead, "abcabdabcabd", "S=AA A=BcBd B=ab");
-        // The paper has a misprint here.
+        // The paper's grammar for this string has a misprint.
         check(look_ahead, "abcabcabcabc", "S=AA A=BB B=abc");
     }
 }
@@ -81,7 +81,7 @@ fn larus_figure_4_look_ahead() {
 }
 
 #[test]
-fn strings_that_other_implementations_get_wrong() {
+fn strings_that_break_other_implementations() {
     for text in [
         "52225222",
         "acccaccc",
@@ -129,7 +129,7 @@ proptest! {
     }
 
     #[test]
-    fn a_cleared_sequitur_is_as_new(first in prop::collection::vec(0u32..4, 0..100), second in prop::collection::vec(0u32..4, 0..100)) {
+    fn a_cleared_sequitur_equals_a_new_one(first in prop::collection::vec(0u32..4, 0..100), second in prop::collection::vec(0u32..4, 0..100)) {
         for look_ahead in LOOK_AHEADS {
             let mut used = Sequitur::new(look_ahead);
             first.iter().for_each(|&symbol| used.push(symbol));

@@ -85,7 +85,7 @@ fn calls(words: &mut Words, stream: &[u32]) -> Vec<Vec<u32>> {
     calls
 }
 
-/// Random numbers below the argument.
+/// A generator of random numbers below its argument.
 fn xorshift(mut state: u64) -> impl FnMut(u32) -> u32 {
     move |below| {
         state ^= state << 13;
@@ -95,7 +95,7 @@ fn xorshift(mut state: u64) -> impl FnMut(u32) -> u32 {
     }
 }
 
-/// Ignores everything.
+/// A listener that ignores all calls.
 struct IgnoringListener;
 
 impl Listener for IgnoringListener {
@@ -184,7 +184,7 @@ fn a_gap_is_an_event() {
 }
 
 #[test]
-fn a_gap_and_many_paths_at_once() {
+fn a_gap_before_many_paths_is_an_event() {
     let words = Words::new(&program(Kind::Trace));
     let first = words.function(0).first;
     let mut builder = TraceBuilder::new(words, LIMITS);
@@ -233,7 +233,7 @@ fn pieces_are_forgotten_when_the_limit_shrinks() {
 
 proptest! {
     #[test]
-    fn every_path_in_order_and_every_frame_left(state in 1u64.., batch in 1usize..70) {
+    fn traces_contain_every_path_in_order_and_every_left_frame(state in 1u64.., batch in 1usize..70) {
         let mut choose = xorshift(state);
         let mut simulator = Simulator::new(Kind::Trace, 4096, 300, &mut choose);
         simulator.run();
@@ -278,10 +278,10 @@ proptest! {
         prop_assert_eq!(left + activations.open_count(), simulator.truth.left);
     }
 
-    /// Stretches that are read once give the same events as their words read one by one, even if
-    /// words between them are missing, moved, or invalid.
+    /// Reading piece by piece gives the same events as reading word by word, even if words are
+    /// missing, moved, or invalid.
     #[test]
-    fn stretches_give_the_events_of_their_words(
+    fn pieces_give_the_events_of_their_words(
         state in 1u64..,
         batch in 1usize..300,
         rounds in 1usize..6,
@@ -341,10 +341,10 @@ proptest! {
         prop_assert_eq!(builder.stream_counts(), activations.stream_counts());
     }
 
-    /// The same for stretches of stretches: phrases of calls, and longer phrases of these, repeated
-    /// many times.
+    /// The same for pieces of higher levels: sequences of calls, and longer sequences of these
+    /// sequences, are repeated many times.
     #[test]
-    fn long_stretches_give_the_events_of_their_words(state in 1u64.., fault_count in 0u32..4) {
+    fn pieces_of_higher_levels_give_the_events_of_their_words(state in 1u64.., fault_count in 0u32..4) {
         let mut choose = xorshift(state);
         let words = Words::new(&program(Kind::Trace));
         let stream = {
@@ -387,14 +387,14 @@ proptest! {
 
     /// An excerpt contains the events of the whole trace, at the same depth.
     #[test]
-    fn excerpts_are_parts_of_the_whole(state in 1u64.., from in any::<prop::sample::Index>(), count in 0u64..400) {
+    fn excerpts_are_parts_of_the_trace(state in 1u64.., from in any::<prop::sample::Index>(), count in 0u64..400) {
         let mut choose = xorshift(state);
         let mut simulator = Simulator::new(Kind::Trace, 4096, 600, &mut choose);
         simulator.run();
         let image = program(Kind::Trace);
         let mut builder = TraceBuilder::new(Words::new(&image), LIMITS);
         let (mut at, mut recorded) = (simulator.start, Vec::new());
-        // Words are missing after each batch. Open activations do not change the events there.
+        // Words are missing after each batch, so no activation is open across batches.
         for batch in simulator.stream.chunks(170) {
             builder.feed(at, batch);
             recorded.extend(builder.take());

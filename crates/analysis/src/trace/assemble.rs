@@ -210,10 +210,13 @@ pub(super) fn prune(rules: &RuleList, top: &[Symbol]) -> Result<Grammar, Assembl
             _ => count_uses(right_side, 1, &mut uses),
         }
     }
-    let is_kept = |rule: u32| uses[rule as usize] > 1 && rules.right_side(rule).len() != 1;
+    let is_rule_in_grammar =
+        |rule: u32| uses[rule as usize] > 1 && rules.right_side(rule).len() != 1;
     let mut numbers = vec![0; rules.ends.len()];
-    let kept = (0..rules.len()).rev().filter(|&rule| is_kept(rule));
-    for (number, rule) in (1..).zip(kept) {
+    let rules_in_grammar = (0..rules.len())
+        .rev()
+        .filter(|&rule| is_rule_in_grammar(rule));
+    for (number, rule) in (1..).zip(rules_in_grammar) {
         numbers[rule as usize] = number;
     }
     let (mut symbols, mut starts) = (Vec::new(), vec![0]);
@@ -224,7 +227,7 @@ pub(super) fn prune(rules: &RuleList, top: &[Symbol]) -> Result<Grammar, Assembl
             let symbol = symbols_to_write.next();
             match symbol.map(|symbol| (symbol.part(), *symbol)) {
                 None => drop(stack.pop()),
-                Some((Part::Rule(rule), _)) if is_kept(rule) => {
+                Some((Part::Rule(rule), _)) if is_rule_in_grammar(rule) => {
                     symbols.push(Symbol::rule(numbers[rule as usize]));
                 }
                 Some((Part::Rule(rule), _)) => stack.push(rules.right_side(rule).iter()),
@@ -234,7 +237,10 @@ pub(super) fn prune(rules: &RuleList, top: &[Symbol]) -> Result<Grammar, Assembl
         starts.push(symbols.len() as u64);
     };
     write(top);
-    for rule in (0..rules.len()).rev().filter(|&rule| is_kept(rule)) {
+    for rule in (0..rules.len())
+        .rev()
+        .filter(|&rule| is_rule_in_grammar(rule))
+    {
         write(rules.right_side(rule));
     }
     Grammar::from_parts(symbols, starts).map_err(|_| AssembleError::Large)

@@ -1,8 +1,8 @@
 //! Finds out whether P runs before Q (Larus 1999, section 3.3), and counts how often Q follows P. P
 //! and Q are sets of events, for example a path or all paths of a function.
 //!
-//! For each count, an automaton of two states reads the grammar (`sweep`). Events that the automaton
-//! counts are its *hits*.
+//! For each count, an automaton of two states reads the grammar (`sweep`). Events that the
+//! automaton counts are its *hits*.
 //!
 //! Cost: linear in the symbols of the grammar.
 
@@ -24,8 +24,8 @@ pub struct Order {
     pub later: u64,
     /// Executions of Q before which P ran at any time.
     pub preceded: u64,
-    /// Executions of Q that no P precedes: P did not run since the previous Q, or since the start of
-    /// the trace.
+    /// Executions of Q that no P precedes: P did not run since the previous Q, or since the start
+    /// of the trace.
     pub without: Runs,
     /// Executions of P that no Q follows: Q did not run before P ran again or the trace ended.
     pub unanswered: Runs,

@@ -75,9 +75,10 @@ impl Depth {
     }
 
     /// A level pays if at most one in this number of a block's pieces is new to the level. A level
-    /// that is used only for some blocks costs more than it saves: in the other blocks, its repeated
-    /// pieces are written as sequences of smaller pieces, and the file's compressor cannot predict
-    /// them. So during recording, most blocks must use the third and higher levels, or none.
+    /// that is used only for some blocks costs more than it saves: in the other blocks, its
+    /// repeated pieces are written as sequences of smaller pieces, and the file's compressor cannot
+    /// predict them. So during recording, most blocks must use the third and higher levels, or
+    /// none.
     fn min_pieces_per_new(self, level: usize) -> usize {
         match self {
             Self::Quick if level < 2 => 16,

@@ -115,7 +115,8 @@ impl Alphabet {
         }
     }
 
-    /// By terminal of a trace (`side` 0 or 1): its symbol, or `None` if sequences do not contain it.
+    /// By terminal of a trace (`side` 0 or 1): its symbol, or `None` if sequences do not contain
+    /// it.
     pub fn symbols(&self, side: usize, events: &[Event], unit: Unit) -> Vec<Option<u32>> {
         let symbol = |(&number, &event): (&u32, &Event)| match unit {
             Unit::Events => Some(number),

@@ -86,8 +86,8 @@ impl Digrams {
         }
     }
 
-    /// Removes a digram if its node is `node`. No tombstone marks the removed slot, so entries after
-    /// it may have to move.
+    /// Removes a digram if its node is `node`. No tombstone marks the removed slot, so entries
+    /// after it may have to move.
     #[inline]
     pub(super) fn remove(&mut self, left: u32, right: u32, node: u32) {
         if self.slots.is_empty() {

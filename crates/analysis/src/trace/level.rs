@@ -1,6 +1,6 @@
 //! One level of a grammar builder: cuts a string into pieces at positions that its content
-//! determines, and numbers the pieces. Equal parts of the string are cut into equal pieces, wherever
-//! the parts begin.
+//! determines, and numbers the pieces. Equal parts of the string are cut into equal pieces,
+//! wherever the parts begin.
 //!
 //! The parser cuts before each symbol that is smaller than its neighbors in a fixed shuffled order,
 //! and after [`MAX_PIECE`] symbols. So a cut depends only on the symbols next to it, and two equal
@@ -68,8 +68,8 @@ pub(super) struct Level {
     records: Vec<u32>,
     /// Start of each record, and of the next new record.
     starts: Vec<u32>,
-    /// By upper bits of a context's hash: the lower bits of the hash, and the index of the context's
-    /// last piece at its last occurrence, as in `Parsed::last_index`.
+    /// By upper bits of a context's hash: the lower bits of the hash, and the index of the
+    /// context's last piece at its last occurrence, as in `Parsed::last_index`.
     recent_contexts: Vec<(u32, u32)>,
     /// By piece; shorter than the list of pieces until new pieces are summarized.
     facts: Vec<Facts>,
@@ -396,8 +396,8 @@ impl Pieces {
         }
     }
 
-    /// Like `copy`, for pieces of the previous block. `pieces` are its pieces, and `previous` are its
-    /// symbols.
+    /// Like `copy`, for pieces of the previous block. `pieces` are its pieces, and `previous` are
+    /// its symbols.
     fn copy_from_previous(
         &mut self,
         block: &[u32],

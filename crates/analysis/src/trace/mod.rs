@@ -6,8 +6,8 @@
 //!   compares a file with the recorded events.
 //! - Reading: [`assemble`] makes one grammar of the blocks. `excerpt` reads only a part of a trace.
 //! - Analyses work rule by rule, without expanding the grammar: [`stats`], [`hot`], [`loops`],
-//!   [`context`], [`before`], [`query`] (with [`pattern`]) and, for two traces, [`diff`]. Their only
-//!   inputs are the grammar and the events that its terminals stand for ([`code`]).
+//!   [`context`], [`before`], [`query`] (with [`pattern`]) and, for two traces, [`diff`]. Their
+//!   only inputs are the grammar and the events that its terminals stand for ([`code`]).
 
 pub mod assemble;
 mod automaton;

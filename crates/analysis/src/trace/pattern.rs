@@ -68,8 +68,8 @@ impl Pattern {
         Ok(Pattern { node, choices })
     }
 
-    /// Whether the pattern is a single event that names only functions: any path of one function, or
-    /// of one of several functions. Analyses then answer a question about calls.
+    /// Whether the pattern is a single event that names only functions: any path of one function,
+    /// or of one of several functions. Analyses then answer a question about calls.
     pub fn is_function(&self) -> bool {
         let is_function = |choice: &Choice| {
             let mut atoms = choice.atoms.iter();

@@ -3,8 +3,8 @@
 //!
 //! Matches are counted from the left and share no event: the match that ends first, then the match
 //! that ends first among the matches after it, and so on. The first match is returned with its
-//! beginning and end. If several matches end at the same position, the longest is returned. A second
-//! automaton finds its beginning by reading backwards.
+//! beginning and end. If several matches end at the same position, the longest is returned. A
+//! second automaton finds its beginning by reading backwards.
 //!
 //! Cost: symbols of the grammar × states reached (`sweep`).
 

@@ -127,8 +127,8 @@ fn sum_counts(mut stats: Stats, counts: &[u64], events: &[Event]) -> Stats {
                 open_calls = open_calls.saturating_sub_unsigned(count_if(resumes));
             }
             Event::Left(frames) => {
-                let left = count.saturating_mul(frames.into());
-                stats.left = stats.left.saturating_add(left);
+                let left_frames = count.saturating_mul(frames.into());
+                stats.left = stats.left.saturating_add(left_frames);
             }
             Event::Gap => stats.gaps = stats.gaps.saturating_add(count),
         }

@@ -144,9 +144,11 @@ impl<'g, M: Machine, const BACK: bool> Sweep<'g, M, BACK> {
         }
         let mut stack = vec![OpenRule::new(rule, state)];
         loop {
-            let open = stack.last_mut().expect("the requested rule is on it");
-            let symbols = self.grammar.rule(open.rule);
-            if open.next == symbols.len() {
+            let top = stack
+                .last_mut()
+                .expect("the requested rule is on the stack");
+            let symbols = self.grammar.rule(top.rule);
+            if top.next == symbols.len() {
                 let finished = stack.pop().expect("the stack is not empty");
                 self.passages
                     .insert(key(finished.rule, finished.start_state), finished.passage);
@@ -156,9 +158,9 @@ impl<'g, M: Machine, const BACK: bool> Sweep<'g, M, BACK> {
                 }
                 continue;
             }
-            let symbol = symbol_in_reading_order::<BACK>(symbols, open.next);
-            open.next += 1;
-            let state = open.passage.state;
+            let symbol = symbol_in_reading_order::<BACK>(symbols, top.next);
+            top.next += 1;
+            let state = top.passage.state;
             let next = match symbol.part() {
                 Part::Terminal(id) => Some(self.terminal(id, state)),
                 Part::Rule(rule) => {
@@ -169,8 +171,8 @@ impl<'g, M: Machine, const BACK: bool> Sweep<'g, M, BACK> {
                     passage
                 }
             };
-            if let (Some(next), Some(open)) = (next, stack.last_mut()) {
-                open.passage.then(&next);
+            if let (Some(next), Some(top)) = (next, stack.last_mut()) {
+                top.passage.then(&next);
             }
         }
     }

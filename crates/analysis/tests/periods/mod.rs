@@ -1,4 +1,4 @@
-//! Periods of loops, checked against streams: streams that repeat up to K paths have a period, and
+//! Tests of the periods of loops: streams that repeat up to K paths have a period, and
 //! streams without order have none.
 
 use holloway_abi::Kind;
@@ -11,8 +11,8 @@ use proptest::prelude::*;
 use crate::branches;
 use crate::streams::placed;
 
-/// The words of the eight ways through a loop: in the middle of an activation, at its start, and at
-/// its end.
+/// The words of the eight paths through a loop's body: as a turn in the middle of an activation,
+/// with the entry before it, and with the exit after it.
 fn ways(image: &ImageMap) -> [Vec<u32>; 3] {
     let mut words = Words::new(&image.clone().into());
     let mut kinds: [Vec<u32>; 3] = Default::default();
@@ -78,8 +78,9 @@ fn period(activations: &[Vec<usize>], k: u32) -> (Option<Period>, Vec<Vec<u64>>)
     (found, paths)
 }
 
-/// The share, in thousandths, of turns that begin two repetitions of a rotation of `unit`.
-fn naive(unit: &[u64], activations: &[Vec<u64>]) -> u64 {
+/// Slow reference implementation: the share, in thousandths, of turns that begin two repetitions of
+/// a rotation of `unit`.
+fn reference_share(unit: &[u64], activations: &[Vec<u64>]) -> u64 {
     let rotations: std::collections::BTreeSet<Vec<u64>> = (0..unit.len())
         .map(|at| [&unit[at..], &unit[..at]].concat().repeat(2))
         .collect();
@@ -111,7 +112,7 @@ proptest! {
         let (found, share) = found.unwrap();
         prop_assert_eq!(found.len(), unit.len(), "{:?} for {:?}", found, unit);
         // The stream contains nothing else, so the certain share is the complete share.
-        prop_assert_eq!(share, naive(&found, &paths));
+        prop_assert_eq!(share, reference_share(&found, &paths));
     }
 
     #[test]
@@ -130,10 +131,10 @@ proptest! {
     ) {
         let (found, paths) = period(&activations, k);
         if let Some((found, share)) = found {
-            let naive = naive(&found, &paths);
-            prop_assert!(share <= naive, "{:?}: {} of {}", found, share, naive);
+            let reference_share = reference_share(&found, &paths);
+            prop_assert!(share <= reference_share, "{:?}: {} of {}", found, share, reference_share);
             if 2 * found.len() <= k as usize {
-                prop_assert_eq!(share, naive);
+                prop_assert_eq!(share, reference_share);
             }
         }
     }
@@ -159,7 +160,7 @@ fn three_ways_in_turn_are_found_with_k_4() {
     let (found, paths) = period(&activations, 4);
     let (found, share) = found.unwrap();
     assert_eq!(found.len(), 3);
-    assert_eq!(share, naive(&found, &paths));
+    assert_eq!(share, reference_share(&found, &paths));
     let with_two = [0, 0, 1].repeat(30);
     let (found, _) = period(&[with_two], 3);
     assert_eq!(found.unwrap().0.len(), 3);

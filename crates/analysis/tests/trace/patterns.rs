@@ -85,7 +85,7 @@ fn refused(pattern: &str) -> String {
 }
 
 #[test]
-fn errors_name_the_place_and_the_way_out() {
+fn errors_contain_the_position_and_a_remedy() {
     for (pattern, expect) in [
         (
             "",
@@ -197,7 +197,7 @@ fn sequences_of_figure_5_have_their_frequencies() {
 }
 
 #[test]
-fn order_is_found() {
+fn orders_are_counted() {
     let order = |text: &str| {
         let (p, q) = (resolve("a:0").unwrap(), resolve("b").unwrap());
         before(
@@ -230,7 +230,7 @@ fn order_is_found() {
     assert_eq!(order("cc").p_is_first(), None);
 }
 
-fn naive_order(string: &[u32], p: &[bool], q: &[bool]) -> Order {
+fn reference_order(string: &[u32], p: &[bool], q: &[bool]) -> Order {
     let positions = |set: &[bool]| -> Vec<usize> {
         (0..string.len())
             .filter(|&at| set[string[at] as usize])
@@ -322,8 +322,8 @@ fn pattern() -> impl Strategy<Value = (String, String)> {
     })
 }
 
-/// Matches that share no event: each time the match that ends first.
-fn naive_matches(text: &str, regex: &Regex) -> Matches {
+/// Slow reference implementation: matches that share no event, each time the match that ends first.
+fn reference_matches(text: &str, regex: &Regex) -> Matches {
     let (mut from, mut end) = (0, 0);
     let (mut count, mut first, mut last_end) = (0, None, None);
     while end < text.len() {
@@ -344,7 +344,7 @@ fn naive_matches(text: &str, regex: &Regex) -> Matches {
 
 proptest! {
     #[test]
-    fn patterns_match_as_regular_expressions_do(grammar in grammars(4), (pattern, regex) in pattern()) {
+    fn patterns_match_like_regular_expressions(grammar in grammars(4), (pattern, regex) in pattern()) {
         let text = word(&grammar.expand().take(100).collect::<Vec<_>>());
         prop_assume!(grammar.len() <= 100);
         let full_regex = Regex::new(&format!("^(?:{regex})$")).unwrap();
@@ -352,12 +352,12 @@ proptest! {
         if full_regex.is_match("") {
             prop_assert!(found.is_err());
         } else {
-            prop_assert_eq!(found.unwrap(), naive_matches(&text, &full_regex), "{} in {}", pattern, text);
+            prop_assert_eq!(found.unwrap(), reference_matches(&text, &full_regex), "{} in {}", pattern, text);
         }
     }
 
     #[test]
-    fn frequencies_are_those_of_the_expansion(grammar in grammars(3), sequence in prop::collection::vec(0u32..3, 1..5)) {
+    fn frequencies_match_the_expansion(grammar in grammars(3), sequence in prop::collection::vec(0u32..3, 1..5)) {
         let string: Vec<u32> = grammar.expand().collect();
         let pattern: Vec<String> = sequence.iter().map(|&id| format!("{}:0", word(&[id]))).collect();
         let found = freq(&grammar, &resolve(&pattern.join(" ")).unwrap()).unwrap();
@@ -366,16 +366,16 @@ proptest! {
     }
 
     #[test]
-    fn orders_are_those_of_the_expansion(
+    fn orders_match_the_expansion(
         grammar in grammars(4), p in prop::collection::vec(any::<bool>(), 4), q in prop::collection::vec(any::<bool>(), 4),
     ) {
         let string: Vec<u32> = grammar.expand().collect();
-        prop_assert_eq!(before(&grammar, &p, &q), naive_order(&string, &p, &q));
+        prop_assert_eq!(before(&grammar, &p, &q), reference_order(&string, &p, &q));
     }
 
     /// Any text is a pattern or an error.
     #[test]
-    fn any_text_is_read(text in "[ab:. |()!*+?\"0-9x]{0,20}") {
+    fn any_text_is_parsed_or_refused(text in "[ab:. |()!*+?\"0-9x]{0,20}") {
         let _ = resolve(&text);
     }
 }

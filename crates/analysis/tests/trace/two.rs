@@ -31,7 +31,7 @@ fn image(build: u8, names: &[&str]) -> ImageMap {
 }
 
 fn name(map: &FunctionMap) -> Rc<str> {
-    // Without the hash.
+    // The name without its hash.
     map.linkage_name.split('#').next().unwrap_or("").into()
 }
 
@@ -49,7 +49,7 @@ fn events(functions: u32) -> Vec<Event> {
 }
 
 #[test]
-fn functions_of_other_builds_are_found() {
+fn functions_are_matched_across_builds() {
     let (a, b) = (
         image(1, &["f", "g#1", "old", "h"]),
         image(2, &["h", "new", "g#2", "f"]),
@@ -87,7 +87,7 @@ fn trace(string: &[u32]) -> Trace {
 }
 
 #[test]
-fn equal_traces_do_not_part() {
+fn equal_traces_have_no_difference() {
     let string = [0, 1, 2, 0, 1, 2, 3];
     let (_, found) = compare(&trace(&string), &trace(&string), 3);
     assert!(found.is_same());
@@ -96,7 +96,7 @@ fn equal_traces_do_not_part() {
 }
 
 #[test]
-fn the_place_where_they_part_is_found() {
+fn the_first_difference_is_found() {
     let (a, b) = ([0, 1, 2, 0, 1, 2, 3], [0, 1, 2, 0, 1, 1, 2]);
     let (_, found) = compare(&trace(&a), &trace(&b), 3);
     assert_eq!((found.common, found.after_common), (5, [Some(2), Some(1)]));
@@ -112,8 +112,9 @@ fn the_place_where_they_part_is_found() {
     assert_eq!((found.common, found.after_common), (5, [Some(2), None]));
 }
 
-/// Sequences of `a` that `b` does not contain, although it contains all their parts.
-fn naive_only(a: &[u32], b: &[u32], length: usize) -> BTreeSet<Vec<u32>> {
+/// Slow reference implementation: sequences of `a` that `b` does not contain, although `b` contains
+/// all their shorter parts.
+fn reference_one_sided(a: &[u32], b: &[u32], length: usize) -> BTreeSet<Vec<u32>> {
     let has = |string: &[u32], part: &[u32]| {
         part.is_empty() || string.windows(part.len()).any(|window| window == part)
     };
@@ -130,10 +131,10 @@ fn naive_only(a: &[u32], b: &[u32], length: usize) -> BTreeSet<Vec<u32>> {
 
 proptest! {
     #[test]
-    fn differences_are_those_of_the_expansions(
+    fn differences_match_the_expansions(
         a in grammars(4), mut b in string(4), keep in any::<prop::sample::Index>(), length in 1usize..5,
     ) {
-        // Most of the pairs begin alike.
+        // Most of the pairs have a common beginning.
         let expanded: Vec<u32> = a.expand().collect();
         let mut other = expanded[..keep.index(expanded.len() + 1)].to_vec();
         other.append(&mut b);
@@ -144,7 +145,7 @@ proptest! {
         prop_assert_eq!(found.after_common, [expanded.get(common).copied(), other.get(common).copied()]);
         for (side, strings) in [(0, [&expanded, &other]), (1, [&other, &expanded])] {
             let only: BTreeSet<_> = found.one_sided[side].iter().map(|sequence| sequence.symbols.clone()).collect();
-            prop_assert_eq!(only, naive_only(strings[0], strings[1], length));
+            prop_assert_eq!(only, reference_one_sided(strings[0], strings[1], length));
         }
         let symbols = alphabet.symbols(0, &events(4), Unit::Events);
         for sequence in &found.one_sided[0] {

@@ -201,13 +201,13 @@ impl<S: Copy + Default> Activations<S> {
     /// the stack and an activation of `continued` is below them. Returns whether they are.
     #[inline]
     fn close(&mut self, closed: &[u32], continued: u32) -> bool {
-        let mut open = self.below.iter().rev();
+        let mut lower = self.below.iter().rev();
         let mut top = Some(&self.top);
         for &function in closed {
             if top.is_none_or(|top| top.function != function) {
                 return false;
             }
-            top = open.next();
+            top = lower.next();
         }
         if continued != 0 && top.is_none_or(|top| top.function != continued) {
             return false;

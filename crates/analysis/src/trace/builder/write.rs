@@ -73,8 +73,8 @@ impl GrammarBuilder {
         }
     }
 
-    /// Writes a piece: its rule's number if it has a rule, or its right side. The right side becomes
-    /// a rule if the piece is used again in this block or was written in an earlier block.
+    /// Writes a piece: its rule's number if it has a rule, or its right side. The right side
+    /// becomes a rule if the piece is used again in this block or was written in an earlier block.
     fn write_piece(
         &mut self,
         level: usize,

@@ -207,7 +207,7 @@ fn a_resumed_catcher_closes() {
 }
 
 #[test]
-fn a_forked_child_has_frames_it_does_not_know() {
+fn a_forked_child_continues_activations_older_than_its_stream() {
     let image = program(Kind::Loops);
     let (f, g) = (paths(&image, PADS, false), paths(&image, PLAIN, false));
     check(
@@ -215,7 +215,8 @@ fn a_forked_child_has_frames_it_does_not_know() {
         &[g.enter, g.leave, g.round, g.leave, g.leave, f.leave],
         "+0 0. +1 1. +2. +3.",
     );
-    // A word shows an older activation: all others are gone.
+    // A word continues an activation that is older than the stream, so all open activations are
+    // discarded.
     check(&image, &[g.enter, f.round], "+0 left 1 +1");
 }
 
@@ -316,7 +317,7 @@ fn choices(bytes: &[u8]) -> impl FnMut(u32) -> u32 {
     }
 }
 
-fn matches_what_ran(kind: Kind, seed: &[u8], batch: usize) {
+fn check_random_program(kind: Kind, seed: &[u8], batch: usize) {
     let mut choices = choices(seed);
     let mut simulator = Simulator::new(kind, 1 << 20, 60, &mut choices);
     simulator.run();
@@ -326,9 +327,9 @@ fn matches_what_ran(kind: Kind, seed: &[u8], batch: usize) {
         Activations::default(),
         CallRecorder::default(),
     );
-    for (index, words_of) in simulator.stream.chunks(batch).enumerate() {
-        let at = simulator.start + 4 * (index * batch) as u64;
-        activations.feed(&mut words, &mut recorder, at, words_of);
+    for (index, batch_words) in simulator.stream.chunks(batch).enumerate() {
+        let position = simulator.start + 4 * (index * batch) as u64;
+        activations.feed(&mut words, &mut recorder, position, batch_words);
     }
     assert_eq!(recorder.activations, simulator.truth.activations);
     assert_eq!(
@@ -347,8 +348,8 @@ proptest! {
 
     #[test]
     fn streams_of_random_programs_match_their_runs(seed in prop::array::uniform8(0u8..), batch in 1usize..50) {
-        matches_what_ran(Kind::Loops, &seed, batch);
-        matches_what_ran(Kind::Trace, &seed, batch);
+        check_random_program(Kind::Loops, &seed, batch);
+        check_random_program(Kind::Trace, &seed, batch);
     }
 
     #[test]

@@ -116,7 +116,7 @@ impl EventCollector {
     fn push(&mut self, event: Terminal) {
         self.traces
             .last_mut()
-            .expect("one from the start")
+            .expect("a trace exists from the start")
             .1
             .push(event);
     }
@@ -222,7 +222,7 @@ fn pieces_are_forgotten_when_the_limit_shrinks() {
     let before = fresh(builder.flush());
     assert!(before.len() > 3, "{before:?}");
     assert!(before[0] && !before[1..].contains(&true), "{before:?}");
-    builder.limit(Limits {
+    builder.set_limits(Limits {
         block: 50,
         pieces: 0,
     });
@@ -240,11 +240,11 @@ proptest! {
         let words = Words::new(&program(Kind::Trace));
         let mut builder = TraceBuilder::new(words.clone(), LIMITS);
         let mut recorded = Vec::new();
-        let mut at = simulator.start;
+        let mut position = simulator.start;
         for batch in simulator.stream.chunks(batch) {
-            builder.feed(at, batch);
+            builder.feed(position, batch);
             recorded.extend(builder.take());
-            at += 4 * batch.len() as u64;
+            position += 4 * batch.len() as u64;
         }
         recorded.extend(builder.flush());
         let traces = traces(&recorded);
@@ -299,14 +299,14 @@ proptest! {
             stream.extend_from_within(from..);
         }
         for _ in 0..fault_count {
-            let at = choose(stream.len() as u32) as usize;
+            let index = choose(stream.len() as u32) as usize;
             match choose(6) {
-                0 => drop(stream.remove(at)),
-                1 => stream.insert(at, 0),
-                2 => stream.insert(at, words.end() + choose(1 << 30)),
-                3 => stream.insert(at, choose(words.end())),
-                4 => drop(stream.splice(at..at, owner(choose(100)))),
-                _ => stream.rotate_left(at),
+                0 => drop(stream.remove(index)),
+                1 => stream.insert(index, 0),
+                2 => stream.insert(index, words.end() + choose(1 << 30)),
+                3 => stream.insert(index, choose(words.end())),
+                4 => drop(stream.splice(index..index, owner(choose(100)))),
+                _ => stream.rotate_left(index),
             }
         }
         let mut collector = EventCollector {
@@ -317,17 +317,17 @@ proptest! {
         let mut known = words.clone();
         let limits = Limits { block: 50 + choose(400) as usize, pieces: 3000 };
         let mut builder = TraceBuilder::new(words, limits);
-        let (mut at, mut recorded) = (start, Vec::new());
+        let (mut position, mut recorded) = (start, Vec::new());
         for batch in stream.chunks(batch) {
-            builder.feed(at, batch);
-            activations.feed(&mut known, &mut collector, at, batch);
+            builder.feed(position, batch);
+            activations.feed(&mut known, &mut collector, position, batch);
             match choose(40) {
                 0 => recorded.extend(builder.flush()),
-                1 => at += 4 * u64::from(choose(10)),
-                2 => builder.limit(Limits { block: choose(400) as usize, pieces: choose(3000) as usize }),
+                1 => position += 4 * u64::from(choose(10)),
+                2 => builder.set_limits(Limits { block: choose(400) as usize, pieces: choose(3000) as usize }),
                 _ => recorded.extend(builder.take()),
             }
-            at += 4 * batch.len() as u64;
+            position += 4 * batch.len() as u64;
         }
         recorded.extend(builder.flush());
         let mut counts: HashMap<(u32, u32), u64> = HashMap::new();
@@ -366,11 +366,11 @@ proptest! {
             stream.extend_from_slice(&phrases[choose(6) as usize]);
         }
         for _ in 0..fault_count {
-            let at = choose(stream.len() as u32) as usize;
+            let index = choose(stream.len() as u32) as usize;
             match choose(3) {
-                0 => drop(stream.remove(at)),
-                1 => stream.insert(at, choose(words.end())),
-                _ => drop(stream.splice(at..at, caught(4 * u64::from(choose(40_000)), words.function(0).first))),
+                0 => drop(stream.remove(index)),
+                1 => stream.insert(index, choose(words.end())),
+                _ => drop(stream.splice(index..index, caught(4 * u64::from(choose(40_000)), words.function(0).first))),
             }
         }
         let mut collector = EventCollector {
@@ -393,12 +393,12 @@ proptest! {
         simulator.run();
         let image = program(Kind::Trace);
         let mut builder = TraceBuilder::new(Words::new(&image), LIMITS);
-        let (mut at, mut recorded) = (simulator.start, Vec::new());
+        let (mut position, mut recorded) = (simulator.start, Vec::new());
         // Words are missing after each batch, so no activation is open across batches.
         for batch in simulator.stream.chunks(170) {
-            builder.feed(at, batch);
+            builder.feed(position, batch);
             recorded.extend(builder.take());
-            at += 4 * batch.len() as u64 + 8;
+            position += 4 * batch.len() as u64 + 8;
         }
         recorded.extend(builder.flush());
         let bytes = file(&recorded);

@@ -209,13 +209,13 @@ impl LoopCount {
     }
 
     /// Returns the smallest count at which a sequence of paths matters for a report about this
-    /// loop. Sequences have up to `k` paths. Reports show no roots below a share of `least` of the
-    /// turns, and no children below a share of `least` of their root.
-    pub fn least(&self, k: u32, least: Thousandths) -> u64 {
+    /// loop. Sequences have up to `k` paths. Reports show no roots below a share of `min_share` of
+    /// the turns, and no children below a share of `min_share` of their root.
+    pub fn min_sequence_count(&self, k: u32, min_share: Thousandths) -> u64 {
         let fraction =
             |total: u64, share: Thousandths| (u128::from(total) * u128::from(share) / 1000) as u64;
-        let root = fraction(self.starts(), least);
-        let shown = fraction(root, least);
+        let root = fraction(self.starts(), min_share);
+        let shown = fraction(root, min_share);
         // Sequences of first and last turns matter only if executions are short.
         let entering = self.entering.first().map_or(0, |path| path.1);
         let entering = if share(entering, self.starts()) > 0 {

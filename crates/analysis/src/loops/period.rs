@@ -25,8 +25,9 @@
 //! Example, K = 2, a b a b a b c: W₀ = a b (3 times), W₁ = b a (2); V₁ = b (3), V₂ = a (3). a b a b
 //! ran at least 3 − (3−2) − (3−3) = 2 times, which is the true number.
 //!
-//! Limit: a window that ran less often than a report requires (`LoopCount::least`) counts as 0. A
-//! larger K lowers this requirement, so with a K of hundreds the search takes seconds.
+//! Limit: a window that ran less often than a report requires (`LoopCount::min_sequence_count`)
+//! counts as 0. A larger K lowers this requirement, so with a K of hundreds the search takes
+//! seconds.
 //!
 //! Cost: a few steps for each sequence that ran often enough for a period worth reporting, and a
 //! lookup for each path of each candidate period.

@@ -42,17 +42,18 @@ impl LoopCount {
         if self.executions >= MIN_EXECUTIONS {
             findings.extend(self.first_turns(function, kipf));
             if let Some(trips) = self.trips(function, kipf) {
-                // If each execution has only one turn besides the first, the path of that turn adds
-                // nothing to the trip count.
-                findings.retain(|finding| !(self.has_two_turns() && is_one_path(finding)));
+                // If executions have one turn after the first, the path of this turn adds nothing
+                // to the trip count.
+                findings.retain(|finding| !(self.has_at_most_two_turns() && is_one_path(finding)));
                 findings.push(trips);
             }
         }
         findings
     }
 
-    /// Whether executions have at most one turn besides the first, on average.
-    fn has_two_turns(&self) -> bool {
+    /// Whether executions have at most two turns on average: the first, and one that starts at the
+    /// head.
+    fn has_at_most_two_turns(&self) -> bool {
         self.starts() <= self.executions
     }
 
@@ -175,10 +176,12 @@ impl LoopCount {
 
 impl Sequences {
     /// Returns the sequences that are frequent enough to matter for at least one of these loops.
-    /// `least` is the smallest share that reports show ([`LoopCount::least`]).
-    pub fn for_loops(&self, loops: &[&LoopCount], least: Thousandths) -> Kipf {
-        let min_count = loops.iter().map(|count| count.least(self.k, least)).min();
-        self.kipf(self.k, min_count.unwrap_or(u64::MAX))
+    /// `min_share` is the smallest share that reports show ([`LoopCount::min_sequence_count`]).
+    pub fn for_loops(&self, loops: &[&LoopCount], min_share: Thousandths) -> Kipf {
+        let min_counts = loops
+            .iter()
+            .map(|loop_count| loop_count.min_sequence_count(self.k, min_share));
+        self.kipf(self.k, min_counts.min().unwrap_or(u64::MAX))
     }
 }
 

@@ -176,7 +176,7 @@ impl GrammarBuilder {
     }
 
     /// Changes the limits. The open block keeps room for at least one symbol.
-    pub(super) fn limit(&mut self, limits: Limits) {
+    pub(super) fn set_limits(&mut self, limits: Limits) {
         let block = limits.block.max(self.length() + 1).min(MAX_BLOCK);
         self.limits = Limits { block, ..limits };
     }

@@ -115,9 +115,9 @@ impl TraceBuilder {
 
     /// Changes the limits from the next block on. If the known pieces exceed the new limits, they
     /// are forgotten when that block is cut.
-    pub fn limit(&mut self, limits: Limits) {
+    pub fn set_limits(&mut self, limits: Limits) {
         self.limits = limits;
-        self.grammar.limit(limits);
+        self.grammar.set_limits(limits);
     }
 
     /// Adds a batch of words. `start` is the position of the first word in the stream, in bytes. If
@@ -154,9 +154,9 @@ impl TraceBuilder {
         mem::take(&mut self.completed)
     }
 
-    /// Returns the executions of each path since the last call, by the index of its function in the
-    /// map and its path number. Only words in completed blocks count, from all threads that owned
-    /// the ring.
+    /// Returns the number of executions of each path since the last call. The keys are the index of
+    /// the function in the map and the path number. Only words in completed blocks count. The
+    /// words of all threads that owned the ring count together.
     pub fn counts(&mut self) -> HashMap<(u32, u32), u64> {
         self.add_up();
         mem::take(&mut self.path_counts)

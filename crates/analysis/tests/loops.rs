@@ -81,16 +81,18 @@ fn figure_forest(k: u32) -> (SlabForest, Vec<u32>) {
 /// A forest of sequences as text: `label:count(children)`, with children ordered by label.
 fn text(sequences: &BTreeMap<Vec<u32>, u64>, names: &[u32]) -> String {
     fn below(sequences: &BTreeMap<Vec<u32>, u64>, names: &[u32], prefix: &[u32]) -> Vec<String> {
-        let level = sequences.keys().filter(|one| one.len() == prefix.len() + 1);
+        let level = sequences
+            .keys()
+            .filter(|longer| longer.len() == prefix.len() + 1);
         let mut children: Vec<(usize, &Vec<u32>)> = level
-            .filter(|one| one.starts_with(prefix))
-            .map(|one| {
+            .filter(|longer| longer.starts_with(prefix))
+            .map(|longer| {
                 (
                     names
                         .iter()
-                        .position(|name| name == one.last().unwrap())
+                        .position(|name| name == longer.last().unwrap())
                         .unwrap(),
-                    one,
+                    longer,
                 )
             })
             .collect();
@@ -112,7 +114,7 @@ fn text(sequences: &BTreeMap<Vec<u32>, u64>, names: &[u32]) -> String {
 fn sequences(kipf: &Kipf) -> BTreeMap<Vec<u32>, u64> {
     let nodes = (0u32..).zip(kipf.nodes());
     nodes
-        .map(|(place, node)| (kipf.sequence(place), node.count))
+        .map(|(index, node)| (kipf.sequence(index), node.count))
         .collect()
 }
 
@@ -205,7 +207,7 @@ fn activations() -> impl Strategy<Value = Vec<Vec<usize>>> {
         )
             .prop_map(|(unit, times)| unit.repeat(times)),
     ];
-    let one = (
+    let activation = (
         prop_oneof![Just(4), Just(6)],
         inside,
         prop_oneof![Just(1), Just(3)],
@@ -216,7 +218,7 @@ fn activations() -> impl Strategy<Value = Vec<Vec<usize>>> {
             words.push(last);
             words
         });
-    prop::collection::vec(one, 0..8)
+    prop::collection::vec(activation, 0..8)
 }
 
 fn forest_of(
@@ -226,10 +228,10 @@ fn forest_of(
     limits: Limits,
 ) -> SlabForest {
     let mut builder = LoopsBuilder::new(Words::new(image), k, limits);
-    let mut at = 0;
+    let mut position = 0;
     for words in activations {
-        builder.feed(at, words);
-        at += 4 * words.len() as u64;
+        builder.feed(position, words);
+        position += 4 * words.len() as u64;
     }
     builder.finish()
 }
@@ -253,13 +255,13 @@ proptest! {
         let kipf = forest.k_ipf(k);
         prop_assert_eq!(sequences(&kipf), reference_sequences(&activations, k as usize));
         prop_assert!(kipf.nodes().iter().all(|node| node.missed == 0));
-        for (place, node) in (0u32..).zip(kipf.nodes()) {
-            let children = kipf.children(place).iter().map(|&child| kipf.nodes()[child as usize].count);
+        for (index, node) in (0u32..).zip(kipf.nodes()) {
+            let children = kipf.children(index).iter().map(|&child| kipf.nodes()[child as usize].count);
             prop_assert!(node.count >= children.sum());
         }
-        let more = forest_of(&activations, &image, k + 1, Limits::default()).k_ipf(k + 1);
-        let more = sequences(&more);
-        prop_assert!(sequences(&kipf).iter().all(|(sequence, count)| more.get(sequence) == Some(count)));
+        let longer = forest_of(&activations, &image, k + 1, Limits::default()).k_ipf(k + 1);
+        let longer = sequences(&longer);
+        prop_assert!(sequences(&kipf).iter().all(|(sequence, count)| longer.get(sequence) == Some(count)));
         let paths = sequences(&forest.k_ipf(1));
         prop_assert_eq!(paths, reference_sequences(&activations, 1));
     }
@@ -297,8 +299,8 @@ proptest! {
             for (index, words) in simulator.stream.chunks(batch).enumerate() {
                 builder.feed(4 * (index * batch) as u64, words);
             }
-            let found = sequences(&builder.finish().k_ipf(k));
-            prop_assert_eq!(found, reference_sequences(&simulator.truth.activations, k as usize));
+            let actual = sequences(&builder.finish().k_ipf(k));
+            prop_assert_eq!(actual, reference_sequences(&simulator.truth.activations, k as usize));
         }
     }
 }
@@ -331,9 +333,9 @@ fn stats_of_a_run_match_its_forests() {
         let run = LoopsRun::new(vec![((*image).clone(), vec![sealed.clone(), sealed])]);
         assert_eq!(run.kipf_stats(), forest.k_ipf(k).stats());
         let twice = run.functions[0].kipf(k, 1);
-        let twice = (0u32..).zip(twice.nodes()).map(|(place, node)| {
+        let twice = (0u32..).zip(twice.nodes()).map(|(index, node)| {
             let words = twice
-                .sequence(place)
+                .sequence(index)
                 .iter()
                 .map(|path| first + path)
                 .collect();
@@ -398,27 +400,27 @@ fn the_losses_of_pruning_are_bounded() {
         assert_eq!(forest.words(), words as u64);
         let slabs = activations
             .iter()
-            .map(|one| one.len().div_ceil(k as usize - 1) as u64);
+            .map(|activation| activation.len().div_ceil(k as usize - 1) as u64);
         assert_eq!(forest.slabs(), slabs.sum::<u64>());
         let real = reference_sequences(&activations, k as usize);
         let kipf = forest.k_ipf(k);
         let mut exact = 0;
-        for (place, node) in (0u32..).zip(kipf.nodes()) {
-            let count = real[&kipf.sequence(place)];
+        for (index, node) in (0u32..).zip(kipf.nodes()) {
+            let count = real[&kipf.sequence(index)];
             assert!(node.count <= count && count <= node.count + node.missed);
             assert!(node.level > 1 || node.count == count);
             exact += u64::from(node.count == count);
         }
         assert!(exact > 0);
         // The forest contains the hottest sequences.
-        let found = sequences(&kipf);
+        let actual = sequences(&kipf);
         let hot = real.iter().filter(|(_, count)| **count > 6000);
         assert!(hot.clone().count() > 8);
         for (sequence, count) in hot {
             assert!(
-                found[sequence] * 2 > *count,
+                actual[sequence] * 2 > *count,
                 "{sequence:?}: {} of {count}",
-                found[sequence]
+                actual[sequence]
             );
         }
     }
@@ -464,12 +466,12 @@ fn random_turns(image: &Arc<ImageMap>, words: usize, mut seed: u64) -> Vec<Vec<u
                 .push(word);
         }
     }
-    let [rounds, opening, closing, alone] = &kinds;
+    let [rounds, entering, leaving, single_path] = &kinds;
     let (mut activations, mut total) = (Vec::new(), 0);
     while total < words {
-        let mut activation = vec![opening[next(opening.len())]];
+        let mut activation = vec![entering[next(entering.len())]];
         match next(4) {
-            0 => activation = vec![alone[next(alone.len())]],
+            0 => activation = vec![single_path[next(single_path.len())]],
             1 => activation.extend(vec![rounds[next(8)]; next(40)]),
             2 => {
                 let turn: Vec<u32> = (0..1 + next(5)).map(|_| rounds[next(16)]).collect();
@@ -477,8 +479,8 @@ fn random_turns(image: &Arc<ImageMap>, words: usize, mut seed: u64) -> Vec<Vec<u
             }
             _ => activation.extend((0..next(300)).map(|_| rounds[next(rounds.len())])),
         }
-        if !alone.contains(&activation[0]) {
-            activation.push(closing[next(closing.len())]);
+        if !single_path.contains(&activation[0]) {
+            activation.push(leaving[next(leaving.len())]);
         }
         total += activation.len();
         activations.push(activation);
@@ -508,11 +510,11 @@ fn loops_with_many_paths_are_counted_and_pruned_with_small_k() {
         assert!(forest.losses().prunings > 0);
         assert_eq!(forest.words(), words as u64);
         let slabs = activations.iter();
-        let slabs = slabs.map(|one| one.len().div_ceil(k as usize - 1) as u64);
+        let slabs = slabs.map(|activation| activation.len().div_ceil(k as usize - 1) as u64);
         assert_eq!(forest.slabs(), slabs.sum::<u64>());
         let kipf = forest.k_ipf(k);
-        for (place, node) in (0u32..).zip(kipf.nodes()) {
-            let count = real[&kipf.sequence(place)];
+        for (index, node) in (0u32..).zip(kipf.nodes()) {
+            let count = real[&kipf.sequence(index)];
             assert!(node.count <= count && count <= node.count + node.missed);
             assert!(node.level > 1 || node.count == count);
         }
@@ -547,8 +549,8 @@ fn merged_forests_keep_within_the_limit() {
     }
     let real = reference_sequences(&all, 12);
     let kipf = merged.k_ipf(12);
-    for (place, node) in (0u32..).zip(kipf.nodes()) {
-        let count = real[&kipf.sequence(place)];
+    for (index, node) in (0u32..).zip(kipf.nodes()) {
+        let count = real[&kipf.sequence(index)];
         assert!(node.count <= count && count <= node.count + node.missed);
         assert!(node.level > 1 || node.count == count);
     }

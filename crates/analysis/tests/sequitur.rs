@@ -10,8 +10,8 @@ use sequitur::{LOOK_AHEADS, check_laws, grammar};
 fn show(grammar: &Grammar) -> String {
     let mut seen = vec![0];
     let mut text = String::new();
-    let mut at = 0;
-    while at < seen.len() {
+    let mut index = 0;
+    while index < seen.len() {
         let name = |index: usize| {
             if index == 0 {
                 'S'
@@ -19,9 +19,9 @@ fn show(grammar: &Grammar) -> String {
                 (b'A' + index as u8 - 1) as char
             }
         };
-        text.push(name(at));
+        text.push(name(index));
         text.push('=');
-        for symbol in grammar.rule(seen[at]) {
+        for symbol in grammar.rule(seen[index]) {
             text.push(match symbol.part() {
                 Part::Terminal(id) => char::from_u32(id).expect("terminals are characters here"),
                 Part::Rule(rule) => {
@@ -34,7 +34,7 @@ fn show(grammar: &Grammar) -> String {
             });
         }
         text.push(' ');
-        at += 1;
+        index += 1;
     }
     text.trim_end().to_owned()
 }
@@ -97,7 +97,9 @@ fn strings_that_break_other_implementations() {
 fn every_short_string_of_three_symbols() {
     for length in 0..=10u32 {
         for number in 0..3u32.pow(length) {
-            let digits: Vec<u32> = (0..length).map(|at| number / 3u32.pow(at) % 3).collect();
+            let digits: Vec<u32> = (0..length)
+                .map(|index| number / 3u32.pow(index) % 3)
+                .collect();
             check_laws(&digits);
         }
     }

@@ -408,8 +408,8 @@ proptest! {
         let code = Code::new(&image);
         let all: Vec<Terminal> = whole.events(0).collect();
         let from = from.index(all.len() + 1);
-        let found = Excerpt::read(stream, from as u64, count).expect("blocks are well formed");
-        let Excerpt { before, trace } = found.expect("nothing is damaged");
+        let excerpt = Excerpt::read(stream, from as u64, count).expect("blocks are well formed");
+        let Excerpt { before, trace } = excerpt.expect("nothing is damaged");
         let start = before.events as usize;
         let sum = |events: &[Terminal]| -> i64 { events.iter().map(|&event| change(code.event(event))).sum() };
         prop_assert_eq!(before.depth, sum(&all[..start]));

@@ -3,12 +3,12 @@
 //!
 //! The paper's procedure make_k_ipf adds the subtree of each node of the slab forest to the path
 //! forest, down to K levels. This module computes the same sums level by level. Level n of the path
-//! forest contains the sequences of n paths. In the slab forest, such a sequence consists of n
-//! nodes, each the parent of the next. Its count is the sum of the counts of the last nodes, over
-//! all nodes where the sequence ends. The sequence of n paths that ends with a node is the sequence
-//! of n − 1 paths that ends with the node's parent, and the node's label after it. So each node
-//! costs one lookup on each level. Once a level has no sequence that is frequent enough, deeper
-//! levels are not computed.
+//! forest contains the sequences of n paths. In the slab forest, each occurrence of such a sequence
+//! is a chain of n nodes, each the parent of the next. The count of the sequence is the sum of the
+//! counts of the last nodes of all these chains. The sequence of n paths that ends with a node is
+//! the sequence of n − 1 paths that ends with the node's parent, followed by the node's label. So
+//! each node costs one lookup on each level. Once a level has no sequence that is frequent enough,
+//! deeper levels are not computed.
 //!
 //! Worked example: the slab forest a(b(c)) with counts 0, 0, 2. Level 1 has c: 2 (a and b have 0 in
 //! this forest, because their executions are counted in other trees), level 2 has b c: 2, and level

@@ -190,15 +190,15 @@ impl Tables {
         }
     }
 
-    /// Maximum number of forest nodes that the pairs produce.
+    /// Upper bound of the number of forest nodes that the pairs produce.
     fn max_nodes(&mut self) -> usize {
         let pairs = self.pairs.merge_log().iter();
         let paths = pairs.map(|(pair, _)| self.slabs.paths(slabs(*pair).1));
         paths.sum()
     }
 
-    /// Shortens the cold half of the pairs, again and again, until the weight is at most
-    /// `max_weight`.
+    /// Shortens the second slabs of the colder half of the pairs, and repeats this until the weight
+    /// is at most `max_weight` or no pair is left. Then removes the slabs that are no longer used.
     fn prune(&mut self, max_weight: usize, mut open: Vec<&mut Position>) {
         loop {
             let threshold = self.pairs.median();
@@ -307,12 +307,14 @@ impl Tables {
         groups.sort_unstable_by_key(|(first, _)| *first);
         let ranked_second = |&(key, count): &(u64, u64)| (sorted.rank(slabs(key).1), count);
         let mut groups = groups.into_iter().peekable();
+        // Rank 0: pairs without a first slab, at the beginning of activations.
         while let Some((_, group)) = groups.next_if(|(first, _)| *first == 0) {
             for (rank, count) in group.iter().map(ranked_second) {
                 first_counts[rank as usize] += count;
             }
         }
         let (mut nodes, mut slab_nodes) = (Vec::new(), Vec::new());
+        // The slabs that followed the current slab: ranks and counts.
         let (mut followers, mut follower_nodes) = (Vec::new(), Vec::new());
         for (rank, count) in (0u32..).zip(first_counts).skip(1) {
             let words = sorted.words(rank);

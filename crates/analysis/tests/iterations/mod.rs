@@ -25,9 +25,9 @@ fn graph(blocks: &[&[u32]], edges: &[(u32, u32)]) -> FunctionMap {
         build = build.block(lines.len() as u32, &places);
     }
     for &(from, to) in edges {
-        let mut ways = edges.iter().filter(|edge| edge.0 == from);
-        let is_first = ways.next() == Some(&(from, to));
-        let outcome = match (is_first, ways.next().is_some()) {
+        let mut out = edges.iter().filter(|edge| edge.0 == from);
+        let is_first = out.next() == Some(&(from, to));
+        let outcome = match (is_first, out.next().is_some()) {
             _ if to == last => Outcome::Return,
             (true, false) => Outcome::Jump,
             (true, true) => Outcome::True,
@@ -150,10 +150,12 @@ fn check(map: &FunctionMap, head: u32, begins: &[(u32, u32)]) {
             }
         }
         let run = run(map, &walks);
-        let found = shape::count(&run.run.functions[0]);
-        let one = found.iter().find(|one| one.head == head);
-        let found = one.map_or((0, 0), |one| (one.executions, one.iterations));
-        assert_eq!(found, (executions, iterations), "seed {seed}");
+        let loops = shape::count(&run.run.functions[0]);
+        let loop_count = loops.iter().find(|loop_count| loop_count.head == head);
+        let counts = loop_count.map_or((0, 0), |loop_count| {
+            (loop_count.executions, loop_count.iterations)
+        });
+        assert_eq!(counts, (executions, iterations), "seed {seed}");
         assert!(iterations > 0);
     }
 }
@@ -407,7 +409,7 @@ fn counts_that_overflow_stay_at_the_maximum() {
     let profile = profile(&app, 1, &[(0, 0, &counts)]);
     let run = RunProfile::new(vec![(app, vec![profile])]);
     let found = shape::count(&run.functions[0]);
-    // There are two ways around; each may also come from before the loop.
+    // There are two out around; each may also come from before the loop.
     assert_eq!(found[0].turns.len(), 2);
     assert_eq!(found[0].starts(), u64::MAX);
     assert_eq!(found[0].iterations, u64::MAX);

@@ -182,10 +182,10 @@ proptest! {
             let minimal = !(1..sequence.len()).any(|end| is_hot(&sequence[..end]));
             expect.push(HotSubpath { terminals: sequence.clone(), count, cost: count * cost(sequence), minimal });
         }
-        let mut found = exact(&grammar, &costs, &bounds, LIMIT).unwrap();
-        prop_assert!(found.is_sorted_by(|a, b| a.cost >= b.cost));
-        found.sort_by(|a, b| a.terminals.cmp(&b.terminals));
-        prop_assert_eq!(found, expect);
+        let mut actual = exact(&grammar, &costs, &bounds, LIMIT).unwrap();
+        prop_assert!(actual.is_sorted_by(|a, b| a.cost >= b.cost));
+        actual.sort_by(|a, b| a.terminals.cmp(&b.terminals));
+        prop_assert_eq!(actual, expect);
     }
 
     /// Fig. 7 reports only hot sequences, and never a higher count than the true one.

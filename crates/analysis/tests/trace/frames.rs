@@ -149,15 +149,15 @@ proptest! {
     fn loops_match_the_activations(grammar in grammars(12), k in 1usize..7) {
         let string: Vec<u32> = grammar.expand().collect();
         let grams = loops(&grammar, &events(), k, LIMIT).unwrap();
-        let found: BTreeMap<_, _> = grams.nodes().map(|(id, node)| (grams.symbols(id), node.count)).collect();
-        prop_assert_eq!(found, reference_loops(&string, &events(), k));
+        let actual: BTreeMap<_, _> = grams.nodes().map(|(id, node)| (grams.symbols(id), node.count)).collect();
+        prop_assert_eq!(actual, reference_loops(&string, &events(), k));
     }
 
     #[test]
     fn contexts_match_the_expansion(grammar in grammars(12), wanted in prop::collection::vec(any::<bool>(), 12)) {
         let string: Vec<u32> = grammar.expand().collect();
-        let found = context(&grammar, &events(), &wanted).unwrap();
-        prop_assert_eq!(found, reference_context(&string, &events(), &wanted));
+        let actual = context(&grammar, &events(), &wanted).unwrap();
+        prop_assert_eq!(actual, reference_context(&string, &events(), &wanted));
     }
 
     #[test]

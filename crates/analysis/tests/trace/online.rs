@@ -82,11 +82,11 @@ proptest! {
             Terminal::Path { function, path } => functions[function as usize].first + path,
             other => panic!("{other:?} in a sequence"),
         };
-        let found = loops(&trace.grammar, &events, k as usize, 1 << 20).unwrap();
-        let found = found.nodes().map(|(id, node)| {
-            (found.symbols(id).into_iter().map(word).collect(), node.count)
+        let actual = loops(&trace.grammar, &events, k as usize, 1 << 20).unwrap();
+        let actual = actual.nodes().map(|(id, node)| {
+            (actual.symbols(id).into_iter().map(word).collect(), node.count)
         });
-        prop_assert_eq!(found.collect::<BTreeMap<Vec<u32>, u64>>(), online(&image, &parts, k));
+        prop_assert_eq!(actual.collect::<BTreeMap<Vec<u32>, u64>>(), online(&image, &parts, k));
 
         // As many activations end as begin.
         let stats = stats(&trace.grammar, &events);

@@ -67,7 +67,7 @@ fn compare(a: &Trace, b: &Trace, length: usize) -> (Alphabet, Diff) {
     let code = Code::new(&image);
     let alphabet = Alphabet::new([&code, &code], [&a.terminals, &b.terminals], &name);
     let events = events(4);
-    let found = diff(
+    let actual = diff(
         [a, b],
         [&events, &events],
         &alphabet,
@@ -76,7 +76,7 @@ fn compare(a: &Trace, b: &Trace, length: usize) -> (Alphabet, Diff) {
         LIMIT,
     )
     .unwrap();
-    (alphabet, found)
+    (alphabet, actual)
 }
 
 fn trace(string: &[u32]) -> Trace {
@@ -89,27 +89,30 @@ fn trace(string: &[u32]) -> Trace {
 #[test]
 fn equal_traces_have_no_difference() {
     let string = [0, 1, 2, 0, 1, 2, 3];
-    let (_, found) = compare(&trace(&string), &trace(&string), 3);
-    assert!(found.is_same());
-    assert_eq!(found.common, 7);
-    assert_eq!(found.one_sided, [vec![], vec![]]);
+    let (_, actual) = compare(&trace(&string), &trace(&string), 3);
+    assert!(actual.is_same());
+    assert_eq!(actual.common, 7);
+    assert_eq!(actual.one_sided, [vec![], vec![]]);
 }
 
 #[test]
 fn the_first_difference_is_found() {
     let (a, b) = ([0, 1, 2, 0, 1, 2, 3], [0, 1, 2, 0, 1, 1, 2]);
-    let (_, found) = compare(&trace(&a), &trace(&b), 3);
-    assert_eq!((found.common, found.after_common), (5, [Some(2), Some(1)]));
+    let (_, actual) = compare(&trace(&a), &trace(&b), 3);
+    assert_eq!(
+        (actual.common, actual.after_common),
+        (5, [Some(2), Some(1)])
+    );
     let only = |side: usize| {
-        found.one_sided[side]
+        actual.one_sided[side]
             .iter()
             .map(|sequence| sequence.symbols.clone())
             .collect::<Vec<_>>()
     };
     assert_eq!(only(0), [vec![3]]);
     assert_eq!(only(1), [vec![1, 1]]);
-    let (_, found) = compare(&trace(&a), &trace(&a[..5]), 3);
-    assert_eq!((found.common, found.after_common), (5, [Some(2), None]));
+    let (_, actual) = compare(&trace(&a), &trace(&a[..5]), 3);
+    assert_eq!((actual.common, actual.after_common), (5, [Some(2), None]));
 }
 
 /// Slow reference implementation: sequences of `a` that `b` does not contain, although `b` contains
@@ -139,16 +142,16 @@ proptest! {
         let mut other = expanded[..keep.index(expanded.len() + 1)].to_vec();
         other.append(&mut b);
         let a = Trace { terminals: terminals(4), grammar: a };
-        let (alphabet, found) = compare(&a, &trace(&other), length);
+        let (alphabet, actual) = compare(&a, &trace(&other), length);
         let common = expanded.iter().zip(&other).take_while(|(a, b)| a == b).count();
-        prop_assert_eq!(found.common, common as u64);
-        prop_assert_eq!(found.after_common, [expanded.get(common).copied(), other.get(common).copied()]);
+        prop_assert_eq!(actual.common, common as u64);
+        prop_assert_eq!(actual.after_common, [expanded.get(common).copied(), other.get(common).copied()]);
         for (side, strings) in [(0, [&expanded, &other]), (1, [&other, &expanded])] {
-            let only: BTreeSet<_> = found.one_sided[side].iter().map(|sequence| sequence.symbols.clone()).collect();
+            let only: BTreeSet<_> = actual.one_sided[side].iter().map(|sequence| sequence.symbols.clone()).collect();
             prop_assert_eq!(only, reference_one_sided(strings[0], strings[1], length));
         }
         let symbols = alphabet.symbols(0, &events(4), Unit::Events);
-        for sequence in &found.one_sided[0] {
+        for sequence in &actual.one_sided[0] {
             let place = expanded.windows(sequence.symbols.len()).position(|window| *window == *sequence.symbols).unwrap() as u64;
             let end = place + sequence.symbols.len() as u64 - 1;
             prop_assert_eq!(first(&a.grammar, &symbols, &sequence.symbols), Some((place, end)));

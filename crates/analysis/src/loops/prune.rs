@@ -39,7 +39,7 @@ impl SlabForest {
             if kept_count <= limit {
                 break keep;
             }
-            // Ancestors of hot nodes exceed the limit.
+            // The hot nodes and their ancestors exceed the limit, so keep fewer hot nodes.
             target /= 2;
         };
         self.compact(&keep);

@@ -105,9 +105,9 @@ enum Target {
     Q,
     /// Q as the next event after P.
     AtOnce,
-    /// The first Q after P, unless P ran again before it.
+    /// The first Q after P. If P ran several times before this Q, it counts once.
     Next,
-    /// Q, if P has not run since the previous Q.
+    /// Q, if P did not run since the previous Q or since the start of the trace.
     Without,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! No stream contains left paths. The file of a process has a root for each left path. The root's
 //! count is the value of the path's counter: how often the call was *reached* on this path, whether
-//! it returned or not (`graph`, "left path"). When the processes of a run are joined, [`net`]
+//! it returned or not (`graph`, "left path"). When the processes of a run are joined, `net`
 //! subtracts the calls that returned. This is impossible for a single process, because the child of
 //! a fork returns from calls that its parent reached.
 //!

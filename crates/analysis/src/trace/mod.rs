@@ -2,8 +2,8 @@
 //!
 //! A trace is stored and analyzed as a [`grammar`] that generates exactly its sequence of events.
 //!
-//! - Recording: [`record`] turns a stream into the blocks of a trace file ([`builder`]). [`check`]
-//!   compares a file with the recorded events.
+//! - Recording: [`record`] turns a stream into the blocks of a trace file ([`builder`]).
+//!   [`check`](mod@check) compares a file with the recorded events.
 //! - Reading: [`assemble`] makes one grammar of the blocks. `excerpt` reads only a part of a trace.
 //! - Analyses work rule by rule, without expanding the grammar: [`stats`], [`hot`], [`loops`],
 //!   [`context`], [`before`], [`query`] (with [`pattern`]) and, for two traces, [`diff`]. Their

@@ -27,7 +27,7 @@
 //! ```
 //!
 //! The order of steps follows the algorithm's authors. Of three equal adjacent symbols, only one
-//! digram is in the table of digrams ([`Digrams`]). When this digram is removed, the other digram
+//! digram is in the table of digrams (`digrams`). When this digram is removed, the other digram
 //! is entered into the table. Some other implementations omit this step, and lose uniqueness or
 //! input on strings like 52225222.
 //!

@@ -70,7 +70,7 @@ impl Forests {
 
     /// Adds a stream's forest and its counts. All forests together have `limits`.
     fn add(&mut self, mut forest: SlabForest, counts: StreamCounts, limits: Limits) {
-        forest.limit(limits);
+        forest.set_limits(limits);
         match &mut self.forest {
             Some(sum) => sum.merge(&forest),
             none => *none = Some(forest),
@@ -251,7 +251,7 @@ impl RingAnalysis for LoopsRing {
         } = self;
         let Growing { builder, share } =
             growing.get_or_insert_with(|| Growing::new(recording, codes.clone(), *k));
-        builder.limit(limits(&recording.settings.memory, share.capacity(NODE)));
+        builder.set_limits(limits(&recording.settings.memory, share.capacity(NODE)));
         builder.feed(at, words);
     }
 
@@ -259,7 +259,7 @@ impl RingAnalysis for LoopsRing {
         let Some(Growing { builder, .. }) = self.growing.take() else {
             return;
         };
-        self.open = match builder.open() {
+        self.open = match builder.open_count() {
             0 => Activations::Closed,
             _ => Activations::Open,
         };

@@ -231,7 +231,7 @@ impl TraceRing {
 
 impl RingAnalysis for TraceRing {
     fn feed(&mut self, at: u64, words: &[u32]) {
-        self.builder.limit(limits(self.share.capacity(SYMBOL)));
+        self.builder.set_limits(limits(self.share.capacity(SYMBOL)));
         self.builder.feed(at, words);
         let recorded = self.builder.take();
         self.record(recorded);

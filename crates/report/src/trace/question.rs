@@ -112,7 +112,7 @@ pub enum AskError {
     #[error(transparent)]
     Write(#[from] io::Error),
     /// A text is no pattern, or it names no function.
-    #[error("pattern `{}`, {error}", excerpt(text, error.at))]
+    #[error("pattern `{}`, {error}", excerpt(text, error.position))]
     Pattern {
         /// The text.
         text: String,

@@ -104,7 +104,7 @@ fn side<'a>(
         .take(NEXT)
         .map(|terminal| table.number(terminal))
         .collect();
-    let all = compared.diff.only[side]
+    let all = compared.diff.one_sided[side]
         .iter()
         .take(top.unwrap_or(usize::MAX));
     let only = all.enumerate().map(|(index, sequence)| {
@@ -130,7 +130,7 @@ fn side<'a>(
     });
     Side {
         head: Head::new(labeled.stream),
-        functions_alone: compared.alphabet.alone[side],
+        functions_alone: compared.alphabet.unmatched[side],
         next,
         only: only.collect(),
         terminals: table.records(),

@@ -30,7 +30,7 @@ pub(super) fn write(
         )?;
         sheet.damage(stream.damage)?;
     }
-    let [only_a, only_b] = compared.alphabet.alone;
+    let [only_a, only_b] = compared.alphabet.unmatched;
     if only_a + only_b > 0 {
         let text = format!(
             "{} of A and {} of B have no counterpart of the same name and structure: their paths are taken for different ones",
@@ -64,7 +64,7 @@ fn parting(
     list(sheet, &labeled_streams[0], from, diff.common - from)?;
     for (name, (labeled, parted)) in ["A", "B"]
         .into_iter()
-        .zip(labeled_streams.iter().zip(diff.parted))
+        .zip(labeled_streams.iter().zip(diff.after_common))
     {
         match parted {
             None => sheet.fact(name, "ends here")?,
@@ -97,7 +97,7 @@ fn only(
     side: usize,
     how: &Comparison,
 ) -> io::Result<()> {
-    let all = &compared.diff.only[side];
+    let all = &compared.diff.one_sided[side];
     if all.is_empty() {
         return Ok(());
     }

@@ -24,7 +24,7 @@ const MAGIC: u32 = u32::from_le_bytes(*b"BC\xC0\xDE");
 /// Counts the module blocks of a bitstream.
 ///
 /// # Errors
-/// The offset in bytes at which the stream ends too early or is malformed.
+/// If the offset in bytes at which the stream ends too early or is malformed.
 pub fn count_modules(bitcode: &[u8]) -> Result<usize, usize> {
     let mut modules = 0;
     for block in blocks(bitcode) {

@@ -36,7 +36,7 @@ impl<'c> Module<'c> {
     /// Parses a module. Messages contain `name`.
     ///
     /// # Errors
-    /// One of the bitcode variants of [`LlvmError`].
+    /// If one of the bitcode variants of [`LlvmError`].
     pub fn parse(context: &'c Context, name: &str, bitcode: &[u8]) -> Result<Self, LlvmError> {
         if !MAGICS.iter().any(|magic| bitcode.starts_with(magic)) {
             return Err(LlvmError::NotBitcode { name: name.into() });

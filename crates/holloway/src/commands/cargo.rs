@@ -206,8 +206,8 @@ impl CargoCall {
             run_directory::create(ours.output.output.as_deref(), &self.project.runs(), &name)?;
         let (status, _collector) = self.spawn_into(&directory, &ours.stream)?;
         self.repeat_messages(status);
-        let outcome = loading::finish(&directory, Some(self.records.directory()))?;
-        if outcome.profiles == 0 {
+        let summary = loading::finish(&directory, Some(self.records.directory()))?;
+        if summary.profiles == 0 {
             // If there are patterns, they are the likelier reason. The message names them.
             let maps = match &self.patterns[..] {
                 [] => self.records.maps(),

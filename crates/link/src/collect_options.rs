@@ -85,8 +85,8 @@ impl CollectOptions {
     }
 
     /// Separates holloway's options from the other words of a compiler's command line. The options
-    /// may be anywhere before a lone `--`. No compiler has options of these names. The value of
-    /// another option is never taken for one of holloway's options.
+    /// may be anywhere before a lone `--`. No compiler has options of these names. A word that is
+    /// the value of another option is never read as an option.
     ///
     /// # Errors
     /// If an option has a wrong value.

@@ -390,8 +390,8 @@ fn is_script(path: &Path) -> bool {
     let is_named_shared = path.extension().is_some_and(|extension| extension == "so");
     let mut beginning = Vec::new();
     let result = File::open(path).and_then(|file| file.take(4096).read_to_end(&mut beginning));
-    // Bitcode and objects contain control characters. An archive begins with `!<`, and a thin
-    // archive may otherwise look like text.
+    // Bitcode and objects contain control characters. A thin archive may contain only text after
+    // its magic number, which begins with `!<`.
     let is_text = |byte: &u8| !matches!(byte, 0..=8 | 14..=31 | 127);
     !is_named_shared
         && result.is_ok()

@@ -217,7 +217,7 @@ impl<'a> Recorder<'a> {
     }
 
     /// Records for how many functions of the link the guide has counts. The cargo call reports one
-    /// sum for all links. Without a cargo call, the link shows its own numbers.
+    /// sum for all links. Without a cargo call, the link shows the numbers itself.
     pub(crate) fn guide(&self, matches: GuideMatch) {
         let line = format!("{} {}", matches.guided_functions, matches.woven_functions);
         if self.record(GUIDE, &line).is_err()

@@ -43,7 +43,7 @@ pub enum WorkerExit {
     /// The module can be neither woven nor compiled separately. The machine code of its object can
     /// be linked.
     Refused = 4,
-    /// The weaver has a bug, which its own checks found. The module can be compiled without probes.
+    /// The weaver's checks found a bug of the weaver. The module can be compiled without probes.
     Internal = 5,
     /// The result is written, but must not be cached: the module's assembly includes files, so
     /// another run may give a different result.

@@ -71,7 +71,7 @@ struct Reader {
 impl Reader {
     fn word(&mut self, word: &str) {
         if word == "-" || !word.starts_with('-') {
-            // A header is precompiled whatever the options are. It becomes no code.
+            // A header is precompiled with any options. It becomes no code.
             if !self.is_header(word) {
                 self.has_inputs = true;
                 self.has_sources |= self.is_source(word);

@@ -45,7 +45,7 @@ struct Parser {
     only_static: bool,
     /// The values of `only_static` that `--push-state` saved.
     saved_states: Vec<bool>,
-    /// Whether inputs are raw data whatever their content looks like (`--format binary`).
+    /// Whether inputs are raw data, even if they look like objects (`--format binary`).
     inputs_are_data: bool,
     /// How many `-Wl,` lists have been read.
     list_count: usize,
@@ -59,7 +59,7 @@ enum Reader {
     Linker,
 }
 
-/// For each reader, the meaning of its next word.
+/// The meaning of the next word of each reader.
 struct PendingOptions {
     driver: Pending,
     linker: Pending,

@@ -60,7 +60,7 @@ struct Shared {
     ended: Mutex<VecDeque<Arc<ProcessStreams>>>,
     /// Locked by the thread that seals.
     sealing: Mutex<()>,
-    /// The path maps' words, by build id. `None` if an image has no path map.
+    /// The table of each image's words, by build id. `None` if an image has no path map.
     words: Mutex<HashMap<[u8; 16], Option<Words>>>,
     notify: Notify,
 }

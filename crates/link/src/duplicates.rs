@@ -140,11 +140,11 @@ fn definitions(bytes: &[u8]) -> Vec<Definition> {
     let functions = file.symbols().filter(|symbol| {
         symbol.is_definition() && symbol.is_global() && symbol.kind() == SymbolKind::Text
     });
-    let named = functions.filter_map(|symbol| {
+    let definitions = functions.filter_map(|symbol| {
         Some(Definition {
             name: symbol.name_bytes().ok()?.into(),
             weak: symbol.is_weak(),
         })
     });
-    named.collect()
+    definitions.collect()
 }

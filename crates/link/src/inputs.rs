@@ -112,23 +112,23 @@ pub(crate) fn gather(line: &Line, settings: &LinkSettings) -> Result<Inputs> {
         file_indices: HashMap::new(),
     };
     let mut has_std_crate = false;
-    for (number, word) in line.words.iter().enumerate() {
+    for (index, word) in line.words.iter().enumerate() {
         let path = match &word.role {
             Role::Other => continue,
             Role::Input => Some(PathBuf::from(&word.text)),
             Role::Library(library) if library.name == "gcc" || library.name == "gcc_eh" => None,
             Role::Library(library) => search.archive(library),
         };
-        let start_file = path.as_deref().is_some_and(is_start_file);
-        if !start_file {
-            gatherer.inputs.first_input.get_or_insert(number);
+        let names_start_file = path.as_deref().is_some_and(is_start_file);
+        if !names_start_file {
+            gatherer.inputs.first_input.get_or_insert(index);
         }
         has_std_crate |= names_std(&word.text);
-        if let Some(path) = path.filter(|_| !start_file) {
+        if let Some(path) = path.filter(|_| !names_start_file) {
             if word.role == Role::Input && is_script(&path) {
                 gatherer.list_script(&path);
             }
-            gatherer.add_file(path, number)?;
+            gatherer.add_file(path, index)?;
         }
     }
     let mut inputs = gatherer.inputs;

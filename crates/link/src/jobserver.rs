@@ -160,8 +160,8 @@ mod tests {
     fn tokens_are_acquired_and_given_back() {
         let dir = tempfile::tempdir().unwrap();
         let fifo = dir.path().join("fifo");
-        let made = std::process::Command::new("mkfifo").arg(&fifo).status();
-        assert!(made.unwrap().success());
+        let status = std::process::Command::new("mkfifo").arg(&fifo).status();
+        assert!(status.unwrap().success());
         let flags = format!("-j --jobserver-auth=fifo:{}", fifo.display());
         let server = Jobserver::from_flags(flags.as_ref()).unwrap();
         (&server.write).write_all(b"ab").unwrap();

@@ -219,6 +219,7 @@ impl<'a> Weaver<'a> {
                     if failure.as_ref().is_none_or(|&(other, _)| number < other) {
                         *failure = Some((number, error));
                     }
+                    // No thread starts another module.
                     next.store(queue.len(), Ordering::Relaxed);
                 }
             }
@@ -228,8 +229,9 @@ impl<'a> Weaver<'a> {
                 let jobserver = jobserver.as_ref().filter(|_| worker > 0);
                 scope.spawn(move || {
                     while !is_done() {
-                        // Held while the worker runs. The inner `None`: the thread is not needed.
+                        // The token is given back at the end of the iteration.
                         let token = jobserver.map(|server| server.wait_for_token(is_done));
+                        // `Some(None)`: there is a jobserver, but no module is left to weave.
                         if let Some(None) = token {
                             break;
                         }

@@ -369,13 +369,14 @@ impl<'m> Builder<'m> {
     pub fn copy(&self, instruction: Instruction<'m>) -> Instruction<'m> {
         if instruction.opcode() == crate::instruction::Opcode::Phi {
             let phi = self.phi(instruction.value().kind());
-            // SAFETY: two phis of one type; flags and location of one fit the other.
+            // SAFETY: two phis of one type, so each may have the flags and location of the other.
             unsafe {
-                let (old, new) = (instruction.raw(), phi.raw());
-                let location = (self.api().LLVMInstructionGetDebugLoc)(old);
-                (self.api().LLVMInstructionSetDebugLoc)(new, location);
-                if (self.api().LLVMCanValueUseFastMathFlags)(old) != 0 {
-                    (self.api().LLVMSetFastMathFlags)(new, (self.api().LLVMGetFastMathFlags)(old));
+                let (original, copy) = (instruction.raw(), phi.raw());
+                let location = (self.api().LLVMInstructionGetDebugLoc)(original);
+                (self.api().LLVMInstructionSetDebugLoc)(copy, location);
+                if (self.api().LLVMCanValueUseFastMathFlags)(original) != 0 {
+                    let flags = (self.api().LLVMGetFastMathFlags)(original);
+                    (self.api().LLVMSetFastMathFlags)(copy, flags);
                 }
             }
             return phi;
@@ -393,7 +394,7 @@ impl<'m> Builder<'m> {
 
     /// Inserts an instruction that is in no block.
     pub(crate) fn insert(&self, instruction: Instruction<'m>) {
-        // SAFETY: the caller has just taken it out.
+        // SAFETY: the instruction is in no block.
         unsafe { (self.api().LLVMInsertIntoBuilder)(self.raw(), instruction.raw()) }
     }
 
@@ -415,27 +416,29 @@ impl<'m> Instruction<'m> {
     /// # Panics
     /// If the block has no terminator.
     pub fn split_before(self, name: &str) -> Block<'m> {
-        let rest = self.block();
-        let terminator = rest.terminator().expect("the block is finished");
-        let head = rest.insert_before(name);
+        let old_block = self.block();
+        let terminator = old_block.terminator().expect("the block has a terminator");
+        let new_block = old_block.insert_before(name);
         let api = self.module().api();
-        // SAFETY: two blocks of one function. Without its terminator the old one has no successors
-        // whose phis would be changed too. The terminator is inserted again at once.
+        // SAFETY: two blocks of one function. While the terminator is removed, the old block has no
+        // successors, so their phis still name the old block. The terminator is inserted again at
+        // once.
         unsafe {
             (api.LLVMInstructionRemoveFromParent)(terminator.raw());
-            let [from, to] = [rest, head].map(|block| (api.LLVMBasicBlockAsValue)(block.raw()));
+            let [from, to] =
+                [old_block, new_block].map(|block| (api.LLVMBasicBlockAsValue)(block.raw()));
             (api.LLVMReplaceAllUsesWith)(from, to);
-            (api.LLVMInsertIntoBuilder)(Builder::at_end(rest).raw(), terminator.raw());
+            (api.LLVMInsertIntoBuilder)(Builder::at_end(old_block).raw(), terminator.raw());
         }
-        let before: Vec<Self> = rest
+        let moved: Vec<Self> = old_block
             .instructions()
             .take_while(|&other| other != self)
             .collect();
-        let builder = Builder::at_end(head);
-        for instruction in before {
+        let builder = Builder::at_end(new_block);
+        for instruction in moved {
             builder.take(instruction);
         }
-        head
+        new_block
     }
 
     /// Replaces the instruction's result everywhere, and deletes the instruction.

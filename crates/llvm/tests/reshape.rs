@@ -8,8 +8,8 @@ use holloway_llvm::{Context, Library, LlvmError, Module, Opcode};
 
 /// The assembler and the library of each version.
 fn versions() -> Vec<(&'static str, Library)> {
-    let library = |which: &str| {
-        let directory = PathBuf::from(format!("/usr/lib/llvm-{which}/lib"));
+    let library = |version: &str| {
+        let directory = PathBuf::from(format!("/usr/lib/llvm-{version}/lib"));
         let files = std::fs::read_dir(&directory)
             .unwrap()
             .flatten()
@@ -288,13 +288,13 @@ fn libraries_are_found_in_order() {
         .output()
         .unwrap();
     let sysroot = PathBuf::from(String::from_utf8(sysroot.stdout).unwrap().trim());
-    for place in [Path::new("rustc"), &sysroot] {
-        let found = Library::find(None, Some(place)).unwrap();
+    for rustc_or_sysroot in [Path::new("rustc"), &sysroot] {
+        let library = Library::find(None, Some(rustc_or_sysroot)).unwrap();
         assert!(
-            found
+            library
                 .path()
                 .starts_with(std::fs::canonicalize(&sysroot).unwrap()),
-            "{found:?}"
+            "{library:?}"
         );
     }
     let system = Library::find(None, None).unwrap();

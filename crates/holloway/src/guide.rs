@@ -19,7 +19,7 @@ use holloway_collect::run_directory::LATEST;
 use holloway_format::guide::GUIDE_MAGIC;
 use holloway_format::{Guide, GuideFunction};
 use holloway_link::guide::hash;
-use holloway_link::records::leave_warning;
+use holloway_link::records::record_warning;
 use holloway_report::notes::sentence;
 
 use crate::failure::{Context, Failure, Result};
@@ -72,7 +72,7 @@ pub(crate) fn read(argument: &Path) -> Result<Guide> {
             sentence(first)
         );
         status::warn(&warning);
-        leave_warning(&warning);
+        record_warning(&warning);
     }
     Ok(guide_of(&profile))
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use holloway_analysis::RunProfile;
-use holloway_collect::finish::Outcome;
+use holloway_collect::finish::FinishSummary;
 use holloway_collect::load::{self, Loaded, Untaken};
 use holloway_collect::settings::Settings;
 use holloway_report::{grouped, plural};
@@ -47,14 +47,14 @@ pub(crate) fn load_readable(run: &Path) -> Result<Loaded> {
 ///
 /// # Errors
 /// If the directory cannot be read.
-pub(crate) fn finish(directory: &Path, linked: Option<&Path>) -> Result<Outcome> {
-    let outcome = holloway_collect::finish::finish(directory, linked)?;
-    if let Some(error) = &outcome.unfinished {
+pub(crate) fn finish(directory: &Path, linked: Option<&Path>) -> Result<FinishSummary> {
+    let summary = holloway_collect::finish::finish(directory, linked)?;
+    if let Some(error) = &summary.write_error {
         status::warn(&format!(
             "{error}: the run stays unfinished; make room, and `holloway report` reads it as long as the program is there"
         ));
     }
-    Ok(outcome)
+    Ok(summary)
 }
 
 /// If the run's streams must be analyzed first and this takes a while, prints a message, which says

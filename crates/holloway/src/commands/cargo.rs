@@ -208,9 +208,9 @@ impl CargoCall {
         )?;
         let (status, _collector) = self.run_with_collector(&directory, &holloway_args.stream)?;
         self.repeat_messages(status);
-        let outcome = loading::finish(&directory, Some(self.records.directory()))?;
-        if outcome.profiles == 0 {
-            // If there are patterns, they are the likelier reason, and the message names them.
+        let summary = loading::finish(&directory, Some(self.records.directory()))?;
+        if summary.profiles == 0 {
+            // If there are patterns, they are the likelier reason. The message names them.
             let maps = match &self.patterns[..] {
                 [] => self.records.maps(),
                 _ => Vec::new(),

@@ -72,16 +72,18 @@ pub(crate) fn main(args: &RunArgs) -> Result<ExitCode> {
         Err(error @ RunError::Wait(_)) => return Err(Failure::new(error)),
     };
     if status.signal() == Some(SIGSEGV)
-        && image_info.as_ref().is_some_and(|file| file.opens_by_musl)
+        && image_info
+            .as_ref()
+            .is_some_and(|file| file.imports_musl_dlopen)
     {
         status::note(&format!(
             "{} ended by a segmentation fault: musl can't load a woven shared object after the program has started (dlopen), and may crash as it says so; link the program with it, or name it in LD_PRELOAD",
             program.display()
         ));
     }
-    let outcome = loading::finish(&directory, None)?;
+    let summary = loading::finish(&directory, None)?;
     let code = ExitCode::from(child::exit_code(status));
-    if outcome.profiles == 0 {
+    if summary.profiles == 0 {
         let is_woven = image_info.is_some_and(|image| image.is_woven);
         let name = program.to_string_lossy();
         let find_reason = || {

@@ -234,7 +234,7 @@ impl TraceRing {
 impl RingAnalysis for TraceRing {
     fn feed(&mut self, position: u64, words: &[u32]) {
         self.builder
-            .limit(limits(self.share.capacity(SYMBOL_BYTES)));
+            .set_limits(limits(self.share.capacity(SYMBOL_BYTES)));
         self.builder.feed(position, words);
         let recorded = self.builder.take();
         self.record(recorded);

@@ -89,7 +89,7 @@ impl Cache {
     /// Stores `entry` under `key`.
     ///
     /// # Errors
-    /// When it cannot be written (disk full); nothing is left behind then.
+    /// When it cannot be written (disk full); nothing is left after then.
     pub fn store(&self, key: Key, entry: &WovenModule) -> io::Result<()> {
         let path = self.path(key);
         let dir = path.parent().expect("entries lie in a subdirectory");

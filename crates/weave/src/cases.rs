@@ -29,18 +29,17 @@ const STEPS: u32 = 8;
 
 /// The named cases of a function, in order of their edges. To be called before probes are inserted.
 pub(crate) fn names(lowered: &LoweredFunction<'_>) -> Vec<CaseNames> {
-    let layout = &lowered.layout;
+    let parts = &lowered.parts;
     let mut variables = None;
     let mut found = Vec::new();
-    // The last segment of each block, from which its switch leads on.
+    // The last part of each block, from which its switch leads on.
     for (node, place) in lowered.nodes.iter().enumerate() {
-        let block = &layout.blocks[place.block];
+        let block = &parts.blocks[place.block];
         let terminator = block.terminator();
         if place.to < block.instructions.len() || terminator.opcode() != Opcode::Switch {
             continue;
         }
-        let variables =
-            variables.get_or_insert_with(|| Variables::new(layout.function.variables()));
+        let variables = variables.get_or_insert_with(|| Variables::new(parts.function.variables()));
         let Some(names) = variables.names(terminator) else {
             continue;
         };
@@ -53,7 +52,7 @@ pub(crate) fn names(lowered: &LoweredFunction<'_>) -> Vec<CaseNames> {
         for &edge in lowered.cfg.successors(id) {
             let to = lowered.nodes.get(lowered.cfg.edge(edge).to.index());
             let to = to.filter(|to| to.place == 0);
-            let Some(cases) = to.and_then(|to| leading.get(&layout.blocks[to.block].block)) else {
+            let Some(cases) = to.and_then(|to| leading.get(&parts.blocks[to.block].block)) else {
                 continue;
             };
             let own: Option<Vec<String>> = cases

@@ -6,7 +6,7 @@ use holloway_llvm::{AttributeKind, Function, Instruction, Opcode, TypeKind};
 
 use crate::instrument::insert::CountPlacement;
 use crate::instrument::plan::{Plan, PlannedCounts};
-use crate::lower::{LoweredFunction, Scopes, Segment, SubprogramCache, is_counted, map_kind};
+use crate::lower::{LoweredFunction, Part, Scopes, SubprogramCache, is_counted, map_kind};
 use crate::options::ModuleOptions;
 use crate::{cases, loads, loops};
 
@@ -18,7 +18,7 @@ pub(crate) fn function_map<'m>(
     options: &ModuleOptions,
 ) -> FunctionMap {
     let lowered = &plan.lowered;
-    let function: Function<'m> = lowered.layout.function;
+    let function: Function<'m> = lowered.parts.function;
     let mut scopes = Scopes::new(function, subprograms);
     let mut blocks: Vec<BlockMap> = lowered
         .nodes
@@ -112,11 +112,11 @@ fn dag(numbering: &Numbering) -> Vec<DagEdgeMap> {
         .collect()
 }
 
-/// The instructions and places of a segment. A jump at its end has no place here: its location is
-/// often that of the code that follows, and the edge has it. A segment that is only a jump (a split
+/// The instructions and places of a part. A jump at its end has no place here: its location is
+/// often that of the code that follows, and the edge has it. A part that is only a jump (a split
 /// edge, for example) counts no instruction, because the code generator emits none.
-fn block<'m>(lowered: &LoweredFunction<'m>, node: Segment, scopes: &mut Scopes<'m>) -> BlockMap {
-    let instructions = &lowered.layout.blocks[node.block].instructions[node.from..node.to];
+fn block<'m>(lowered: &LoweredFunction<'m>, node: Part, scopes: &mut Scopes<'m>) -> BlockMap {
+    let instructions = &lowered.parts.blocks[node.block].instructions[node.from..node.to];
     let counted: Vec<_> = instructions
         .iter()
         .copied()
@@ -150,7 +150,7 @@ fn block<'m>(lowered: &LoweredFunction<'m>, node: Segment, scopes: &mut Scopes<'
 fn selects(lowered: &LoweredFunction<'_>) -> u32 {
     let nodes = lowered.nodes.iter();
     let instructions =
-        nodes.flat_map(|node| &lowered.layout.blocks[node.block].instructions[node.from..node.to]);
+        nodes.flat_map(|node| &lowered.parts.blocks[node.block].instructions[node.from..node.to]);
     let choices = instructions.filter(|instruction| {
         instruction.opcode() == Opcode::Select
             && instruction.value().operand(0).kind().kind() == TypeKind::Integer(1)

@@ -31,7 +31,7 @@ pub(crate) fn loads<'m>(lowered: &LoweredFunction<'m>, scopes: &mut Scopes<'m>) 
     let loops = Loops::new(&lowered.cfg, &Dominators::new(&lowered.cfg));
     let mut node = HashMap::new();
     for (id, part) in (0u32..).zip(&lowered.nodes) {
-        let block = lowered.layout.blocks[part.block].block;
+        let block = lowered.parts.blocks[part.block].block;
         node.entry(block).or_insert(BlockId(id));
     }
     let mut found = Vec::new();
@@ -43,7 +43,7 @@ pub(crate) fn loads<'m>(lowered: &LoweredFunction<'m>, scopes: &mut Scopes<'m>) 
         let accesses = accesses_by_loop
             .entry(loop_index)
             .or_insert_with(|| LoopAccesses::new(lowered, &loops, &node, loop_index));
-        let instructions = &lowered.layout.blocks[part.block].instructions;
+        let instructions = &lowered.parts.blocks[part.block].instructions;
         for &instruction in &instructions[part.from..part.to] {
             if instruction.opcode() == Opcode::Load
                 && let Some(shape) = accesses.shape(instruction)
@@ -89,14 +89,14 @@ impl<'a, 'm> LoopAccesses<'a, 'm> {
     ) -> Self {
         let head = lowered.nodes[loops.all()[loop_index].head.index()].block;
         let mut accesses = Self {
-            head: lowered.layout.blocks[head].block,
+            head: lowered.parts.blocks[head].block,
             loop_index,
             loops,
             node,
             left: Cell::new(0),
             stored: Vec::new(),
         };
-        let blocks = lowered.layout.blocks.iter();
+        let blocks = lowered.parts.blocks.iter();
         let inside = blocks.filter(|block| accesses.holds(block.block));
         let stores = inside
             .flat_map(|block| &block.instructions)

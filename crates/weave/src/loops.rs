@@ -28,7 +28,7 @@ use crate::lower::{LoweredFunction, Scopes};
 pub(crate) fn loops<'m>(lowered: &LoweredFunction<'m>, scopes: &mut Scopes<'m>) -> Vec<LoopMap> {
     let cfg = &lowered.cfg;
     let natural = Loops::new(cfg, &Dominators::new(cfg));
-    let kind = lowered.layout.function.module().metadata_kind("llvm.loop");
+    let kind = lowered.parts.function.module().metadata_kind("llvm.loop");
     let mut blocks: HashMap<usize, Vec<BlockId>> = HashMap::new();
     for block in cfg.blocks() {
         if let Some(inside) = natural.innermost(block) {
@@ -80,7 +80,7 @@ fn branches<'m>(
     let cfg = &lowered.cfg;
     let branch = |edge: EdgeId| {
         let node = lowered.nodes[cfg.edge(edge).from.index()];
-        let block = &lowered.layout.blocks[node.block];
+        let block = &lowered.parts.blocks[node.block];
         (node.to == block.instructions.len()).then(|| block.terminator())
     };
     let from = cfg.edge(edge).from;
@@ -142,7 +142,7 @@ fn copies<'m>(
 ) -> u32 {
     let nodes = blocks.iter().map(|block| lowered.nodes[block.index()]);
     let instructions: Vec<Instruction<'m>> = nodes
-        .flat_map(|node| &lowered.layout.blocks[node.block].instructions[node.from..node.to])
+        .flat_map(|node| &lowered.parts.blocks[node.block].instructions[node.from..node.to])
         .copied()
         .collect();
     let mut effects: HashMap<(Place, Opcode), u32> = HashMap::new();

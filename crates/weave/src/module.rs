@@ -268,7 +268,7 @@ fn instrument(
         leaves: &leaves,
     };
     for plan in &plans {
-        let function = plan.lowered.layout.function;
+        let function = plan.lowered.parts.function;
         at(&function.name());
         let globals = match moved.holds(&function.name()) {
             true => globals.with_moved_base(),

@@ -118,7 +118,7 @@ fn check_types(module: &Module<'_>) -> Result<(), WeaveError> {
 
 /// Whether a function may keep values in AArch64's SVE and SME registers, which the kernel does not
 /// save over a system call. A probe that appends words is assembly that names only the other
-/// registers, and the runtime behind it may make a system call.
+/// registers, and the runtime after it may make a system call.
 fn has_scalable_vectors(function: Function<'_>) -> bool {
     let features = function.text_attribute("target-features");
     let features = features.unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use holloway_llvm::Instruction;
 
-use crate::lower::{BlockIndex, Layout};
+use crate::lower::{BlockIndex, FunctionParts};
 
 /// The instructions to insert before: those that stay in their block.
 pub(super) struct Anchors {
@@ -11,9 +11,9 @@ pub(super) struct Anchors {
 }
 
 impl Anchors {
-    pub(super) fn new(layout: &Layout<'_>) -> Self {
+    pub(super) fn new(parts: &FunctionParts<'_>) -> Self {
         Self {
-            moved: layout.blocks[0]
+            moved: parts.blocks[0]
                 .instructions
                 .iter()
                 .map(|instruction| instruction.is_static_alloca())
@@ -28,7 +28,7 @@ impl Anchors {
 
     pub(super) fn at<'m>(
         &self,
-        layout: &Layout<'m>,
+        parts: &FunctionParts<'m>,
         block: BlockIndex,
         index: usize,
     ) -> Instruction<'m> {
@@ -39,6 +39,6 @@ impl Anchors {
         } else {
             index
         };
-        layout.blocks[block].instructions[index]
+        parts.blocks[block].instructions[index]
     }
 }

@@ -7,7 +7,7 @@
 use holloway_flow::Action;
 
 use super::sites::Sites;
-use crate::lower::Layout;
+use crate::lower::FunctionParts;
 
 /// The end of a path, and the start of the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,8 +19,8 @@ pub(super) struct PathBoundary {
 }
 
 /// By block: a boundary for each `Count`, in their order.
-pub(super) fn path_boundaries(layout: &Layout<'_>, sites: &Sites) -> Vec<Vec<PathBoundary>> {
-    let blocks = layout.blocks.iter().zip(sites);
+pub(super) fn path_boundaries(parts: &FunctionParts<'_>, sites: &Sites) -> Vec<Vec<PathBoundary>> {
+    let blocks = parts.blocks.iter().zip(sites);
     let boundaries = blocks.map(|(info, stops)| {
         let actions = stops
             .iter()
@@ -36,7 +36,7 @@ pub(super) fn path_boundaries(layout: &Layout<'_>, sites: &Sites) -> Vec<Vec<Pat
                 }
             })
             .collect();
-        // The count of a path that leaves the function is the last of its block, behind all cuts.
+        // The count of a path that leaves the function is the last of its block, after all cuts.
         if info.leave.is_some()
             && let Some(last) = boundaries.last_mut()
         {

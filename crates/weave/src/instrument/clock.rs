@@ -2,7 +2,7 @@
 //! section 4.2; `holloway_abi`, *Timed paths*).
 //!
 //! # Where a path begins
-//! A path begins behind a call of the runtime, which has stopped the program's time:
+//! A path begins after a call of the runtime, which has stopped the program's time:
 //! ```text
 //!     movq   BURST_STATE+8(ring), inner       # own time of all timed paths so far
 //!     movq   BURST_STATE+16(ring), start      # the program's time
@@ -30,7 +30,7 @@
 //! Then the probe calls the runtime with the path's word, `start`, `inner` and `end`.
 //!
 //! The probe's bias is the time between the two readings on a path without instructions: the 8
-//! instructions behind each call of the runtime (5 where nothing was called), which the runtime
+//! instructions after each call of the runtime (5 where nothing was called), which the runtime
 //! measures, and the two that store `start` and `inner` into the frame ([`StartStorage`]), for
 //! which nothing waits.
 //!
@@ -252,7 +252,7 @@ impl<'a, 'm> Clock<'a, 'm> {
         }
     }
 
-    /// Begins a path behind a call of the runtime, which returned the ring.
+    /// Begins a path after a call of the runtime, which returned the ring.
     pub(super) fn go_on(&self, builder: &Builder<'m>, ring: Value<'m>) -> TimedStart<'m> {
         let inner = self.load(builder, ring, INNER);
         let start = self.load(builder, ring, RESUME);

@@ -23,20 +23,20 @@ use super::selector::InstructionSelector;
 use super::sites::{Sites, shifted, with_nonnegative_increments};
 use super::variable::ProbeVariable;
 use super::write_back::{FirstIterationMarks, WriteBack};
-use crate::lower::{BlockIndex, Layout};
+use crate::lower::{BlockIndex, FunctionParts};
 
 /// Inserts all probes of a function. Returns the content of the thread's slot.
 pub(super) fn insert<'m>(
-    layout: &Layout<'m>,
+    parts: &FunctionParts<'m>,
     sites: &Sites,
     frequencies: &TransitionFrequencies,
     counters: Counters,
     globals: &Globals<'m>,
     selector: InstructionSelector,
 ) -> Value<'m> {
-    let positions = positions(layout);
-    let graph = BlockGraph::of_layout(layout, &positions);
-    let promotion = promotion(layout, &graph, sites, frequencies, counters, selector);
+    let positions = positions(parts);
+    let graph = BlockGraph::of_parts(parts, &positions);
+    let promotion = promotion(parts, &graph, sites, frequencies, counters, selector);
     let likely = match (counters, selector) {
         (Counters::Array { .. }, InstructionSelector::Optimizing) => {
             likely_counts(&graph, &promotion, frequencies)
@@ -44,8 +44,8 @@ pub(super) fn insert<'m>(
         (Counters::Array { .. }, InstructionSelector::Fast)
         | (Counters::Hash { .. } | Counters::Edges { .. }, _) => HashMap::new(),
     };
-    let anchors = Anchors::new(layout);
-    let variable = |sites, register, loops| ProbeVariable::new(layout, sites, register, loops);
+    let anchors = Anchors::new(parts);
+    let variable = |sites, register, loops| ProbeVariable::new(parts, sites, register, loops);
     let mut register = variable(
         &promotion.sites,
         &promotion.register,
@@ -56,13 +56,13 @@ pub(super) fn insert<'m>(
         .iter()
         .map(|accumulator| variable(&accumulator.sites, &accumulator.register, &[]))
         .collect();
-    let marks = FirstIterationMarks::new(layout, &promotion.loops);
-    let slot = enter(layout, globals, &anchors);
+    let marks = FirstIterationMarks::new(parts, &promotion.loops);
+    let slot = enter(parts, globals, &anchors);
     let probe = Probe {
-        module: layout.function.module(),
+        module: parts.function.module(),
         globals,
         counter_block: globals.counters(
-            &Builder::before(anchors.at(layout, BlockIndex::ENTRY, 0)),
+            &Builder::before(anchors.at(parts, BlockIndex::ENTRY, 0)),
             slot,
         ),
         counters,
@@ -78,7 +78,7 @@ pub(super) fn insert<'m>(
         if let Some(&index) = promotion.writes.get(&block) {
             let write_back = WriteBack {
                 probe: &probe,
-                builder: Builder::before(anchors.at(layout, block, layout.blocks[block].top)),
+                builder: Builder::before(anchors.at(parts, block, parts.blocks[block].top)),
                 promoted: &promotion.loops[index],
                 edge: BlockEdge {
                     from: graph.sources[block][0],
@@ -104,12 +104,12 @@ pub(super) fn insert<'m>(
         }
     }
     register.complete_phis(&positions);
-    marks.complete_phis(layout, &graph);
+    marks.complete_phis(parts, &graph);
     for accumulator in &accumulators {
         accumulator.complete_phis(&positions);
     }
     for (_, site) in likely_sites {
-        site.split(layout, &probe);
+        site.split(parts, &probe);
     }
     slot
 }
@@ -117,7 +117,7 @@ pub(super) fn insert<'m>(
 /// The counters that loops keep in registers: none where an increment has to be one instruction, or
 /// calls the hash table.
 fn promotion(
-    layout: &Layout<'_>,
+    parts: &FunctionParts<'_>,
     graph: &BlockGraph,
     sites: &Sites,
     frequencies: &TransitionFrequencies,
@@ -131,9 +131,9 @@ fn promotion(
     if selector == InstructionSelector::Fast {
         return Promotion::none(graph, sites);
     }
-    let promotion = Promotion::new(layout, graph, sites.clone(), frequencies);
+    let promotion = Promotion::new(parts, graph, sites.clone(), frequencies);
     match promotion.lowest_first_counter() {
         0 => promotion,
-        lowest => Promotion::new(layout, graph, shifted(&sites, lowest), frequencies),
+        lowest => Promotion::new(parts, graph, shifted(&sites, lowest), frequencies),
     }
 }

@@ -19,7 +19,7 @@ use crate::lower::LoweredFunction;
 /// The edges to count. `None` if edges without a place for a counter close a cycle.
 ///
 /// Where an exit edge is counted, its block's counter stands for the executions of the block.
-/// Behind a call that returns twice it would be too high. But the only edge into such a block is a
+/// After a call that returns twice it would be too high. But the only edge into such a block is a
 /// cut, which can be counted, so the exit edge never is.
 pub(super) fn counters(lowered: &LoweredFunction<'_>, weights: &[u64]) -> Option<EdgeCounters> {
     EdgeCounters::new(&lowered.cfg, &ordered(lowered, weights)).ok()
@@ -52,6 +52,6 @@ fn is_split(lowered: &LoweredFunction<'_>, node: BlockId) -> bool {
     let Some(node) = lowered.nodes.get(node.index()) else {
         return false;
     };
-    let block = &lowered.layout.blocks[node.block];
+    let block = &lowered.parts.blocks[node.block];
     block.instructions.len() == 1 && block.targets.len() == 1 && block.sources.len() == 1
 }

@@ -8,20 +8,20 @@ use holloway_llvm::{Builder, Metadata, Module, Type, Value};
 
 use super::anchors::Anchors;
 use super::globals::{Globals, enter as runtime_enter, slot};
-use crate::lower::Layout;
+use crate::lower::FunctionParts;
 
 /// Inserts the test of the thread's slot before everything else. Returns the slot's content: the
 /// thread's counter block, or its ring.
 pub(super) fn enter<'m>(
-    layout: &Layout<'m>,
+    parts: &FunctionParts<'m>,
     globals: &Globals<'m>,
     anchors: &Anchors,
 ) -> Value<'m> {
-    let module = layout.function.module();
+    let module = parts.function.module();
     let pointer = Type::pointer(module);
-    let old = &layout.blocks[0];
+    let old = &parts.blocks[0];
     let new = old.block.insert_before("holloway.entry");
-    let slow = layout.function.append_block("holloway.enter");
+    let slow = parts.function.append_block("holloway.enter");
 
     let builder = Builder::at_end(new);
     for (instruction, moved) in old.instructions.iter().zip(&anchors.moved) {

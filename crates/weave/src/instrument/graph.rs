@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use holloway_llvm::Block;
 
-use crate::lower::{BlockIndex, Layout};
+use crate::lower::{BlockIndex, FunctionParts};
 
 /// The graph of a function's blocks, by their positions.
 pub(crate) struct BlockGraph {
-    /// The distinct successors of each block. Successors behind calls that don't return are
+    /// The distinct successors of each block. Successors after calls that don't return are
     /// included: phis need them.
     pub(crate) successors: Vec<Vec<BlockIndex>>,
     /// The predecessors of each block.
@@ -29,28 +29,28 @@ impl BlockGraph {
         }
     }
 
-    /// The graph of a layout's blocks.
-    pub(super) fn of_layout<'m>(
-        layout: &Layout<'m>,
+    /// The graph of a parts's blocks.
+    pub(super) fn of_parts<'m>(
+        parts: &FunctionParts<'m>,
         positions: &HashMap<Block<'m>, BlockIndex>,
     ) -> Self {
-        Self::new(successors(layout, positions))
+        Self::new(successors(parts, positions))
     }
 }
 
-/// The position of each block in the layout.
-pub(super) fn positions<'m>(layout: &Layout<'m>) -> HashMap<Block<'m>, BlockIndex> {
-    let blocks = BlockIndex::enumerate(&layout.blocks);
+/// The position of each block in the parts.
+pub(super) fn positions<'m>(parts: &FunctionParts<'m>) -> HashMap<Block<'m>, BlockIndex> {
+    let blocks = BlockIndex::enumerate(&parts.blocks);
     blocks.map(|(index, info)| (info.block, index)).collect()
 }
 
-/// The distinct successors of each block. Successors behind calls that don't return are included:
+/// The distinct successors of each block. Successors after calls that don't return are included:
 /// phis need them.
 fn successors<'m>(
-    layout: &Layout<'m>,
+    parts: &FunctionParts<'m>,
     position: &HashMap<Block<'m>, BlockIndex>,
 ) -> Vec<Vec<BlockIndex>> {
-    layout
+    parts
         .blocks
         .iter()
         .map(|info| {

@@ -51,30 +51,30 @@ impl ProbeInserter<'_> {
         globals: &Globals<'m>,
         selector: InstructionSelector,
     ) -> Result<(), Defect> {
-        let layout = &plan.lowered.layout;
+        let parts = &plan.lowered.parts;
         let counters = placement.counters;
         let first = FirstWord::at(counters.offset());
         match self.collect {
             Kind::Paths | Kind::Edges => {
                 let sites = usual_sites(plan)?;
                 let frequencies = TransitionFrequencies::new(&plan.lowered, &plan.weights);
-                counters::insert(layout, &sites, &frequencies, counters, globals, selector);
+                counters::insert(parts, &sites, &frequencies, counters, globals, selector);
             }
             Kind::Loops => match placement.ring_counters {
                 Some(ring_counters) => {
                     self.insert_next_to_ring(plan, ring_counters, first, globals, selector)?;
                 }
-                None => stream::insert(layout, &usual_sites(plan)?, first, globals, selector, None),
+                None => stream::insert(parts, &usual_sites(plan)?, first, globals, selector, None),
             },
             Kind::Trace => {
-                stream::insert(layout, &usual_sites(plan)?, first, globals, selector, None);
+                stream::insert(parts, &usual_sites(plan)?, first, globals, selector, None);
             }
             Kind::Variation => {
                 let sites = usual_sites(plan)?;
                 let frequencies = TransitionFrequencies::new(&plan.lowered, &plan.weights);
-                bursts::insert::insert(layout, &sites, &frequencies, first, globals, self.leaves);
+                bursts::insert::insert(parts, &sites, &frequencies, first, globals, self.leaves);
             }
-            Kind::Times => times::insert(layout, &usual_sites(plan)?, first, globals),
+            Kind::Times => times::insert(parts, &usual_sites(plan)?, first, globals),
         }
         Ok(())
     }
@@ -91,8 +91,8 @@ impl ProbeInserter<'_> {
         let PlannedCounts::Paths(numbering) = &plan.counts else {
             return Err(Defect::EdgesNextToRing);
         };
-        let layout = &plan.lowered.layout;
-        let ring_globals = globals.of_ring_counters(layout.function.module(), self.base_symbol);
+        let parts = &plan.lowered.parts;
+        let ring_globals = globals.of_ring_counters(parts.function.module(), self.base_symbol);
         let offset = RING_WORDS + RING_SIZE + ring_counters.offset;
         let all_from_entry = numbering.paths_before_starts() == numbering.path_count();
         if ring_counters.whole_activations == WholeActivations::Counted && all_from_entry {
@@ -103,14 +103,14 @@ impl ProbeInserter<'_> {
             let sites = usual_sites(plan)?;
             let frequencies = TransitionFrequencies::new(&plan.lowered, &plan.weights);
             let ring = counters::insert(
-                layout,
+                parts,
                 &sites,
                 &frequencies,
                 counters,
                 &ring_globals,
                 selector,
             );
-            stream::mark_nameless_catchers(layout, ring);
+            stream::mark_nameless_catchers(parts, ring);
             return Ok(());
         }
         let paths =
@@ -121,7 +121,7 @@ impl ProbeInserter<'_> {
             globals: &ring_globals,
             offset,
         };
-        stream::insert(layout, &sites, first, globals, selector, Some(&counting));
+        stream::insert(parts, &sites, first, globals, selector, Some(&counting));
         Ok(())
     }
 }

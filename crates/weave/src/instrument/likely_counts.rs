@@ -25,7 +25,7 @@ use super::probe::Probe;
 use super::promote::Promotion;
 use super::register::{RegisterValue, walk};
 use super::variable::CounterNumber;
-use crate::lower::{BlockIndex, Layout};
+use crate::lower::{BlockIndex, FunctionParts};
 
 /// All executions of a count.
 const ALL: u128 = 1 << 32;
@@ -39,7 +39,7 @@ pub(super) struct LikelyCount {
     pub(super) increment: i64,
     /// The likely value of the register.
     number: i64,
-    /// The value that the register is set to behind the count.
+    /// The value that the register is set to after the count.
     start: i64,
 }
 
@@ -156,7 +156,7 @@ impl<'m> LikelyCountSite<'m> {
     }
 
     /// Puts the comparison and both counts in the marked place.
-    pub(super) fn split(self, layout: &Layout<'m>, probe: &Probe<'_, 'm>) {
+    pub(super) fn split(self, parts: &FunctionParts<'m>, probe: &Probe<'_, 'm>) {
         let LikelyCount {
             increment,
             number,
@@ -165,7 +165,7 @@ impl<'m> LikelyCountSite<'m> {
         let rest = self.marker.block();
         let head = self.marker.split_before("holloway.turn");
         let hot = rest.insert_before("holloway.likely");
-        let cold = layout.function.append_block("holloway.other");
+        let cold = parts.function.append_block("holloway.other");
 
         let builder = Builder::at_end(head);
         let word = Type::i64(probe.module);

@@ -4,7 +4,7 @@
 //! stands. If arms with different numbers join before the count, the number is known on the arms.
 //! Then each arm adds to a separate accumulator at its end ([`CountJoin`]). An arm that is only an
 //! edge has no place for an addition. Then the count itself adds to that arm's accumulator, for all
-//! arms. Behind the loop, the other arms' counts are subtracted from it. If control leaves the loop
+//! arms. After the loop, the other arms' counts are subtracted from it. If control leaves the loop
 //! between the join and the count, a path was counted too early. The register tells which path, and
 //! its count is subtracted too.
 
@@ -16,9 +16,9 @@ use super::graph::{BlockGraph, InstructionPlace};
 use super::natural_loops::NaturalLoop;
 use super::register::{RegisterFlow, RegisterValue, SteadyLoop, walk};
 use super::sites::Sites;
-use crate::lower::{BlockIndex, Layout};
+use crate::lower::{BlockIndex, FunctionParts};
 
-/// The counters that one accumulator is added to behind the loop.
+/// The counters that one accumulator is added to after the loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CounterSlot {
     /// The counter of this number.
@@ -38,7 +38,7 @@ pub(super) struct IterationCounters {
     pub(super) later: i64,
 }
 
-/// A count behind the join of arms with different numbers.
+/// A count after the join of arms with different numbers.
 #[derive(Clone, Debug)]
 pub(super) struct CountJoin {
     /// The arms that add to separate accumulators.
@@ -46,7 +46,7 @@ pub(super) struct CountJoin {
     /// The slot to which the count itself adds: the slot of the arm that has no place for an
     /// addition.
     pub(super) total: Option<CounterSlot>,
-    /// Blocks behind the loop that control reaches between the join and the count.
+    /// Blocks after the loop that control reaches between the join and the count.
     pub(super) early_exits: Vec<BlockIndex>,
 }
 
@@ -70,7 +70,7 @@ pub(super) struct PromotedCount {
     pub(super) slot: Option<CounterSlot>,
     /// Where the addition stands.
     pub(super) place: InstructionPlace,
-    /// Blocks behind the loop where the count is subtracted again.
+    /// Blocks after the loop where the count is subtracted again.
     pub(super) early_exits: Vec<BlockIndex>,
 }
 
@@ -180,7 +180,7 @@ impl LoopCounts {
     /// removes it.
     pub(super) fn move_out_of_empty_blocks(
         &mut self,
-        layout: &Layout<'_>,
+        parts: &FunctionParts<'_>,
         graph: &BlockGraph,
         natural: &NaturalLoop,
     ) {
@@ -190,13 +190,13 @@ impl LoopCounts {
             };
             let others = graph.successors[source].iter().copied();
             let others: Vec<BlockIndex> = others.filter(|&other| other != count.block).collect();
-            let alone = layout.blocks[count.block].instructions.len() == 1
+            let alone = parts.blocks[count.block].instructions.len() == 1
                 && natural.blocks.contains(&source)
                 && others.iter().all(|other| natural.exits.contains(other));
             if alone && count.slot.is_some() {
                 count.place = InstructionPlace {
                     block: source,
-                    index: layout.blocks[source].instructions.len() - 1,
+                    index: parts.blocks[source].instructions.len() - 1,
                 };
                 count.early_exits = others;
             }
@@ -208,7 +208,7 @@ impl LoopCounts {
         self.iteration_slots() > 1
     }
 
-    /// Whether control reaches the block `exit` behind the loop after the iteration was counted,
+    /// Whether control reaches the block `exit` after the loop after the iteration was counted,
     /// but before the path has ended.
     pub(super) fn is_early(&self, exit: BlockIndex) -> bool {
         let counts_iterations =
@@ -313,7 +313,7 @@ impl ArmJoin {
         Some(Self { phis, arms })
     }
 
-    /// The count in `block` behind the join, if all ways from the join inside the loop lead there
+    /// The count in `block` after the join, if all ways from the join inside the loop lead there
     /// and nothing changes the register in between.
     fn join(
         &self,
@@ -356,7 +356,7 @@ impl ArmJoin {
         })
     }
 
-    /// The blocks behind the loop that control reaches between the join and the count in `block`.
+    /// The blocks after the loop that control reaches between the join and the count in `block`.
     fn early_exits(
         &self,
         natural: &NaturalLoop,

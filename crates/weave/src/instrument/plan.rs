@@ -50,7 +50,7 @@ pub(crate) fn plan<'m>(
         let lowering = LoweringOptions::new(options, &split);
         let lowered = lower(function, attributes, lowering)?;
         if traits.timing == Timing::Bursts
-            && let Some(obstacle) = copy_obstacle(&lowered.layout, attributes)
+            && let Some(obstacle) = copy_obstacle(&lowered.parts, attributes)
         {
             return Err(Reason::NotCopyable(obstacle));
         }
@@ -94,12 +94,12 @@ impl<'m> Plan<'m> {
             return Err(Reason::NoPathEnds);
         }
         if options.collect.traits().timing == Timing::Bursts {
-            check_length(&lowered.layout, &numbering)?;
+            check_length(&lowered.parts, &numbering)?;
         }
         // A path's time ends where the path ends, so a timed path is never decided before its end.
-        let segments = 0..u32::try_from(lowered.nodes.len()).expect("the nodes were counted");
+        let parts = 0..u32::try_from(lowered.nodes.len()).expect("the nodes were counted");
         let leaks: Vec<BlockId> = match options.collect.is_timed() {
-            true => segments.map(BlockId).collect(),
+            true => parts.map(BlockId).collect(),
             false => lowered.leaks.clone(),
         };
         let probes = Probes::new(&lowered.cfg, &numbering, &weights, &leaks);

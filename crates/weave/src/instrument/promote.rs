@@ -10,7 +10,7 @@
 //! # Iterations
 //! An iteration ends a path and starts the next with the same number in the register. So from the
 //! second iteration on, everything is constant. The first iteration ends the path that led into the
-//! loop, whose number depends on the register's value at the loop's entry. So behind the loop, with
+//! loop, whose number depends on the register's value at the loop's entry. So after the loop, with
 //! `n` iterations counted by one counter:
 //! ```text
 //! counter[entry + distance] += 1 if the loop's first iteration was among the n
@@ -42,7 +42,7 @@ use super::loop_counts::{CounterSlot, LoopCounts};
 use super::natural_loops::{NaturalLoop, innermost_loops};
 use super::register::{RegisterFlow, RegisterValue, SteadyLoop};
 use super::sites::{Sites, Stop};
-use crate::lower::{BlockIndex, CallAttributes, Layout};
+use crate::lower::{BlockIndex, CallAttributes, FunctionParts};
 
 /// Most counters of a loop in registers.
 const MOST_SLOTS: usize = 4;
@@ -97,12 +97,12 @@ impl Promotion {
 
     /// Chooses loops and counters.
     pub(super) fn new(
-        layout: &Layout<'_>,
+        parts: &FunctionParts<'_>,
         graph: &BlockGraph,
         sites: Sites,
         frequencies: &TransitionFrequencies,
     ) -> Self {
-        let candidates = candidates(layout, graph, &sites, frequencies);
+        let candidates = candidates(parts, graph, &sites, frequencies);
         if candidates.is_empty() {
             return Self::none(graph, sites);
         }
@@ -113,7 +113,7 @@ impl Promotion {
         for promoted in &mut chosen.loops {
             promoted
                 .counts
-                .move_out_of_empty_blocks(layout, graph, &promoted.natural);
+                .move_out_of_empty_blocks(parts, graph, &promoted.natural);
         }
         let rest = without(&sites, &chosen);
         let mut writes = HashMap::new();
@@ -135,7 +135,7 @@ impl Promotion {
                     .any(|promoted| slot < promoted.counts.slots.len())
             })
             .map(|slot| {
-                let sites = accumulator_sites(layout, sites.len(), &chosen, slot);
+                let sites = accumulator_sites(parts, sites.len(), &chosen, slot);
                 let register = RegisterFlow::new(graph, &sites, &[]);
                 Accumulator { sites, register }
             })
@@ -168,14 +168,14 @@ impl Promotion {
 /// The innermost loops with counts that control leaves only by their own branches, to blocks that
 /// nothing else leads to.
 fn candidates(
-    layout: &Layout<'_>,
+    parts: &FunctionParts<'_>,
     graph: &BlockGraph,
     sites: &Sites,
     frequencies: &TransitionFrequencies,
 ) -> Vec<NaturalLoop> {
-    let attributes = CallAttributes::of(layout.function.module());
+    let attributes = CallAttributes::of(parts.function.module());
     let leaves = |block: &BlockIndex| {
-        let mut instructions = layout.blocks[*block].instructions.iter();
+        let mut instructions = parts.blocks[*block].instructions.iter();
         instructions.any(|&instruction| attributes.may_leave(instruction))
     };
     let mut found = innermost_loops(graph);
@@ -334,9 +334,9 @@ fn without(sites: &Sites, chosen: &ChosenLoops) -> Sites {
 }
 
 /// The sites of one accumulator: it becomes 0 before each loop, grows by 1 where its slot is
-/// counted, and is used behind the loop.
+/// counted, and is used after the loop.
 fn accumulator_sites(
-    layout: &Layout<'_>,
+    parts: &FunctionParts<'_>,
     blocks: usize,
     chosen: &ChosenLoops,
     number: usize,
@@ -351,12 +351,12 @@ fn accumulator_sites(
     });
     for (natural, loop_counts, wanted) in used.clone() {
         for &exit in &natural.exits {
-            let index = layout.blocks[exit].top;
+            let index = parts.blocks[exit].top;
             result[exit].push(stop(index, USE));
         }
         for way in loop_counts.joins.iter().flat_map(|join| &join.arms) {
             if way.slot == wanted {
-                let index = layout.blocks[way.source].instructions.len() - 1;
+                let index = parts.blocks[way.source].instructions.len() - 1;
                 result[way.source].push(stop(index, Action::Add(1)));
             }
         }
@@ -369,7 +369,7 @@ fn accumulator_sites(
             // Where iterations are marked, the mark has to be known first.
             if !(loop_counts.are_marked() && matches!(wanted, CounterSlot::Iterations(_))) {
                 for &exit in &count.early_exits {
-                    let index = layout.blocks[exit].top;
+                    let index = parts.blocks[exit].top;
                     result[exit].insert(0, stop(index, Action::Add(-1)));
                 }
             }
@@ -377,7 +377,7 @@ fn accumulator_sites(
     }
     for (natural, ..) in used {
         for &entry in &natural.entries {
-            let index = layout.blocks[entry].instructions.len() - 1;
+            let index = parts.blocks[entry].instructions.len() - 1;
             result[entry].push(stop(index, Action::Set(0)));
         }
     }

@@ -13,7 +13,7 @@
 //! iteration but the first with the same constant. It starts the first iteration with its value at
 //! the loop's entry. In such a loop, no LLVM value holds the register. Its value is
 //! [`RegisterValue::Steady`]: the number that it has from the second iteration on (or a phi of such
-//! numbers). Behind the loop it is a [`RegisterValue::LoopExit`], which depends on whether there
+//! numbers). After the loop it is a [`RegisterValue::LoopExit`], which depends on whether there
 //! was a second iteration.
 //!
 //! Cost: a block is visited again only when the value that reaches it changes, at most three times
@@ -42,7 +42,7 @@ pub(crate) enum RegisterValue {
     /// iteration the register is as far from its value at the loop's entry as this number from the
     /// loop's start.
     Steady(usize, i64),
-    /// The value behind a steady loop, at the top of this block.
+    /// The value after a steady loop, at the top of this block.
     LoopExit(BlockIndex),
     /// The phi at the entry of the steady loop of this index, where several edges lead into it.
     LoopEntry(usize),

@@ -10,7 +10,7 @@
 //!
 //! Paths from the entry have the lowest numbers. So where a path ends at the exit, the path
 //! register tells whether the path is a whole activation. If several edges end a path, the count's
-//! place tells which of them: behind it every path leaves the function
+//! place tells which of them: after it every path leaves the function
 //! ([`Destination::RingCounterFromEntry`]).
 //!
 //! Such paths are appended all the same
@@ -43,7 +43,7 @@ pub(crate) struct RingCounterAllocator {
     inline_counts: InlineCounts,
     /// Most whole activations of a function that are counted.
     limit: u64,
-    /// Offset behind the last counter, in bytes.
+    /// Offset after the last counter, in bytes.
     end: u64,
 }
 
@@ -84,7 +84,7 @@ impl RingCounterAllocator {
         };
         let from_entry = numbering.paths_before_starts();
         let all = numbering.path_count();
-        let catches = plan.lowered.layout.catches().next().is_some();
+        let catches = plan.lowered.parts.catches().next().is_some();
         let may_count = (1..=self.limit).contains(&from_entry) && (!catches || from_entry == all);
         let whole_activations = match may_count {
             true => WholeActivations::Counted,

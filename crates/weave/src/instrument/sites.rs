@@ -24,7 +24,7 @@ pub(crate) enum Destination {
     /// Where the kind of collection puts counts: a counter, or a word in the thread's ring.
     Usual,
     /// A counter next to the ring: the path may be left in a call, and then nothing could be
-    /// appended behind the call.
+    /// appended after the call.
     RingCounter,
     /// A counter next to the ring if the path starts at the function's entry, else a word in the
     /// ring. Only the path register tells which of the two. Every path on this edge leaves the
@@ -55,7 +55,7 @@ pub(crate) fn sites(
     probes: &Probes,
     destination: impl Fn(EdgeId) -> Destination,
 ) -> Result<Sites, Defect> {
-    let blocks = &lowered.layout.blocks;
+    let blocks = &lowered.parts.blocks;
     let mut top: Sites = vec![Vec::new(); blocks.len()];
     let mut inside: Sites = vec![Vec::new(); blocks.len()];
     top[0].push(Stop::new(blocks[0].top, probes.entry.clone()));

@@ -17,7 +17,7 @@
 //!     je    4f
 //! 5:
 //! ```
-//! and out of the way, behind the function:
+//! and out of the way, after the function:
 //! ```text
 //! 1:  leaq  -128(%rsp), %rsp      # past the red zone
 //!     subl  $4, %eax
@@ -55,8 +55,8 @@
 //!
 //! # Frames that are left
 //! A function in which an exception or `longjmp` may continue keeps the cursor of its entry. At
-//! each place where control may come back ([`Layout::catches`]), it tells the runtime that the
-//! frames that began behind that cursor are gone.
+//! each place where control may come back ([`FunctionParts::catches`]), it tells the runtime that the
+//! frames that began after that cursor are gone.
 //!
 //! Loops keep no words in registers, because the order of a stream is its content.
 
@@ -78,7 +78,7 @@ use super::sites::{Destination, Sites, with_nonnegative_increments};
 use super::variable::{CounterNumber, ProbeVariable};
 use super::word::FirstWord;
 use crate::image::Machine;
-use crate::lower::{BlockIndex, Layout};
+use crate::lower::{BlockIndex, FunctionParts};
 
 const _: () = assert!(CHUNK == 1 << 16, "a chunk's first place has 16 low bits 0");
 
@@ -93,30 +93,30 @@ pub(super) struct RingCounting<'a, 'm> {
 
 /// Inserts the probes of a function whose paths go to a stream.
 pub(super) fn insert<'m>(
-    layout: &Layout<'m>,
+    parts: &FunctionParts<'m>,
     sites: &Sites,
     first: FirstWord,
     globals: &Globals<'m>,
     selector: InstructionSelector,
     counting: Option<&RingCounting<'_, 'm>>,
 ) {
-    let positions = positions(layout);
-    let graph = BlockGraph::of_layout(layout, &positions);
+    let positions = positions(parts);
+    let graph = BlockGraph::of_parts(parts, &positions);
     // The code generator may emit a word's constant with a zero-extended relocation, as it may a
     // counter's displacement.
     let sites = with_nonnegative_increments(sites);
     let register = RegisterFlow::new(&graph, &sites, &[]);
-    let anchors = Anchors::new(layout);
-    let mut variable = ProbeVariable::new(layout, &sites, &register, &[]);
+    let anchors = Anchors::new(parts);
+    let mut variable = ProbeVariable::new(parts, &sites, &register, &[]);
     let append = Append {
-        module: layout.function.module(),
+        module: parts.function.module(),
         globals,
-        ring: enter(layout, globals, &anchors),
+        ring: enter(parts, globals, &anchors),
         first,
         selector,
         counting,
     };
-    append.mark_catchers(layout, &anchors);
+    append.mark_catchers(parts, &anchors);
     for block in reverse_postorder(&graph.successors) {
         variable.step(&anchors, block, |builder, path, destination| {
             append.path(builder, path, destination);
@@ -294,9 +294,9 @@ impl<'m> Append<'_, 'm> {
 
     /// Tells the runtime where frames above this function's frame are gone. Call this before
     /// inserting all other probes, so that this probe comes first among several probes at a place.
-    fn mark_catchers(&self, layout: &Layout<'m>, anchors: &Anchors) {
+    fn mark_catchers(&self, parts: &FunctionParts<'m>, anchors: &Anchors) {
         let catcher = |builder: &Builder<'m>| self.globals.moved(builder, self.word(builder, 0));
-        mark_catchers(layout, anchors, self.ring, catcher);
+        mark_catchers(parts, anchors, self.ring, catcher);
     }
 }
 
@@ -306,28 +306,28 @@ fn first_appended(counting: &RingCounting<'_, '_>, increment: i64) -> i64 {
 }
 
 /// The same for a function that appends nothing itself, so that no word names it.
-pub(super) fn mark_nameless_catchers<'m>(layout: &Layout<'m>, ring: Value<'m>) {
-    let nobody = |_: &Builder<'m>| Type::i64(layout.function.module()).int(0);
-    mark_catchers(layout, &Anchors::new(layout), ring, nobody);
+pub(super) fn mark_nameless_catchers<'m>(parts: &FunctionParts<'m>, ring: Value<'m>) {
+    let nobody = |_: &Builder<'m>| Type::i64(parts.function.module()).int(0);
+    mark_catchers(parts, &Anchors::new(parts), ring, nobody);
 }
 
 fn mark_catchers<'m>(
-    layout: &Layout<'m>,
+    parts: &FunctionParts<'m>,
     anchors: &Anchors,
     ring: Value<'m>,
     catcher: impl Fn(&Builder<'m>) -> Value<'m>,
 ) {
-    let catches: Vec<_> = layout.catches().collect();
+    let catches: Vec<_> = parts.catches().collect();
     if catches.is_empty() {
         return;
     }
-    let module = layout.function.module();
-    let entry = Builder::before(anchors.at(layout, BlockIndex::ENTRY, 0));
+    let module = parts.function.module();
+    let entry = Builder::before(anchors.at(parts, BlockIndex::ENTRY, 0));
     let cursor = entry.load(Type::i64(module), ring);
     let caught = caught(module);
     cursor.as_instruction().expect("a load").set_volatile();
     for (block, index) in catches {
-        let builder = Builder::before(anchors.at(layout, block, index));
+        let builder = Builder::before(anchors.at(parts, block, index));
         let catcher = catcher(&builder);
         builder.call(caught, Type::void(module), &[cursor, catcher]);
     }

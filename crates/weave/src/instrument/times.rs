@@ -17,28 +17,28 @@ use super::register::RegisterFlow;
 use super::sites::{Sites, with_nonnegative_increments};
 use super::variable::ProbeVariable;
 use super::word::FirstWord;
-use crate::lower::{BlockIndex, Layout};
+use crate::lower::{BlockIndex, FunctionParts};
 
 /// Inserts the probes of a function whose paths are all timed.
 pub(super) fn insert<'m>(
-    layout: &Layout<'m>,
+    parts: &FunctionParts<'m>,
     sites: &Sites,
     first: FirstWord,
     globals: &Globals<'m>,
 ) {
-    let positions = positions(layout);
-    let graph = BlockGraph::of_layout(layout, &positions);
+    let positions = positions(parts);
+    let graph = BlockGraph::of_parts(parts, &positions);
     let sites = with_nonnegative_increments(sites);
-    let boundaries = path_boundaries(layout, &sites);
+    let boundaries = path_boundaries(parts, &sites);
     let register = RegisterFlow::new(&graph, &sites, &[]);
-    let anchors = Anchors::new(layout);
-    let mut variable = ProbeVariable::new(layout, &sites, &register, &[]);
-    let ring = enter(layout, globals, &anchors);
-    let entry = layout.function.blocks().next().expect("a body");
+    let anchors = Anchors::new(parts);
+    let mut variable = ProbeVariable::new(parts, &sites, &register, &[]);
+    let ring = enter(parts, globals, &anchors);
+    let entry = parts.function.blocks().next().expect("a body");
     let places = StartStorage::frame(entry);
-    let clock = Clock::new(layout.function, globals, first);
+    let clock = Clock::new(parts.function, globals, first);
     let begin = |block, index| {
-        let builder = Builder::before(anchors.at(layout, block, index));
+        let builder = Builder::before(anchors.at(parts, block, index));
         places.store(&builder, clock.begin(&builder, ring));
     };
     begin(BlockIndex::ENTRY, 0);

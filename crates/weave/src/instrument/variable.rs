@@ -10,7 +10,7 @@ use super::anchors::Anchors;
 use super::graph::BlockEdge;
 use super::register::{RegisterFlow, RegisterValue, SteadyLoop, walk};
 use super::sites::{Destination, Sites};
-use crate::lower::{BlockIndex, Layout};
+use crate::lower::{BlockIndex, FunctionParts};
 
 /// The number of the counter that a count increments: `increment`, plus `register` if there is one.
 #[derive(Clone, Copy)]
@@ -32,7 +32,7 @@ impl CounterNumber<'_> {
 
 /// One variable while its LLVM values are being made.
 pub(super) struct ProbeVariable<'a, 'm> {
-    layout: &'a Layout<'m>,
+    parts: &'a FunctionParts<'m>,
     sites: &'a Sites,
     register: &'a RegisterFlow,
     loops: &'a [SteadyLoop],
@@ -45,13 +45,13 @@ pub(super) struct ProbeVariable<'a, 'm> {
 impl<'a, 'm> ProbeVariable<'a, 'm> {
     /// Makes the phis, without their values yet: phis stand before all other instructions.
     pub(super) fn new(
-        layout: &'a Layout<'m>,
+        parts: &'a FunctionParts<'m>,
         sites: &'a Sites,
         register: &'a RegisterFlow,
         loops: &'a [SteadyLoop],
     ) -> Self {
         let mut variable = Self {
-            layout,
+            parts,
             sites,
             register,
             loops,
@@ -65,8 +65,8 @@ impl<'a, 'm> ProbeVariable<'a, 'm> {
                 RegisterValue::LoopEntry(index) => loops[index].head,
                 _ => continue,
             };
-            let word = Type::i64(layout.function.module());
-            let phi = Builder::at_top(layout.blocks[block].block).phi(word);
+            let word = Type::i64(parts.function.module());
+            let phi = Builder::at_top(parts.blocks[block].block).phi(word);
             variable.values.insert(value, phi.value());
             variable.phis.push((value, phi));
         }
@@ -75,7 +75,7 @@ impl<'a, 'm> ProbeVariable<'a, 'm> {
 
     /// The LLVM value of a register value that exists already.
     pub(super) fn make(&self, value: RegisterValue) -> Value<'m> {
-        let word = Type::i64(self.layout.function.module());
+        let word = Type::i64(self.parts.function.module());
         match value {
             RegisterValue::Constant(number) | RegisterValue::Steady(_, number) => word.int(number),
             RegisterValue::Unset => word.int(0),
@@ -98,7 +98,7 @@ impl<'a, 'm> ProbeVariable<'a, 'm> {
         self.replaced.insert(block, value);
     }
 
-    /// Makes the variable's value behind a steady loop, at the top of the edge's target, if it is
+    /// Makes the variable's value after a steady loop, at the top of the edge's target, if it is
     /// needed. `first` says whether control left the loop in its first iteration.
     pub(super) fn leave_loop(
         &mut self,
@@ -111,7 +111,7 @@ impl<'a, 'm> ProbeVariable<'a, 'm> {
         if !self.register.needed.contains(&left) {
             return;
         }
-        let word = Type::i64(self.layout.function.module());
+        let word = Type::i64(self.parts.function.module());
         let later = self.bottom(edge.from);
         let start = word.int(self.loops[steady_loop].start);
         let distance = builder.subtract(later, start);
@@ -141,14 +141,14 @@ impl<'a, 'm> ProbeVariable<'a, 'm> {
         let top = self.register.top[block].expect("asked of blocks that can be reached");
         let mut sums = 0;
         walk(block, top, self.sites, |stop, action, value| {
-            let builder = Builder::before(anchors.at(self.layout, block, stop.index));
+            let builder = Builder::before(anchors.at(self.parts, block, stop.index));
             match action {
                 Action::Set(_) => {}
                 Action::Add(number) => {
                     sums += 1;
                     let sum = RegisterValue::Sum(block, sums);
                     if self.register.needed.contains(&sum) {
-                        let number = Type::i64(self.layout.function.module()).int(number);
+                        let number = Type::i64(self.parts.function.module()).int(number);
                         let before = builder.freeze(self.make(value));
                         let made = builder.add(before, unit.unwrap_or(number));
                         self.values.insert(sum, made);
@@ -179,7 +179,7 @@ impl<'a, 'm> ProbeVariable<'a, 'm> {
                 .or_default()
                 .push((value, phi));
         }
-        for (source, info) in BlockIndex::enumerate(&self.layout.blocks) {
+        for (source, info) in BlockIndex::enumerate(&self.parts.blocks) {
             let bottom = self.register.bottom[source].unwrap_or(RegisterValue::Unset);
             // A phi has an entry for each edge, parallel ones too.
             for target in info.terminator().successors() {

@@ -25,7 +25,7 @@ fn measured(lowered: &LoweredFunction<'_>, guide: &Guide) -> Option<Vec<u64>> {
         (cfg.entry().0, cfg.exit().0),
         ends,
     );
-    let counts = guide.find(&lowered.layout.function.name(), hash)?;
+    let counts = guide.find(&lowered.parts.function.name(), hash)?;
     let always = |id: &usize| {
         let (edge, info) = (cfg.edges()[*id], &lowered.edges[*id]);
         edge.kind != EdgeKind::Exit && info.outcome != Outcome::Returned

@@ -1,7 +1,7 @@
-//! Writing back: adds the counts that a loop kept in registers to memory, behind the loop.
+//! Writing back: adds the counts that a loop kept in registers to memory, after the loop.
 //!
 //! Where several paths run from one iteration to the next, the loop's first iteration adds a *mark*
-//! instead of 1: the sign bit. Behind the loop, each accumulator then tells how often it counted,
+//! instead of 1: the sign bit. After the loop, each accumulator then tells how often it counted,
 //! and whether it counted the first iteration. In the loop this costs one constant for all
 //! iterations but the first.
 
@@ -14,7 +14,7 @@ use super::loop_counts::{CounterSlot, IterationCounters};
 use super::probe::Probe;
 use super::promote::PromotedLoop;
 use super::variable::{CounterNumber, ProbeVariable};
-use crate::lower::{BlockIndex, Layout};
+use crate::lower::{BlockIndex, FunctionParts};
 
 /// The mark that the first iteration adds.
 const FIRST: i64 = i64::MIN;
@@ -27,14 +27,14 @@ pub(super) struct FirstIterationMarks<'a, 'm> {
 
 impl<'a, 'm> FirstIterationMarks<'a, 'm> {
     /// Makes the phis, without their values yet.
-    pub(super) fn new(layout: &Layout<'m>, loops: &'a [PromotedLoop]) -> Self {
-        let word = Type::i64(layout.function.module());
+    pub(super) fn new(parts: &FunctionParts<'m>, loops: &'a [PromotedLoop]) -> Self {
+        let word = Type::i64(parts.function.module());
         let mut marks = Self {
             units: HashMap::new(),
             phis: Vec::new(),
         };
         for promoted in loops.iter().filter(|promoted| promoted.counts.are_marked()) {
-            let head = layout.blocks[promoted.natural.head].block;
+            let head = parts.blocks[promoted.natural.head].block;
             let phi = Builder::at_top(head).phi(word);
             let blocks = promoted.natural.blocks.iter();
             marks
@@ -54,15 +54,15 @@ impl<'a, 'm> FirstIterationMarks<'a, 'm> {
     }
 
     /// Gives the phis their values.
-    pub(super) fn complete_phis(&self, layout: &Layout<'m>, graph: &BlockGraph) {
-        let word = Type::i64(layout.function.module());
+    pub(super) fn complete_phis(&self, parts: &FunctionParts<'m>, graph: &BlockGraph) {
+        let word = Type::i64(parts.function.module());
         for &(promoted, phi) in &self.phis {
             let natural = &promoted.natural;
-            let head = layout.blocks[natural.head].block;
+            let head = parts.blocks[natural.head].block;
             for &source in &graph.sources[natural.head] {
                 let inside = natural.blocks.contains(&source);
                 let unit = word.int(if inside { 1 } else { FIRST });
-                let info = &layout.blocks[source];
+                let info = &parts.blocks[source];
                 // A phi has an entry for each edge, parallel ones too.
                 for target in info.terminator().successors() {
                     if target == head {
@@ -79,7 +79,7 @@ pub(super) struct WriteBack<'a, 'm> {
     pub(super) probe: &'a Probe<'a, 'm>,
     pub(super) builder: Builder<'m>,
     pub(super) promoted: &'a PromotedLoop,
-    /// From the block in the loop to the block behind it.
+    /// From the block in the loop to the block after it.
     pub(super) edge: BlockEdge,
 }
 

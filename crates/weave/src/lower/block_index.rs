@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::{Index, IndexMut};
 
-/// The position of a block in its [`Layout`](super::Layout), printed `bb3`. It indexes every `Vec`
+/// The position of a block in its [`FunctionParts`](super::FunctionParts), printed `bb3`. It indexes every `Vec`
 /// with one element per block.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct BlockIndex(u32);

@@ -7,7 +7,7 @@ use holloway_format::Outcome;
 use holloway_llvm::{Block, Instruction, Location, Metadata, Opcode};
 
 use super::block_index::BlockIndex;
-use super::layout::{BlockInfo, Layout, Segment, Target};
+use super::function_parts::{BlockInfo, FunctionParts, Part, Target};
 
 /// The kind of an edge of the graph.
 #[derive(Clone, Copy)]
@@ -39,12 +39,12 @@ pub(crate) enum Site {
     None,
 }
 
-/// All edges, in the order in which control reaches their probes: a segment's exit edge comes
-/// before its other edges. `exits` has, by segment, the instruction before which its exit edge
+/// All edges, in the order in which control reaches their probes: a part's exit edge comes
+/// before its other edges. `exits` has, by part, the instruction before which its exit edge
 /// stands.
 pub(super) fn edges<'m>(
-    layout: &Layout<'m>,
-    nodes: &[Segment],
+    parts: &FunctionParts<'m>,
+    nodes: &[Part],
     exits: &[Option<usize>],
     exit: BlockId,
 ) -> Vec<(Edge, EdgeInfo<'m>)> {
@@ -53,20 +53,20 @@ pub(super) fn edges<'m>(
         let site = Site::At { block, index };
         let info = EdgeInfo {
             outcome: Outcome::Left,
-            location: layout.blocks[block].instructions[index].location(),
+            location: parts.blocks[block].instructions[index].location(),
             site,
         };
         Some((edge(node, exit, site), info))
     };
-    // The first segment of each block. A block's segments follow one another.
-    let mut first = vec![BlockId(0); layout.blocks.len()];
+    // The first part of each block. A block's parts follow one another.
+    let mut first = vec![BlockId(0); parts.blocks.len()];
     for (id, node) in (0u32..).zip(nodes) {
         if node.place == 0 {
             first[node.block] = BlockId(id);
         }
     }
     let mut edges = Vec::new();
-    for (index, block) in BlockIndex::enumerate(&layout.blocks) {
+    for (index, block) in BlockIndex::enumerate(&parts.blocks) {
         let mut node = first[index];
         for cut in &block.cuts {
             edges.extend(left(index, node));
@@ -114,7 +114,7 @@ pub(super) fn edges<'m>(
                 block
                     .targets
                     .iter()
-                    .map(|&target| branch(layout, index, block, node, target, first[target.block])),
+                    .map(|&target| branch(parts, index, block, node, target, first[target.block])),
             ),
         }
     }
@@ -122,7 +122,7 @@ pub(super) fn edges<'m>(
 }
 
 fn branch<'m>(
-    layout: &Layout<'m>,
+    parts: &FunctionParts<'m>,
     index: BlockIndex,
     block: &BlockInfo<'m>,
     from: BlockId,
@@ -131,7 +131,7 @@ fn branch<'m>(
 ) -> (Edge, EdgeInfo<'m>) {
     let last = block.instructions.len() - 1;
     let terminator = block.instructions[last];
-    let site = if layout.blocks[target.block].sources.len() == 1 {
+    let site = if parts.blocks[target.block].sources.len() == 1 {
         Site::Top {
             block: target.block,
         }
@@ -171,10 +171,10 @@ fn outcome(terminator: Instruction<'_>, block: &BlockInfo<'_>, target: Target) -
     }
 }
 
-/// Segments that almost never run. They end in a call that does not return or in unwinding, or
+/// Parts that almost never run. They end in a call that does not return or in unwinding, or
 /// unwinding leads to them, or the compiler's branch weights call them unlikely.
 pub(super) fn cold_nodes(
-    layout: &Layout<'_>,
+    parts: &FunctionParts<'_>,
     edges: &[Edge],
     infos: &[EdgeInfo<'_>],
 ) -> Vec<BlockId> {
@@ -187,7 +187,7 @@ pub(super) fn cold_nodes(
             _ => None,
         })
         .collect();
-    let unlikely = unlikely_blocks(layout);
+    let unlikely = unlikely_blocks(parts);
     let into = edges
         .iter()
         .zip(infos)
@@ -203,10 +203,10 @@ pub(super) fn cold_nodes(
 const COLD_SHARE: u64 = 256;
 
 /// Blocks whose only incoming edge has a negligible branch weight.
-fn unlikely_blocks(layout: &Layout<'_>) -> HashSet<BlockIndex> {
-    let kind = layout.function.module().metadata_kind("prof");
+fn unlikely_blocks(parts: &FunctionParts<'_>) -> HashSet<BlockIndex> {
+    let kind = parts.function.module().metadata_kind("prof");
     let mut unlikely = HashSet::new();
-    for block in layout.blocks.iter().filter(|block| block.targets.len() > 1) {
+    for block in parts.blocks.iter().filter(|block| block.targets.len() > 1) {
         let terminator = block.terminator();
         let Some(weights) = terminator.metadata(kind).and_then(branch_weights) else {
             continue;
@@ -221,7 +221,7 @@ fn unlikely_blocks(layout: &Layout<'_>) -> HashSet<BlockIndex> {
             *parallel.entry(successor).or_default() += weight;
         }
         for target in &block.targets {
-            let info = &layout.blocks[target.block];
+            let info = &parts.blocks[target.block];
             let weight = parallel.get(&info.block).copied().unwrap_or(0);
             if info.sources.len() == 1 && weight.saturating_mul(COLD_SHARE) < total {
                 unlikely.insert(target.block);

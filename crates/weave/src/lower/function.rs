@@ -1,10 +1,10 @@
 //! From an LLVM function to the graph that paths are numbered on.
 //!
-//! A node of the graph is a *segment*: a range of instructions of one LLVM block. Most blocks are
-//! one segment. Lowering cuts a block into several segments, with a `Cut` edge between, and does
+//! A node of the graph is a *part*: a range of instructions of one LLVM block. Most blocks are
+//! one part. Lowering cuts a block into several parts, with a `Cut` edge between, and does
 //! not split the LLVM block:
 //! - At a call that returns twice (setjmp, vfork). The path ends before the call and another starts
-//!   behind it, so no probe uses a stale path register. If the call is the block's terminator (an
+//!   after it, so no probe uses a stale path register. If the call is the block's terminator (an
 //!   invoke), the new path starts before it. The register's value there is a constant, which a
 //!   second return can't change.
 //! - Before an invoke that does not return. The code before the invoke is counted even if the
@@ -13,13 +13,13 @@
 //! - In traces, before every call, so that the caller's path comes before the callee's paths in the
 //!   stream. A call that becomes a jump ends its path as a return.
 //!
-//! With exit edges, an ordinary edge also divides a block behind each call that may not come back,
-//! so that the code behind the call is not taken for executed. A segment has an exit edge if
+//! With exit edges, an ordinary edge also divides a block after each call that may not come back,
+//! so that the code after the call is not taken for executed. A part has an exit edge if
 //! - it makes a call that may not come back, because of unwinding past the function, `longjmp`, or
 //!   the end of the process;
-//! - it stands behind a call that returns twice, since no edge stands for the second return.
+//! - it stands after a call that returns twice, since no edge stands for the second return.
 //!
-//! A call that doesn't return ends its block, whatever stands behind it. All ways out of the
+//! A call that doesn't return ends its block, whatever stands after it. All ways out of the
 //! function, exit edges included, lead to one virtual exit. Parallel edges between two blocks
 //! (cases of a switch) are one edge, because no path can tell them apart.
 
@@ -28,21 +28,21 @@ use holloway_llvm::Function;
 
 use super::calls::CallAttributes;
 use super::edges::{self, EdgeInfo};
-use super::layout::{Layout, Segment};
+use super::function_parts::{FunctionParts, Part};
 use super::options::{ExitEdges, LoweringOptions};
 use crate::reason::Reason;
 
 /// A function as a graph, and the code that each part of the graph represents.
 pub(crate) struct LoweredFunction<'m> {
-    pub(crate) layout: Layout<'m>,
+    pub(crate) parts: FunctionParts<'m>,
     pub(crate) cfg: Cfg,
     /// By [`BlockId`], without the exit.
-    pub(crate) nodes: Vec<Segment>,
+    pub(crate) nodes: Vec<Part>,
     /// By [`holloway_flow::EdgeId`].
     pub(crate) edges: Vec<EdgeInfo<'m>>,
-    /// Segments that almost never run.
+    /// Parts that almost never run.
     pub(crate) cold: Vec<BlockId>,
-    /// Segments in which a path may be left for good, and which have no exit edge for this case.
+    /// Parts in which a path may be left for good, and which have no exit edge for this case.
     pub(crate) leaks: Vec<BlockId>,
 }
 
@@ -63,26 +63,26 @@ pub(crate) fn lower<'m>(
     attributes: &CallAttributes,
     options: LoweringOptions<'_>,
 ) -> Result<LoweredFunction<'m>, Reason> {
-    let layout = Layout::new(function, attributes, options)?;
-    let nodes = layout.nodes();
+    let parts = FunctionParts::new(function, attributes, options)?;
+    let nodes = parts.nodes();
     let exit = BlockId(u32::try_from(nodes.len()).map_err(|_| Reason::TooManyBlocks)?);
-    let leaks = layout.leaks(&nodes, attributes, options);
+    let leaks = parts.leaks(&nodes, attributes, options);
     let exits = match options.exit_edges {
-        ExitEdges::Present => layout.exits(&nodes, &leaks),
+        ExitEdges::Present => parts.exits(&nodes, &leaks),
         ExitEdges::Absent => vec![None; nodes.len()],
     };
     let mut edges = Vec::new();
     let mut infos = Vec::new();
-    for (edge, info) in edges::edges(&layout, &nodes, &exits, exit) {
+    for (edge, info) in edges::edges(&parts, &nodes, &exits, exit) {
         edges.push(edge);
         infos.push(info);
     }
-    let cold = edges::cold_nodes(&layout, &edges, &infos);
+    let cold = edges::cold_nodes(&parts, &edges, &infos);
     let open = |node: &usize| leaks[*node].is_some() && exits[*node].is_none();
     let leaks = (0..nodes.len()).filter(open).map(block_id).collect();
     let cfg = Cfg::new(exit.0 + 1, BlockId(0), exit, edges).map_err(Reason::Graph)?;
     Ok(LoweredFunction {
-        layout,
+        parts,
         cfg,
         nodes,
         edges: infos,
@@ -91,7 +91,7 @@ pub(crate) fn lower<'m>(
     })
 }
 
-/// The graph's block for a segment.
+/// The graph's block for a part.
 fn block_id(node: usize) -> BlockId {
     BlockId(u32::try_from(node).expect("the nodes were counted"))
 }

@@ -14,7 +14,7 @@ pub(crate) struct LoweringOptions<'a> {
     pub(super) path_ends: PathEnds,
 }
 
-/// Whether a segment that may be left in a call has an exit edge.
+/// Whether a part that may be left in a call has an exit edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ExitEdges {
     Present,

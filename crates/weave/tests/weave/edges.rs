@@ -209,7 +209,7 @@ int main(void) {
     }
 }
 
-/// Behind a call that returns twice, assembly jumps lead to calls. None of these edges can carry a
+/// After a call that returns twice, assembly jumps lead to calls. None of these edges can carry a
 /// counter, and together with the calls' exit edges they close cycles. Only the middle of a block
 /// can carry a counter then, but not in the block that control enters twice.
 #[test]

@@ -11,27 +11,27 @@ use std::collections::HashMap;
 
 use holloway_llvm::{Block, Builder, Instruction, Opcode, Type, Value};
 
-use super::parts::{PartStart, Parts};
+use super::pieces::{PieceStart, Pieces};
 
 /// Copies the checks before computed gotos into the blocks that lead to them. To be called last.
-pub(super) fn spread(parts: &Parts<'_>) {
-    for (index, part) in parts.all.iter().enumerate() {
-        if part.begin != PartStart::Boundary {
+pub(super) fn spread(pieces: &Pieces<'_>) {
+    for (index, piece) in pieces.all.iter().enumerate() {
+        if piece.begin != PieceStart::Boundary {
             continue;
         }
-        let Some(goto) = part.jump() else { continue };
+        let Some(goto) = piece.jump() else { continue };
         if goto.terminator().map(Instruction::opcode) != Some(Opcode::IndirectBr) {
             continue;
         }
-        keep_apart(part.instructions[0]);
-        let before = &parts.all[index - 1];
+        keep_apart(piece.instructions[0]);
+        let before = &pieces.all[index - 1];
         let [first @ .., _] = &before.instructions[..] else {
             continue;
         };
         // A load reads a value that the frame holds.
         let is_short = |one: &Instruction<'_>| matches!(one.opcode(), Opcode::Phi | Opcode::Load);
-        if before.begin == PartStart::Block && first.iter().all(is_short) {
-            copy(before.block, part.block, goto);
+        if before.begin == PieceStart::Block && first.iter().all(is_short) {
+            copy(before.block, piece.block, goto);
         }
     }
 }
@@ -42,7 +42,7 @@ fn keep_apart(jump: Instruction<'_>) {
 }
 
 /// Gives each edge into the block `check`, but the first, a copy of the check and of the `jump`
-/// behind it that leads to `goto`.
+/// after it that leads to `goto`.
 fn copy<'m>(check: Block<'m>, jump: Block<'m>, goto: Block<'m>) {
     let end = check.terminator().expect("the check is in place");
     let mut ways = ways(check);
@@ -122,7 +122,7 @@ fn ways(block: Block<'_>) -> Vec<Instruction<'_>> {
     ways
 }
 
-/// Makes users of a value of `block` behind `cold`, except phis of `cold`, use a phi of `cold`.
+/// Makes users of a value of `block` after `cold`, except phis of `cold`, use a phi of `cold`.
 fn meet<'m>(value: Value<'m>, block: Block<'m>, cold: Block<'m>, own: &[Block<'m>]) {
     let mut found = Vec::new();
     for user in value.users().into_iter().filter_map(Value::as_instruction) {

@@ -6,13 +6,13 @@ use holloway_flow::Action;
 use holloway_llvm::{Block, Builder, Function, Instruction, Opcode, Type, Value};
 
 use super::super::sites::{Sites, Stop};
-use super::parts::{PartStart, Parts};
-use crate::lower::{BlockInfo, Layout};
+use super::pieces::{PieceStart, Pieces};
+use crate::lower::{BlockInfo, FunctionParts};
 
 /// The copied blocks.
 pub(super) struct TimedCopy<'m> {
-    /// By part: its copy, or the part itself if it has no copy.
-    pub(super) layout: Layout<'m>,
+    /// By piece: its copy, or the piece itself if it has no copy.
+    pub(super) parts: FunctionParts<'m>,
     /// The actions of its probes.
     pub(super) sites: Sites,
     /// Each copied instruction with its copy, in order.
@@ -20,21 +20,21 @@ pub(super) struct TimedCopy<'m> {
 }
 
 impl<'m> TimedCopy<'m> {
-    /// Copies all parts except those that stand in the checking code only.
-    pub(super) fn new(function: Function<'m>, parts: &Parts<'m>) -> Self {
+    /// Copies all pieces except those that stand in the checking code only.
+    pub(super) fn new(function: Function<'m>, pieces: &Pieces<'m>) -> Self {
         let mut timed = Self {
-            layout: Layout {
+            parts: FunctionParts {
                 function,
-                blocks: Vec::with_capacity(parts.all.len()),
+                blocks: Vec::with_capacity(pieces.all.len()),
             },
-            sites: Vec::with_capacity(parts.all.len()),
+            sites: Vec::with_capacity(pieces.all.len()),
             pairs: Vec::new(),
         };
         let mut blocks = HashMap::new();
-        for index in 0..parts.all.len() {
-            let block = timed.copy(parts, index);
-            if block != parts.all[index].block {
-                blocks.insert(parts.all[index].block, block);
+        for index in 0..pieces.all.len() {
+            let block = timed.copy(pieces, index);
+            if block != pieces.all[index].block {
+                blocks.insert(pieces.all[index].block, block);
             }
         }
         let values = timed.pairs.iter();
@@ -47,19 +47,19 @@ impl<'m> TimedCopy<'m> {
         timed
     }
 
-    /// Copies a part. Returns the block of the copy.
-    fn copy(&mut self, parts: &Parts<'m>, index: usize) -> Block<'m> {
-        let part = &parts.all[index];
-        // By instruction of the part: the position of its copy, or of the next copied instruction.
-        let mut number = Vec::with_capacity(part.instructions.len());
-        let (block, instructions) = if part.is_single(index) {
-            number.extend(0..part.instructions.len());
-            (part.block, part.instructions.clone())
+    /// Copies a piece. Returns the block of the copy.
+    fn copy(&mut self, pieces: &Pieces<'m>, index: usize) -> Block<'m> {
+        let piece = &pieces.all[index];
+        // By instruction of the piece: the position of its copy, or of the next copied instruction.
+        let mut number = Vec::with_capacity(piece.instructions.len());
+        let (block, instructions) = if piece.is_single(index) {
+            number.extend(0..piece.instructions.len());
+            (piece.block, piece.instructions.clone())
         } else {
-            let block = self.layout.function.append_block("holloway.timed");
+            let block = self.parts.function.append_block("holloway.timed");
             let builder = Builder::at_end(block);
-            let mut copies = Vec::with_capacity(part.instructions.len());
-            for &instruction in &part.instructions {
+            let mut copies = Vec::with_capacity(piece.instructions.len());
+            for &instruction in &piece.instructions {
                 number.push(copies.len());
                 if !is_left_out(instruction) {
                     let copy = builder.copy(instruction);
@@ -75,17 +75,18 @@ impl<'m> TimedCopy<'m> {
         };
         let top = instructions.iter().take_while(head).count();
         let mut stops = Vec::new();
-        if matches!(part.begin, PartStart::Boundary | PartStart::Fresh) {
+        if matches!(piece.begin, PieceStart::Boundary | PieceStart::Fresh) {
             // The register's value belongs to another path.
             stops.push(Stop::new(top, vec![Action::Set(0)]));
         }
         stops.extend(
-            part.actions
+            piece
+                .actions
                 .iter()
                 .map(|&(at, action)| Stop::new(number[at], vec![action])),
         );
         self.sites.push(stops);
-        self.layout.blocks.push(BlockInfo {
+        self.parts.blocks.push(BlockInfo {
             block,
             instructions,
             top,
@@ -108,7 +109,7 @@ fn is_left_out(instruction: Instruction<'_>) -> bool {
 }
 
 /// Removes the copy's `noalias` metadata. It holds among the accesses of one execution of a scope's
-/// code, and part of an execution may run in the other code. The checking code keeps its metadata,
+/// code, and piece of an execution may run in the other code. The checking code keeps its metadata,
 /// which says nothing about the copies.
 fn forget_scopes(copy: Instruction<'_>) {
     for name in ["alias.scope", "noalias"] {

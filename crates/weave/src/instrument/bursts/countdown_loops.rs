@@ -11,9 +11,9 @@ use super::super::definitions::SplitVariable;
 use super::super::graph::BlockGraph;
 use super::super::natural_loops::{NaturalLoop, outermost_loops};
 use super::leaves::ShortLeaves;
-use super::parts::{PartStart, Parts};
+use super::pieces::{PieceStart, Pieces};
 use super::sink::behind_phis;
-use crate::lower::{BlockIndex, Layout};
+use crate::lower::{BlockIndex, FunctionParts};
 
 /// The loops of a function that keep the countdown in a register.
 pub(super) struct CountdownLoops<'m> {
@@ -25,19 +25,19 @@ impl<'m> CountdownLoops<'m> {
     /// Chooses the loops and inserts their loads and stores. To be called before any check is
     /// inserted.
     pub(super) fn new(
-        layout: &Layout<'m>,
+        parts: &FunctionParts<'m>,
         graph: &BlockGraph,
-        parts: &Parts<'m>,
+        pieces: &Pieces<'m>,
         countdown: Global<'m>,
         leaves: &ShortLeaves,
     ) -> Self {
         let is_uninterrupted = |block: BlockIndex| {
-            let mut instructions = layout.blocks[block].instructions.iter();
+            let mut instructions = parts.blocks[block].instructions.iter();
             !instructions.any(|&instruction| leaves.calls_checked_function(instruction))
         };
         let may_keep = |found: &NaturalLoop| {
             found.blocks.iter().all(|&block| is_uninterrupted(block))
-                && may_keep(layout, graph, parts, found)
+                && may_keep(parts, graph, pieces, found)
         };
         let loops = outermost_loops(graph, may_keep);
         let loops = loops.into_iter();
@@ -48,15 +48,15 @@ impl<'m> CountdownLoops<'m> {
             countdown,
         };
         for (inner, variable) in &mut countdown_loops.loops {
-            let word = Type::i32(layout.function.module());
+            let word = Type::i32(parts.function.module());
             for &entry in &inner.entries {
-                let end = layout.blocks[entry].terminator();
+                let end = parts.blocks[entry].terminator();
                 let load = Builder::before(end).load(word, countdown.value());
                 variable.definitions.push((end.block(), load));
             }
             let some = variable.definitions[0].1;
             for &exit in &inner.exits {
-                let first = behind_phis(parts.all[parts.first[exit]].block);
+                let first = behind_phis(pieces.all[pieces.first[exit]].block);
                 let store = Builder::before(first).store(some, countdown.value());
                 let store = store.as_instruction().expect("a store");
                 variable.uses.push((store, 0));
@@ -65,14 +65,14 @@ impl<'m> CountdownLoops<'m> {
         countdown_loops
     }
 
-    /// The index of the loop that keeps the countdown in a part, if one does.
-    pub(super) fn loop_of(&self, parts: &Parts<'m>, part: usize) -> Option<usize> {
-        let block = parts.all[part].of?;
+    /// The index of the loop that keeps the countdown in a piece, if one does.
+    pub(super) fn loop_of(&self, pieces: &Pieces<'m>, piece: usize) -> Option<usize> {
+        let block = pieces.all[piece].of?;
         let mut loops = self.loops.iter();
         loops.position(|(inner, _)| inner.blocks.contains(&block))
     }
 
-    /// Decrements the countdown at the end of a part of a loop. Returns the new countdown.
+    /// Decrements the countdown at the end of a piece of a loop. Returns the new countdown.
     pub(super) fn decrement(
         &mut self,
         around: usize,
@@ -101,23 +101,23 @@ impl<'m> CountdownLoops<'m> {
 
 /// Whether a loop without checked calls has checks and can keep the countdown.
 fn may_keep(
-    layout: &Layout<'_>,
+    parts: &FunctionParts<'_>,
     graph: &BlockGraph,
-    parts: &Parts<'_>,
+    pieces: &Pieces<'_>,
     inner: &NaturalLoop,
 ) -> bool {
     let inside = |block: &BlockIndex| inner.blocks.contains(block);
     let entered = inner.entries.iter().all(|&entry| {
-        let end = layout.blocks[entry].terminator();
+        let end = parts.blocks[entry].terminator();
         !matches!(end.opcode(), Opcode::Invoke | Opcode::CallBr)
     });
     let left = inner
         .exits
         .iter()
         .all(|&exit| graph.sources[exit].iter().all(inside));
-    let mut all = parts.all.iter();
-    let checked = all.any(|part| {
-        part.begin == PartStart::Boundary && part.of.is_some_and(|block| inside(&block))
+    let mut all = pieces.all.iter();
+    let checked = all.any(|piece| {
+        piece.begin == PieceStart::Boundary && piece.of.is_some_and(|block| inside(&block))
     });
     entered && left && checked && !inner.entries.is_empty()
 }

@@ -8,14 +8,14 @@ use holloway_llvm::{Block, Builder, Global, Instruction, Opcode, Type, Value};
 use super::super::clock::{Clock, StartStorage};
 use super::super::entry::rarely;
 use super::countdown_loops::CountdownLoops;
-use super::parts::{PartStart, Parts};
+use super::pieces::{PieceStart, Pieces};
 use super::timed_code::TimedCode;
-use crate::lower::Layout;
+use crate::lower::FunctionParts;
 
 /// The two codes of a function, and the blocks and values needed between them.
 pub(super) struct Crossings<'a, 'm> {
-    pub(super) layout: &'a Layout<'m>,
-    pub(super) parts: &'a Parts<'m>,
+    pub(super) parts: &'a FunctionParts<'m>,
+    pub(super) pieces: &'a Pieces<'m>,
     pub(super) timed: &'a TimedCode<'m>,
     pub(super) clock: &'a Clock<'a, 'm>,
     pub(super) places: &'a StartStorage<'m>,
@@ -30,42 +30,42 @@ impl<'m> Crossings<'_, 'm> {
     pub(super) fn groups(&self, loops: &CountdownLoops<'m>) -> Vec<Vec<usize>> {
         let mut groups: Vec<Vec<usize>> = Vec::new();
         let mut known: HashMap<(Block<'m>, Option<usize>), Vec<usize>> = HashMap::new();
-        let actions = |part: usize| {
-            let stops = self.timed.copy.sites[part].iter();
+        let actions = |piece: usize| {
+            let stops = self.timed.copy.sites[piece].iter();
             stops.flat_map(|stop| stop.actions.iter().copied())
         };
-        for part in 1..self.parts.all.len() {
+        for piece in 1..self.pieces.all.len() {
             if !matches!(
-                self.parts.all[part].begin,
-                PartStart::Boundary | PartStart::Fresh
+                self.pieces.all[piece].begin,
+                PieceStart::Boundary | PieceStart::Fresh
             ) {
                 continue;
             }
-            if let Some(target) = self.jump(part)
-                && self.timed.answers[part].is_none()
+            if let Some(target) = self.jump(piece)
+                && self.timed.answers[piece].is_none()
             {
-                let around = loops.loop_of(self.parts, part - 1);
+                let around = loops.loop_of(self.pieces, piece - 1);
                 let same = known.entry((target, around)).or_default();
                 let mut like = same.iter();
                 if let Some(&group) =
-                    like.find(|&&group| actions(groups[group][0]).eq(actions(part)))
+                    like.find(|&&group| actions(groups[group][0]).eq(actions(piece)))
                 {
-                    groups[group].push(part);
+                    groups[group].push(piece);
                     continue;
                 }
                 same.push(groups.len());
             }
-            groups.push(vec![part]);
+            groups.push(vec![piece]);
         }
         groups
     }
 
-    /// The block that a part jumps to, if the part does nothing else.
-    fn jump(&self, part: usize) -> Option<Block<'m>> {
-        self.parts.all[part].jump()
+    /// The block that a piece jumps to, if the piece does nothing else.
+    fn jump(&self, piece: usize) -> Option<Block<'m>> {
+        self.pieces.all[piece].jump()
     }
 
-    /// Makes the ways at the beginning of a group's parts. Adds the blocks between the two codes to
+    /// Makes the ways at the beginning of a group's pieces. Adds the blocks between the two codes to
     /// `between`.
     pub(super) fn insert(
         &self,
@@ -73,14 +73,14 @@ impl<'m> Crossings<'_, 'm> {
         loops: &mut CountdownLoops<'m>,
         between: &mut Vec<Block<'m>>,
     ) {
-        let block = |name| self.layout.function.append_block(name);
+        let block = |name| self.parts.function.append_block(name);
         let cold = block("holloway.burst");
         let enter = block("holloway.begin");
         let back = block("holloway.back");
         between.extend([enter, back]);
-        let checks = group.iter().map(|&part| {
-            let left = self.check(part - 1, cold, loops);
-            (left, self.parts.all[part - 1].block)
+        let checks = group.iter().map(|&piece| {
+            let left = self.check(piece - 1, cold, loops);
+            (left, self.pieces.all[piece - 1].block)
         });
         let checks: Vec<_> = checks.collect();
         let builder = Builder::at_end(cold);
@@ -102,16 +102,16 @@ impl<'m> Crossings<'_, 'm> {
         self.back(target, back, &carried, loops);
     }
 
-    /// The part where control comes back from the timed code. If the part only jumps, it is the
+    /// The piece where control comes back from the timed code. If the piece only jumps, it is the
     /// jump's target.
-    fn target(&self, part: usize) -> usize {
-        let Some(block) = self.jump(part) else {
-            return part;
+    fn target(&self, piece: usize) -> usize {
+        let Some(block) = self.jump(piece) else {
+            return piece;
         };
-        self.parts.of[&block]
+        self.pieces.of[&block]
     }
 
-    /// Makes the timed code branch by the runtime's answer before these parts. Returns, by part,
+    /// Makes the timed code branch by the runtime's answer before these pieces. Returns, by piece,
     /// the answer and its block.
     fn ended(
         &self,
@@ -119,9 +119,9 @@ impl<'m> Crossings<'_, 'm> {
         enter: Block<'m>,
         back: Block<'m>,
     ) -> Vec<Option<(Value<'m>, Block<'m>)>> {
-        let ended = group.iter().map(|&part| {
-            let before = &self.timed.copy.layout.blocks[part - 1];
-            let answer = self.timed.answers[part - 1]?.value();
+        let ended = group.iter().map(|&piece| {
+            let before = &self.timed.copy.parts.blocks[piece - 1];
+            let answer = self.timed.answers[piece - 1]?.value();
             let end = before.terminator();
             end.set_operand(0, Builder::before(end).is_null(answer));
             end.set_successor(0, back);
@@ -131,7 +131,7 @@ impl<'m> Crossings<'_, 'm> {
         ended.collect()
     }
 
-    /// The values for the phis of the block that the parts jump to.
+    /// The values for the phis of the block that the pieces jump to.
     fn carried(
         &self,
         group: &[usize],
@@ -143,18 +143,19 @@ impl<'m> Crossings<'_, 'm> {
         if target == group[0] {
             return Vec::new();
         }
-        let copied = &self.timed.copy.layout.blocks;
-        let phis = self.parts.all[target].instructions.iter().copied();
+        let copied = &self.timed.copy.parts.blocks;
+        let phis = self.pieces.all[target].instructions.iter().copied();
         let phis = phis.zip(copied[target].instructions.iter().copied());
         let phis = phis.take_while(|(phi, _)| phi.opcode() == Opcode::Phi);
         let carried = phis.map(|(phi, copy)| {
             let (values, copies) = (incoming(phi), incoming(copy));
-            let parts = group.iter().zip(from);
-            let checked = parts.map(|(&part, &from)| (values[&self.parts.all[part].block], from));
+            let pieces = group.iter().zip(from);
+            let checked =
+                pieces.map(|(&piece, &from)| (values[&self.pieces.all[piece].block], from));
             let checked: Vec<_> = checked.collect();
             let mut all = vec![(phi_of(&Builder::at_end(cold), &checked), cold)];
-            for (&part, ended) in group.iter().zip(ended) {
-                let value = copies.get(&copied[part].block);
+            for (&piece, ended) in group.iter().zip(ended) {
+                let value = copies.get(&copied[piece].block);
                 all.extend(value.zip(*ended).map(|(&value, (_, block))| (value, block)));
             }
             CarriedPhi { phi, copy, all }
@@ -162,16 +163,16 @@ impl<'m> Crossings<'_, 'm> {
         carried.collect()
     }
 
-    /// Inserts the check at the end of a part. Returns the countdown if only a register has it.
+    /// Inserts the check at the end of a piece. Returns the countdown if only a register has it.
     fn check(
         &self,
-        part: usize,
+        piece: usize,
         cold: Block<'m>,
         loops: &mut CountdownLoops<'m>,
     ) -> Option<Value<'m>> {
-        let end = end_of(&self.parts.all[part].instructions);
+        let end = end_of(&self.pieces.all[piece].instructions);
         let (word, countdown) = (Type::i32(end.module()), self.countdown.value());
-        let around = loops.loop_of(self.parts, part);
+        let around = loops.loop_of(self.pieces, piece);
         let left = around.map(|around| loops.decrement(around, end));
         let builder = Builder::before(end);
         let checked = left.unwrap_or_else(|| {
@@ -189,7 +190,7 @@ impl<'m> Crossings<'_, 'm> {
     /// to.
     fn enter(
         &self,
-        part: usize,
+        piece: usize,
         enter: Block<'m>,
         asked: (Value<'m>, Block<'m>),
         ended: &[Option<(Value<'m>, Block<'m>)>],
@@ -202,7 +203,7 @@ impl<'m> Crossings<'_, 'm> {
             .collect();
         let ring = phi_of(&builder, &rings);
         let copied = &self.timed.copy;
-        let target = &copied.layout.blocks[part];
+        let target = &copied.parts.blocks[piece];
         let values = carried.iter().map(|carried| phi_of(&builder, &carried.all));
         let values: Vec<_> = values.collect();
         for (carried, value) in carried.iter().zip(values) {
@@ -213,9 +214,9 @@ impl<'m> Crossings<'_, 'm> {
             }
         }
         let goto = target.terminator();
-        let lone = self.parts.all[part].instructions.len() == 1;
+        let lone = self.pieces.all[piece].instructions.len() == 1;
         match goto.opcode() {
-            // The lookup of the label, behind this place, is not part of the path.
+            // The lookup of the label, after this place, is not piece of the path.
             Opcode::IndirectBr if lone => self.begin(&Builder::before(goto), ring),
             _ => self.begin(&builder, ring),
         }
@@ -241,8 +242,8 @@ impl<'m> Crossings<'_, 'm> {
         for (carried, value) in carried.iter().zip(values) {
             carried.phi.add_incoming(opaque(&builder, value), back);
         }
-        let end = builder.branch(self.parts.all[target].block);
-        if let Some(around) = loops.loop_of(self.parts, target) {
+        let end = builder.branch(self.pieces.all[target].block);
+        if let Some(around) = loops.loop_of(self.pieces, target) {
             loops.reload(around, end);
         }
     }

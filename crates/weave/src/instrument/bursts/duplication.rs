@@ -2,18 +2,18 @@
 
 use holloway_llvm::{AttributeKind, Function, Instruction, Opcode, TypeKind};
 
-use crate::lower::{CallAttributes, Layout};
+use crate::lower::{CallAttributes, FunctionParts};
 use crate::reason::CopyObstacle;
 
 /// Why a function's code cannot be copied, if it cannot.
 pub(crate) fn copy_obstacle(
-    layout: &Layout<'_>,
+    parts: &FunctionParts<'_>,
     attributes: &CallAttributes,
 ) -> Option<CopyObstacle> {
-    let function: Function<'_> = layout.function;
+    let function: Function<'_> = parts.function;
     let named = |name| AttributeKind::named(function.module(), name);
     let single = [named("noduplicate"), named("convergent")];
-    let instructions = layout.blocks.iter().flat_map(|info| &info.instructions);
+    let instructions = parts.blocks.iter().flat_map(|info| &info.instructions);
     for &instruction in instructions {
         let obstacle = match instruction.opcode() {
             Opcode::CallBr => CopyObstacle::AsmGoto,
@@ -68,8 +68,8 @@ fn defines_name(assembly: &str) -> bool {
                 .next()
                 .unwrap_or_default();
             let local = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
-            let segment = name.rsplit([',', '(', '*']).next().unwrap_or_default();
-            if !local && !name.contains(UNIQUE) && !segment.starts_with('%') {
+            let register = name.rsplit([',', '(', '*']).next().unwrap_or_default();
+            if !local && !name.contains(UNIQUE) && !register.starts_with('%') {
                 return true;
             }
             rest = behind;

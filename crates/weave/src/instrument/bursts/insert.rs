@@ -20,10 +20,10 @@
 //! ```
 //!
 //! The stages:
-//! 1. `parts` splits blocks where paths begin.
+//! 1. `pieces` splits blocks where paths begin.
 //! 2. `sink` recomputes cheap values in each block that uses them.
 //! 3. `spill` keeps values of large functions in the frame.
-//! 4. `copy` copies the parts, and `timed_code` gives the copy its probes.
+//! 4. `copy` copies the pieces, and `timed_code` gives the copy its probes.
 //! 5. `countdown_loops` chooses the loops that keep the countdown in a register.
 //! 6. `crossings` makes the checks and the ways from one code to the other.
 //! 7. `ssa_repair` repairs the values that live where the two codes meet.
@@ -49,15 +49,15 @@ use super::computed_gotos;
 use super::countdown_loops::CountdownLoops;
 use super::crossings::Crossings;
 use super::leaves::{ShortLeaves, is_bulk};
-use super::parts::Parts;
+use super::pieces::Pieces;
 use super::spill;
 use super::ssa_repair::SsaRepair;
 use super::timed_code::TimedCode;
-use crate::lower::{Layout, calls};
+use crate::lower::{FunctionParts, calls};
 
 /// Inserts the timed code of a function, and the checks that lead to it.
 pub(in crate::instrument) fn insert<'m>(
-    layout: &Layout<'m>,
+    parts: &FunctionParts<'m>,
     sites: &Sites,
     frequencies: &TransitionFrequencies,
     first: FirstWord,
@@ -65,18 +65,18 @@ pub(in crate::instrument) fn insert<'m>(
     leaves: &ShortLeaves,
 ) {
     let sites = with_nonnegative_increments(sites);
-    let module = layout.function.module();
-    let graph = BlockGraph::of_layout(layout, &positions(layout));
-    let mut parts = Parts::split(layout, &graph, &sites);
-    spill::spill(layout, &mut parts, frequencies);
-    let clock = Clock::new(layout.function, globals, first);
-    let places = start_storage(layout, &parts);
-    let timed = TimedCode::new(layout, &parts, &clock, &places);
+    let module = parts.function.module();
+    let graph = BlockGraph::of_parts(parts, &positions(parts));
+    let mut pieces = Pieces::split(parts, &graph, &sites);
+    spill::spill(parts, &mut pieces, frequencies);
+    let clock = Clock::new(parts.function, globals, first);
+    let places = start_storage(parts, &pieces);
+    let timed = TimedCode::new(parts, &pieces, &clock, &places);
     let countdown = countdown(module, globals.tls);
-    let mut loops = CountdownLoops::new(layout, &graph, &parts, countdown, leaves);
+    let mut loops = CountdownLoops::new(parts, &graph, &pieces, countdown, leaves);
     let crossings = Crossings {
-        layout,
-        parts: &parts,
+        parts,
+        pieces: &pieces,
         timed: &timed,
         clock: &clock,
         places: &places,
@@ -86,7 +86,7 @@ pub(in crate::instrument) fn insert<'m>(
     for group in crossings.groups(&loops) {
         crossings.insert(&group, &mut loops, &mut between);
     }
-    let repair = SsaRepair::new(layout.function, &between);
+    let repair = SsaRepair::new(parts.function, &between);
     repair.repair_copies(&timed.copy.pairs);
     for variable in loops.variables() {
         repair.repair_variable(variable);
@@ -94,15 +94,15 @@ pub(in crate::instrument) fn insert<'m>(
     for variable in places.variables() {
         repair.repair_variable(&variable);
     }
-    computed_gotos::spread(&parts);
+    computed_gotos::spread(&pieces);
 }
 
 /// Where the start of the running path is stored: in the frame if the function makes calls.
-fn start_storage<'m>(layout: &Layout<'m>, parts: &Parts<'m>) -> StartStorage<'m> {
-    let blocks = layout.blocks.iter();
+fn start_storage<'m>(parts: &FunctionParts<'m>, pieces: &Pieces<'m>) -> StartStorage<'m> {
+    let blocks = parts.blocks.iter();
     let mut instructions = blocks.flat_map(|info| &info.instructions);
     match instructions.any(|&instruction| calls(instruction) || is_bulk(instruction)) {
-        true => StartStorage::frame(parts.all[0].block),
+        true => StartStorage::frame(pieces.all[0].block),
         false => StartStorage::registers(),
     }
 }
@@ -142,9 +142,9 @@ mod tests {
         let globals = Globals::declare(&module, "base", options.kind);
         let sites = sites(&plan.lowered, &plan.probes, |_| Destination::Usual).unwrap();
         let frequencies = TransitionFrequencies::new(&plan.lowered, &plan.weights);
-        let (layout, leaves) = (&plan.lowered.layout, ShortLeaves::default());
+        let (parts, leaves) = (&plan.lowered.parts, ShortLeaves::default());
         insert(
-            layout,
+            parts,
             &sites,
             &frequencies,
             FirstWord::at(0),
@@ -175,7 +175,7 @@ void run(long *p, const long *q, long n) { for (long i = 0; i < n; i++) move(p +
         );
     }
 
-    /// A path that begins right before a computed goto ends in a block behind the goto, even if the
+    /// A path that begins right before a computed goto ends in a block after the goto, even if the
     /// label's block has only that goto. The path's start is the value at the top of the block
     /// where it ends.
     #[test]

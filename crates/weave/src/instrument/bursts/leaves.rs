@@ -1,6 +1,6 @@
 //! Functions that are too short to be timed.
 //!
-//! If a function makes no call and has no loop, its paths are parts of its callers' paths, whose
+//! If a function makes no call and has no loop, its paths are pieces of its callers' paths, whose
 //! times vary with them. (The paper, 3.1, leaves cold code out for the same reason.) A check at its
 //! entry costs three instructions and waits for the check before it, some 6 cycles. A loop that
 //! calls only such functions took 2.8 times as long. Functions of up to [`SHORT`] instructions have
@@ -14,7 +14,7 @@ use std::collections::HashSet;
 use holloway_flow::{DagEdgeKind, Numbering};
 use holloway_llvm::{Function, Instruction};
 
-use crate::lower::{Layout, calls};
+use crate::lower::{FunctionParts, calls};
 use crate::reason::Reason;
 
 /// Most instructions of a short function. In longer ones, a check is less than a twentieth of the
@@ -44,10 +44,10 @@ impl ShortLeaves {
 ///
 /// # Errors
 /// [`Reason::TooShortToTime`].
-pub(crate) fn check_length(layout: &Layout<'_>, numbering: &Numbering) -> Result<(), Reason> {
+pub(crate) fn check_length(parts: &FunctionParts<'_>, numbering: &Numbering) -> Result<(), Reason> {
     let mut edges = numbering.dag_edges().iter();
     let has_loops = edges.any(|edge| matches!(edge.kind, DagEdgeKind::Start(_)));
-    let blocks = layout.blocks.iter();
+    let blocks = parts.blocks.iter();
     let mut instructions = blocks.flat_map(|info| info.instructions.iter());
     let short = instructions.clone().nth(SHORT).is_none();
     let works_on = |&instruction: &Instruction<'_>| calls(instruction) || is_bulk(instruction);

@@ -7,7 +7,7 @@ mod crossings;
 pub(super) mod duplication;
 pub(super) mod insert;
 pub(super) mod leaves;
-mod parts;
+mod pieces;
 mod sink;
 mod spill;
 mod ssa_repair;

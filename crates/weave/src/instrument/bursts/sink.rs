@@ -77,7 +77,7 @@ fn is_alone(resize: Instruction<'_>) -> bool {
 }
 
 /// Whether a cheap value may be recomputed in the block of this user. If that keeps an otherwise
-/// unused address alive there, the user must be part of an access.
+/// unused address alive there, the user must be piece of an access.
 fn may_move(instruction: Instruction<'_>, user: Instruction<'_>) -> bool {
     if instruction.opcode() != Opcode::Offset {
         return true;
@@ -92,7 +92,7 @@ fn may_move(instruction: Instruction<'_>, user: Instruction<'_>) -> bool {
     accesses || base.is_none_or(Instruction::is_static_alloca)
 }
 
-/// The first instruction of a block behind its phis and landing pad.
+/// The first instruction of a block after its phis and landing pad.
 pub(super) fn behind_phis(block: Block<'_>) -> Instruction<'_> {
     let mut instructions = block.instructions();
     let behind = |instruction: &Instruction<'_>| {

@@ -16,8 +16,8 @@ use std::collections::{BTreeMap, HashMap};
 use holloway_llvm::{Block, Builder, Instruction, Opcode, Type, Value};
 
 use super::super::frequencies::TransitionFrequencies;
-use super::parts::{Part, PartStart, Parts};
-use crate::lower::{BlockIndex, Layout};
+use super::pieces::{Piece, PieceStart, Pieces};
+use crate::lower::{BlockIndex, FunctionParts};
 
 /// A function spills values if more than this many live at places where the codes meet, each value
 /// counted at each place. SQLite's interpreter has 35,774, its next function 3,497. With this limit
@@ -30,44 +30,48 @@ const MOST: usize = 10_000;
 /// once each, on a busy machine, with the same `MOST`).
 const LEFT: usize = 2_000;
 
-/// A value that lives in several parts.
+/// A value that lives in several pieces.
 struct LiveValue<'m> {
     instruction: Instruction<'m>,
-    /// The part that computes it.
+    /// The piece that computes it.
     made: usize,
-    /// The parts at whose top it is live.
-    parts: Vec<usize>,
+    /// The pieces at whose top it is live.
+    pieces: Vec<usize>,
     /// The number of places where the codes meet and it is live.
     places: usize,
-    /// Operands in other parts, by the part that has to load the value.
+    /// Operands in other pieces, by the piece that has to load the value.
     uses: BTreeMap<usize, Vec<(Instruction<'m>, u32)>>,
     /// How often it would be stored or loaded.
     cost: u64,
 }
 
-/// The parts as a graph.
-struct PartGraph<'m> {
-    part: HashMap<Block<'m>, usize>,
-    /// By instruction: its position in its part.
+/// The pieces as a graph.
+struct PieceGraph<'m> {
+    piece: HashMap<Block<'m>, usize>,
+    /// By instruction: its position in its piece.
     order: HashMap<Instruction<'m>, usize>,
     sources: Vec<Vec<usize>>,
-    /// By part: the number of the meeting place at its top, if the codes meet there.
+    /// By piece: the number of the meeting place at its top, if the codes meet there.
     meeting: Vec<Option<usize>>,
     frequency: Vec<u64>,
 }
 
 /// Spills values until few enough live where the codes meet.
 pub(super) fn spill<'m>(
-    layout: &Layout<'m>,
-    parts: &mut Parts<'m>,
+    parts: &FunctionParts<'m>,
+    pieces: &mut Pieces<'m>,
     frequencies: &TransitionFrequencies,
 ) {
     // After a second return of `setjmp`, the frame would hold values stored since the first.
-    if parts.all.iter().any(|part| part.begin == PartStart::Gap) {
+    if pieces
+        .all
+        .iter()
+        .any(|piece| piece.begin == PieceStart::Gap)
+    {
         return;
     }
-    let shape = PartGraph::new(layout, parts, frequencies);
-    let mut living = shape.living(parts);
+    let shape = PieceGraph::new(parts, pieces, frequencies);
+    let mut living = shape.living(pieces);
     let mut places: usize = living.iter().map(|living| living.places).sum();
     if places <= MOST {
         return;
@@ -80,60 +84,69 @@ pub(super) fn spill<'m>(
             break;
         }
         places -= living.places;
-        let slot = frame.slot(&living, parts);
-        living.put(slot, parts, &shape);
+        let slot = frame.slot(&living, pieces);
+        living.put(slot, pieces, &shape);
     }
-    for part in &mut parts.all {
-        refresh(part);
+    for piece in &mut pieces.all {
+        refresh(piece);
     }
 }
 
-impl<'m> PartGraph<'m> {
-    fn new(layout: &Layout<'m>, parts: &Parts<'m>, frequencies: &TransitionFrequencies) -> Self {
-        let mut sources = vec![Vec::new(); parts.all.len()];
-        for (source, targets) in parts.successors.iter().enumerate() {
+impl<'m> PieceGraph<'m> {
+    fn new(
+        parts: &FunctionParts<'m>,
+        pieces: &Pieces<'m>,
+        frequencies: &TransitionFrequencies,
+    ) -> Self {
+        let mut sources = vec![Vec::new(); pieces.all.len()];
+        for (source, targets) in pieces.successors.iter().enumerate() {
             for &target in targets {
                 sources[target.index()].push(source);
             }
         }
         let mut numbers = HashMap::new();
-        let meeting = parts.all.iter().map(|part| {
-            let place = part.jump().unwrap_or(part.block);
+        let meeting = pieces.all.iter().map(|piece| {
+            let place = piece.jump().unwrap_or(piece.block);
             let next = numbers.len();
-            (part.begin == PartStart::Boundary).then(|| *numbers.entry(place).or_insert(next))
+            (piece.begin == PieceStart::Boundary).then(|| *numbers.entry(place).or_insert(next))
         });
-        let order = parts.all.iter().flat_map(|part| {
-            let numbers = part.instructions.iter().enumerate();
+        let order = pieces.all.iter().flat_map(|piece| {
+            let numbers = piece.instructions.iter().enumerate();
             numbers.map(|(number, &instruction)| (instruction, number))
         });
-        let runs: Vec<u64> = BlockIndex::all(layout.blocks.len())
-            .map(|block| runs(layout, block, frequencies))
+        let runs: Vec<u64> = BlockIndex::all(parts.blocks.len())
+            .map(|block| runs(parts, block, frequencies))
             .collect();
         Self {
             meeting: meeting.collect(),
             order: order.collect(),
-            frequency: parts
+            frequency: pieces
                 .all
                 .iter()
-                .map(|part| part.of.map_or(0, |block| runs[block]))
+                .map(|piece| piece.of.map_or(0, |block| runs[block]))
                 .collect(),
-            part: parts.of.clone(),
+            piece: pieces.of.clone(),
             sources,
         }
     }
 
-    /// The values that live in several parts.
-    fn living(&self, parts: &Parts<'m>) -> Vec<LiveValue<'m>> {
-        let made = parts.all.iter().enumerate().skip(1);
-        let made = made.flat_map(|(index, part)| {
-            let instructions = part.instructions.iter();
+    /// The values that live in several pieces.
+    fn living(&self, pieces: &Pieces<'m>) -> Vec<LiveValue<'m>> {
+        let made = pieces.all.iter().enumerate().skip(1);
+        let made = made.flat_map(|(index, piece)| {
+            let instructions = piece.instructions.iter();
             instructions.map(move |&instruction| (index, instruction))
         });
-        let living = made.map(|(made, instruction)| self.life(parts, made, instruction));
-        living.filter(|living| !living.parts.is_empty()).collect()
+        let living = made.map(|(made, instruction)| self.life(pieces, made, instruction));
+        living.filter(|living| !living.pieces.is_empty()).collect()
     }
 
-    fn life(&self, parts: &Parts<'m>, made: usize, instruction: Instruction<'m>) -> LiveValue<'m> {
+    fn life(
+        &self,
+        pieces: &Pieces<'m>,
+        made: usize,
+        instruction: Instruction<'m>,
+    ) -> LiveValue<'m> {
         let value = instruction.value();
         let mut users: Vec<_> = value.users();
         users.sort_unstable_by_key(|user| user.as_instruction().map(|user| self.at(user)));
@@ -147,14 +160,14 @@ impl<'m> PartGraph<'m> {
                     continue;
                 }
                 let from = incoming.get(operand as usize).map(|(_, block)| block);
-                let at = self.part[from.unwrap_or(&user.block())];
+                let at = self.piece[from.unwrap_or(&user.block())];
                 if at == made {
                     continue;
                 }
                 open.push(at);
-                // A part that only jumps stays so, because control comes back behind it.
+                // A piece that only jumps stays so, because control comes back after it.
                 let jumps =
-                    parts.all[at].begin == PartStart::Boundary && parts.all[at].jump().is_some();
+                    pieces.all[at].begin == PieceStart::Boundary && pieces.all[at].jump().is_some();
                 let load = if from.is_some() && jumps { at - 1 } else { at };
                 if load != made {
                     uses.entry(load).or_default().push((user, operand));
@@ -164,31 +177,31 @@ impl<'m> PartGraph<'m> {
         let lives = self.lives(made, open);
         let mut places: Vec<usize> = lives
             .iter()
-            .filter_map(|&part| self.meeting[part])
+            .filter_map(|&piece| self.meeting[piece])
             .collect();
         places.sort_unstable();
         places.dedup();
-        let loads = uses.keys().map(|&part| self.frequency[part]);
+        let loads = uses.keys().map(|&piece| self.frequency[piece]);
         LiveValue {
             instruction,
             made,
             places: places.len(),
             cost: loads.fold(self.frequency[made], u64::saturating_add),
-            parts: lives,
+            pieces: lives,
             uses,
         }
     }
 
     fn at(&self, user: Instruction<'m>) -> (usize, usize) {
-        (self.part[&user.block()], self.order[&user])
+        (self.piece[&user.block()], self.order[&user])
     }
 
-    /// The parts at whose top a value is live that part `made` computes and the parts `open` use.
+    /// The pieces at whose top a value is live that piece `made` computes and the pieces `open` use.
     fn lives(&self, made: usize, mut open: Vec<usize>) -> Vec<usize> {
         let mut seen = std::collections::BTreeSet::new();
-        while let Some(part) = open.pop() {
-            if part != made && seen.insert(part) {
-                open.extend(&self.sources[part]);
+        while let Some(piece) = open.pop() {
+            if piece != made && seen.insert(piece) {
+                open.extend(&self.sources[piece]);
             }
         }
         seen.into_iter().collect()
@@ -203,9 +216,9 @@ impl<'m> LiveValue<'m> {
     }
 
     /// Stores the value where it is computed, and loads it where it is used.
-    fn put(&self, slot: Value<'m>, parts: &Parts<'m>, shape: &PartGraph<'m>) {
+    fn put(&self, slot: Value<'m>, pieces: &Pieces<'m>, shape: &PieceGraph<'m>) {
         let value = self.instruction.value();
-        let made = &parts.all[self.made].instructions;
+        let made = &pieces.all[self.made].instructions;
         let head = |instruction: &&Instruction<'_>| {
             matches!(instruction.opcode(), Opcode::Phi | Opcode::LandingPad)
         };
@@ -214,8 +227,8 @@ impl<'m> LiveValue<'m> {
             false => shape.order[&self.instruction] + 1,
         };
         Builder::before(made[behind]).store(value, slot);
-        for (&part, uses) in &self.uses {
-            let instructions = &parts.all[part].instructions;
+        for (&piece, uses) in &self.uses {
+            let instructions = &pieces.all[piece].instructions;
             let inside = uses.iter().filter(|(user, _)| user.opcode() != Opcode::Phi);
             let first = inside.map(|(user, _)| shape.order[user]).min();
             let first = first.unwrap_or(instructions.len() - 1);
@@ -230,16 +243,16 @@ impl<'m> LiveValue<'m> {
 /// The slots of a function's frame.
 #[derive(Default)]
 struct FrameSlots<'m> {
-    /// Each slot with its type and a bit per part in which it is taken.
+    /// Each slot with its type and a bit per piece in which it is taken.
     slots: Vec<(Type<'m>, Value<'m>, Vec<u64>)>,
 }
 
 impl<'m> FrameSlots<'m> {
-    fn slot(&mut self, living: &LiveValue<'m>, parts: &Parts<'m>) -> Value<'m> {
+    fn slot(&mut self, living: &LiveValue<'m>, pieces: &Pieces<'m>) -> Value<'m> {
         let kind = living.instruction.value().kind();
-        let mut lives = vec![0u64; parts.all.len().div_ceil(64)];
-        for &part in living.parts.iter().chain([&living.made]) {
-            lives[part / 64] |= 1 << (part % 64);
+        let mut lives = vec![0u64; pieces.all.len().div_ceil(64)];
+        for &piece in living.pieces.iter().chain([&living.made]) {
+            lives[piece / 64] |= 1 << (piece % 64);
         }
         let free = |taken: &[u64]| {
             taken
@@ -256,15 +269,15 @@ impl<'m> FrameSlots<'m> {
             }
             return *slot;
         }
-        let slot = Builder::at_top(parts.all[0].block).slot(kind);
+        let slot = Builder::at_top(pieces.all[0].block).slot(kind);
         self.slots.push((kind, slot, lives));
         slot
     }
 }
 
 /// How often a block is likely to run.
-fn runs(layout: &Layout<'_>, block: BlockIndex, frequencies: &TransitionFrequencies) -> u64 {
-    let info = &layout.blocks[block];
+fn runs(parts: &FunctionParts<'_>, block: BlockIndex, frequencies: &TransitionFrequencies) -> u64 {
+    let info = &parts.blocks[block];
     let sources = info.sources.iter();
     let come = sources.fold(0u64, |sum, &from| {
         sum.saturating_add(frequencies.between(from, block))
@@ -276,15 +289,15 @@ fn runs(layout: &Layout<'_>, block: BlockIndex, frequencies: &TransitionFrequenc
     come.max(gone)
 }
 
-/// Reads a part's instructions again. Its probes stay before the same instructions.
-fn refresh(part: &mut Part<'_>) {
-    let new: Vec<_> = part.block.instructions().collect();
-    if new.len() != part.instructions.len() {
-        for (index, _) in &mut part.actions {
-            let anchor = part.instructions[*index];
+/// Reads a piece's instructions again. Its probes stay before the same instructions.
+fn refresh(piece: &mut Piece<'_>) {
+    let new: Vec<_> = piece.block.instructions().collect();
+    if new.len() != piece.instructions.len() {
+        for (index, _) in &mut piece.actions {
+            let anchor = piece.instructions[*index];
             let found = new.iter().position(|&other| other == anchor);
             *index = found.expect("nothing was taken out");
         }
-        part.instructions = new;
+        piece.instructions = new;
     }
 }

@@ -1,6 +1,6 @@
 //! SSA repair: values that live where the two codes meet.
 //!
-//! Both codes compute each value of the function. Behind a place where control changes the code,
+//! Both codes compute each value of the function. After a place where control changes the code,
 //! the value may come from either code. So the two values are one variable with two definitions.
 //! Each use gets the definition that reaches it, or a phi if both do. As for the path register
 //! (`register.rs`), values flow along the edges until nothing changes. Here they flow only among

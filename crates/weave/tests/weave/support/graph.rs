@@ -89,7 +89,7 @@ pub fn block_counts(function: &FunctionMap, counts: &BTreeMap<u64, u64>) -> Vec<
         .collect();
     let counts_paths = !matches!(function.counters, Counters::Edges { .. });
     let kinds = || function.edges.iter().map(|edge| edge.kind);
-    // A path that starts behind a cut and is left there is not counted; the flow through the cut
+    // A path that starts after a cut and is left there is not counted; the flow through the cut
     // is.
     let same = |kind| {
         matches!(

@@ -23,12 +23,12 @@ pub struct Program {
     pub text: String,
     labels: u64,
     functions: u64,
-    /// Whether calls may jump out of any number of frames. A tracer then stands behind a branch, so
+    /// Whether calls may jump out of any number of frames. A tracer then stands after a branch, so
     /// that control that enters its block reaches it.
     leaves: bool,
 }
 
-/// The code behind a call that may not come back.
+/// The code after a call that may not come back.
 const BRANCH: &str = "if (fuel & 1) {\nT;\n} else {\nT;\n}\n";
 
 /// Every statement burns fuel. Without fuel a function returns.

@@ -1,4 +1,4 @@
-//! The layout of a function: its blocks, cut into segments, and where each block leaves the
+//! The parts of a function: its blocks, cut into parts, and where each block leaves the
 //! function.
 
 use std::collections::HashMap;
@@ -14,15 +14,15 @@ use crate::reason::Reason;
 
 /// A node of the graph: the instructions `from..to` of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Segment {
+pub(crate) struct Part {
     pub(crate) block: BlockIndex,
-    /// The number of cuts before the segment in its block.
+    /// The number of cuts before the part in its block.
     pub(crate) place: usize,
     pub(crate) from: usize,
     pub(crate) to: usize,
 }
 
-/// A place where a block is cut in two. Behind a call that came back ([`Outcome::Returned`]) the
+/// A place where a block is cut in two. After a call that came back ([`Outcome::Returned`]) the
 /// path goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cut {
@@ -45,7 +45,7 @@ pub(crate) struct BlockExit {
 pub(crate) struct BlockInfo<'m> {
     pub(crate) block: Block<'m>,
     pub(crate) instructions: Vec<Instruction<'m>>,
-    /// The first instruction behind phis and landing pad.
+    /// The first instruction after phis and landing pad.
     pub(crate) top: usize,
     pub(crate) cuts: Vec<Cut>,
     pub(crate) leave: Option<BlockExit>,
@@ -71,12 +71,12 @@ pub(crate) struct Target {
 }
 
 /// A function's blocks.
-pub(crate) struct Layout<'m> {
+pub(crate) struct FunctionParts<'m> {
     pub(crate) function: Function<'m>,
     pub(crate) blocks: Vec<BlockInfo<'m>>,
 }
 
-impl<'m> Layout<'m> {
+impl<'m> FunctionParts<'m> {
     pub(crate) fn new(
         function: Function<'m>,
         attributes: &CallAttributes,
@@ -105,14 +105,14 @@ impl<'m> Layout<'m> {
         })
     }
 
-    /// The segments in order. Segment 0 is the first of the entry block.
-    pub(crate) fn nodes(&self) -> Vec<Segment> {
+    /// The parts in order. Part 0 is the first of the entry block.
+    pub(crate) fn nodes(&self) -> Vec<Part> {
         let mut nodes = Vec::with_capacity(self.blocks.len());
         for (block, info) in BlockIndex::enumerate(&self.blocks) {
             let mut from = 0;
             for (place, cut) in info.cuts.iter().enumerate() {
-                // A call that returns twice runs in the segment before the cut.
-                nodes.push(Segment {
+                // A call that returns twice runs in the part before the cut.
+                nodes.push(Part {
                     block,
                     place,
                     from,
@@ -120,12 +120,12 @@ impl<'m> Layout<'m> {
                 });
                 from = cut.after;
             }
-            // Code behind a call that doesn't return never runs.
+            // Code after a call that doesn't return never runs.
             let to = match info.leave {
                 Some(leave) if leave.outcome == Outcome::Noreturn => leave.index + 1,
                 _ => info.instructions.len(),
             };
-            nodes.push(Segment {
+            nodes.push(Part {
                 block,
                 place: info.cuts.len(),
                 from,
@@ -135,12 +135,12 @@ impl<'m> Layout<'m> {
         nodes
     }
 
-    /// By segment: the first instruction that may leave its path for good before the path ends or
+    /// By part: the first instruction that may leave its path for good before the path ends or
     /// goes on. If paths end at calls, this is any call: a path that starts with a call comes
-    /// behind the callee's paths in the stream.
+    /// after the callee's paths in the stream.
     pub(crate) fn leaks(
         &self,
-        nodes: &[Segment],
+        nodes: &[Part],
         attributes: &CallAttributes,
         options: LoweringOptions<'_>,
     ) -> Vec<Option<usize>> {
@@ -148,9 +148,9 @@ impl<'m> Layout<'m> {
             PathEnds::Calls => calls(instruction),
             PathEnds::Iterations => attributes.may_leave(instruction),
         };
-        let leak = |node: &Segment| {
+        let leak = |node: &Part| {
             let info = &self.blocks[node.block];
-            // Nothing can leave the path behind its end.
+            // Nothing can leave the path after its end.
             let end = match (info.cuts.get(node.place), info.leave) {
                 (Some(cut), _) => cut.before,
                 (None, Some(leave)) => leave.index,
@@ -161,7 +161,7 @@ impl<'m> Layout<'m> {
         nodes.iter().map(leak).collect()
     }
 
-    /// The places where control may come back to the frame from a callee: landing pads, and behind
+    /// The places where control may come back to the frame from a callee: landing pads, and after
     /// each call that returns twice. Each place is a block and the instruction in it.
     pub(crate) fn catches(&self) -> impl Iterator<Item = (BlockIndex, usize)> + '_ {
         let blocks = BlockIndex::enumerate(&self.blocks);
@@ -185,10 +185,10 @@ impl<'m> Layout<'m> {
         normal.map(top).collect()
     }
 
-    /// By segment: the instruction before which its exit edge stands, if it needs one. Behind a
+    /// By part: the instruction before which its exit edge stands, if it needs one. After a
     /// call that returns twice, that is the first instruction.
-    pub(crate) fn exits(&self, nodes: &[Segment], leaks: &[Option<usize>]) -> Vec<Option<usize>> {
-        let exit = |(node, leak): (&Segment, &Option<usize>)| {
+    pub(crate) fn exits(&self, nodes: &[Part], leaks: &[Option<usize>]) -> Vec<Option<usize>> {
+        let exit = |(node, leak): (&Part, &Option<usize>)| {
             let cuts = &self.blocks[node.block].cuts;
             match node.place.checked_sub(1).map(|cut| cuts[cut].outcome) {
                 Some(Outcome::Again) => Some(node.from),
@@ -339,7 +339,7 @@ fn return_of(instructions: &[Instruction<'_>]) -> BlockExit {
 }
 
 /// Whether the function returns the result of its last call, or nothing. Only then can the call
-/// take over the frame. Behind another call marked `tail`, the frame exists while the call runs,
+/// take over the frame. After another call marked `tail`, the frame exists while the call runs,
 /// and may be left.
 fn may_become_jump(instructions: &[Instruction<'_>], call: usize) -> bool {
     let ret = instructions.last().expect("blocks aren't empty").value();
@@ -350,8 +350,8 @@ fn may_become_jump(instructions: &[Instruction<'_>], call: usize) -> bool {
     ret.operand_count() == 0 || from_call(ret.operand(0))
 }
 
-/// A cut behind each call before instruction `end` that may not come back, unless only a jump
-/// follows. The call may run without the code behind it.
+/// A cut after each call before instruction `end` that may not come back, unless only a jump
+/// follows. The call may run without the code after it.
 fn returns<'a>(
     instructions: &'a [Instruction<'_>],
     attributes: &'a CallAttributes,

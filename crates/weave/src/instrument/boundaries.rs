@@ -29,15 +29,15 @@ pub(super) fn path_boundaries(parts: &FunctionParts<'_>, sites: &Sites) -> Vec<V
         let mut boundaries: Vec<PathBoundary> = counts
             .map(|(index, _)| {
                 let mut cuts = info.cuts.iter();
-                let cut = cuts.find(|cut| cut.before == index && cut.after > index);
+                let cut = cuts.find(|cut| cut.path_ends_at == index && cut.path_starts_at > index);
                 PathBoundary {
                     end: index,
-                    begin: Some(cut.map_or(index, |cut| cut.after)),
+                    begin: Some(cut.map_or(index, |cut| cut.path_starts_at)),
                 }
             })
             .collect();
         // The count of a path that leaves the function is the last of its block, after all cuts.
-        if info.leave.is_some()
+        if info.block_exit.is_some()
             && let Some(last) = boundaries.last_mut()
         {
             last.begin = None;

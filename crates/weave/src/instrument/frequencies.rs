@@ -15,7 +15,7 @@ impl TransitionFrequencies {
         for (edge, &weight) in lowered.cfg.edges().iter().zip(weights) {
             let (from, to) = (nodes.get(edge.from.index()), nodes.get(edge.to.index()));
             if let (Some(from), Some(to)) = (from, to)
-                && to.place == 0
+                && to.cuts_before == 0
             {
                 let sum = frequencies.entry((from.block, to.block)).or_default();
                 *sum = sum.saturating_add(weight);

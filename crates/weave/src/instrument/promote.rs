@@ -173,7 +173,7 @@ fn candidates(
     sites: &Sites,
     frequencies: &TransitionFrequencies,
 ) -> Vec<NaturalLoop> {
-    let attributes = CallAttributes::of(parts.function.module());
+    let attributes = CallAttributes::lookup(parts.function.module());
     let leaves = |block: &BlockIndex| {
         let mut instructions = parts.blocks[*block].instructions.iter();
         instructions.any(|&instruction| attributes.may_leave(instruction))

@@ -84,7 +84,7 @@ impl RingCounterAllocator {
         };
         let from_entry = numbering.paths_before_starts();
         let all = numbering.path_count();
-        let catches = plan.lowered.parts.catches().next().is_some();
+        let catches = plan.lowered.parts.catch_points().next().is_some();
         let may_count = (1..=self.limit).contains(&from_entry) && (!catches || from_entry == all);
         let whole_activations = match may_count {
             true => WholeActivations::Counted,

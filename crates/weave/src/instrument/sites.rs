@@ -69,11 +69,11 @@ pub(crate) fn sites(
             Site::Top { block } => top[block].push(stop(blocks[block].top, both(probe))),
             Site::Inside {
                 block,
-                before,
-                after,
+                path_ends_at,
+                path_starts_at,
             } => {
-                inside[block].push(stop(before, probe.before.clone()));
-                inside[block].push(stop(after, probe.after.clone()));
+                inside[block].push(stop(path_ends_at, probe.before.clone()));
+                inside[block].push(stop(path_starts_at, probe.after.clone()));
             }
             Site::At { block, index } | Site::Bottom { block, index } => {
                 inside[block].push(stop(index, both(probe)));

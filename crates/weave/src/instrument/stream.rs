@@ -55,7 +55,7 @@
 //!
 //! # Frames that are left
 //! A function in which an exception or `longjmp` may continue keeps the cursor of its entry. At
-//! each place where control may come back ([`FunctionParts::catches`]), it tells the runtime that the
+//! each place where control may come back ([`FunctionParts::catch_points`]), it tells the runtime that the
 //! frames that began after that cursor are gone.
 //!
 //! Loops keep no words in registers, because the order of a stream is its content.
@@ -317,8 +317,8 @@ fn mark_catchers<'m>(
     ring: Value<'m>,
     catcher: impl Fn(&Builder<'m>) -> Value<'m>,
 ) {
-    let catches: Vec<_> = parts.catches().collect();
-    if catches.is_empty() {
+    let catch_points: Vec<_> = parts.catch_points().collect();
+    if catch_points.is_empty() {
         return;
     }
     let module = parts.function.module();
@@ -326,7 +326,7 @@ fn mark_catchers<'m>(
     let cursor = entry.load(Type::i64(module), ring);
     let caught = caught(module);
     cursor.as_instruction().expect("a load").set_volatile();
-    for (block, index) in catches {
+    for (block, index) in catch_points {
         let builder = Builder::before(anchors.at(parts, block, index));
         let catcher = catcher(&builder);
         builder.call(caught, Type::void(module), &[cursor, catcher]);

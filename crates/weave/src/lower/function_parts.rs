@@ -1,5 +1,5 @@
-//! The parts of a function: its blocks, cut into parts, and where each block leaves the
-//! function.
+//! Cuts a function's blocks into parts, and finds where each block leaves the function.
+//! [`super::function`] explains where blocks are cut.
 
 use std::collections::HashMap;
 
@@ -17,41 +17,42 @@ use crate::reason::Reason;
 pub(crate) struct Part {
     pub(crate) block: BlockIndex,
     /// The number of cuts before the part in its block.
-    pub(crate) place: usize,
+    pub(crate) cuts_before: usize,
     pub(crate) from: usize,
     pub(crate) to: usize,
 }
 
-/// A place where a block is cut in two. After a call that came back ([`Outcome::Returned`]) the
-/// path goes on.
+/// A position at which a block is cut in two. A path ends there and another starts, except after a
+/// call that came back ([`Outcome::Returned`]): there the path continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cut {
-    /// The path ends (or goes on) before this instruction.
-    pub(crate) before: usize,
-    /// The next path starts before this instruction.
-    pub(crate) after: usize,
+    /// The first path ends before this instruction. If the path continues, it does so here.
+    pub(crate) path_ends_at: usize,
+    /// The next path starts before this instruction. Between both positions is at most one call,
+    /// which returns twice.
+    pub(crate) path_starts_at: usize,
     pub(crate) outcome: Outcome,
 }
 
 /// Where a block leaves the function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BlockExit {
-    /// The count stands before this instruction.
+    /// The probe that counts the path is inserted before this instruction.
     pub(crate) index: usize,
     pub(crate) outcome: Outcome,
 }
 
-/// An LLVM block.
+/// An LLVM block with its cuts and its edges.
 pub(crate) struct BlockInfo<'m> {
     pub(crate) block: Block<'m>,
     pub(crate) instructions: Vec<Instruction<'m>>,
-    /// The first instruction after phis and landing pad.
+    /// The index of the first instruction after the phis and the landing pad.
     pub(crate) top: usize,
     pub(crate) cuts: Vec<Cut>,
-    pub(crate) leave: Option<BlockExit>,
-    /// The distinct blocks it leads to.
+    pub(crate) block_exit: Option<BlockExit>,
+    /// The distinct blocks that this block leads to. Empty if the block leaves the function.
     pub(crate) targets: Vec<Target>,
-    /// The distinct blocks that lead to it, by position.
+    /// The distinct blocks that lead to this block.
     pub(crate) sources: Vec<BlockIndex>,
 }
 
@@ -66,11 +67,11 @@ impl<'m> BlockInfo<'m> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Target {
     pub(crate) block: BlockIndex,
-    /// The number of the first successor that is this block.
-    pub(crate) first: u32,
+    /// The number of the terminator's first successor that is this block.
+    pub(crate) first_successor: u32,
 }
 
-/// A function's blocks.
+/// A function's blocks, with the cuts that divide them into parts.
 pub(crate) struct FunctionParts<'m> {
     pub(crate) function: Function<'m>,
     pub(crate) blocks: Vec<BlockInfo<'m>>,
@@ -88,9 +89,9 @@ impl<'m> FunctionParts<'m> {
             .collect();
         let mut infos = Vec::with_capacity(blocks.len());
         for (index, &block) in BlockIndex::enumerate(&blocks) {
-            let end = match options.split.contains(&index) {
+            let end = match options.blocks_to_cut.contains(&index) {
                 true => BlockEnd::Cut,
-                false => BlockEnd::Joined,
+                false => BlockEnd::NotCut,
             };
             infos.push(block_info(block, &position, attributes, end, options)?);
         }
@@ -105,29 +106,29 @@ impl<'m> FunctionParts<'m> {
         })
     }
 
-    /// The parts in order. Part 0 is the first of the entry block.
-    pub(crate) fn nodes(&self) -> Vec<Part> {
+    /// All parts, block by block. Part 0 is the first part of the entry block.
+    pub(crate) fn parts(&self) -> Vec<Part> {
         let mut nodes = Vec::with_capacity(self.blocks.len());
         for (block, info) in BlockIndex::enumerate(&self.blocks) {
             let mut from = 0;
-            for (place, cut) in info.cuts.iter().enumerate() {
+            for (cuts_before, cut) in info.cuts.iter().enumerate() {
                 // A call that returns twice runs in the part before the cut.
                 nodes.push(Part {
                     block,
-                    place,
+                    cuts_before,
                     from,
-                    to: cut.after,
+                    to: cut.path_starts_at,
                 });
-                from = cut.after;
+                from = cut.path_starts_at;
             }
             // Code after a call that doesn't return never runs.
-            let to = match info.leave {
-                Some(leave) if leave.outcome == Outcome::Noreturn => leave.index + 1,
+            let to = match info.block_exit {
+                Some(block_exit) if block_exit.outcome == Outcome::Noreturn => block_exit.index + 1,
                 _ => info.instructions.len(),
             };
             nodes.push(Part {
                 block,
-                place: info.cuts.len(),
+                cuts_before: info.cuts.len(),
                 from,
                 to,
             });
@@ -135,67 +136,73 @@ impl<'m> FunctionParts<'m> {
         nodes
     }
 
-    /// By part: the first instruction that may leave its path for good before the path ends or
-    /// goes on. If paths end at calls, this is any call: a path that starts with a call comes
-    /// after the callee's paths in the stream.
+    /// By part: the first instruction in which control may leave the path for good, before the path
+    /// ends or continues with the next part. If paths end at calls, this is the first call: the
+    /// word of a path that starts with a call comes after the callee's words in the stream.
     pub(crate) fn leaks(
         &self,
-        nodes: &[Part],
+        parts: &[Part],
         attributes: &CallAttributes,
         options: LoweringOptions<'_>,
     ) -> Vec<Option<usize>> {
-        let leaks = |instruction| match options.path_ends {
+        let may_leave_path = |instruction| match options.path_ends {
             PathEnds::Calls => calls(instruction),
             PathEnds::Iterations => attributes.may_leave(instruction),
         };
-        let leak = |node: &Part| {
-            let info = &self.blocks[node.block];
+        let leak = |part: &Part| {
+            let info = &self.blocks[part.block];
             // Nothing can leave the path after its end.
-            let end = match (info.cuts.get(node.place), info.leave) {
-                (Some(cut), _) => cut.before,
-                (None, Some(leave)) => leave.index,
-                (None, None) => node.to,
+            let end = match (info.cuts.get(part.cuts_before), info.block_exit) {
+                (Some(cut), _) => cut.path_ends_at,
+                (None, Some(block_exit)) => block_exit.index,
+                (None, None) => part.to,
             };
-            (node.from..end).find(|&index| leaks(info.instructions[index]))
+            (part.from..end).find(|&index| may_leave_path(info.instructions[index]))
         };
-        nodes.iter().map(leak).collect()
+        parts.iter().map(leak).collect()
     }
 
-    /// The places where control may come back to the frame from a callee: landing pads, and after
-    /// each call that returns twice. Each place is a block and the instruction in it.
-    pub(crate) fn catches(&self) -> impl Iterator<Item = (BlockIndex, usize)> + '_ {
+    /// The positions at which control may come back to the frame from a callee: after landing pads,
+    /// and after each call that returns twice. Each position is a block and the index of an
+    /// instruction in the block.
+    pub(crate) fn catch_points(&self) -> impl Iterator<Item = (BlockIndex, usize)> + '_ {
         let blocks = BlockIndex::enumerate(&self.blocks);
         blocks.flat_map(move |(index, info)| {
-            let pad = info.instructions[..info.top].last();
-            let pad = pad.is_some_and(|last| last.opcode() == Opcode::LandingPad);
-            let again = info.cuts.iter().filter(|cut| cut.outcome == Outcome::Again);
-            let behind = again.flat_map(move |cut| match cut.after > cut.before {
-                true => vec![(index, cut.after)],
-                // An invoke comes back at the top of each block it leads to. Landing pads are
-                // listed as such.
-                false => self.behind_invoke(info),
-            });
-            pad.then_some((index, info.top)).into_iter().chain(behind)
+            let last_of_head = info.instructions[..info.top].last();
+            let has_pad = last_of_head.is_some_and(|last| last.opcode() == Opcode::LandingPad);
+            let second_returns = info.cuts.iter().filter(|cut| cut.outcome == Outcome::Again);
+            let after_returns =
+                second_returns.flat_map(move |cut| match cut.path_starts_at > cut.path_ends_at {
+                    true => vec![(index, cut.path_starts_at)],
+                    // An invoke returns to the top of its normal target. The landing pad of its
+                    // other target is listed for that block.
+                    false => self.tops_after_invoke(info),
+                });
+            let after_pad = has_pad.then_some((index, info.top));
+            after_pad.into_iter().chain(after_returns)
         })
     }
 
-    fn behind_invoke(&self, info: &BlockInfo<'_>) -> Vec<(BlockIndex, usize)> {
-        let normal = info.targets.iter().filter(|target| target.first == 0);
+    /// The top of the block to which an invoke at the end of this block returns.
+    fn tops_after_invoke(&self, info: &BlockInfo<'_>) -> Vec<(BlockIndex, usize)> {
+        let targets = info.targets.iter();
+        let normal = targets.filter(|target| target.first_successor == 0);
         let top = |target: &Target| (target.block, self.blocks[target.block].top);
         normal.map(top).collect()
     }
 
-    /// By part: the instruction before which its exit edge stands, if it needs one. After a
-    /// call that returns twice, that is the first instruction.
-    pub(crate) fn exits(&self, nodes: &[Part], leaks: &[Option<usize>]) -> Vec<Option<usize>> {
-        let exit = |(node, leak): (&Part, &Option<usize>)| {
-            let cuts = &self.blocks[node.block].cuts;
-            match node.place.checked_sub(1).map(|cut| cuts[cut].outcome) {
-                Some(Outcome::Again) => Some(node.from),
+    /// By part: the instruction before which the probe of the part's exit edge is inserted. `None`
+    /// if the part needs no exit edge. After a call that returns twice, the probe comes before the
+    /// part's first instruction.
+    pub(crate) fn exits(&self, parts: &[Part], leaks: &[Option<usize>]) -> Vec<Option<usize>> {
+        let exit = |(part, leak): (&Part, &Option<usize>)| {
+            let cuts = &self.blocks[part.block].cuts;
+            match part.cuts_before.checked_sub(1).map(|cut| cuts[cut].outcome) {
+                Some(Outcome::Again) => Some(part.from),
                 _ => *leak,
             }
         };
-        nodes.iter().zip(leaks).map(exit).collect()
+        parts.iter().zip(leaks).map(exit).collect()
     }
 }
 
@@ -203,9 +210,10 @@ impl<'m> FunctionParts<'m> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum BlockEnd {
     Cut,
-    Joined,
+    NotCut,
 }
 
+/// Cuts a block and collects its edges. The blocks that lead to it are filled in later.
 fn block_info<'m>(
     block: Block<'m>,
     position: &HashMap<Block<'m>, BlockIndex>,
@@ -228,49 +236,49 @@ fn block_info<'m>(
         .len()
         .checked_sub(1)
         .ok_or(Reason::EmptyBlock)?;
-    let leave = leave(&instructions, attributes);
-    let end = leave.map_or(last, |leave| leave.index);
-    let mut cuts = cuts(&instructions, attributes, end);
+    let block_exit = block_exit(&instructions, attributes);
+    let end = block_exit.map_or(last, |block_exit| block_exit.index);
+    let split_before = |index| Cut {
+        path_ends_at: index,
+        path_starts_at: index,
+        outcome: Outcome::Split,
+    };
+    let mut cuts = required_cuts(&instructions, attributes, end);
     if options.exit_edges == ExitEdges::Present {
-        cuts.extend(returns(&instructions, attributes, end));
-        cuts.sort_by_key(|cut| cut.after);
+        cuts.extend(cuts_after_leaving_calls(&instructions, attributes, end));
+        cuts.sort_by_key(|cut| cut.path_starts_at);
     }
     if options.path_ends == PathEnds::Calls {
-        let known = |index| cuts.iter().any(|cut: &Cut| cut.before == index);
-        let found: Vec<Cut> = ends(&instructions, end)
-            .filter(|&index| !known(index))
-            .map(|index| Cut {
-                before: index,
-                after: index,
-                outcome: Outcome::Split,
-            })
+        let is_cut = |index| cuts.iter().any(|cut: &Cut| cut.path_ends_at == index);
+        let cuts_before_calls: Vec<Cut> = call_indices(&instructions, end)
+            .filter(|&index| !is_cut(index))
+            .map(split_before)
             .collect();
-        cuts.extend(found);
-        cuts.sort_by_key(|cut| cut.after);
+        cuts.extend(cuts_before_calls);
+        cuts.sort_by_key(|cut| cut.path_starts_at);
     }
     if block_end == BlockEnd::Cut
-        && leave.is_none()
+        && block_exit.is_none()
         && cuts
             .last()
-            .is_none_or(|cut| cut.after != last || cut.before != last)
+            .is_none_or(|cut| cut.path_starts_at != last || cut.path_ends_at != last)
     {
-        cuts.push(Cut {
-            before: last,
-            after: last,
-            outcome: Outcome::Split,
-        });
+        cuts.push(split_before(last));
     }
-    let successors = if leave.is_some() {
+    let successors = if block_exit.is_some() {
         Vec::new()
     } else {
         instructions[last].successors()
     };
     let mut targets: Vec<Target> = Vec::new();
     let mut seen = std::collections::HashSet::new();
-    for (first, successor) in (0u32..).zip(&successors) {
+    for (number, successor) in (0u32..).zip(&successors) {
         let block = position[successor];
         if seen.insert(block) {
-            targets.push(Target { block, first });
+            targets.push(Target {
+                block,
+                first_successor: number,
+            });
         }
     }
     Ok(BlockInfo {
@@ -278,14 +286,15 @@ fn block_info<'m>(
         instructions,
         top,
         cuts,
-        leave,
+        block_exit,
         targets,
         sources: Vec::new(),
     })
 }
 
-/// Where a block leaves the function: at its first call that doesn't return, or at its end.
-fn leave(instructions: &[Instruction<'_>], attributes: &CallAttributes) -> Option<BlockExit> {
+/// Where a block leaves the function: at its first call that doesn't return, or at its end. `None`
+/// if the block leads to other blocks.
+fn block_exit(instructions: &[Instruction<'_>], attributes: &CallAttributes) -> Option<BlockExit> {
     let noreturn = |instruction: &Instruction<'_>| {
         instruction.opcode() == Opcode::Call && attributes.does_not_return(*instruction)
     };
@@ -297,7 +306,7 @@ fn leave(instructions: &[Instruction<'_>], attributes: &CallAttributes) -> Optio
     }
     let last = instructions.len() - 1;
     match instructions[last].opcode() {
-        Opcode::Ret => Some(return_of(instructions)),
+        Opcode::Ret => Some(return_exit(instructions)),
         Opcode::Unreachable => Some(BlockExit {
             index: last,
             outcome: Outcome::Noreturn,
@@ -310,18 +319,19 @@ fn leave(instructions: &[Instruction<'_>], attributes: &CallAttributes) -> Optio
     }
 }
 
-/// A return counts before a call that may become a jump, so that the call still may.
-fn return_of(instructions: &[Instruction<'_>]) -> BlockExit {
+/// The exit of a block that returns. If the code generator may turn the last call into a jump, the
+/// probe comes before that call: a probe after the call would prevent the jump.
+fn return_exit(instructions: &[Instruction<'_>]) -> BlockExit {
     let last = instructions.len() - 1;
-    let passed = |instruction: &Instruction<'_>| {
-        instruction.opcode() == Opcode::Shuffle
+    let produces_no_code = |instruction: &Instruction<'_>| {
+        instruction.opcode() == Opcode::Repack
             || instruction
                 .intrinsic()
                 .is_some_and(|name| holloway_llvm::is_marker(&name))
     };
     let before = instructions[..last]
         .iter()
-        .rposition(|instruction| !passed(instruction));
+        .rposition(|instruction| !produces_no_code(instruction));
     match before.map(|index| (index, instructions[index].tail_kind())) {
         Some((index, TailKind::MustTail)) => BlockExit {
             index,
@@ -338,42 +348,47 @@ fn return_of(instructions: &[Instruction<'_>]) -> BlockExit {
     }
 }
 
-/// Whether the function returns the result of its last call, or nothing. Only then can the call
-/// take over the frame. After another call marked `tail`, the frame exists while the call runs,
-/// and may be left.
+/// Whether the function returns the result of its last call, or nothing. Only then can the code
+/// generator turn the call into a jump. Other calls marked `tail` run while the frame exists, so
+/// the frame may be left in them.
 fn may_become_jump(instructions: &[Instruction<'_>], call: usize) -> bool {
     let ret = instructions.last().expect("blocks aren't empty").value();
     let from_call = |value| {
-        let mut behind = instructions[call..].iter();
-        behind.any(|instruction| instruction.value() == value)
+        let mut call_and_later = instructions[call..].iter();
+        call_and_later.any(|instruction| instruction.value() == value)
     };
     ret.operand_count() == 0 || from_call(ret.operand(0))
 }
 
 /// A cut after each call before instruction `end` that may not come back, unless only a jump
-/// follows. The call may run without the code after it.
-fn returns<'a>(
+/// follows the call. The call may run and the code after it not.
+fn cuts_after_leaving_calls<'a>(
     instructions: &'a [Instruction<'_>],
     attributes: &'a CallAttributes,
     end: usize,
 ) -> impl Iterator<Item = Cut> + 'a {
-    let goes_on = move |index: usize| {
+    let more_than_jump_follows = move |index: usize| {
         let next = instructions[index + 1];
         !(next.opcode() == Opcode::Br && next.successors().len() == 1)
     };
     let calls = (0..end).filter(move |&index| {
         let call = instructions[index];
-        attributes.may_leave(call) && !attributes.returns_twice(call) && goes_on(index)
+        attributes.may_leave(call)
+            && !attributes.returns_twice(call)
+            && more_than_jump_follows(index)
     });
     calls.map(|index| Cut {
-        before: index + 1,
-        after: index + 1,
+        path_ends_at: index + 1,
+        path_starts_at: index + 1,
         outcome: Outcome::Returned,
     })
 }
 
-/// The calls before instruction `end`, and at it if it is an invoke.
-fn ends<'a>(instructions: &'a [Instruction<'_>], end: usize) -> impl Iterator<Item = usize> + 'a {
+/// The indices of the calls before instruction `end`, and of instruction `end` if it is an invoke.
+fn call_indices<'a>(
+    instructions: &'a [Instruction<'_>],
+    end: usize,
+) -> impl Iterator<Item = usize> + 'a {
     let until = match instructions[end].opcode() {
         Opcode::Invoke => end + 1,
         _ => end,
@@ -381,16 +396,21 @@ fn ends<'a>(instructions: &'a [Instruction<'_>], end: usize) -> impl Iterator<It
     (0..until).filter(|&index| calls(instructions[index]))
 }
 
-/// The cuts before instruction `end`, and at it if it is an invoke that needs one.
-fn cuts(instructions: &[Instruction<'_>], attributes: &CallAttributes, end: usize) -> Vec<Cut> {
+/// The cuts that every kind of collection needs, up to instruction `end`: at calls that return
+/// twice, and before an invoke that does not return.
+fn required_cuts(
+    instructions: &[Instruction<'_>],
+    attributes: &CallAttributes,
+    end: usize,
+) -> Vec<Cut> {
     let mut cuts: Vec<Cut> = (0..end)
         .filter(|&index| {
             let instruction = instructions[index];
             instruction.opcode() == Opcode::Call && attributes.returns_twice(instruction)
         })
         .map(|index| Cut {
-            before: index,
-            after: index + 1,
+            path_ends_at: index,
+            path_starts_at: index + 1,
             outcome: Outcome::Again,
         })
         .collect();
@@ -398,14 +418,14 @@ fn cuts(instructions: &[Instruction<'_>], attributes: &CallAttributes, end: usiz
     if matches!(last.opcode(), Opcode::Invoke | Opcode::CallBr) {
         if attributes.returns_twice(last) {
             cuts.push(Cut {
-                before: end,
-                after: end,
+                path_ends_at: end,
+                path_starts_at: end,
                 outcome: Outcome::Again,
             });
         } else if attributes.does_not_return(last) {
             cuts.push(Cut {
-                before: end,
-                after: end,
+                path_ends_at: end,
+                path_starts_at: end,
                 outcome: Outcome::Split,
             });
         }

@@ -1,4 +1,5 @@
-//! From an LLVM function to the graph that paths are numbered on. [`function`] describes the graph.
+//! Lowering: makes the graph of an LLVM function, on which paths are numbered. [`function`]
+//! describes the graph.
 
 mod block_index;
 mod calls;

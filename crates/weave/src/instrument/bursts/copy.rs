@@ -91,7 +91,7 @@ impl<'m> TimedCopy<'m> {
             instructions,
             top,
             cuts: Vec::new(),
-            leave: None,
+            block_exit: None,
             targets: Vec::new(),
             sources: Vec::new(),
         });

@@ -134,7 +134,7 @@ mod tests {
         let context = Context::new(&llvm);
         let module = Module::parse(&context, "a", &std::fs::read(bitcode).unwrap()).unwrap();
         let options = ModuleOptions::new("a", LinkKind::Executable, Kind::Variation);
-        let attributes = CallAttributes::of(&module);
+        let attributes = CallAttributes::lookup(&module);
         let function = module.function(name).unwrap();
         let Ok(plan) = plan(function, &attributes, &options) else {
             panic!("it can be timed");

@@ -1,12 +1,16 @@
-//! The instructions that probes are inserted before.
+//! Anchors: the instructions before which probes are inserted.
+//!
+//! The frame's slots (static allocas) move from the old entry block to a new one ([`super::entry`]).
+//! A probe that was planned before such an instruction is inserted before the next instruction that
+//! stays.
 
 use holloway_llvm::Instruction;
 
 use crate::lower::{BlockIndex, FunctionParts};
 
-/// The instructions to insert before: those that stay in their block.
+/// Finds the anchors of a function.
 pub(super) struct Anchors {
-    /// By instruction of the entry block: whether it moves to the new entry block.
+    /// By instruction of the old entry block: whether it moves to the new entry block.
     pub(super) moved: Vec<bool>,
 }
 
@@ -21,11 +25,12 @@ impl Anchors {
         }
     }
 
-    /// Whether this instruction of the entry block moves to the new one.
+    /// Whether this instruction of the old entry block moves to the new entry block.
     pub(super) fn is_moved(&self, index: usize) -> bool {
         self.moved[index]
     }
 
+    /// The anchor of a probe that was planned before the instruction `index` of a block.
     pub(super) fn at<'m>(
         &self,
         parts: &FunctionParts<'m>,

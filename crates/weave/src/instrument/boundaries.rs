@@ -1,8 +1,8 @@
-//! Path boundaries: where one timed path ends and the next begins.
+//! Finds the path boundaries in each block: where one timed path ends and the next begins.
 //!
-//! Probes of timed paths stand at the very ends of paths. The planner treats every block as one in
-//! which a path may be left, so only the exit is in the region where a path counts as decided
-//! (`holloway_flow::Probes`). So each `Count` is the end of a path.
+//! In other kinds, the probe that counts a path may come before the path's end, as soon as only one
+//! path is possible (`holloway_flow::Probes`). For timed kinds the planner assumes that every path
+//! may be left in every block, so nothing is counted early. So each `Count` is the end of a path.
 
 use holloway_flow::Action;
 
@@ -14,11 +14,11 @@ use crate::lower::FunctionParts;
 pub(super) struct PathBoundary {
     /// The path ends before this instruction.
     pub(super) end: usize,
-    /// The next path begins before this instruction. `None` where control leaves the function.
+    /// The next path begins before this instruction. `None` if control leaves the function.
     pub(super) begin: Option<usize>,
 }
 
-/// By block: a boundary for each `Count`, in their order.
+/// By block: the boundary of each `Count`, in order.
 pub(super) fn path_boundaries(parts: &FunctionParts<'_>, sites: &Sites) -> Vec<Vec<PathBoundary>> {
     let blocks = parts.blocks.iter().zip(sites);
     let boundaries = blocks.map(|(info, stops)| {

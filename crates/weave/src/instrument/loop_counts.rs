@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 
 use holloway_flow::{Action, CountBase};
 
-use super::graph::{BlockGraph, InstructionPlace};
+use super::graph::{BlockGraph, InstructionPosition};
 use super::natural_loops::NaturalLoop;
 use super::register::{RegisterFlow, RegisterValue, SteadyLoop, walk};
 use super::sites::Sites;
@@ -69,7 +69,7 @@ pub(super) struct PromotedCount {
     /// The slot to which the count adds. `None` if the arms before it add everything.
     pub(super) slot: Option<CounterSlot>,
     /// Where the addition stands.
-    pub(super) place: InstructionPlace,
+    pub(super) place: InstructionPosition,
     /// Blocks after the loop where the count is subtracted again.
     pub(super) early_exits: Vec<BlockIndex>,
 }
@@ -80,7 +80,7 @@ impl PromotedCount {
             block,
             nth,
             slot,
-            place: InstructionPlace { block, index },
+            place: InstructionPosition { block, index },
             early_exits: Vec::new(),
         }
     }
@@ -194,7 +194,7 @@ impl LoopCounts {
                 && natural.blocks.contains(&source)
                 && others.iter().all(|other| natural.exits.contains(other));
             if alone && count.slot.is_some() {
-                count.place = InstructionPlace {
+                count.place = InstructionPosition {
                     block: source,
                     index: parts.blocks[source].instructions.len() - 1,
                 };

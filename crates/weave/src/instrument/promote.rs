@@ -37,7 +37,7 @@ use std::collections::{BTreeSet, HashMap};
 use holloway_flow::{Action, CountBase};
 
 use super::frequencies::TransitionFrequencies;
-use super::graph::{BlockGraph, InstructionPlace};
+use super::graph::{BlockGraph, InstructionPosition};
 use super::loop_counts::{CounterSlot, LoopCounts};
 use super::natural_loops::{NaturalLoop, innermost_loops};
 use super::register::{RegisterFlow, RegisterValue, SteadyLoop};
@@ -364,7 +364,7 @@ fn accumulator_sites(
             if count.slot != Some(wanted) {
                 continue;
             }
-            let InstructionPlace { block, index } = count.place;
+            let InstructionPosition { block, index } = count.place;
             result[block].push(stop(index, Action::Add(1)));
             // Where iterations are marked, the mark has to be known first.
             if !(loop_counts.are_marked() && matches!(wanted, CounterSlot::Iterations(_))) {

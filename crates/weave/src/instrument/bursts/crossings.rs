@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use holloway_llvm::{Block, Builder, Global, Instruction, Opcode, Type, Value};
 
 use super::super::clock::{Clock, StartStorage};
-use super::super::entry::rarely;
+use super::super::entry::rare_branch_weights;
 use super::countdown_loops::CountdownLoops;
 use super::pieces::{PieceStart, Pieces};
 use super::timed_code::TimedCode;
@@ -182,7 +182,10 @@ impl<'m> Crossings<'_, 'm> {
         });
         end.set_operand(0, builder.is_negative(checked));
         end.set_successor(0, cold);
-        end.set_metadata(end.module().metadata_kind("prof"), rarely(end.module()));
+        end.set_metadata(
+            end.module().metadata_kind("prof"),
+            rare_branch_weights(end.module()),
+        );
         left
     }
 

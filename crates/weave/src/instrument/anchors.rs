@@ -31,7 +31,7 @@ impl Anchors {
     }
 
     /// The anchor of a probe that was planned before the instruction `index` of a block.
-    pub(super) fn at<'m>(
+    pub(super) fn anchor<'m>(
         &self,
         parts: &FunctionParts<'m>,
         block: BlockIndex,

@@ -1,10 +1,10 @@
-//! Probes that count: arrays of counters, hash tables, and edge counters.
+//! Inserts probes that count paths or edges in counters and hash tables.
 //!
-//! [`probe`](super::probe) has the instructions, [`promote`](super::promote) chooses the counters
-//! that loops keep in registers, and [`likely_counts`] the counts that a comparison makes cheaper.
-//! A counter's displacement never goes below 0, since the code generator may emit it with a
-//! zero-extended relocation. Where an increment is negative, all settings of the path register are
-//! lowered instead, and all increments raised by as much.
+//! [`probe`](super::probe) emits the instructions, [`promote`](super::promote) chooses the counters
+//! that loops keep in registers, and [`likely_counts`] chooses the counts that a comparison makes
+//! cheaper. A counter's displacement must not be negative, because the code generator may emit it
+//! with a zero-extended relocation. So if an increment is negative, all increments are raised, and
+//! the path register is set to lower numbers ([`with_nonnegative_increments`]).
 
 use std::collections::HashMap;
 
@@ -25,7 +25,8 @@ use super::variable::ProbeVariable;
 use super::write_back::{FirstIterationMarks, WriteBack};
 use crate::lower::{BlockIndex, FunctionParts};
 
-/// Inserts all probes of a function. Returns the content of the thread's slot.
+/// Inserts all probes of a function. Returns the content of the thread's slot: the address of the
+/// thread's block of counters, or of its ring.
 pub(super) fn insert<'m>(
     parts: &FunctionParts<'m>,
     sites: &Sites,
@@ -61,8 +62,8 @@ pub(super) fn insert<'m>(
     let probe = Probe {
         module: parts.function.module(),
         globals,
-        counter_block: globals.counters(
-            &Builder::before(anchors.at(parts, BlockIndex::ENTRY, 0)),
+        counter_block: globals.counter_base_address(
+            &Builder::before(anchors.anchor(parts, BlockIndex::ENTRY, 0)),
             slot,
         ),
         counters,
@@ -78,7 +79,7 @@ pub(super) fn insert<'m>(
         if let Some(&index) = promotion.writes.get(&block) {
             let write_back = WriteBack {
                 probe: &probe,
-                builder: Builder::before(anchors.at(parts, block, parts.blocks[block].top)),
+                builder: Builder::before(anchors.anchor(parts, block, parts.blocks[block].top)),
                 promoted: &promotion.loops[index],
                 edge: BlockEdge {
                     from: graph.sources[block][0],
@@ -114,8 +115,8 @@ pub(super) fn insert<'m>(
     slot
 }
 
-/// The counters that loops keep in registers: none where an increment has to be one instruction, or
-/// calls the hash table.
+/// Chooses the counters that loops keep in registers. There are none if the function counts in a
+/// hash table, or if it is not optimized.
 fn promotion(
     parts: &FunctionParts<'_>,
     graph: &BlockGraph,
@@ -134,6 +135,7 @@ fn promotion(
     let promotion = Promotion::new(parts, graph, sites.clone(), frequencies);
     match promotion.lowest_first_counter() {
         0 => promotion,
+        // The first iteration's counter would have a negative displacement.
         lowest => Promotion::new(parts, graph, shifted(&sites, lowest), frequencies),
     }
 }

@@ -1,4 +1,4 @@
-//! Inserting the probes of planned functions: one probe style per kind of collection.
+//! Inserts the probes of planned functions. Each kind of collection has its style of probes.
 //!
 //! | kind | style |
 //! |---|---|
@@ -22,7 +22,7 @@ use super::word::FirstWord;
 use super::{counters, stream, times};
 use crate::error::Defect;
 
-/// Where the counts of a function go.
+/// The counters of a function.
 pub(crate) struct CountPlacement {
     /// The function's counters, or the numbers of its words in a stream.
     pub(crate) counters: Counters,
@@ -35,15 +35,15 @@ pub(crate) struct ProbeInserter<'a> {
     pub(crate) collect: Kind,
     /// The symbol of the module's base.
     pub(crate) base_symbol: &'a str,
-    /// Functions that are too short to be timed.
+    /// The functions that are too short to be timed.
     pub(crate) leaves: &'a ShortLeaves,
 }
 
 impl ProbeInserter<'_> {
-    /// Writes the probes of a plan into its function.
+    /// Inserts the probes of a plan into its function.
     ///
     /// # Errors
-    /// The rule that the plan breaks: a bug.
+    /// Returns the violated invariant if the plan is wrong, which is a bug.
     pub(crate) fn insert<'m>(
         &self,
         plan: &Plan<'m>,
@@ -79,7 +79,7 @@ impl ProbeInserter<'_> {
         Ok(())
     }
 
-    /// Writes the probes of a function of which some paths, or all, are counted next to the ring.
+    /// Inserts the probes of a function some or all of whose paths are counted next to the ring.
     fn insert_next_to_ring<'m>(
         &self,
         plan: &Plan<'m>,
@@ -126,7 +126,7 @@ impl ProbeInserter<'_> {
     }
 }
 
-/// The probes of a plan by block, all counts at the kind's usual destination.
+/// The probes of a plan by LLVM block. All counts go to the kind's usual destination.
 fn usual_sites(plan: &Plan<'_>) -> Result<Sites, Defect> {
     sites(&plan.lowered, &plan.probes, |_| Destination::Usual)
 }

@@ -38,7 +38,7 @@ pub(super) fn insert<'m>(
     let storage = StartStorage::frame(entry);
     let clock = Clock::new(parts.function, globals, first);
     let begin = |block, index| {
-        let builder = Builder::before(anchors.at(parts, block, index));
+        let builder = Builder::before(anchors.anchor(parts, block, index));
         storage.store(&builder, clock.begin(&builder, ring));
     };
     begin(BlockIndex::ENTRY, 0);
@@ -52,7 +52,7 @@ pub(super) fn insert<'m>(
                     // The ring from the entry may be wrong, because another thread may have taken
                     // over this stack. So this uses the ring that the runtime returns.
                     let ring = end(AfterPath::Begins);
-                    storage.store(builder, clock.go_on(builder, ring.value()));
+                    storage.store(builder, clock.begin_after_call(builder, ring.value()));
                 }
                 Some(index) => {
                     end(AfterPath::None);

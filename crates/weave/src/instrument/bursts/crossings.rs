@@ -96,7 +96,7 @@ impl<'m> Crossings<'_, 'm> {
         if let Some(left) = left {
             builder.store(left, self.countdown.value());
         }
-        let ring = self.clock.ask(&builder).value();
+        let ring = self.clock.ask_runtime(&builder).value();
         builder.branch_if(builder.is_null(ring), back, enter);
         self.enter(group[0], enter, (ring, cold), &ended, &carried);
         self.back(target, back, &carried, loops);
@@ -227,7 +227,7 @@ impl<'m> Crossings<'_, 'm> {
     }
 
     fn begin(&self, builder: &Builder<'m>, ring: Value<'m>) {
-        let began = self.clock.go_on(builder, ring);
+        let began = self.clock.begin_after_call(builder, ring);
         self.places.store(builder, began);
     }
 

@@ -143,7 +143,7 @@ impl<'m> Pieces<'m> {
             let next = self.all.len() + 1;
             let head = match places.get(number + 1) {
                 Some(&(index, following)) => {
-                    let head = tail.split_before(anchors.at(parts, block, index));
+                    let head = tail.split_before(anchors.anchor(parts, block, index));
                     end(head, tail, following);
                     self.successors.push(vec![BlockIndex::new(next)]);
                     head
@@ -183,7 +183,7 @@ impl<'m> Pieces<'m> {
                     number += 1;
                 }
                 let piece = &mut self.all[self.first[block] + number];
-                let anchor = anchors.at(parts, block, stop.index);
+                let anchor = anchors.anchor(parts, block, stop.index);
                 let found = piece.instructions.iter().position(|&other| other == anchor);
                 // An action before the next piece's first instruction stands before this piece's end.
                 let index = found.unwrap_or(piece.instructions.len() - 1);

@@ -1,4 +1,4 @@
-//! The copy of a function's blocks, which becomes the timed code.
+//! Copies a function's blocks. The copy becomes the timed code.
 
 use std::collections::HashMap;
 
@@ -9,18 +9,18 @@ use super::super::sites::{Sites, Stop};
 use super::pieces::{PieceStart, Pieces};
 use crate::lower::{BlockInfo, FunctionParts};
 
-/// The copied blocks.
+/// The copy of a function's blocks.
 pub(super) struct TimedCopy<'m> {
-    /// By piece: its copy, or the piece itself if it has no copy.
+    /// The blocks, by piece: the copy of the piece, or the piece itself if it has no copy.
     pub(super) parts: FunctionParts<'m>,
-    /// The actions of its probes.
+    /// By piece: the actions of probes in the copy.
     pub(super) sites: Sites,
     /// Each copied instruction with its copy, in order.
     pub(super) pairs: Vec<(Instruction<'m>, Instruction<'m>)>,
 }
 
 impl<'m> TimedCopy<'m> {
-    /// Copies all pieces except those that stand in the checking code only.
+    /// Copies all pieces except those that belong to the checking code only.
     pub(super) fn new(function: Function<'m>, pieces: &Pieces<'m>) -> Self {
         let mut timed = Self {
             parts: FunctionParts {
@@ -50,17 +50,17 @@ impl<'m> TimedCopy<'m> {
     /// Copies a piece. Returns the block of the copy.
     fn copy(&mut self, pieces: &Pieces<'m>, index: usize) -> Block<'m> {
         let piece = &pieces.all[index];
-        // By instruction of the piece: the position of its copy, or of the next copied instruction.
-        let mut number = Vec::with_capacity(piece.instructions.len());
-        let (block, instructions) = if piece.is_single(index) {
-            number.extend(0..piece.instructions.len());
+        // By instruction of the piece: the index of its copy, or of the next instruction's copy.
+        let mut copied_index = Vec::with_capacity(piece.instructions.len());
+        let (block, instructions) = if piece.is_in_checking_code_only(index) {
+            copied_index.extend(0..piece.instructions.len());
             (piece.block, piece.instructions.clone())
         } else {
             let block = self.parts.function.append_block("holloway.timed");
             let builder = Builder::at_end(block);
             let mut copies = Vec::with_capacity(piece.instructions.len());
             for &instruction in &piece.instructions {
-                number.push(copies.len());
+                copied_index.push(copies.len());
                 if !is_left_out(instruction) {
                     let copy = builder.copy(instruction);
                     forget_scopes(copy);
@@ -75,15 +75,15 @@ impl<'m> TimedCopy<'m> {
         };
         let top = instructions.iter().take_while(head).count();
         let mut stops = Vec::new();
-        if matches!(piece.begin, PieceStart::Boundary | PieceStart::Fresh) {
-            // The register's value belongs to another path.
+        if matches!(piece.begin, PieceStart::Boundary | PieceStart::PathStart) {
+            // Here the path register still has the value of another path.
             stops.push(Stop::new(top, vec![Action::Set(0)]));
         }
         stops.extend(
             piece
                 .actions
                 .iter()
-                .map(|&(at, action)| Stop::new(number[at], vec![action])),
+                .map(|&(at, action)| Stop::new(copied_index[at], vec![action])),
         );
         self.sites.push(stops);
         self.parts.blocks.push(BlockInfo {
@@ -108,16 +108,17 @@ fn is_left_out(instruction: Instruction<'_>) -> bool {
     })
 }
 
-/// Removes the copy's `noalias` metadata. It holds among the accesses of one execution of a scope's
-/// code, and piece of an execution may run in the other code. The checking code keeps its metadata,
-/// which says nothing about the copies.
+/// Removes the `noalias` metadata of a copied instruction. This metadata makes statements about
+/// accesses in the same execution of a scope. But control may change between the two codes during
+/// an execution, so the statements would be wrong. The checking code keeps its metadata, which does
+/// not apply to the copies.
 fn forget_scopes(copy: Instruction<'_>) {
     for name in ["alias.scope", "noalias"] {
         copy.remove_metadata(copy.module().metadata_kind(name));
     }
 }
 
-/// Makes a copy use the copied values and lead to the copied blocks.
+/// Makes a copied instruction use the copied values and lead to the copied blocks.
 fn rename<'m>(
     old: Instruction<'m>,
     new: Instruction<'m>,
@@ -144,12 +145,13 @@ fn rename<'m>(
         }
     }
     if new.opcode() == Opcode::IndirectBr {
-        look_up(new, &targets);
+        redirect_to_copies(new, &targets);
     }
 }
 
-/// Makes a computed goto go to the copy of the label whose address it is given.
-fn look_up<'m>(goto: Instruction<'m>, targets: &[(Block<'m>, Block<'m>)]) {
+/// Makes a copied computed goto jump to the copy of a label when its operand is the label's address.
+/// `targets` has each label with its copy.
+fn redirect_to_copies<'m>(goto: Instruction<'m>, targets: &[(Block<'m>, Block<'m>)]) {
     let builder = Builder::before(goto);
     let label = goto.value().operand(0);
     let mut address = label;

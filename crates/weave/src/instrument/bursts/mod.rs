@@ -1,4 +1,4 @@
-//! Timing some paths, in bursts. [`insert`] describes the method and runs its stages.
+//! Times some paths, in bursts. [`insert`] describes the method and runs its stages.
 
 mod computed_gotos;
 mod copy;

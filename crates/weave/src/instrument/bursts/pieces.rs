@@ -1,4 +1,4 @@
-//! Splitting a function's blocks where paths end and begin.
+//! Splits a function's LLVM blocks into pieces where timed paths end and begin.
 
 use std::collections::HashMap;
 
@@ -15,29 +15,30 @@ use crate::lower::{BlockIndex, FunctionParts};
 /// How a piece begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PieceStart {
-    /// At the top of its block.
+    /// At the top of its original block.
     Block,
-    /// One path ends there and the next begins.
+    /// Where one path ends and the next begins.
     Boundary,
-    /// A path ends there, and the next begins with the next piece: a call of `setjmp` lies between.
+    /// Where a path ends and no other begins. The piece is a call of `setjmp`. The next path begins
+    /// with the next piece.
     Gap,
-    /// A path begins there, none ends.
-    Fresh,
+    /// Where a path begins and no other ends.
+    PathStart,
 }
 
-/// A block, or a piece of one.
+/// An LLVM block after splitting: an original block, or a piece of one.
 pub(super) struct Piece<'m> {
     pub(super) block: Block<'m>,
-    /// The parts's block that the piece is a piece of; `None` for the entry.
-    pub(super) of: Option<BlockIndex>,
+    /// The original block. `None` for the entry piece.
+    pub(super) original: Option<BlockIndex>,
     pub(super) begin: PieceStart,
     pub(super) instructions: Vec<Instruction<'m>>,
-    /// The probes' actions, each with the position of the instruction that it stands before.
+    /// The actions of probes, each with the index of the instruction before which it is inserted.
     pub(super) actions: Vec<(usize, Action)>,
 }
 
 impl<'m> Piece<'m> {
-    /// The target of the piece's jump, if the piece does nothing else.
+    /// The target of the piece's jump. `None` if the piece is more than a jump.
     pub(super) fn jump(&self) -> Option<Block<'m>> {
         match self.instructions[..] {
             [jump] if jump.opcode() == Opcode::Br => match jump.successors()[..] {
@@ -48,23 +49,23 @@ impl<'m> Piece<'m> {
         }
     }
 
-    /// Whether the piece stands in the checking code only.
-    pub(super) fn is_single(&self, index: usize) -> bool {
+    /// Whether the piece has no copy in the timed code. `index` is the piece's index.
+    pub(super) fn is_in_checking_code_only(&self, index: usize) -> bool {
         index == 0 || self.begin == PieceStart::Gap
     }
 }
 
-/// A function's pieces. Pieces of a block follow one another. The first piece is the entry, which
-/// holds only the frame's slots.
+/// A function's pieces. The pieces of an original block are consecutive. The first piece is the
+/// entry, which contains only the frame's slots.
 pub(super) struct Pieces<'m> {
     pub(super) all: Vec<Piece<'m>>,
-    /// By piece: the pieces it leads to, each once, the next piece of its block included. Pieces are
-    /// the blocks of the timed code's parts.
+    /// By piece: the distinct pieces that it leads to, including the next piece of its block. Here a
+    /// [`BlockIndex`] is the index of a piece, because each piece is a block of the timed code.
     pub(super) successors: Vec<Vec<BlockIndex>>,
-    /// By block of the parts: its first piece.
+    /// By original block: its first piece.
     pub(super) first: Vec<usize>,
-    /// By LLVM block: the piece.
-    pub(super) of: HashMap<Block<'m>, usize>,
+    /// The index of the piece that is this LLVM block.
+    pub(super) index_of: HashMap<Block<'m>, usize>,
 }
 
 impl<'m> Pieces<'m> {
@@ -76,15 +77,15 @@ impl<'m> Pieces<'m> {
             all: vec![entry(parts, &anchors)],
             successors: vec![vec![BlockIndex::new(1)]],
             first: Vec::with_capacity(parts.blocks.len()),
-            of: HashMap::new(),
+            index_of: HashMap::new(),
         };
-        let mut begins = Vec::with_capacity(boundaries.len());
+        let mut starts_by_block = Vec::with_capacity(boundaries.len());
         for (block, boundaries) in BlockIndex::enumerate(&boundaries) {
             pieces.first.push(pieces.all.len());
-            let mut places = vec![(
+            let mut piece_starts = vec![(
                 0,
                 if block == BlockIndex::ENTRY {
-                    PieceStart::Fresh
+                    PieceStart::PathStart
                 } else {
                     PieceStart::Block
                 },
@@ -92,24 +93,26 @@ impl<'m> Pieces<'m> {
             for boundary in boundaries {
                 match boundary.begin {
                     Some(begin) if begin == boundary.end => {
-                        places.push((begin, PieceStart::Boundary));
+                        piece_starts.push((begin, PieceStart::Boundary));
                     }
                     Some(begin) => {
-                        places
-                            .extend([(boundary.end, PieceStart::Gap), (begin, PieceStart::Fresh)]);
+                        piece_starts.extend([
+                            (boundary.end, PieceStart::Gap),
+                            (begin, PieceStart::PathStart),
+                        ]);
                     }
                     None => {}
                 }
             }
-            pieces.split_block(parts, block, &anchors, &places);
-            begins.push(places);
+            pieces.split_block(parts, block, &anchors, &piece_starts);
+            starts_by_block.push(piece_starts);
         }
         sink(parts.function);
         for piece in &mut pieces.all[1..] {
             piece.instructions = piece.block.instructions().collect();
         }
-        for (block, places) in BlockIndex::enumerate(&begins) {
-            pieces.share(sites, block, places, parts, &anchors);
+        for (block, piece_starts) in BlockIndex::enumerate(&starts_by_block) {
+            pieces.distribute_actions(sites, block, piece_starts, parts, &anchors);
         }
         for (block, targets) in graph.successors.iter().enumerate() {
             let next = pieces.first.get(block + 1);
@@ -120,7 +123,7 @@ impl<'m> Pieces<'m> {
             pieces.successors[last] = targets.collect();
         }
         let all = pieces.all.iter().enumerate();
-        pieces.of = all.map(|(index, piece)| (piece.block, index)).collect();
+        pieces.index_of = all.map(|(index, piece)| (piece.block, index)).collect();
         pieces
     }
 
@@ -130,21 +133,21 @@ impl<'m> Pieces<'m> {
         next.filter(|&begin| begin != PieceStart::Block)
     }
 
-    /// Makes the pieces of a block: one begins at each place.
+    /// Splits a block. A piece begins at each of `piece_starts`, which are indices of instructions.
     fn split_block(
         &mut self,
         parts: &FunctionParts<'m>,
         block: BlockIndex,
         anchors: &Anchors,
-        places: &[(usize, PieceStart)],
+        piece_starts: &[(usize, PieceStart)],
     ) {
         let tail = parts.blocks[block].block;
-        for (number, &(_, begin)) in places.iter().enumerate() {
+        for (piece_number, &(_, begin)) in piece_starts.iter().enumerate() {
             let next = self.all.len() + 1;
-            let head = match places.get(number + 1) {
+            let head = match piece_starts.get(piece_number + 1) {
                 Some(&(index, following)) => {
                     let head = tail.split_before(anchors.anchor(parts, block, index));
-                    end(head, tail, following);
+                    end_block(head, tail, following);
                     self.successors.push(vec![BlockIndex::new(next)]);
                     head
                 }
@@ -155,7 +158,7 @@ impl<'m> Pieces<'m> {
             };
             self.all.push(Piece {
                 block: head,
-                of: Some(block),
+                original: Some(block),
                 begin,
                 instructions: Vec::new(),
                 actions: Vec::new(),
@@ -163,44 +166,45 @@ impl<'m> Pieces<'m> {
         }
     }
 
-    /// Distributes a block's actions among its pieces. The actions at a boundary, up to the count,
-    /// belong to the piece before it.
-    fn share(
+    /// Distributes a block's actions among its pieces. At a boundary, the actions up to and including
+    /// the count belong to the piece before the boundary.
+    fn distribute_actions(
         &mut self,
         sites: &Sites,
         block: BlockIndex,
-        places: &[(usize, PieceStart)],
+        piece_starts: &[(usize, PieceStart)],
         parts: &FunctionParts<'m>,
         anchors: &Anchors,
     ) {
-        let mut number = 0;
+        let mut piece_number = 0;
         for stop in &sites[block] {
             for &action in &stop.actions {
-                // The actions after a gap belong to the piece after it.
-                while let Some(&(index, PieceStart::Fresh)) = places.get(number + 1)
+                // The actions after a gap belong to the piece after the gap.
+                while let Some(&(index, PieceStart::PathStart)) = piece_starts.get(piece_number + 1)
                     && stop.index >= index
                 {
-                    number += 1;
+                    piece_number += 1;
                 }
-                let piece = &mut self.all[self.first[block] + number];
+                let piece = &mut self.all[self.first[block] + piece_number];
                 let anchor = anchors.anchor(parts, block, stop.index);
-                let found = piece.instructions.iter().position(|&other| other == anchor);
-                // An action before the next piece's first instruction stands before this piece's end.
-                let index = found.unwrap_or(piece.instructions.len() - 1);
+                let position = piece.instructions.iter().position(|&other| other == anchor);
+                // If the anchor is the first instruction of the next piece, the action is inserted
+                // before the terminator of this piece.
+                let index = position.unwrap_or(piece.instructions.len() - 1);
                 piece.actions.push((index, action));
-                let turns = matches!(
-                    places.get(number + 1),
+                let ends_piece = matches!(
+                    piece_starts.get(piece_number + 1),
                     Some((index, PieceStart::Boundary | PieceStart::Gap)) if *index == stop.index
                 );
-                if matches!(action, Action::Count { .. }) && turns {
-                    number += 1;
+                if matches!(action, Action::Count { .. }) && ends_piece {
+                    piece_number += 1;
                 }
             }
         }
     }
 }
 
-/// Makes the entry piece, which holds the frame's slots.
+/// Makes the entry piece, and moves the frame's slots there.
 fn entry<'m>(parts: &FunctionParts<'m>, anchors: &Anchors) -> Piece<'m> {
     let old = &parts.blocks[0];
     let block = old.block.insert_before("holloway.entry");
@@ -210,23 +214,24 @@ fn entry<'m>(parts: &FunctionParts<'m>, anchors: &Anchors) -> Piece<'m> {
             builder.take(instruction);
         }
     }
-    end(block, old.block, PieceStart::Fresh);
+    end_block(block, old.block, PieceStart::PathStart);
     Piece {
         block,
-        of: None,
+        original: None,
         begin: PieceStart::Block,
         instructions: block.instructions().collect(),
         actions: Vec::new(),
     }
 }
 
-/// Ends a block before a piece that begins in this way. Where a check or an answer decides, the
-/// branch gets its condition later.
-fn end<'m>(head: Block<'m>, tail: Block<'m>, begin: PieceStart) {
+/// Inserts the terminator of the block `head` before a piece that begins with `begin`. If a check or
+/// the runtime's answer decides where control goes, the branch gets its condition and its other
+/// target later.
+fn end_block<'m>(head: Block<'m>, tail: Block<'m>, begin: PieceStart) {
     let builder = Builder::at_end(head);
     match begin {
         PieceStart::Block | PieceStart::Gap => builder.branch(tail),
-        PieceStart::Boundary | PieceStart::Fresh => {
+        PieceStart::Boundary | PieceStart::PathStart => {
             builder.branch_if(Type::i1(head.module()).int(0), tail, tail)
         }
     };

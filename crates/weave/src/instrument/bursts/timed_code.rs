@@ -1,4 +1,4 @@
-//! The timed code of a function: the copy of its blocks, with its probes.
+//! Makes the timed code of a function: the copy of its blocks, with probes.
 
 use holloway_llvm::Instruction;
 
@@ -14,17 +14,19 @@ use crate::lower::FunctionParts;
 /// The timed code with its probes.
 pub(super) struct TimedCode<'m> {
     pub(super) copy: TimedCopy<'m>,
-    /// By piece: the call of the runtime where a path ends in it.
+    /// By piece: the call of the runtime that ends a path in the piece. Its result decides where
+    /// control goes next.
     pub(super) answers: Vec<Option<Instruction<'m>>>,
 }
 
 impl<'m> TimedCode<'m> {
-    /// Copies the pieces, gives the copy its path register, and calls the runtime where a path ends.
+    /// Copies the pieces, inserts the path register into the copy, and inserts calls of the runtime
+    /// where paths end.
     pub(super) fn new(
         function: &FunctionParts<'m>,
         pieces: &Pieces<'m>,
         clock: &Clock<'_, 'm>,
-        places: &StartStorage<'m>,
+        storage: &StartStorage<'m>,
     ) -> Self {
         let copy = TimedCopy::new(function.function, pieces);
         let parts = &copy.parts;
@@ -39,7 +41,7 @@ impl<'m> TimedCode<'m> {
                 _ => AfterPath::None,
             };
             variable.step(&anchors, piece, |builder, number, _| {
-                answers[piece] = Some(clock.end(builder, number, next, places));
+                answers[piece] = Some(clock.end(builder, number, next, storage));
             });
         }
         variable.complete_phis(&positions(parts));

@@ -26,15 +26,15 @@ pub(super) fn duplicate_checks(pieces: &Pieces<'_>) {
         }
         keep_apart(piece.instructions[0]);
         let before = &pieces.all[index - 1];
-        let [first @ .., _] = &before.instructions[..] else {
+        let [instructions_before_end @ .., _] = &before.instructions[..] else {
             continue;
         };
         // The loads read values that were spilled to the frame.
         let is_phi_or_load = |instruction: &Instruction<'_>| {
             matches!(instruction.opcode(), Opcode::Phi | Opcode::Load)
         };
-        if before.begin == PieceStart::Block && first.iter().all(is_phi_or_load) {
-            copy(before.block, piece.block, goto);
+        if before.begin == PieceStart::Block && instructions_before_end.iter().all(is_phi_or_load) {
+            duplicate_check(before.block, piece.block, goto);
         }
     }
 }
@@ -46,7 +46,7 @@ fn keep_apart(jump: Instruction<'_>) {
 
 /// Gives each edge into the block `check`, except the first edge, a copy of that block and of the
 /// block `jump`, which follows the check and leads to the block `goto`.
-fn copy<'m>(check: Block<'m>, jump: Block<'m>, goto: Block<'m>) {
+fn duplicate_check<'m>(check: Block<'m>, jump: Block<'m>, goto: Block<'m>) {
     let end = check.terminator().expect("the check is in place");
     let mut branches = branches(check);
     if branches.len() < 2 || end.successors().len() != 2 {
@@ -69,20 +69,20 @@ fn copy<'m>(check: Block<'m>, jump: Block<'m>, goto: Block<'m>) {
         .collect();
     let first = branches.remove(0);
     for from in branches {
-        let [new, new_jump] =
+        let [new_check, new_jump] =
             ["holloway.check", "holloway.next"].map(|name| check.insert_before(name));
         let mut values: HashMap<Value<'m>, Value<'m>> = phis
             .iter()
             .zip(&incoming)
             .map(|(phi, incoming)| (phi.value(), incoming[&from.block()]))
             .collect();
-        let builder = Builder::at_end(new);
+        let builder = Builder::at_end(new_check);
         for &old in &others {
             let copy = builder.copy(old);
             rename(copy, &values);
             values.insert(old.value(), copy.value());
         }
-        let end = new.terminator().expect("a copy of the check's end");
+        let end = new_check.terminator().expect("a copy of the check's end");
         end.set_successor(1, new_jump);
         let builder = Builder::at_end(new_jump);
         for old in jump.instructions() {
@@ -90,11 +90,11 @@ fn copy<'m>(check: Block<'m>, jump: Block<'m>, goto: Block<'m>) {
             rename(copy, &values);
             values.insert(old.value(), copy.value());
         }
-        extend(cold, check, new, &values);
+        extend(cold, check, new_check, &values);
         extend(goto, jump, new_jump, &values);
         for (index, target) in (0..).zip(from.successors()) {
             if target == check {
-                from.set_successor(index, new);
+                from.set_successor(index, new_check);
             }
         }
     }

@@ -54,6 +54,7 @@ impl<'m> CountdownLoops<'m> {
                 let load = Builder::before(end).load(word, countdown.value());
                 variable.definitions.push((end.block(), load));
             }
+            // SSA repair replaces this value by the value that reaches each exit.
             let any_definition = variable.definitions[0].1;
             for &exit in &natural.exits {
                 let first = first_after_phis(pieces.all[pieces.first[exit]].block);
@@ -80,8 +81,9 @@ impl<'m> CountdownLoops<'m> {
         end: Instruction<'m>,
     ) -> holloway_llvm::Value<'m> {
         let variable = &mut self.loops[loop_index].1;
-        let one = Type::i32(end.module()).int(-1);
-        let remaining = Builder::before(end).add(variable.definitions[0].1, one);
+        let minus_one = Type::i32(end.module()).int(-1);
+        // SSA repair replaces the first operand by the value that reaches this block.
+        let remaining = Builder::before(end).add(variable.definitions[0].1, minus_one);
         let sum = remaining.as_instruction().expect("an addition of a load");
         variable.uses.push((sum, 0));
         variable.definitions.push((end.block(), remaining));

@@ -30,7 +30,8 @@ impl<'m> Crossings<'_, 'm> {
     /// edge, every live value would need hundreds of phis.
     pub(super) fn groups(&self, loops: &CountdownLoops<'m>) -> Vec<Vec<usize>> {
         let mut groups: Vec<Vec<usize>> = Vec::new();
-        let mut known: HashMap<(Block<'m>, Option<usize>), Vec<usize>> = HashMap::new();
+        // By target and countdown loop: the groups of pieces that only jump there.
+        let mut groups_by_target: HashMap<(Block<'m>, Option<usize>), Vec<usize>> = HashMap::new();
         let actions = |piece: usize| {
             let stops = self.timed.copy.sites[piece].iter();
             stops.flat_map(|stop| stop.actions.iter().copied())
@@ -46,15 +47,16 @@ impl<'m> Crossings<'_, 'm> {
                 && self.timed.answers[piece].is_none()
             {
                 let loop_index = loops.loop_of(self.pieces, piece - 1);
-                let same = known.entry((target, loop_index)).or_default();
-                let mut like = same.iter();
-                if let Some(&group) =
-                    like.find(|&&group| actions(groups[group][0]).eq(actions(piece)))
-                {
+                let candidates = groups_by_target.entry((target, loop_index)).or_default();
+                let has_same_actions = |&&group: &&usize| {
+                    let first_piece: usize = groups[group][0];
+                    actions(first_piece).eq(actions(piece))
+                };
+                if let Some(&group) = candidates.iter().find(has_same_actions) {
                     groups[group].push(piece);
                     continue;
                 }
-                same.push(groups.len());
+                candidates.push(groups.len());
             }
             groups.push(vec![piece]);
         }
@@ -90,10 +92,10 @@ impl<'m> Crossings<'_, 'm> {
             .filter_map(|&(remaining, block)| Some((remaining?, block)));
         let remaining_values: Vec<_> = remaining_values.collect();
         let remaining = (!remaining_values.is_empty()).then(|| phi_of(&builder, &remaining_values));
-        let from: Vec<Block<'m>> = checks.iter().map(|&(_, block)| block).collect();
+        let check_blocks: Vec<Block<'m>> = checks.iter().map(|&(_, block)| block).collect();
         let target = self.target(group[0]);
         let answers = self.answers(group, enter, back);
-        let carried_phis = self.carried_phis(group, target, &from, &answers, cold);
+        let carried_phis = self.carried_phis(group, target, &check_blocks, &answers, cold);
         if let Some(remaining) = remaining {
             builder.store(remaining, self.countdown.value());
         }
@@ -138,7 +140,7 @@ impl<'m> Crossings<'_, 'm> {
         &self,
         group: &[usize],
         target: usize,
-        from: &[Block<'m>],
+        check_blocks: &[Block<'m>],
         answers: &[Option<(Value<'m>, Block<'m>)>],
         cold: Block<'m>,
     ) -> Vec<CarriedPhi<'m>> {
@@ -151,20 +153,22 @@ impl<'m> Crossings<'_, 'm> {
         let phis = phis.take_while(|(phi, _)| phi.opcode() == Opcode::Phi);
         let carried_phis = phis.map(|(phi, copy)| {
             let (values, copies) = (incoming(phi), incoming(copy));
-            let pieces = group.iter().zip(from);
-            let checked =
-                pieces.map(|(&piece, &from)| (values[&self.pieces.all[piece].block], from));
-            let checked: Vec<_> = checked.collect();
-            let mut all = vec![(phi_of(&Builder::at_end(cold), &checked), cold)];
-            for (&piece, answers) in group.iter().zip(answers) {
-                let value = copies.get(&copied[piece].block);
-                all.extend(
-                    value
-                        .zip(*answers)
-                        .map(|(&value, (_, block))| (value, block)),
-                );
+            let pieces = group.iter().zip(check_blocks);
+            let from_checks =
+                pieces.map(|(&piece, &check)| (values[&self.pieces.all[piece].block], check));
+            let from_checks: Vec<_> = from_checks.collect();
+            let mut incoming = vec![(phi_of(&Builder::at_end(cold), &from_checks), cold)];
+            for (&piece, answer) in group.iter().zip(answers) {
+                if let (Some(&value), Some((_, block))) = (copies.get(&copied[piece].block), answer)
+                {
+                    incoming.push((value, *block));
+                }
             }
-            CarriedPhi { phi, copy, all }
+            CarriedPhi {
+                phi,
+                copy,
+                incoming,
+            }
         });
         carried_phis.collect()
     }
@@ -182,12 +186,12 @@ impl<'m> Crossings<'_, 'm> {
         let loop_index = loops.loop_of(self.pieces, piece);
         let remaining = loop_index.map(|loop_index| loops.decrement(loop_index, end));
         let builder = Builder::before(end);
-        let checked = remaining.unwrap_or_else(|| {
+        let countdown_value = remaining.unwrap_or_else(|| {
             let remaining = builder.add(builder.load(word, countdown), word.int(-1));
             builder.store(remaining, countdown);
             remaining
         });
-        end.set_operand(0, builder.is_negative(checked));
+        end.set_operand(0, builder.is_negative(countdown_value));
         end.set_successor(0, cold);
         end.set_metadata(
             end.module().metadata_kind("prof"),
@@ -216,13 +220,13 @@ impl<'m> Crossings<'_, 'm> {
         let target = &copied.parts.blocks[piece];
         let values = carried_phis
             .iter()
-            .map(|carried_phis| phi_of(&builder, &carried_phis.all));
+            .map(|carried| phi_of(&builder, &carried.incoming));
         let values: Vec<_> = values.collect();
-        for (carried_phis, value) in carried_phis.iter().zip(values) {
-            let mut sources = carried_phis.copy.incoming().into_iter();
-            let at = sources.position(|(_, block)| block == target.block);
-            if let Some(at) = at.and_then(|at| u32::try_from(at).ok()) {
-                carried_phis.copy.set_operand(at, opaque(&builder, value));
+        for (carried, value) in carried_phis.iter().zip(values) {
+            let mut sources = carried.copy.incoming().into_iter();
+            let operand = sources.position(|(_, block)| block == target.block);
+            if let Some(operand) = operand.and_then(|operand| u32::try_from(operand).ok()) {
+                carried.copy.set_operand(operand, opaque(&builder, value));
             }
         }
         let goto = target.terminator();
@@ -237,8 +241,8 @@ impl<'m> Crossings<'_, 'm> {
 
     /// Reads the clock, and stores the start of the path.
     fn begin(&self, builder: &Builder<'m>, ring: Value<'m>) {
-        let began = self.clock.begin_after_call(builder, ring);
-        self.storage.store(builder, began);
+        let start = self.clock.begin_after_call(builder, ring);
+        self.storage.store(builder, start);
     }
 
     /// Returns to the checking code from the block `back`.
@@ -252,10 +256,10 @@ impl<'m> Crossings<'_, 'm> {
         let builder = Builder::at_end(back);
         let values = carried_phis
             .iter()
-            .map(|carried_phis| phi_of(&builder, &carried_phis.all));
+            .map(|carried| phi_of(&builder, &carried.incoming));
         let values: Vec<_> = values.collect();
-        for (carried_phis, value) in carried_phis.iter().zip(values) {
-            carried_phis.phi.add_incoming(opaque(&builder, value), back);
+        for (carried, value) in carried_phis.iter().zip(values) {
+            carried.phi.add_incoming(opaque(&builder, value), back);
         }
         let end = builder.branch(self.pieces.all[target].block);
         if let Some(loop_index) = loops.loop_of(self.pieces, target) {
@@ -270,7 +274,7 @@ struct CarriedPhi<'m> {
     /// The phi's copy in the timed code.
     copy: Instruction<'m>,
     /// The value from each block that leads to `enter` and to `back`.
-    all: Vec<(Value<'m>, Block<'m>)>,
+    incoming: Vec<(Value<'m>, Block<'m>)>,
 }
 
 /// The incoming values of a phi, by block.

@@ -135,7 +135,7 @@ impl<'m> SsaRepair<'m> {
     fn uses(&self, definitions: [(Block<'m>, Value<'m>); 2]) -> Vec<VariableUse<'m>> {
         let mut uses = Vec::new();
         let mut visited = HashSet::new();
-        for (at, value) in definitions {
+        for (defining_block, value) in definitions {
             for user in value.users() {
                 let Some(user) = user.as_instruction() else {
                     continue;
@@ -154,7 +154,7 @@ impl<'m> SsaRepair<'m> {
                         operand,
                         side,
                     };
-                    if block != at
+                    if block != defining_block
                         && self.is_reached(&variable_use)
                         && visited.insert((user, operand))
                     {
@@ -178,6 +178,8 @@ impl<'m> SsaRepair<'m> {
         Builder::before(first.expect("blocks have an end")).freeze(phi.value())
     }
 
+    /// Gives `uses` the definitions that reach them, or phis. Each definition is a block and the
+    /// value at its end.
     fn repair(&self, definitions: &[(Block<'m>, Value<'m>)], uses: &[VariableUse<'m>]) {
         let numbers = definitions.iter().enumerate();
         let mut solver = Solver {
@@ -247,6 +249,7 @@ impl<'m> Solver<'_, 'm> {
         live
     }
 
+    /// Computes the definition that reaches the top of each block in `live`.
     fn solve(&mut self, live: &BTreeSet<BlockIndex>) {
         let repair = self.repair;
         let mut pending_blocks: BTreeSet<usize> = live

@@ -92,7 +92,7 @@ impl<'a, 'm> ProbeVariable<'a, 'm> {
 
     /// The variable's value at the end of a block.
     pub(super) fn bottom(&self, block: BlockIndex) -> Value<'m> {
-        self.value_of(self.register.bottom[block].expect("asked of blocks that can be reached"))
+        self.value_of(self.register.bottom[block].expect("control can reach the block"))
     }
 
     /// Makes phis use `value` in place of the equal constant at the end of a block.
@@ -142,7 +142,7 @@ impl<'a, 'm> ProbeVariable<'a, 'm> {
         block: BlockIndex,
         mut count: impl FnMut(&Builder<'m>, CounterNumber<'m>, Destination),
     ) {
-        let top = self.register.top[block].expect("asked of blocks that can be reached");
+        let top = self.register.top[block].expect("control can reach the block");
         let mut sums = 0;
         walk(block, top, self.sites, |stop, action, value| {
             let builder = Builder::before(anchors.anchor(self.parts, block, stop.index));

@@ -315,7 +315,7 @@ fn refresh(piece: &mut Piece<'_>) {
         for (index, _) in &mut piece.actions {
             let anchor = piece.instructions[*index];
             let found = new.iter().position(|&other| other == anchor);
-            *index = found.expect("nothing was occupied out");
+            *index = found.expect("spilling removes no instruction");
         }
         piece.instructions = new;
     }

@@ -208,8 +208,8 @@ fn plain(kind: DebugType<'_>) -> DebugType<'_> {
 }
 
 /// The type of the `bits` bits from bit `first` of a type. For a complete number, enumeration, or
-/// pointer this is its type. For the tag of an enum with variants it is the list of variants. `None`
-/// if the bits are anything else.
+/// pointer this is its type. For the tag of an enum with variants it is the list of variants.
+/// `None` if the bits are anything else.
 fn type_of_bits(kind: DebugType<'_>, first: u64, bits: u64) -> Option<DebugType<'_>> {
     let kind = plain(kind);
     match kind.form() {
@@ -238,8 +238,8 @@ fn type_of_bits(kind: DebugType<'_>, first: u64, bits: u64) -> Option<DebugType<
     }
 }
 
-/// The variants `kind`, if the `bits` bits from bit `first` are their tag and each variant has a tag
-/// value.
+/// The variants `kind`, if the `bits` bits from bit `first` are their tag and each variant has a
+/// tag value.
 fn variants(kind: DebugType<'_>, first: u64, bits: u64) -> Option<DebugType<'_>> {
     let tag = kind.discriminator()?;
     let is_tag = tag.offset() == first && plain(tag.base()?).bits() == bits;

@@ -59,8 +59,8 @@ fn rewrite_list<'m>(module: &'m Module<'m>, list: &str, section: &str, name: &st
     }
 }
 
-/// Reads an entry `{ i32 priority, ptr function, ptr key }`. `None` if the entry has no function, or
-/// if the key's code is in another object.
+/// Reads an entry `{ i32 priority, ptr function, ptr key }`. `None` if the entry has no function,
+/// or if the key's code is in another object.
 fn entry(value: Value<'_>) -> Option<Entry<'_>> {
     if value.operand_count() < 3 {
         return None;

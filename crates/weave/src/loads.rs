@@ -152,15 +152,15 @@ impl<'a, 'm> LoopAccesses<'a, 'm> {
         false
     }
 
-    /// The instruction that computes a value inside the loop. `None` if the value comes from outside,
-    /// so it is the same in every iteration.
+    /// The instruction that computes a value inside the loop. `None` if the value comes from
+    /// outside, so it is the same in every iteration.
     fn instruction_in_loop(&self, value: Value<'m>) -> Option<Instruction<'m>> {
         let instruction = value.as_instruction()?;
         self.contains(instruction.block()).then_some(instruction)
     }
 
-    /// The constant by which a number or pointer grows in each iteration. `None` if it does not grow
-    /// by a constant.
+    /// The constant by which a number or pointer grows in each iteration. `None` if it does not
+    /// grow by a constant.
     fn stride(&self, value: Value<'m>) -> Option<i64> {
         let Some(instruction) = self.instruction_in_loop(value) else {
             return Some(0);

@@ -76,8 +76,8 @@ pub(crate) fn loops<'m>(lowered: &LoweredFunction<'m>, scopes: &mut Scopes<'m>) 
 }
 
 /// The branches that may carry the metadata of the loop that `edge` closes. The first is the branch
-/// at the end of the edge's source, unless the edge is inside a block. If the source is only a jump,
-/// as on a split edge, the second is the branch that leads to the source.
+/// at the end of the edge's source, unless the edge is inside a block. If the source is only a
+/// jump, as on a split edge, the second is the branch that leads to the source.
 fn branches<'m>(
     lowered: &LoweredFunction<'m>,
     edge: EdgeId,

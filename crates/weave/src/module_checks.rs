@@ -120,10 +120,10 @@ fn check_types(module: &Module<'_>) -> Result<(), WeaveError> {
     Ok(())
 }
 
-/// Whether a function may keep values in AArch64's SVE and SME registers. A probe that appends words
-/// may call the runtime, which may make a system call, and the kernel does not save these registers
-/// over a system call. The probe is assembly that does not list them as changed, so the code
-/// generator does not save them either.
+/// Whether a function may keep values in AArch64's SVE and SME registers. A probe that appends
+/// words may call the runtime, which may make a system call, and the kernel does not save these
+/// registers over a system call. The probe is assembly that does not list them as changed, so the
+/// code generator does not save them either.
 fn has_scalable_vectors(function: Function<'_>) -> bool {
     let features = function.text_attribute("target-features");
     let features = features.unwrap_or_default();

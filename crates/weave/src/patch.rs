@@ -96,8 +96,8 @@ pub fn ring_counters_symbol(base_symbol: &str) -> String {
 /// number of references.
 ///
 /// # Errors
-/// If the object is broken, or `base` is too large, or a reference needs an address. Then the object
-/// is unchanged.
+/// If the object is broken, or `base` is too large, or a reference needs an address. Then the
+/// object is unchanged.
 pub fn resolve_base(object: &mut [u8], symbol: &str, base: u64) -> Result<usize, PatchError> {
     let Some((symbol_entry, relocations)) = find(object, symbol)? else {
         return Ok(0);

@@ -41,8 +41,8 @@ const ATTRIBUTES: [(&str, Reason); 4] = [
     ("presplitcoroutine", Reason::UnsplitCoroutine),
 ];
 
-/// LLVM's numbers of the calling conventions that leave no registers for a call of the runtime: GHC,
-/// HiPE, AnyReg, and x86 interrupt handlers.
+/// LLVM's numbers of the calling conventions that leave no registers for a call of the runtime:
+/// GHC, HiPE, AnyReg, and x86 interrupt handlers.
 const CONVENTIONS: [u32; 4] = [10, 11, 13, 83];
 
 /// Selects the functions of a module that get probes.

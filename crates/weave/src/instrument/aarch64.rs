@@ -1,9 +1,9 @@
 //! AArch64's instruction sequences for counting a path and for appending a word.
 //!
 //! # Adding to a counter
-//! Between a load and a store, a signal handler may increment the same counter. So the probe uses an
-//! exclusive load and an exclusive store, which every AArch64 processor has. The store fails if an
-//! exception came between the two, and then the probe starts again:
+//! Between a load and a store, a signal handler may increment the same counter. So the probe uses
+//! an exclusive load and an exclusive store, which every AArch64 processor has. The store fails if
+//! an exception came between the two, and then the probe starts again:
 //! ```text
 //! 1:  ldxr  x16, [counter]
 //!     add   x16, x16, #1
@@ -14,8 +14,8 @@
 //! faster, but older processors would still need this sequence, so `stadd` is not used.
 //!
 //! # Appending a word
-//! A pair of exclusive instructions also reserves an entry of the ring. So the probe need not search
-//! for its entry after a signal handler came between, as the probe of x86-64 must
+//! A pair of exclusive instructions also reserves an entry of the ring. So the probe need not
+//! search for its entry after a signal handler came between, as the probe of x86-64 must
 //! ([`super::stream`]). The probe has ten instructions, of which usually nine run. If the module's
 //! base is in no register, two more instructions load it.
 //! ```text
@@ -33,8 +33,8 @@
 //! ```
 //! For a path that may be a whole activation, the probe first compares the path register, and then
 //! counts the path next to the ring or appends it. All stores are plain, without memory ordering. A
-//! word is complete in one store, the collector stops at an entry that is still 0, and the runtime's
-//! stores tell the collector when to stop waiting for an entry (`holloway_abi`).
+//! word is complete in one store, the collector stops at an entry that is still 0, and the
+//! runtime's stores tell the collector when to stop waiting for an entry (`holloway_abi`).
 
 use holloway_abi::{CHUNK, CHUNK_SYMBOL, RING_SIZE, RING_WORDS};
 use holloway_llvm::{Builder, Module, Type, Value};

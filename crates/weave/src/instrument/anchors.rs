@@ -1,8 +1,8 @@
 //! Anchors: the instructions before which probes are inserted.
 //!
-//! The frame's slots (static allocas) move from the old entry block to a new one ([`super::entry`]).
-//! A probe that was planned before such an instruction is inserted before the next instruction that
-//! stays.
+//! The frame's slots (static allocas) move from the old entry block to a new one
+//! ([`super::entry`]). A probe that was planned before such an instruction is inserted before the
+//! next instruction that stays.
 
 use holloway_llvm::Instruction;
 

@@ -31,9 +31,9 @@
 //! Then the probe calls the runtime with the path's word, `start`, `inner`, and `end`.
 //!
 //! The bias is the time between the two readings of a path without instructions. The runtime
-//! measures the part that comes from the 8 instructions after its call (5 where nothing was called).
-//! Two more instructions store `start` and `inner` into the frame ([`StartStorage`]), but no
-//! instruction waits for these stores.
+//! measures the part that comes from the 8 instructions after its call (5 where nothing was
+//! called). Two more instructions store `start` and `inner` into the frame ([`StartStorage`]), but
+//! no instruction waits for these stores.
 //!
 //! On AArch64, `isb` replaces `lfence`, and `mrs x, cntvct_el0` replaces `rdtsc` and the two
 //! instructions that join its halves. This clock has a fixed frequency between a few tens of
@@ -43,8 +43,8 @@
 //! The runtime's functions keep every register except `rax` and `r11` (AArch64: `x0`, `x16`, `x17`,
 //! `x30`), and accept any alignment of the stack. Probes call them by inline assembly. So the code
 //! generator still treats a function without other calls as a leaf, which need not align its stack.
-//! Functions with such probes get no red zone. To call across a red zone, a probe would have to move
-//! the stack pointer where no unwinder expects it. But a thread may be canceled, and a signal
+//! Functions with such probes get no red zone. To call across a red zone, a probe would have to
+//! move the stack pointer where no unwinder expects it. But a thread may be canceled, and a signal
 //! handler may inspect its stack, at any instruction.
 
 use std::cell::RefCell;
@@ -132,12 +132,13 @@ pub(super) struct TimedStart<'m> {
 
 /// Where the start of the running path is stored.
 pub(super) enum StartStorage<'m> {
-    /// The start is in two slots of the frame, for functions with calls. Registers that keep a value
-    /// across calls would have to be saved at each entry of the function, even if nothing is timed.
+    /// The start is in two slots of the frame, for functions with calls. Registers that keep a
+    /// value across calls would have to be saved at each entry of the function, even if nothing is
+    /// timed.
     Frame { start: Value<'m>, inner: Value<'m> },
     /// The start is in registers, for functions without calls. Such functions have no red zone, so
-    /// slots would make each entry set up a frame. [`StartStorage::variables`] lists the definitions
-    /// and uses.
+    /// slots would make each entry set up a frame. [`StartStorage::variables`] lists the
+    /// definitions and uses.
     Registers(RefCell<[SplitVariable<'m>; 2]>),
 }
 
@@ -194,8 +195,8 @@ impl<'m> StartStorage<'m> {
         }
     }
 
-    /// The variables whose uses still need values. Each use needs the value at the top of its block,
-    /// because no path begins and ends in the same block:
+    /// The variables whose uses still need values. Each use needs the value at the top of its
+    /// block, because no path begins and ends in the same block:
     /// - A path begins in a separate block before its first piece (`bursts/crossings.rs`). There is
     ///   one exception: if the piece is only a computed goto, the path begins in this piece.
     /// - In such a piece no path ends. Paths end where another piece of the block follows, or where

@@ -1,7 +1,8 @@
-//! A variable with several definitions, for example a loop's countdown or the start of a timed path.
+//! A variable with several definitions, for example a loop's countdown or the start of a timed
+//! path.
 //!
-//! While a function is being woven, several blocks define the variable, and more than one definition
-//! may reach a use. SSA repair gives the uses their values after all blocks exist
+//! While a function is being woven, several blocks define the variable, and more than one
+//! definition may reach a use. SSA repair gives the uses their values after all blocks exist
 //! (`bursts/ssa_repair.rs`).
 
 use holloway_llvm::{Block, Instruction, Value};

@@ -1,7 +1,7 @@
 //! Chooses the edges that are counted (Burger, Dybvig 1998, sections 2.1-2.3).
 //!
-//! Edges on a maximum spanning tree need no counter, so only light edges are counted. Among edges of
-//! equal weight, two preferences reduce the cost of counters, as in LLVM's edge profiling
+//! Edges on a maximum spanning tree need no counter, so only light edges are counted. Among edges
+//! of equal weight, two preferences reduce the cost of counters, as in LLVM's edge profiling
 //! (`CFGMST.h`):
 //! - An edge that was critical stays on the tree. A critical edge has been split, and a counter
 //!   would keep the new block and its jump.

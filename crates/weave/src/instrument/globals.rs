@@ -113,8 +113,8 @@ impl<'m> Globals<'m> {
     }
 }
 
-/// Declares a module's base. On x86-64 it is an absolute symbol, which code uses like an address and
-/// which the link step replaces by a number. On AArch64 it is a hidden constant that the image
+/// Declares a module's base. On x86-64 it is an absolute symbol, which code uses like an address
+/// and which the link step replaces by a number. On AArch64 it is a hidden constant that the image
 /// object defines.
 fn base<'m>(module: &'m Module<'m>, machine: Machine, name: &str) -> Global<'m> {
     if !machine.patches_bases() {

@@ -1,10 +1,10 @@
 //! Assigns the counts of a loop to accumulators: registers in which the loop counts, instead of in
 //! memory.
 //!
-//! If the counter of a count is known at the count, the count adds to an accumulator of that counter
-//! ([`CounterSlot`]). Often several branches with different path numbers join before the count. Such
-//! a branch is called an *arm*. Then the counter is known only on each arm, so each arm adds to a
-//! separate accumulator at its end ([`CountJoin`]).
+//! If the counter of a count is known at the count, the count adds to an accumulator of that
+//! counter ([`CounterSlot`]). Often several branches with different path numbers join before the
+//! count. Such a branch is called an *arm*. Then the counter is known only on each arm, so each arm
+//! adds to a separate accumulator at its end ([`CountJoin`]).
 //!
 //! There are two complications:
 //! - An arm that is only an edge has no block for its addition. Then the count itself adds to this
@@ -322,8 +322,8 @@ impl ArmJoin {
         Some(Self { phis, arms })
     }
 
-    /// The count in `block` after the join. `None` unless all branches from the join inside the loop
-    /// lead to `block` and the register does not change in between.
+    /// The count in `block` after the join. `None` unless all branches from the join inside the
+    /// loop lead to `block` and the register does not change in between.
     fn join(
         &self,
         natural: &NaturalLoop,

@@ -2,10 +2,10 @@
 //!
 //! A probe increments the counter at the address `block + base + offset + 8 × (increment +
 //! register)`. If a signal handler interrupts the probe and counts the same path, no count may get
-//! lost. So on x86-64 the probe is one `incq` instruction: the optimizing instruction selector folds
-//! load, addition, and store into one instruction, and for the fast selector the probe is inline
-//! assembly. The count that a loop has kept in a register is added by one `addq`. On AArch64 a probe
-//! is a loop of four instructions ([`super::aarch64`]).
+//! lost. So on x86-64 the probe is one `incq` instruction: the optimizing instruction selector
+//! folds load, addition, and store into one instruction, and for the fast selector the probe is
+//! inline assembly. The count that a loop has kept in a register is added by one `addq`. On AArch64
+//! a probe is a loop of four instructions ([`super::aarch64`]).
 
 use holloway_format::Counters;
 use holloway_llvm::{Builder, Module, Type, Value};

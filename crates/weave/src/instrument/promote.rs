@@ -15,7 +15,7 @@
 //! ```text
 //! counter[entry + distance] += 1 if the loop's first iteration was among the n, else 0
 //! counter[constant]         += n - 1, or n
-//! register                   = constant; if control leaves in the first iteration, entry + distance
+//! register                   = constant, or entry + distance in the first iteration
 //! ```
 //! Inside the loop, no LLVM value holds the register ([`SteadyLoop`]). Only the numbers that the
 //! arms of an iteration add are kept, and only if control leaves the loop between an arm and its
@@ -46,9 +46,9 @@ use crate::lower::{BlockIndex, CallAttributes, FunctionParts};
 
 /// The maximum number of accumulators of a loop.
 const MAX_SLOTS: usize = 4;
-/// The minimum number of iterations per entry, measured or estimated, for which promotion pays. With
-/// 3, bzip2 executes 1.40 times as many instructions as without probes, and with 6 it executes 1.28
-/// times as many. With 7, even the small loop of an insertion sort would be excluded, by its
+/// The minimum number of iterations per entry, measured or estimated, for which promotion pays.
+/// With 3, bzip2 executes 1.40 times as many instructions as without probes, and with 6 it executes
+/// 1.28 times as many. With 7, even the small loop of an insertion sort would be excluded, by its
 /// estimate.
 const MIN_ITERATIONS: u64 = 6;
 
@@ -65,7 +65,8 @@ pub(super) struct PromotedLoop {
 }
 
 /// An accumulator of a function. Accumulator `n` holds the slot number `n` of each loop. It is
-/// treated like a path register: its sites set it to 0 before a loop, and add 1 at the loop's counts.
+/// treated like a path register: its sites set it to 0 before a loop, and add 1 at the loop's
+/// counts.
 pub(super) struct Accumulator {
     pub(super) sites: Sites,
     pub(super) register: RegisterFlow,

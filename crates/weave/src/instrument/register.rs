@@ -1,10 +1,11 @@
-//! Puts the path register into SSA form: computes its value at each block, and where it needs a phi.
+//! Puts the path register into SSA form: computes its value at each block, and where it needs a
+//! phi.
 //!
-//! The register is a variable that probes set and add to. LLVM cannot build its SSA form here: the C
-//! API has no SSA updater, and the pass `mem2reg` skips `optnone` functions and at `-O0` would also
-//! promote the program's variables. So this module builds the SSA form. Each value is a constant, an
-//! addition, or a phi. Values flow along the edges until nothing changes, with a phi wherever
-//! different values meet. Only the values that a count needs become LLVM values.
+//! The register is a variable that probes set and add to. LLVM cannot build its SSA form here: the
+//! C API has no SSA updater, and the pass `mem2reg` skips `optnone` functions and at `-O0` would
+//! also promote the program's variables. So this module builds the SSA form. Each value is a
+//! constant, an addition, or a phi. Values flow along the edges until nothing changes, with a phi
+//! wherever different values meet. Only the values that a count needs become LLVM values.
 //!
 //! SSA form is also correct in a function that calls `setjmp`, because only constants live across
 //! the call (`lower`).
@@ -12,13 +13,13 @@
 //! # Steady loops
 //! If the counters of a loop are kept in registers ([`super::promote`]), the path register has the
 //! same constant at the start of each iteration but the first. At the start of the first iteration
-//! it has its value from the loop's entry. In such a *steady* loop, no LLVM value holds the register.
-//! Its value is [`RegisterValue::Steady`]: the number that it has from the second iteration on (or a
-//! phi of such numbers). After the loop its value is a [`RegisterValue::LoopExit`], which depends on
-//! whether there was a second iteration.
+//! it has its value from the loop's entry. In such a *steady* loop, no LLVM value holds the
+//! register. Its value is [`RegisterValue::Steady`]: the number that it has from the second
+//! iteration on (or a phi of such numbers). After the loop its value is a
+//! [`RegisterValue::LoopExit`], which depends on whether there was a second iteration.
 //!
-//! Cost: a block is visited again only when the value that reaches it changes, which happens at most
-//! three times after the first visit.
+//! Cost: a block is visited again only when the value that reaches it changes, which happens at
+//! most three times after the first visit.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -116,8 +117,8 @@ impl RegisterFlow {
         Self::with(graph, sites, loops, &[])
     }
 
-    /// Computes the register's values. The values at the ends of the blocks `wanted` are needed even
-    /// if no count uses them.
+    /// Computes the register's values. The values at the ends of the blocks `wanted` are needed
+    /// even if no count uses them.
     pub(crate) fn with(
         graph: &BlockGraph,
         sites: &Sites,
@@ -200,8 +201,8 @@ impl RegisterFlow {
         }
     }
 
-    /// The register's value at the entry of a steady loop: the only value that reaches the head from
-    /// outside, or a phi.
+    /// The register's value at the entry of a steady loop: the only value that reaches the head
+    /// from outside, or a phi.
     pub(crate) fn at_loop_entry(&self, loops: &[SteadyLoop], index: usize) -> RegisterValue {
         let entries = loops[index].entries.iter();
         let mut values = entries.filter_map(|&entry| self.bottom[entry]);

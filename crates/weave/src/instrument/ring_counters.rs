@@ -20,10 +20,10 @@
 //!
 //! # Paths that may be left in a call
 //! With exit edges, a path that may be left in a call is counted when control reaches the call,
-//! because the probe could append nothing if the call does not come back. The analysis subtracts the
-//! paths that continued after the call, as it does for a path profile. Left paths have no separate
-//! range of numbers, so a function with exit edges has a counter for each of its paths, although
-//! most of them stay 0.
+//! because the probe could append nothing if the call does not come back. The analysis subtracts
+//! the paths that continued after the call, as it does for a path profile. Left paths have no
+//! separate range of numbers, so a function with exit edges has a counter for each of its paths,
+//! although most of them stay 0.
 
 use std::collections::HashMap;
 

@@ -1,5 +1,5 @@
-//! Inserts probes that append a word to the thread's stream at the end of each path (`holloway_abi`,
-//! *Streams*).
+//! Inserts probes that append a word to the thread's stream at the end of each path
+//! (`holloway_abi`, *Streams*).
 //!
 //! # Appending a word
 //! A probe is one piece of inline assembly. The probe of x86-64 follows; [`super::aarch64`] has the
@@ -108,8 +108,8 @@ pub(super) fn insert<'m>(
 ) {
     let positions = positions(parts);
     let graph = BlockGraph::of_parts(parts, &positions);
-    // The code generator may emit a word's constant with a zero-extended relocation, so the constant
-    // must not be negative.
+    // The code generator may emit a word's constant with a zero-extended relocation, so the
+    // constant must not be negative.
     let sites = with_nonnegative_increments(sites);
     let register = RegisterFlow::new(&graph, &sites, &[]);
     let anchors = Anchors::new(parts);

@@ -2,8 +2,8 @@
 //!
 //! The function's entry loads the thread's ring, as for streams ([`super::stream`]). A probe reads
 //! the clock where a path begins, and another calls the runtime where the path ends
-//! ([`super::clock`]). With its probes, a path of ten instructions takes a hundred times as long, so
-//! this kind is for small runs.
+//! ([`super::clock`]). With its probes, a path of ten instructions takes a hundred times as long,
+//! so this kind is for small runs.
 
 use holloway_llvm::Builder;
 

@@ -100,8 +100,9 @@ impl<'a, 'm> ProbeVariable<'a, 'm> {
         self.end_values.insert(block, value);
     }
 
-    /// Makes the variable's value after a steady loop, at the top of the edge's target, if the value
-    /// is needed. `first` is an LLVM value: whether control left the loop in its first iteration.
+    /// Makes the variable's value after a steady loop, at the top of the edge's target, if the
+    /// value is needed. `first` is an LLVM value: whether control left the loop in its first
+    /// iteration.
     pub(super) fn leave_loop(
         &mut self,
         builder: &Builder<'m>,

@@ -2,8 +2,8 @@
 //!
 //! With a guide, the weights are the counts of an earlier run of the same code. The guide is
 //! searched by the function's name and graph. Without a guide, weights are estimated. With a guide,
-//! bzip2, Lua, and SQLite execute 4, 3, and 29 % fewer probes when paths are counted, and 4, 16, and
-//! 27 % fewer when edges are counted.
+//! bzip2, Lua, and SQLite execute 4, 3, and 29 % fewer probes when paths are counted, and 4, 16,
+//! and 27 % fewer when edges are counted.
 
 use holloway_flow::{EdgeKind, estimate_weights};
 use holloway_format::{Guide, Outcome, graph_hash};

@@ -3,7 +3,8 @@
 /// The word of a function's path 0, minus the module's base. The word of path `p` is larger by `p`.
 ///
 /// A word is 1 + the index that the path's counter would have in the image, so no word is 0. The
-/// module's base in this unit, counters instead of bytes, is written into the code by the link step.
+/// module's base in this unit, counters instead of bytes, is written into the code by the link
+/// step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FirstWord(i64);
 

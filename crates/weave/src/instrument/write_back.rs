@@ -4,8 +4,8 @@
 //! The first iteration of a loop has its own counter for each path ([`super::promote`]). If several
 //! accumulators count iterations, the first iteration adds a *mark* instead of 1: the sign bit.
 //! After the loop, the sign of each accumulator is set if it counted the first iteration, and its
-//! other bits are the number of later iterations. Inside the loop this costs one phi, whose value is
-//! the mark in the first iteration and 1 in the others.
+//! other bits are the number of later iterations. Inside the loop this costs one phi, whose value
+//! is the mark in the first iteration and 1 in the others.
 
 use std::collections::HashMap;
 

@@ -55,7 +55,8 @@ impl CallAttributes {
     }
 }
 
-/// Whether an instruction calls a function. Calls of intrinsics and of inline assembly do not count.
+/// Whether an instruction calls a function. Calls of intrinsics and of inline assembly do not
+/// count.
 pub(crate) fn calls(instruction: Instruction<'_>) -> bool {
     instruction.is_call()
         && !instruction.callee().is_inline_asm()

@@ -364,8 +364,8 @@ int main(int argc, char **argv) {
     check("noreturn.c", source, &LEVELS);
 }
 
-/// A call without the attribute `noreturn` may still leave a frame for good. Without exit edges, the
-/// path of this frame has no end and is not counted.
+/// A call without the attribute `noreturn` may still leave a frame for good. Without exit edges,
+/// the path of this frame has no end and is not counted.
 #[test]
 fn paths_of_frames_left_in_the_middle_are_not_counted() {
     let source = r#"

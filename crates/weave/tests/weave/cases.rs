@@ -1,5 +1,5 @@
-//! Tests the names of a switch's cases. A named case leads to the source line with its label. A case
-//! has no name if debug information does not determine the name.
+//! Tests the names of a switch's cases. A named case leads to the source line with its label. A
+//! case has no name if debug information does not determine the name.
 
 use std::collections::BTreeSet;
 

@@ -18,7 +18,8 @@ __attribute__((noinline)) static int risky(int n) {
     return n * 2;
 }
 __attribute__((noinline)) static int nested(int n) {
-    // Its cleanup makes unwinding stop here; a frame that it only passes through ends its path nowhere.
+    // Its cleanup makes unwinding stop here; a frame that it only passes through ends its path
+    // nowhere.
     Guard guard{n};
     try { T; return risky(n); }
     catch (const std::runtime_error &e) { T; if (n == 9) { T; throw; } return -1; }

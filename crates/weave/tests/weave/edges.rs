@@ -213,9 +213,9 @@ int main(void) {
     }
 }
 
-/// After a call that returns twice, assembly jumps lead to calls. The edges of these jumps can carry
-/// no counter, and together with the calls' exit edges they close cycles. So exit edges must be
-/// counted, but not in the block to which control returns twice.
+/// After a call that returns twice, assembly jumps lead to calls. The edges of these jumps can
+/// carry no counter, and together with the calls' exit edges they close cycles. So exit edges must
+/// be counted, but not in the block to which control returns twice.
 #[test]
 fn cycles_after_a_second_return_are_exact() {
     let source = r#"

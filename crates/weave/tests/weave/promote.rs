@@ -1,5 +1,5 @@
-//! Tests the counters that loops keep in registers: the counts are exact for every shape of loop and
-//! for every exit of a loop.
+//! Tests the counters that loops keep in registers: the counts are exact for every shape of loop
+//! and for every exit of a loop.
 
 use crate::support::{Workspace, check, check_with, library, options, weave};
 use holloway_weave::OptLevel::{self, O0, O1, O2, O3};

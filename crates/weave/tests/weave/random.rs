@@ -7,8 +7,8 @@ use holloway_weave::OptLevel::{self, O0, O1, O2, O3};
 fn random_programs(seeds: std::ops::Range<u64>, levels: &[OptLevel]) {
     for seed in seeds {
         let source = Program::new(seed, false).text;
-        // A local that changes between setjmp and longjmp has no defined value. That does not matter,
-        // because the tracer and the profile count the same run.
+        // A local that changes between setjmp and longjmp has no defined value. That does not
+        // matter, because the tracer and the profile count the same run.
         check_with(
             &format!("random{seed}.c"),
             &source,

@@ -191,8 +191,8 @@ t!();
     check("panics", source, &LEVELS, 101);
 }
 
-/// The code before `std::process::exit` is counted even in a frame with values to drop, in which the
-/// call is an invoke.
+/// The code before `std::process::exit` is counted even in a frame with values to drop, in which
+/// the call is an invoke.
 #[test]
 fn code_before_process_exit_is_counted() {
     let source = r#"

@@ -267,8 +267,8 @@ fn exceptions_leave_frames() {
 
 #[test]
 fn loops_record_frames_that_catch_control() {
-    // The stream of the kind loops does not show the traced lines of left paths. So the sources have
-    // no tracers here.
+    // The stream of the kind loops does not show the traced lines of left paths. So the sources
+    // have no tracers here.
     for (name, source, left) in [("setjmp.c", LONGJMP, 0), ("exceptions.cc", EXCEPTIONS, 0)] {
         for woven_run in check(name, &source.replace("T;", ""), Loops, &[]) {
             assert!(

@@ -1,12 +1,12 @@
 //! Gives each operation of an interpreter a separate computed goto, although a check precedes it.
 //!
-//! An interpreter jumps from each operation to the next by one `indirectbr`, to which all operations
-//! lead. The code generator duplicates this jump for each operation, so that the processor predicts
-//! each operation's targets separately (Ertl, Gregg 2003). It does so only if the operations join in
-//! a block that contains nothing but the jump. In the checking code a check precedes the jump. So
-//! this stage duplicates the check for each edge into the block. Between check and jump it puts an
-//! empty piece of assembly, because the code generator does not duplicate a jump that is one side of
-//! a branch.
+//! An interpreter jumps from each operation to the next by one `indirectbr`, to which all
+//! operations lead. The code generator duplicates this jump for each operation, so that the
+//! processor predicts each operation's targets separately (Ertl, Gregg 2003). It does so only if
+//! the operations join in a block that contains nothing but the jump. In the checking code a check
+//! precedes the jump. So this stage duplicates the check for each edge into the block. Between
+//! check and jump it puts an empty piece of assembly, because the code generator does not duplicate
+//! a jump that is one side of a branch.
 
 use std::collections::HashMap;
 

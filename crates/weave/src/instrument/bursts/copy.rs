@@ -149,8 +149,8 @@ fn rename<'m>(
     }
 }
 
-/// Makes a copied computed goto jump to the copy of a label when its operand is the label's address.
-/// `targets` has each label with its copy.
+/// Makes a copied computed goto jump to the copy of a label when its operand is the label's
+/// address. `targets` has each label with its copy.
 fn redirect_to_copies<'m>(goto: Instruction<'m>, targets: &[(Block<'m>, Block<'m>)]) {
     let builder = Builder::before(goto);
     let label = goto.value().operand(0);

@@ -1,9 +1,9 @@
 //! Keeps the countdown in a register in loops that call no function with checks.
 //!
 //! Such a loop loads the countdown at its entries, decrements the register in each iteration, and
-//! stores the register at its exits. So the check of an iteration is two instructions without memory
-//! access. If a signal handler decrements the countdown while the loop runs, its decrements are
-//! lost.
+//! stores the register at its exits. So the check of an iteration is two instructions without
+//! memory access. If a signal handler decrements the countdown while the loop runs, its decrements
+//! are lost.
 
 use holloway_llvm::{Builder, Global, Instruction, Opcode, Type};
 
@@ -22,8 +22,8 @@ pub(super) struct CountdownLoops<'m> {
 }
 
 impl<'m> CountdownLoops<'m> {
-    /// Chooses the loops and inserts their loads and stores. This must be called before any check is
-    /// inserted.
+    /// Chooses the loops and inserts their loads and stores. This must be called before any check
+    /// is inserted.
     pub(super) fn new(
         parts: &FunctionParts<'m>,
         graph: &BlockGraph,
@@ -105,8 +105,8 @@ impl<'m> CountdownLoops<'m> {
     }
 }
 
-/// Whether a loop without calls of functions with checks can keep the countdown, and has a check for
-/// which that pays.
+/// Whether a loop without calls of functions with checks can keep the countdown, and has a check
+/// for which that pays.
 fn may_keep(
     parts: &FunctionParts<'_>,
     graph: &BlockGraph,

@@ -105,8 +105,8 @@ impl<'m> Crossings<'_, 'm> {
         self.back(target, back, &carried_phis, loops);
     }
 
-    /// The piece to which control comes back from the timed code: `piece`, or the target of its jump
-    /// if `piece` is only a jump.
+    /// The piece to which control comes back from the timed code: `piece`, or the target of its
+    /// jump if `piece` is only a jump.
     fn target(&self, piece: usize) -> usize {
         let Some(block) = self.jump(piece) else {
             return piece;
@@ -114,8 +114,8 @@ impl<'m> Crossings<'_, 'm> {
         self.pieces.index_of[&block]
     }
 
-    /// Makes the timed code branch by the runtime's answer before the pieces of a group. Returns, by
-    /// piece, the answer and the block that receives it. `None` if no timed path ends before the
+    /// Makes the timed code branch by the runtime's answer before the pieces of a group. Returns,
+    /// by piece, the answer and the block that receives it. `None` if no timed path ends before the
     /// piece.
     fn answers(
         &self,
@@ -268,7 +268,8 @@ impl<'m> Crossings<'_, 'm> {
     }
 }
 
-/// A phi of the block that a group of pieces jumps to, and the values that the crossing passes to it.
+/// A phi of the block that a group of pieces jumps to, and the values that the crossing passes to
+/// it.
 struct CarriedPhi<'m> {
     phi: Instruction<'m>,
     /// The phi's copy in the timed code.

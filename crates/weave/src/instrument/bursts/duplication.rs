@@ -86,7 +86,8 @@ fn defines_name(assembly: &str) -> bool {
 /// Replaces `${:uid}`, which is a different number in each copy of the assembly.
 const UNIQUE: char = '\u{1}';
 
-/// The assembly with each operand `${…}` replaced by `_`, because its value is the same in each copy.
+/// The assembly with each operand `${…}` replaced by `_`, because its value is the same in each
+/// copy.
 fn without_operands(assembly: &str) -> String {
     let mut plain = String::with_capacity(assembly.len());
     let mut remaining = assembly;

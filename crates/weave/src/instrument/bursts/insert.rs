@@ -3,8 +3,8 @@
 //!
 //! The weaver copies a function's code, so that the function has two codes:
 //! - The *checking code* is the original, with a check wherever a path begins. The check decrements
-//!   the thread's countdown. If the countdown is below 0, the check asks the runtime whether to time
-//!   the path. If so, control continues at the corresponding position of the timed code.
+//!   the thread's countdown. If the countdown is below 0, the check asks the runtime whether to
+//!   time the path. If so, control continues at the corresponding position of the timed code.
 //! - The *timed code* is the copy. It computes the path register, reads the clock where a path
 //!   begins, and calls the runtime where a path ends. By the runtime's answer, the next path runs
 //!   in the timed code or in the checking code.
@@ -40,8 +40,8 @@
 //! compares the address with the labels, and jumps to the label's copy.
 //!
 //! If a path begins in a block that only jumps to a loop's head, control comes back from the timed
-//! code to the head, not to the block. So a loop of the checking code keeps a single back edge, which
-//! the code generator's optimizations require.
+//! code to the head, not to the block. So a loop of the checking code keeps a single back edge,
+//! which the code generator's optimizations require.
 
 use super::super::clock::{Clock, StartStorage};
 use super::super::frequencies::TransitionFrequencies;

@@ -19,8 +19,8 @@ use holloway_llvm::{Function, Instruction};
 use crate::lower::{FunctionParts, calls};
 use crate::reason::Reason;
 
-/// The maximum number of instructions of a short function. In longer functions, a check is less than
-/// a twentieth of the code.
+/// The maximum number of instructions of a short function. In longer functions, a check is less
+/// than a twentieth of the code.
 const SHORT: usize = 50;
 
 /// The names of a module's functions that are too short to be timed.

@@ -59,8 +59,8 @@ impl<'m> Piece<'m> {
 /// entry, which contains only the frame's slots.
 pub(super) struct Pieces<'m> {
     pub(super) all: Vec<Piece<'m>>,
-    /// By piece: the distinct pieces that it leads to, including the next piece of its block. Here a
-    /// [`BlockIndex`] is the index of a piece, because each piece is a block of the timed code.
+    /// By piece: the distinct pieces that it leads to, including the next piece of its block. Here
+    /// a [`BlockIndex`] is the index of a piece, because each piece is a block of the timed code.
     pub(super) successors: Vec<Vec<BlockIndex>>,
     /// By original block: its first piece.
     pub(super) first: Vec<usize>,
@@ -166,8 +166,8 @@ impl<'m> Pieces<'m> {
         }
     }
 
-    /// Distributes a block's actions among its pieces. At a boundary, the actions up to and including
-    /// the count belong to the piece before the boundary.
+    /// Distributes a block's actions among its pieces. At a boundary, the actions up to and
+    /// including the count belong to the piece before the boundary.
     fn distribute_actions(
         &mut self,
         sites: &Sites,
@@ -224,8 +224,8 @@ fn entry<'m>(parts: &FunctionParts<'m>, anchors: &Anchors) -> Piece<'m> {
     }
 }
 
-/// Inserts the terminator of the block `head` before a piece that begins with `begin`. If a check or
-/// the runtime's answer decides where control goes, the branch gets its condition and its other
+/// Inserts the terminator of the block `head` before a piece that begins with `begin`. If a check
+/// or the runtime's answer decides where control goes, the branch gets its condition and its other
 /// target later.
 fn end_block<'m>(head: Block<'m>, tail: Block<'m>, begin: PieceStart) {
     let builder = Builder::at_end(head);

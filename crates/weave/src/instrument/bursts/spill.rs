@@ -9,8 +9,8 @@
 //! values in the frame anyway, for lack of registers.
 //!
 //! So if too many values are live at meeting points, this stage spills some of them. It prefers
-//! values that save many phis and need few loads and stores, weighted by how often blocks are likely
-//! to run. Values that are never live in the same piece share a slot of the frame.
+//! values that save many phis and need few loads and stores, weighted by how often blocks are
+//! likely to run. Values that are never live in the same piece share a slot of the frame.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -22,10 +22,10 @@ use crate::lower::{BlockIndex, FunctionParts};
 
 /// A function spills values if more than this many values are live at its meeting points. A value
 /// that is live at several meeting points counts several times. SQLite's interpreter has 35,774
-/// such values, and its next function 3,497. With this limit bzip2 ran 1.07 times as long as without
-/// probes. With 4,000 (and 400 for [`MAX_LIVE_AFTER_SPILLING`]) it ran 1.34 times as long, because
-/// then its decoder spilled too (`cargo xtask bench --flavours variation --quick --rounds 5 --only
-/// bzip2`, measured twice each).
+/// such values, and its next function 3,497. With this limit bzip2 ran 1.07 times as long as
+/// without probes. With 4,000 (and 400 for [`MAX_LIVE_AFTER_SPILLING`]) it ran 1.34 times as long,
+/// because then its decoder spilled too (`cargo xtask bench --flavours variation --quick --rounds 5
+/// --only bzip2`, measured twice each).
 const MAX_LIVE: usize = 10_000;
 /// The maximum number of values that are live at meeting points after spilling. With 2,000, weaving
 /// SQLite took 54 seconds of processor time, and with 400 it took 46. It took 40 seconds if the
@@ -208,8 +208,8 @@ impl<'m> PieceGraph<'m> {
         (self.piece[&user.block()], self.positions[&user])
     }
 
-    /// The pieces at whose top a value is live. The piece `maker` computes the value, and the pieces
-    /// `pending` use it.
+    /// The pieces at whose top a value is live. The piece `maker` computes the value, and the
+    /// pieces `pending` use it.
     fn live_pieces(&self, maker: usize, mut pending: Vec<usize>) -> Vec<usize> {
         let mut visited = std::collections::BTreeSet::new();
         while let Some(piece) = pending.pop() {
@@ -229,8 +229,8 @@ impl<'m> LiveValue<'m> {
         self.instruction.value().kind().is_scalar() && !is_terminator
     }
 
-    /// Stores the value after the instruction that computes it, and loads it in each piece that uses
-    /// it.
+    /// Stores the value after the instruction that computes it, and loads it in each piece that
+    /// uses it.
     fn store_and_load(&self, slot: Value<'m>, pieces: &Pieces<'m>, graph: &PieceGraph<'m>) {
         let value = self.instruction.value();
         let instructions = &pieces.all[self.maker].instructions;

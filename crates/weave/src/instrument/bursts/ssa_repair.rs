@@ -2,11 +2,11 @@
 //!
 //! The checking code and the timed code both compute each value of the function. After control has
 //! changed the code, a value may come from either code. So the value and its copy are one variable
-//! with two definitions. Each use gets the definition that reaches it, or a phi if both reach it. As
-//! for the path register (`register.rs`), values flow along the edges until nothing changes. Here
-//! they flow only among the blocks in which the variable is live (pruned SSA form: Choi, Cytron,
-//! Ferrante 1991). This module also repairs the weaver's own variables with several definitions, for
-//! example a loop's countdown.
+//! with two definitions. Each use gets the definition that reaches it, or a phi if both reach it.
+//! As for the path register (`register.rs`), values flow along the edges until nothing changes.
+//! Here they flow only among the blocks in which the variable is live (pruned SSA form: Choi,
+//! Cytron, Ferrante 1991). This module also repairs the weaver's own variables with several
+//! definitions, for example a loop's countdown.
 //!
 //! Cost: for each value that another block uses, the number of blocks in which the value is live.
 
@@ -167,8 +167,8 @@ impl<'m> SsaRepair<'m> {
     }
 
     /// The value that users of a phi get. In a crossing this is a frozen value, at which LLVM's
-    /// analyses stop. Without it, the analyses would follow each number through both codes again and
-    /// again, in SQLite for minutes.
+    /// analyses stop. Without it, the analyses would follow each number through both codes again
+    /// and again, in SQLite for minutes.
     fn value_of_phi(&self, block: BlockIndex, phi: Instruction<'m>) -> Value<'m> {
         if !self.crossing_blocks.contains(&block) || !phi.value().kind().is_scalar() {
             return phi.value();

@@ -149,8 +149,8 @@ struct Activation {
     number: usize,
     /// The position in the stream of the activation's first word.
     at: u64,
-    /// Whether it is uncertain that the frame still exists. The frame's function caught control, but
-    /// perhaps in another activation.
+    /// Whether it is uncertain that the frame still exists. The frame's function caught control,
+    /// but perhaps in another activation.
     tentative: bool,
 }
 

@@ -253,8 +253,8 @@ pub fn weave(llvm: &Library, bitcode: &[u8], options: &ModuleOptions, base: u64)
     }
 }
 
-/// The hits of traced lines according to the profile: for each traced line, the sum of the counts of
-/// the blocks that have a place on it.
+/// The hits of traced lines according to the profile: for each traced line, the sum of the counts
+/// of the blocks that have a place on it.
 pub fn profiled_lines(
     patched: &[&PatchedModule],
     dump: &Dump,

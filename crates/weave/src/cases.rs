@@ -272,7 +272,7 @@ fn before_widening(value: Value<'_>) -> Option<Value<'_>> {
 /// The names of a type's values.
 struct Names {
     /// The name of each value. `None` if several names have the same value.
-    known: HashMap<u64, Option<String>>,
+    by_value: HashMap<u64, Option<String>>,
     /// How values of a type without names are printed.
     encoding: Option<Encoding>,
     /// The number of bits of the source value.
@@ -305,18 +305,18 @@ impl Names {
             | Form::Alias
             | Form::Other => return None,
         };
-        let mut known: HashMap<u64, Option<String>> = HashMap::new();
+        let mut by_value: HashMap<u64, Option<String>> = HashMap::new();
         for (value, name) in named.into_iter().filter(|(_, name)| !name.is_empty()) {
             // If two names have the same value, it is unknown which one the source uses.
-            let name = (!known.contains_key(&value)).then_some(name);
-            known.insert(value, name);
+            let name = (!by_value.contains_key(&value)).then_some(name);
+            by_value.insert(value, name);
         }
         let encoding = match kind.form() {
             Form::Basic(encoding) => Some(encoding),
             _ => None,
         };
         Some(Self {
-            known,
+            by_value,
             encoding,
             source_bits,
             switch_bits,
@@ -336,7 +336,7 @@ impl Names {
             return None;
         }
         let Some(encoding) = self.encoding else {
-            return self.known.get(&narrow)?.clone();
+            return self.by_value.get(&narrow)?.clone();
         };
         let character = u32::try_from(narrow).ok().and_then(char::from_u32);
         let quoted = |character: char| format!("'{}'", character.escape_debug());

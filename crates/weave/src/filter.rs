@@ -152,12 +152,12 @@ impl Filter {
                 pattern: pattern.text().into(),
             });
         }
-        let wanted = self.only.is_empty()
+        let is_selected = self.only.is_empty()
             || self
                 .only
                 .iter()
                 .any(|pattern| pattern.fits(candidate, &demangled));
-        (!wanted).then_some(Reason::NotSelected)
+        (!is_selected).then_some(Reason::NotSelected)
     }
 }
 

@@ -211,13 +211,13 @@ fn find(object: &[u8], symbol: &str) -> Result<Option<(usize, Vec<BaseRelocation
     }
     let sections = header.sections(LE, object)?;
     let symbols = sections.symbols(LE, object, elf::SHT_SYMTAB)?;
-    let wanted = symbols.enumerate().find(|(_, entry)| {
+    let base_symbol = symbols.enumerate().find(|(_, entry)| {
         entry.is_undefined(LE)
             && entry
                 .name(LE, symbols.strings())
                 .is_ok_and(|name| name == symbol.as_bytes())
     });
-    let Some((index, _)) = wanted else {
+    let Some((index, _)) = base_symbol else {
         return Ok(None);
     };
     let table = sections.section(symbols.section())?;

@@ -164,12 +164,12 @@ impl<'m> LikelyCountSite<'m> {
             number,
             start,
         } = self.likely;
-        let rest = self.marker.block();
-        let head = self.marker.split_before("holloway.turn");
-        let hot = rest.insert_before("holloway.likely");
+        let after_counts = self.marker.block();
+        let comparison = self.marker.split_before("holloway.turn");
+        let hot = after_counts.insert_before("holloway.likely");
         let cold = parts.function.append_block("holloway.other");
 
-        let builder = Builder::at_end(head);
+        let builder = Builder::at_end(comparison);
         let word = Type::i64(probe.module);
         let difference = builder.subtract(self.register, word.int(number));
         let branch = builder.branch_if(builder.is_null(difference), hot, cold);
@@ -183,7 +183,7 @@ impl<'m> LikelyCountSite<'m> {
             &builder,
             CounterNumber::constant(increment.wrapping_add(number)),
         );
-        builder.branch(rest);
+        builder.branch(after_counts);
         let builder = Builder::at_end(cold);
         let register = Some(self.register);
         probe.count(
@@ -193,13 +193,13 @@ impl<'m> LikelyCountSite<'m> {
                 increment,
             },
         );
-        builder.branch(rest);
+        builder.branch(after_counts);
 
         if number != start {
             self.marker.replace_by(word.int(start));
             return;
         }
-        let phi = Builder::at_top(rest).phi(word);
+        let phi = Builder::at_top(after_counts).phi(word);
         phi.add_incoming(self.register, hot);
         phi.add_incoming(word.int(start), cold);
         self.marker.replace_by(phi.value());

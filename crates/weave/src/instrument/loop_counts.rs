@@ -162,10 +162,10 @@ impl LoopCounts {
     /// slots too, because then the subtractions would be wrong.
     fn add_joins(&mut self) -> bool {
         for join in &self.joins {
-            let known = self.slots.len();
+            let old_len = self.slots.len();
             for slot in join.arms.iter().map(|arm| arm.slot).chain(join.total) {
                 match self.slots.iter().position(|&other| other == slot) {
-                    Some(position) if position < known => return false,
+                    Some(position) if position < old_len => return false,
                     Some(_) => {}
                     None => self.slots.push(slot),
                 }

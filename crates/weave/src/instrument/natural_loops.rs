@@ -53,6 +53,7 @@ fn in_order(loops: impl Iterator<Item = NaturalLoop>) -> Vec<NaturalLoop> {
 /// All loops, each with the index of the innermost loop that contains it.
 fn all_loops(graph: &BlockGraph) -> Vec<(NaturalLoop, Option<usize>)> {
     let count = graph.successors.len();
+    // The graph gets a virtual exit, to which all blocks without successors lead.
     let id = |index: usize| BlockId(u32::try_from(index).expect("lowering counted the blocks"));
     let exit = id(count);
     let edge = |from: BlockIndex, to: BlockId| Edge {

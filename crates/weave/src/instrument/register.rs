@@ -117,13 +117,13 @@ impl RegisterFlow {
         Self::with(graph, sites, loops, &[])
     }
 
-    /// Computes the register's values. The values at the ends of the blocks `wanted` are needed
-    /// even if no count uses them.
+    /// Computes the register's values. The values at the ends of the blocks `end_values_needed` are
+    /// needed even if no count uses them.
     pub(crate) fn with(
         graph: &BlockGraph,
         sites: &Sites,
         loops: &[SteadyLoop],
-        wanted: &[BlockIndex],
+        end_values_needed: &[BlockIndex],
     ) -> Self {
         let mut register = Self {
             top: vec![None; sites.len()],
@@ -131,10 +131,11 @@ impl RegisterFlow {
             needed: BTreeSet::new(),
         };
         register.propagate(graph, sites, loops);
-        register.find_needed(graph, sites, loops, wanted);
+        register.find_needed(graph, sites, loops, end_values_needed);
         register
     }
 
+    /// Propagates values along the edges until nothing changes. Sets `top` and `bottom`.
     fn propagate(&mut self, graph: &BlockGraph, sites: &Sites, loops: &[SteadyLoop]) {
         let order = reverse_postorder(&graph.successors);
         let mut order_index = vec![usize::MAX; order.len().max(sites.len())];
@@ -214,12 +215,13 @@ impl RegisterFlow {
         }
     }
 
+    /// Sets `needed`: the values that counts use, and the operands of these values.
     fn find_needed(
         &mut self,
         graph: &BlockGraph,
         sites: &Sites,
         loops: &[SteadyLoop],
-        wanted: &[BlockIndex],
+        end_values_needed: &[BlockIndex],
     ) {
         let mut pending: Vec<RegisterValue> = Vec::new();
         let mut operands: HashMap<RegisterValue, RegisterValue> = HashMap::new();
@@ -240,7 +242,11 @@ impl RegisterFlow {
         }
         // Writing back a loop's counters needs the register's value at the loop's entry.
         pending.extend((0..loops.len()).map(|index| self.at_loop_entry(loops, index)));
-        pending.extend(wanted.iter().filter_map(|&block| self.bottom[block]));
+        pending.extend(
+            end_values_needed
+                .iter()
+                .filter_map(|&block| self.bottom[block]),
+        );
         while let Some(value) = pending.pop() {
             if matches!(
                 value,

@@ -59,7 +59,7 @@ pub(crate) fn sites(
 ) -> Result<Sites, Defect> {
     let blocks = &lowered.parts.blocks;
     let mut top: Sites = vec![Vec::new(); blocks.len()];
-    let mut inside: Sites = vec![Vec::new(); blocks.len()];
+    let mut stops_inside: Sites = vec![Vec::new(); blocks.len()];
     top[0].push(Stop::new(blocks[0].top, probes.entry.clone()));
     for (id, probe) in &probes.edges {
         let stop = |index, actions| Stop {
@@ -74,19 +74,19 @@ pub(crate) fn sites(
                 path_ends_at,
                 path_starts_at,
             } => {
-                inside[block].push(stop(path_ends_at, probe.before.clone()));
-                inside[block].push(stop(path_starts_at, probe.after.clone()));
+                stops_inside[block].push(stop(path_ends_at, probe.before.clone()));
+                stops_inside[block].push(stop(path_starts_at, probe.after.clone()));
             }
             Site::At { block, index } | Site::Bottom { block, index } => {
-                inside[block].push(stop(index, all_actions(probe)));
+                stops_inside[block].push(stop(index, all_actions(probe)));
             }
             Site::None => return Err(Defect::ProbeWithoutPlace(*id)),
         }
     }
     let mut sites = Vec::with_capacity(blocks.len());
     // The ids of a block's edges increase from its top to its bottom, so its stops are in order.
-    for (mut stops, inside) in top.into_iter().zip(inside) {
-        stops.extend(inside);
+    for (mut stops, stops_inside) in top.into_iter().zip(stops_inside) {
+        stops.extend(stops_inside);
         stops.retain(|stop| !stop.actions.is_empty());
         if !stops.is_sorted_by_key(|stop| stop.index) {
             return Err(Defect::UnsortedProbes);

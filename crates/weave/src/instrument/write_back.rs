@@ -63,8 +63,8 @@ impl<'a, 'm> FirstIterationMarks<'a, 'm> {
             let natural = &promoted.natural;
             let head = parts.blocks[natural.head].block;
             for &source in &graph.sources[natural.head] {
-                let inside = natural.blocks.contains(&source);
-                let unit = word.int(if inside { 1 } else { MARK });
+                let is_back_edge = natural.blocks.contains(&source);
+                let unit = word.int(if is_back_edge { 1 } else { MARK });
                 let info = &parts.blocks[source];
                 // A phi has an incoming value for each edge, and parallel edges count separately.
                 for target in info.terminator().successors() {
@@ -159,8 +159,11 @@ impl<'m> WriteBack<'_, 'm> {
                 .expect("all slots are listed")
         };
         let word = self.word();
-        let one = word.int(1);
-        let unit = first.map_or(one, |first| self.builder.select(first, word.int(MARK), one));
+        // Each count to subtract was added in the iteration that left the loop.
+        let later_unit = word.int(1);
+        let unit = first.map_or(later_unit, |first| {
+            self.builder.select(first, word.int(MARK), later_unit)
+        });
         if first.is_some() {
             for count in &self.promoted.counts.counts {
                 if let Some(slot @ CounterSlot::Iterations(_)) = count.slot

@@ -271,10 +271,10 @@ fn block_info<'m>(
         instructions[last].successors()
     };
     let mut targets: Vec<Target> = Vec::new();
-    let mut seen = std::collections::HashSet::new();
+    let mut visited = std::collections::HashSet::new();
     for (number, successor) in (0u32..).zip(&successors) {
         let block = position[successor];
-        if seen.insert(block) {
+        if visited.insert(block) {
             targets.push(Target {
                 block,
                 first_successor: number,

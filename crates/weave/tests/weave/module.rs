@@ -228,11 +228,13 @@ int use(int x) { return elsewhere(x) + chosen(); }
                 "{setup:?}: {reasons:?}"
             );
         }
-        let gone: Vec<&str> = map.gone.iter().map(|gone| &*gone.linkage_name).collect();
+        let vanished = map.gone.iter();
+        let vanished: Vec<&str> = vanished.map(|function| &*function.linkage_name).collect();
         assert!(
-            gone.iter()
+            vanished
+                .iter()
                 .all(|name| ["unused_after_inlining", "inlined"].contains(name)),
-            "{setup:?}: {gone:?}"
+            "{setup:?}: {vanished:?}"
         );
         // An inlined function is a scope of its caller.
         let caller = map

@@ -155,9 +155,9 @@ fn redirect_to_copies<'m>(goto: Instruction<'m>, targets: &[(Block<'m>, Block<'m
     let builder = Builder::before(goto);
     let label = goto.value().operand(0);
     let mut address = label;
-    let mut seen = std::collections::HashSet::new();
+    let mut visited = std::collections::HashSet::new();
     for &(old, new) in targets {
-        if seen.insert(old) {
+        if visited.insert(old) {
             let same = builder.is_equal(label, old.address());
             address = builder.select(same, new.address(), address);
         }

@@ -245,8 +245,8 @@ impl<'m> LiveValue<'m> {
         for (&piece, uses) in &self.uses {
             let instructions = &pieces.all[piece].instructions;
             // A phi of another piece needs the value at the end of this piece.
-            let inside = uses.iter().filter(|(user, _)| user.opcode() != Opcode::Phi);
-            let first = inside.map(|(user, _)| graph.positions[user]).min();
+            let uses_inside = uses.iter().filter(|(user, _)| user.opcode() != Opcode::Phi);
+            let first = uses_inside.map(|(user, _)| graph.positions[user]).min();
             let first = first.unwrap_or(instructions.len() - 1);
             let loaded = Builder::before(instructions[first]).load(value.kind(), slot);
             for &(user, operand) in uses {
@@ -314,8 +314,8 @@ fn refresh(piece: &mut Piece<'_>) {
     if new.len() != piece.instructions.len() {
         for (index, _) in &mut piece.actions {
             let anchor = piece.instructions[*index];
-            let found = new.iter().position(|&other| other == anchor);
-            *index = found.expect("spilling removes no instruction");
+            let position = new.iter().position(|&other| other == anchor);
+            *index = position.expect("spilling removes no instruction");
         }
         piece.instructions = new;
     }

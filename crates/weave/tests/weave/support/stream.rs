@@ -105,10 +105,10 @@ impl Stream {
         stream.lines = words(tail + 16, traced);
         stream.words = words(tail + 16 + LINES, drained / 4);
         let ring = words(RING_WORDS, RING_SIZE / 4);
-        let left = (drained..cursor).step_by(4);
+        let in_ring = (drained..cursor).step_by(4);
         stream
             .words
-            .extend(left.map(|at| ring[(at % RING_SIZE) as usize / 4]));
+            .extend(in_ring.map(|at| ring[(at % RING_SIZE) as usize / 4]));
         stream
     }
 }
@@ -173,16 +173,16 @@ pub fn follow(
     };
     let step = |function: usize, path: u64| {
         let map = &patched.map.functions[function];
-        let found = numberings[function].regenerate(PathId(path)).unwrap();
-        let closes = matches!(found.end, PathEnd::Exit(edge) if matches!(
+        let regenerated = numberings[function].regenerate(PathId(path)).unwrap();
+        let closes = matches!(regenerated.end, PathEnd::Exit(edge) if matches!(
             map.edges[edge.index()].outcome,
             Outcome::Return | Outcome::TailCall | Outcome::Resume
         ));
-        let blocks = found.blocks.iter().map(|block| block.index());
+        let blocks = regenerated.blocks.iter().map(|block| block.index());
         Step {
             function,
             path,
-            opens: found.start == PathStart::Entry,
+            opens: regenerated.start == PathStart::Entry,
             closes,
             activation: 0,
             lines: blocks
@@ -308,16 +308,16 @@ impl FollowedStream {
         mut reached: Vec<(Step, u64)>,
         blocks: impl Fn(&Step) -> Vec<BlockId>,
     ) {
-        let mut program_run: HashMap<(usize, u64), (bool, Vec<BlockId>, u64)> = HashMap::new();
+        let mut counts_by_path: HashMap<(usize, u64), (bool, Vec<BlockId>, u64)> = HashMap::new();
         let steps = self.steps.iter().map(|step| (step, 1));
         for (step, count) in steps.chain(self.counted.iter().map(|(step, count)| (step, *count))) {
-            let sum = program_run.entry((step.function, step.path));
+            let sum = counts_by_path.entry((step.function, step.path));
             sum.or_insert_with(|| (step.opens, blocks(step), 0)).2 += count;
         }
         reached.sort_by_cached_key(|(step, _)| std::cmp::Reverse(blocks(step).len()));
         for (step, count) in reached {
             let path_blocks = blocks(&step);
-            let continued = program_run
+            let continued = counts_by_path
                 .iter()
                 .filter(|((function, _), (opens, blocks, _))| {
                     *function == step.function
@@ -329,7 +329,7 @@ impl FollowedStream {
                 .checked_sub(continued)
                 .expect("a call came back that was not reached");
             if left > 0 {
-                program_run.insert((step.function, step.path), (step.opens, path_blocks, left));
+                counts_by_path.insert((step.function, step.path), (step.opens, path_blocks, left));
                 self.counted.push((step, left));
             }
         }
@@ -348,14 +348,14 @@ fn counts_whole_activations(map: &FunctionMap) -> bool {
 fn find(patched: &PatchedModule, word: u32) -> (usize, u64) {
     let index = u64::from(word - 1) - patched.base / 8;
     let functions = patched.map.functions.iter().enumerate();
-    let mut found = functions.filter_map(|(number, function)| match function.counters {
+    let mut candidates = functions.filter_map(|(number, function)| match function.counters {
         Counters::Array { offset, len } => {
             let path = index.checked_sub(offset / 8).filter(|path| *path < len)?;
             Some((number, path))
         }
         other => panic!("{other:?} in a stream"),
     });
-    found
+    candidates
         .next()
         .unwrap_or_else(|| panic!("word {word} is no path's"))
 }

@@ -58,13 +58,13 @@ pub(super) fn insert<'m>(
         .map(|accumulator| variable(&accumulator.sites, &accumulator.register, &[]))
         .collect();
     let marks = FirstIterationMarks::new(parts, &promotion.loops);
-    let slot = enter(parts, globals, &anchors);
+    let slot_content = enter(parts, globals, &anchors);
     let probe = Probe {
         module: parts.function.module(),
         globals,
         counter_block: globals.counter_base_address(
             &Builder::before(anchors.anchor(parts, BlockIndex::ENTRY, 0)),
-            slot,
+            slot_content,
         ),
         counters,
         selector,
@@ -99,6 +99,7 @@ pub(super) fn insert<'m>(
             }
         });
     }
+    // On its likely path, a likely count need not set the register if it already has the value.
     for (block, site) in &likely_sites {
         if let Some(next_start) = site.unchanged_start() {
             register.replace_at_end(*block, next_start);
@@ -112,7 +113,7 @@ pub(super) fn insert<'m>(
     for (_, site) in likely_sites {
         site.split(parts, &probe);
     }
-    slot
+    slot_content
 }
 
 /// Chooses the counters that loops keep in registers. There are none if the function counts in a

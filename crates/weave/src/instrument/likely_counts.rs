@@ -31,7 +31,7 @@ use crate::lower::{BlockIndex, FunctionParts};
 /// The share of all executions, as a fixed-point number.
 const ALL: u128 = 1 << 32;
 /// The minimum share of executions in which the likely number must be right.
-const LEAST_SHARE: u128 = ALL / 4;
+const MIN_SHARE: u128 = ALL / 4;
 
 /// A count at which the path register is likely to have one number.
 #[derive(Clone, Copy, Debug)]
@@ -94,7 +94,7 @@ fn likely_number(
     while visited.insert(value) {
         match value {
             RegisterValue::Constant(number) => {
-                return (share >= LEAST_SHARE && visited.len() > 1)
+                return (share >= MIN_SHARE && visited.len() > 1)
                     .then_some(number.wrapping_add(added));
             }
             RegisterValue::Phi(block) => {

@@ -121,7 +121,7 @@ impl Promotion {
         }
         let remaining = without_promoted_counts(&sites, &chosen);
         let mut writes = HashMap::new();
-        let mut wanted_slot = Vec::new();
+        let mut end_values_needed = Vec::new();
         for (index, promoted) in chosen.loops.iter().enumerate() {
             writes.extend(promoted.natural.exits.iter().map(|&exit| (exit, index)));
             let early = promoted
@@ -129,7 +129,7 @@ impl Promotion {
                 .joins
                 .iter()
                 .flat_map(|join| &join.early_exits);
-            wanted_slot.extend(early.map(|&exit| graph.sources[exit][0]));
+            end_values_needed.extend(early.map(|&exit| graph.sources[exit][0]));
         }
         let accumulators = (0..MAX_SLOTS)
             .filter(|&slot| {
@@ -145,7 +145,12 @@ impl Promotion {
             })
             .collect();
         Self {
-            register: RegisterFlow::with(graph, &remaining, &chosen.steady_loops, &wanted_slot),
+            register: RegisterFlow::with(
+                graph,
+                &remaining,
+                &chosen.steady_loops,
+                &end_values_needed,
+            ),
             sites: remaining,
             steady_loops: chosen.steady_loops,
             accumulators,

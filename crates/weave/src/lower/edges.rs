@@ -58,16 +58,16 @@ pub(super) fn edges<'m>(
         };
         Some((edge(node, exit, site), info))
     };
-    // The first part of each block. A block's parts follow one another.
-    let mut first = vec![BlockId(0); parts.blocks.len()];
+    // By block. The ids of a block's parts are consecutive.
+    let mut first_part = vec![BlockId(0); parts.blocks.len()];
     for (id, node) in (0u32..).zip(nodes) {
         if node.cuts_before == 0 {
-            first[node.block] = BlockId(id);
+            first_part[node.block] = BlockId(id);
         }
     }
     let mut edges = Vec::new();
     for (index, block) in BlockIndex::enumerate(&parts.blocks) {
-        let mut node = first[index];
+        let mut node = first_part[index];
         for cut in &block.cuts {
             edges.extend(exit_edge(index, node));
             let site = match cut.outcome {
@@ -110,12 +110,9 @@ pub(super) fn edges<'m>(
                     },
                 ));
             }
-            None => edges.extend(
-                block
-                    .targets
-                    .iter()
-                    .map(|&target| branch(parts, index, block, node, target, first[target.block])),
-            ),
+            None => edges.extend(block.targets.iter().map(|&target| {
+                branch(parts, index, block, node, target, first_part[target.block])
+            })),
         }
     }
     edges

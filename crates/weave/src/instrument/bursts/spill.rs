@@ -146,7 +146,6 @@ impl<'m> PieceGraph<'m> {
     }
 
     /// Where the value of `instruction`, which the piece `maker` computes, is live and used.
-
     fn live_value(
         &self,
         pieces: &Pieces<'m>,

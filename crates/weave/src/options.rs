@@ -46,9 +46,9 @@ pub const ARRAY_LIMIT: u64 = 4096;
 /// The maximum number of paths of a function. Functions with more paths are cut. This limit keeps
 /// increments within 32-bit immediates.
 pub const PATH_LIMIT: u64 = (1 << 31) - 1;
-/// The maximum number of paths of a function whose paths are appended to a stream. The collector
-/// has a table of these paths, and an image has 2^28 words: enough for 4,096 functions of this
-/// size. A word takes no memory in the program, so the limit is higher than [`ARRAY_LIMIT`].
+/// The maximum number of paths of a function whose paths are appended to a stream. The analysis of
+/// a stream has a table of these paths, and an image has 2^28 words: enough for 4,096 functions of
+/// this size. A word takes no memory in the program, so the limit is higher than [`ARRAY_LIMIT`].
 ///
 /// The kind loops is an exception: a function with exit edges has a counter next to each thread's
 /// ring for each of its paths. That is up to 512 KiB per function and thread.

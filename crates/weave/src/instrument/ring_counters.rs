@@ -15,8 +15,8 @@
 //! These paths are appended nevertheless
 //! - if the function has more paths from the entry than an array of counters may have. Every thread
 //!   reserves memory for counters, but not for words; or
-//! - if exceptions may come back to a function with loops. The collector learns of the exception
-//!   from the function's next word.
+//! - if exceptions may come back to a function with loops. The analysis of the stream learns from
+//!   the function's next word that the function has caught the exception.
 //!
 //! # Paths that may be left in a call
 //! With exit edges, a path that may be left in a call is counted when control reaches the call,

@@ -148,7 +148,7 @@ struct Activation {
     function: usize,
     number: usize,
     /// The position in the stream of the activation's first word.
-    at: u64,
+    first_position: u64,
     /// Whether it is uncertain that the frame still exists. The frame's function caught control,
     /// but perhaps in another activation.
     tentative: bool,
@@ -228,7 +228,7 @@ pub fn follow(
                 "path 0 identifies the catcher"
             );
             followed.caught += 1;
-            let first = stack.partition_point(|activation| activation.at < position);
+            let first = stack.partition_point(|activation| activation.first_position < position);
             let keeps_frame = stack
                 .get(first)
                 .is_some_and(|a| catcher.is_some_and(|(function, _)| a.function == function));
@@ -239,7 +239,7 @@ pub fn follow(
             }
             continue;
         }
-        let steps_by_word = steps_by_word.entry(word).or_insert_with(|| {
+        let known_step = steps_by_word.entry(word).or_insert_with(|| {
             let (function, path) = find(patched, word);
             let step = step(function, path);
             let map = &patched.map.functions[function];
@@ -259,7 +259,7 @@ pub fn follow(
             opens,
             closes,
             ..
-        } = *steps_by_word;
+        } = *known_step;
         if opens {
             if stack
                 .last()
@@ -273,7 +273,7 @@ pub fn follow(
             stack.push(Activation {
                 function,
                 number,
-                at,
+                first_position: at,
                 tentative: false,
             });
         }
@@ -285,7 +285,7 @@ pub fn follow(
         let activation = top.number;
         followed.steps.push(Step {
             activation,
-            ..steps_by_word.clone()
+            ..known_step.clone()
         });
         if closes {
             stack.pop();

@@ -2,7 +2,7 @@
 //! memory.
 //!
 //! If the counter of a count is known at the count, the count adds to an accumulator of that
-//! counter ([`CounterSlot`]). Often several branches with different path numbers join before the
+//! counter ([`AccumulatorKey`]). Often several branches with different path numbers join before the
 //! count. Such a branch is called an *arm*. Then the counter is known only on each arm, so each arm
 //! adds to a separate accumulator at its end ([`CountJoin`]).
 //!
@@ -23,9 +23,10 @@ use super::register::{RegisterFlow, RegisterValue, SteadyLoop, walk};
 use super::sites::Sites;
 use crate::lower::{BlockIndex, FunctionParts};
 
-/// What an accumulator counts, and thereby the counters to which it is added after the loop.
+/// What an accumulator of a loop counts. It determines the counters to which the accumulator is
+/// added after the loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum CounterSlot {
+pub(super) enum AccumulatorKey {
     /// A path with this number.
     Fixed(i64),
     /// A path from one iteration to the next. In the first iteration it has another number.
@@ -48,9 +49,9 @@ pub(super) struct IterationCounters {
 pub(super) struct CountJoin {
     /// The arms that add to separate accumulators.
     pub(super) arms: Vec<JoinArm>,
-    /// The slot to which the count itself adds, on all arms: the slot of the arm that is only an
-    /// edge. `None` if there is no such arm.
-    pub(super) total: Option<CounterSlot>,
+    /// The accumulator to which the count itself adds, on all arms: the accumulator of the arm that
+    /// is only an edge. `None` if there is no such arm.
+    pub(super) total: Option<AccumulatorKey>,
     /// The blocks after the loop to which control may leave between the join and the count.
     pub(super) early_exits: Vec<BlockIndex>,
 }
@@ -62,7 +63,7 @@ pub(super) struct JoinArm {
     pub(super) source: BlockIndex,
     /// The register's value at the end of the arm, in all iterations but the first.
     pub(super) number: i64,
-    pub(super) slot: CounterSlot,
+    pub(super) key: AccumulatorKey,
 }
 
 /// A count that adds to an accumulator, not to memory.
@@ -71,8 +72,8 @@ pub(super) struct PromotedCount {
     pub(super) block: BlockIndex,
     /// The index of the count among the block's actions.
     pub(super) nth: usize,
-    /// The slot to which the count adds. `None` if the arms before it add everything.
-    pub(super) slot: Option<CounterSlot>,
+    /// The accumulator to which the count adds. `None` if the arms before the count add everything.
+    pub(super) key: Option<AccumulatorKey>,
     /// Where the addition is inserted.
     pub(super) position: InstructionPosition,
     /// The blocks after the loop in which the count is subtracted again.
@@ -80,11 +81,11 @@ pub(super) struct PromotedCount {
 }
 
 impl PromotedCount {
-    fn new(block: BlockIndex, nth: usize, index: usize, slot: Option<CounterSlot>) -> Self {
+    fn new(block: BlockIndex, nth: usize, index: usize, key: Option<AccumulatorKey>) -> Self {
         Self {
             block,
             nth,
-            slot,
+            key,
             position: InstructionPosition { block, index },
             early_exits: Vec::new(),
         }
@@ -94,7 +95,8 @@ impl PromotedCount {
 /// All counts of a loop that add to accumulators.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LoopCounts {
-    pub(super) slots: Vec<CounterSlot>,
+    /// The accumulators of the loop.
+    pub(super) keys: Vec<AccumulatorKey>,
     pub(super) counts: Vec<PromotedCount>,
     pub(super) joins: Vec<CountJoin>,
 }
@@ -121,11 +123,11 @@ impl LoopCounts {
                 actions.push((stop.index, action, value));
             });
             for (nth, (index, action, value)) in actions.into_iter().enumerate() {
-                if let Some(slot) = slot(action, value, loops) {
-                    loop_counts.add(slot);
+                if let Some(key) = key(action, value, loops) {
+                    loop_counts.add(key);
                     loop_counts
                         .counts
-                        .push(PromotedCount::new(block, nth, index, Some(slot)));
+                        .push(PromotedCount::new(block, nth, index, Some(key)));
                     continue;
                 }
                 let (Action::Count { increment, .. }, RegisterValue::Phi(phi)) = (action, value)
@@ -158,25 +160,25 @@ impl LoopCounts {
         loop_counts.add_joins().then_some(loop_counts)
     }
 
-    /// Adds the slots of the joins to the list. Returns `false` if another count uses one of these
-    /// slots too, because then the subtractions would be wrong.
+    /// Adds the accumulators of the joins to the list. Returns `false` if another count uses one of
+    /// these accumulators too, because then the subtractions would be wrong.
     fn add_joins(&mut self) -> bool {
         for join in &self.joins {
-            let old_len = self.slots.len();
-            for slot in join.arms.iter().map(|arm| arm.slot).chain(join.total) {
-                match self.slots.iter().position(|&other| other == slot) {
+            let old_len = self.keys.len();
+            for key in join.arms.iter().map(|arm| arm.key).chain(join.total) {
+                match self.keys.iter().position(|&other| other == key) {
                     Some(position) if position < old_len => return false,
                     Some(_) => {}
-                    None => self.slots.push(slot),
+                    None => self.keys.push(key),
                 }
             }
         }
         true
     }
 
-    fn add(&mut self, slot: CounterSlot) {
-        if !self.slots.contains(&slot) {
-            self.slots.push(slot);
+    fn add(&mut self, key: AccumulatorKey) {
+        if !self.keys.contains(&key) {
+            self.keys.push(key);
         }
     }
 
@@ -198,7 +200,7 @@ impl LoopCounts {
             let may_move = parts.blocks[count.block].instructions.len() == 1
                 && natural.blocks.contains(&source)
                 && others.iter().all(|other| natural.exits.contains(other));
-            if may_move && count.slot.is_some() {
+            if may_move && count.key.is_some() {
                 count.position = InstructionPosition {
                     block: source,
                     index: parts.blocks[source].instructions.len() - 1,
@@ -210,32 +212,32 @@ impl LoopCounts {
 
     /// Whether the first iteration adds a mark ([`super::write_back`]).
     pub(super) fn are_marked(&self) -> bool {
-        self.iteration_slots() > 1
+        self.iteration_keys() > 1
     }
 
     /// Whether the iteration that leaves the loop to the block `exit` has already been counted,
     /// although its path has not ended.
     pub(super) fn is_early(&self, exit: BlockIndex) -> bool {
         let counts_iterations =
-            |count: &PromotedCount| matches!(count.slot, Some(CounterSlot::Iterations(_)));
+            |count: &PromotedCount| matches!(count.key, Some(AccumulatorKey::Iterations(_)));
         let mut counts = self.counts.iter();
         let mut joins = self.joins.iter();
         counts.any(|count| counts_iterations(count) && count.early_exits.contains(&exit))
             || joins.any(|join| join.total.is_none() && join.early_exits.contains(&exit))
     }
 
-    /// Whether a slot is a summand of the number of iterations. The summands are chosen so that
-    /// each iteration is counted once: a join's total already includes the counts of its arms.
-    pub(super) fn is_summand(&self, slot: CounterSlot) -> bool {
+    /// Whether an accumulator is a summand of the number of iterations. The summands are chosen so
+    /// that each iteration is counted once: a join's total already includes the counts of its arms.
+    pub(super) fn is_summand(&self, key: AccumulatorKey) -> bool {
         let joins = self.joins.iter().filter(|join| join.total.is_some());
         let mut arms = joins.flat_map(|join| &join.arms);
-        matches!(slot, CounterSlot::Iterations(_)) && arms.all(|arm| arm.slot != slot)
+        matches!(key, AccumulatorKey::Iterations(_)) && arms.all(|arm| arm.key != key)
     }
 
-    /// The number of slots that count iterations.
-    pub(super) fn iteration_slots(&self) -> usize {
-        let is_iteration_slot = |slot: &&CounterSlot| matches!(slot, CounterSlot::Iterations(_));
-        self.slots.iter().filter(is_iteration_slot).count()
+    /// The number of accumulators that count iterations.
+    pub(super) fn iteration_keys(&self) -> usize {
+        let is_iteration_key = |key: &&AccumulatorKey| matches!(key, AccumulatorKey::Iterations(_));
+        self.keys.iter().filter(is_iteration_key).count()
     }
 }
 
@@ -260,18 +262,20 @@ fn is_steady(
     })
 }
 
-/// The slot of a count. `None` if the action is no count, or if its counter is not known from this
+/// The accumulator of a count. `None` if the action is no count, or if its counter is not known from this
 /// value of the register.
-fn slot(action: Action, value: RegisterValue, loops: &[SteadyLoop]) -> Option<CounterSlot> {
+fn key(action: Action, value: RegisterValue, loops: &[SteadyLoop]) -> Option<AccumulatorKey> {
     let Action::Count { base, increment } = action else {
         return None;
     };
     match value {
-        _ if base == CountBase::Zero => Some(CounterSlot::Fixed(increment)),
-        RegisterValue::Constant(number) => Some(CounterSlot::Fixed(increment.wrapping_add(number))),
+        _ if base == CountBase::Zero => Some(AccumulatorKey::Fixed(increment)),
+        RegisterValue::Constant(number) => {
+            Some(AccumulatorKey::Fixed(increment.wrapping_add(number)))
+        }
         RegisterValue::Steady(index, number) => {
             let later = increment.wrapping_add(number);
-            Some(CounterSlot::Iterations(IterationCounters {
+            Some(AccumulatorKey::Iterations(IterationCounters {
                 steady_loop: index,
                 first: later.wrapping_sub(loops[index].start),
                 later,
@@ -345,19 +349,19 @@ impl ArmJoin {
                 RegisterValue::Constant(number) | RegisterValue::Steady(_, number) => number,
                 _ => return None,
             };
-            let slot = slot(action, value, loops)?;
+            let key = key(action, value, loops)?;
             let arm = JoinArm {
                 source,
                 number,
-                slot,
+                key,
             };
             if graph.successors[source].len() == 1 {
                 arms.push(arm);
-            } else if total.replace(slot).is_some_and(|other| other != slot) {
+            } else if total.replace(key).is_some_and(|other| other != key) {
                 return None;
             }
         }
-        arms.retain(|arm| Some(arm.slot) != total);
+        arms.retain(|arm| Some(arm.key) != total);
         Some(CountJoin {
             arms,
             total,

@@ -38,14 +38,14 @@ use holloway_flow::{Action, CountBase};
 
 use super::frequencies::TransitionFrequencies;
 use super::graph::{BlockGraph, InstructionPosition};
-use super::loop_counts::{CounterSlot, LoopCounts};
+use super::loop_counts::{AccumulatorKey, LoopCounts};
 use super::natural_loops::{NaturalLoop, innermost_loops};
 use super::register::{RegisterFlow, RegisterValue, SteadyLoop};
 use super::sites::{Sites, Stop};
 use crate::lower::{BlockIndex, CallAttributes, FunctionParts};
 
 /// The maximum number of accumulators of a loop.
-const MAX_SLOTS: usize = 4;
+const MAX_ACCUMULATORS: usize = 4;
 /// The minimum number of iterations per entry, measured or estimated, for which promotion pays.
 /// With 3, bzip2 executes 1.40 times as many instructions as without probes, and with 6 it executes
 /// 1.28 times as many. With 7, even the small loop of an insertion sort would be excluded, by its
@@ -64,9 +64,9 @@ pub(super) struct PromotedLoop {
     pub(super) steady_loop: Option<usize>,
 }
 
-/// An accumulator of a function. Accumulator `n` holds the slot number `n` of each loop. It is
-/// treated like a path register: its sites set it to 0 before a loop, and add 1 at the loop's
-/// counts.
+/// An accumulator of a function. Accumulator `n` is the accumulator with [`LoopCounts::keys`]`[n]`
+/// in each loop. It is treated like a path register: its sites set it to 0 before a loop, and add 1
+/// at the loop's counts.
 pub(super) struct Accumulator {
     pub(super) sites: Sites,
     pub(super) register: RegisterFlow,
@@ -131,15 +131,15 @@ impl Promotion {
                 .flat_map(|join| &join.early_exits);
             end_values_needed.extend(early.map(|&exit| graph.sources[exit][0]));
         }
-        let accumulators = (0..MAX_SLOTS)
-            .filter(|&slot| {
+        let accumulators = (0..MAX_ACCUMULATORS)
+            .filter(|&key| {
                 chosen
                     .loops
                     .iter()
-                    .any(|promoted| slot < promoted.counts.slots.len())
+                    .any(|promoted| key < promoted.counts.keys.len())
             })
-            .map(|slot| {
-                let sites = accumulator_sites(parts, sites.len(), &chosen, slot);
+            .map(|key| {
+                let sites = accumulator_sites(parts, sites.len(), &chosen, key);
                 let register = RegisterFlow::new(graph, &sites, &[]);
                 Accumulator { sites, register }
             })
@@ -162,13 +162,10 @@ impl Promotion {
     /// The lowest [`IterationCounters::first`](super::loop_counts::IterationCounters::first), or 0
     /// if none is negative.
     pub(super) fn lowest_first_counter(&self) -> i64 {
-        let slots = self
-            .loops
-            .iter()
-            .flat_map(|promoted| &promoted.counts.slots);
-        let firsts = slots.filter_map(|slot| match slot {
-            CounterSlot::Iterations(counters) => Some(counters.first),
-            CounterSlot::Fixed(_) => None,
+        let keys = self.loops.iter().flat_map(|promoted| &promoted.counts.keys);
+        let firsts = keys.filter_map(|key| match key {
+            AccumulatorKey::Iterations(counters) => Some(counters.first),
+            AccumulatorKey::Fixed(_) => None,
         });
         firsts.min().unwrap_or(0).min(0)
     }
@@ -317,10 +314,10 @@ fn start(
 
 /// Whether a loop's counters are few enough to be kept in registers.
 fn pays(natural: &NaturalLoop, number: Option<usize>, loop_counts: &LoopCounts) -> bool {
-    let slots = loop_counts.slots.len();
-    (1..=MAX_SLOTS).contains(&slots)
-        && slots * natural.exits.len() <= MAX_WRITES
-        && (loop_counts.iteration_slots() > 0) == number.is_some()
+    let keys = loop_counts.keys.len();
+    (1..=MAX_ACCUMULATORS).contains(&keys)
+        && keys * natural.exits.len() <= MAX_WRITES
+        && (loop_counts.iteration_keys() > 0) == number.is_some()
 }
 
 /// The sites without the promoted counts.
@@ -344,8 +341,8 @@ fn without_promoted_counts(sites: &Sites, chosen: &ChosenLoops) -> Sites {
     remaining
 }
 
-/// The sites of an accumulator: it is set to 0 before each loop, 1 is added where its slot is
-/// counted, and it is used after the loop. `number` is the number of its slot in each loop.
+/// The sites of an accumulator: it is set to 0 before each loop, 1 is added at its counts, and it is
+/// used after the loop. `number` is the index of its key in each loop.
 fn accumulator_sites(
     parts: &FunctionParts<'_>,
     blocks: usize,
@@ -357,28 +354,28 @@ fn accumulator_sites(
         Some((
             &promoted.natural,
             &promoted.counts,
-            *promoted.counts.slots.get(number)?,
+            *promoted.counts.keys.get(number)?,
         ))
     });
-    for (natural, loop_counts, wanted_slot) in used.clone() {
+    for (natural, loop_counts, wanted_key) in used.clone() {
         for &exit in &natural.exits {
             let index = parts.blocks[exit].top;
             result[exit].push(stop(index, USE));
         }
         for arm in loop_counts.joins.iter().flat_map(|join| &join.arms) {
-            if arm.slot == wanted_slot {
+            if arm.key == wanted_key {
                 let index = parts.blocks[arm.source].instructions.len() - 1;
                 result[arm.source].push(stop(index, Action::Add(1)));
             }
         }
         for count in &loop_counts.counts {
-            if count.slot != Some(wanted_slot) {
+            if count.key != Some(wanted_key) {
                 continue;
             }
             let InstructionPosition { block, index } = count.position;
             result[block].push(stop(index, Action::Add(1)));
             // In marked loops, the write-back subtracts this count after it has read the marks.
-            if !(loop_counts.are_marked() && matches!(wanted_slot, CounterSlot::Iterations(_))) {
+            if !(loop_counts.are_marked() && matches!(wanted_key, AccumulatorKey::Iterations(_))) {
                 for &exit in &count.early_exits {
                     let index = parts.blocks[exit].top;
                     result[exit].insert(0, stop(index, Action::Add(-1)));

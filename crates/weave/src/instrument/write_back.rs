@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use holloway_llvm::{Builder, Instruction, Type, Value};
 
 use super::graph::{BlockEdge, BlockGraph};
-use super::loop_counts::{CounterSlot, IterationCounters};
+use super::loop_counts::{AccumulatorKey, IterationCounters};
 use super::probe::Probe;
 use super::promote::PromotedLoop;
 use super::variable::{CounterNumber, ProbeVariable};
@@ -48,12 +48,12 @@ impl<'a, 'm> FirstIterationMarks<'a, 'm> {
         marks
     }
 
-    /// The value that counts in this block add to the accumulator of `slot`. `None` if it is always
-    /// 1. Only counts of iterations are marked.
-    pub(super) fn unit(&self, block: BlockIndex, slot: usize) -> Option<Value<'m>> {
+    /// The value that counts in this block add to an accumulator. `None` if it is always 1. Only
+    /// counts of iterations are marked.
+    pub(super) fn unit(&self, block: BlockIndex, accumulator: usize) -> Option<Value<'m>> {
         let (promoted, unit) = self.units.get(&block)?;
-        let slot = promoted.counts.slots.get(slot)?;
-        matches!(slot, CounterSlot::Iterations(_)).then_some(*unit)
+        let key = promoted.counts.keys.get(accumulator)?;
+        matches!(key, AccumulatorKey::Iterations(_)).then_some(*unit)
     }
 
     /// Gives the phis their incoming values.
@@ -82,7 +82,7 @@ pub(super) struct WriteBack<'a, 'm> {
     pub(super) probe: &'a Probe<'a, 'm>,
     pub(super) builder: Builder<'m>,
     pub(super) promoted: &'a PromotedLoop,
-    /// From the block in the loop to the block after it.
+    /// The edge from a block of the loop to a block after the loop.
     pub(super) edge: BlockEdge,
 }
 
@@ -102,16 +102,16 @@ impl<'m> WriteBack<'_, 'm> {
         let are_marked = self.promoted.counts.are_marked();
         let mut first = are_marked.then(|| self.is_first_iteration(&counts));
         self.correct(register, &mut counts, first);
-        for (&slot, &count) in self.promoted.counts.slots.iter().zip(&counts) {
-            match slot {
-                CounterSlot::Fixed(number) => {
+        for (&key, &count) in self.promoted.counts.keys.iter().zip(&counts) {
+            match key {
+                AccumulatorKey::Fixed(number) => {
                     let number = CounterNumber::constant(number);
                     self.probe.add(&self.builder, number, count);
                 }
-                CounterSlot::Iterations(counters) if are_marked => {
+                AccumulatorKey::Iterations(counters) if are_marked => {
                     self.add_marked(register, counters, count);
                 }
-                CounterSlot::Iterations(counters) => {
+                AccumulatorKey::Iterations(counters) => {
                     first = Some(self.add_all(register, counters, count));
                 }
             }
@@ -129,8 +129,8 @@ impl<'m> WriteBack<'_, 'm> {
     /// only the first was, before its path ended.
     fn is_first_iteration(&self, counts: &[Value<'m>]) -> Value<'m> {
         let loop_counts = &self.promoted.counts;
-        let slots = loop_counts.slots.iter().zip(counts);
-        let iterations = slots.filter(|(slot, _)| loop_counts.is_summand(**slot));
+        let keys = loop_counts.keys.iter().zip(counts);
+        let iterations = keys.filter(|(key, _)| loop_counts.is_summand(**key));
         let sum = iterations.fold(self.word().int(0), |sum, (_, &count)| {
             self.builder.add(sum, count)
         });
@@ -151,12 +151,11 @@ impl<'m> WriteBack<'_, 'm> {
         counts: &mut [Value<'m>],
         first: Option<Value<'m>>,
     ) {
-        let slots = &self.promoted.counts.slots;
-        let position = |wanted: CounterSlot| {
-            let mut slots = slots.iter();
-            slots
-                .position(|&slot| slot == wanted)
-                .expect("all slots are listed")
+        let keys = &self.promoted.counts.keys;
+        let position = |wanted: AccumulatorKey| {
+            let mut keys = keys.iter();
+            keys.position(|&key| key == wanted)
+                .expect("all keys are listed")
         };
         let word = self.word();
         // Each count to subtract was added in the iteration that left the loop.
@@ -166,34 +165,34 @@ impl<'m> WriteBack<'_, 'm> {
         });
         if first.is_some() {
             for count in &self.promoted.counts.counts {
-                if let Some(slot @ CounterSlot::Iterations(_)) = count.slot
+                if let Some(key @ AccumulatorKey::Iterations(_)) = count.key
                     && count.early_exits.contains(&self.edge.to)
                 {
-                    let slot = position(slot);
-                    counts[slot] = self.builder.subtract(counts[slot], unit);
+                    let key = position(key);
+                    counts[key] = self.builder.subtract(counts[key], unit);
                 }
             }
         }
         for join in &self.promoted.counts.joins {
             let mut arms: Vec<(usize, i64)> = Vec::new();
             for arm in &join.arms {
-                let arm = (position(arm.slot), arm.number);
+                let arm = (position(arm.key), arm.number);
                 if !arms.contains(&arm) {
                     arms.push(arm);
                 }
             }
             if join.early_exits.contains(&self.edge.to) {
                 let register = register.bottom(self.edge.from);
-                for &(slot, number) in &arms {
+                for &(key, number) in &arms {
                     let is_early = self.equals(register, number);
                     let early = self.builder.select(is_early, unit, word.int(0));
-                    counts[slot] = self.builder.subtract(counts[slot], early);
+                    counts[key] = self.builder.subtract(counts[key], early);
                 }
             }
             if let Some(total) = join.total {
                 let total = position(total);
-                for &(slot, _) in &arms {
-                    counts[total] = self.builder.subtract(counts[total], counts[slot]);
+                for &(key, _) in &arms {
+                    counts[total] = self.builder.subtract(counts[total], counts[key]);
                 }
             }
         }

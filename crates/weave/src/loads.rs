@@ -98,8 +98,8 @@ impl<'a, 'm> LoopAccesses<'a, 'm> {
             stored: Vec::new(),
         };
         let blocks = lowered.parts.blocks.iter();
-        let inside = blocks.filter(|block| accesses.contains(block.block));
-        let stores = inside
+        let blocks_inside = blocks.filter(|block| accesses.contains(block.block));
+        let stores = blocks_inside
             .flat_map(|block| &block.instructions)
             .filter(|instruction| instruction.opcode() == Opcode::Store)
             .map(|store| store.value());
@@ -132,7 +132,7 @@ impl<'a, 'm> LoopAccesses<'a, 'm> {
     }
 
     /// Counts one step of the search. `None` after [`STEPS`] steps.
-    fn step_back(&self) -> Option<()> {
+    fn count_step(&self) -> Option<()> {
         self.steps_left.set(self.steps_left.get().checked_sub(1)?);
         Some(())
     }
@@ -165,11 +165,11 @@ impl<'a, 'm> LoopAccesses<'a, 'm> {
         let Some(instruction) = self.instruction_in_loop(value) else {
             return Some(0);
         };
-        self.step_back()?;
+        self.count_step()?;
         let operand = |index| self.stride(instruction.value().operand(index));
         let constant = |index| instruction.value().operand(index).as_int();
         match instruction.opcode() {
-            Opcode::Phi => self.step(instruction),
+            Opcode::Phi => self.phi_stride(instruction),
             Opcode::Load => self.memory_stride(instruction),
             Opcode::Add => operand(0)?.checked_add(operand(1)?),
             Opcode::Subtract => operand(0)?.checked_sub(operand(1)?),
@@ -194,7 +194,7 @@ impl<'a, 'm> LoopAccesses<'a, 'm> {
     }
 
     /// The constant that each iteration adds to a phi at the loop's head.
-    fn step(&self, phi: Instruction<'m>) -> Option<i64> {
+    fn phi_stride(&self, phi: Instruction<'m>) -> Option<i64> {
         let next = self.next(phi)?;
         let (from, distance) = self.without_constants(next);
         if from == phi.value() {
@@ -303,7 +303,7 @@ impl<'a, 'm> LoopAccesses<'a, 'm> {
     /// `value` points to a node.
     fn chain(&self, value: Value<'m>) -> Option<i64> {
         let instruction = self.instruction_in_loop(value)?;
-        self.step_back()?;
+        self.count_step()?;
         match instruction.opcode() {
             Opcode::Phi => {
                 // Follow the next-pointers of one iteration, perhaps over several nodes, back to
@@ -337,7 +337,7 @@ impl<'a, 'm> LoopAccesses<'a, 'm> {
     /// The stride of the load from whose result `value` is computed.
     fn pointer_stride(&self, value: Value<'m>) -> Option<i64> {
         let instruction = self.instruction_in_loop(value)?;
-        self.step_back()?;
+        self.count_step()?;
         match instruction.opcode() {
             Opcode::Load => {
                 let stride = self.stride(instruction.value().operand(0))?;

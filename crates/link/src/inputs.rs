@@ -14,7 +14,7 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use holloway_weave::archive::{Archive, MemberPlace};
+use holloway_weave::archive::{Archive, MemberLocation};
 use holloway_weave::input::{InputKind, NoBitcode, Sections, classify, has_code};
 
 use crate::duplicates::{Position, UnwovenObject};
@@ -242,9 +242,9 @@ impl Gatherer<'_> {
             let display_name = format!("{}({name})", path.display());
             let data = member.data(bytes).map_err(broken)?;
             let kind = self.classify(&data, path, &display_name)?;
-            let (file, start) = match &member.place {
-                MemberPlace::Inside(range) => (path, range.start),
-                MemberPlace::File(file) => (file.as_path(), 0),
+            let (file, start) = match &member.location {
+                MemberLocation::Inside(range) => (path, range.start),
+                MemberLocation::File(file) => (file.as_path(), 0),
             };
             let position = Position::Archive(word);
             if let InputKind::MachineCode(reason) = kind {

@@ -22,7 +22,7 @@ use holloway_format::Guide;
 use holloway_format::guide::GUIDE_MAGIC;
 use holloway_llvm::Library;
 use holloway_weave::{
-    Filter, Instead, LinkKind, ModuleOptions, OptLevel, WeaveError, WovenModule, cache,
+    Filter, LinkKind, ModuleOptions, OptLevel, Replacement, WeaveError, WovenModule, cache,
     weave_module,
 };
 
@@ -293,12 +293,14 @@ fn no_core_files() {
 fn report_weaving(error: &WeaveError) -> WorkerExit {
     match error {
         WeaveError::Refused {
-            reason, instead, ..
+            reason,
+            replacement,
+            ..
         } => {
             report(reason);
-            match instead {
-                Instead::AsItIs => WorkerExit::Refused,
-                Instead::Compiled => WorkerExit::Unfit,
+            match replacement {
+                Replacement::AsItIs => WorkerExit::Refused,
+                Replacement::Compiled => WorkerExit::Unfit,
             }
         }
         WeaveError::Internal { .. } | WeaveError::InternalModule(_) => {

@@ -60,7 +60,7 @@ pub enum Opcode {
     Select,
     /// A cast that changes no bits, or an instruction that extracts or inserts parts of an
     /// aggregate.
-    Shuffle,
+    Repack,
     /// Any other operation.
     Other,
 }
@@ -111,7 +111,7 @@ impl<'m> Instruction<'m> {
             20 => Opcode::Shift,
             30..=32 => Opcode::Resize,
             68 => Opcode::Freeze,
-            41 | 53 | 54 => Opcode::Shuffle,
+            41 | 53 | 54 => Opcode::Repack,
             _ => Opcode::Other,
         }
     }

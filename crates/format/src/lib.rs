@@ -1,19 +1,21 @@
-//! The files that weaver, runtime, collector, and reports share: readers and writers.
+//! Parsers and writers for the files that the weaver, the runtime, the collector, and the reports
+//! share.
 //!
 //! | file | module | written by | read by |
 //! |---|---|---|---|
 //! | raw profile, `*.hwp` | [`raw`] | the runtime, through a shared mapping | [`read_profile`] |
-//! | sealed profile, `*.hwp` | [`sealed`] | the collector, after the process | [`read_profile`] |
+//! | sealed profile, `*.hwp` | [`sealed`] | the collector, after the process has ended | [`read_profile`] |
 //! | path map of a module (*fragment*) | [`map`] | the weaver; cached | the link step, [`image`] |
 //! | path map of an image, `*.hwm` | [`image`] | the link step, into the program | reports |
-//! | slab forests, `*.hwl` | [`loops`] | the collector, after the process | reports |
+//! | slab forests, `*.hwl` | [`loops`] | the collector, after the process has ended | reports |
 //! | traces, `*.hwt` | [`trace`] | the collector, while the process runs | reports |
-//! | timings of paths, `*.hwv` | [`variation`] | the collector, after the process | reports |
+//! | timings of paths, `*.hwv` | [`variation`] | the collector, after the process has ended | reports |
 //! | guide of a build | [`guide`] | the link step, from an earlier run | the weaver |
 //!
-//! Any bytes give a value or a [`FormatError`] with the offset. No reader panics, allocates as much as
-//! an unchecked length asks for, or takes more than `n log n` time. Damage inside a record costs that
-//! record and is listed as [`Damage`].
+//! The parsers accept arbitrary bytes and return a value or a [`FormatError`] with the byte offset.
+//! No parser panics, allocates memory for a length that it has not checked, or takes more than
+//! `n log n` time. If a record is damaged, the parser leaves out only this record and lists the
+//! loss as [`Damage`].
 #![forbid(unsafe_code)]
 
 mod checksum;

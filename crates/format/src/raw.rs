@@ -123,16 +123,16 @@ impl<'a> RawProfile<'a> {
         let length = size.checked_sub(EXTENT_HEAD as usize)?;
         let block_size = self.header.block_size;
         let is_ring = head.kind == EXTENT_RING
-            && head.size.checked_sub(head.slots).is_some_and(|rest| {
-                rest == PAGE
+            && head.size.checked_sub(head.slots).is_some_and(|remaining| {
+                remaining == PAGE
                     || (self.header.profile.kind.traits().inline_counts
                         == InlineCounts::Activations
-                        && rest.checked_sub(PAGE + EXTENT_HEAD) == Some(block_size))
+                        && remaining.checked_sub(PAGE + EXTENT_HEAD) == Some(block_size))
             });
         // If the file ends inside a ring, the words that are there count.
         let is_cut = is_ring && at.checked_add(size)? > bytes.len();
         let payload = match is_cut {
-            true => cursor.rest(),
+            true => cursor.remaining(),
             false => cursor.bytes(length).ok()?,
         };
         let extent = match head.kind {

@@ -101,7 +101,7 @@ impl<'a> Ring<'a> {
         cursor
             .bytes((PAGE - EXTENT_HEAD) as usize - RING_HEAD + 16)
             .ok()?;
-        let content = cursor.rest();
+        let content = cursor.remaining();
         let words_size = usize::try_from(head.slots).ok()?;
         let (places, counters) = content.split_at(content.len().min(words_size));
         let ring = Self {

@@ -349,7 +349,7 @@ impl<'s, 'a> Blocks<'s, 'a> {
     ) -> Result<Vec<Token>, FormatError> {
         let count = cursor.index(MOST_TOKENS, "number of tokens")?;
         let offset = cursor.offset();
-        let code = cursor.rest();
+        let code = cursor.remaining();
         let limit = TOKENS_A_BYTE * (code.len() as u64 + 1);
         if u64::from(count) >= limit {
             return Err(FormatError::Range {

@@ -154,7 +154,7 @@ impl ProcessStreams {
                         (Taker::Collector, Some(_)) | (Taker::Nobody, _) => 0,
                     };
                     let words = &piece.words[taken..];
-                    let at = piece.at + 4 * taken as u64;
+                    let at = piece.position + 4 * taken as u64;
                     let continues = next.is_none() && head.is_some_and(|head| head.origin < at);
                     let begins = words.first().is_none_or(|&word| word == WORD_OWNER);
                     if continues && self.has_earlier_part() && !begins {

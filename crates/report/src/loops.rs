@@ -55,9 +55,9 @@ pub(crate) fn hottest(
     top: Option<usize>,
     loops_options: LoopsOptions,
 ) -> (Vec<ShownLoop>, usize) {
-    let kept = loops.functions.iter().enumerate();
-    let kept = kept.filter(|(_, function)| names.keeps(&loops.run, function.id));
-    let mut counts: Vec<(usize, LoopCount)> = kept
+    let selected = loops.functions.iter().enumerate();
+    let selected = selected.filter(|(_, function)| names.keeps(&loops.run, function.id));
+    let mut counts: Vec<(usize, LoopCount)> = selected
         .flat_map(|(index, function)| {
             let function_counts = count(loops.run.function(function.id)).into_iter();
             function_counts.map(move |count| (index, count))

@@ -19,24 +19,24 @@ pub(crate) const FIRST_PATHS: usize = 10;
 
 /// Returns the first `top` paths of functions that the filter keeps, as indices in the ranking, and
 /// the number of all paths of these functions.
-pub(crate) fn kept_paths(
+pub(crate) fn selected_paths(
     run: &VariationRun,
     ranking: &Ranking,
     names: &Filter<'_>,
     top: usize,
 ) -> (Vec<usize>, usize) {
     let function_of = |index: &usize| ranking.paths[*index].function;
-    let mut kept: Vec<usize> = (0..ranking.paths.len())
+    let mut selected: Vec<usize> = (0..ranking.paths.len())
         .filter(|index| names.keeps(&run.run, function_of(index)))
         .collect();
-    let all = kept.len();
-    kept.truncate(top);
-    (kept, all)
+    let selected_count = selected.len();
+    selected.truncate(top);
+    (selected, selected_count)
 }
 
 /// Returns, for the first `top` functions that the filter keeps, whether the time depends on the
 /// choice of the path or varies on the same path.
-pub(crate) fn kept_spreads(
+pub(crate) fn selected_spreads(
     run: &VariationRun,
     ranking: &Ranking,
     names: &Filter<'_>,

@@ -182,11 +182,11 @@ impl<'a> RunContext<'a> {
         if !matches!(self.options.view, Some(View::Paths | View::PathsFromEdges)) {
             return None;
         }
-        let kept = self
+        let selected = self
             .run
             .ids()
             .filter(|&(id, _)| self.names.keeps(self.run, id));
-        let ran = kept.filter(|(_, function)| function.ran());
+        let ran = selected.filter(|(_, function)| function.ran());
         match ran.map(|(_, function)| function.unit()).min() {
             Some(Unit::Paths) => None,
             Some(Unit::Edges) => Some("edges were recorded, not paths"),

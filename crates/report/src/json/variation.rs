@@ -18,7 +18,7 @@ use crate::filter::Filter;
 use crate::notes::Sentences;
 use crate::options::Options;
 use crate::variation::{
-    FIRST_PATHS, kept_paths, kept_spreads, lines, load_lines, prefetch, trail_of,
+    FIRST_PATHS, lines, load_lines, prefetch, selected_paths, selected_spreads, trail_of,
 };
 
 /// Writes the paths of a run, ranked by certain net variation, as one object and a newline.
@@ -55,12 +55,12 @@ pub fn write(
         },
         cycles_per_second: view.frequency,
         run: Totals::new(&view),
-        variation: kept_paths(run, &ranking, &names, top)
+        variation: selected_paths(run, &ranking, &names, top)
             .0
             .into_iter()
             .map(|index| view.path(index))
             .collect(),
-        functions: kept_spreads(run, &ranking, &names, top)
+        functions: selected_spreads(run, &ranking, &names, top)
             .iter()
             .map(|spread| view.spread(spread))
             .collect(),

@@ -147,17 +147,17 @@ fn instrumented(sheet: &Sheet<'_>, id: FunctionId) -> String {
 
 /// `3 of 6 paths`, or `3 of 6 blocks` if the function counted edges.
 fn parts_run(function: &Function) -> String {
-    let (ran, all, noun) = match function.unit() {
+    let (ran, possible, noun) = match function.unit() {
         Unit::Paths => (function.counts.len(), function.map.path_count, "path"),
         Unit::Edges => {
             let blocks = function.flow().blocks.iter();
             let ran = (0u32..).zip(blocks);
             let ran = ran.filter(|&(block, &count)| count > 0 && block != function.map.exit);
-            let all = function.map.blocks.len() as u64 - 1;
-            (ran.count(), all, "block")
+            let block_count = function.map.blocks.len() as u64 - 1;
+            (ran.count(), block_count, "block")
         }
     };
-    format!("{} of {}", grouped(ran as u64), plural(all, noun))
+    format!("{} of {}", grouped(ran as u64), plural(possible, noun))
 }
 
 fn inlined(sheet: &Sheet<'_>, callers: &[(FunctionId, u32)]) -> String {

@@ -53,10 +53,10 @@ pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
 
 /// Files with counts, ordered by line executions.
 fn files(sheet: &Sheet<'_>) -> Vec<File> {
-    let all = line_counts(sheet.run, &sheet.names);
+    let counts = line_counts(sheet.run, &sheet.names);
     let mut bounds = line_bounds(sheet.run, &sheet.names);
     let sum = |lines: &Lines| lines.values().copied().fold(0, u64::saturating_add);
-    let mut files: Vec<File> = all
+    let mut files: Vec<File> = counts
         .into_iter()
         .map(|(name, lines)| File {
             sum: sum(&lines),

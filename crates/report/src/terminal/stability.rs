@@ -145,12 +145,12 @@ fn write_all_and_first(sheet: &mut Sheet<'_>, stability: &Stability) -> io::Resu
         let (mean_of_others, kept) = if shares_of_others.is_empty() {
             ("-".to_owned(), "-".to_owned())
         } else {
-            let kept = if own_share > 0.0 {
+            let share_of_own = if own_share > 0.0 {
                 percent(mean / own_share)
             } else {
                 "-".to_owned()
             };
-            (percent(mean), kept)
+            (percent(mean), share_of_own)
         };
         table.row(vec![
             (Ink::Plain, letter(run)),

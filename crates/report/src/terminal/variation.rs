@@ -37,7 +37,7 @@ use super::sheet::Sheet;
 use super::table::{Align, Table};
 use crate::numbers::{grouped, plural, seconds, short};
 use crate::options::Options;
-use crate::variation::{kept_paths, trail_of};
+use crate::variation::{selected_paths, trail_of};
 use report::Report;
 
 /// Maximum number of paths with a histogram.
@@ -101,7 +101,7 @@ fn write_ranking(
     rank_options: RankOptions,
 ) -> io::Result<()> {
     let ranking = rank(run, rank_options);
-    let (mut shown, _) = kept_paths(run, &ranking, &sheet.names, usize::MAX);
+    let (mut shown, _) = selected_paths(run, &ranking, &sheet.names, usize::MAX);
     // Paths with certain net variation have the first ranks.
     let others = shown.split_off(shown.partition_point(|index| *index < ranking.certain));
     let varying = shown.len();

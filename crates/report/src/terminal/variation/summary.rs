@@ -13,7 +13,7 @@ use crate::numbers::{grouped, plural, tenths};
 use crate::terminal::paint::Ink;
 use crate::terminal::sheet::Sheet;
 use crate::terminal::table::{Align, Table};
-use crate::variation::{FIRST_PATHS, kept_spreads};
+use crate::variation::{FIRST_PATHS, selected_spreads};
 
 /// Maximum number of names in a line. The other names are only counted.
 const MAX_NAMES: usize = 3;
@@ -288,7 +288,7 @@ fn left_out(report: &Report<'_>) -> Vec<(&'static str, String)> {
 
 /// Writes, for each function, whether its time depends on the path or varies on the same path.
 fn write_spreads(sheet: &mut Sheet<'_>, report: &Report<'_>) -> io::Result<()> {
-    let mut spreads = kept_spreads(report.run, report.ranking, &sheet.names, sheet.top());
+    let mut spreads = selected_spreads(report.run, report.ranking, &sheet.names, sheet.top());
     spreads.retain(|spread| spread.choice + spread.same > 0.0);
     if spreads.is_empty() {
         return Ok(());

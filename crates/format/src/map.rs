@@ -18,7 +18,7 @@
 //!     40    4  k: number of skipped functions
 //!     44    4  g: number of vanished functions
 //!     48    8  r: bytes of function records
-//!     56    4  number of ring counters (of functions with code 3), else 0
+//!     56    4  number of ring counters (of functions with kind of counters 3)
 //!     60    4  crc32 of bytes 0..60
 //!     64   8s  strings:  0 4 where the string ends in the text   4 4 crc32 of the string
 //!      …    t  text, UTF-8; a string starts where the one before it ends
@@ -65,8 +65,8 @@
 //!                list of leaks: z block - (previous block + 1)
 //! place: v scope  z line - line of the previous place in the function  v column
 //! ```
-//! The ends of a dag edge follow only if they differ from the ends that its kind implies
-//! ([`FunctionMap::implied_ends`]).
+//! A *dag edge* is an edge of the acyclic graph that numbers the function's paths. Its ends follow
+//! only if they differ from the ends that its kind implies ([`FunctionMap::implied_ends`]).
 //!
 //! Example: an empty function `f` in `a.c:1`. It has the entry block 0, the exit block 1, one
 //! return edge, one path, and no scopes. The strings are 0 "", 1 "f", and 2 "a.c", and the hash is

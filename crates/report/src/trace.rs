@@ -5,7 +5,8 @@
 //! - `write(question, run, options, out)` writes each stream's answer, and the damage of the run;
 //! - `diff(pairs, comparison, options, out)` compares the streams of two runs, pair by pair.
 //!
-//! Only `top`, `color`, `width`, `cwd` and `source` of [`Options`](crate::Options) have an effect.
+//! Of the [`Options`](crate::Options), only `top`, `color`, `width`, `cwd`, and `source` affect the
+//! answers.
 //!
 //! [`Pattern`](holloway_analysis::trace::pattern::Pattern) parses the patterns and names of
 //! questions. A question can name a function by:

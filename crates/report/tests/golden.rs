@@ -388,8 +388,7 @@ fn damage_and_loss_are_said() {
     assert_snapshot!(print(&run, &options(View::Functions)));
 }
 
-/// The document in docs/json.md is that of the function `slide` with the counts of its first
-/// profile.
+/// docs/json.md has the document of the function `slide` with the counts of its first profile.
 #[test]
 fn the_documented_json_is_what_is_written() {
     let mut slide = module("slide.o", vec![slide()]);

@@ -331,7 +331,8 @@ fn one_sample_is_no_variation() {
     );
 }
 
-/// One of two samples was slow, and stands for ten thousand executions: it is not in the table.
+/// A path has two samples, each of which stands for ten thousand executions. One of them was slow.
+/// The path is not in the table.
 #[test]
 fn two_samples_are_left_out() {
     let image = app();

@@ -31,7 +31,7 @@ pub enum Fact {
     ProducerName,
     /// A module of the path map can't be read.
     LostModule(FormatError),
-    /// A module's counters overlap another module's counters, so the reader leaves the module out.
+    /// A module's counters overlap another module's counters, so the parser leaves the module out.
     OverlappingModule,
     /// A function's record cannot be read, and the index does not identify the function.
     LostFunction(FormatError),
@@ -41,7 +41,7 @@ pub enum Fact {
     LostNote(FormatError),
     /// A counter of a path or edge that the function does not have is not zero.
     CountBeyond {
-        /// What the counters count: `path` or `edge counter`.
+        /// The noun for the numbers: `path` or `edge counter`.
         counted: &'static str,
         /// Number of the path or edge counter.
         number: u64,
@@ -50,7 +50,7 @@ pub enum Fact {
     },
     /// A sum of counts exceeds 64 bits.
     CountOverflow {
-        /// What the counters count: `path` or `edge counter`.
+        /// The noun for the numbers: `path` or `edge counter`.
         counted: &'static str,
         /// Number of the path or edge counter.
         number: u64,

@@ -19,7 +19,7 @@ pub(super) const TOP: usize = 10;
 /// Maximum columns of a place.
 pub(super) const PLACE: usize = 44;
 
-/// How many rows of a path or a tree of sequences are shown.
+/// Whether a view shows all rows of a path or of a tree of sequences.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Detail {
     /// All rows, because the path or tree is the only item of the view.

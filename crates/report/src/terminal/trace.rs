@@ -75,7 +75,7 @@ pub fn write(
             write_sum(&mut sheet, question, sum)?;
         }
     }
-    sheet.more(run.streams.len() - labeled_streams.len(), "trace")?;
+    sheet.omitted(run.streams.len() - labeled_streams.len(), "trace")?;
     out.flush()?;
     Ok(!is_verified || are_good(&answers))
 }
@@ -126,7 +126,7 @@ pub fn diff(
         }
         diff::write(&mut sheet, labeled_streams, stream_diff, comparison)?;
     }
-    sheet.more(pairs.len().saturating_sub(top), "pair")?;
+    sheet.omitted(pairs.len().saturating_sub(top), "pair")?;
     out.flush()?;
     Ok(())
 }

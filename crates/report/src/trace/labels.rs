@@ -37,15 +37,15 @@ pub(crate) struct StreamPattern {
 
 impl StreamPattern {
     /// Returns the pattern's events. For a function, returns only the paths that begin a call:
-    /// those that start at the function's entry.
+    /// the paths that start at the function's entry.
     pub(crate) fn begins(&self, events: &[Event]) -> Resolved {
         let is_function = self.is_function;
         self.events
             .limited(events, |event| !is_function || event.enters())
     }
 
-    /// Returns the pattern's events. For a function, returns only the paths that end a call: those
-    /// that end at the function's exit.
+    /// Returns the pattern's events. For a function, returns only the paths that end a call: the
+    /// paths that end at the function's exit.
     pub(crate) fn ends(&self, events: &[Event]) -> Resolved {
         let is_function = self.is_function;
         self.events

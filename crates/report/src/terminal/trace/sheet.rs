@@ -60,7 +60,7 @@ impl TraceSheet<'_> {
     }
 
     /// Writes the number of items that are not shown.
-    pub(super) fn more(&mut self, left_out: usize, noun: &str) -> io::Result<()> {
+    pub(super) fn omitted(&mut self, left_out: usize, noun: &str) -> io::Result<()> {
         if left_out == 0 {
             return Ok(());
         }

@@ -59,7 +59,7 @@ pub(super) fn stats(
     for labeled in damaged.by_ref().take(sheet.top()) {
         sheet.head(labeled)?;
     }
-    sheet.more(damaged.count(), "damaged trace")?;
+    sheet.omitted(damaged.count(), "damaged trace")?;
     let mut sizes = Table::new(&SIZES);
     let mut events = Table::new(&EVENTS);
     let streams: Vec<_> = with_stats
@@ -96,7 +96,7 @@ pub(super) fn stats(
         "activations entered, left along a path, and left without one",
     )?;
     events.write(&mut sheet.page)?;
-    sheet.more(with_stats.len() - shown.len(), "trace")
+    sheet.omitted(with_stats.len() - shown.len(), "trace")
 }
 
 /// Adds up the numbers of all traces. A function or path of several traces counts once for each

@@ -1,6 +1,6 @@
-//! Draws a path's times as a histogram. The horizontal axis has the cycles over the base time; each
-//! column is √2 times as long as the one before. The bars count samples. The line below the axis
-//! shows which times make up the net variation.
+//! Draws a path's times as a histogram. The horizontal axis has the cycles over the base time. Each
+//! column ends at √2 times the end of the previous column. The bars count samples. The line below
+//! the axis shows which times make up the net variation.
 //!
 //! ```text
 //!      840 ┤███

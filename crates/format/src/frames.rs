@@ -30,7 +30,8 @@ pub(crate) fn index_size(n: u64) -> u64 {
 pub(crate) struct FrameWriter {
     index: Vec<u8>,
     records: Vec<u8>,
-    number: u32,
+    /// Number of records.
+    count: u32,
 }
 
 impl FrameWriter {
@@ -45,14 +46,14 @@ impl FrameWriter {
         }
         self.records.extend_from_slice(&length.to_le_bytes());
         self.records
-            .extend_from_slice(&record_crc(self.number, length, payload).to_le_bytes());
+            .extend_from_slice(&record_crc(self.count, length, payload).to_le_bytes());
         self.records.extend_from_slice(payload);
-        self.number += 1;
+        self.count += 1;
     }
 
     /// Number of records that were appended.
     pub(crate) fn len(&self) -> u32 {
-        self.number
+        self.count
     }
 
     /// Returns the index with its checksum, and the records.

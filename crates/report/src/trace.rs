@@ -25,6 +25,6 @@ mod stream;
 pub(crate) mod sums;
 
 pub(crate) use labels::LabeledStream;
-pub use question::{AskError, Comparison, Cost, Hot, Least, Method, Question};
+pub use question::{AskError, Comparison, Cost, HotQuestion, Method, MinCost, Question};
 pub(crate) use stream::longest;
 pub use stream::{Run, Stream};

@@ -19,7 +19,7 @@ use holloway_format::{FunctionMap, ImageMap, Outcome};
 use holloway_report::notes::sentence;
 use holloway_report::source::Nothing;
 use holloway_report::trace::{
-    AskError, Comparison, Cost, Hot, Least, Method, Question, Run, Stream,
+    AskError, Comparison, Cost, HotQuestion, Method, MinCost, Question, Run, Stream,
 };
 use holloway_report::{Options, json, terminal};
 use insta::assert_snapshot;
@@ -477,10 +477,10 @@ fn cat_of_a_part() {
     }
 }
 
-const HOT: Hot = Hot {
+const HOT: HotQuestion = HotQuestion {
     min_len: 2,
     max_len: 4,
-    min_cost: Least::Percent(20.0),
+    min_cost: MinCost::Percent(20.0),
     cost: Cost::Instructions,
     method: Method::Exact,
     all: false,
@@ -489,10 +489,10 @@ const HOT: Hot = Hot {
 #[test]
 fn hot() {
     assert_snapshot!("hot", ask(&Question::Hot(HOT)));
-    let all = Hot {
+    let all = HotQuestion {
         method: Method::Figure7,
         cost: Cost::Paths,
-        min_cost: Least::Cost(10),
+        min_cost: MinCost::Cost(10),
         max_len: 30,
         ..HOT
     };
@@ -501,7 +501,7 @@ fn hot() {
 
 #[test]
 fn a_long_hot_sequence_is_shown_in_part() {
-    let long = Hot {
+    let long = HotQuestion {
         min_len: 30,
         max_len: 30,
         all: true,
@@ -894,13 +894,13 @@ fn any_trace() -> impl Strategy<Value = Trace> {
 fn any_question() -> impl Strategy<Value = Question<'static>> {
     let hot = (0usize..4, 0usize..6, 0u64..50, any::<bool>(), any::<bool>());
     let hot = hot.prop_map(|(min_len, max_len, cost, all, exact)| {
-        Question::Hot(Hot {
+        Question::Hot(HotQuestion {
             min_len,
             max_len,
             min_cost: if all {
-                Least::Cost(cost)
+                MinCost::Cost(cost)
             } else {
-                Least::Percent(cost as f64)
+                MinCost::Percent(cost as f64)
             },
             cost: if exact {
                 Cost::Instructions

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 
-use holloway_report::trace::Least;
+use holloway_report::trace::MinCost;
 
 use super::view::{ColorWhen, OutputFormat};
 
@@ -174,7 +174,7 @@ pub(crate) struct HotArgs {
     /// Least cost of a sequence (executions × cost of its paths), as a number or a share of the
     /// whole trace's cost
     #[arg(long, value_name = "COST", default_value = "1%", value_parser = parse_least)]
-    pub(crate) min_cost: Least,
+    pub(crate) min_cost: MinCost,
     /// Unit of cost
     #[arg(long, value_enum, default_value_t = CostKey::Instructions)]
     pub(crate) cost: CostKey,
@@ -308,14 +308,14 @@ fn parse_thread(text: &str) -> Result<ThreadName, String> {
 }
 
 /// `1000` or `2.5%`.
-fn parse_least(text: &str) -> Result<Least, String> {
+fn parse_least(text: &str) -> Result<MinCost, String> {
     let why = || "give a number, as in 1000, or a share, as in 1%".to_owned();
     match text.strip_suffix('%') {
         Some(percent) => {
             let percent: f64 = percent.parse().map_err(|_| why())?;
             let fits = (0.0..=100.0).contains(&percent);
-            fits.then_some(Least::Percent(percent)).ok_or_else(why)
+            fits.then_some(MinCost::Percent(percent)).ok_or_else(why)
         }
-        None => text.parse().map(Least::Cost).map_err(|_| why()),
+        None => text.parse().map(MinCost::Cost).map_err(|_| why()),
     }
 }

@@ -130,7 +130,7 @@ impl<'a> Comparison<'a> {
         }
         if self.overlap.cut_elsewhere > 0 {
             let text = format!(
-                "elsewhere in {}: the same way through these is other paths in A and B; compare a run of --collect edges to hold all against each other",
+                "elsewhere in {}: the same route is a different path in A and in B; compare runs of --collect edges to include all functions",
                 plural(self.overlap.cut_elsewhere, "function")
             );
             sheet.fact("cut", &text)?;

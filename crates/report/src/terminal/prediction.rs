@@ -44,6 +44,8 @@ pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
     write_functions(sheet, &prediction)
 }
 
+/// Writes the lengths of the paths that ran, of the predicted paths, and of the right paths: the
+/// predicted paths that ran.
 fn write_lengths(sheet: &mut Sheet<'_>, prediction: &Prediction) -> io::Result<()> {
     let mut table = Table::new(&LENGTHS);
     table.group(2..5, "edges a path");
@@ -67,6 +69,7 @@ fn write_lengths(sheet: &mut Sheet<'_>, prediction: &Prediction) -> io::Result<(
     table.write(&mut sheet.page)
 }
 
+/// Writes the share of the prediction that is right.
 fn write_right(sheet: &mut Sheet<'_>, prediction: &Prediction) -> io::Result<()> {
     sheet.page.gap()?;
     let executions = prediction.real.executions;

@@ -78,7 +78,9 @@ pub fn write(
     let mut out = BufWriter::new(out);
     let sheet = &mut Sheet::new(&run.run, options, &mut out);
     let ran = if run.is_exact { "ran" } else { "were sampled" };
-    write_with(sheet, ran, &|sheet, _| summary::measured(sheet, run))?;
+    write_with(sheet, ran, &|sheet, _| {
+        summary::write_measurement(sheet, run)
+    })?;
     if options.function.is_some() {
         super::answer::write(sheet)?;
     }

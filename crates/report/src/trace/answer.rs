@@ -12,7 +12,7 @@ use holloway_analysis::trace::stats::{Stats, counts, stats, stats_of_checked};
 use holloway_format::damage::Sample;
 
 use super::labels::{LabeledStream, StreamPattern};
-use super::question::{AskError, Hot, MAX_SEQUENCES, Method, Question};
+use super::question::{AskError, HotQuestion, MAX_SEQUENCES, Method, Question};
 
 /// The answer to the [`Question`] of the same name.
 pub(crate) enum Answer {
@@ -179,7 +179,7 @@ pub(crate) fn are_good(answers: &[(&LabeledStream<'_>, Answer)]) -> bool {
     !answers.is_empty() && answers.iter().all(|(_, answer)| is_good(answer))
 }
 
-fn hot_sequences(labeled: &LabeledStream<'_>, question: &Hot) -> HotSequences {
+fn hot_sequences(labeled: &LabeledStream<'_>, question: &HotQuestion) -> HotSequences {
     let grammar = &labeled.stream.trace.grammar;
     let costs = labeled.costs(question.cost);
     let counts = counts(grammar, costs.len());

@@ -24,7 +24,7 @@ pub enum Question<'a> {
     /// Whether the grammar generates exactly the events that were recorded.
     Verify,
     /// The hot sequences.
-    Hot(Hot),
+    Hot(HotQuestion),
     /// How often a pattern runs.
     Freq(&'a str),
     /// Whether and how often the first pattern runs before the second.
@@ -39,13 +39,13 @@ pub enum Question<'a> {
 
 /// The bounds of hot sequences, and how they are counted.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Hot {
+pub struct HotQuestion {
     /// Length of the shortest sequences, in events.
     pub min_len: usize,
     /// Length of the longest sequences, in events.
     pub max_len: usize,
     /// Minimum cost of a sequence.
-    pub min_cost: Least,
+    pub min_cost: MinCost,
     /// The cost of an event.
     pub cost: Cost,
     /// How sequences are counted.
@@ -56,7 +56,7 @@ pub struct Hot {
 
 /// A minimum cost: a number, or a share of the cost of all events.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Least {
+pub enum MinCost {
     /// An absolute cost.
     Cost(u64),
     /// A share in percent.
@@ -124,15 +124,15 @@ pub enum AskError {
     TooMany(#[from] TooMany),
 }
 
-impl Hot {
+impl HotQuestion {
     /// Converts the bounds to numbers, for a stream whose events cost `total` altogether.
     pub(crate) fn bounds(&self, total: u64) -> Bounds {
         Bounds {
             min_len: self.min_len.max(1),
             max_len: self.max_len.max(1),
             min_cost: match self.min_cost {
-                Least::Cost(cost) => cost,
-                Least::Percent(percent) => (total as f64 * percent / 100.0).ceil() as u64,
+                MinCost::Cost(cost) => cost,
+                MinCost::Percent(percent) => (total as f64 * percent / 100.0).ceil() as u64,
             },
         }
     }

@@ -10,7 +10,7 @@ use serde::{Serialize, Serializer};
 
 use super::stream::Table;
 use crate::trace::answer::{Answer, CountedAs, HotSequences, Verified};
-use crate::trace::{Cost, Hot, LabeledStream, Method, Question};
+use crate::trace::{Cost, HotQuestion, LabeledStream, Method, Question};
 
 #[derive(Serialize)]
 #[serde(untagged)]
@@ -245,7 +245,7 @@ fn hot(table: &Table<'_>, question: &Question<'_>, answer: &HotSequences, top: u
             Method::Figure7 => "figure-7",
         },
         cost: match question {
-            Question::Hot(Hot {
+            Question::Hot(HotQuestion {
                 cost: Cost::Paths, ..
             }) => "paths",
             _ => "instructions",

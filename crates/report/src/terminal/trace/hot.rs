@@ -6,7 +6,7 @@ use super::sheet::TraceSheet;
 use crate::numbers::{grouped, plural, share};
 use crate::terminal::paint::{Ink, Line};
 use crate::trace::answer::HotSequences;
-use crate::trace::{Cost, Hot, LabeledStream, Method};
+use crate::trace::{Cost, HotQuestion, LabeledStream, Method};
 
 /// Number of events beyond which the middle of a sequence is left out.
 const MAX_EVENTS: usize = 24;
@@ -16,7 +16,7 @@ const EVENTS_AT_EITHER_END: usize = 10;
 pub(super) fn write(
     sheet: &mut TraceSheet<'_>,
     labeled: &LabeledStream<'_>,
-    question: &Hot,
+    question: &HotQuestion,
     answer: &HotSequences,
 ) -> io::Result<()> {
     let unit = match question.cost {

@@ -30,7 +30,7 @@ const SPREADS: [(&str, Align); 6] = [
 ];
 
 /// Writes the lines of the coverage section about samples and the clock.
-pub(super) fn measured(sheet: &mut Sheet<'_>, run: &VariationRun) -> io::Result<()> {
+pub(super) fn write_measurement(sheet: &mut Sheet<'_>, run: &VariationRun) -> io::Result<()> {
     let stats = &run.stats;
     let rate_text = match stats.samples {
         0 => String::new(),

@@ -52,10 +52,10 @@ pub(super) fn samples(
     indices: impl Iterator<Item = usize> + Clone,
 ) -> Option<String> {
     let samples = indices.map(|index| report.ranking.paths[index].samples());
-    let (least, most) = (samples.clone().min()?, samples.max()?);
-    Some(match least == most {
-        true => format!("{} samples", grouped(least)),
-        false => format!("{} to {} samples", grouped(least), grouped(most)),
+    let (fewest, most) = (samples.clone().min()?, samples.max()?);
+    Some(match fewest == most {
+        true => format!("{} samples", grouped(fewest)),
+        false => format!("{} to {} samples", grouped(fewest), grouped(most)),
     })
 }
 

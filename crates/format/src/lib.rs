@@ -4,12 +4,12 @@
 //! | file | module | written by | read by |
 //! |---|---|---|---|
 //! | raw profile, `*.hwp` | [`raw`] | the runtime, through a shared mapping | [`read_profile`] |
-//! | sealed profile, `*.hwp` | [`sealed`] | the collector, after the process has ended | [`read_profile`] |
+//! | sealed profile, `*.hwp` | [`sealed`] | the collector, after the process | [`read_profile`] |
 //! | path map of a module (*fragment*) | [`map`] | the weaver; cached | the link step, [`image`] |
 //! | path map of an image, `*.hwm` | [`image`] | the link step, into the program | reports |
-//! | slab forests, `*.hwl` | [`loops`] | the collector, after the process has ended | reports |
+//! | slab forests, `*.hwl` | [`loops`] | the collector, after the process | reports |
 //! | traces, `*.hwt` | [`trace`] | the collector, while the process runs | reports |
-//! | timings of paths, `*.hwv` | [`variation`] | the collector, after the process has ended | reports |
+//! | timings of paths, `*.hwv` | [`variation`] | the collector, after the process | reports |
 //! | guide of a build | [`guide`] | the link step, from an earlier run | the weaver |
 //!
 //! The parsers accept arbitrary bytes and return a value or a [`FormatError`] with the byte offset.

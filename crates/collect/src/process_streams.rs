@@ -154,7 +154,7 @@ impl ProcessStreams {
                         None | Some(_) => 0,
                     };
                     let words = &piece.words[taken..];
-                    let position = piece.at + 4 * taken as u64;
+                    let position = piece.position + 4 * taken as u64;
                     let follows_taken_words =
                         next.is_none() && head.is_some_and(|head| head.origin < position);
                     let begins_stream = words.first().is_none_or(|&word| word == WORD_OWNER);

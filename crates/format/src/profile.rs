@@ -1,4 +1,4 @@
-//! A profile: the counts of one process, or the sum of several processes of one build.
+//! A profile: the counts of one process, or the sums of several processes of one build.
 
 mod counts;
 mod head;
@@ -17,7 +17,7 @@ pub use head::ProfileHead;
 pub struct Profile {
     /// Kind of data.
     pub kind: Kind,
-    /// Build of the image.
+    /// Build id of the image.
     pub build_id: [u8; 16],
     /// File name of the image.
     pub image: String,
@@ -27,18 +27,18 @@ pub struct Profile {
     pub pid: u32,
     /// Parent's process id.
     pub ppid: u32,
-    /// Start, in nanoseconds since 1970.
+    /// Start of the process, in nanoseconds since 1970.
     pub start_ns: u64,
-    /// Threads that entered woven code.
+    /// Number of threads that entered woven code.
     pub threads: u32,
-    /// Number of threads and hash segments whose counts did not fit into the file, and of rings whose
-    /// words were dropped at some time.
+    /// Number of losses: threads and segments whose counts did not fit into the file, and rings
+    /// that dropped words.
     pub lost: u64,
     /// Whether the process is the child of a fork.
     pub forked: bool,
     /// Functions that ran, ascending by module and function.
     pub functions: Vec<FunctionCounts>,
-    /// Damage: parts that could not be read.
+    /// Damage: the parts that could not be read.
     pub damage: Vec<Damage>,
 }
 
@@ -61,21 +61,21 @@ impl Profile {
         }
     }
 
-    /// The function's counts, if it ran.
+    /// Returns the counts of a function, if it ran.
     pub fn function(&self, module: u32, function: u32) -> Option<&FunctionCounts> {
-        let found = self
+        let index = self
             .functions
             .binary_search_by_key(&(module, function), |counts| {
                 (counts.module, counts.function)
             });
-        found.ok().map(|index| &self.functions[index])
+        index.ok().map(|index| &self.functions[index])
     }
 
-    /// Adds the counts of another process of the same build. Process id, parent, and start stay as
-    /// they are. Counts stop at 2^64 - 1.
+    /// Adds the counts of another process of the same build. The process id, parent, and start do
+    /// not change. Counts saturate.
     ///
     /// # Errors
-    /// If the other profile is of another build or kind; then nothing is added.
+    /// If the other profile has another build or kind. Then nothing is added.
     pub fn merge(&mut self, other: Self) -> Result<(), FormatError> {
         if other.build_id != self.build_id {
             return Err(FormatError::BuildMismatch {
@@ -98,10 +98,10 @@ impl Profile {
         Ok(())
     }
 
-    /// The sum of several processes' profiles; `None` of none.
+    /// Returns the sum of several processes' profiles, or `None` if there are no profiles.
     ///
     /// # Errors
-    /// If they are not all of one build and kind.
+    /// If the profiles have different builds or kinds.
     pub fn sum(profiles: impl IntoIterator<Item = Self>) -> Result<Option<Self>, FormatError> {
         let mut profiles = profiles.into_iter();
         let Some(mut sum) = profiles.next() else {

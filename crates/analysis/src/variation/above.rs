@@ -164,7 +164,7 @@ fn longest_without(times: &Distribution, left_out: u64) -> u64 {
 /// Returns the factor by which the squared error grows because the samples of a burst are not
 /// independent.
 pub(super) fn burst_factor(path: &TimedPath, base: u64) -> f64 {
-    let times = &path.timings.calm.whole;
+    let times = &path.timings.calm.inclusive;
     let over = times.mean() - base as f64;
     let independent = (times.variance() + over * over) * times.count() as f64;
     let bursts = path.timings.bursts.squares_over(base);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 
-use holloway_report::trace::Least;
+use holloway_report::trace::MinCost;
 
 use super::view::{ColorWhen, OutputFormat};
 
@@ -171,10 +171,10 @@ pub(crate) struct HotArgs {
     /// Length of the longest sequences, in paths
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) max_len: u32,
-    /// Least cost of a sequence (executions × cost of its paths), as a number or a share of the
+    /// MinCost cost of a sequence (executions × cost of its paths), as a number or a share of the
     /// whole trace's cost
     #[arg(long, value_name = "COST", default_value = "1%", value_parser = parse_least)]
-    pub(crate) min_cost: Least,
+    pub(crate) min_cost: MinCost,
     /// Unit of cost
     #[arg(long, value_enum, default_value_t = CostKey::Instructions)]
     pub(crate) cost: CostKey,
@@ -308,14 +308,15 @@ fn parse_thread(text: &str) -> Result<ThreadName, String> {
 }
 
 /// Parses `1000` or `2.5%`.
-fn parse_least(text: &str) -> Result<Least, String> {
+fn parse_least(text: &str) -> Result<MinCost, String> {
     let message = || "give a number, as in 1000, or a share, as in 1%".to_owned();
     match text.strip_suffix('%') {
         Some(percent) => {
             let percent: f64 = percent.parse().map_err(|_| message())?;
             let fits = (0.0..=100.0).contains(&percent);
-            fits.then_some(Least::Percent(percent)).ok_or_else(message)
+            fits.then_some(MinCost::Percent(percent))
+                .ok_or_else(message)
         }
-        None => text.parse().map(Least::Cost).map_err(|_| message()),
+        None => text.parse().map(MinCost::Cost).map_err(|_| message()),
     }
 }

@@ -19,7 +19,7 @@ use holloway_collect::thread_traces::{ThreadTrace, TraceSelection};
 use holloway_format::ProfileHead;
 use holloway_report::notes::sentence;
 use holloway_report::trace::{
-    AskError, Comparison, Cost, Hot, Least, Method, Question, Run, Stream,
+    AskError, Comparison, Cost, HotQuestion, Method, MinCost, Question, Run, Stream,
 };
 use holloway_report::{Options, grouped, plural};
 
@@ -61,8 +61,8 @@ pub(crate) fn main(args: &TraceArgs) -> Result<ExitCode> {
     ask(question, answer_args)
 }
 
-fn hot(args: &HotArgs) -> Hot {
-    Hot {
+fn hot(args: &HotArgs) -> HotQuestion {
+    HotQuestion {
         min_len: args.min_len as usize,
         max_len: args.max_len as usize,
         min_cost: args.min_cost,
@@ -148,10 +148,10 @@ pub(crate) fn summary(loaded: Loaded, options: &Options<'_>) -> Result<()> {
     indices.truncate(options.top.unwrap_or(DEFAULT_TOP));
     let streams = indices.iter().map(|index| traces.stream(index, &codes));
     let streams: Vec<Stream<'_>> = streams.collect();
-    let hot = Hot {
+    let hot = HotQuestion {
         min_len: 2,
         max_len: 10,
-        min_cost: Least::Percent(1.0),
+        min_cost: MinCost::Percent(1.0),
         cost: Cost::Instructions,
         method: Method::Exact,
         all: false,

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use build::{Build, function};
-use holloway_analysis::directions::{Destination, Directions, Spot};
+use holloway_analysis::directions::{Destination, Directions, ShownPlace};
 use holloway_format::Outcome::{self, Case, Default, False, Jump, Noreturn, Return, True, Unwind};
 use holloway_testkit::build;
 
@@ -40,7 +40,7 @@ fn words(destination: Destination<'_>) -> String {
 }
 
 /// Formats a spot: `f.c:3`, `f.c:3:7`, `f.c:3:7 b2`, or `b2`.
-fn spot(spot: Spot<'_>) -> String {
+fn spot(spot: ShownPlace<'_>) -> String {
     let place = match (spot.line, spot.column) {
         (0, _) => String::new(),
         (line, 0) => format!("{}:{line}", spot.file),

@@ -12,7 +12,7 @@ use holloway_abi::{
     SAMPLE_UNWATCHED, WORD_CLOCK, WORD_CONTROL, WORD_OWNER,
 };
 use holloway_analysis::stream::Words;
-use holloway_analysis::variation::Rank;
+use holloway_analysis::variation::RankedPath;
 use holloway_analysis::variation::rank::{Disturbed, Time};
 use holloway_analysis::variation::stability::stability;
 use holloway_analysis::variation::{
@@ -399,7 +399,10 @@ fn own_time_is_known_where_callees_were_timed() {
     let ranking = rank(&run, how);
     assert_eq!(ranking.paths.len(), 1);
     let path = &ranking.paths[0];
-    assert_eq!((path.base, path.samples(), path.called), (60, 2, 1));
+    assert_eq!(
+        (path.base, path.samples(), path.with_untimed_callees),
+        (60, 2, 1)
+    );
     assert_eq!((path.executions, path.net), (3.0, 45.0));
     assert_eq!((ranking.seldom, ranking.without_own), (1, 1));
 }
@@ -682,7 +685,7 @@ proptest! {
         let run = VariationRun::new(vec![((*image).clone(), vec![profile])]);
         let how = RankOptions { disturbed: Disturbed::Included, ..RankOptions::default() };
         let ranking = rank(&run, how);
-        let ranked: u64 = ranking.paths.iter().map(Rank::samples).sum();
+        let ranked: u64 = ranking.paths.iter().map(RankedPath::samples).sum();
         prop_assert_eq!(ranked + ranking.seldom, timings.stats.samples);
         let executions: f64 = ranking.paths.iter().map(|path| path.executions).sum();
         let all = executions + ranking.seldom_executions;

@@ -11,7 +11,7 @@
 //! the same line. All decisions at one line are listed in order. So `a && b` shows which of the two
 //! failed: `→ column 12, line 9`.
 
-use holloway_analysis::directions::{Destination, Spot};
+use holloway_analysis::directions::{Destination, ShownPlace};
 use holloway_analysis::trail::{Step, first_place};
 use holloway_format::{Outcome, Place, Text};
 
@@ -88,7 +88,7 @@ impl<'a> Branches<'a> {
 
     /// Where control goes, in words for a reader at the place `at`.
     fn word(&self, sheet: &Sheet<'_>, at: Option<Place>, destination: &Destination<'_>) -> String {
-        let spot = |spot: &Spot<'_>| self.spot(sheet, at, spot);
+        let spot = |spot: &ShownPlace<'_>| self.spot(sheet, at, spot);
         match destination {
             Destination::Case(names) => cases(names),
             Destination::LeavesLoop(None) => "leaves the loop".to_owned(),
@@ -105,7 +105,7 @@ impl<'a> Branches<'a> {
         }
     }
 
-    fn spot(&self, sheet: &Sheet<'_>, at: Option<Place>, spot: &Spot<'_>) -> String {
+    fn spot(&self, sheet: &Sheet<'_>, at: Option<Place>, spot: &ShownPlace<'_>) -> String {
         let scope = |place: Place| self.map.scopes.get(place.scope as usize);
         let file = at.and_then(scope).map(|scope| &*scope.file);
         let line = at.map_or(0, |at| at.line);
@@ -114,7 +114,7 @@ impl<'a> Branches<'a> {
             column => format!(":{column}"),
         };
         let place = match spot {
-            Spot { line: 0, .. } => String::new(),
+            ShownPlace { line: 0, .. } => String::new(),
             _ if file != Some(spot.file) => {
                 let place = format!("{}{column}", sheet.place(spot.file, spot.line));
                 clip_start(&place, PLACE)

@@ -14,7 +14,7 @@
 
 use std::io;
 
-use holloway_analysis::variation::Rank;
+use holloway_analysis::variation::RankedPath;
 
 use crate::numbers::grouped;
 use crate::terminal::paint::{Ink, Line};
@@ -44,7 +44,7 @@ struct Column {
 }
 
 /// Writes the histogram of a path's times.
-pub(super) fn write(sheet: &mut Sheet<'_>, rank: &Rank) -> io::Result<()> {
+pub(super) fn write(sheet: &mut Sheet<'_>, rank: &RankedPath) -> io::Result<()> {
     let room = sheet.page.width().saturating_sub(LEFT + 1).max(1);
     let all = columns(rank);
     let width = if 2 * all.len() <= room { 2 } else { 1 };
@@ -131,7 +131,7 @@ fn column_of(over: f64) -> usize {
     1 + (2.0 * ((over + 0.5) / NEAR).log2()) as usize
 }
 
-fn columns(rank: &Rank) -> Vec<Column> {
+fn columns(rank: &RankedPath) -> Vec<Column> {
     let times = &rank.times;
     let mut columns = vec![Column::default(); 2];
     for bucket in times.buckets() {

@@ -17,7 +17,7 @@ use std::process::Command;
 pub struct Function {
     /// Name in the object.
     pub name: String,
-    /// Times it was entered; `None`: clang didn't profile it.
+    /// Times it was entered; `None`: clang did not profile it.
     pub calls: Option<u64>,
     /// Its conditional branches and switches, in the order of its blocks; not those of functions
     /// that are always inlined, which clang counts before it inlines them.
@@ -41,7 +41,7 @@ pub struct Branch {
 pub enum Outcome {
     /// The condition holds.
     True,
-    /// It doesn't.
+    /// It does not.
     False,
     /// The default of a switch.
     Default,
@@ -56,7 +56,7 @@ pub enum Outcome {
 /// no setting, the counts go to a directory of their own.
 ///
 /// # Errors
-/// A tool is missing or fails.
+/// If a tool is missing or fails.
 pub fn count(
     files: &[PathBuf],
     flags: &[String],
@@ -116,7 +116,7 @@ pub fn count(
 /// Reads the functions of an IR text.
 ///
 /// # Errors
-/// The text isn't as LLVM 22 writes it.
+/// If the text is not as LLVM 22 writes it.
 pub fn parse(text: &str) -> Result<Vec<Function>> {
     let nodes = metadata(text);
     let mut functions = Vec::new();

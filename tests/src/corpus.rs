@@ -83,7 +83,7 @@ pub fn markdown(seed: u64, bytes: usize) -> String {
 /// Copies every Rust file below `from` to `to`, numbered in the order of their paths.
 ///
 /// # Errors
-/// A file can't be read or written.
+/// If a file cannot be read or written.
 pub fn rust_files(from: &Path, to: &Path) -> Result<()> {
     let (mut folders, mut files) = (vec![from.to_owned()], Vec::new());
     while let Some(folder) = folders.pop() {
@@ -109,7 +109,7 @@ pub fn rust_files(from: &Path, to: &Path) -> Result<()> {
 /// A directory tree of text files with `bytes` bytes in all, some ignored, some binary.
 ///
 /// # Errors
-/// A file can't be written.
+/// If a file cannot be written.
 pub fn tree(root: &Path, seed: u64, bytes: usize) -> Result<()> {
     let files = 60;
     for i in 0..files {

@@ -134,7 +134,7 @@ impl Directives {
     /// Reads every source file below a program's folder.
     ///
     /// # Errors
-    /// A file can't be read, or a directive isn't understood.
+    /// If a file cannot be read, or a directive is not understood.
     pub fn read(folder: &Path) -> Result<Self> {
         let mut all = Self::default();
         for file in sources(folder)? {
@@ -208,7 +208,7 @@ impl Directives {
         Ok(())
     }
 
-    /// How the program must end: `exit 0` if it doesn't say.
+    /// How the program must end: `exit 0` if it does not say.
     #[must_use]
     pub fn ending(&self) -> &str {
         self.ending.as_deref().unwrap_or("exit 0")
@@ -262,7 +262,7 @@ impl Expectation {
 /// What the program says of itself on standard error: `#calls F N`, `#total F N`, `#runs LABEL N`.
 ///
 /// # Errors
-/// A line begins like one of these, and isn't.
+/// If a line begins like one of these, and is not.
 pub fn self_reported(stderr: &str) -> Result<Vec<Expectation>> {
     let mut all = Vec::new();
     for line in stderr.lines() {

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 /// Marks of lines: (file name, line) to label.
 pub type Labels = HashMap<(String, u64), String>;
 
-/// Every expectation that doesn't hold, one line each; none: all is well.
+/// Every expectation that does not hold, one line each; none: all is well.
 #[must_use]
 pub fn failures<'a>(
     report: &Report,

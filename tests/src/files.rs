@@ -6,7 +6,7 @@ use std::path::Path;
 /// Copies a folder with all below it.
 ///
 /// # Errors
-/// Reading or writing fails.
+/// If reading or writing fails.
 pub fn copy_tree(from: &Path, to: &Path) -> Result<()> {
     std::fs::create_dir_all(to)?;
     for entry in

@@ -54,7 +54,7 @@ impl Gcov {
     /// The compiler with counters, to be run in `folder`, where the counts go too.
     ///
     /// # Errors
-    /// It isn't installed.
+    /// If it is not installed.
     pub fn compiler(self, folder: &Path) -> Result<Command> {
         let mut command = self.plain(folder)?;
         command.args(["--coverage", "-fprofile-update=atomic"]);
@@ -75,7 +75,7 @@ impl Gcov {
     /// What to link with a program that may end by `_exit` or `abort`.
     ///
     /// # Errors
-    /// It can't be compiled.
+    /// If it cannot be compiled.
     pub fn wrappers(self, folder: &Path) -> Result<[&'static str; 3]> {
         let text = "void __gcov_dump(void);\n\
             void __real__exit(int) __attribute__((noreturn));\n\
@@ -112,7 +112,7 @@ impl Gcov {
 /// What both counted in runs of one program, which each built in a folder.
 ///
 /// # Errors
-/// A gcov is missing, fails, or says something else than expected.
+/// If a gcov is missing, fails, or says something else than expected.
 pub fn agreed(gcc: &Path, clang: &Path) -> Result<Agreed> {
     let mut functions = Names::new();
     let mut lines = Gcov::Gcc.read(gcc, &mut functions)?;
@@ -184,7 +184,7 @@ fn add_text(all: &mut Lines, text: &str) {
 /// What `holloway report` says of the lines of a run.
 ///
 /// # Errors
-/// It fails, or its JSON is not as documented.
+/// If it fails, or its JSON is not as documented.
 pub fn lines_of_run(data: &Path) -> Result<Lines> {
     let mut command = holloway_command(["report", "--view", "lines", "--format", "json"]);
     let json: Value = serde_json::from_str(&run_ok(command.arg(data))?.text())?;

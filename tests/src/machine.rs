@@ -27,7 +27,7 @@ impl Machine {
     /// The command line that runs an executable.
     ///
     /// # Errors
-    /// The emulator isn't installed.
+    /// If the emulator is not installed.
     pub fn words(self, executable: &Path) -> Result<Vec<OsString>> {
         let mut words: Vec<OsString> = Vec::new();
         if self == Self::Aarch64 {
@@ -41,7 +41,7 @@ impl Machine {
     /// Runs an executable.
     ///
     /// # Errors
-    /// The emulator isn't installed.
+    /// If the emulator is not installed.
     pub fn command(self, executable: &Path) -> Result<Command> {
         let words = self.words(executable)?;
         let mut command = Command::new(&words[0]);

@@ -211,7 +211,7 @@ impl Counts {
     /// Reads what the tracer has written.
     ///
     /// # Errors
-    /// The file can't be read, or is too short.
+    /// If the file cannot be read, or is too short.
     pub fn read(file: &Path) -> Result<Self> {
         let bytes =
             std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
@@ -434,7 +434,7 @@ impl Writer {
 
     fn goto(&mut self) {
         let label = self.random.below(self.labels);
-        // A jump past the start of a guard's life, or into a try block, isn't C++.
+        // A jump past the start of a guard's life, or into a try block, is not C++.
         if self.dialect != Dialect::Cpp {
             self.add("if (draw() % 6 == 0) {");
             self.trace();
@@ -584,7 +584,7 @@ mod tests {
     use crate::tool::{clean, installed, run, run_ok, scratch};
     use std::process::Command;
 
-    /// What a program does, and what it counts of itself, is defined: it doesn't depend on the
+    /// What a program does, and what it counts of itself, is defined: it does not depend on the
     /// optimizer.
     #[test]
     fn programs_count_the_same_at_all_levels() {

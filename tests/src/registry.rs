@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 /// Copies a crate's unpacked source to `target`. `name` is one of tests/registry/Cargo.toml.
 ///
 /// # Errors
-/// Cargo can't fetch it, or it can't be copied.
+/// If Cargo cannot fetch it, or it cannot be copied.
 pub fn copy(name: &str, target: &Path) -> Result<()> {
     copy_tree(&source(name)?, target)
 }
@@ -21,7 +21,7 @@ pub fn copy(name: &str, target: &Path) -> Result<()> {
 /// Where cargo has unpacked a crate.
 ///
 /// # Errors
-/// Cargo can't fetch it.
+/// If Cargo cannot fetch it.
 pub fn source(name: &str) -> Result<PathBuf> {
     let version = version(name)?;
     let folder = unpacked()?.join(format!("{name}-{version}"));

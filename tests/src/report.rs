@@ -12,7 +12,7 @@ use std::path::Path;
 pub struct Report {
     /// Functions with their paths and edges.
     pub functions: Vec<Function>,
-    /// Functions that aren't profiled, with the reason.
+    /// Functions that are not profiled, with the reason.
     pub skipped: Vec<(String, String)>,
     /// Everything, as it came.
     pub json: Value,
@@ -71,7 +71,7 @@ impl Report {
     /// Asks `holloway report DIRECTORY --format json`.
     ///
     /// # Errors
-    /// The command fails, or what it prints isn't schema 1.
+    /// If the command fails, or what it prints is not schema 1.
     pub fn of_run(directory: &Path) -> Result<Self> {
         let output = run_ok(holloway_command(["report", "--format", "json"]).arg(directory))?;
         Self::parse(&output.text())
@@ -81,7 +81,7 @@ impl Report {
     /// Reads the JSON text.
     ///
     /// # Errors
-    /// Not JSON, another schema, or a field is missing.
+    /// If not JSON, another schema, or a field is missing.
     pub fn parse(text: &str) -> Result<Self> {
         let json: Value = serde_json::from_str(text).context("not JSON")?;
         ensure!(json["schema"] == 1, "schema is {}, not 1", json["schema"]);
@@ -121,7 +121,7 @@ impl Report {
     /// A number among the totals.
     ///
     /// # Errors
-    /// There is no such number.
+    /// If there is no such number.
     pub fn total(&self, name: &str) -> Result<u64> {
         self.json["totals"][name]
             .as_u64()

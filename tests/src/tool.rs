@@ -62,7 +62,7 @@ pub fn ending(status: ExitStatus) -> String {
 /// Runs a command to its end with both outputs captured and standard input empty.
 ///
 /// # Errors
-/// The command can't be started, or takes longer than [`PATIENCE`] (its process group is killed
+/// If the command cannot be started, or takes longer than [`PATIENCE`] (its process group is killed
 /// then).
 pub fn run(command: &mut Command) -> Result<Output> {
     run_with_input(command, Stdio::null())
@@ -71,7 +71,7 @@ pub fn run(command: &mut Command) -> Result<Output> {
 /// [`run`], with a standard input.
 ///
 /// # Errors
-/// As [`run`].
+/// If [`run`] would fail.
 pub fn run_with_input(command: &mut Command, input: Stdio) -> Result<Output> {
     command
         .stdin(input)
@@ -125,8 +125,8 @@ fn spawn(command: &mut Command) -> Result<Child> {
 /// [`run`] of a command that must succeed.
 ///
 /// # Errors
-/// As [`run`], and when the command doesn't exit with 0: the message holds its whole standard
-/// error.
+/// If [`run`] would fail, and when the command does not exit with 0: the message holds its whole
+/// standard error.
 pub fn run_ok(command: &mut Command) -> Result<Output> {
     let output = run(command)?;
     ensure!(
@@ -271,7 +271,7 @@ impl Cache {
     /// Makes a cache with a name of its own, and removes this user's caches that nobody uses.
     ///
     /// # Errors
-    /// The temporary directory can't be written.
+    /// If the temporary directory cannot be written.
     pub fn new() -> std::io::Result<Self> {
         let user = std::fs::metadata("/proc/self")?.uid();
         let all = std::env::temp_dir().join(format!("holloway-test-caches-{user}"));
@@ -310,7 +310,7 @@ const LOCK: &str = "in-use";
 /// set.
 ///
 /// # Errors
-/// The temporary directory can't be made.
+/// If the temporary directory cannot be made.
 pub fn scratch(name: &str) -> Result<tempfile::TempDir> {
     let mut dir = tempfile::Builder::new()
         .prefix(&format!("holloway-{name}-"))
@@ -331,7 +331,7 @@ pub fn tests_directory() -> &'static Path {
 /// A tool that `cargo xtask test` installs.
 ///
 /// # Errors
-/// It isn't in `PATH`: says what to do.
+/// If it is not in `PATH`: says what to do.
 pub fn installed(name: &str) -> Result<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path)
@@ -345,7 +345,7 @@ pub fn installed(name: &str) -> Result<PathBuf> {
 /// Debian's libLLVM 19, the oldest that is supported.
 ///
 /// # Errors
-/// It isn't there: says what to do.
+/// If it is not there: says what to do.
 pub fn libllvm_19() -> Result<PathBuf> {
     [
         "/usr/lib/llvm-19/lib/libLLVM.so.1",

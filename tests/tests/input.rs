@@ -167,7 +167,7 @@ fn truncated_bitcode() {
 #[test]
 fn bitcode_newer_than_the_library() {
     let scratch = scratch("input").unwrap();
-    // A slice's attributes are what LLVM 19 can't read.
+    // A slice's attributes are what LLVM 19 cannot read.
     let text = "#[unsafe(no_mangle)]\npub fn f(v: &[String]) -> usize {\n    v.iter().map(|s| s.len()).sum()\n}\n";
     std::fs::write(scratch.path().join("a.rs"), text).unwrap();
     let mut rustc = Command::new("rustc");
@@ -500,7 +500,7 @@ fn words(folder: &Path, kind: &str) -> Option<Found> {
     })
 }
 
-/// Damaged streams are refused in one line, or what is whole of them is shown, and that it isn't
+/// Damaged streams are refused in one line, or what is whole of them is shown, and that it is not
 /// all is said; never a panic.
 fn damaged_stream(folder: &Path, file: &Path, bytes: &[u8], kind: &str, whole: u64) {
     std::fs::write(file, bytes).unwrap();

@@ -459,7 +459,7 @@ fn kill_when(program: &Path, data: &Path, result: &Path, options: &[&str], pause
 }
 
 /// Kills the collector; the program must end as if nothing were, and the profile say how many paths
-/// are missing. Gives those that aren't.
+/// are missing. Gives those that are not.
 fn kill_collector(
     program: &Path,
     folder: &Path,

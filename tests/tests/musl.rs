@@ -180,7 +180,7 @@ fn what_dlopen_opens_must_be_there_from_the_start() {
     }
 }
 
-/// musl may crash where it says of a symbol without a name that it can't have it: what may be the
+/// musl may crash where it says of a symbol without a name that it cannot have it: what may be the
 /// reason is said of programs that can ask for it.
 #[test]
 fn a_crash_that_dlopen_may_be_the_reason_of_is_explained() {

@@ -33,7 +33,8 @@ use tree::{Errors, Signs, Tree, Uncounted};
 
 pub use bound::Bound;
 
-/// Whether any of the processes is a child of a fork. Such a child continues in its parent's frames.
+/// Whether any of the processes is a child of a fork. Such a child continues in its parent's
+/// frames.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Forks {
     /// No process is a fork's child.

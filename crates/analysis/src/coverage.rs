@@ -196,8 +196,8 @@ fn count_processes(run: &RunProfile, coverage: &mut Coverage) {
 /// Number of threads in all processes.
 ///
 /// The threads of a process may enter several images. The image that most threads entered gives
-/// their number. If a process lists one image several times, it executed the image again. The thread
-/// that called `exec` continues in the new image and is counted once.
+/// their number. If a process lists one image several times, it executed the image again. The
+/// thread that called `exec` continues in the new image and is counted once.
 fn threads(run: &RunProfile) -> u64 {
     let mut max_by_process: BTreeMap<u32, u64> = BTreeMap::new();
     for image in &run.images {

@@ -66,8 +66,8 @@ pub enum Destination<'a> {
     Returns,
     /// To a call that does not return, without running another line.
     NeverReturns,
-    /// To code on the same line, while all other edges lead to calls that do not return. Usually this is
-    /// a check that the compiler inserted.
+    /// To code on the same line, while all other edges lead to calls that do not return. Usually
+    /// this is a check that the compiler inserted.
     GoesOn,
     /// To a landing pad: a call unwinds.
     Unwinds,
@@ -500,8 +500,8 @@ impl<'a> Directions<'a> {
         shared - 1
     }
 
-    /// The level of the innermost frame that is not library code. If all frames are library code, 0:
-    /// the level of the function.
+    /// The level of the innermost frame that is not library code. If all frames are library code,
+    /// 0: the level of the function.
     fn user_level(&self, frames: &[Place]) -> usize {
         let is_user_code = |place: &Place| !(self.is_library)(self.file(*place));
         frames.iter().rposition(is_user_code).unwrap_or(0)
@@ -728,8 +728,8 @@ impl<'a> Directions<'a> {
         place.or_else(|| last_place(&self.map.blocks[edge.from as usize].places))
     }
 
-    /// The inlined frames of a place, outermost first. Each frame is given by the place where control
-    /// is in it.
+    /// The inlined frames of a place, outermost first. Each frame is given by the place where
+    /// control is in it.
     fn frames(&self, place: Option<Place>) -> Vec<Place> {
         let mut frames = Vec::new();
         let mut next = place;

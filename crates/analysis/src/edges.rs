@@ -1,5 +1,5 @@
-//! Returns and ranks the edge counts of functions, no matter whether their paths or their edges were
-//! counted.
+//! Returns and ranks the edge counts of functions, no matter whether their paths or their edges
+//! were counted.
 //!
 //! Cost: linear in edges, after each function's [`Flow`](crate::flow::Flow).
 
@@ -186,8 +186,8 @@ pub(crate) fn jumps(map: &FunctionMap) -> Vec<Option<u32>> {
     jumps.collect()
 }
 
-/// Returns the block that an edge into `block` leads to: the target of the jump if `block` is only a
-/// jump, else `block`.
+/// Returns the block that an edge into `block` leads to: the target of the jump if `block` is only
+/// a jump, else `block`.
 pub fn target(map: &FunctionMap, block: u32) -> u32 {
     follow_jumps(&jumps(map), block)
 }

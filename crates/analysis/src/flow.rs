@@ -1,8 +1,8 @@
-//! Computes the executions of each edge and each block of a function, no matter whether its paths or
-//! its edges were counted.
+//! Computes the executions of each edge and each block of a function, no matter whether its paths
+//! or its edges were counted.
 //!
-//! If edges were counted (`Flow::of_counters`), the edges off a spanning tree have counters, and the
-//! counts of the other edges follow by conservation of flow (Burger, Dybvig 1998, section 2.1;
+//! If edges were counted (`Flow::of_counters`), the edges off a spanning tree have counters, and
+//! the counts of the other edges follow by conservation of flow (Burger, Dybvig 1998, section 2.1;
 //! [`holloway_flow::EdgeCounters`]). If paths were counted, [`graph`](crate::graph) computes the
 //! executions. Both methods give the same numbers for the same run.
 //!
@@ -30,8 +30,8 @@ pub struct Flow {
     pub blocks: Vec<u64>,
     /// Times the function was entered.
     pub calls: u64,
-    /// By block: the frames that were left in the call that the block begins with. 0 unless paths end
-    /// before calls (traces).
+    /// By block: the frames that were left in the call that the block begins with. 0 unless paths
+    /// end before calls (traces).
     pub left: Vec<u64>,
     /// By block: instructions after that call that did not run because frames were left.
     pub not_run: Vec<u64>,

@@ -5,16 +5,16 @@
 //! shared prefix once. The count of an edge is the sum of the counts of the paths through it.
 //!
 //! A *visit* is a block reached by one path prefix. A *left path* ends with an exit edge: its frame
-//! was left in a call in its last block. The counter of a left path says how often control *reached*
-//! that call along the path, which is the number of entries into the last visit. The other paths
-//! through the visit say how often control continued after the call. The difference is the number
-//! of executions of the left path. It is negative if the call came back more often than it was
-//! reached, for example if a fork's child returns into the frames of its parent. In every other
-//! visit, control continues as often as it enters.
+//! was left in a call in its last block. The counter of a left path says how often control
+//! *reached* that call along the path, which is the number of entries into the last visit. The
+//! other paths through the visit say how often control continued after the call. The difference is
+//! the number of executions of the left path. It is negative if the call came back more often than
+//! it was reached, for example if a fork's child returns into the frames of its parent. In every
+//! other visit, control continues as often as it enters.
 //!
-//! Example: b0 makes a call and leads to b1 or b2. The left path's counter is 10, the counter of path
-//! b0 b1 is 5, and the counter of b0 b2 is 3. The call was reached ten times and control continued
-//! eight times, so the left path ran twice.
+//! Example: b0 makes a call and leads to b1 or b2. The left path's counter is 10, the counter of
+//! path b0 b1 is 5, and the counter of b0 b2 is 3. The call was reached ten times and control
+//! continued eight times, so the left path ran twice.
 //!
 //! Cost: the number of distinct path prefixes, not the sum of path lengths.
 

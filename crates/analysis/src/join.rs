@@ -4,9 +4,9 @@
 //! linker keeps one. Only the copies with counts are listed. If no copy has counts, the first copy
 //! is listed.
 //!
-//! This module derives the flow from edge counters, and the executions of paths from the counters of
-//! functions with left paths. It also finds counts that do not fit the map and lists them in notes.
-//! Everything else is derived on first use.
+//! This module derives the flow from edge counters, and the executions of paths from the counters
+//! of functions with left paths. It also finds counts that do not fit the map and lists them in
+//! notes. Everything else is derived on first use.
 //!
 //! Cost: time and memory are linear in functions and counted paths, plus sorting if the counts of
 //! several processes are added up.

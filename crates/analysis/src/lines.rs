@@ -5,22 +5,22 @@
 //! including the place of the jump at its end. This is gcov's definition. In unoptimized code the
 //! counts equal gcov's.
 //!
-//! The code of a block may come to a line several times, each time from another line. In unoptimized
-//! code, each of these arrivals counts. In optimized code only the first counts, because the
-//! optimizer interleaves lines.
+//! The code of a block may come to a line several times, each time from another line. In
+//! unoptimized code, each of these arrivals counts. In optimized code only the first counts,
+//! because the optimizer interleaves lines.
 //!
 //! The line of a function's declaration counts its calls.
 //!
 //! # Inlined code
-//! A line is counted in the *frame* that contains it. Inlined code is on its own line in the frame of
-//! the inlined function, and on the line of the inlined call in the caller's frame. A loop that lies
-//! completely in an inlined function does not count at the line of the call. The declaration of an inlined function
-//! counts how often control came to its frame. The counts of all frames of a line are added up, no
-//! matter into which functions the line was inlined.
+//! A line is counted in the *frame* that contains it. Inlined code is on its own line in the frame
+//! of the inlined function, and on the line of the inlined call in the caller's frame. A loop that
+//! lies completely in an inlined function does not count at the line of the call. The declaration
+//! of an inlined function counts how often control came to its frame. The counts of all frames of a
+//! line are added up, no matter into which functions the line was inlined.
 //!
 //! # Calls that do not come back, or come back once more
-//! If a call does not come back, the lines after it in its block have lower counts (`whole`). If
-//! a call comes back once more (`setjmp`, `fork`), control comes once more to the lines after it. The
+//! If a call does not come back, the lines after it in its block have lower counts (`whole`). If a
+//! call comes back once more (`setjmp`, `fork`), control comes once more to the lines after it. The
 //! line of the call counts no return.
 //!
 //! # Example

@@ -228,8 +228,8 @@ impl Account {
 }
 
 impl Note {
-    /// Returns the sample, if this note reports that the run's counts or traces are only a sample. A
-    /// sample is not damage.
+    /// Returns the sample, if this note reports that the run's counts or traces are only a sample.
+    /// A sample is not damage.
     pub fn sample(&self) -> Option<Sample> {
         match self {
             Note::Streams { fact, .. } | Note::Trace(fact) => fact.sample(),

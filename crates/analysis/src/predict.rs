@@ -1,8 +1,9 @@
 //! Predicts paths from an edge profile, and compares them with the paths that ran (Ball, Larus
 //! 1996, the table "path profiling versus edge profiling").
 //!
-//! An edge profile does not determine which paths ran: many path profiles have the same edge counts.
-//! A *prediction* is one of these path profiles. A greedy search finds it from the run's edge counts:
+//! An edge profile does not determine which paths ran: many path profiles have the same edge
+//! counts. A *prediction* is one of these path profiles. A greedy search finds it from the run's
+//! edge counts:
 //!
 //! 1. Take the hottest remaining edge. Of equally hot edges, take the one with the smallest number.
 //! 2. Extend it forward and backward along the hottest remaining edges to a complete path.
@@ -11,17 +12,17 @@
 //!
 //! There are two measures of a prediction. A path is predicted right if it ran and the prediction
 //! contains it. The share of these paths in the different paths that ran is called "correct" in the
-//! slides of Ball and Larus. The executions predicted right are the sum over paths of the smaller of
-//! two counts: the predicted count and the real count. Hot paths are predicted more often than cold paths, so
-//! the share of executions is usually larger.
+//! slides of Ball and Larus. The executions predicted right are the sum over paths of the smaller
+//! of two counts: the predicted count and the real count. Hot paths are predicted more often than
+//! cold paths, so the share of executions is usually larger.
 //!
-//! Example: the graph of the slides with edges AB 120, AC 150, BC 100, BD 20, CD 250, DE 160, DF 110, EF
-//! 160: the prediction is ACDEF 150, ABCDF 100, ABDF 10, ABDEF 10, in this order. The slides give
-//! two path profiles with these edge counts; ACDEF is the hottest path of neither.
+//! Example: the graph of the slides with edges AB 120, AC 150, BC 100, BD 20, CD 250, DE 160, DF
+//! 110, EF 160: the prediction is ACDEF 150, ABCDF 100, ABDF 10, ABDEF 10, in this order. The
+//! slides give two path profiles with these edge counts; ACDEF is the hottest path of neither.
 //!
-//! The slides say how good the predictions are, but not how they were made. The numbers of the slides
-//! would fit one predicted path, along the hottest edges, for each block where paths begin: 4.3 % of
-//! the 24,414 paths of the benchmark `go` are right, which is 1,050 paths in 407 routines.
+//! The slides say how good the predictions are, but not how they were made. The numbers of the
+//! slides would fit one predicted path, along the hottest edges, for each block where paths begin:
+//! 4.3 % of the 24,414 paths of the benchmark `go` are right, which is 1,050 paths in 407 routines.
 //!
 //! The predicted paths have as many executions as the real paths and run as many edges. So the mean
 //! lengths over executions are equal. Paths that are predicted right tend to be short.

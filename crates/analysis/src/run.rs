@@ -176,9 +176,9 @@ impl Function {
             .fold(0, |sum, &(_, count)| sum.saturating_add(count))
     }
 
-    /// Increments of all counters of the function. A path that runs through a call that may not come
-    /// back is counted at that call, too. Only edges off the spanning tree have counters. Loops that
-    /// count in a register appear as if they counted in memory.
+    /// Increments of all counters of the function. A path that runs through a call that may not
+    /// come back is counted at that call, too. Only edges off the spanning tree have counters.
+    /// Loops that count in a register appear as if they counted in memory.
     pub fn increments(&self) -> u64 {
         self.increments
     }

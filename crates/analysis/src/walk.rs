@@ -6,8 +6,8 @@
 //! the visits that the next path does not share. It reports each popped visit, with the sum of the
 //! counts of all paths through the visit.
 //!
-//! Cost: linear in the number of distinct path prefixes, with a binary search of the block's edges for
-//! each.
+//! Cost: linear in the number of distinct path prefixes, with a binary search of the block's edges
+//! for each.
 
 use holloway_format::{DagKind, EdgeKind, FunctionMap};
 
@@ -176,8 +176,8 @@ impl Visit {
 }
 
 impl<'a> Walk<'a> {
-    /// Starts a walk over path counters. The counter of a left path says how often control reached its
-    /// last call.
+    /// Starts a walk over path counters. The counter of a left path says how often control reached
+    /// its last call.
     pub(crate) fn over_counters(dictionary: &'a Dictionary, map: &'a FunctionMap) -> Walk<'a> {
         Walk::new(dictionary, map, &dictionary.exit_values)
     }

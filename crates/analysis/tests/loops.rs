@@ -1,5 +1,5 @@
-//! Slab forests and path forests: the paper's figures, naive twins, pruning (D'Elia, Demetrescu,
-//! Finocchi 2013).
+//! Tests of slab forests and path forests (D'Elia, Demetrescu, Finocchi 2013): the paper's figures,
+//! slow reference implementations, and pruning.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 mod iterations;
@@ -40,7 +40,7 @@ fn figure_3() -> FunctionMap {
 
 const STREAM: [u32; 14] = [6, 2, 0, 0, 2, 2, 0, 0, 2, 2, 0, 0, 2, 3];
 
-/// The words of the paper's path numbers, whatever numbers the paths have here.
+/// The words of the paths, by the paper's path numbers.
 fn figure_words() -> (Arc<ImageMap>, Vec<u32>) {
     let map = figure_3();
     let numbering = number(&map);
@@ -77,31 +77,33 @@ fn figure_forest(k: u32) -> (SlabForest, Vec<u32>) {
     (builder.finish(), words)
 }
 
-/// A forest of sequences as text: `label:count(children)`, with children ordered by label.
+/// Formats a forest of sequences: `label:count(children)`, with children ordered by label.
 fn text(sequences: &BTreeMap<Vec<u32>, u64>, names: &[u32]) -> String {
     fn below(sequences: &BTreeMap<Vec<u32>, u64>, names: &[u32], prefix: &[u32]) -> Vec<String> {
-        let level = sequences.keys().filter(|one| one.len() == prefix.len() + 1);
+        let level = sequences
+            .keys()
+            .filter(|sequence| sequence.len() == prefix.len() + 1);
         let mut children: Vec<(usize, &Vec<u32>)> = level
-            .filter(|one| one.starts_with(prefix))
-            .map(|one| {
+            .filter(|sequence| sequence.starts_with(prefix))
+            .map(|sequence| {
                 (
                     names
                         .iter()
-                        .position(|name| name == one.last().unwrap())
+                        .position(|name| name == sequence.last().unwrap())
                         .unwrap(),
-                    one,
+                    sequence,
                 )
             })
             .collect();
         children.sort();
-        let children = children.into_iter().map(|(name, one)| {
-            let inside = below(sequences, names, one).join(" ");
+        let children = children.into_iter().map(|(name, sequence)| {
+            let inside = below(sequences, names, sequence).join(" ");
             let inside = if inside.is_empty() {
                 inside
             } else {
                 format!("({inside})")
             };
-            format!("{name}:{}{inside}", sequences[one])
+            format!("{name}:{}{inside}", sequences[sequence])
         });
         children.collect()
     }
@@ -111,7 +113,7 @@ fn text(sequences: &BTreeMap<Vec<u32>, u64>, names: &[u32]) -> String {
 fn sequences(kipf: &Kipf) -> BTreeMap<Vec<u32>, u64> {
     let nodes = (0u32..).zip(kipf.nodes());
     nodes
-        .map(|(place, node)| (kipf.sequence(place), node.count))
+        .map(|(index, node)| (kipf.sequence(index), node.count))
         .collect()
 }
 
@@ -157,7 +159,7 @@ fn nodes_of_both_forests_for_other_k() {
     assert_eq!(nodes.collect::<Vec<_>>(), expect);
 }
 
-/// All sequences of up to k paths, counted one by one.
+/// Counts all sequences of up to k paths one by one.
 fn naive(activations: &[Vec<u32>], k: usize) -> BTreeMap<Vec<u32>, u64> {
     let mut counts = BTreeMap::new();
     for words in activations {
@@ -204,7 +206,7 @@ fn activations() -> impl Strategy<Value = Vec<Vec<usize>>> {
         )
             .prop_map(|(unit, times)| unit.repeat(times)),
     ];
-    let one = (
+    let activation = (
         prop_oneof![Just(4), Just(6)],
         inside,
         prop_oneof![Just(1), Just(3)],
@@ -215,7 +217,7 @@ fn activations() -> impl Strategy<Value = Vec<Vec<usize>>> {
             words.push(last);
             words
         });
-    prop::collection::vec(one, 0..8)
+    prop::collection::vec(activation, 0..8)
 }
 
 fn forest_of(
@@ -225,10 +227,10 @@ fn forest_of(
     limits: Limits,
 ) -> SlabForest {
     let mut builder = LoopsBuilder::new(Words::new(image), k, limits);
-    let mut at = 0;
+    let mut position = 0;
     for words in activations {
-        builder.feed(at, words);
-        at += 4 * words.len() as u64;
+        builder.feed(position, words);
+        position += 4 * words.len() as u64;
     }
     builder.finish()
 }
@@ -244,7 +246,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn forests_are_the_definitions(activations in activations(), k in 2u32..9) {
+    fn forests_equal_their_definitions(activations in activations(), k in 2u32..9) {
         let (image, names) = figure_words();
         let activations = named(&activations, &names);
         let forest = forest_of(&activations, &image, k, Limits::default());
@@ -252,23 +254,23 @@ proptest! {
         let kipf = forest.k_ipf(k);
         prop_assert_eq!(sequences(&kipf), naive(&activations, k as usize));
         prop_assert!(kipf.nodes().iter().all(|node| node.missed == 0));
-        for (place, node) in (0u32..).zip(kipf.nodes()) {
-            let children = kipf.children(place).iter().map(|&child| kipf.nodes()[child as usize].count);
+        for (index, node) in (0u32..).zip(kipf.nodes()) {
+            let children = kipf.children(index).iter().map(|&child| kipf.nodes()[child as usize].count);
             prop_assert!(node.count >= children.sum());
         }
-        let more = forest_of(&activations, &image, k + 1, Limits::default()).k_ipf(k + 1);
-        let more = sequences(&more);
-        prop_assert!(sequences(&kipf).iter().all(|(sequence, count)| more.get(sequence) == Some(count)));
+        let larger = forest_of(&activations, &image, k + 1, Limits::default()).k_ipf(k + 1);
+        let larger = sequences(&larger);
+        prop_assert!(sequences(&kipf).iter().all(|(sequence, count)| larger.get(sequence) == Some(count)));
         let paths = sequences(&forest.k_ipf(1));
         prop_assert_eq!(paths, naive(&activations, 1));
     }
 
     #[test]
     fn forests_of_threads_merge(
-        one in activations(), two in activations(), three in activations(), k in 2u32..9,
+        first in activations(), second in activations(), third in activations(), k in 2u32..9,
     ) {
         let (image, names) = figure_words();
-        let parts = [one, two, three].map(|activations| named(&activations, &names));
+        let parts = [first, second, third].map(|activations| named(&activations, &names));
         let mut merged = SlabForest::new(k, Limits::default());
         for part in &parts {
             merged.merge(&forest_of(part, &image, k, Limits::default()));
@@ -296,14 +298,14 @@ proptest! {
             for (index, words) in simulator.stream.chunks(batch).enumerate() {
                 builder.feed(4 * (index * batch) as u64, words);
             }
-            let found = sequences(&builder.finish().k_ipf(k));
-            prop_assert_eq!(found, naive(&simulator.truth.activations, k as usize));
+            let actual = sequences(&builder.finish().k_ipf(k));
+            prop_assert_eq!(actual, naive(&simulator.truth.activations, k as usize));
         }
     }
 }
 
 #[test]
-fn a_run_has_the_figures_of_its_forests() {
+fn a_run_has_the_counts_of_its_forests() {
     let (image, names) = figure_words();
     let activations = noisy(&names, 0x9E37_79B9, 3000);
     for k in [2, 3, 7, 40] {
@@ -330,9 +332,9 @@ fn a_run_has_the_figures_of_its_forests() {
         let run = LoopsRun::new(vec![((*image).clone(), vec![sealed.clone(), sealed])]);
         assert_eq!(run.kipf_stats(), forest.k_ipf(k).stats());
         let twice = run.functions[0].kipf(k, 1);
-        let twice = (0u32..).zip(twice.nodes()).map(|(place, node)| {
+        let twice = (0u32..).zip(twice.nodes()).map(|(index, node)| {
             let words = twice
-                .sequence(place)
+                .sequence(index)
                 .iter()
                 .map(|path| first + path)
                 .collect();
@@ -391,39 +393,40 @@ fn the_losses_of_pruning_are_bounded() {
         let forest = builder.finish();
         assert!(forest.losses().prunings > 1, "{:?}", forest.losses());
         assert!(forest.nodes() <= 4500 + 2 * (1 << 12));
-        // A prefix that was cut off a slab and the same prefix reached by steps are one node.
+        // Pruning may cut slabs to prefixes. Equal prefixes are one node.
         assert_eq!(forest.nodes(), forest.sequences().len() as u64);
         let words: usize = activations.iter().map(Vec::len).sum();
         assert_eq!(forest.words(), words as u64);
         let slabs = activations
             .iter()
-            .map(|one| one.len().div_ceil(k as usize - 1) as u64);
+            .map(|words| words.len().div_ceil(k as usize - 1) as u64);
         assert_eq!(forest.slabs(), slabs.sum::<u64>());
         let real = naive(&activations, k as usize);
         let kipf = forest.k_ipf(k);
         let mut exact = 0;
-        for (place, node) in (0u32..).zip(kipf.nodes()) {
-            let count = real[&kipf.sequence(place)];
+        for (index, node) in (0u32..).zip(kipf.nodes()) {
+            let count = real[&kipf.sequence(index)];
             assert!(node.count <= count && count <= node.count + node.missed);
             assert!(node.level > 1 || node.count == count);
             exact += u64::from(node.count == count);
         }
         assert!(exact > 0);
         // The forest contains the hottest sequences.
-        let found = sequences(&kipf);
+        let actual = sequences(&kipf);
         let hot = real.iter().filter(|(_, count)| **count > 6000);
         assert!(hot.clone().count() > 8);
         for (sequence, count) in hot {
             assert!(
-                found[sequence] * 2 > *count,
+                actual[sequence] * 2 > *count,
                 "{sequence:?}: {} of {count}",
-                found[sequence]
+                actual[sequence]
             );
         }
     }
 }
 
-/// A loop over `number` consecutive branches, with 2 to the power of `number` ways around.
+/// A loop over `number` consecutive branches, with 2 to the power of `number` paths through its
+/// body.
 fn branches(number: u32) -> FunctionMap {
     let mut build = function("branches", "branches.c", 1);
     for line in 1..=3 * number + 3 {
@@ -446,9 +449,8 @@ fn branches(number: u32) -> FunctionMap {
         .done()
 }
 
-/// Activations of a function that take its ways at random, alternating between repeated and random
-/// ways.
-fn random_ways(image: &Arc<ImageMap>, words: usize, mut seed: u64) -> Vec<Vec<u32>> {
+/// Activations of a function that take its paths at random. Repeated and random paths alternate.
+fn random_paths(image: &Arc<ImageMap>, words: usize, mut seed: u64) -> Vec<Vec<u32>> {
     let mut next = |below: usize| {
         seed ^= seed << 13;
         seed ^= seed >> 7;
@@ -463,20 +465,20 @@ fn random_ways(image: &Arc<ImageMap>, words: usize, mut seed: u64) -> Vec<Vec<u3
                 .push(word);
         }
     }
-    let [rounds, opening, closing, alone] = &kinds;
+    let [turns, opening, closing, complete] = &kinds;
     let (mut activations, mut total) = (Vec::new(), 0);
     while total < words {
         let mut activation = vec![opening[next(opening.len())]];
         match next(4) {
-            0 => activation = vec![alone[next(alone.len())]],
-            1 => activation.extend(vec![rounds[next(8)]; next(40)]),
+            0 => activation = vec![complete[next(complete.len())]],
+            1 => activation.extend(vec![turns[next(8)]; next(40)]),
             2 => {
-                let turn: Vec<u32> = (0..1 + next(5)).map(|_| rounds[next(16)]).collect();
+                let turn: Vec<u32> = (0..1 + next(5)).map(|_| turns[next(16)]).collect();
                 activation.extend(turn.repeat(next(20)));
             }
-            _ => activation.extend((0..next(300)).map(|_| rounds[next(rounds.len())])),
+            _ => activation.extend((0..next(300)).map(|_| turns[next(turns.len())])),
         }
-        if !alone.contains(&activation[0]) {
+        if !complete.contains(&activation[0]) {
             activation.push(closing[next(closing.len())]);
         }
         total += activation.len();
@@ -486,9 +488,9 @@ fn random_ways(image: &Arc<ImageMap>, words: usize, mut seed: u64) -> Vec<Vec<u3
 }
 
 #[test]
-fn many_ways_around_are_counted_and_pruned_with_small_k() {
+fn many_paths_are_counted_and_pruned_with_small_k() {
     let image = placed(vec![branches(7)], Kind::Loops);
-    let activations = random_ways(&image, 60_000, 0x9E37_79B9);
+    let activations = random_paths(&image, 60_000, 0x9E37_79B9);
     for k in 2..5 {
         let real = naive(&activations, k as usize);
         let forest = forest_of(&activations, &image, k, Limits::default());
@@ -504,11 +506,11 @@ fn many_ways_around_are_counted_and_pruned_with_small_k() {
         assert!(forest.losses().prunings > 0);
         assert_eq!(forest.words(), words as u64);
         let slabs = activations.iter();
-        let slabs = slabs.map(|one| one.len().div_ceil(k as usize - 1) as u64);
+        let slabs = slabs.map(|words| words.len().div_ceil(k as usize - 1) as u64);
         assert_eq!(forest.slabs(), slabs.sum::<u64>());
         let kipf = forest.k_ipf(k);
-        for (place, node) in (0u32..).zip(kipf.nodes()) {
-            let count = real[&kipf.sequence(place)];
+        for (index, node) in (0u32..).zip(kipf.nodes()) {
+            let count = real[&kipf.sequence(index)];
             assert!(node.count <= count && count <= node.count + node.missed);
             assert!(node.level > 1 || node.count == count);
         }
@@ -518,7 +520,7 @@ fn many_ways_around_are_counted_and_pruned_with_small_k() {
 #[test]
 fn slabs_looked_up_in_batches_match_the_stream() {
     let image = placed(vec![branches(7)], Kind::Loops);
-    let activations = random_ways(&image, 60_000, 0x9E37_79B9);
+    let activations = random_paths(&image, 60_000, 0x9E37_79B9);
     for k in [6, 8, 16] {
         let forest = forest_of(&activations, &image, k, Limits::default());
         assert_eq!(forest.losses().prunings, 0);
@@ -540,8 +542,8 @@ fn merged_forests_keep_within_the_limit() {
     }
     let real = naive(&all, 12);
     let kipf = merged.k_ipf(12);
-    for (place, node) in (0u32..).zip(kipf.nodes()) {
-        let count = real[&kipf.sequence(place)];
+    for (index, node) in (0u32..).zip(kipf.nodes()) {
+        let count = real[&kipf.sequence(index)];
         assert!(node.count <= count && count <= node.count + node.missed);
         assert!(node.level > 1 || node.count == count);
     }

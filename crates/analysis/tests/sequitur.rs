@@ -1,17 +1,17 @@
-//! Tests of SEQUITUR and SEQUITUR(1) against the figures of Larus 1999, and of the two properties
-//! that the algorithm's authors state.
+//! Tests of SEQUITUR and SEQUITUR(1): the figures of Larus 1999, and the two properties that the
+//! algorithm's authors state (digram uniqueness and rule utility).
 
 use holloway_analysis::trace::{Grammar, LookAhead, Part, Sequitur};
 use holloway_testkit::sequitur;
 use proptest::prelude::*;
 use sequitur::{LOOK_AHEADS, check_laws, grammar};
 
-/// The rules in the order in which a reader reaches them, named S, A, B, …
+/// The grammar as text. The rules are named S, A, B, … in the order in which they are used.
 fn show(grammar: &Grammar) -> String {
-    let mut seen = vec![0];
+    let mut order = vec![0];
     let mut text = String::new();
-    let mut at = 0;
-    while at < seen.len() {
+    let mut next = 0;
+    while next < order.len() {
         let name = |index: usize| {
             if index == 0 {
                 'S'
@@ -19,22 +19,22 @@ fn show(grammar: &Grammar) -> String {
                 (b'A' + index as u8 - 1) as char
             }
         };
-        text.push(name(at));
+        text.push(name(next));
         text.push('=');
-        for symbol in grammar.rule(seen[at]) {
+        for symbol in grammar.rule(order[next]) {
             text.push(match symbol.part() {
                 Part::Terminal(id) => char::from_u32(id).expect("terminals are characters here"),
                 Part::Rule(rule) => {
-                    let known = seen.iter().position(|&r| r == rule);
+                    let known = order.iter().position(|&r| r == rule);
                     name(known.unwrap_or_else(|| {
-                        seen.push(rule);
-                        seen.len() - 1
+                        order.push(rule);
+                        order.len() - 1
                     }))
                 }
             });
         }
         text.push(' ');
-        at += 1;
+        next += 1;
     }
     text.trim_end().to_owned()
 }
@@ -97,7 +97,9 @@ fn strings_that_other_implementations_get_wrong() {
 fn every_short_string_of_three_symbols() {
     for length in 0..=10u32 {
         for number in 0..3u32.pow(length) {
-            let digits: Vec<u32> = (0..length).map(|at| number / 3u32.pow(at) % 3).collect();
+            let digits: Vec<u32> = (0..length)
+                .map(|digit| number / 3u32.pow(digit) % 3)
+                .collect();
             check_laws(&digits);
         }
     }
@@ -129,7 +131,7 @@ proptest! {
     }
 
     #[test]
-    fn a_cleared_sequitur_is_as_new(first in prop::collection::vec(0u32..4, 0..100), second in prop::collection::vec(0u32..4, 0..100)) {
+    fn a_cleared_sequitur_equals_a_new_one(first in prop::collection::vec(0u32..4, 0..100), second in prop::collection::vec(0u32..4, 0..100)) {
         for look_ahead in LOOK_AHEADS {
             let mut used = Sequitur::new(look_ahead);
             first.iter().for_each(|&symbol| used.push(symbol));

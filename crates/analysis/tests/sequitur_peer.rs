@@ -1,5 +1,5 @@
-//! Plain SEQUITUR makes the same grammars as PyPI's scikit-sequitur, a port of the authors' own
-//! program.
+//! Tests that plain SEQUITUR makes the same grammars as PyPI's scikit-sequitur, a port of the
+//! program that SEQUITUR's authors wrote.
 //!
 //! The test needs Python 3 with pip. It installs the package once, below the target directory.
 

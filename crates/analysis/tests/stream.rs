@@ -1,5 +1,5 @@
-//! Streams as activations: handwritten streams, and streams of random programs compared with the
-//! activations that really ran.
+//! Tests that streams are divided into the right activations: handwritten streams, and streams of
+//! random programs, which are compared with the activations that really ran.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use holloway_testkit::streams;
@@ -11,9 +11,10 @@ use holloway_format::ImageMap;
 use proptest::prelude::*;
 use streams::{JUMP, PADS, PLAIN, Simulator, caught, owner, program};
 
-/// Records all calls of a listener.
+/// A listener that records all events as text: the number of the activation for each path, with `+`
+/// before its first path and `.` after its last path.
 #[derive(Default)]
-struct Notes {
+struct Recorder {
     activations: Vec<Vec<u32>>,
     text: Vec<String>,
     opened: u64,
@@ -21,7 +22,7 @@ struct Notes {
     left: u64,
 }
 
-impl Listener for Notes {
+impl Listener for Recorder {
     type State = usize;
 
     fn path(&mut self, path: EndedPath, state: &mut usize) {
@@ -53,49 +54,58 @@ impl Listener for Notes {
     }
 }
 
-/// The words of a function's paths: entry to back edge, loop to back edge, loop to exit, entry to
-/// exit.
+/// The words of a function's paths.
 struct Paths {
+    /// Path number 0.
     path_0: u32,
+    /// From the entry to the back edge.
     enter: u32,
+    /// From the loop head to the back edge.
     round: u32,
+    /// From the loop head to the exit.
     leave: u32,
-    whole: u32,
+    /// From the entry to the exit.
+    complete: u32,
 }
 
-/// Finds paths by their ends, 0 if there is none. With `catches`, the paths must run a landing pad.
+/// Finds paths by their starts and ends. A word is 0 if there is no such path. With `catches`, the
+/// paths must run through a landing pad.
 fn paths(image: &Arc<ImageMap>, function_index: usize, catches: bool) -> Paths {
     let mut words = Words::new(image);
     let function = words.functions().nth(function_index).unwrap();
     let mut find = |starts: bool, ends: bool| {
-        let mut all = function.first..function.first + function.paths;
-        all.find(|&word| {
-            let word = words.word(word).unwrap();
-            (word.starts_at_entry, word.ends_at_exit, word.catches) == (starts, ends, catches)
-        })
-        .unwrap_or(0)
+        let mut candidates = function.first..function.first + function.paths;
+        candidates
+            .find(|&word| {
+                let word = words.word(word).unwrap();
+                (word.starts_at_entry, word.ends_at_exit, word.catches) == (starts, ends, catches)
+            })
+            .unwrap_or(0)
     };
     Paths {
         path_0: function.first,
         enter: find(true, false),
         round: find(false, false),
         leave: find(false, true),
-        whole: find(true, true),
+        complete: find(true, true),
     }
 }
 
-fn read(image: &Arc<ImageMap>, batches: &[(u64, &[u32])]) -> (Notes, StreamCounts) {
-    let (mut words, mut activations, mut notes) =
-        (Words::new(image), Activations::default(), Notes::default());
-    for (at, batch) in batches {
-        activations.feed(&mut words, &mut notes, *at, batch);
+fn read(image: &Arc<ImageMap>, batches: &[(u64, &[u32])]) -> (Recorder, StreamCounts) {
+    let (mut words, mut activations, mut recorder) = (
+        Words::new(image),
+        Activations::default(),
+        Recorder::default(),
+    );
+    for (position, batch) in batches {
+        activations.feed(&mut words, &mut recorder, *position, batch);
     }
-    (notes, activations.stream_counts())
+    (recorder, activations.stream_counts())
 }
 
 fn check(image: &Arc<ImageMap>, stream: &[u32], expect: &str) {
-    let (notes, counts) = read(image, &[(0, stream)]);
-    assert_eq!(notes.text.join(" "), expect);
+    let (recorder, counts) = read(image, &[(0, stream)]);
+    assert_eq!(recorder.text.join(" "), expect);
     assert_eq!(counts.strangers, 0);
 }
 
@@ -106,14 +116,14 @@ fn recursion_nests() {
     check(
         &image,
         &[
-            p.enter, p.enter, p.round, p.whole, p.leave, p.round, p.leave,
+            p.enter, p.enter, p.round, p.complete, p.leave, p.round, p.leave,
         ],
         "+0 +1 1 +2. 1. 0 0.",
     );
 }
 
 #[test]
-fn frames_left_past_unwoven_code_are_seen_when_the_caller_goes_on() {
+fn left_frames_are_found_when_their_caller_continues() {
     let image = program(Kind::Loops);
     let (f, g) = (paths(&image, PADS, false), paths(&image, PLAIN, false));
     let j = paths(&image, JUMP, false);
@@ -129,13 +139,13 @@ fn activations_opened_after_the_catcher_are_left() {
     let image = program(Kind::Loops);
     let (f, g) = (paths(&image, PADS, false), paths(&image, PLAIN, false));
     let with_pad = paths(&image, PADS, true);
-    // f calls f, which calls g, which throws: the inner f catches. Both activations of f have ended
+    // f calls f, which calls g, which throws. The inner f catches. Both activations of f have ended
     // a path.
     let mut stream = vec![f.enter, f.enter, g.enter];
     stream.extend(caught(4, f.path_0));
     stream.extend([with_pad.round, f.leave, f.leave]);
     check(&image, &stream, "+0 +1 +2 left 1 1 1. 0.");
-    // The outer f catches; it was entered at 0.
+    // The outer f catches. It was entered at stream position 0.
     let mut stream = vec![f.enter, f.enter, g.enter];
     stream.extend(caught(0, f.path_0));
     stream.extend([with_pad.round, f.leave]);
@@ -143,15 +153,15 @@ fn activations_opened_after_the_catcher_are_left() {
 }
 
 #[test]
-fn a_catcher_without_a_path_replaces_the_activation_in_doubt() {
+fn a_catcher_without_a_path_replaces_an_uncertain_activation() {
     let image = program(Kind::Loops);
     let (f, with_pad) = (paths(&image, PADS, false), paths(&image, PADS, true));
-    // f's first path calls f, which goes around its loop and then throws.
+    // f's first path calls f, which runs its loop and then throws.
     let mut stream = vec![f.enter, f.round];
     stream.extend(caught(0, f.path_0));
     stream.extend([with_pad.enter, f.leave]);
     check(&image, &stream, "+0 0 left 1 +1 1.");
-    // No activation had ended a path, so no activation is in doubt.
+    // No activation had ended a path, so none is replaced.
     let mut stream = vec![];
     stream.extend(caught(0, f.path_0));
     stream.extend([with_pad.enter, f.leave]);
@@ -193,14 +203,14 @@ fn a_resumed_catcher_closes() {
     let (f, with_pad) = (paths(&image, PADS, false), paths(&image, PADS, true));
     let mut stream = vec![f.enter, f.enter];
     stream.extend(caught(4, f.path_0));
-    stream.extend([with_pad.whole]);
+    stream.extend([with_pad.complete]);
     stream.extend(caught(0, f.path_0));
     stream.extend([with_pad.leave]);
     check(&image, &stream, "+0 +1 left 1 +2. 0.");
 }
 
 #[test]
-fn a_forked_child_has_frames_it_does_not_know() {
+fn a_forked_child_continues_in_unknown_frames() {
     let image = program(Kind::Loops);
     let (f, g) = (paths(&image, PADS, false), paths(&image, PLAIN, false));
     check(
@@ -208,7 +218,7 @@ fn a_forked_child_has_frames_it_does_not_know() {
         &[g.enter, g.leave, g.round, g.leave, g.leave, f.leave],
         "+0 0. +1 1. +2. +3.",
     );
-    // A word shows an older activation: all others are gone.
+    // A path of an older activation shows that all activations above it were left.
     check(&image, &[g.enter, f.round], "+0 left 1 +1");
 }
 
@@ -237,17 +247,17 @@ fn operands_may_come_in_any_number_of_batches() {
         let batches: Vec<(u64, &[u32])> = batches
             .map(|(index, batch)| (far + 4 * (index * size) as u64, batch))
             .collect();
-        let (notes, counts) = read(&image, &batches);
-        assert_eq!(notes.text.join(" "), "+0 +1 1 owner 9 2");
+        let (recorder, counts) = read(&image, &batches);
+        assert_eq!(recorder.text.join(" "), "+0 +1 1 owner 9 2");
         assert_eq!((counts.gaps, counts.strangers, counts.caught), (0, 0, 1));
     }
 }
 
 #[test]
-fn gaps_holes_and_strangers_are_counted() {
+fn gaps_holes_and_invalid_words_are_counted() {
     let image = program(Kind::Trace);
     let f = paths(&image, PLAIN, false);
-    let (notes, counts) = read(
+    let (recorder, counts) = read(
         &image,
         &[
             (0, &[f.enter, 0, 0, f.round]),
@@ -255,7 +265,7 @@ fn gaps_holes_and_strangers_are_counted() {
             (24, &[f.round, 1 << 27, 0xFFFF_FFF0, 0x8000_0001]),
         ],
     );
-    assert_eq!(notes.text.join(" "), "+0 0 +1 gap 2 +2");
+    assert_eq!(recorder.text.join(" "), "+0 0 +1 gap 2 +2");
     let expect = StreamCounts {
         paths: 4,
         holes: 2,
@@ -264,17 +274,17 @@ fn gaps_holes_and_strangers_are_counted() {
         caught: 0,
     };
     assert_eq!(counts, expect);
-    assert_eq!(notes.opened, notes.closed + notes.left + 1);
+    assert_eq!(recorder.opened, recorder.closed + recorder.left + 1);
 }
 
 #[test]
-fn a_misplaced_operand_is_a_stranger() {
+fn a_misplaced_operand_is_an_invalid_word() {
     let image = program(Kind::Loops);
     let f = paths(&image, PLAIN, false);
     let record = caught(0, f.path_0);
     let stream = [record[0], record[1], f.enter, record[2], record[3], f.round];
-    let (notes, counts) = read(&image, &[(0, &stream)]);
-    assert_eq!(notes.text.join(" "), "+0 0");
+    let (recorder, counts) = read(&image, &[(0, &stream)]);
+    assert_eq!(recorder.text.join(" "), "+0 0");
     assert_eq!((counts.caught, counts.strangers), (0, 2));
 }
 
@@ -295,7 +305,7 @@ fn a_damaged_function_has_no_words() {
     assert_eq!(words.word(u32::MAX), None);
 }
 
-/// Random numbers, seeded by bytes.
+/// Returns a generator of random numbers below its argument, with these bytes as its seed.
 fn choices(bytes: &[u8]) -> impl FnMut(u32) -> u32 {
     let mut state = 0x9E37_79B9_7F4A_7C15u64;
     for byte in bytes {
@@ -309,20 +319,26 @@ fn choices(bytes: &[u8]) -> impl FnMut(u32) -> u32 {
     }
 }
 
-fn matches_what_ran(kind: Kind, seed: &[u8], batch: usize) {
+fn check_random_program(kind: Kind, seed: &[u8], batch: usize) {
     let mut choices = choices(seed);
     let mut simulator = Simulator::new(kind, 1 << 20, 60, &mut choices);
     simulator.run();
     let image = program(kind);
-    let (mut words, mut activations, mut notes) =
-        (Words::new(&image), Activations::default(), Notes::default());
-    for (index, words_of) in simulator.stream.chunks(batch).enumerate() {
-        let at = simulator.start + 4 * (index * batch) as u64;
-        activations.feed(&mut words, &mut notes, at, words_of);
+    let (mut words, mut activations, mut recorder) = (
+        Words::new(&image),
+        Activations::default(),
+        Recorder::default(),
+    );
+    for (index, batch_words) in simulator.stream.chunks(batch).enumerate() {
+        let position = simulator.start + 4 * (index * batch) as u64;
+        activations.feed(&mut words, &mut recorder, position, batch_words);
     }
-    assert_eq!(notes.activations, simulator.truth.activations);
-    assert_eq!(notes.opened, notes.closed + notes.left + activations.open());
-    assert_eq!(simulator.truth.left, notes.left + activations.open());
+    assert_eq!(recorder.activations, simulator.truth.activations);
+    assert_eq!(
+        recorder.opened,
+        recorder.closed + recorder.left + activations.open()
+    );
+    assert_eq!(simulator.truth.left, recorder.left + activations.open());
     assert_eq!(activations.stream_counts().strangers, 0);
 }
 
@@ -331,18 +347,18 @@ proptest! {
 
     #[test]
     fn streams_of_random_programs_match_their_runs(seed in prop::array::uniform8(0u8..), batch in 1usize..50) {
-        matches_what_ran(Kind::Loops, &seed, batch);
-        matches_what_ran(Kind::Trace, &seed, batch);
+        check_random_program(Kind::Loops, &seed, batch);
+        check_random_program(Kind::Trace, &seed, batch);
     }
 
     #[test]
-    fn any_words_are_read(stream in prop::collection::vec(prop_oneof![
+    fn any_words_can_be_read(stream in prop::collection::vec(prop_oneof![
         0u32..60, Just(0), 0xFFFF_FF00u32.., 0x8000_0000u32..0x8000_0080, 0u32..,
     ], 0..300), batch in 1usize..50) {
         let image = program(Kind::Trace);
         let batches = stream.chunks(batch).enumerate().map(|(index, words)| (4 * (index * batch) as u64, words));
-        let (notes, counts) = read(&image, &batches.collect::<Vec<_>>());
-        prop_assert!(notes.opened >= notes.closed + notes.left);
+        let (recorder, counts) = read(&image, &batches.collect::<Vec<_>>());
+        prop_assert!(recorder.opened >= recorder.closed + recorder.left);
         prop_assert!(counts.paths + counts.holes + counts.strangers + 4 * counts.caught <= 2 * stream.len() as u64);
     }
 }

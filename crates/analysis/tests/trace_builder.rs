@@ -1,5 +1,5 @@
-//! Tests that strings survive the builder and the file: exactly, with forgotten pieces, from any
-//! position, and in truncated files.
+//! Tests that the grammar builder and the trace file preserve strings: with forgotten pieces, when
+//! they are read from any position, and in truncated files.
 
 use holloway_analysis::trace::builder::{Depth, GrammarBuilder};
 use holloway_analysis::trace::{Assembler, Grammar, Limits, Part, Terminal, Trace, check};
@@ -20,7 +20,7 @@ fn blocks(input: &[u32], limits: Limits, depth: Depth) -> Vec<Block> {
         builder.extend(part, |block| blocks.push(block));
     }
     blocks.extend(builder.flush());
-    // `TraceBuilder` fills these in.
+    // The grammar builder leaves the terminals empty; `TraceBuilder` sets them.
     let terminals = input.iter().max().map_or(0, |&most| most + 1);
     if let Some(first) = blocks.first_mut() {
         first.terminals = (0..terminals).map(Terminal::Left).collect();
@@ -49,8 +49,8 @@ fn file(blocks: &[Block]) -> Vec<u8> {
     writer.finish().expect("memory can be written")
 }
 
-/// Rules of one symbol do not hide the use of another rule. Otherwise a file of some hundred tokens
-/// would take exponential time and memory.
+/// The reader removes rules that consist of one symbol, so they do not hide the uses of other
+/// rules. If it kept them, a file of a few hundred tokens would take exponential time and memory.
 #[test]
 fn rules_of_one_symbol_do_not_hide_uses() {
     const DEPTH: u32 = 40;
@@ -59,9 +59,9 @@ fn rules_of_one_symbol_do_not_hide_uses() {
     let mut tokens = vec![Token::open(), terminal, terminal, Token::close()];
     // Each rule is twice the previous rule, through a rule that consists of only that rule.
     for level in 0..DEPTH {
-        let (known, alone) = (rule(2 * level), rule(2 * level + 1));
-        tokens.extend([Token::open(), known, Token::close()]);
-        tokens.extend([Token::open(), alone, alone, Token::close()]);
+        let (previous, renamed) = (rule(2 * level), rule(2 * level + 1));
+        tokens.extend([Token::open(), previous, Token::close()]);
+        tokens.extend([Token::open(), renamed, renamed, Token::close()]);
     }
     let block = Block {
         is_fresh: true,
@@ -71,7 +71,7 @@ fn rules_of_one_symbol_do_not_hide_uses() {
     };
     let grammar = assemble(&[block]);
     check_rules(&grammar);
-    // Each right side also stands in the string where its rule is defined.
+    // The string also contains each right side once, where its rule is defined.
     assert_eq!(grammar.len(), 6 * (1 << DEPTH) - 4);
 }
 
@@ -110,8 +110,8 @@ fn check_round_trip(input: &[u32], limits: Limits) {
             (stream.hash, stream.length),
             (StringHash::from_numbers(input), input.len() as u64)
         );
-        let again: Result<Vec<Block>, _> = stream.blocks().collect();
-        assert_eq!(again.expect("the blocks are whole"), blocks);
+        let read_blocks: Result<Vec<Block>, _> = stream.blocks().collect();
+        assert_eq!(read_blocks.expect("the blocks are whole"), blocks);
         let (trace, damage) = Trace::read(stream).expect("the blocks are well formed");
         assert_eq!((damage, &trace.grammar), (None, &grammar));
         let checked = check(stream).expect("the blocks are well formed");
@@ -146,7 +146,7 @@ const MIDDLE: Limits = Limits {
     pieces: 100_000,
 };
 
-/// A string like a program's: nested loops with choices.
+/// Generates a string like the trace of a program: nested loops with choices.
 fn program(length: usize, mut random: impl FnMut(u32) -> u32) -> Vec<u32> {
     let mut out = Vec::new();
     while out.len() < length {
@@ -171,7 +171,7 @@ fn xorshift(mut state: u64) -> impl FnMut(u32) -> u32 {
 }
 
 #[test]
-fn programs_survive() {
+fn strings_of_programs_are_preserved() {
     for seed in 1..20 {
         let input = program(20_000, xorshift(seed));
         check_round_trip(&input, SMALL);
@@ -181,7 +181,7 @@ fn programs_survive() {
 }
 
 #[test]
-fn repetitions_across_blocks_survive() {
+fn repetitions_across_blocks_are_preserved() {
     let mut random = xorshift(77);
     for period in [1, 5, 70, 999, 1000, 1001, 1500, 2500] {
         let part: Vec<u32> = (0..period).map(|_| random(40)).collect();
@@ -189,8 +189,8 @@ fn repetitions_across_blocks_survive() {
         while input.len() < 20_000 {
             input.extend(&part);
             if random(4) == 0 {
-                let place = input.len() - 1 - random(period) as usize;
-                input[place] = 50;
+                let position = input.len() - 1 - random(period) as usize;
+                input[position] = 50;
             }
         }
         check_round_trip(&input, SMALL);
@@ -199,7 +199,7 @@ fn repetitions_across_blocks_survive() {
 }
 
 #[test]
-fn runs_and_short_strings_survive() {
+fn runs_and_short_strings_are_preserved() {
     for length in [0, 1, 2, 3, 15, 16, 17, 63, 64, 65, 66, 128, 129, 1000, 5000] {
         check_round_trip(&vec![0; length], SMALL);
         check_round_trip(&vec![3; length], Limits::default());
@@ -266,15 +266,15 @@ fn a_truncated_file_is_read_up_to_its_end() {
     assert_eq!(lengths.last(), Some(&input.len()));
 }
 
-/// Replacing any symbol by another makes the hash of some block wrong.
+/// If any symbol is replaced by another, the hash of a block is wrong.
 #[test]
-fn a_wrong_symbol_is_found() {
+fn a_wrong_symbol_is_detected() {
     let input = program(3_000, xorshift(8));
     let blocks = blocks(&input, SMALL, Depth::Quick);
     let terminals = blocks[0].terminals.len() as u32;
     let mut wrong = 0;
-    for (at, block) in blocks.iter().enumerate() {
-        for (place, token) in block.tokens.iter().enumerate() {
+    for (index, block) in blocks.iter().enumerate() {
+        for (token_index, token) in block.tokens.iter().enumerate() {
             let Step::Symbol(symbol) = token.step() else {
                 continue;
             };
@@ -283,11 +283,11 @@ fn a_wrong_symbol_is_found() {
             };
             let mut blocks = blocks.clone();
             let other = Symbol::terminal((id + 1) % terminals);
-            blocks[at].tokens[place] = Token::symbol(other);
+            blocks[index].tokens[token_index] = Token::symbol(other);
             let bytes = file(&blocks);
             let file = TraceFile::read(&bytes).expect("the file has a head");
             let checked = check(&file.streams[0]).expect("the blocks are well formed");
-            assert!(!checked.is_same, "block {at}, token {place}");
+            assert!(!checked.is_same, "block {index}, token {token_index}");
             wrong += 1;
         }
     }
@@ -295,16 +295,16 @@ fn a_wrong_symbol_is_found() {
 }
 
 #[test]
-fn streams_of_several_threads_are_kept_apart() {
+fn streams_of_several_threads_do_not_mix() {
     let inputs = [program(5_000, xorshift(1)), program(9_000, xorshift(2))];
     let blocks = inputs
         .each_ref()
         .map(|input| blocks(input, SMALL, Depth::Quick));
     let mut writer = TraceWriter::new(Vec::new(), &HEAD).expect("memory can be written");
     let ids = [10, 20].map(|thread| writer.stream(thread).expect("memory can be written"));
-    for at in 0..blocks[1].len() {
+    for index in 0..blocks[1].len() {
         for (id, blocks) in ids.iter().zip(&blocks) {
-            if let Some(block) = blocks.get(at) {
+            if let Some(block) = blocks.get(index) {
                 writer.block(*id, block).expect("memory can be written");
             }
         }
@@ -319,13 +319,13 @@ fn streams_of_several_threads_are_kept_apart() {
 
 proptest! {
     #[test]
-    fn random_strings_survive(input in prop::collection::vec(0u32..6, 0..1500)) {
+    fn random_strings_are_preserved(input in prop::collection::vec(0u32..6, 0..1500)) {
         check_round_trip(&input, SMALL);
         check_round_trip(&input, MIDDLE);
     }
 
     #[test]
-    fn repeated_parts_survive(pieces in prop::collection::vec(prop::collection::vec(0u32..50, 1..40), 1..5),
+    fn repeated_parts_are_preserved(pieces in prop::collection::vec(prop::collection::vec(0u32..50, 1..40), 1..5),
                                  order in prop::collection::vec(0usize..5, 0..200)) {
         let input: Vec<u32> = order.iter().flat_map(|&i| pieces[i % pieces.len()].clone()).collect();
         check_round_trip(&input, SMALL);

@@ -1,5 +1,5 @@
-//! Tests of turning streams of words into traces: every path in order, left frames, gaps, and new
-//! owners.
+//! Tests that streams of words become the right traces: every path in order, left frames, gaps, and
+//! new owners.
 
 use holloway_testkit::streams;
 use std::collections::HashMap;
@@ -20,11 +20,11 @@ const LIMITS: Limits = Limits {
     pieces: 500,
 };
 
-/// The recorded traces with their threads. The first thread is unknown.
+/// Returns the recorded traces with their threads. The first thread is unknown.
 fn traces(recorded: &[Recorded]) -> Vec<(Option<u32>, Vec<Terminal>)> {
     let mut all = vec![(None, Vec::new(), Assembler::default())];
     for entry in recorded {
-        let (_, terminals, assembler) = all.last_mut().expect("there is one from the start");
+        let (_, terminals, assembler) = all.last_mut().expect("the first trace always exists");
         match entry {
             Recorded::Block(block) => {
                 terminals.extend_from_slice(&block.terminals);
@@ -65,19 +65,20 @@ fn word(words: &Words, event: Terminal) -> Option<u32> {
     }
 }
 
-/// Parts of a stream in which one activation opens and closes, with all activations that it calls.
-fn calls(words: &mut Words, stream: &[u32]) -> Vec<Vec<u32>> {
+/// Finds the parts of a stream that contain one complete activation with all activations that it
+/// calls.
+fn complete_calls(words: &mut Words, stream: &[u32]) -> Vec<Vec<u32>> {
     let mut calls = Vec::new();
     for begin in 0..stream.len() {
         let mut open = 0;
-        for (place, &word) in stream.iter().enumerate().skip(begin).take(40) {
+        for (end, &word) in stream.iter().enumerate().skip(begin).take(40) {
             let Some(word) = words.word(word) else { break };
             if open == 0 && !word.starts_at_entry {
                 break;
             }
             open += i32::from(word.starts_at_entry) - i32::from(word.ends_at_exit);
             if open == 0 {
-                calls.push(stream[begin..=place].to_vec());
+                calls.push(stream[begin..=end].to_vec());
                 break;
             }
         }
@@ -85,7 +86,7 @@ fn calls(words: &mut Words, stream: &[u32]) -> Vec<Vec<u32>> {
     calls
 }
 
-/// Random numbers below the argument.
+/// Returns a generator of random numbers below its argument.
 fn xorshift(mut state: u64) -> impl FnMut(u32) -> u32 {
     move |below| {
         state ^= state << 13;
@@ -95,7 +96,7 @@ fn xorshift(mut state: u64) -> impl FnMut(u32) -> u32 {
     }
 }
 
-/// Ignores everything.
+/// Ignores all events.
 struct IgnoringListener;
 
 impl Listener for IgnoringListener {
@@ -116,7 +117,7 @@ impl EventCollector {
     fn push(&mut self, event: Terminal) {
         self.traces
             .last_mut()
-            .expect("one from the start")
+            .expect("the first trace always exists")
             .1
             .push(event);
     }
@@ -233,18 +234,18 @@ fn pieces_are_forgotten_when_the_limit_shrinks() {
 
 proptest! {
     #[test]
-    fn every_path_in_order_and_every_frame_left(state in 1u64.., batch in 1usize..70) {
+    fn traces_contain_every_path_in_order_and_every_left_frame(state in 1u64.., batch in 1usize..70) {
         let mut choose = xorshift(state);
         let mut simulator = Simulator::new(Kind::Trace, 4096, 300, &mut choose);
         simulator.run();
         let words = Words::new(&program(Kind::Trace));
         let mut builder = TraceBuilder::new(words.clone(), LIMITS);
         let mut recorded = Vec::new();
-        let mut at = simulator.start;
+        let mut position = simulator.start;
         for batch in simulator.stream.chunks(batch) {
-            builder.feed(at, batch);
+            builder.feed(position, batch);
             recorded.extend(builder.take());
-            at += 4 * batch.len() as u64;
+            position += 4 * batch.len() as u64;
         }
         recorded.extend(builder.flush());
         let traces = traces(&recorded);
@@ -272,16 +273,16 @@ proptest! {
             Terminal::Left(count) => u64::from(*count),
             _ => 0,
         }).sum();
-        // Frames that nobody caught are open at the end.
+        // Frames that no activation caught are still open at the end.
         let mut activations = Activations::default();
         activations.feed(&mut known, &mut IgnoringListener, simulator.start, &simulator.stream);
         prop_assert_eq!(left + activations.open(), simulator.truth.left);
     }
 
-    /// Stretches that are read once give the same events as their words read one by one, even if
-    /// words between them are missing, moved, or invalid.
+    /// Repeated sequences, which the builder reads as a whole, give the same events as their words
+    /// read one by one, even if words between the sequences are missing, moved, or invalid.
     #[test]
-    fn stretches_give_the_events_of_their_words(
+    fn repeated_sequences_give_the_events_of_their_words(
         state in 1u64..,
         batch in 1usize..300,
         rounds in 1usize..6,
@@ -299,14 +300,14 @@ proptest! {
             stream.extend_from_within(from..);
         }
         for _ in 0..fault_count {
-            let at = choose(stream.len() as u32) as usize;
+            let index = choose(stream.len() as u32) as usize;
             match choose(6) {
-                0 => drop(stream.remove(at)),
-                1 => stream.insert(at, 0),
-                2 => stream.insert(at, words.end() + choose(1 << 30)),
-                3 => stream.insert(at, choose(words.end())),
-                4 => drop(stream.splice(at..at, owner(choose(100)))),
-                _ => stream.rotate_left(at),
+                0 => drop(stream.remove(index)),
+                1 => stream.insert(index, 0),
+                2 => stream.insert(index, words.end() + choose(1 << 30)),
+                3 => stream.insert(index, choose(words.end())),
+                4 => drop(stream.splice(index..index, owner(choose(100)))),
+                _ => stream.rotate_left(index),
             }
         }
         let mut collector = EventCollector {
@@ -317,17 +318,17 @@ proptest! {
         let mut known = words.clone();
         let limits = Limits { block: 50 + choose(400) as usize, pieces: 3000 };
         let mut builder = TraceBuilder::new(words, limits);
-        let (mut at, mut recorded) = (start, Vec::new());
+        let (mut position, mut recorded) = (start, Vec::new());
         for batch in stream.chunks(batch) {
-            builder.feed(at, batch);
-            activations.feed(&mut known, &mut collector, at, batch);
+            builder.feed(position, batch);
+            activations.feed(&mut known, &mut collector, position, batch);
             match choose(40) {
                 0 => recorded.extend(builder.flush()),
-                1 => at += 4 * u64::from(choose(10)),
+                1 => position += 4 * u64::from(choose(10)),
                 2 => builder.limit(Limits { block: choose(400) as usize, pieces: choose(3000) as usize }),
                 _ => recorded.extend(builder.take()),
             }
-            at += 4 * batch.len() as u64;
+            position += 4 * batch.len() as u64;
         }
         recorded.extend(builder.flush());
         let mut counts: HashMap<(u32, u32), u64> = HashMap::new();
@@ -341,10 +342,10 @@ proptest! {
         prop_assert_eq!(builder.stream_counts(), activations.stream_counts());
     }
 
-    /// The same for stretches of stretches: phrases of calls, and longer phrases of these, repeated
-    /// many times.
+    /// Tests repetitions within repetitions: phrases of calls, and longer phrases of these phrases,
+    /// are repeated many times.
     #[test]
-    fn long_stretches_give_the_events_of_their_words(state in 1u64.., fault_count in 0u32..4) {
+    fn nested_repetitions_give_the_events_of_their_words(state in 1u64.., fault_count in 0u32..4) {
         let mut choose = xorshift(state);
         let words = Words::new(&program(Kind::Trace));
         let stream = {
@@ -352,7 +353,7 @@ proptest! {
             simulator.run();
             simulator.stream.clone()
         };
-        let mut phrases = calls(&mut words.clone(), &stream);
+        let mut phrases = complete_calls(&mut words.clone(), &stream);
         prop_assume!(!phrases.is_empty());
         for _ in 0..4 {
             let mut next = |_| -> Vec<u32> {
@@ -366,11 +367,11 @@ proptest! {
             stream.extend_from_slice(&phrases[choose(6) as usize]);
         }
         for _ in 0..fault_count {
-            let at = choose(stream.len() as u32) as usize;
+            let index = choose(stream.len() as u32) as usize;
             match choose(3) {
-                0 => drop(stream.remove(at)),
-                1 => stream.insert(at, choose(words.end())),
-                _ => drop(stream.splice(at..at, caught(4 * u64::from(choose(40_000)), words.function(0).first))),
+                0 => drop(stream.remove(index)),
+                1 => stream.insert(index, choose(words.end())),
+                _ => drop(stream.splice(index..index, caught(4 * u64::from(choose(40_000)), words.function(0).first))),
             }
         }
         let mut collector = EventCollector {
@@ -387,37 +388,37 @@ proptest! {
 
     /// An excerpt contains the events of the whole trace, at the same depth.
     #[test]
-    fn excerpts_are_parts_of_the_whole(state in 1u64.., from in any::<prop::sample::Index>(), count in 0u64..400) {
+    fn excerpts_are_parts_of_the_trace(state in 1u64.., from in any::<prop::sample::Index>(), count in 0u64..400) {
         let mut choose = xorshift(state);
         let mut simulator = Simulator::new(Kind::Trace, 4096, 600, &mut choose);
         simulator.run();
         let image = program(Kind::Trace);
         let mut builder = TraceBuilder::new(Words::new(&image), LIMITS);
-        let (mut at, mut recorded) = (simulator.start, Vec::new());
-        // Words are missing after each batch. Open activations do not change the events there.
+        let (mut position, mut recorded) = (simulator.start, Vec::new());
+        // Words are missing after each batch.
         for batch in simulator.stream.chunks(170) {
-            builder.feed(at, batch);
+            builder.feed(position, batch);
             recorded.extend(builder.take());
-            at += 4 * batch.len() as u64 + 8;
+            position += 4 * batch.len() as u64 + 8;
         }
         recorded.extend(builder.flush());
         let bytes = file(&recorded);
         let file = TraceFile::read(&bytes).expect("the file has a head");
         let stream = &file.streams[0];
-        let (whole, _) = Trace::read(stream).expect("blocks are well formed");
+        let (trace_of_file, _) = Trace::read(stream).expect("blocks are well formed");
         let code = Code::new(&image);
-        let all: Vec<Terminal> = whole.events(0).collect();
-        let from = from.index(all.len() + 1);
-        let found = Excerpt::read(stream, from as u64, count).expect("blocks are well formed");
-        let Excerpt { before, trace } = found.expect("nothing is damaged");
+        let all_events: Vec<Terminal> = trace_of_file.events(0).collect();
+        let from = from.index(all_events.len() + 1);
+        let actual = Excerpt::read(stream, from as u64, count).expect("blocks are well formed");
+        let Excerpt { before, trace } = actual.expect("nothing is damaged");
         let start = before.events as usize;
         let sum = |events: &[Terminal]| -> i64 { events.iter().map(|&event| change(code.event(event))).sum() };
-        prop_assert_eq!(before.depth, sum(&all[..start]));
+        prop_assert_eq!(before.depth, sum(&all_events[..start]));
         prop_assert!(start <= from);
-        let expected = &all[from..all.len().min(from + count as usize)];
-        let there: Vec<Terminal> = trace.events((from - start) as u64).take(expected.len()).collect();
-        prop_assert_eq!(&there, expected);
-        prop_assert_eq!(stream.change, sum(&all));
+        let expected = &all_events[from..all_events.len().min(from + count as usize)];
+        let excerpt_events: Vec<Terminal> = trace.events((from - start) as u64).take(expected.len()).collect();
+        prop_assert_eq!(&excerpt_events, expected);
+        prop_assert_eq!(stream.change, sum(&all_events));
         // Only blocks that contain requested events are read; a block has at most 50 events.
         prop_assert!(trace.grammar.len() <= count + 100);
     }

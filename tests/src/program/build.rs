@@ -17,7 +17,7 @@ impl Program {
     /// of the executable.
     ///
     /// # Errors
-    /// The build fails.
+    /// If the build fails.
     pub fn build(
         &self,
         variant: &Variant,
@@ -154,7 +154,7 @@ impl Program {
 /// the same clang.
 ///
 /// # Errors
-/// A tool isn't installed.
+/// If a tool is not installed.
 pub fn compiler(language: Language, variant: &Variant, woven: Option<&Weaving>) -> Result<Command> {
     let cpp = language == Language::Cpp;
     let clang = installed(&format!(
@@ -214,7 +214,7 @@ const RUST_MUSL: &str = "x86_64-unknown-linux-musl";
 /// it builds for the host.
 ///
 /// # Errors
-/// The build fails, or leaves no executable of that name.
+/// If the build fails, or leaves no executable of that name.
 pub fn build_cargo(
     folder: &Path,
     binary: &str,
@@ -249,7 +249,7 @@ pub fn build_cargo(
 /// dependencies.
 ///
 /// # Errors
-/// There is none.
+/// If there is none.
 pub fn find_executable(target: &Path, name: &str) -> Result<PathBuf> {
     let mut folders = vec![target.to_owned()];
     while let Some(folder) = folders.pop() {

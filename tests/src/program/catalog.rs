@@ -21,7 +21,7 @@ pub struct Program {
 /// Every program, by name.
 ///
 /// # Errors
-/// A folder has no main file, or a directive is unknown.
+/// If a folder has no main file, or a directive is unknown.
 pub fn all() -> Result<Vec<Program>> {
     let root = tool::tests_directory().join("programs");
     let mut programs = Vec::new();
@@ -52,7 +52,7 @@ impl Program {
     /// Reads a folder.
     ///
     /// # Errors
-    /// The folder has no main file, or a directive is unknown.
+    /// If the folder has no main file, or a directive is unknown.
     pub fn read(folder: &Path) -> Result<Self> {
         let kinds = [
             ("Cargo.toml", Language::Cargo),

@@ -23,7 +23,7 @@ impl Program {
     /// endings, outputs, and counts.
     ///
     /// # Errors
-    /// A build or a run fails, or something differs: the message lists every difference.
+    /// If a build or a run fails, or something differs: the message lists every difference.
     pub fn check(&self, variant: &Variant, check_streams: StreamCheck<'_>) -> Result<()> {
         let scratch = scratch(&self.name)?;
         let plain = self

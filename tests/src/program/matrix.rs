@@ -59,7 +59,7 @@ impl Matrix {
     /// The matrix that the environment chooses.
     ///
     /// # Errors
-    /// The variable has another value.
+    /// If the variable has another value.
     pub fn from_environment() -> Result<Self> {
         let Some(value) = std::env::var_os(Self::VARIABLE) else {
             return Ok(Self::Whole);
@@ -92,7 +92,7 @@ impl Matrix {
     /// The number of its tests.
     ///
     /// # Errors
-    /// tests/programs cannot be read.
+    /// If tests/programs cannot be read.
     pub fn trials(self) -> Result<usize> {
         let programs = all()?;
         Ok(programs.iter().map(|p| self.variants(p).len()).sum())

@@ -13,7 +13,7 @@ impl Program {
     /// Runs the program in the folder of its executable. A woven program writes to `data`.
     ///
     /// # Errors
-    /// It can't be started.
+    /// If it cannot be started.
     pub fn run(&self, variant: &Variant, executable: &Path, data: Option<&Path>) -> Result<Output> {
         let mut command = variant.machine.command(executable)?;
         self.set_up(&mut command, executable)?;
@@ -69,7 +69,7 @@ fn std_libraries() -> Result<&'static str> {
 /// Runs a built program, which writes its profiles to `data`.
 ///
 /// # Errors
-/// It can't be started.
+/// If it cannot be started.
 pub fn run_program(command: &mut Command, data: Option<&Path>) -> Result<Output> {
     clean(command);
     if let Some(data) = data {
@@ -81,7 +81,7 @@ pub fn run_program(command: &mut Command, data: Option<&Path>) -> Result<Output>
 /// The profiles in the directory of a run.
 ///
 /// # Errors
-/// The directory can't be read.
+/// If the directory cannot be read.
 pub fn profiles(data: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in

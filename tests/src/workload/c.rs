@@ -21,7 +21,7 @@ pub struct CSource {
     pub(super) driver: &'static str,
     /// Files to compile, from the program's folder; `folder/*.c` is every one there.
     pub(super) files: &'static [&'static str],
-    /// Ends of names that `*.c` doesn't take.
+    /// Ends of names that `*.c` does not take.
     pub(super) except: &'static [&'static str],
     /// Flags of each compilation.
     pub(super) flags: &'static str,
@@ -109,7 +109,7 @@ impl CProject {
     /// Compiles each file and links them, two at a time; objects that are there already stay.
     ///
     /// # Errors
-    /// A step fails.
+    /// If a step fails.
     pub fn build(&self, flavor: Flavor, level: &str) -> Result<PathBuf> {
         let objects = self.compile_all(flavor, level)?;
         let executable = self
@@ -127,7 +127,7 @@ impl CProject {
     /// Compiles each file, two at a time; the objects. Those that are there already stay.
     ///
     /// # Errors
-    /// A compilation fails.
+    /// If a compilation fails.
     pub fn compile_all(&self, flavor: Flavor, level: &str) -> Result<Vec<PathBuf>> {
         for pair in self.files.chunks(2) {
             std::thread::scope(|scope| -> Result<()> {

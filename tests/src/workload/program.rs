@@ -90,7 +90,7 @@ impl Source {
     /// Copies the sources below `scratch`; the folder.
     ///
     /// # Errors
-    /// They can't be had.
+    /// If they cannot be had.
     pub fn prepare(self, scratch: &Path) -> Result<PathBuf> {
         let folder = scratch.join(self.name());
         match self {
@@ -114,7 +114,7 @@ impl Source {
     /// guide from [`Flavor::guide`].
     ///
     /// # Errors
-    /// The build fails.
+    /// If the build fails.
     pub fn build(self, folder: &Path, flavor: Flavor) -> Result<PathBuf> {
         match self {
             Self::C(source) => source.project(folder)?.build(flavor, "-O2"),
@@ -142,7 +142,7 @@ impl Workload {
     /// Copies its sources below `scratch`.
     ///
     /// # Errors
-    /// They can't be had.
+    /// If they cannot be had.
     pub fn prepare(&self, scratch: &Path) -> Result<PathBuf> {
         self.source.prepare(scratch)
     }
@@ -150,7 +150,7 @@ impl Workload {
     /// The C sources of a prepared folder; `None` for the Rust programs.
     ///
     /// # Errors
-    /// The folder can't be read.
+    /// If the folder cannot be read.
     pub fn c_project(&self, folder: &Path) -> Result<Option<CProject>> {
         match self.source {
             Source::C(source) => source.project(folder).map(Some),
@@ -161,7 +161,7 @@ impl Workload {
     /// Builds a prepared folder, as [`Source::build`].
     ///
     /// # Errors
-    /// The build fails.
+    /// If the build fails.
     pub fn build(&self, folder: &Path, flavor: Flavor) -> Result<PathBuf> {
         self.source.build(folder, flavor)
     }
@@ -169,7 +169,7 @@ impl Workload {
     /// Builds it by the compiler alone and unoptimized, for what it prints.
     ///
     /// # Errors
-    /// The build fails.
+    /// If the build fails.
     pub fn build_plain(&self, folder: &Path) -> Result<PathBuf> {
         match self.source {
             Source::C(source) => source.project(folder)?.build(Flavor::Native, "-O0"),
@@ -180,7 +180,7 @@ impl Workload {
     /// Writes the input files of a run below `folder`.
     ///
     /// # Errors
-    /// They can't be written.
+    /// If they cannot be written.
     pub fn write_input(&self, folder: &Path, scale: Scale) -> Result<()> {
         std::fs::create_dir_all(folder)?;
         let bytes = self.size(scale);
@@ -232,7 +232,7 @@ impl Workload {
     /// Runs the command lines; their outputs one after the other.
     ///
     /// # Errors
-    /// One can't be started or fails.
+    /// If one cannot be started or fails.
     pub fn run(
         &self,
         executable: &Path,

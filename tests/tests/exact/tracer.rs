@@ -145,7 +145,7 @@ fn calls_of(function: u32, trace: &[u32]) -> Vec<Vec<u32>> {
     done
 }
 
-/// At -O0: the report's paths, by the ids on them, are the trace's; `false`: the trace can't tell.
+/// At -O0: the report's paths, by the ids on them, are the trace's; `false`: the trace cannot tell.
 fn same_paths(
     function: &Counted,
     traced: &Traced,
@@ -222,7 +222,7 @@ fn ids_of_blocks(function: &Counted, traced: &Traced) -> Result<HashMap<u32, u32
 
 /// For each pair of ids that may follow one another: how the path ends between them, or `None` if
 /// it goes on. No answer where a path ends on one of two ways from one to the other (two cases of a
-/// switch), for the trace can't tell them apart.
+/// switch), for the trace cannot tell them apart.
 fn path_ends(
     function: &Counted,
     id_of: &HashMap<u32, u32>,

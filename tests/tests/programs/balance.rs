@@ -23,7 +23,7 @@ struct Balance {
     entered: i64,
     closed: i64,
     left: i64,
-    /// Paths that ended in a call that doesn't return.
+    /// Paths that ended in a call that does not return.
     noreturn: i64,
     open: i64,
     paths: i64,

@@ -23,7 +23,7 @@ pub(crate) struct Counts {
 /// Counts instructions and prints a table.
 ///
 /// # Errors
-/// valgrind is missing, or a run fails.
+/// If valgrind is missing, or a run fails.
 pub(crate) fn run(
     shelf: &Shelf,
     workloads: &[&'static Workload],

@@ -1,13 +1,13 @@
 //! Computes the errors of propagated edge counts that come from frames which were left in calls and
 //! are not counted.
 //!
-//! A frame that is left in block `b` takes a route from the entry to `b`. Extend this route from `b`
-//! along the spanning tree to the tree's root. The result is a circulation, for which propagation is
-//! exact. The edges of the extension have no counters. So propagation from the counters of the
-//! route alone gives the circulation: the route plus the tree path from `b` to the root. The tree
-//! path is the error. The count of each edge on it is one too high if the tree path follows the
-//! edge's direction, and one too low if the tree path runs against it. The sign depends only on the
-//! edge, so one pass over the tree finds the signs of all edges for all blocks.
+//! A frame that is left in block `b` takes a route from the entry to `b`. Extend this route from
+//! `b` along the spanning tree to the tree's root. The result is a circulation, for which
+//! propagation is exact. The edges of the extension have no counters. So propagation from the
+//! counters of the route alone gives the circulation: the route plus the tree path from `b` to the
+//! root. The tree path is the error. The count of each edge on it is one too high if the tree path
+//! follows the edge's direction, and one too low if the tree path runs against it. The sign depends
+//! only on the edge, so one pass over the tree finds the signs of all edges for all blocks.
 //!
 //! The tree has three kinds of roots:
 //!

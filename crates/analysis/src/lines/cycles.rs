@@ -41,8 +41,8 @@ enum State {
     /// The block is not in the set.
     #[default]
     Outside,
-    /// The search may continue from the block. Its edges before this index in `out` are no longer on
-    /// any cycle.
+    /// The search may continue from the block. Its edges before this index in `out` are no longer
+    /// on any cycle.
     Open(usize),
     /// The block is on the current route.
     OnRoute {

@@ -3,15 +3,15 @@
 //!
 //! The weaver divides a block after calls that may not come back, before calls (traces), and after
 //! calls that return twice. Lines are counted by undivided blocks, so that every kind of profile
-//! gives the same counts. The counts of the parts are kept: how often control reached each part, and
-//! how often control came to a part without having entered the block at its top.
+//! gives the same counts. The counts of the parts are kept: how often control reached each part,
+//! and how often control came to a part without having entered the block at its top.
 //!
 //! One block is added: the *front block* before the entry, on the line of the function's
 //! declaration. Two sorts of blocks are removed:
 //!
 //! - blocks without places: the compiler generated them
-//! - blocks that divide an edge: they contain only a jump, which has the same place as the one branch
-//!   that leads to it
+//! - blocks that divide an edge: they contain only a jump, which has the same place as the one
+//!   branch that leads to it
 //!
 //! A removed block with one successor is replaced by this successor. A removed block with several
 //! successors and one predecessor is replaced by this predecessor. A block with several of both

@@ -64,8 +64,8 @@ impl<'a> Group<'a> {
             .any(|(_, function)| function.has_exits())
     }
 
-    /// Frames of the copies that were left in a call or entered again: the sum of the absolute counts
-    /// of all exit edges.
+    /// Frames of the copies that were left in a call or entered again: the sum of the absolute
+    /// counts of all exit edges.
     pub(super) fn left_frames(&self) -> u64 {
         let mut sum = 0;
         for (_, function) in self.functions.iter().filter(|(_, function)| function.ran()) {

@@ -124,9 +124,9 @@ pub struct Overlap {
     /// frames that were left in calls, and such frames may explain the difference.
     pub by_exits: u64,
     /// Number of functions that both runs have and whose paths end at different edges in the two
-    /// builds. The builds may collect different kinds of profiles, or differ in their guide or their
-    /// exit edges. The same route through such a function consists of different paths. The number is
-    /// 0 if edges are compared, because edges are the same no matter where paths end.
+    /// builds. The builds may collect different kinds of profiles, or differ in their guide or
+    /// their exit edges. The same route through such a function consists of different paths. The
+    /// number is 0 if edges are compared, because edges are the same no matter where paths end.
     pub cut_elsewhere: u64,
     /// The run whose paths end at calls (a trace), if only one run's paths do. The functions with
     /// calls then have different graphs in the two runs, so they have no counterparts.
@@ -233,8 +233,8 @@ impl Pair {
 
 impl Overlap {
     /// Adds a function that both runs have. `by_exits` gets an entry for each new difference:
-    /// whether frames that only one run counts may explain the difference. `exits_differ` is true if
-    /// only one run counts frames that were left in calls.
+    /// whether frames that only one run counts may explain the difference. `exits_differ` is true
+    /// if only one run counts frames that were left in calls.
     fn add_pair(&mut self, groups: Both<&Group<'_>>, exits_differ: bool, by_exits: &mut Vec<bool>) {
         let copies = groups.map(Group::representative);
         let side_with_paths = copies.iter().position(|copy| copy.1.graph().is_some());

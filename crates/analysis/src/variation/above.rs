@@ -1,8 +1,8 @@
 //! Computes the time of a path's samples above its base time, the error of this time, and the part
 //! of it that several bursts confirm.
 //!
-//! The *base time* is the 5 % quantile of the samples. Of up to 20 samples, this is the shortest. Of
-//! more samples, no single outlier determines it. The base time is at least one cycle: no path
+//! The *base time* is the 5 % quantile of the samples. Of up to 20 samples, this is the shortest.
+//! Of more samples, no single outlier determines it. The base time is at least one cycle: no path
 //! takes less, but subtracting the probe's bias may leave 0.
 //!
 //! Samples that may have been interrupted ([`super::interruptions`]) are the longest ones. They
@@ -74,8 +74,8 @@ pub(super) struct TimeAbove {
 }
 
 impl TimeAbove {
-    /// Computes the time above `base`. The longest `interrupted` samples may have been interrupted, so
-    /// they count only as long as the longest of the others.
+    /// Computes the time above `base`. The longest `interrupted` samples may have been interrupted,
+    /// so they count only as long as the longest of the others.
     pub(super) fn new(times: &Distribution, base: u64, window: u64, interrupted: u64) -> TimeAbove {
         let cut = longest_without(times, interrupted);
         let over = |time: u64| time.min(cut) as f64 - base as f64;
@@ -164,8 +164,8 @@ fn longest_without(times: &Distribution, left_out: u64) -> u64 {
     }
 }
 
-/// Returns the factor by which the squared error exceeds that of independent samples. The samples of
-/// a burst are not independent.
+/// Returns the factor by which the squared error exceeds that of independent samples. The samples
+/// of a burst are not independent.
 pub(super) fn burst_factor(path: &TimedPath, base: u64) -> f64 {
     let times = &path.timings.calm.whole;
     let over = times.mean() - base as f64;

@@ -1,5 +1,5 @@
-//! Suggests loads to prefetch on a path whose time varies, by the paper's rule (Perelman, Chilimbi, Calder
-//! 2005, section 5.4).
+//! Suggests loads to prefetch on a path whose time varies, by the paper's rule (Perelman, Chilimbi,
+//! Calder 2005, section 5.4).
 //!
 //! The rule prefetches each load on the path whose next address is predictable, for the next turn
 //! of the loop or the turn after it. The prefetching code checks that the address is in bounds or
@@ -26,8 +26,8 @@ pub const MISS: u64 = 30;
 pub const LINE: u64 = 64;
 
 /// Returns the loads to prefetch, the most promising first: one load for each shape and source line
-/// of the function, and one for the list of each inlined frame. Empty if cache misses do not explain
-/// the path's variation.
+/// of the function, and one for the list of each inlined frame. Empty if cache misses do not
+/// explain the path's variation.
 pub fn loads(function: &Function, path: &RankedPath) -> Vec<Load> {
     if !varies_by_misses(path) {
         return Vec::new();

@@ -150,16 +150,16 @@ impl VariationBuilder {
         }
     }
 
-    /// Sets the probe's bias, in cycles, until the stream contains a clock reading with the bias. Use
-    /// this for a stream whose beginning another builder has read.
+    /// Sets the probe's bias, in cycles, until the stream contains a clock reading with the bias.
+    /// Use this for a stream whose beginning another builder has read.
     #[must_use]
     pub fn with_bias(mut self, cycles: u64) -> VariationBuilder {
         self.bias = cycles;
         self
     }
 
-    /// Reads a batch of words. `position` is the stream position of the first word, in bytes. If the
-    /// batch does not begin where the last batch ended, words are missing in between.
+    /// Reads a batch of words. `position` is the stream position of the first word, in bytes. If
+    /// the batch does not begin where the last batch ended, words are missing in between.
     pub fn feed(&mut self, position: u64, batch: &[u32]) {
         if self.next.is_some_and(|next| next != position) {
             self.timings.stats.gaps += 1;

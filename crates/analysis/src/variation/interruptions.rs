@@ -3,11 +3,11 @@
 //!
 //! Nothing in a sample shows that it was interrupted. But interruptions follow the clock, not the
 //! path. A path was timed for about `T` cycles in total: the number of its samples times their
-//! median. The number of interruptions in `T` cycles has a Poisson distribution. Its mean is assumed
-//! to be that of [`PER_SECOND`] interruptions, the fastest timer tick that Linux is built with.
-//! [`max_interruptions`] is the number that fewer than one path in a thousand exceeds. Up to this
-//! many bursts may be long because of interruptions, so the longest samples of that many bursts
-//! prove nothing about the path.
+//! median. The number of interruptions in `T` cycles has a Poisson distribution. Its mean is
+//! assumed to be that of [`PER_SECOND`] interruptions, the fastest timer tick that Linux is built
+//! with. [`max_interruptions`] is the number that fewer than one path in a thousand exceeds. Up to
+//! this many bursts may be long because of interruptions, so the longest samples of that many
+//! bursts prove nothing about the path.
 //!
 //! Worked example: 250 samples of 2,600 cycles are 650,000 cycles, or 0.25 ms at 2.6 GHz: 0.25
 //! interruptions on average. More than 2 occur with a probability of 0.0022, and more than 3 with a

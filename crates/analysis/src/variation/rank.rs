@@ -35,9 +35,9 @@
 //!   (`machine`).
 //!
 //! The samples of at least the two shortest and the two longest bursts are left out (`above`). A
-//! path's net variation is certain if the remaining samples still exceed both effects. Paths with certain net variation
-//! are ranked by it, as in the paper. The other paths come after them, each with the reason
-//! ([`Certainty`]).
+//! path's net variation is certain if the remaining samples still exceed both effects. Paths with
+//! certain net variation are ranked by it, as in the paper. The other paths come after them, each
+//! with the reason ([`Certainty`]).
 //!
 //! Cost: linear in the paths, except for sorting.
 
@@ -62,8 +62,8 @@ pub enum Time {
     /// The time with all callees, as in the paper.
     #[default]
     Inclusive,
-    /// The time without instrumented callees. A sample counts only if every instrumented path inside
-    /// it was timed too.
+    /// The time without instrumented callees. A sample counts only if every instrumented path
+    /// inside it was timed too.
     Exclusive,
 }
 

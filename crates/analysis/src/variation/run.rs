@@ -9,7 +9,8 @@ use holloway_format::{ImageMap, PathTimings, VariationProfile, VariationStats};
 use super::sealed::{executions, paths};
 use crate::run::{FunctionId, ModuleId, RunProfile};
 
-/// Two clock readings must be at least this many nanoseconds apart to measure the cycles per second.
+/// Two clock readings must be at least this many nanoseconds apart to measure the cycles per
+/// second.
 const MIN_NANOSECONDS: u64 = 1_000_000;
 
 /// A run of programs built to time paths.
@@ -47,8 +48,8 @@ pub struct TimedPath {
 type ByPath = FxHashMap<u64, TimedPath>;
 
 impl VariationRun {
-    /// Joins the images of a run. Each image comes with its path map and the profiles of the processes that ran
-    /// it.
+    /// Joins the images of a run. Each image comes with its path map and the profiles of the
+    /// processes that ran it.
     pub fn new(images: Vec<(ImageMap, Vec<VariationProfile>)>) -> VariationRun {
         let mut stats = VariationStats::default();
         let mut timed: FxHashMap<(ModuleId, u64), ByPath> = FxHashMap::default();

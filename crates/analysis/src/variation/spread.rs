@@ -51,8 +51,8 @@ pub struct Spread {
     pub paths: u64,
     /// Cycles of the paths' base times above the fastest path that begins at the same block.
     pub choice: f64,
-    /// Cycles of the paths above their own base times: the net variation of the paths for which it is
-    /// certain.
+    /// Cycles of the paths above their own base times: the net variation of the paths for which it
+    /// is certain.
     pub same: f64,
     /// Variance of the mean times of paths that begin at the same block, weighted by executions, in
     /// square cycles.

@@ -1,5 +1,5 @@
-//! Compares the paths that vary most in several runs (Perelman, Chilimbi, Calder 2005, section 5.3):
-//! the first paths of each run are evaluated on all runs.
+//! Compares the paths that vary most in several runs (Perelman, Chilimbi, Calder 2005, section
+//! 5.3): the first paths of each run are evaluated on all runs.
 //!
 //! Two functions are the same if they have the same displayed name, the same file name, and the
 //! same graph. Their paths may be numbered differently (`overlap::same`). The net variations of

@@ -1,9 +1,9 @@
 //! Finds ties: neighboring ranks whose net variations differ by no more than chance may cause.
 //!
 //! With `--burst 10000:1`, a short run has a few hundred samples of a path. The standard error of
-//! its net variation is then 10 % or more. Two net variations are distinguishable if their difference exceeds
-//! two standard errors of the difference. By chance alone, the difference exceeds this in one of 20
-//! cases. The two net variations are assumed to be independent.
+//! its net variation is then 10 % or more. Two net variations are distinguishable if their
+//! difference exceeds two standard errors of the difference. By chance alone, the difference
+//! exceeds this in one of 20 cases. The two net variations are assumed to be independent.
 //!
 //! Worked example: net variations 100 ± 20, 80 ± 20, 59 ± 8, 48 ± 12. The first and the third
 //! differ by 41, with an error of 22: no more than two errors, so the first three are a tie. The
@@ -24,8 +24,8 @@ const MAX_TIE: usize = 1000;
 
 impl Ranking {
     /// Returns the ties among the first `first` paths, as ranges of indices. In a tie, no two paths
-    /// are distinguishable. Each tie is as long as possible, and ties may overlap. They contain only
-    /// paths with certain net variation.
+    /// are distinguishable. Each tie is as long as possible, and ties may overlap. They contain
+    /// only paths with certain net variation.
     pub fn ties(&self, first: usize) -> Vec<Range<usize>> {
         let paths = &self.paths[..first.min(self.certain)];
         let mut ties: Vec<Range<usize>> = Vec::new();

@@ -1,5 +1,5 @@
-//! Iterations of loops, checked against walks through their graphs: an iteration begins where the
-//! body begins.
+//! Tests of the number of iterations of loops, compared with random walks through the graphs. An
+//! iteration begins where the body begins.
 
 use std::collections::BTreeMap;
 
@@ -14,9 +14,8 @@ use holloway_format::{FunctionMap, LoopMap, LoopsHead, Outcome, Place, ProcessIm
 use crate::build::{function, image, module, numbering_of, profile};
 use crate::streams::placed;
 
-/// A function with these blocks, given by their lines, and these edges. The first block is the
-/// entry, the last block the exit. Of two edges from one block, the first is True, the second
-/// False.
+/// Builds a function. Each block is given by its lines. The first block is the entry, and the last
+/// block is the exit. If a block has two edges out, the first is taken if the condition is true.
 fn graph(blocks: &[&[u32]], edges: &[(u32, u32)]) -> FunctionMap {
     let last = blocks.len() as u32 - 1;
     let mut build = function("graph", "graph.c", 1);
@@ -25,9 +24,9 @@ fn graph(blocks: &[&[u32]], edges: &[(u32, u32)]) -> FunctionMap {
         build = build.block(lines.len() as u32, &places);
     }
     for &(from, to) in edges {
-        let mut ways = edges.iter().filter(|edge| edge.0 == from);
-        let is_first = ways.next() == Some(&(from, to));
-        let outcome = match (is_first, ways.next().is_some()) {
+        let mut siblings = edges.iter().filter(|edge| edge.0 == from);
+        let is_first = siblings.next() == Some(&(from, to));
+        let outcome = match (is_first, siblings.next().is_some()) {
             _ if to == last => Outcome::Return,
             (true, false) => Outcome::Jump,
             (true, true) => Outcome::True,
@@ -38,8 +37,8 @@ fn graph(blocks: &[&[u32]], edges: &[(u32, u32)]) -> FunctionMap {
     build.done()
 }
 
-/// The function with the keyword of the loop at `head` on a line.
-fn keyword(mut map: FunctionMap, head: u32, line: u32) -> FunctionMap {
+/// Places the keyword (`for`, `while`) of the loop at `head` on a line.
+fn with_keyword(mut map: FunctionMap, head: u32, line: u32) -> FunctionMap {
     let start = Place {
         scope: 0,
         line,
@@ -79,7 +78,7 @@ fn walks(map: &FunctionMap, mut seed: u64) -> Vec<Vec<u32>> {
     (0..40).map(walk).collect()
 }
 
-/// A run whose activations take these walks.
+/// Builds a run whose activations take these walks.
 fn run(map: &FunctionMap, walks: &[Vec<u32>]) -> LoopsRun {
     let image = placed(vec![map.clone()], Kind::Loops);
     let map = image.function(0, 0).unwrap();
@@ -150,10 +149,10 @@ fn check(map: &FunctionMap, head: u32, begins: &[(u32, u32)]) {
             }
         }
         let run = run(map, &walks);
-        let found = shape::count(&run.run.functions[0]);
-        let one = found.iter().find(|one| one.head == head);
-        let found = one.map_or((0, 0), |one| (one.executions, one.iterations));
-        assert_eq!(found, (executions, iterations), "seed {seed}");
+        let actual = shape::count(&run.run.functions[0]);
+        let shape = actual.iter().find(|shape| shape.head == head);
+        let actual = shape.map_or((0, 0), |shape| (shape.executions, shape.iterations));
+        assert_eq!(actual, (executions, iterations), "seed {seed}");
         assert!(iterations > 0);
     }
 }
@@ -166,7 +165,7 @@ fn at_the_top() -> FunctionMap {
     )
 }
 
-/// The same loop with the test behind the body and a copy of the test before the loop.
+/// The same loop with the test after the body and a copy of the test before the loop.
 fn rotated() -> FunctionMap {
     graph(
         &[&[1, 2], &[3, 2], &[4], &[]],
@@ -175,22 +174,22 @@ fn rotated() -> FunctionMap {
 }
 
 #[test]
-fn a_test_at_the_top_is_no_iteration() {
+fn a_test_at_the_top_does_not_begin_an_iteration() {
     check(&at_the_top(), 1, &[(1, 2)]);
-    check(&keyword(at_the_top(), 1, 2), 1, &[(1, 2)]);
+    check(&with_keyword(at_the_top(), 1, 2), 1, &[(1, 2)]);
     check(&rotated(), 1, &[(0, 1), (1, 1)]);
-    check(&keyword(rotated(), 1, 2), 1, &[(0, 1), (1, 1)]);
+    check(&with_keyword(rotated(), 1, 2), 1, &[(0, 1), (1, 1)]);
 }
 
 #[test]
 fn without_places_the_test_next_to_the_head_decides() {
-    let blind = |mut map: FunctionMap| {
+    let without_places = |mut map: FunctionMap| {
         map.blocks.iter_mut().for_each(|block| block.places.clear());
         map.edges.iter_mut().for_each(|edge| edge.place = None);
         map
     };
-    check(&blind(at_the_top()), 1, &[(1, 2)]);
-    check(&blind(rotated()), 1, &[(0, 1), (1, 1)]);
+    check(&without_places(at_the_top()), 1, &[(1, 2)]);
+    check(&without_places(rotated()), 1, &[(0, 1), (1, 1)]);
 }
 
 /// A loop with two tests and code between them. Block 1 is the head, 2 the body; either test leaves
@@ -206,16 +205,16 @@ fn two_tests(a: u32, b: u32) -> FunctionMap {
 fn places_decide_which_of_two_tests_is_the_condition() {
     let (all, passed) = ([(0, 1), (2, 1)], [(1, 2)]);
     // `do { if (x) break; … } while (c);`, the `do` on line 2.
-    check(&keyword(two_tests(3, 5), 1, 2), 1, &all);
+    check(&with_keyword(two_tests(3, 5), 1, 2), 1, &all);
     // `while (c) { if (x) break; … }`, rotated.
-    check(&keyword(two_tests(6, 5), 1, 5), 1, &all);
+    check(&with_keyword(two_tests(6, 5), 1, 5), 1, &all);
     // `while (c) { …; if (x) break; }`.
-    check(&keyword(two_tests(3, 5), 1, 3), 1, &passed);
+    check(&with_keyword(two_tests(3, 5), 1, 3), 1, &passed);
     // Without a keyword, the first line decides.
     check(&two_tests(3, 5), 1, &passed);
     check(&two_tests(5, 3), 1, &all);
     // `for (;;) { if (x) break; …; if (c) break; }`: no keyword shows that the loop ends.
-    let mut endless = keyword(two_tests(3, 5), 1, 2);
+    let mut endless = with_keyword(two_tests(3, 5), 1, 2);
     endless.loops[0].must_progress = false;
     check(&endless, 1, &passed);
 }
@@ -225,7 +224,7 @@ fn tests_of_one_condition_belong_together() {
     let blocks: [&[u32]; 6] = [&[1], &[2], &[2], &[3], &[9], &[]];
     let edges = [(0, 1), (1, 4), (1, 2), (2, 4), (2, 3), (3, 1), (4, 5)];
     check(&graph(&blocks, &edges), 1, &[(2, 3)]);
-    // The first test behind the body: `a && b`, rotated.
+    // The first test is after the body: `a && b`, rotated.
     let blocks: [&[u32]; 5] = [&[1, 2], &[2], &[3, 2], &[9], &[]];
     let edges = [(0, 1), (0, 3), (1, 3), (1, 2), (2, 1), (2, 3), (3, 4)];
     check(&graph(&blocks, &edges), 1, &[(1, 2)]);
@@ -233,13 +232,17 @@ fn tests_of_one_condition_belong_together() {
     let blocks: [&[u32]; 6] = [&[1], &[2], &[2], &[3], &[9], &[]];
     let edges = [(0, 1), (1, 3), (1, 2), (2, 4), (2, 3), (3, 1), (4, 5)];
     check(&graph(&blocks, &edges), 1, &[(1, 3), (2, 3)]);
-    check(&keyword(graph(&blocks, &edges), 1, 2), 1, &[(1, 3), (2, 3)]);
+    check(
+        &with_keyword(graph(&blocks, &edges), 1, 2),
+        1,
+        &[(1, 3), (2, 3)],
+    );
 }
 
 #[test]
 fn a_break_out_of_the_body_ends_an_iteration() {
     let blocks: [&[u32]; 7] = [&[1], &[2], &[3], &[4], &[5], &[9], &[]];
-    // A break, and a `continue` from its other side.
+    // The test of the `break` has a `continue` on its other branch.
     let edges = [
         (0, 1),
         (1, 5),
@@ -252,11 +255,11 @@ fn a_break_out_of_the_body_ends_an_iteration() {
         (5, 6),
     ];
     check(&graph(&blocks, &edges), 1, &[(1, 2)]);
-    check(&keyword(graph(&blocks, &edges), 1, 2), 1, &[(1, 2)]);
+    check(&with_keyword(graph(&blocks, &edges), 1, 2), 1, &[(1, 2)]);
 }
 
 #[test]
-fn a_panic_is_no_test() {
+fn the_test_before_a_panic_is_no_condition() {
     // `loop { assert!(…); …; if c { break } }`
     let blocks: [&[u32]; 6] = [&[1], &[2], &[3], &[9], &[2], &[]];
     let edges = [(0, 1), (1, 4), (1, 2), (2, 1), (2, 3), (3, 5), (4, 5)];
@@ -267,7 +270,7 @@ fn a_panic_is_no_test() {
 
 #[test]
 fn inner_loops_do_not_decide_for_outer_loops() {
-    // 1 and 2 are heads; 3 leaves both loops.
+    // Blocks 1 and 2 are heads. The test in block 3 leaves both loops.
     let blocks: [&[u32]; 7] = [&[1], &[2], &[3], &[4], &[5], &[9], &[]];
     let edges = [
         (0, 1),
@@ -293,7 +296,7 @@ fn inner_loops_do_not_decide_for_outer_loops() {
         (5, 6),
     ];
     check(&graph(&blocks, &edges), 1, &[(0, 1), (4, 1)]);
-    // A condition that is a loop: 1 is the way into both heads, and 2 jumps to itself.
+    // The condition contains a loop: block 1 leads to block 2, which jumps to itself.
     let blocks: [&[u32]; 6] = [&[1], &[2], &[2], &[3], &[9], &[]];
     let edges = [(0, 1), (1, 2), (2, 2), (2, 3), (3, 1), (3, 4), (4, 5)];
     check(&graph(&blocks, &edges), 1, &[(0, 1), (3, 1)]);
@@ -301,19 +304,23 @@ fn inner_loops_do_not_decide_for_outer_loops() {
 
 #[test]
 fn jumps_alone_are_no_body() {
-    // `loop { …; if c { break } }` without rotation: 2 jumps back.
+    // `loop { …; if c { break } }` without rotation: block 2 only jumps back.
     let blocks: [&[u32]; 5] = [&[1], &[2, 3], &[], &[9], &[]];
     let edges = [(0, 1), (1, 3), (1, 2), (2, 1), (3, 4)];
     check(&graph(&blocks, &edges), 1, &[(0, 1), (2, 1)]);
     // A head that consists only of a jump.
     let blocks: [&[u32]; 6] = [&[1], &[], &[3], &[4, 2], &[9], &[]];
     let edges = [(0, 1), (1, 2), (2, 2), (2, 3), (3, 1), (3, 4), (4, 5)];
-    check(&keyword(graph(&blocks, &edges), 1, 2), 1, &[(0, 1), (3, 1)]);
+    check(
+        &with_keyword(graph(&blocks, &edges), 1, 2),
+        1,
+        &[(0, 1), (3, 1)],
+    );
 }
 
 #[test]
 fn inlined_tests_have_the_line_of_their_call() {
-    // The test is at a later line of another function, which is called on line 2.
+    // The test is on a later line of another function, which is inlined on line 2.
     let mut map = at_the_top();
     map.scopes.push(holloway_format::Scope {
         parent: Some(0),
@@ -347,15 +354,15 @@ fn inlined_tests_have_the_line_of_their_call() {
 }
 
 #[test]
-fn a_loop_with_two_ways_in_counts_runs_of_its_head() {
+fn a_loop_with_two_entries_counts_runs_of_its_head() {
     let blocks: [&[u32]; 5] = [&[1], &[2], &[3], &[9], &[]];
     let edges = [(0, 1), (0, 2), (1, 2), (1, 3), (2, 1), (2, 3), (3, 4)];
     let map = graph(&blocks, &edges);
     let walks = walks(&map, 5);
     let run = run(&map, &walks);
-    for one in shape::count(&run.run.functions[0]) {
-        let ran = walks.iter().flatten().filter(|block| **block == one.head);
-        assert_eq!(one.iterations, ran.count() as u64);
+    for shape in shape::count(&run.run.functions[0]) {
+        let ran = walks.iter().flatten().filter(|block| **block == shape.head);
+        assert_eq!(shape.iterations, ran.count() as u64);
     }
 }
 
@@ -376,15 +383,18 @@ fn trips_are_iterations() {
             let walk = [&[0], &body[..], end].concat();
             let run = run(&map, &vec![walk; 20]);
             let function = &run.run.functions[0];
-            let one = &shape::count(function)[0];
-            assert_eq!((one.executions, one.iterations), (20, 20 * trips as u64));
-            assert_eq!(one.starts(), 20 * (trips as u64 - 1));
-            let kipf = run.functions[0].for_loops(&[one], 100);
+            let shape = &shape::count(function)[0];
+            assert_eq!(
+                (shape.executions, shape.iterations),
+                (20, 20 * trips as u64)
+            );
+            assert_eq!(shape.starts(), 20 * (trips as u64 - 1));
+            let kipf = run.functions[0].for_loops(&[shape], 100);
             let expect = Finding::Trips {
                 turns: trips as u32,
                 share: 1000,
             };
-            assert!(one.findings(function, &kipf).contains(&expect), "{trips}");
+            assert!(shape.findings(function, &kipf).contains(&expect), "{trips}");
         }
     }
 }
@@ -397,18 +407,18 @@ fn counts_that_do_not_fit_stay_at_the_maximum() {
         &[(0, 1), (1, 2), (1, 4), (2, 3), (2, 1), (3, 1), (4, 5)],
     );
     let numbering = numbering_of(&map);
-    let goes_round = |number: &u64| {
+    let ends_with_back_edge = |number: &u64| {
         let path = numbering.regenerate(PathId(*number)).unwrap();
         matches!(path.end, PathEnd::Back(_))
     };
-    let numbers = (0..map.path_count).filter(goes_round);
+    let numbers = (0..map.path_count).filter(ends_with_back_edge);
     let counts: Vec<(u64, u64)> = numbers.map(|number| (number, u64::MAX)).collect();
     let app = image("app", vec![module("a", vec![map])]);
     let profile = profile(&app, 1, &[(0, 0, &counts)]);
     let run = RunProfile::new(vec![(app, vec![profile])]);
-    let found = shape::count(&run.functions[0]);
-    // There are two ways around; each may also come from before the loop.
-    assert_eq!(found[0].turns.len(), 2);
-    assert_eq!(found[0].starts(), u64::MAX);
-    assert_eq!(found[0].iterations, u64::MAX);
+    let actual = shape::count(&run.functions[0]);
+    // There are two turns. The path of each may also begin before the loop.
+    assert_eq!(actual[0].turns.len(), 2);
+    assert_eq!(actual[0].starts(), u64::MAX);
+    assert_eq!(actual[0].iterations, u64::MAX);
 }

@@ -1,5 +1,5 @@
-//! Periods of loops, checked against streams: streams that repeat up to K paths have a period, and
-//! streams without order have none.
+//! Tests of the periods of loops: streams that repeat a sequence of up to K paths have a period,
+//! and random streams have none.
 
 use holloway_abi::Kind;
 use holloway_analysis::loops::shape::{self, Finding};
@@ -11,9 +11,9 @@ use proptest::prelude::*;
 use crate::branches;
 use crate::streams::placed;
 
-/// The words of the eight ways through a loop: in the middle of an activation, at its start, and at
-/// its end.
-fn ways(image: &ImageMap) -> [Vec<u32>; 3] {
+/// The words of the eight paths through a loop's body: those in the middle of an activation, at its
+/// start, and at its end.
+fn words_by_position(image: &ImageMap) -> [Vec<u32>; 3] {
     let mut words = Words::new(&image.clone().into());
     let mut kinds: [Vec<u32>; 3] = Default::default();
     for word in 1..words.end() {
@@ -30,21 +30,21 @@ fn ways(image: &ImageMap) -> [Vec<u32>; 3] {
     kinds
 }
 
-/// A period: its paths, and the share of turns that begin two repetitions of them.
+/// A period: its paths, and the share of turns that begin two repetitions of these paths.
 type Period = (Vec<u64>, u64);
 
-/// The period found in activations of these turns, and the turns as paths.
+/// Returns the period that is found in activations of these turns, and the turns as paths.
 fn period(activations: &[Vec<usize>], k: u32) -> (Option<Period>, Vec<Vec<u64>>) {
     let image = placed(vec![branches(3)], Kind::Loops);
-    let [turns, first, last] = ways(&image);
+    let [turns, first, last] = words_by_position(&image);
     let mut builder = LoopsBuilder::new(Words::new(&image), k, Limits::default());
-    let mut at = 0;
+    let mut position = 0;
     for activation in activations {
         let mut words = vec![first[0]];
         words.extend(activation.iter().map(|&way| turns[way]));
         words.push(last[0]);
-        builder.feed(at, &words);
-        at += 4 * words.len() as u64;
+        builder.feed(position, &words);
+        position += 4 * words.len() as u64;
     }
     let head = LoopsHead {
         process: ProcessImage {
@@ -58,34 +58,34 @@ fn period(activations: &[Vec<usize>], k: u32) -> (Option<Period>, Vec<Vec<u64>>)
     let sealed = seal(head, &Words::new(&image), &builder.finish(), counts);
     let run = LoopsRun::new(vec![((*image).clone(), vec![sealed])]);
     let function = &run.run.functions[0];
-    let one = &shape::count(function)[0];
-    let kipf = run.functions[0].for_loops(&[one], 100);
-    let found = one
+    let shape = &shape::count(function)[0];
+    let kipf = run.functions[0].for_loops(&[shape], 100);
+    let actual = shape
         .findings(function, &kipf)
         .into_iter()
-        .find_map(|one| match one {
+        .find_map(|finding| match finding {
             Finding::Period { paths, share } => Some((paths, share)),
             _ => None,
         });
-    let before = Words::new(&image).function(0).first;
+    let first_word = Words::new(&image).function(0).first;
     let mut paths = Vec::new();
     for activation in activations {
-        let turn = |&way: &usize| u64::from(turns[way] - before);
+        let turn = |&way: &usize| u64::from(turns[way] - first_word);
         let mut turns: Vec<u64> = activation.iter().map(turn).collect();
-        turns.push(u64::from(last[0] - before));
+        turns.push(u64::from(last[0] - first_word));
         paths.push(turns);
     }
-    (found, paths)
+    (actual, paths)
 }
 
-/// The share, in thousandths, of turns that begin two repetitions of a rotation of `unit`.
+/// Computes the share, in thousandths, of turns that begin two repetitions of a rotation of `unit`.
 fn naive(unit: &[u64], activations: &[Vec<u64>]) -> u64 {
     let rotations: std::collections::BTreeSet<Vec<u64>> = (0..unit.len())
-        .map(|at| [&unit[at..], &unit[..at]].concat().repeat(2))
+        .map(|begin| [&unit[begin..], &unit[..begin]].concat().repeat(2))
         .collect();
     let windows = activations
         .iter()
-        .flat_map(|one| one.windows(2 * unit.len()));
+        .flat_map(|turns| turns.windows(2 * unit.len()));
     let twice = windows.filter(|window| rotations.contains(*window)).count();
     1000 * twice as u64 / activations.iter().map(Vec::len).sum::<usize>() as u64
 }
@@ -107,15 +107,15 @@ proptest! {
         prop_assume!(is_primitive(&unit));
         let k = unit.len() as u32 + more;
         let activations = vec![unit.repeat(rounds); times];
-        let (found, paths) = period(&activations, k);
-        let (found, share) = found.unwrap();
-        prop_assert_eq!(found.len(), unit.len(), "{:?} for {:?}", found, unit);
-        // The stream contains nothing else, so the certain share is the complete share.
-        prop_assert_eq!(share, naive(&found, &paths));
+        let (actual, paths) = period(&activations, k);
+        let (actual, share) = actual.unwrap();
+        prop_assert_eq!(actual.len(), unit.len(), "{:?} for {:?}", actual, unit);
+        // The stream contains only the period, so the reported lower bound is exact.
+        prop_assert_eq!(share, naive(&actual, &paths));
     }
 
     #[test]
-    fn figures_of_periods_are_lower_bounds(
+    fn shares_of_periods_are_lower_bounds(
         activations in prop::collection::vec(
             prop::collection::vec(
                 prop_oneof![
@@ -128,11 +128,11 @@ proptest! {
         ),
         k in 2u32..9,
     ) {
-        let (found, paths) = period(&activations, k);
-        if let Some((found, share)) = found {
-            let naive = naive(&found, &paths);
-            prop_assert!(share <= naive, "{:?}: {} of {}", found, share, naive);
-            if 2 * found.len() <= k as usize {
+        let (actual, paths) = period(&activations, k);
+        if let Some((actual, share)) = actual {
+            let naive = naive(&actual, &paths);
+            prop_assert!(share <= naive, "{:?}: {} of {}", actual, share, naive);
+            if 2 * actual.len() <= k as usize {
                 prop_assert_eq!(share, naive);
             }
         }
@@ -152,15 +152,15 @@ proptest! {
     }
 }
 
-/// Three ways alternate, and sequences have at most four paths.
+/// Three turns alternate, and sequences have at most four paths.
 #[test]
-fn three_ways_in_turn_are_found_with_k_4() {
+fn a_period_of_three_is_found_with_k_4() {
     let activations = vec![[0, 1, 2].repeat(10); 5];
-    let (found, paths) = period(&activations, 4);
-    let (found, share) = found.unwrap();
-    assert_eq!(found.len(), 3);
-    assert_eq!(share, naive(&found, &paths));
-    let with_two = [0, 0, 1].repeat(30);
-    let (found, _) = period(&[with_two], 3);
-    assert_eq!(found.unwrap().0.len(), 3);
+    let (actual, paths) = period(&activations, 4);
+    let (actual, share) = actual.unwrap();
+    assert_eq!(actual.len(), 3);
+    assert_eq!(share, naive(&actual, &paths));
+    let two_turns = [0, 0, 1].repeat(30);
+    let (actual, _) = period(&[two_turns], 3);
+    assert_eq!(actual.unwrap().0.len(), 3);
 }

@@ -11,7 +11,7 @@ use super::{any_grammar, grammar, grammars, letters, sequitur, string, word};
 
 const LIMIT: usize = 1 << 20;
 
-/// All sequences of up to `k` terminals, counted one by one.
+/// Counts all sequences of up to `k` terminals one by one.
 fn naive(string: &[u32], k: usize) -> BTreeMap<Vec<u32>, u64> {
     let mut counts = BTreeMap::new();
     for length in 1..=k {
@@ -85,7 +85,7 @@ fn figure_7_finds_ab_and_bc_in_figure_5() {
 }
 
 #[test]
-fn the_exact_way_finds_all_of_figure_5() {
+fn exact_finds_all_hot_subpaths_of_figure_5() {
     let hot = exact(&figure_5(), &unit(3), &FIGURE_5, LIMIT).unwrap();
     let expect = [
         entry("abb", 3, 9),
@@ -105,7 +105,7 @@ fn the_exact_way_finds_all_of_figure_5() {
     assert_eq!(minimal.collect::<Vec<_>>(), ["ab", "bb", "bc", "cab"]);
 }
 
-/// The printed Fig. 7 would take "cba" and "cbacc" as adjacent.
+/// A literal reading of Fig. 7 would treat "cba" and "cbacc" as adjacent.
 #[test]
 fn figure_7_does_not_report_sequences_that_never_ran() {
     let bounds = Bounds {
@@ -151,7 +151,7 @@ fn too_many_sequences_are_refused() {
 
 proptest! {
     #[test]
-    fn sequences_are_those_of_the_expansion(grammar in grammars(4), k in 1usize..9) {
+    fn grams_equal_the_counts_in_the_expansion(grammar in grammars(4), k in 1usize..9) {
         let expansion: Vec<u32> = grammar.expand().collect();
         let grams = grams(&grammar, &all(4), k, LIMIT).unwrap();
         prop_assert_eq!(listed(&grams), naive(&expansion, k));
@@ -182,13 +182,13 @@ proptest! {
             let minimal = !(1..sequence.len()).any(|end| is_hot(&sequence[..end]));
             expect.push(HotSubpath { terminals: sequence.clone(), count, cost: count * cost(sequence), minimal });
         }
-        let mut found = exact(&grammar, &costs, &bounds, LIMIT).unwrap();
-        prop_assert!(found.is_sorted_by(|a, b| a.cost >= b.cost));
-        found.sort_by(|a, b| a.terminals.cmp(&b.terminals));
-        prop_assert_eq!(found, expect);
+        let mut actual = exact(&grammar, &costs, &bounds, LIMIT).unwrap();
+        prop_assert!(actual.is_sorted_by(|a, b| a.cost >= b.cost));
+        actual.sort_by(|a, b| a.terminals.cmp(&b.terminals));
+        prop_assert_eq!(actual, expect);
     }
 
-    /// Fig. 7 reports only hot sequences, and never a higher count than the true one.
+    /// Fig. 7 reports only hot sequences, and never counts more than the true number.
     #[test]
     fn figure_7_reports_hot_subpaths_only(
         grammar in prop_oneof![any_grammar(3), string(3).prop_map(|string| sequitur(&string))],

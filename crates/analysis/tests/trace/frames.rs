@@ -13,8 +13,8 @@ use super::{grammars, path, sequitur};
 
 const LIMIT: usize = 1 << 20;
 
-/// Events of terminals 0 to 11: two functions' paths of all kinds, frames left, a third function's
-/// entry, and a gap.
+/// The events of terminals 0 to 11: paths of two functions with all combinations of entry and exit,
+/// left frames, the entry of a third function, and a gap.
 fn events() -> Vec<Event> {
     let mut events = Vec::new();
     for function in 0..2 {
@@ -31,14 +31,14 @@ fn events() -> Vec<Event> {
     events
 }
 
-/// An activation: its function, its paths, and the function below.
+/// An activation: its function, its paths, and the function of the activation below.
 struct Activation {
     function: u32,
     paths: Vec<u32>,
     caller: Option<u32>,
 }
 
-/// All activations of a string, event by event.
+/// Finds all activations in a string of terminals, event by event.
 fn activations(string: &[u32], events: &[Event]) -> Vec<Activation> {
     let mut open: Vec<Activation> = Vec::new();
     let mut done = Vec::new();
@@ -116,8 +116,8 @@ fn ranked<K: Ord>(counts: BTreeMap<K, u64>) -> Vec<(K, u64)> {
 }
 
 #[test]
-fn a_loop_that_calls_is_one_string() {
-    // Twice: f enters, goes around twice, and leaves. It calls g in each round.
+fn calls_in_a_loop_do_not_interrupt_its_sequences() {
+    // Two activations of f. Each enters, runs the loop twice, and leaves. It calls g in each turn.
     let string = [1, 4, 2, 4, 2, 4, 3].repeat(2);
     let grams = loops(&sequitur(&string), &events(), 4, LIMIT).unwrap();
     assert_eq!(grams.count(&[1, 2, 2, 3]), 2);
@@ -127,7 +127,7 @@ fn a_loop_that_calls_is_one_string() {
     assert_eq!(grams.count(&[4, 4]), 0);
 }
 
-/// Only a damaged file can contain such calls.
+/// Only a damaged file can contain so many nested calls.
 #[test]
 fn calls_too_deep_are_refused() {
     let rules = (0..40).map(|rule| match rule {
@@ -136,7 +136,7 @@ fn calls_too_deep_are_refused() {
     });
     let deep = Grammar::new(rules).unwrap();
     let error = loops(&deep, &events(), 2, LIMIT).unwrap_err();
-    assert!(error.to_string().contains("activations open at once"));
+    assert!(error.to_string().contains("activations open position once"));
     let left = [Event::Left(u32::MAX)];
     assert!(context(&sequitur(&[0, 0]), &left, &[true]).is_err());
     assert_eq!(depth(&deep, &events(), deep.len()), deep.len() as i64);
@@ -146,22 +146,22 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
-    fn loops_are_those_of_each_activation(grammar in grammars(12), k in 1usize..7) {
+    fn loops_counts_the_sequences_of_each_activation(grammar in grammars(12), k in 1usize..7) {
         let string: Vec<u32> = grammar.expand().collect();
         let grams = loops(&grammar, &events(), k, LIMIT).unwrap();
-        let found: BTreeMap<_, _> = grams.nodes().map(|(id, node)| (grams.symbols(id), node.count)).collect();
-        prop_assert_eq!(found, naive_loops(&string, &events(), k));
+        let actual: BTreeMap<_, _> = grams.nodes().map(|(id, node)| (grams.symbols(id), node.count)).collect();
+        prop_assert_eq!(actual, naive_loops(&string, &events(), k));
     }
 
     #[test]
-    fn contexts_are_those_of_the_expansion(grammar in grammars(12), wanted in prop::collection::vec(any::<bool>(), 12)) {
+    fn context_equals_the_context_in_the_expansion(grammar in grammars(12), wanted in prop::collection::vec(any::<bool>(), 12)) {
         let string: Vec<u32> = grammar.expand().collect();
-        let found = context(&grammar, &events(), &wanted).unwrap();
-        prop_assert_eq!(found, naive_context(&string, &events(), &wanted));
+        let actual = context(&grammar, &events(), &wanted).unwrap();
+        prop_assert_eq!(actual, naive_context(&string, &events(), &wanted));
     }
 
     #[test]
-    fn numbers_and_depths_are_those_of_the_expansion(grammar in grammars(12), at in any::<prop::sample::Index>()) {
+    fn stats_and_depth_equal_those_of_the_expansion(grammar in grammars(12), index in any::<prop::sample::Index>()) {
         let string: Vec<u32> = grammar.expand().collect();
         let events = events();
         let stats = stats(&grammar, &events);
@@ -171,8 +171,8 @@ proptest! {
         prop_assert_eq!(stats.enters, count(&|event| event.enters().into()));
         prop_assert_eq!(stats.leaves, count(&|event| event.leaves().into()));
         prop_assert_eq!(stats.left, count(&|event| match event { Event::Left(frames) => frames.into(), _ => 0 }));
-        let at = at.index(string.len() + 1);
-        let net: i64 = string[..at].iter().map(|&id| holloway_analysis::trace::stats::change(events[id as usize])).sum();
-        prop_assert_eq!(depth(&grammar, &events, at as u64), net);
+        let position = index.index(string.len() + 1);
+        let net: i64 = string[..position].iter().map(|&id| holloway_analysis::trace::stats::change(events[id as usize])).sum();
+        prop_assert_eq!(depth(&grammar, &events, position as u64), net);
     }
 }

@@ -1,4 +1,4 @@
-//! Tests of the trace analyses against naive versions that look at every event.
+//! Tests of the trace analyses against slow reference implementations that process every event.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 mod counts;
@@ -24,7 +24,8 @@ fn word(terminals: &[u32]) -> String {
     letters.collect()
 }
 
-/// A grammar of right sides, start rule first: letters are terminals, digits are rules.
+/// Builds a grammar from the right sides of its rules, start rule first. Letters are terminals,
+/// digits are rules.
 fn grammar(rules: &[&str]) -> Grammar {
     let symbol = |c: u8| match c {
         b'0'..=b'9' => Symbol::rule(u32::from(c - b'0')),

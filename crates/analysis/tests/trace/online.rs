@@ -1,9 +1,10 @@
-//! The forest computed from a trace equals the forest built online from the same words, for any k.
+//! Tests that the path forest computed from a trace equals the forest that is built while the
+//! stream is read, for any k.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use holloway_analysis::loops::{Limits as Nodes, LoopsBuilder};
+use holloway_analysis::loops::{Limits as LoopLimits, LoopsBuilder};
 use holloway_analysis::stream::Words;
 use holloway_analysis::trace::code::Code;
 use holloway_analysis::trace::loops::loops;
@@ -26,8 +27,8 @@ fn record(image: &Arc<ImageMap>, parts: &Parts<'_>) -> Trace {
         pieces: 200,
     };
     let mut builder = TraceBuilder::new(Words::new(image), limits);
-    for &(at, words) in parts {
-        builder.feed(at, words);
+    for &(position, words) in parts {
+        builder.feed(position, words);
     }
     let (mut assembler, mut terminals) = (Assembler::default(), Vec::new());
     for recorded in builder.flush() {
@@ -42,14 +43,14 @@ fn record(image: &Arc<ImageMap>, parts: &Parts<'_>) -> Trace {
 }
 
 fn online(image: &Arc<ImageMap>, parts: &Parts<'_>, k: u32) -> BTreeMap<Vec<u32>, u64> {
-    let mut builder = LoopsBuilder::new(Words::new(image), k, Nodes::default());
-    for &(at, words) in parts {
-        builder.feed(at, words);
+    let mut builder = LoopsBuilder::new(Words::new(image), k, LoopLimits::default());
+    for &(position, words) in parts {
+        builder.feed(position, words);
     }
     let kipf = builder.finish().k_ipf(k);
     let nodes = (0u32..).zip(kipf.nodes());
     nodes
-        .map(|(place, node)| (kipf.sequence(place), node.count))
+        .map(|(index, node)| (kipf.sequence(index), node.count))
         .collect()
 }
 
@@ -57,7 +58,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
-    fn the_forest_of_a_trace_is_the_online_one(seed in 1u64.., k in prop_oneof![1u32..10, Just(64)], fuel in 1u32..80, gap in any::<bool>()) {
+    fn the_forest_of_a_trace_equals_the_online_forest(seed in 1u64.., k in prop_oneof![1u32..10, Just(64)], fuel in 1u32..80, gap in any::<bool>()) {
         let mut state = seed;
         let mut choices = |below: u32| {
             state ^= state << 13;
@@ -81,13 +82,13 @@ proptest! {
             Terminal::Path { function, path } => functions[function as usize].first + path,
             other => panic!("{other:?} in a sequence"),
         };
-        let found = loops(&trace.grammar, &events, k as usize, 1 << 20).unwrap();
-        let found = found.nodes().map(|(id, node)| {
-            (found.symbols(id).into_iter().map(word).collect(), node.count)
+        let actual = loops(&trace.grammar, &events, k as usize, 1 << 20).unwrap();
+        let actual = actual.nodes().map(|(id, node)| {
+            (actual.symbols(id).into_iter().map(word).collect(), node.count)
         });
-        prop_assert_eq!(found.collect::<BTreeMap<Vec<u32>, u64>>(), online(&image, &parts, k));
+        prop_assert_eq!(actual.collect::<BTreeMap<Vec<u32>, u64>>(), online(&image, &parts, k));
 
-        // Enters and leaves balance.
+        // Each activation that was entered was left, or is still open.
         let stats = stats(&trace.grammar, &events);
         if !gap {
             let open = depth(&trace.grammar, &events, stats.events);

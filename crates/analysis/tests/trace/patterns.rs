@@ -1,4 +1,4 @@
-//! Tests of patterns, sequences of events, and orders.
+//! Tests of patterns over events, of frequencies of sequences, and of the order of events.
 
 use holloway_analysis::trace::Terminal;
 use holloway_analysis::trace::before::{Order, Runs, before};
@@ -50,7 +50,7 @@ fn resolve(text: &str) -> Result<Resolved, PatternError> {
     Pattern::parse(text)?.resolve(&terminals, &events, &lookup)
 }
 
-fn found(text: &str, pattern: &str) -> (u64, Option<(u64, u64)>) {
+fn matches(text: &str, pattern: &str) -> (u64, Option<(u64, u64)>) {
     let grammar = sequitur(&letters(text));
     let Matches { count, first, .. } = query(&grammar, &resolve(pattern).unwrap()).unwrap();
     (count, first)
@@ -59,19 +59,22 @@ fn found(text: &str, pattern: &str) -> (u64, Option<(u64, u64)>) {
 #[test]
 fn patterns_match() {
     // A lock (b) that is not released (c) before the function returns (g).
-    assert_eq!(found("fabcagfabag", "b (!c)* return"), (1, Some((8, 10))));
-    assert_eq!(found("fabcagfabag", "b (!c)* leave a"), (1, Some((8, 10))));
-    assert_eq!(found("fabcag", "b (!c)* return"), (0, None));
-    assert_eq!(found("abcabc", "a . c"), (2, Some((0, 2))));
-    assert_eq!(found("aabcbc", "a+ (b c)+"), (1, Some((0, 3))));
-    assert_eq!(found("fagaed", "enter a"), (1, Some((0, 0))));
-    assert_eq!(found("fagaed", "a"), (4, Some((0, 0))));
-    assert_eq!(found("fagaed", "a:0 | left"), (3, Some((1, 1))));
-    assert_eq!(found("fagaed", "a:0 left d?"), (1, Some((3, 4))));
-    assert_eq!(found("fagaed", "leave . a:0"), (1, Some((2, 3))));
-    assert_eq!(found("abcd", "\"b or c\" \"b or c\""), (1, Some((1, 2))));
-    assert_eq!(found("abcd", "!(a|b) !!d"), (1, Some((2, 3))));
-    assert_eq!(found("", "a"), (0, None));
+    assert_eq!(matches("fabcagfabag", "b (!c)* return"), (1, Some((8, 10))));
+    assert_eq!(
+        matches("fabcagfabag", "b (!c)* leave a"),
+        (1, Some((8, 10)))
+    );
+    assert_eq!(matches("fabcag", "b (!c)* return"), (0, None));
+    assert_eq!(matches("abcabc", "a . c"), (2, Some((0, 2))));
+    assert_eq!(matches("aabcbc", "a+ (b c)+"), (1, Some((0, 3))));
+    assert_eq!(matches("fagaed", "enter a"), (1, Some((0, 0))));
+    assert_eq!(matches("fagaed", "a"), (4, Some((0, 0))));
+    assert_eq!(matches("fagaed", "a:0 | left"), (3, Some((1, 1))));
+    assert_eq!(matches("fagaed", "a:0 left d?"), (1, Some((3, 4))));
+    assert_eq!(matches("fagaed", "leave . a:0"), (1, Some((2, 3))));
+    assert_eq!(matches("abcd", "\"b or c\" \"b or c\""), (1, Some((1, 2))));
+    assert_eq!(matches("abcd", "!(a|b) !!d"), (1, Some((2, 3))));
+    assert_eq!(matches("", "a"), (0, None));
 }
 
 fn refused(pattern: &str) -> String {
@@ -85,61 +88,64 @@ fn refused(pattern: &str) -> String {
 }
 
 #[test]
-fn errors_name_the_place_and_the_way_out() {
+fn errors_name_the_position_and_the_remedy() {
     for (pattern, expect) in [
         (
             "",
-            "at character 1: an event is missing: a function's name, `f:12`, `enter f`, `leave f`, `return`, `left` or `.`",
+            "position character 1: an event is missing: a function's name, `f:12`, `enter f`, `leave f`, `return`, `left` or `.`",
         ),
         (
             "a | ",
-            "at character 5: an event is missing: a function's name, `f:12`, `enter f`, `leave f`, `return`, `left` or `.`",
+            "position character 5: an event is missing: a function's name, `f:12`, `enter f`, `leave f`, `return`, `left` or `.`",
         ),
-        ("(a b", "at character 1: `(` without `)`: add it behind"),
+        (
+            "(a b",
+            "position character 1: `(` without `)`: add it behind",
+        ),
         (
             "a b) c",
-            "at character 4: `)` without `(`: leave it out, or quote a name that has it",
+            "position character 4: `)` without `(`: leave it out, or quote a name that has it",
         ),
         ("a *b", "none"),
         (
             "*a",
-            "at character 1: `*` where an event is missing; a name that has it must be in double quotes",
+            "position character 1: `*` where an event is missing; a name that has it must be in double quotes",
         ),
         (
             "!(a b)",
-            "at character 1: `!` stands before one event or a choice of events, as in `!f` or `!(f|g)`",
+            "position character 1: `!` stands before one event or a choice of events, as in `!f` or `!(f|g)`",
         ),
         (
             "a !",
-            "at character 4: the pattern ends where an event is missing",
+            "position character 4: the pattern ends where an event is missing",
         ),
         (
             "enter",
-            "at character 6: `enter` is followed by a function's name, or by `.` for any; a function of that name must be in double quotes",
+            "position character 6: `enter` is followed by a function's name, or by `.` for any; a function of that name must be in double quotes",
         ),
         (
             "a:x",
-            "at character 2: `:` is followed by a path's number, as in `f:12`",
+            "position character 2: `:` is followed by a path's number, as in `f:12`",
         ),
         (
             "a:99999999999",
-            "at character 2: `:` is followed by a path's number, as in `f:12`",
+            "position character 2: `:` is followed by a path's number, as in `f:12`",
         ),
         (
             "a \"b",
-            "at character 3: a double quote without its other: add it behind the name",
+            "position character 3: a double quote without its other: add it behind the name",
         ),
         (
             "a<b>",
-            "at character 2: `<` means nothing here: a name that has it must be in double quotes",
+            "position character 2: `<` means nothing here: a name that has it must be in double quotes",
         ),
         (
             "a nowhere::b",
-            "at character 3: no function `nowhere::b` was recorded: it may be inlined or skipped (`holloway report --function` says where it went)",
+            "position character 3: no function `nowhere::b` was recorded: it may be inlined or skipped (`holloway report --function` says where it went)",
         ),
         (
             "a* b?",
-            "at character 1: it matches where nothing runs, which is everywhere: use `+` for `*`, or name an event that must run",
+            "position character 1: it matches where nothing runs, which is everywhere: use `+` for `*`, or name an event that must run",
         ),
     ] {
         let refused = if expect == "none" {
@@ -160,7 +166,7 @@ fn deep_patterns_are_refused() {
     let repeated = "f".to_owned() + &"+?*".repeat(100_000);
     assert_eq!(resolve(&repeated), resolve("f*"));
     assert!(refused(&"a ".repeat(2000)).contains("1,000 events"));
-    // 2^30 sets of positions.
+    // Matching this pattern needs 2^30 sets of positions in the pattern.
     let entangled = "(a|b)* a".to_owned() + &" (a|b)".repeat(30) + " c";
     let mut random = 1u64;
     let string = std::iter::repeat_with(|| {
@@ -197,7 +203,7 @@ fn sequences_of_figure_5_have_their_frequencies() {
 }
 
 #[test]
-fn order_is_found() {
+fn before_finds_the_order_of_events() {
     let order = |text: &str| {
         let (p, q) = (resolve("a:0").unwrap(), resolve("b").unwrap());
         before(
@@ -206,19 +212,19 @@ fn order_is_found() {
             q.single_event().unwrap(),
         )
     };
-    let found = order("caabcbca");
+    let actual = order("caabcbca");
     assert_eq!(
-        found.p,
+        actual.p,
         Runs {
             count: 3,
             ends: Some((1, 7))
         }
     );
     assert_eq!(
-        (found.at_once, found.next, found.later, found.preceded),
+        (actual.at_once, actual.next, actual.later, actual.preceded),
         (1, 1, 2, 2)
     );
-    assert_eq!(found.p_is_first(), Some(true));
+    assert_eq!(actual.p_is_first(), Some(true));
     assert_eq!(
         order("abbab").without,
         Runs {
@@ -233,7 +239,7 @@ fn order_is_found() {
 fn naive_order(string: &[u32], p: &[bool], q: &[bool]) -> Order {
     let positions = |set: &[bool]| -> Vec<usize> {
         (0..string.len())
-            .filter(|&at| set[string[at] as usize])
+            .filter(|&position| set[string[position] as usize])
             .collect()
     };
     let (p_positions, q_positions) = (positions(p), positions(q));
@@ -244,54 +250,58 @@ fn naive_order(string: &[u32], p: &[bool], q: &[bool]) -> Order {
             .zip(positions.last())
             .map(|(&first, &last)| (first as u64, last as u64)),
     };
-    let count =
-        |holds: &dyn Fn(usize) -> bool| p_positions.iter().filter(|&&at| holds(at)).count() as u64;
-    let next = |at: usize| {
-        let q = q_positions.iter().find(|&&q| q > at);
-        let p = p_positions.iter().find(|&&p| p > at);
+    let count = |holds: &dyn Fn(usize) -> bool| {
+        p_positions
+            .iter()
+            .filter(|&&position| holds(position))
+            .count() as u64
+    };
+    let next = |position: usize| {
+        let q = q_positions.iter().find(|&&q| q > position);
+        let p = p_positions.iter().find(|&&p| p > position);
         q.is_some_and(|q| p.is_none_or(|p| p >= q))
     };
-    let is_without_p = |&at: &usize| {
-        let last = q_positions.iter().rfind(|&&q| q < at);
+    let is_without_p = |&position: &usize| {
+        let last = q_positions.iter().rfind(|&&q| q < position);
         // A position in both sets counts as Q first, then P.
         !p_positions
             .iter()
-            .any(|&p| p < at && last.is_none_or(|&last| p >= last))
+            .any(|&p| p < position && last.is_none_or(|&last| p >= last))
     };
     let unanswered: Vec<usize> = p_positions
         .iter()
         .copied()
-        .filter(|&at| !next(at))
+        .filter(|&position| !next(position))
         .collect();
-    let alone: Vec<usize> = q_positions
+    let q_without_p: Vec<usize> = q_positions
         .iter()
         .copied()
-        .filter(|at| is_without_p(at))
+        .filter(|position| is_without_p(position))
         .collect();
     Order {
         p: runs(&p_positions),
         q: runs(&q_positions),
-        at_once: count(&|at| q_positions.contains(&(at + 1))),
+        at_once: count(&|position| q_positions.contains(&(position + 1))),
         next: count(&next),
-        later: count(&|at| q_positions.iter().any(|&q| q > at)),
-        without: runs(&alone),
+        later: count(&|position| q_positions.iter().any(|&q| q > position)),
+        without: runs(&q_without_p),
         unanswered: runs(&unanswered),
         preceded: q_positions
             .iter()
-            .filter(|&&at| p_positions.iter().any(|&p| p < at))
+            .filter(|&&position| p_positions.iter().any(|&p| p < position))
             .count() as u64,
     }
 }
 
-/// A pattern, and the equivalent regular expression over the letters a to d.
+/// Generates a pattern, and the equivalent regular expression over the letters a to d.
 fn pattern() -> impl Strategy<Value = (String, String)> {
     let leaf = prop_oneof![
-        (0usize..4).prop_map(|at| {
-            let c = &"abcd"[at..=at];
+        (0usize..4).prop_map(|position| {
+            let c = &"abcd"[position..=position];
             (format!("{c}:0"), c.to_owned())
         }),
-        (0usize..4).prop_map(|at| {
-            let c = &"abcd"[at..=at];
+        (0usize..4).prop_map(|position| {
+            let c = &"abcd"[position..=position];
             (format!("!{c}"), format!("[^{c}]"))
         }),
         Just((".".to_owned(), ".".to_owned())),
@@ -322,7 +332,7 @@ fn pattern() -> impl Strategy<Value = (String, String)> {
     })
 }
 
-/// Matches that share no event: each time the match that ends first.
+/// Finds matches that share no event: after each match, the next match that ends first.
 fn naive_matches(text: &str, regex: &Regex) -> Matches {
     let (mut from, mut end) = (0, 0);
     let (mut count, mut first, mut last_end) = (0, None, None);
@@ -348,34 +358,34 @@ proptest! {
         let text = word(&grammar.expand().take(100).collect::<Vec<_>>());
         prop_assume!(grammar.len() <= 100);
         let full_regex = Regex::new(&format!("^(?:{regex})$")).unwrap();
-        let found = query(&grammar, &resolve(&pattern).unwrap());
+        let actual = query(&grammar, &resolve(&pattern).unwrap());
         if full_regex.is_match("") {
-            prop_assert!(found.is_err());
+            prop_assert!(actual.is_err());
         } else {
-            prop_assert_eq!(found.unwrap(), naive_matches(&text, &full_regex), "{} in {}", pattern, text);
+            prop_assert_eq!(actual.unwrap(), naive_matches(&text, &full_regex), "{} in {}", pattern, text);
         }
     }
 
     #[test]
-    fn frequencies_are_those_of_the_expansion(grammar in grammars(3), sequence in prop::collection::vec(0u32..3, 1..5)) {
+    fn freq_equals_the_count_in_the_expansion(grammar in grammars(3), sequence in prop::collection::vec(0u32..3, 1..5)) {
         let string: Vec<u32> = grammar.expand().collect();
         let pattern: Vec<String> = sequence.iter().map(|&id| format!("{}:0", word(&[id]))).collect();
-        let found = freq(&grammar, &resolve(&pattern.join(" ")).unwrap()).unwrap();
-        let positions: Vec<u64> = (0u64..).zip(string.windows(sequence.len())).filter(|(_, window)| *window == sequence).map(|(at, _)| at).collect();
-        prop_assert_eq!(found, Frequency { count: positions.len() as u64, ends: positions.first().copied().zip(positions.last().copied()) });
+        let actual = freq(&grammar, &resolve(&pattern.join(" ")).unwrap()).unwrap();
+        let positions: Vec<u64> = (0u64..).zip(string.windows(sequence.len())).filter(|(_, window)| *window == sequence).map(|(position, _)| position).collect();
+        prop_assert_eq!(actual, Frequency { count: positions.len() as u64, ends: positions.first().copied().zip(positions.last().copied()) });
     }
 
     #[test]
-    fn orders_are_those_of_the_expansion(
+    fn before_equals_the_order_in_the_expansion(
         grammar in grammars(4), p in prop::collection::vec(any::<bool>(), 4), q in prop::collection::vec(any::<bool>(), 4),
     ) {
         let string: Vec<u32> = grammar.expand().collect();
         prop_assert_eq!(before(&grammar, &p, &q), naive_order(&string, &p, &q));
     }
 
-    /// Any text is a pattern or an error.
+    /// Any text parses as a pattern or is refused; the parser never panics.
     #[test]
-    fn any_text_is_read(text in "[ab:. |()!*+?\"0-9x]{0,20}") {
+    fn any_text_is_parsed_or_refused(text in "[ab:. |()!*+?\"0-9x]{0,20}") {
         let _ = resolve(&text);
     }
 }

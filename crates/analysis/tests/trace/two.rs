@@ -31,7 +31,7 @@ fn image(build: u8, names: &[&str]) -> ImageMap {
 }
 
 fn name(map: &FunctionMap) -> Rc<str> {
-    // Without the hash.
+    // The name without the hash of the mangled name.
     map.linkage_name.split('#').next().unwrap_or("").into()
 }
 
@@ -49,14 +49,14 @@ fn events(functions: u32) -> Vec<Event> {
 }
 
 #[test]
-fn functions_of_other_builds_are_found() {
+fn functions_of_two_builds_match_by_name() {
     let (a, b) = (
         image(1, &["f", "g#1", "old", "h"]),
         image(2, &["h", "new", "g#2", "f"]),
     );
     let (a, b) = (Code::new(&a), Code::new(&b));
-    let all = terminals(4);
-    let alphabet = Alphabet::new([&a, &b], [&all, &all], &name);
+    let terminals = terminals(4);
+    let alphabet = Alphabet::new([&a, &b], [&terminals, &terminals], &name);
     assert_eq!(alphabet.functions, [vec![0, 1, 2, 3], vec![3, 4, 1, 0]]);
     assert_eq!(alphabet.terminals, [vec![0, 1, 2, 3], vec![3, 4, 1, 0]]);
     assert_eq!(alphabet.alone, [1, 1]);
@@ -67,7 +67,7 @@ fn compare(a: &Trace, b: &Trace, length: usize) -> (Alphabet, Diff) {
     let code = Code::new(&image);
     let alphabet = Alphabet::new([&code, &code], [&a.terminals, &b.terminals], &name);
     let events = events(4);
-    let found = diff(
+    let actual = diff(
         [a, b],
         [&events, &events],
         &alphabet,
@@ -76,7 +76,7 @@ fn compare(a: &Trace, b: &Trace, length: usize) -> (Alphabet, Diff) {
         LIMIT,
     )
     .unwrap();
-    (alphabet, found)
+    (alphabet, actual)
 }
 
 fn trace(string: &[u32]) -> Trace {
@@ -87,32 +87,33 @@ fn trace(string: &[u32]) -> Trace {
 }
 
 #[test]
-fn equal_traces_do_not_part() {
+fn equal_traces_have_no_difference() {
     let string = [0, 1, 2, 0, 1, 2, 3];
-    let (_, found) = compare(&trace(&string), &trace(&string), 3);
-    assert!(found.is_same());
-    assert_eq!(found.common, 7);
-    assert_eq!(found.only, [vec![], vec![]]);
+    let (_, actual) = compare(&trace(&string), &trace(&string), 3);
+    assert!(actual.is_same());
+    assert_eq!(actual.common, 7);
+    assert_eq!(actual.only, [vec![], vec![]]);
 }
 
 #[test]
-fn the_place_where_they_part_is_found() {
+fn diff_finds_the_first_different_event() {
     let (a, b) = ([0, 1, 2, 0, 1, 2, 3], [0, 1, 2, 0, 1, 1, 2]);
-    let (_, found) = compare(&trace(&a), &trace(&b), 3);
-    assert_eq!((found.common, found.parted), (5, [Some(2), Some(1)]));
+    let (_, actual) = compare(&trace(&a), &trace(&b), 3);
+    assert_eq!((actual.common, actual.parted), (5, [Some(2), Some(1)]));
     let only = |side: usize| {
-        found.only[side]
+        actual.only[side]
             .iter()
             .map(|sequence| sequence.symbols.clone())
             .collect::<Vec<_>>()
     };
     assert_eq!(only(0), [vec![3]]);
     assert_eq!(only(1), [vec![1, 1]]);
-    let (_, found) = compare(&trace(&a), &trace(&a[..5]), 3);
-    assert_eq!((found.common, found.parted), (5, [Some(2), None]));
+    let (_, actual) = compare(&trace(&a), &trace(&a[..5]), 3);
+    assert_eq!((actual.common, actual.parted), (5, [Some(2), None]));
 }
 
-/// Sequences of `a` that `b` does not contain, although it contains all their parts.
+/// Finds the minimal sequences of `a` that `b` does not contain: `b` contains all their shorter
+/// parts.
 fn naive_only(a: &[u32], b: &[u32], length: usize) -> BTreeSet<Vec<u32>> {
     let has = |string: &[u32], part: &[u32]| {
         part.is_empty() || string.windows(part.len()).any(|window| window == part)
@@ -130,27 +131,27 @@ fn naive_only(a: &[u32], b: &[u32], length: usize) -> BTreeSet<Vec<u32>> {
 
 proptest! {
     #[test]
-    fn differences_are_those_of_the_expansions(
-        a in grammars(4), mut b in string(4), keep in any::<prop::sample::Index>(), length in 1usize..5,
+    fn diff_equals_the_difference_of_the_expansions(
+        a in grammars(4), mut b in string(4), shared_events in any::<prop::sample::Index>(), length in 1usize..5,
     ) {
         // Most of the pairs begin alike.
         let expanded: Vec<u32> = a.expand().collect();
-        let mut other = expanded[..keep.index(expanded.len() + 1)].to_vec();
+        let mut other = expanded[..shared_events.index(expanded.len() + 1)].to_vec();
         other.append(&mut b);
         let a = Trace { terminals: terminals(4), grammar: a };
-        let (alphabet, found) = compare(&a, &trace(&other), length);
+        let (alphabet, actual) = compare(&a, &trace(&other), length);
         let common = expanded.iter().zip(&other).take_while(|(a, b)| a == b).count();
-        prop_assert_eq!(found.common, common as u64);
-        prop_assert_eq!(found.parted, [expanded.get(common).copied(), other.get(common).copied()]);
+        prop_assert_eq!(actual.common, common as u64);
+        prop_assert_eq!(actual.parted, [expanded.get(common).copied(), other.get(common).copied()]);
         for (side, strings) in [(0, [&expanded, &other]), (1, [&other, &expanded])] {
-            let only: BTreeSet<_> = found.only[side].iter().map(|sequence| sequence.symbols.clone()).collect();
+            let only: BTreeSet<_> = actual.only[side].iter().map(|sequence| sequence.symbols.clone()).collect();
             prop_assert_eq!(only, naive_only(strings[0], strings[1], length));
         }
         let symbols = alphabet.symbols(0, &events(4), Unit::Events);
-        for sequence in &found.only[0] {
-            let place = expanded.windows(sequence.symbols.len()).position(|window| *window == *sequence.symbols).unwrap() as u64;
-            let end = place + sequence.symbols.len() as u64 - 1;
-            prop_assert_eq!(first(&a.grammar, &symbols, &sequence.symbols), Some((place, end)));
+        for sequence in &actual.only[0] {
+            let begin = expanded.windows(sequence.symbols.len()).position(|window| *window == *sequence.symbols).unwrap() as u64;
+            let end = begin + sequence.symbols.len() as u64 - 1;
+            prop_assert_eq!(first(&a.grammar, &symbols, &sequence.symbols), Some((begin, end)));
         }
     }
 }

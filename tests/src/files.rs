@@ -1,9 +1,9 @@
-//! Files and folders of test programs.
+//! Copies folders of test programs.
 
 use anyhow::{Context, Result};
 use std::path::Path;
 
-/// Copies a folder with all below it.
+/// Copies a folder with everything below it.
 ///
 /// # Errors
 /// If reading or writing fails.

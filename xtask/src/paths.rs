@@ -20,7 +20,7 @@ use holloway_tests::workload::{Flavor, Scale, Workload};
 use record::Program;
 use std::sync::Mutex;
 
-/// What to study.
+/// The options of `cargo xtask study paths`.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Options {
     /// Use smaller inputs

@@ -46,7 +46,7 @@ int main(int argc, char **argv) {
 }
 ";
 
-/// What to study.
+/// The options of `cargo xtask study long-trace`.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Options {
     /// Record a program of this many paths

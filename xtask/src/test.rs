@@ -8,10 +8,10 @@
 //!
 //! The programs of the matrix, and the sample of it, are in `tests/src/program/matrix.rs`.
 //!
-//! `test` and `campaign` drive an optimized `holloway`, as users do: an unoptimized build spends
-//! most of its time in linking. The profile `tested` is a release without inlining between its
-//! parts, because compiling a full release took a tenth of the whole run. One
-//! `cargo test --workspace` runs all tests, so that cargo's own summary lines are complete.
+//! `test` and `campaign` use an optimized `holloway`, as users do, because an unoptimized build
+//! spends most of its time in linking. The profile `tested` is a release without inlining between
+//! its parts, because compiling a full release took a tenth of the whole run. One `cargo test
+//! --workspace` runs all tests, so that cargo's summary lines are complete.
 
 use crate::changes::{Changes, merge_base};
 use crate::packages;
@@ -24,7 +24,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-/// What to test.
+/// The options of `cargo xtask test`.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Options {
     /// Test only what changed, in less than four minutes

@@ -11,6 +11,7 @@
 //! frame of the branch, or in the innermost inlined frame that contains both the branch and the
 //! place. A branch in library code (`next` of a `for` loop's range) is shown in the frame that
 //! called the library, if the line changes in that frame.
+//!
 //! # When a loop is left
 //! An edge out of a natural loop need not leave a loop of the source. An unrolled or vectorized
 //! loop continues in a remainder loop, and jump threading splits one loop into several. But a copy
@@ -29,8 +30,7 @@
 //! return: a failed check, an abort.
 //!
 //! This file is long because the description of one edge depends on the chains of the branch's
-//! other edges.
-//! `directions/loops.rs` finds the loops of the code and knows nothing of branches.
+//! other edges. `directions/loops.rs` finds the loops of the code, independently of branches.
 //!
 //! Cost: each function's graph is built once, and each loop's places are collected at most once.
 //! The chains of a branch are followed once. For an edge that leaves a loop, all code that control
@@ -104,7 +104,7 @@ pub struct Directions<'a> {
     branches: RefCell<HashMap<u32, Rc<[Destination<'a>]>>>,
 }
 
-/// The chain of an edge: the blocks that always run after it.
+/// The chain of an edge, with its places.
 struct Chain {
     edge: u32,
     /// The blocks of the chain.
@@ -128,7 +128,7 @@ struct Branch {
     chains: Vec<Chain>,
     /// By block: the number of chains that begin with it.
     targets: HashMap<u32, usize>,
-    /// The number of edges that leave a loop.
+    /// The number of the branch's edges that leave a loop.
     leaving: usize,
 }
 

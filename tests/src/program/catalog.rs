@@ -1,4 +1,4 @@
-//! The programs of tests/programs, and what their sources say.
+//! Lists the programs of tests/programs with the directives in their sources.
 
 use crate::directives::Directives;
 use crate::tool;
@@ -18,7 +18,7 @@ pub struct Program {
     pub directives: Directives,
 }
 
-/// Every program, by name.
+/// Returns all programs, sorted by name.
 ///
 /// # Errors
 /// If a folder has no main file, or a directive is unknown.

@@ -6,7 +6,7 @@ use holloway_tests::workload::{FLAVORS, Flavor, MICRO, SUITE, Scale, Workload};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-/// What to run.
+/// The options of `cargo xtask bench`.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Options {
     /// Use smaller inputs and fewer rounds: the whole suite takes less than three minutes
@@ -125,7 +125,7 @@ impl Options {
         words
     }
 
-    /// How much the programs do.
+    /// The amount of work of the programs.
     pub(crate) fn scale(&self) -> Scale {
         match (self.callgrind, self.quick) {
             (true, _) => Scale::Small,

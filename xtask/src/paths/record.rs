@@ -132,7 +132,7 @@ fn figures(shelf: &Shelf, workload: &Workload, scale: Scale) -> Result<Figures> 
     })
 }
 
-/// What a command prints as JSON; fields that nobody asks for are not kept.
+/// Runs a command and reads the JSON that it prints. Fields that the type lacks are ignored.
 fn read<T: DeserializeOwned>(command: &mut Command) -> Result<T> {
     let printed = run_ok(command)?.stdout;
     serde_json::from_slice(&printed).with_context(|| format!("{command:?}"))

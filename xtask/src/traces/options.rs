@@ -29,10 +29,10 @@ pub(crate) struct Arguments {
     figures: Option<NonZeroU64>,
 }
 
-/// What to study.
+/// The options, with defaults for those that are not given.
 #[derive(Debug, Clone)]
 pub(super) struct Options {
-    /// How much the programs do.
+    /// The amount of work of the programs.
     pub(super) scale: Scale,
     /// Maximum number of words that are kept of a program's streams.
     pub(super) max_words: u64,

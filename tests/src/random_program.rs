@@ -412,7 +412,7 @@ impl Writer {
         self.add(&line);
     }
 
-    /// Leaves for the innermost place that waits for it, if there is one.
+    /// Jumps or throws to the innermost frame that waits for this, if there is one.
     fn jump(&mut self) {
         self.add("if (may_jump()) {");
         self.trace();

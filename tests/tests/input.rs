@@ -115,12 +115,12 @@ fn only_file(folder: &Path, extension: &str) -> PathBuf {
         .unwrap()
         .map(|e| e.unwrap().path())
         .collect();
-    let found: Vec<_> = files
+    let actual: Vec<_> = files
         .iter()
         .filter(|f| f.extension().is_some_and(|e| e == extension))
         .collect();
-    assert_eq!(found.len(), 1, "one .{extension} in {files:?}");
-    found[0].clone()
+    assert_eq!(actual.len(), 1, "one .{extension} in {files:?}");
+    actual[0].clone()
 }
 
 #[test]
@@ -353,7 +353,7 @@ fn cut_and_flipped_profiles_and_maps() {
     let data = recorded(scratch.path());
     let raw_data = scratch.path().join("raw");
     run_program(&mut Command::new(scratch.path().join("a")), Some(&raw_data)).unwrap();
-    let whole = Report::of_run(&data).unwrap().path_executions();
+    let intact = Report::of_run(&data).unwrap().path_executions();
     for (folder, extension) in [(&data, "hwp"), (&data, "hwm"), (&raw_data, "hwp")] {
         let file = only_file(folder, extension);
         let bytes = std::fs::read(&file).unwrap();
@@ -367,21 +367,21 @@ fn cut_and_flipped_profiles_and_maps() {
             bytes.len() / 2,
             bytes.len() - 1,
         ] {
-            damaged(folder, &file, &bytes[..length], whole);
+            damaged(folder, &file, &bytes[..length], intact);
         }
         for at in (0..bytes.len().min(3000)).step_by(bytes.len().min(3000) / 60 + 1) {
             let mut flipped = bytes.clone();
             flipped[at] ^= 1 << (at % 8);
-            damaged(folder, &file, &flipped, whole);
+            damaged(folder, &file, &flipped, intact);
         }
         std::fs::write(&file, &bytes).unwrap();
     }
-    assert_eq!(Report::of_run(&data).unwrap().path_executions(), whole);
+    assert_eq!(Report::of_run(&data).unwrap().path_executions(), intact);
 }
 
 /// Checks that a report of damaged data fails with one line, or shows the intact data. It must
 /// never panic or show more counts than the intact profile.
-fn damaged(folder: &Path, file: &Path, bytes: &[u8], whole: u64) {
+fn damaged(folder: &Path, file: &Path, bytes: &[u8], intact: u64) {
     std::fs::write(file, bytes).unwrap();
     let output = run(report(&["--format", "json"]).arg(folder)).unwrap();
     assert!(!output.stderr.contains("panicked"), "{}", output.stderr);
@@ -390,7 +390,7 @@ fn damaged(folder: &Path, file: &Path, bytes: &[u8], whole: u64) {
             let report = Report::parse(&output.text()).unwrap();
             let unsure = file.extension().unwrap() == "hwp" && bytes.starts_with(b"HLWRAWPR");
             assert!(
-                unsure || report.path_executions() <= whole,
+                unsure || report.path_executions() <= intact,
                 "more paths than ever ran"
             );
         }
@@ -417,10 +417,13 @@ fn cut_and_flipped_loops_traces_and_times() {
             let bytes = std::fs::read(&file).unwrap();
             let intact = words(folder, kind).expect("an intact run is read");
             let StreamContent {
-                paths: whole,
+                paths: intact_paths,
                 is_said,
             } = intact;
-            assert!(whole >= 2000 && !is_said, "{whole} paths of {kind}");
+            assert!(
+                intact_paths >= 2000 && !is_said,
+                "{intact_paths} paths of {kind}"
+            );
             for length in [
                 0,
                 1,
@@ -435,14 +438,14 @@ fn cut_and_flipped_loops_traces_and_times() {
                     &file,
                     &bytes[..length.min(bytes.len())],
                     kind,
-                    whole,
+                    intact_paths,
                 );
             }
             // Ring files are sparse: their data is at the beginning and in the head.
             for at in (0..bytes.len().min(9000)).step_by(bytes.len().min(9000) / 40 + 1) {
                 let mut flipped = bytes.clone();
                 flipped[at] ^= 1 << (at % 8);
-                damaged_stream(folder, &file, &flipped, kind, whole);
+                damaged_stream(folder, &file, &flipped, kind, intact_paths);
             }
             std::fs::write(&file, &bytes).unwrap();
             assert_eq!(words(folder, kind), Some(intact), "mended");
@@ -483,11 +486,11 @@ fn words(folder: &Path, kind: &str) -> Option<StreamContent> {
             _ => (&["variation"][..], "samples", "samples"),
         };
         let answer = asked(&[&["report", "--view"], view].concat())?;
-        let found = StreamContent {
+        let actual = StreamContent {
             paths: number(&answer[part][of]),
             is_said: is_damaged(&answer),
         };
-        return Some(found);
+        return Some(actual);
     }
     asked(&["trace", "cat"]);
     asked(&["trace", "loops", "3"]);
@@ -502,17 +505,17 @@ fn words(folder: &Path, kind: &str) -> Option<StreamContent> {
 
 /// Checks that damaged streams are refused with one line, or that their intact part is shown with a
 /// note. Nothing may panic.
-fn damaged_stream(folder: &Path, file: &Path, bytes: &[u8], kind: &str, whole: u64) {
+fn damaged_stream(folder: &Path, file: &Path, bytes: &[u8], kind: &str, intact: u64) {
     std::fs::write(file, bytes).unwrap();
     let Some(StreamContent { paths, is_said }) = words(folder, kind) else {
         return;
     };
     // Words in a ring have no checksum, but sealed data has.
     if !bytes.starts_with(b"HLWRAWPR") {
-        let is_all = paths == whole;
+        let is_all = paths == intact;
         assert!(
-            is_all || is_said && paths < whole,
-            "{paths} paths of {whole}"
+            is_all || is_said && paths < intact,
+            "{paths} paths of {intact}"
         );
     }
 }

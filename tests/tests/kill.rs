@@ -67,7 +67,8 @@ type Kill<'a> = &'a dyn Fn(&Path, &Path, &Path, usize, Moment) -> Vec<[u64; 3]>;
 /// When a program is killed.
 #[derive(Clone, Copy, Debug)]
 struct Moment {
-    /// Time since the first thread finished its first call.
+    /// Whether `pause` begins when the first thread has finished a call. If not, it begins at the
+    /// program's start.
     is_at_work: bool,
     pause: Duration,
 }
@@ -115,10 +116,10 @@ fn kill_rounds(kind: Kind, rounds: usize, kill: Kill<'_>) {
         }
         let report = Report::of_run(&data).unwrap_or_else(|e| panic!("round {round}: {e:#}"));
         begun += usize::from(total[0] > 0);
-        let check = |what: &str, found: u64, finished: u64, more: u64| {
+        let check = |what: &str, actual: u64, finished: u64, more: u64| {
             assert!(
-                (finished..=finished + more * threads as u64).contains(&found),
-                "{} round {round}, killed at {moment:?}: {found} {what} in the profile, {finished} finished in {threads} threads",
+                (finished..=finished + more * threads as u64).contains(&actual),
+                "{} round {round}, killed at {moment:?}: {actual} {what} in the profile, {finished} finished in {threads} threads",
                 kind.name()
             );
         };
@@ -213,22 +214,22 @@ fn kill(process: u32) {
 /// Returns the first child process, after it has started its program.
 fn child_of(process: &Child) -> u32 {
     let tasks = format!("/proc/{}/task", process.id());
-    let own = std::fs::read_link(format!("/proc/{}/exe", process.id()));
+    let own_exe = std::fs::read_link(format!("/proc/{}/exe", process.id()));
     wait_for("a child of holloway run", || {
         let tasks = std::fs::read_dir(&tasks).ok()?.flatten();
         let lists = tasks.filter_map(|t| std::fs::read_to_string(t.path().join("children")).ok());
         let all: String = lists.collect();
         let child = all.split_whitespace().next()?.parse().ok()?;
         let exe = std::fs::read_link(format!("/proc/{child}/exe")).ok()?;
-        (Some(exe) != own.as_ref().ok().cloned()).then_some(child)
+        (Some(exe) != own_exe.as_ref().ok().cloned()).then_some(child)
     })
 }
 
 fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let start = Instant::now();
     loop {
-        if let Some(found) = look() {
-            return found;
+        if let Some(result) = look() {
+            return result;
         }
         assert!(start.elapsed() < MAX_RUN_TIME, "waited in vain for {what}");
         std::thread::sleep(Duration::from_micros(200));
@@ -371,12 +372,12 @@ fn says_from_where(data: &Path, missing: u64) -> bool {
     let [ring] = raw.rings() else {
         panic!("{} rings", raw.rings().len());
     };
-    let said = Report::of_run(data).unwrap().json["damage"].to_string();
-    let (_, which) = said
+    let damage_text = Report::of_run(data).unwrap().json["damage"].to_string();
+    let (_, which) = damage_text
         .split_once(&format!("; of thread {} ", ring.tid))
         .unwrap_or_default();
     let is_dropped = ring.missing.is_some_and(|at| at < ring.cursor);
-    assert_eq!(which.contains("all "), is_dropped, "{said}");
+    assert_eq!(which.contains("all "), is_dropped, "{damage_text}");
     let Some((_, all)) = which.split_once("all ") else {
         return false;
     };
@@ -387,19 +388,19 @@ fn says_from_where(data: &Path, missing: u64) -> bool {
         false => ("", " from its word "),
     };
     let behind = |words: &str| {
-        let found = all.split_once(words);
-        number(found.unwrap_or_else(|| panic!("{said}")).1)
+        let actual = all.split_once(words);
+        number(actual.unwrap_or_else(|| panic!("{damage_text}")).1)
     };
     // Each path is one word, and the beginning of a thread takes two.
     let word = behind(first) + if is_trace { 2 } else { 0 };
     let words = (ring.cursor - ring.end()) / 4;
-    assert_eq!(behind(count), words, "{said}");
+    assert_eq!(behind(count), words, "{damage_text}");
     // The words in the ring are the last ones before this position.
-    let kept = ring.words().count() as u64;
+    let ring_words = ring.words().count() as u64;
     assert_eq!(
-        ring.first() - ring.origin + 4 * kept,
+        ring.first() - ring.origin + 4 * ring_words,
         4 * (word - 1),
-        "{said}"
+        "{damage_text}"
     );
     let each = if raw.header().profile.kind == holloway_abi::Kind::Times {
         SAMPLE_WORDS as u64
@@ -429,9 +430,11 @@ fn undisturbed(program: &Path, folder: &Path) -> Report {
 /// Returns the number of missing paths in a report.
 fn missing(report: &Report) -> u64 {
     let damage = report.json["damage"].as_array().unwrap().iter();
-    let said = damage.filter_map(|one| one.as_str()?.split_once(" missing: not taken in time"));
+    let damage_text =
+        damage.filter_map(|one| one.as_str()?.split_once(" missing: not taken in time"));
     // `7 paths are` or `1 path is`.
-    said.map(|(before, _)| number(before.rsplit(' ').nth(2).unwrap()))
+    damage_text
+        .map(|(before, _)| number(before.rsplit(' ').nth(2).unwrap()))
         .sum()
 }
 
@@ -472,8 +475,8 @@ fn kill_collector(
     let data = folder.join(format!("{}-data{round}", program.display()));
     let result = folder.join("result");
     kill_when(program, &data, &result, &[], pause);
-    let found = std::fs::read_to_string(&result).unwrap();
-    assert_eq!(found, wanted, "killed after {pause:?}");
+    let actual = std::fs::read_to_string(&result).unwrap();
+    assert_eq!(actual, wanted, "killed after {pause:?}");
     let report = Report::of_run(&data).unwrap_or_else(|e| panic!("killed after {pause:?}: {e:#}"));
     let calls = report.calls("f");
     assert!(calls <= CALLS, "{calls} calls of f: some are invented");

@@ -61,11 +61,11 @@ fn check(workload: &Workload, flavors: &[Flavor], sanity: &Sanity) -> Vec<Report
         let name = format!("{} for {}", workload.name(), flavor.name());
         let woven = workload.build(&folder, flavor).unwrap();
         let data = scratch.path().join(flavor.name());
-        let found = workload.run(&woven, &input, Scale::Small, Some(&data));
-        for (expected, found) in expected.iter().zip(&found.unwrap()) {
+        let actual = workload.run(&woven, &input, Scale::Small, Some(&data));
+        for (expected, actual) in expected.iter().zip(&actual.unwrap()) {
             assert!(!expected.stdout.is_empty());
-            assert_eq!(expected.text(), found.text(), "{name}: other output");
-            assert_eq!(expected.stderr, found.stderr, "{name}: other messages");
+            assert_eq!(expected.text(), actual.text(), "{name}: other output");
+            assert_eq!(expected.stderr, actual.stderr, "{name}: other messages");
         }
         if *workload == RIPGREP {
             search_on_all_threads(&native, &woven, &input);

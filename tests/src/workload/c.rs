@@ -156,7 +156,8 @@ impl CProject {
         }
         let mut command = self.start(flavor, level, is_cpp(file))?;
         command.args(&self.flags).arg("-c").arg(file).arg("-o");
-        // Under another name first: what was half written must not be taken for whole.
+        // The object is first written under another name, so that an incomplete object is never
+        // used.
         let half = object.with_extension("half");
         run_ok(command.arg(&half))?;
         std::fs::rename(&half, &object)?;

@@ -90,11 +90,11 @@ fn resolve(tree: &ModuleTree, module: ModuleId, path: &[String], depth: u32) -> 
             parent.map(Meaning::Module).into_iter().collect()
         }
         name => {
-            let mut found = look_up(tree, module, name, LookupFrom::Inside, depth);
-            if found.is_empty() && rest.is_empty() {
-                found.extend(macro_above(tree, module, name));
+            let mut meanings = look_up(tree, module, name, LookupFrom::Inside, depth);
+            if meanings.is_empty() && rest.is_empty() {
+                meanings.extend(macro_above(tree, module, name));
             }
-            found
+            meanings
         }
     };
     start
@@ -114,13 +114,13 @@ fn walk(tree: &ModuleTree, start: Meaning, path: &[String], depth: u32) -> Vec<M
         let parent = parent.map(Meaning::Module).into_iter();
         return parent.flat_map(|p| walk(tree, p, rest, depth)).collect();
     }
-    let mut found = look_up(tree, module, name, LookupFrom::Outside, depth);
-    if found.is_empty() {
+    let mut meanings = look_up(tree, module, name, LookupFrom::Outside, depth);
+    if meanings.is_empty() {
         let exported = tree.exported_macros.get(name).filter(|_| module == 0);
-        found.push(Meaning::ItemIn(exported.copied().unwrap_or(module)));
+        meanings.push(Meaning::ItemIn(exported.copied().unwrap_or(module)));
     }
-    let found = found.into_iter();
-    found.flat_map(|f| walk(tree, f, rest, depth)).collect()
+    let meanings = meanings.into_iter();
+    meanings.flat_map(|f| walk(tree, f, rest, depth)).collect()
 }
 
 /// Looks up a name in a module.
@@ -160,7 +160,7 @@ fn look_up(
         return Vec::new();
     }
     let globs = module.imports.iter().filter(|i| i.name.is_none());
-    let mut found = BTreeSet::new();
+    let mut meanings = BTreeSet::new();
     for glob in globs {
         if from == LookupFrom::Outside && glob.visibility == ImportVisibility::Private {
             continue;
@@ -170,11 +170,11 @@ fn look_up(
                 && target != id
             {
                 let inner = look_up(tree, target, name, LookupFrom::Outside, depth + 1);
-                found.extend(inner);
+                meanings.extend(inner);
             }
         }
     }
-    found.into_iter().collect()
+    meanings.into_iter().collect()
 }
 
 /// Returns the ancestor module that defines a macro before it declares its children.

@@ -209,19 +209,19 @@ impl Subject {
     pub(crate) fn run(&self, program: &Path, data: &Path, collect: Option<&[&str]>) -> Result<()> {
         let _ = std::fs::remove_dir_all(&self.folder);
         std::fs::create_dir_all(&self.folder)?;
-        let here = self.folder.join("program");
-        std::fs::copy(program, &here)?;
+        let executable = self.folder.join("program");
+        std::fs::copy(program, &executable)?;
         if let Some((name, text)) = &self.input {
             std::fs::write(self.folder.join(name), text)?;
         }
         let mut command = match collect {
             Some(options) => {
                 let mut command = holloway_command(["run", "--no-report", "-o"]);
-                command.arg(data).args(options).arg("--").arg(&here);
+                command.arg(data).args(options).arg("--").arg(&executable);
                 command
             }
             None => {
-                let mut command = Command::new(&here);
+                let mut command = Command::new(&executable);
                 clean(&mut command);
                 command.env("HOLLOWAY_DATA", data);
                 command
@@ -270,9 +270,9 @@ impl Subject {
             }
         }
         for (most, collected) in &files {
-            let found = naive::files(collected, "hwl")?;
-            ensure!(found.len() == 1, "{} forests", found.len());
-            let forest = read_loops(&std::fs::read(&found[0])?, &image.map)?;
+            let actual = naive::files(collected, "hwl")?;
+            ensure!(actual.len() == 1, "{} forests", actual.len());
+            let forest = read_loops(&std::fs::read(&actual[0])?, &image.map)?;
             ensure!(forest.damage.is_empty(), "{:?}", forest.damage);
             ensure!(forest.head.k == *most, "k is {}", forest.head.k);
             let run = LoopsRun::new(vec![(image.map.clone(), vec![forest])]);
@@ -315,23 +315,23 @@ impl Subject {
                 );
             }
             let cat = trace_answer(data, &["cat"])?;
-            let found = streams(&cat)?.iter().map(|stream| {
+            let actual = streams(&cat)?.iter().map(|stream| {
                 let terminals = paths.terminals(stream)?;
                 let sequence = stream["answer"]["sequence"]
                     .as_array()
                     .context("a sequence")?;
                 sequence.iter().map(|t| at(&terminals, t)).collect()
             });
-            let mut found: Vec<Vec<Item>> = found.collect::<Result<_>>()?;
-            found.iter_mut().for_each(|items| *items = summed(items));
-            found.sort();
-            ensure!(found.len() == wanted.len(), "{} traces", found.len());
-            for (found, wanted) in found.iter().zip(&wanted) {
+            let mut actual: Vec<Vec<Item>> = actual.collect::<Result<_>>()?;
+            actual.iter_mut().for_each(|items| *items = summed(items));
+            actual.sort();
+            ensure!(actual.len() == wanted.len(), "{} traces", actual.len());
+            for (actual, wanted) in actual.iter().zip(&wanted) {
                 let differs =
-                    (0..found.len().max(wanted.len())).find(|i| found.get(*i) != wanted.get(*i));
+                    (0..actual.len().max(wanted.len())).find(|i| actual.get(*i) != wanted.get(*i));
                 if let Some(at) = differs {
-                    let [found, wanted] = [found, wanted].map(|all| paths.shown(all.get(at)));
-                    anyhow::bail!("event {at} is {found} in the trace, {wanted} in the words");
+                    let [actual, wanted] = [actual, wanted].map(|all| paths.shown(all.get(at)));
+                    anyhow::bail!("event {at} is {actual} in the trace, {wanted} in the words");
                 }
             }
         }
@@ -349,7 +349,7 @@ impl Subject {
         let ran = grams(reading, 8);
         for k in [1, 2, 4, 8] {
             let answer = trace_answer(data, &["loops", &k.to_string()])?;
-            let mut found = BTreeMap::<Vec<Item>, u64>::new();
+            let mut actual = BTreeMap::<Vec<Item>, u64>::new();
             for stream in streams(&answer)? {
                 let terminals = paths.terminals(stream)?;
                 let sequences = stream["answer"]["sequences"]
@@ -361,7 +361,7 @@ impl Subject {
                         .iter()
                         .map(|t| at(&terminals, t))
                         .collect::<Result<_>>()?;
-                    *found.entry(items).or_default() +=
+                    *actual.entry(items).or_default() +=
                         sequence["count"].as_u64().context("a count")?;
                 }
             }
@@ -375,13 +375,16 @@ impl Subject {
             }
             let differs = wanted
                 .iter()
-                .find(|(items, count)| found.get(*items) != Some(count));
+                .find(|(items, count)| actual.get(*items) != Some(count));
             if let Some((items, count)) = differs {
-                let found = found.get(items);
-                anyhow::bail!("k = {k}: {items:?} ran {count} times, {found:?} by `trace loops`");
+                let actual = actual.get(items);
+                anyhow::bail!("k = {k}: {items:?} ran {count} times, {actual:?} by `trace loops`");
             }
-            let (found, wanted) = (found.len(), wanted.len());
-            ensure!(found == wanted, "k = {k}: {found} sequences, {wanted} ran");
+            let (actual, wanted) = (actual.len(), wanted.len());
+            ensure!(
+                actual == wanted,
+                "k = {k}: {actual} sequences, {wanted} ran"
+            );
         }
         Ok(())
     }
@@ -445,16 +448,16 @@ fn forest_grams(run: &LoopsRun, map: &ImageMap, k: u32) -> Grams {
     all
 }
 
-fn same(found: &Grams, wanted: &Grams) -> Result<()> {
+fn same(actual: &Grams, wanted: &Grams) -> Result<()> {
     for (words, count) in wanted {
         ensure!(
-            found.get(words) == Some(count),
+            actual.get(words) == Some(count),
             "{words:?} ran {count} times, {:?} in the forest",
-            found.get(words)
+            actual.get(words)
         );
     }
-    let (found, wanted) = (found.len(), wanted.len());
-    ensure!(found == wanted, "{found} sequences, {wanted} ran");
+    let (actual, wanted) = (actual.len(), wanted.len());
+    ensure!(actual == wanted, "{actual} sequences, {wanted} ran");
     Ok(())
 }
 

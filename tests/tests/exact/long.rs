@@ -51,7 +51,7 @@ fn check(subject: &Subject, data: &Path) -> Result<()> {
     ensure!(forest.head.k as usize == K, "k is {}", forest.head.k);
     ensure!(forest.head.stats.prunings == 0, "the forest is too large");
     let run = LoopsRun::new(vec![(image.map.clone(), vec![forest])]);
-    let mut found = 0;
+    let mut actual = 0;
     for sequences in &run.functions {
         let first = first_word(&run, &image.map, sequences);
         let kipf = sequences.kipf(K as u32, 1);
@@ -63,17 +63,17 @@ fn check(subject: &Subject, data: &Path) -> Result<()> {
             let count = wanted.get(&(node.level, hash));
             ensure!(count == Some(&node.count), "{count:?} ran, not {node:?}");
         }
-        found += hashes.len();
+        actual += hashes.len();
     }
     ensure!(
-        found == wanted.len(),
-        "{found} sequences, {} ran",
+        actual == wanted.len(),
+        "{actual} sequences, {} ran",
         wanted.len()
     );
     let longest = wanted.keys().filter(|(length, _)| *length as usize == K);
     let longest = longest.count();
     ensure!(longest > K, "{longest} sequences of {K} paths");
-    println!("{found} sequences, {longest} of {K} paths");
+    println!("{actual} sequences, {longest} of {K} paths");
     Ok(())
 }
 

@@ -200,10 +200,10 @@ impl Counted<'_> {
                 continue;
             }
             let places = block.places.iter().filter(|p| p.scope == 0);
-            for found in places.filter_map(|p| find(p.line)) {
+            for actual in places.filter_map(|p| find(p.line)) {
                 let parts = (0..=number as usize).filter(|b| heads[*b] == heads[number as usize]);
-                if !parts.into_iter().any(|b| all[b].contains(&found)) {
-                    all[number as usize].push(found);
+                if !parts.into_iter().any(|b| all[b].contains(&actual)) {
+                    all[number as usize].push(actual);
                 }
             }
         }

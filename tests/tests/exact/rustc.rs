@@ -83,12 +83,12 @@ fn differences(
 /// The functions by symbol without its hash, except those that then share a name.
 fn unique<T>(all: Vec<T>, name: impl Fn(&T) -> String) -> BTreeMap<String, T> {
     let mut by_name = BTreeMap::<String, Vec<T>>::new();
-    for one in all {
-        let mut name = name(&one);
+    for function in all {
+        let mut name = name(&function);
         if let Some(at) = name.rfind("17h").filter(|at| name[*at..].len() == 20) {
             name.truncate(at);
         }
-        by_name.entry(name).or_default().push(one);
+        by_name.entry(name).or_default().push(function);
     }
     let single = by_name.into_iter().filter(|(_, all)| all.len() == 1);
     single

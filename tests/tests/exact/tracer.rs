@@ -67,7 +67,7 @@ fn check_kind(kind: Kind, source: &Source, level: &str, clang: u32, folder: &Pat
         .map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]))
         .collect();
     let functions = recorded.functions();
-    let mut told = 0;
+    let mut compared = 0;
     for (index, traced) in (0..).zip(&source.functions) {
         let of_this = |f: &&Counted| f.map.linkage_name.as_str() == traced.name;
         let function = functions
@@ -81,12 +81,12 @@ fn check_kind(kind: Kind, source: &Source, level: &str, clang: u32, folder: &Pat
             let paths = level == "-O0" && !kind.counts_edges();
             Ok::<bool, anyhow::Error>(!paths || same_paths(function, traced, &calls, &recorded)?)
         };
-        told += usize::from(check().with_context(|| traced.name.clone())?);
+        compared += usize::from(check().with_context(|| traced.name.clone())?);
     }
     let all = source.functions.len();
     ensure!(
-        told * 5 > all * 4,
-        "only {told} of {all} functions' paths could be told apart"
+        compared * 5 > all * 4,
+        "only {compared} of {all} functions' paths could be told apart"
     );
     Ok(())
 }
@@ -215,9 +215,9 @@ fn same_paths(
 fn ids_of_blocks(function: &Counted, traced: &Traced) -> Result<HashMap<u32, u32>> {
     let known: HashMap<u32, u32> = traced.lines.iter().copied().collect();
     let mut ids = HashMap::new();
-    for (number, found) in (0..).zip(function.traced(|line| known.get(&line).copied())) {
-        ensure!(found.len() < 2, "block {number} holds two tracer calls");
-        ids.extend(found.first().map(|id| (number, *id)));
+    for (number, actual) in (0..).zip(function.traced(|line| known.get(&line).copied())) {
+        ensure!(actual.len() < 2, "block {number} holds two tracer calls");
+        ids.extend(actual.first().map(|id| (number, *id)));
     }
     Ok(ids)
 }
@@ -274,13 +274,13 @@ fn same_runs(function: &Counted, traced: &Traced, calls: &[Vec<u32>]) -> Result<
     for (line, id) in &traced.lines {
         let wanted = calls.iter().flatten().filter(|i| *i == id).count() as i128;
         let blocks = lines.iter().zip(&flow.blocks);
-        let found: i128 = blocks
+        let actual: i128 = blocks
             .filter(|(b, _)| b.contains(line))
             .map(|(_, n)| n)
             .sum();
         ensure!(
-            found == wanted,
-            "line {line} was traced {wanted} times, reported {found}"
+            actual == wanted,
+            "line {line} was traced {wanted} times, reported {actual}"
         );
     }
     Ok(())

@@ -59,9 +59,9 @@ pub(crate) fn wrong(run: &StreamRuns<'_>) -> Result<Vec<String>> {
         let report = report?;
         let functions = report.functions.iter().filter(|f| !(run.may_differ)(f));
         for (key, paths) in sums(functions, |f| f.total() as i64) {
-            let found = balances.get(&key).map_or(0, |b| b.paths);
-            if found != paths {
-                wrong.push(format!("{key:?}: {found} words, {paths} paths reported"));
+            let actual = balances.get(&key).map_or(0, |b| b.paths);
+            if actual != paths {
+                wrong.push(format!("{key:?}: {actual} words, {paths} paths reported"));
             }
         }
     }
@@ -165,12 +165,12 @@ fn unlike_counted(run: &StreamRuns<'_>, balances: &Balances) -> Vec<String> {
     let left = sums(functions(), |f| f.left.iter().map(|(_, count)| count).sum());
     let mut wrong = Vec::new();
     for (key, calls) in calls {
-        let found = balances.get(&key).copied().unwrap_or_default();
-        let gone = found.entered - found.closed - found.noreturn;
+        let actual = balances.get(&key).copied().unwrap_or_default();
+        let gone = actual.entered - actual.closed - actual.noreturn;
         let left = left[&key];
-        if found.entered != calls || gone != left {
+        if actual.entered != calls || gone != left {
             wrong.push(format!(
-                "{key:?}: {found:?} in the trace, {calls} calls and {left} frames left counted"
+                "{key:?}: {actual:?} in the trace, {calls} calls and {left} frames left counted"
             ));
         }
     }
@@ -193,17 +193,17 @@ fn number(json: &Value) -> Result<i64> {
 /// Checks that there is a trace of each thread that ran a path.
 fn same_threads(data: &Path, mut wanted: Vec<u32>) -> Result<()> {
     let streams = stats(data)?;
-    let mut found = Vec::new();
+    let mut actual = Vec::new();
     for stream in &streams {
         if number(&stream["events"])? != 0 {
-            found.push(u32::try_from(number(&stream["thread"])?)?);
+            actual.push(u32::try_from(number(&stream["thread"])?)?);
         }
     }
-    found.sort_unstable();
+    actual.sort_unstable();
     wanted.sort_unstable();
     ensure!(
-        found == wanted,
-        "traces of threads {found:?}, not {wanted:?}"
+        actual == wanted,
+        "traces of threads {actual:?}, not {wanted:?}"
     );
     Ok(())
 }
@@ -221,10 +221,10 @@ fn same_answers(data: &Path, balances: &Balances) -> Result<()> {
         ("leaves", total(balances, |b| b.closed)),
         ("left", total(balances, |b| b.left)),
     ] {
-        let found = sum(name)?;
+        let actual = sum(name)?;
         ensure!(
-            found == wanted,
-            "{}: {found} {name} by `trace stats`, {wanted} in the stream",
+            actual == wanted,
+            "{}: {actual} {name} by `trace stats`, {wanted} in the stream",
             data.display()
         );
     }

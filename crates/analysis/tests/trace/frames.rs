@@ -136,7 +136,7 @@ fn calls_too_deep_are_refused() {
     });
     let deep = Grammar::new(rules).unwrap();
     let error = loops(&deep, &events(), 2, LIMIT).unwrap_err();
-    assert!(error.to_string().contains("activations open position once"));
+    assert!(error.to_string().contains("activations open at once"));
     let left = [Event::Left(u32::MAX)];
     assert!(context(&sequitur(&[0, 0]), &left, &[true]).is_err());
     assert_eq!(depth(&deep, &events(), deep.len()), deep.len() as i64);

@@ -92,60 +92,57 @@ fn errors_name_the_position_and_the_remedy() {
     for (pattern, expect) in [
         (
             "",
-            "position character 1: an event is missing: a function's name, `f:12`, `enter f`, `leave f`, `return`, `left` or `.`",
+            "at character 1: an event is missing: a function's name, `f:12`, `enter f`, `leave f`, `return`, `left` or `.`",
         ),
         (
             "a | ",
-            "position character 5: an event is missing: a function's name, `f:12`, `enter f`, `leave f`, `return`, `left` or `.`",
+            "at character 5: an event is missing: a function's name, `f:12`, `enter f`, `leave f`, `return`, `left` or `.`",
         ),
-        (
-            "(a b",
-            "position character 1: `(` without `)`: add it behind",
-        ),
+        ("(a b", "at character 1: `(` without `)`: add it behind"),
         (
             "a b) c",
-            "position character 4: `)` without `(`: leave it out, or quote a name that has it",
+            "at character 4: `)` without `(`: leave it out, or quote a name that has it",
         ),
         ("a *b", "none"),
         (
             "*a",
-            "position character 1: `*` where an event is missing; a name that has it must be in double quotes",
+            "at character 1: `*` where an event is missing; a name that has it must be in double quotes",
         ),
         (
             "!(a b)",
-            "position character 1: `!` stands before one event or a choice of events, as in `!f` or `!(f|g)`",
+            "at character 1: `!` stands before one event or a choice of events, as in `!f` or `!(f|g)`",
         ),
         (
             "a !",
-            "position character 4: the pattern ends where an event is missing",
+            "at character 4: the pattern ends where an event is missing",
         ),
         (
             "enter",
-            "position character 6: `enter` is followed by a function's name, or by `.` for any; a function of that name must be in double quotes",
+            "at character 6: `enter` is followed by a function's name, or by `.` for any; a function of that name must be in double quotes",
         ),
         (
             "a:x",
-            "position character 2: `:` is followed by a path's number, as in `f:12`",
+            "at character 2: `:` is followed by a path's number, as in `f:12`",
         ),
         (
             "a:99999999999",
-            "position character 2: `:` is followed by a path's number, as in `f:12`",
+            "at character 2: `:` is followed by a path's number, as in `f:12`",
         ),
         (
             "a \"b",
-            "position character 3: a double quote without its other: add it behind the name",
+            "at character 3: a double quote without its other: add it behind the name",
         ),
         (
             "a<b>",
-            "position character 2: `<` means nothing here: a name that has it must be in double quotes",
+            "at character 2: `<` means nothing here: a name that has it must be in double quotes",
         ),
         (
             "a nowhere::b",
-            "position character 3: no function `nowhere::b` was recorded: it may be inlined or skipped (`holloway report --function` says where it went)",
+            "at character 3: no function `nowhere::b` was recorded: it may be inlined or skipped (`holloway report --function` says where it went)",
         ),
         (
             "a* b?",
-            "position character 1: it matches where nothing runs, which is everywhere: use `+` for `*`, or name an event that must run",
+            "at character 1: it matches where nothing runs, which is everywhere: use `+` for `*`, or name an event that must run",
         ),
     ] {
         let refused = if expect == "none" {

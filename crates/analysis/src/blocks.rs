@@ -1,4 +1,4 @@
-//! Block counts of functions, whether their paths or their edges were counted.
+//! Ranks the blocks of functions by their counts, no matter whether paths or edges were counted.
 //!
 //! Cost: linear in blocks, after each function's [`Flow`](crate::flow::Flow).
 
@@ -43,12 +43,12 @@ impl HotBlock<'_> {
     }
 }
 
-/// The blocks reached most often, with the total that their shares refer to.
+/// The blocks that control reached most often, with the total that their shares refer to.
 #[derive(Clone, Debug)]
 pub struct Ranking<'a> {
-    /// Hottest first; blocks of equal weight by function and number.
+    /// Hottest first. Blocks of equal weight are in the order of functions and numbers.
     pub blocks: Vec<HotBlock<'a>>,
-    /// Blocks that were reached, in the functions that `keep` accepts.
+    /// Number of blocks that control reached, in the functions that `keep` accepts.
     pub ranked: u64,
     /// Weight of all blocks of the run.
     pub total: u64,
@@ -65,7 +65,7 @@ pub fn hottest<'a>(
     let mut total = 0u64;
     let mut blocks: Vec<HotBlock<'a>> = Vec::new();
     for (id, function) in run.ids().filter(|(_, function)| function.ran()) {
-        let kept = keep(id);
+        let is_accepted = keep(id);
         let flow = function.flow();
         let counted = function.map.blocks.iter().zip(&flow.blocks);
         let counted = counted.zip(&flow.not_run);
@@ -82,7 +82,7 @@ pub fn hottest<'a>(
                 not_run,
             };
             total = total.saturating_add(hot.weight(sort));
-            if kept {
+            if is_accepted {
                 blocks.push(hot);
             }
         }

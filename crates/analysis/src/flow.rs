@@ -1,10 +1,10 @@
-//! Executions of each edge and each block of a function, whether its paths or its edges were
-//! counted.
+//! Computes the executions of each edge and each block of a function, no matter whether its paths
+//! or its edges were counted.
 //!
-//! From edge counters (`Flow::of_counters`): the edges off a spanning tree were counted, and the
-//! counts of the other edges follow by conservation of flow (Burger, Dybvig 1998, section 2.1;
-//! [`holloway_flow::EdgeCounters`]). From path counts: [`graph`](crate::graph). Both give the same
-//! numbers for the same run.
+//! If edges were counted (`Flow::of_counters`), the edges off a spanning tree have counters, and
+//! the counts of the other edges follow by conservation of flow (Burger, Dybvig 1998, section 2.1;
+//! [`holloway_flow::EdgeCounters`]). If paths were counted, [`graph`](crate::graph) computes the
+//! executions. Both methods give the same numbers for the same run.
 //!
 //! The count of an *exit edge* ([`EdgeKind::Exit`]) says how often a call in its block did not come
 //! back. It is a net count: a call that comes back once more (`setjmp`, a fork's child in frames
@@ -22,7 +22,7 @@ use crate::misfit::Misfit;
 /// Executions of each edge and each block of a function.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Flow {
-    /// By edge of the map: executions; for an exit edge, the times left minus the times entered
+    /// By edge of the map: executions. For an exit edge: the frames left minus the frames entered
     /// again.
     pub edges: Vec<i64>,
     /// By block of the map: executions. The exit's count is the number of times the function was
@@ -30,10 +30,10 @@ pub struct Flow {
     pub blocks: Vec<u64>,
     /// Times the function was entered.
     pub calls: u64,
-    /// By block: times the frame was left in the call that the block begins with. Only where paths
+    /// By block: the frames that were left in the call that the block begins with. 0 unless paths
     /// end before calls (traces).
     pub left: Vec<u64>,
-    /// By block: instructions after that call that did not run, because the frame was left.
+    /// By block: instructions after that call that did not run because frames were left.
     pub not_run: Vec<u64>,
     /// Executed instructions, summed over blocks: instructions times executions, minus `not_run`.
     pub instructions: u64,
@@ -57,7 +57,7 @@ impl Flow {
     /// is 0 in the flow.
     ///
     /// # Errors
-    /// The inconsistency of the map.
+    /// If the map is inconsistent.
     pub(crate) fn of_counters(
         map: &FunctionMap,
         counts: &[(u64, u64)],
@@ -68,8 +68,8 @@ impl Flow {
             .map_err(Misfit::NoFlow)?;
         let mut by_counter = vec![0; map.counted.len()];
         for &(counter, count) in counts {
-            if let Some(slot) = by_counter.get_mut(counter as usize) {
-                *slot = count;
+            if let Some(sum) = by_counter.get_mut(counter as usize) {
+                *sum = count;
             }
         }
         let mut flow = counters.propagate(&cfg, &by_counter);
@@ -89,14 +89,14 @@ impl Flow {
         let block_flow = BlockFlow::new(map, &edges, calls);
         let mut blocks = block_flow.reached();
         let exit = map.exit as usize;
-        let left: i128 = map
+        let exits: i128 = map
             .edges
             .iter()
             .zip(&edges)
             .filter(|(edge, _)| edge.to == map.exit)
             .map(|(_, &count)| i128::from(count))
             .sum();
-        blocks[exit] = u64::try_from(left.max(0)).unwrap_or(u64::MAX);
+        blocks[exit] = u64::try_from(exits.max(0)).unwrap_or(u64::MAX);
         let left = block_flow.left_in_first_call(map);
         let not_run = not_run(map, &left);
         let counts = blocks.iter().zip(&not_run);
@@ -128,7 +128,7 @@ fn not_run(map: &FunctionMap, left: &[u64]) -> Vec<u64> {
         .collect()
 }
 
-/// Whether paths that take this edge end before a call, with which the edge's target begins.
+/// Whether this edge ends paths before a call. The target of the edge begins with the call.
 pub(crate) fn is_before_call(edge: &EdgeMap) -> bool {
     edge.kind == EdgeKind::Cut && edge.outcome == Outcome::Split
 }
@@ -168,7 +168,7 @@ impl BlockFlow {
         self.inflow[block]
     }
 
-    /// By block: times the frame was left in the call that the block begins with.
+    /// By block: the frames that were left in the call that the block begins with.
     fn left_in_first_call(&self, map: &FunctionMap) -> Vec<u64> {
         let mut left = vec![0; map.blocks.len()];
         if map.edges.iter().any(|edge| edge.kind == EdgeKind::Exit) {
@@ -205,7 +205,7 @@ pub(crate) fn add(sum: &mut u64, count: u64) {
 /// The graph of a map whose indices were checked.
 ///
 /// # Errors
-/// The reason why the map has no valid graph.
+/// If the map has no valid graph.
 pub(crate) fn graph_of(map: &FunctionMap) -> Result<Cfg, Misfit> {
     graph_with_cuts(map, holloway_flow::EdgeKind::Cut)
 }

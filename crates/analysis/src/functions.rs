@@ -1,4 +1,4 @@
-//! Ranks functions by how much ran in them.
+//! Ranks functions by their executed paths, blocks, or instructions.
 //!
 //! Cost: linear in counted paths and blocks, after each function's [`Flow`](crate::flow::Flow).
 
@@ -21,7 +21,7 @@ pub struct Summary {
     pub blocks: u64,
     /// Instructions run.
     pub instructions: u64,
-    /// The paths that ran; `None` where edges were counted.
+    /// The paths that ran; `None` if edges were counted.
     pub paths: Option<Paths>,
 }
 
@@ -34,7 +34,7 @@ pub struct Paths {
     pub distinct: u64,
     /// Paths in the function's graph.
     pub possible: u64,
-    /// The path that ran most often, and how often.
+    /// The path that ran most often, with its executions.
     pub hottest: (PathId, u64),
 }
 
@@ -50,7 +50,7 @@ pub enum Weight {
 }
 
 impl Weight {
-    /// The measure for the functions of a run. It must be known for all of them.
+    /// Returns the measure for a run: one that is known for all of its functions.
     pub fn of(run: &RunProfile, sort: Sort) -> Weight {
         let by_edges = |function: &Function| function.ran() && function.unit() == Unit::Edges;
         match sort {
@@ -75,11 +75,11 @@ impl Summary {
 /// The hottest functions, with the total that their shares refer to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Ranking {
-    /// Hottest first; functions of equal weight in the order of the run.
+    /// Hottest first. Functions of equal weight are in the order of the run.
     pub functions: Vec<Summary>,
-    /// Functions that ran and that `keep` accepts.
+    /// Number of functions that ran and that `keep` accepts.
     pub ranked: u64,
-    /// The measure that they are ranked by.
+    /// The measure that ranks the functions.
     pub weight: Weight,
     /// Weight of all functions of the run.
     pub total: u64,

@@ -1,14 +1,14 @@
 //! Joins the profiles of a run with the path maps of its images.
 //!
-//! Several modules may hold copies of one function, such as a template or a generic; the linker
-//! kept one copy. The run lists such a function once. Copies without counts are dropped if another
-//! copy has counts. If no copy has counts, the first copy stays.
+//! Several modules may hold copies of one function, such as a template or a generic, of which the
+//! linker keeps one. Only the copies with counts are listed. If no copy has counts, the first copy
+//! is listed.
 //!
-//! Counts become final in this module: the flow is derived from edge counters, and execution counts
-//! are derived from the counters of paths that can be left in a call. Counts that do not fit the
-//! map are found here, so that a note can list them. Everything else is derived on first use.
+//! This module derives the flow from edge counters, and the executions of paths from the counters
+//! of functions with left paths. It also finds counts that do not fit the map and lists them in
+//! notes. Everything else is derived on first use.
 //!
-//! Cost: time and memory linear in functions and counted paths, plus sorting where the counts of
+//! Cost: time and memory are linear in functions and counted paths, plus sorting if the counts of
 //! several processes are added up.
 
 use std::collections::HashMap;
@@ -61,9 +61,9 @@ impl RunProfile {
             processes: processes(profiles),
         });
         let mut functions = Vec::new();
-        for (index, placed) in (0u32..).zip(map.modules) {
+        for (index, image_module) in (0u32..).zip(map.modules) {
             let id = ModuleId(self.modules.len() as u32);
-            let module = placed.module;
+            let module = image_module.module;
             for (number, map) in (0u32..)
                 .zip(module.functions)
                 .filter(|(_, map)| !map.is_damaged())
@@ -186,10 +186,10 @@ impl RunProfile {
         limit: u64,
         counted: &'static str,
     ) {
-        let kept = function
+        let within_limit = function
             .counts
             .partition_point(|&(number, _)| number < limit);
-        let beyond = function.counts.split_off(kept);
+        let beyond = function.counts.split_off(within_limit);
         if let Some(&(first, _)) = beyond.first() {
             let misfit = Misfit::CountsBeyond {
                 counted,
@@ -235,32 +235,34 @@ fn processes(profiles: &[Profile]) -> Vec<Process> {
 /// Sorts counts by number and adds up the counts of equal numbers.
 pub(crate) fn add_up<N: Ord + Copy>(counts: &mut Vec<(N, u64)>) {
     if !counts.is_sorted_by(|a, b| a.0 < b.0) {
-        counts.sort_unstable_by_key(|&(path, _)| path);
-        counts.dedup_by(|next, kept| {
-            let same = next.0 == kept.0;
-            if same {
-                kept.1 = kept.1.saturating_add(next.1);
+        counts.sort_unstable_by_key(|&(number, _)| number);
+        counts.dedup_by(|next, sum| {
+            let is_same_number = next.0 == sum.0;
+            if is_same_number {
+                sum.1 = sum.1.saturating_add(next.1);
             }
-            same
+            is_same_number
         });
     }
 }
 
-/// Drops the copies of a function that never ran, if another copy stays. Each copy that stays knows
-/// how many copies there were.
+/// Drops the copies of a function without counts, except the first copy if no copy has counts. Sets
+/// the number of copies in each remaining function.
 fn without_copies(mut functions: Vec<Function>) -> Vec<Function> {
+    // By function: the number of its copies, and whether any copy ran.
     let mut groups: HashMap<(&str, &str, u32), (u32, bool)> = HashMap::new();
     for function in &functions {
-        let group = groups.entry(key(&function.map)).or_default();
+        let group = groups.entry(identity(&function.map)).or_default();
         group.0 += 1;
         group.1 |= function.ran;
     }
+    // By function: the number of its copies, and whether it stays.
     let mut decisions = Vec::with_capacity(functions.len());
     let mut seen = std::collections::HashSet::new();
     for function in &functions {
-        let (copies, any_ran) = groups[&key(&function.map)];
-        let first = seen.insert(key(&function.map));
-        decisions.push((copies, if any_ran { function.ran() } else { first }));
+        let (copies, any_ran) = groups[&identity(&function.map)];
+        let is_first = seen.insert(identity(&function.map));
+        decisions.push((copies, if any_ran { function.ran() } else { is_first }));
     }
     let mut decisions = decisions.into_iter();
     functions.retain_mut(|function| {
@@ -271,6 +273,6 @@ fn without_copies(mut functions: Vec<Function>) -> Vec<Function> {
     functions
 }
 
-fn key(map: &FunctionMap) -> (&str, &str, u32) {
+fn identity(map: &FunctionMap) -> (&str, &str, u32) {
     (&map.linkage_name, &map.file, map.line)
 }

@@ -1,4 +1,4 @@
-//! The hottest paths of a run.
+//! Ranks the hottest paths of a run.
 //!
 //! Cost: ranking by count takes one pass over the counted paths and a selection; only the selected
 //! paths are regenerated. Ranking by instructions walks the paths of each function (see
@@ -51,9 +51,9 @@ impl HotPath {
 /// The hottest paths, with the total that their shares refer to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Ranking {
-    /// Hottest first; paths of equal weight by function and number.
+    /// Hottest first. Paths of equal weight are in the order of functions and numbers.
     pub paths: Vec<HotPath>,
-    /// Distinct paths that were ranked.
+    /// Number of distinct paths that were ranked.
     pub ranked: u64,
     /// Weight of all paths of the run, whether ranked or not.
     pub total: u64,
@@ -131,11 +131,11 @@ fn by_instructions(
         let Some(graph) = function.graph() else {
             continue;
         };
-        let kept = keep(id);
+        let is_accepted = keep(id);
         graph.measure(&function.map, &function.counts, |measured| {
             let weight = measured.instructions.saturating_mul(measured.count);
             total = total.saturating_add(weight);
-            if kept {
+            if is_accepted {
                 let (path, count) = (measured.path.0, measured.count);
                 ranked.push((Reverse(weight), id, path, count, measured.instructions));
             }
@@ -158,7 +158,7 @@ fn by_instructions(
     }
 }
 
-/// Keeps the `top` smallest items, sorted.
+/// Keeps the `top` smallest items and sorts them.
 fn keep_smallest<T: Ord>(items: &mut Vec<T>, top: Option<usize>) {
     if let Some(top) = top
         && top < items.len()

@@ -1,37 +1,37 @@
 //! Predicts paths from an edge profile, and compares them with the paths that ran (Ball, Larus
 //! 1996, the table "path profiling versus edge profiling").
 //!
-//! An edge profile does not say which paths ran: many path profiles have the same edge counts. A
-//! *prediction* is one of these path profiles. A greedy search finds it from the run's own edge
-//! counts:
+//! An edge profile does not determine which paths ran: many path profiles have the same edge
+//! counts. A *prediction* is one of these path profiles. A greedy search finds it from the run's
+//! edge counts:
 //!
 //! 1. Take the hottest remaining edge. Of equally hot edges, take the one with the smallest number.
 //! 2. Extend it forward and backward along the hottest remaining edges to a complete path.
-//! 3. Predict the path with the smallest count on it, and subtract this count from its edges.
+//! 3. Predict this path with the smallest count of its edges, and subtract this count from them.
 //! 4. Repeat until no count remains.
 //!
 //! There are two measures of a prediction. A path is predicted right if it ran and the prediction
-//! contains it; the share of the different paths that ran is the slides' "correct". An execution is
-//! predicted right as far as its path is predicted as often as it ran: these executions are the sum
-//! over paths of the smaller of both counts. Hot paths are predicted more often than cold paths, so
-//! the share of executions is usually larger.
+//! contains it. The share of these paths in the different paths that ran is called "correct" in the
+//! slides of Ball and Larus. The executions predicted right are the sum over paths of the smaller
+//! of two counts: the predicted count and the real count. Hot paths are predicted more often than
+//! cold paths, so the share of executions is usually larger.
 //!
-//! Example, the slides' graph with edges AB 120, AC 150, BC 100, BD 20, CD 250, DE 160, DF 110, EF
-//! 160: the prediction is ACDEF 150, ABCDF 100, ABDF 10, ABDEF 10, in this order. The slides give
-//! two path profiles with these edge counts; ACDEF is the hottest path of neither.
+//! Example: the graph of the slides with edges AB 120, AC 150, BC 100, BD 20, CD 250, DE 160, DF
+//! 110, EF 160: the prediction is ACDEF 150, ABCDF 100, ABDF 10, ABDEF 10, in this order. The
+//! slides give two path profiles with these edge counts; ACDEF is the hottest path of neither.
 //!
-//! The slides say how good a prediction is, but not how to make it. Their columns would fit one
-//! predicted path for each place where paths begin, found along the hottest edges: 4.3 % of go's
-//! 24,414 paths are right, which is 1,050 in 407 routines.
+//! The slides say how good the predictions are, but not how they were made. The numbers of the
+//! slides would fit one predicted path, along the hottest edges, for each block where paths begin:
+//! 4.3 % of the 24,414 paths of the benchmark `go` are right, which is 1,050 paths in 407 routines.
 //!
-//! A prediction has as many executions as the real paths and runs as many edges. So the mean
-//! lengths over executions are equal. The paths predicted right tend to be short.
+//! The predicted paths have as many executions as the real paths and run as many edges. So the mean
+//! lengths over executions are equal. Paths that are predicted right tend to be short.
 //!
 //! The edge counts are the counts of finished paths. Only functions whose paths were counted can be
 //! compared.
 //!
-//! Cost: at most one predicted path for each edge of the DAG; each costs the edges of the blocks
-//! that it runs.
+//! Cost: the search predicts at most one path for each edge of the DAG. Each path costs as much as
+//! the blocks that it runs have edges.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -129,25 +129,26 @@ pub struct Prediction {
 
 /// Compares the functions that `keep` accepts and whose paths were counted.
 pub fn prediction(run: &RunProfile, keep: &dyn Fn(FunctionId) -> bool) -> Prediction {
-    let mut all = Prediction::default();
+    let mut prediction = Prediction::default();
     for (id, function) in run.ids().filter(|&(id, _)| keep(id)) {
         let Some(comparison) = compare(id, function) else {
             continue;
         };
-        all.right.merge(&comparison.right);
-        all.hottest_right += u64::from(comparison.hottest_right);
-        all.real.merge(&comparison.real);
-        all.predicted.merge(&comparison.predicted);
-        all.functions.push(comparison);
+        prediction.right.merge(&comparison.right);
+        prediction.hottest_right += u64::from(comparison.hottest_right);
+        prediction.real.merge(&comparison.real);
+        prediction.predicted.merge(&comparison.predicted);
+        prediction.functions.push(comparison);
     }
     // The sort is stable: functions with equal executions stay in order.
-    all.functions
+    prediction
+        .functions
         .sort_by_key(|comparison| Reverse(comparison.real.executions));
-    all
+    prediction
 }
 
-/// Predicts the paths of a function, in the order in which the search finds them. There are none
-/// where edges were counted.
+/// Predicts the paths of a function, in the order in which the search finds them. Returns none if
+/// edges were counted.
 pub fn predict_paths(function: &Function) -> Vec<MeasuredPath> {
     function
         .graph()
@@ -173,13 +174,13 @@ fn compare(id: FunctionId, function: &Function) -> Option<Comparison> {
         }
     }
     let hottest = function.counts.iter().map(|&(_, count)| count).max();
-    let guess = paths
+    let hottest_predicted = paths
         .iter()
         .max_by_key(|path| (path.count, Reverse(path.path)));
     Some(Comparison {
         function: id,
         right,
-        hottest_right: guess.map(|path| count_of(path.path)) == hottest,
+        hottest_right: hottest_predicted.map(|path| count_of(path.path)) == hottest,
         real,
         predicted: lengths,
     })

@@ -1,4 +1,5 @@
-//! Edge and block counts derived from path counts, compared with a tracer that counts every edge.
+//! Tests that edge and block counts derived from path counts equal those of a tracer that counts
+//! every edge.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use holloway_testkit::build;
@@ -64,7 +65,7 @@ fn processes_add_up() {
     assert_eq!(run.functions[0].flow().calls, 541);
 }
 
-/// The note that the counts of `slide` do not fit its map.
+/// The note that says that the counts of `slide` do not fit its map.
 fn left_out(misfit: Misfit) -> Note {
     let function = FunctionPlace {
         image: "app".to_owned(),
@@ -90,7 +91,7 @@ fn counts_beyond_the_paths_are_damage() {
 }
 
 #[test]
-fn a_map_that_is_no_numbering_costs_its_function() {
+fn a_function_with_an_invalid_numbering_is_left_out() {
     let mut map = slide();
     map.dag[1].value += 1;
     let run = run_of(map, &[SLIDE_FIRST]);
@@ -103,7 +104,7 @@ fn a_map_that_is_no_numbering_costs_its_function() {
 }
 
 #[test]
-fn a_map_that_refers_to_nothing_costs_its_function_even_if_it_never_ran() {
+fn a_function_with_a_missing_block_is_left_out_even_if_it_never_ran() {
     let mut map = slide();
     map.edges[3].to = 70;
     let run = run_of(map, &[]);
@@ -178,8 +179,8 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    /// Runs one call. `choose(n)` returns a number below n. Each block takes the edge with that
-    /// index.
+    /// Runs one call. At each block with n edges out, `choose(n)` returns the index of the edge
+    /// that is taken.
     fn call(&mut self, mut choose: impl FnMut(usize) -> usize) {
         let numbering = number(self.map);
         self.calls += 1;
@@ -269,7 +270,7 @@ fn graphs() -> impl Strategy<Value = FunctionMap> {
 
 proptest! {
     #[test]
-    fn edges_derived_from_paths_are_the_edges_taken(map in graphs(), choices in prop::collection::vec(any::<u8>(), 0..400)) {
+    fn edge_counts_derived_from_paths_equal_the_edges_taken(map in graphs(), choices in prop::collection::vec(any::<u8>(), 0..400)) {
         let mut tracer = Tracer::new(&map);
         let mut choices = choices.into_iter();
         let mut calls = 0;

@@ -1,5 +1,5 @@
-//! Flips any bit in a stream of samples. The reader returns the intact samples and counts the
-//! damaged ones. It never returns wrong times.
+//! Tests that the reader of samples detects each single flipped bit: it returns the intact samples,
+//! counts the damaged samples, and never returns wrong times.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use build::function;
@@ -28,10 +28,10 @@ fn every_flipped_bit_is_reported() {
     let words = *names(&image).values().next().unwrap();
     let mut stream = owner(7).to_vec();
     stream.extend(clock(1 << 40, 1 << 35, BIAS as u32, 3, 900));
-    for at in 0..4 {
+    for index in 0..4 {
         let sample = Sample {
-            inner: at,
-            ..Sample::new(words, (1 << 40) + (at << 10), 400 + at)
+            inner: index,
+            ..Sample::new(words, (1 << 40) + (index << 10), 400 + index)
         };
         stream.extend(sample.words());
     }

@@ -1,5 +1,5 @@
-//! The tables on the terminal and in docs/benchmarks.md. The last part of the page is written by
-//! hand and stays.
+//! Formats the tables for the terminal and for docs/benchmarks.md. The last part of the page is
+//! written by hand and is kept.
 
 use super::paper;
 use super::results::Results;
@@ -29,10 +29,10 @@ the stream while the program runs: the times are of both, to the end of the coll
 const BY_HAND: &str =
     "<!-- Below this line the page is written by hand; `cargo xtask bench` keeps it. -->";
 
-/// If half of the programs have ratios with a larger spread, the machine was too noisy.
-const NOISY: f64 = 0.05;
+/// The machine was too noisy if the ratios of half of the programs have a larger spread.
+const MAX_SPREAD: f64 = 0.05;
 
-/// The reason why the figures are not worth keeping, if there is one.
+/// Returns the reason why the results are not worth keeping, if there is one.
 pub(crate) fn too_noisy(results: &Results) -> Option<String> {
     let mut spreads = Samples::default();
     for row in results.suite.iter().filter(|r| r.workload.threads == 1) {
@@ -41,7 +41,7 @@ pub(crate) fn too_noisy(results: &Results) -> Option<String> {
             .for_each(|r| spreads.push(r.spread()));
     }
     let middle = spreads.median();
-    (middle > NOISY).then(|| {
+    (middle > MAX_SPREAD).then(|| {
         format!(
             "half of the ratios spread over more than {:.0} %",
             middle * 100.0
@@ -52,7 +52,7 @@ pub(crate) fn too_noisy(results: &Results) -> Option<String> {
 /// Writes the page, and keeps the part that is written by hand.
 ///
 /// # Errors
-/// It can't be read or written.
+/// If the page cannot be written.
 pub(crate) fn write(results: &Results, file: &Path) -> Result<()> {
     let old = std::fs::read_to_string(file).unwrap_or_default();
     let by_hand = old.split_once(BY_HAND).map_or("\n", |(_, rest)| rest);
@@ -65,7 +65,7 @@ pub(crate) fn write(results: &Results, file: &Path) -> Result<()> {
     std::fs::write(file, page).with_context(|| format!("cannot write {}", file.display()))
 }
 
-/// All tables of a run.
+/// Formats all tables of a run.
 pub(crate) fn tables(results: &Results) -> String {
     let mut text = String::from("## Targets\n\n");
     text += &targets_table(results);
@@ -93,7 +93,7 @@ pub(crate) fn tables(results: &Results) -> String {
     text
 }
 
-/// A table for tuning: the smallest times as well as the medians.
+/// Formats a table for tuning, with minima and medians of times.
 pub(crate) fn tuning(results: &Results) -> String {
     let mut text = String::from(
         "| program | flavor | median s | ratio of medians by round | of minima | of processor time | peak MiB | code |\n|---|---|---|---|---|---|---|---|\n",
@@ -154,7 +154,7 @@ fn targets_table(results: &Results) -> String {
     text
 }
 
-/// The ways that a table is about.
+/// The ways of running programs that a table shows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
     /// Programs that run without a collector, and the peers.
@@ -173,7 +173,7 @@ impl Part {
     }
 }
 
-/// The cost of streams; empty if no stream was measured.
+/// Formats the cost of streams. The result is empty if no stream was measured.
 fn streams_tables(results: &Results) -> String {
     let mut text = String::new();
     for (title, threads) in [("Streams, one thread", 1), ("Streams, two threads", 2)] {
@@ -187,7 +187,7 @@ fn streams_tables(results: &Results) -> String {
     text
 }
 
-/// Native seconds and the ratio of each other way.
+/// Formats native seconds and the ratio of each other way.
 fn times_table(rows: &[&Row], part: Part, with_mean: bool) -> String {
     let others = part.ways(rows.first());
     if rows.is_empty() {
@@ -268,14 +268,14 @@ fn space_table(results: &Results) -> String {
     let Some(first) = results.suite.first() else {
         return String::new();
     };
-    // A table of memory has one way of each kind.
+    // The memory table shows one way of each kind.
     let ways = first.ways.iter().skip(1).map(|m| m.way);
-    let spared = |way: &Way| match *way {
+    let is_left_out = |way: &Way| match *way {
         Way::Loops(k) => k != 8,
         Way::Variation(pass) => pass != BURSTS[0],
         way => way == Way::LoopsOneCore,
     };
-    let others: Vec<Way> = ways.filter(|way| !spared(way)).collect();
+    let others: Vec<Way> = ways.filter(|way| !is_left_out(way)).collect();
     let names: String = others.iter().map(|w| format!(" {} |", w.name())).collect();
     let mut text = format!("| program | native MiB |{names} native code KiB |{names}");
     text += &format!("\n|---|{}\n", "---|".repeat(2 + 2 * others.len()));
@@ -325,7 +325,7 @@ fn builds_table(results: &Results) -> String {
     text
 }
 
-/// A ratio with its spread.
+/// Formats a ratio with its spread.
 fn times(ratios: &Samples) -> String {
     format!("{:.3}× ± {:.1} %", ratios.median(), ratios.spread() * 100.0)
 }

@@ -5,11 +5,11 @@
 //! In a reducible graph every cycle has one back edge, so the sum does not depend on the order of
 //! the cycles.
 //!
-//! Example: b0 → b1 60, b0 → b2 40, b1 → b2 60, b2 → b0 99 (the hundredth time control went
-//! elsewhere). The cycle b0 b1 b2 takes 60, and the cycle b0 b2 takes the remaining 39. The result
-//! is 99 rounds.
+//! Example: b0→b1 60 times, b0→b2 40 times, b1→b2 60 times, b2→b0 99 times (the hundredth time,
+//! control leaves the blocks). The cycle b0 b1 b2 takes 60, and the cycle b0 b2 takes the remaining
+//! 39. The result is 99 rounds.
 //!
-//! Cost: edges times the length of the cycles; linear if the cycles share no edge.
+//! Cost: the number of edges times the length of the cycles; linear if the cycles share no edge.
 
 use crate::bounds::Bound;
 
@@ -41,16 +41,17 @@ enum State {
     /// The block is not in the set.
     #[default]
     Outside,
-    /// The edges before this index in the list of its edges are on no cycle any more.
+    /// The search may continue from the block. Its edges before this index in `out` are no longer
+    /// on any cycle.
     Open(usize),
     /// The block is on the current route.
     OnRoute {
         /// The number of route edges before the block.
         depth: usize,
-        /// As in `Open`.
+        /// The block's edges before this index in `out` are no longer on any cycle.
         edge: usize,
     },
-    /// The block is on no cycle any more.
+    /// The block is no longer on any cycle.
     Done,
 }
 
@@ -144,11 +145,11 @@ impl<'a> Cycles<'a> {
         let used_up = route[depth..]
             .iter()
             .position(|&arc| self.remaining[arc] == 0);
-        let kept = depth + used_up.expect("the smallest count is used up");
+        let kept_edges = depth + used_up.expect("the smallest count is used up");
         // The last edge leads to an earlier block of the route, which stays on it.
         let last = route.pop().expect("a cycle has edges");
         let mut block = self.arcs[last].from;
-        while route.len() > kept {
+        while route.len() > kept_edges {
             if let State::OnRoute { edge, .. } = self.state[block] {
                 self.state[block] = State::Open(edge);
             }
@@ -199,13 +200,13 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_with_two_ways_through_it() {
+    fn two_cycles_share_a_back_edge() {
         let arcs = [(0, 1, 60), (0, 2, 40), (1, 2, 60), (2, 0, 99)];
         assert_eq!(rounds(3, &arcs, &[]), 99);
     }
 
     #[test]
-    fn a_loop_in_a_loop() {
+    fn inner_rounds_do_not_count() {
         // In each of 10 rounds of b0 b1, control goes around b1 30 times.
         let arcs = [(0, 1, 10), (1, 1, 300), (1, 0, 9)];
         assert_eq!(rounds(2, &arcs, &[]), 309);
@@ -213,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_goes_round_without_a_cycle() {
+    fn no_rounds_without_a_cycle() {
         assert_eq!(rounds(3, &[(0, 1, 5), (0, 2, 7), (1, 2, 5)], &[]), 0);
         assert_eq!(rounds(2, &[(0, 1, 5), (1, 0, 0)], &[]), 0);
         assert_eq!(rounds(0, &[], &[]), 0);

@@ -1,7 +1,7 @@
 //! Matches the functions of two runs, and adds up the counts of each function.
 //!
-//! Cost: hashes of all graphs and tables of names. Where two builds number paths differently, each
-//! path is regenerated.
+//! Cost: a hash of each graph, and tables of names. If two builds number a function's paths
+//! differently, each of these paths is regenerated.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -18,7 +18,7 @@ use crate::flow::add;
 use crate::join::add_up;
 use crate::run::{Function, FunctionId, RunProfile};
 
-/// Counts, ascending by number, no zeros.
+/// Counts in ascending order of numbers, without zeros.
 pub(super) type Counts = Vec<(Number, u64)>;
 
 /// The counts of all copies of a function.
@@ -30,7 +30,7 @@ pub(super) struct GroupCounts {
     pub(super) instructions: Counts,
 }
 
-/// Copies of a function in a run.
+/// The copies of a function in a run.
 pub(super) struct Group<'a> {
     unit: Unit,
     hash: u64,
@@ -43,8 +43,8 @@ impl<'a> Group<'a> {
     /// The representative copy: a copy with known paths, if there is one.
     pub(super) fn representative(&self) -> (FunctionId, &'a Function) {
         let mut copies = self.functions.iter();
-        let known = copies.find(|(_, function)| function.graph().is_some());
-        known.copied().unwrap_or(self.functions[0])
+        let with_paths = copies.find(|(_, function)| function.graph().is_some());
+        with_paths.copied().unwrap_or(self.functions[0])
     }
 
     /// The copy whose graph and numbering have this hash.
@@ -53,7 +53,7 @@ impl<'a> Group<'a> {
             let maps = self.functions.iter().map(|(_, function)| &function.map);
             maps.map(FunctionMap::structure_hash).collect()
         });
-        let copy = structures.iter().position(|known| *known == structure)?;
+        let copy = structures.iter().position(|hash| *hash == structure)?;
         Some(self.functions[copy])
     }
 
@@ -64,9 +64,9 @@ impl<'a> Group<'a> {
             .any(|(_, function)| function.has_exits())
     }
 
-    /// Times that the copies were left in a call or entered again: the sum of the absolute net
-    /// counts of all blocks.
-    pub(super) fn left(&self) -> u64 {
+    /// Frames of the copies that were left in a call or entered again: the sum of the absolute
+    /// counts of all exit edges.
+    pub(super) fn left_frames(&self) -> u64 {
         let mut sum = 0;
         for (_, function) in self.functions.iter().filter(|(_, function)| function.ran()) {
             let edges = function.map.edges.iter().zip(&function.flow().edges);
@@ -165,7 +165,8 @@ pub(super) fn groups<'a>(
     groups
 }
 
-/// The pairs of groups that match, and the groups that ran and have no counterpart, by index.
+/// Indices of groups: the pairs of groups that match, and by run the groups that ran and have no
+/// counterpart.
 pub(super) type Matches = (Vec<Both<usize>>, Both<Vec<(usize, Why)>>);
 
 /// Matches the groups of two runs: first by linkage name, then by the name that the user knows.
@@ -201,8 +202,9 @@ pub(super) fn match_up(
                 .filter_map(|&index| take_match(index, same_file))
                 .collect();
             for (side, unmatched) in unmatched.iter_mut().enumerate() {
-                let taken: BTreeSet<usize> = matched.iter().map(|pair| pair[side]).collect();
-                unmatched.retain(|index| !taken.contains(index));
+                let matched_on_side: BTreeSet<usize> =
+                    matched.iter().map(|pair| pair[side]).collect();
+                unmatched.retain(|index| !matched_on_side.contains(index));
             }
             pairs.extend(matched);
         }

@@ -1,16 +1,17 @@
 //! Reads the samples in a thread's stream.
 //!
-//! A record is a word followed by its operands. A sample has 7 operands, a clock reading 10, and a
-//! new owner 1. All places of a record were reserved at once. If one of them was never written (0),
-//! the rest of the record is skipped and the next record begins after it. A record with a wrong
-//! check is damaged and left out. A batch may end anywhere.
+//! A *record* is a word followed by its operands. A sample has 7 operands, a clock reading has 10,
+//! and a change of the stream's owner has 1. The runtime reserves all words of a record at once. If
+//! one of them was never written, it is 0: a *hole*. Then the record is discarded, and the next
+//! record begins after it. A record with a wrong checksum is damaged and discarded, too. A batch of
+//! words may end inside a record.
 //!
 //! A path's time is the sample's duration minus the probe's bias, which the thread's clock reading
-//! contains. Its own time is this time minus the time of paths that were timed inside it. A burst
-//! begins with a sample that stands for more than one path. A thread's run extends from its first
-//! clock or sample to its last, in program time (without the time of probes).
+//! contains. Its exclusive time is this time minus the time of paths that were timed inside it. A
+//! burst begins with a sample that represents more than one path. A thread's run extends from its
+//! first clock reading or sample to its last, in program time (without the time of probes).
 //!
-//! Cost: for each sample a lookup and one or two histogram entries; in a burst, two lookups.
+//! Cost: each sample needs one or two hash lookups and increments one or two histogram buckets.
 
 use holloway_abi::{
     CLOCK_WORDS, OPERAND, SAMPLE_CALLED, SAMPLE_FLAG_BITS, SAMPLE_MIGRATED, SAMPLE_PREEMPTED,
@@ -24,8 +25,8 @@ use crate::stream::Words;
 
 /// Maximum number of words in a record.
 const MAX_RECORD_WORDS: usize = CLOCK_WORDS;
-/// Maximum number of samples whose start is remembered. When it is reached, the older half is
-/// merged into one entry.
+/// Maximum number of samples whose start is remembered. When this number is reached, the older half
+/// is merged into one entry.
 const MAX_ENDED: usize = 512;
 
 /// The timings read from one or more streams.
@@ -57,7 +58,7 @@ pub struct VariationBuilder {
     words: Words,
     timings: Timings,
     record: Record,
-    /// Position after the last word.
+    /// The stream position after the last word, in bytes.
     next: Option<u64>,
     bias: u64,
     thread: Thread,
@@ -66,8 +67,8 @@ pub struct VariationBuilder {
     nest: NestedSamples,
 }
 
-/// The samples that ended, each with its start and the number of samples inside it. If a sample
-/// began earlier and ends now, the samples since then are its callees'.
+/// The samples that have ended, each with its start and the number of samples inside it. When a
+/// sample ends, the samples that began after its start are inside it.
 #[derive(Default)]
 struct NestedSamples {
     ended: Vec<(u64, u64)>,
@@ -102,16 +103,16 @@ struct BurstTime {
 struct Record {
     words: [u32; MAX_RECORD_WORDS],
     word_count: usize,
-    /// 0: no record has begun.
+    /// The number of words of the whole record; 0 if no record has begun.
     expected_words: usize,
-    /// Whether a place of the record was never written.
+    /// Whether a word of the record was never written.
     has_hole: bool,
 }
 
 /// The first and the last program time of a thread, and its last clock reading.
 #[derive(Clone, Copy, Default)]
 struct Thread {
-    seen: Option<(u64, u64)>,
+    run: Option<(u64, u64)>,
     clock: Option<Clock>,
 }
 
@@ -127,9 +128,9 @@ impl Thread {
     /// Records that the thread ran from `start` to `end`. Returns the number of cycles by which
     /// this extends its known run.
     fn extend_run(&mut self, start: u64, end: u64) -> u64 {
-        let (first, last) = self.seen.unwrap_or((start, start));
+        let (first, last) = self.run.unwrap_or((start, start));
         let (earlier, later) = (first.min(start), last.max(end));
-        self.seen = Some((earlier, later));
+        self.run = Some((earlier, later));
         (later - earlier) - (last - first)
     }
 }
@@ -149,25 +150,25 @@ impl VariationBuilder {
         }
     }
 
-    /// Sets the probe's bias, in cycles, until the stream contains it. Use this for a stream whose
-    /// beginning another builder read.
+    /// Sets the probe's bias, in cycles, until the stream contains a clock reading with the bias.
+    /// Use this for a stream whose beginning another builder has read.
     #[must_use]
     pub fn with_bias(mut self, cycles: u64) -> VariationBuilder {
         self.bias = cycles;
         self
     }
 
-    /// Reads a batch of words; `at` is the stream position of the first word, in bytes. If the
-    /// batch does not begin where the last batch ended, words are missing in between.
-    pub fn feed(&mut self, at: u64, batch: &[u32]) {
-        if self.next.is_some_and(|next| next != at) {
+    /// Reads a batch of words. `position` is the stream position of the first word, in bytes. If
+    /// the batch does not begin where the last batch ended, words are missing in between.
+    pub fn feed(&mut self, position: u64, batch: &[u32]) {
+        if self.next.is_some_and(|next| next != position) {
             self.timings.stats.gaps += 1;
             self.cut_record();
         }
-        self.next = Some(at.wrapping_add(4 * batch.len() as u64));
-        let mut rest = batch;
-        while let Some((&word, after)) = rest.split_first() {
-            rest = match rest.split_first_chunk() {
+        self.next = Some(position.wrapping_add(4 * batch.len() as u64));
+        let mut remaining = batch;
+        while let Some((&word, after)) = remaining.split_first() {
+            remaining = match remaining.split_first_chunk() {
                 Some((sample, after))
                     if self.record.expected_words == 0 && is_complete_sample(sample) =>
                 {
@@ -250,18 +251,19 @@ impl VariationBuilder {
             return self.cut_record();
         }
         self.record = Record::default();
-        let wide = |at: usize| u64::from(words[at]) | u64::from(words[at + 1]) << 31;
-        let all = words[1..].iter().fold(0, |all, word| all ^ word);
+        // A number of 62 bits, in two operands of 31 bits.
+        let two_digits = |index: usize| u64::from(words[index]) | u64::from(words[index + 1]) << 31;
+        let checksum = words[1..].iter().fold(0, |sum, word| sum ^ word);
         match words[0] {
-            WORD_CLOCK if all != 0 => self.timings.stats.damaged += 1,
+            WORD_CLOCK if checksum != 0 => self.timings.stats.damaged += 1,
             WORD_CLOCK => self.clock(
-                [wide(1), wide(3)],
+                [two_digits(1), two_digits(3)],
                 words[5].into(),
                 words[9].into(),
                 Clock {
-                    now: wide(1).saturating_sub(wide(7)),
+                    now: two_digits(1).saturating_sub(two_digits(7)),
                     switches: words[6].into(),
-                    probes: wide(7),
+                    probes: two_digits(7),
                 },
             ),
             WORD_OWNER => {
@@ -270,7 +272,7 @@ impl VariationBuilder {
                 self.thread = Thread::default();
             }
             WORD_CAUGHT => {}
-            _ => self.sample([0, 1, 2, 3, 4, 5, 6, 7].map(|at| words[at])),
+            _ => self.sample([0, 1, 2, 3, 4, 5, 6, 7].map(|index| words[index])),
         }
     }
 
@@ -290,7 +292,7 @@ impl VariationBuilder {
         }
     }
 
-    /// Ends the burst: no further sample belongs to it.
+    /// Ends the burst: later samples do not belong to it.
     fn end_burst(&mut self) {
         let Some(burst) = &mut self.burst else { return };
         for (word, BurstTime { samples, time }) in burst.drain() {
@@ -306,8 +308,8 @@ impl VariationBuilder {
             self.timings.stats.damaged += 1;
             return;
         }
-        let wide = |at: usize| u64::from(words[at]) | u64::from(words[at + 1]) << 31;
-        let (start, inner) = (wide(1), wide(5));
+        let two_digits = |index: usize| u64::from(words[index]) | u64::from(words[index + 1]) << 31;
+        let (start, callee_time) = (two_digits(1), two_digits(5));
         let (high, flags) = (
             words[4] >> SAMPLE_FLAG_BITS,
             words[4] & ((1 << SAMPLE_FLAG_BITS) - 1),
@@ -342,14 +344,14 @@ impl VariationBuilder {
         stats.unwatched += u64::from(has(SAMPLE_UNWATCHED));
         stats.unknown += u64::from(has(SAMPLE_UNKNOWN));
         let inclusive = duration.saturating_sub(self.bias);
-        let own = (!has(SAMPLE_CALLED)).then(|| inclusive.saturating_sub(inner));
+        let exclusive = (!has(SAMPLE_CALLED)).then(|| inclusive.saturating_sub(callee_time));
         path.nested = path.nested.saturating_add(nested);
         if has(SAMPLE_UNKNOWN) {
             path.unknown += 1;
         } else if has(SAMPLE_PREEMPTED | SAMPLE_MIGRATED) {
-            path.disturbed.record(inclusive, own);
+            path.disturbed.record(inclusive, exclusive);
         } else {
-            path.calm.record(inclusive, own);
+            path.calm.record(inclusive, exclusive);
             if let Some(burst) = &mut self.burst {
                 let burst_time = burst.entry(words[0]).or_default();
                 burst_time.samples += 1;

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use holloway_analysis::Function;
 use holloway_analysis::paths::instructions;
 use holloway_analysis::variation::advice::loads;
-use holloway_analysis::variation::rank::{Disturbed, Rank, Ranking, Time};
+use holloway_analysis::variation::rank::{Disturbed, RankedPath, Ranking, Time};
 use holloway_analysis::variation::spread::Spread;
 use holloway_analysis::variation::{Certainty, RankOptions, VariationRun, rank};
 use holloway_format::{Load, LoadShape, VariationStats};
@@ -251,7 +251,7 @@ impl<'a> View<'a> {
             places,
             samples: rank.samples(),
             disturbed: rank.disturbed,
-            called: rank.called,
+            called: rank.with_untimed_callees,
             unknown: rank.unknown,
             executions: rank.executions,
             base: rank.base,
@@ -340,7 +340,7 @@ impl AdviceRecord {
 }
 
 impl Seconds {
-    fn new(rank: &Rank, frequency: f64) -> Seconds {
+    fn new(rank: &RankedPath, frequency: f64) -> Seconds {
         let seconds = |cycles: u64| cycles as f64 / frequency;
         let times = &rank.times;
         Seconds {

@@ -12,7 +12,7 @@
 //! in order. So the decisions of `a && b` show which of the two conditions was false:
 //! `→ column 12, line 9`.
 
-use holloway_analysis::directions::{Destination, Spot};
+use holloway_analysis::directions::{Destination, ShownPlace};
 use holloway_analysis::trail::{Step, first_place};
 use holloway_format::{Outcome, Place, Text};
 
@@ -96,7 +96,7 @@ impl<'a> Branches<'a> {
         branch: Option<Place>,
         destination: &Destination<'_>,
     ) -> String {
-        let spot = |spot: &Spot<'_>| self.spot(sheet, branch, spot);
+        let spot = |spot: &ShownPlace<'_>| self.spot(sheet, branch, spot);
         match destination {
             Destination::Case(names) => cases(names),
             Destination::LeavesLoop(None) => "leaves the loop".to_owned(),
@@ -115,7 +115,7 @@ impl<'a> Branches<'a> {
 
     /// The target of a branch at the place `branch`: its line, and its column or block if
     /// necessary.
-    fn spot(&self, sheet: &Sheet<'_>, branch: Option<Place>, spot: &Spot<'_>) -> String {
+    fn spot(&self, sheet: &Sheet<'_>, branch: Option<Place>, spot: &ShownPlace<'_>) -> String {
         let scope = |place: Place| self.map.scopes.get(place.scope as usize);
         let file = branch.and_then(scope).map(|scope| &*scope.file);
         let line = branch.map_or(0, |branch| branch.line);
@@ -124,7 +124,7 @@ impl<'a> Branches<'a> {
             column => format!(":{column}"),
         };
         let place = match spot {
-            Spot { line: 0, .. } => String::new(),
+            ShownPlace { line: 0, .. } => String::new(),
             _ if file != Some(spot.file) => {
                 let place = format!("{}{column}", sheet.place(spot.file, spot.line));
                 clip_start(&place, PLACE)

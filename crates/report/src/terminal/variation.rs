@@ -26,7 +26,7 @@ use std::ops::Range;
 
 use holloway_analysis::Function;
 use holloway_analysis::trail::{End, Start, Trail};
-use holloway_analysis::variation::rank::{Disturbed, Rank, Time};
+use holloway_analysis::variation::rank::{Disturbed, RankedPath, Time};
 use holloway_analysis::variation::{RankOptions, VariationRun, rank};
 
 use super::coverage::write_with;
@@ -208,7 +208,7 @@ impl Report<'_> {
         table.write(&mut sheet.page)
     }
 
-    fn numbers(&self, rank: &Rank) -> Vec<(Ink, String)> {
+    fn numbers(&self, rank: &RankedPath) -> Vec<(Ink, String)> {
         let times = &rank.times;
         let cycles = |cycles: u64| (Ink::Plain, self.cycles(cycles));
         vec![
@@ -236,10 +236,13 @@ impl Report<'_> {
         sheet.page.gap()?;
         sheet.page.line(&head)?;
         sheet.indented(Ink::Plain, &self.sentence(rank))?;
-        if rank.called > 0 && self.rank_options.time == Time::Inclusive {
+        if rank.with_untimed_callees > 0 && self.rank_options.time == Time::Inclusive {
             let warning = format!(
                 "its time includes functions that it calls (in {} of its samples): what varies may be theirs; look for their own paths",
-                summary::share_of(rank.called, rank.samples() + self.left_out(rank))
+                summary::share_of(
+                    rank.with_untimed_callees,
+                    rank.samples() + self.left_out(rank)
+                )
             );
             sheet.indented(Ink::Faint, &warning)?;
         }
@@ -251,7 +254,7 @@ impl Report<'_> {
         advice::write(sheet, function, rank)
     }
 
-    fn sentence(&self, rank: &Rank) -> String {
+    fn sentence(&self, rank: &RankedPath) -> String {
         let times = &rank.times;
         let seconds = |cycles: f64| match self.frequency {
             Some(frequency) if cycles >= 0.5 => format!(" ({})", seconds(cycles / frequency)),

@@ -10,7 +10,7 @@ use std::io;
 
 use holloway_analysis::Function;
 use holloway_analysis::variation::advice::loads;
-use holloway_analysis::variation::rank::Rank;
+use holloway_analysis::variation::rank::RankedPath;
 use holloway_format::Load;
 
 use crate::numbers::plural;
@@ -23,7 +23,11 @@ const MAX_LOADS: usize = 3;
 /// Columns before the text.
 const INDENT: usize = 15;
 
-pub(super) fn write(sheet: &mut Sheet<'_>, function: &Function, rank: &Rank) -> io::Result<()> {
+pub(super) fn write(
+    sheet: &mut Sheet<'_>,
+    function: &Function,
+    rank: &RankedPath,
+) -> io::Result<()> {
     let loads = loads(function, rank);
     for load in loads.iter().take(MAX_LOADS) {
         write_load(sheet, function, load)?;

@@ -15,7 +15,7 @@
 
 use std::io;
 
-use holloway_analysis::variation::Rank;
+use holloway_analysis::variation::RankedPath;
 
 use crate::numbers::grouped;
 use crate::terminal::paint::{Ink, Line};
@@ -45,7 +45,7 @@ struct Column {
 }
 
 /// Writes the histogram of a path's times.
-pub(super) fn write(sheet: &mut Sheet<'_>, rank: &Rank) -> io::Result<()> {
+pub(super) fn write(sheet: &mut Sheet<'_>, rank: &RankedPath) -> io::Result<()> {
     let room = sheet.page.width().saturating_sub(LEFT_MARGIN + 1).max(1);
     let columns = columns(rank);
     let width = if 2 * columns.len() <= room { 2 } else { 1 };
@@ -139,7 +139,7 @@ fn column_of(over_base: f64) -> usize {
     1 + (2.0 * ((over_base + 0.5) / FIRST_COLUMN_END).log2()) as usize
 }
 
-fn columns(rank: &Rank) -> Vec<Column> {
+fn columns(rank: &RankedPath) -> Vec<Column> {
     let times = &rank.times;
     let mut columns = vec![Column::default(); 2];
     for bucket in times.buckets() {

@@ -4,7 +4,7 @@ use holloway_analysis::Function;
 use holloway_analysis::trail::Trail;
 use holloway_analysis::variation::RankOptions;
 use holloway_analysis::variation::VariationRun;
-use holloway_analysis::variation::rank::{Disturbed, Rank, Ranking};
+use holloway_analysis::variation::rank::{Disturbed, RankedPath, Ranking};
 
 use crate::numbers::{grouped, seconds, short, tenths};
 use crate::terminal::sheet::Sheet;
@@ -37,19 +37,19 @@ impl Report<'_> {
         format!("{} %", tenths(100.0 * self.ranking.share(cycles)))
     }
 
-    pub(super) fn name(&self, sheet: &Sheet<'_>, rank: &Rank) -> String {
+    pub(super) fn name(&self, sheet: &Sheet<'_>, rank: &RankedPath) -> String {
         let function = self.run.run.function(rank.function);
         format!("{} {}", sheet.name(function), rank.path)
     }
 
-    pub(super) fn place(&self, sheet: &Sheet<'_>, rank: &Rank) -> String {
+    pub(super) fn place(&self, sheet: &Sheet<'_>, rank: &RankedPath) -> String {
         let function = self.run.run.function(rank.function);
         let trail = trail_of(function, rank.path);
         trail.map_or_else(String::new, |trail| place_of(sheet, function, &trail))
     }
 
     /// Number of disturbed samples that are left out of the path's times.
-    pub(super) fn left_out(&self, rank: &Rank) -> u64 {
+    pub(super) fn left_out(&self, rank: &RankedPath) -> u64 {
         match self.rank_options.disturbed {
             Disturbed::LeftOut => rank.disturbed,
             Disturbed::Included => 0,

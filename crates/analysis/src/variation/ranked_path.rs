@@ -10,69 +10,71 @@ use crate::run::FunctionId;
 pub enum Certainty {
     /// Several bursts confirm it, and the machine does not explain it.
     Certain,
-    /// The path does not vary, as far as the clock can tell.
+    /// The path does not vary by more than the clock can resolve.
     Steady,
-    /// No sample remains after the samples of two bursts at either end are left out.
+    /// No sample remains after the samples of the two shortest and the two longest bursts are left
+    /// out.
     FewSamples,
-    /// So few bursts confirm it that interruptions may have caused it.
+    /// Only a few bursts confirm it, so interruptions may have caused it.
     FewBursts,
-    /// It is no larger than the loss that the machine causes in other paths, too.
+    /// Other paths of the run lose as much time, so sharing the machine may have caused it.
     Machine,
 }
 
-/// A ranked path.
+/// A path of the ranking, with the statistics of its samples.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Rank {
+pub struct RankedPath {
     /// The path's function.
     pub function: FunctionId,
     /// The path's number in its function.
     pub path: PathId,
     /// The times of the path's samples, in cycles.
     pub times: Distribution,
-    /// Number of samples whose thread was preempted or moved, whether `times` includes them or not.
+    /// Number of samples whose thread was preempted or moved to another processor. `times` includes
+    /// them only if the options ask for them.
     pub disturbed: u64,
-    /// Number of samples in which woven code ran that was not timed.
-    pub called: u64,
+    /// Number of samples that called instrumented code without timing it.
+    pub with_untimed_callees: u64,
     /// Estimated number of executions.
     pub executions: f64,
-    /// Number of samples with an unknown time.
+    /// Number of samples whose time is unknown.
     pub unknown: u64,
     /// The base time, in cycles: the 5 % quantile, and at least 1.
     pub base: u64,
-    /// Net variation, in cycles.
+    /// The net variation of all executions, in cycles.
     pub net: f64,
     /// Whether the net variation is certain.
     pub certainty: Certainty,
     /// The certain part of the net variation, in cycles: the part that neither interruptions nor
     /// sharing the machine explain.
     pub certain_net: f64,
-    /// Time above the base, relative to the base time.
+    /// The loss: time above the base time, relative to the base time.
     pub loss: f64,
-    /// Number of longest samples that may have been interrupted from outside. They count only as
-    /// long as the longest of the other samples.
+    /// Number of samples that may have been interrupted from outside. The longest samples are
+    /// assumed to be these, and count only as long as the longest of the others.
     pub interrupted: u64,
-    /// Standard error of the net variation, relative to it. It includes the error of the estimate,
-    /// unless all executions were timed, and the error of the clock.
+    /// Standard error of the net variation, relative to the net variation. It includes the error of
+    /// the clock and, unless all executions were timed, the error of the estimate.
     pub error: f64,
-    /// Cycles above the base that the clock cannot distinguish from the base time.
+    /// Cycles above the base time that are below the clock's resolution.
     pub unresolved: f64,
-    /// How far above the base a time still counts as the base time, in cycles.
+    /// A time up to this many cycles above the base time still counts as the base time.
     pub window: u64,
     /// Number of paths that were timed inside an execution of this path, on average.
     pub nested: f64,
-    /// Whether the path's time includes other woven code in any sample.
+    /// Whether any sample's time includes other instrumented code.
     pub has_callees: bool,
     /// Time of all executions, in cycles.
     pub total: f64,
 }
 
-impl Rank {
-    /// Whether the time varies as far as the clock can tell, or does not vary at all.
+impl RankedPath {
+    /// Whether the clock can resolve the path's variation, or the path does not vary at all.
     pub fn is_resolved(&self) -> bool {
         self.net > 0.0 || self.unresolved <= 0.0
     }
 
-    /// Whether no sample took longer than the base time, as far as the clock can tell.
+    /// Whether no sample exceeds the base time by more than the clock can resolve.
     pub(super) fn is_steady(&self) -> bool {
         self.times.largest() <= self.base.saturating_add(self.window)
     }
@@ -82,7 +84,7 @@ impl Rank {
         self.certainty == Certainty::Certain
     }
 
-    /// Number of samples that the rank is based on.
+    /// Number of samples in `times`.
     pub fn samples(&self) -> u64 {
         self.times.count()
     }

@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use std::fmt;
 use std::str::FromStr;
 
+use holloway_abi::environment::{BURST, InvalidBurst};
 use holloway_abi::{BURST_MOST, BURST_VARIABLE, BurstRate, DEFAULT_BURST_RATE};
 
 /// `pass` paths run untimed, then `timed` paths are timed, and so on.
@@ -72,17 +73,9 @@ impl FromStr for Burst {
 
     /// `N:M`, or `N` for bursts of one path.
     fn from_str(text: &str) -> Result<Self, BurstError> {
-        let number = |word: &str| {
-            let is_number = word.bytes().all(|byte| byte.is_ascii_digit());
-            let number = word.parse().ok().filter(|_| is_number);
-            number.filter(|&number| number <= BURST_MOST)
-        };
-        let (pass, timed) = text.split_once(':').unwrap_or((text, "1"));
-        let timed = number(timed).filter(|&timed| timed > 0);
-        let burst = number(pass).zip(timed);
-        burst
-            .map(|(pass, timed)| Self { pass, timed })
-            .ok_or(BurstError)
+        let rate = BURST.parse(text.as_bytes());
+        let BurstRate { pass, timed } = rate.map_err(|InvalidBurst| BurstError)?;
+        Ok(Self { pass, timed })
     }
 }
 

@@ -11,10 +11,8 @@ use super::ring::Ring;
 use super::runtime::Runtime;
 use super::timing::TimingState;
 use super::{arch, image, proc, report, sys, watch};
-use crate::text::number;
-use holloway_abi::{
-    BURST_MOST, BURST_VARIABLE, BurstRate, BurstState, DEFAULT_BURST_RATE, OPERAND,
-};
+use holloway_abi::environment::BURST;
+use holloway_abi::{BurstState, DEFAULT_BURST_RATE, OPERAND};
 
 /// Empty probes in a batch. The clock goes in steps, so only the mean of a batch is precise.
 const PROBES: u64 = 16;
@@ -31,36 +29,13 @@ pub(super) fn find_burst(runtime: &mut Runtime) {
     let Runtime {
         scratch, directory, ..
     } = runtime;
-    if !image::has_bursts() || !proc::variable(BURST_VARIABLE.as_bytes(), scratch, directory) {
+    if !image::has_bursts() || !proc::variable(BURST.name.as_bytes(), scratch, directory) {
         return;
     }
-    match parse(directory.as_bytes()) {
-        Some(rate) => runtime.burst = rate,
-        None => report::reject_burst(runtime),
+    match BURST.parse(directory.as_bytes()) {
+        Ok(rate) => runtime.burst = rate,
+        Err(_) => report::reject_burst(runtime),
     }
-}
-
-/// `N:M`, or `N` for `N:1`.
-fn parse(text: &[u8]) -> Option<BurstRate> {
-    let (pass, rest) = decimal(text)?;
-    let (timed, rest) = match rest.split_first() {
-        None => (1, rest),
-        Some((b':', rest)) => decimal(rest)?,
-        Some(_) => return None,
-    };
-    (rest.is_empty() && timed > 0).then_some(BurstRate { pass, timed })
-}
-
-/// Splits a number of at most [`BURST_MOST`] off the text.
-fn decimal(text: &[u8]) -> Option<(u32, &[u8])> {
-    const DIGITS: usize = 10;
-    let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let (value, rest) = number(text, 10);
-    (1..=DIGITS)
-        .contains(&digits)
-        .then_some(value)
-        .filter(|value| *value <= u64::from(BURST_MOST))
-        .map(|value| (value as u32, rest))
 }
 
 /// Begins the state of a ring that no other thread knows yet, and whose words are all zero. The

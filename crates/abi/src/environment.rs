@@ -1,4 +1,4 @@
-//! The environment variables. This file describes each variable once.
+//! The table of environment variables: the name, type, default, and effect of each variable.
 //!
 //! `holloway show-env`, `holloway help environment`, and docs/environment.md print [`VARIABLES`].
 //! Code that reads a variable takes its name from here, and parses its value with
@@ -83,7 +83,7 @@ pub const EXITS: Variable<Switch> = Variable {
     help: "whether builds count frames that are left early, as --exits",
 };
 
-/// The run that guides the placement of probes.
+/// The run whose counts guide the placement of probes.
 pub const GUIDE: Variable<Run> = Variable {
     name: "HOLLOWAY_GUIDE",
     value_type: PhantomData,
@@ -91,7 +91,7 @@ pub const GUIDE: Variable<Run> = Variable {
     help: "the earlier run that guides the placing of probes, as --guide",
 };
 
-/// How often paths are timed.
+/// The rate at which a running program times paths.
 pub const BURST: Variable<BurstRate> = Variable {
     name: "HOLLOWAY_BURST",
     value_type: PhantomData,
@@ -107,7 +107,7 @@ pub const DATA: Variable<Directory> = Variable {
     help: "the directory of the run, for programs and reports",
 };
 
-/// The directory of runs that the link step writes into the program.
+/// The directory of runs. The link step writes the name of this directory into the program.
 pub const RUNS: Variable<Directory> = Variable {
     name: "HOLLOWAY_RUNS",
     value_type: PhantomData,
@@ -215,10 +215,10 @@ pub const VARIABLES: [Description; 16] = [
     JOBS.description(),
 ];
 
-/// Names of variables that Holloway's processes use among themselves. Users do not set them.
+/// The names of variables that Holloway's processes set for each other. Users do not set them.
 pub mod internal {
-    /// The process id and start time of the collector, for the runtime of a program that `holloway
-    /// run` started.
+    /// The process id of the collector and the directory of the run, for the runtime of a program
+    /// that `holloway run` started.
     pub const COLLECTOR: &str = "HOLLOWAY_COLLECTOR";
     /// The rustc wrapper that cargo would call without Holloway.
     pub const INNER_WRAPPER: &str = "HOLLOWAY_INNER_WRAPPER";
@@ -228,8 +228,8 @@ pub mod internal {
     pub const OPT: &str = "HOLLOWAY_OPT";
 }
 
-/// Names under which `holloway show-env` gives the compilers, each as one word. Users do not set
-/// them, and Holloway does not read them.
+/// The names of variables in which `holloway show-env` prints the compilers, each as one word.
+/// Users do not set these variables, and Holloway does not read them.
 pub mod compilers {
     /// The C compiler.
     pub const CC: &str = "HOLLOWAY_CC";

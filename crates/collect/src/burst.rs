@@ -9,10 +9,10 @@ use std::str::FromStr;
 use holloway_abi::environment::{BURST, InvalidBurst};
 use holloway_abi::{BURST_MOST, BURST_VARIABLE, BurstRate, DEFAULT_BURST_RATE};
 
-/// `pass` paths run untimed, then `timed` paths are timed, and so on.
+/// `untimed` paths run untimed, then `timed` paths are timed, and so on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Burst {
-    pass: u32,
+    untimed: u32,
     timed: u32,
 }
 
@@ -57,14 +57,14 @@ impl Burst {
 impl Default for Burst {
     /// The paper's burst.
     fn default() -> Self {
-        let BurstRate { pass, timed } = DEFAULT_BURST_RATE;
-        Self { pass, timed }
+        let BurstRate { untimed, timed } = DEFAULT_BURST_RATE;
+        Self { untimed, timed }
     }
 }
 
 impl fmt::Display for Burst {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.pass, self.timed)
+        write!(f, "{}:{}", self.untimed, self.timed)
     }
 }
 
@@ -74,8 +74,8 @@ impl FromStr for Burst {
     /// `N:M`, or `N` for bursts of one path.
     fn from_str(text: &str) -> Result<Self, BurstError> {
         let rate = BURST.parse(text.as_bytes());
-        let BurstRate { pass, timed } = rate.map_err(|InvalidBurst| BurstError)?;
-        Ok(Self { pass, timed })
+        let BurstRate { untimed, timed } = rate.map_err(|InvalidBurst| BurstError)?;
+        Ok(Self { untimed, timed })
     }
 }
 

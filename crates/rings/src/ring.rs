@@ -25,7 +25,7 @@ const START: usize = HEADER + std::mem::offset_of!(RingHeader, start);
 pub(crate) const SIZE: usize = HEADER + std::mem::offset_of!(RingHeader, ring_size);
 const TAKEN: usize = HEADER + std::mem::offset_of!(RingHeader, taken);
 const WAITING: usize = HEADER + std::mem::offset_of!(RingHeader, waiting);
-const MISSING: usize = HEADER + std::mem::offset_of!(RingHeader, missing);
+const MISSING: usize = HEADER + std::mem::offset_of!(RingHeader, missing_from);
 const LEFT_OUT: usize = HEADER + std::mem::offset_of!(RingHeader, left_out);
 const HOLES: usize = HEADER + std::mem::offset_of!(RingHeader, holes);
 /// Offset of the words in the extent.

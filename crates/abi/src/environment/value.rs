@@ -211,14 +211,14 @@ impl Parse for BurstRate {
     /// Parses `N:M`, or `N` for `N:1`.
     #[inline]
     fn parse(text: &[u8]) -> Result<Self, InvalidBurst> {
-        let (pass, rest) = split_burst_number(text)?;
+        let (untimed, rest) = split_burst_number(text)?;
         let (timed, rest) = match rest.split_first() {
             None => (1, rest),
             Some((b':', rest)) => split_burst_number(rest)?,
             Some(_) => return Err(InvalidBurst),
         };
         if rest.is_empty() && timed > 0 {
-            Ok(Self { pass, timed })
+            Ok(Self { untimed, timed })
         } else {
             Err(InvalidBurst)
         }
@@ -316,8 +316,8 @@ mod tests {
 
     #[test]
     fn bursts() {
-        let check = |text: &str, pass, timed| {
-            let expected = Ok(BurstRate { pass, timed });
+        let check = |text: &str, untimed, timed| {
+            let expected = Ok(BurstRate { untimed, timed });
             assert_eq!(BurstRate::parse(text.as_bytes()), expected, "{text}");
         };
         check("5", 5, 1);

@@ -33,7 +33,7 @@ pub(super) fn is_stream() -> bool {
 }
 
 /// Do rings have a block of counters behind their words?
-pub(super) fn has_counters_behind_ring() -> bool {
+pub(super) fn has_ring_counters() -> bool {
     let is_behind_ring = match kind().traits().inline_counts {
         InlineCounts::Activations => true,
         InlineCounts::Nothing | InlineCounts::Paths | InlineCounts::Edges => false,

@@ -59,7 +59,10 @@ impl Runtime {
             forking_mask: 0,
             forking_state: None,
             collector: Collector::NONE,
-            burst: BurstRate { pass: 0, timed: 0 },
+            burst: BurstRate {
+                untimed: 0,
+                timed: 0,
+            },
             table: lz4::NEW_TABLE,
         }
     }

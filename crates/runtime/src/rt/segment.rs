@@ -121,9 +121,9 @@ impl Segment {
 /// `head` is a head in the calling thread's block.
 pub(super) unsafe extern "C" fn count(head: *mut u64, path: u64) {
     fork::notice_raw_fork();
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     if !unsafe { add_to_current(head, path) } {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe { add_to_new(head, path) };
     }
 }
@@ -131,7 +131,7 @@ pub(super) unsafe extern "C" fn count(head: *mut u64, path: u64) {
 /// # Safety
 /// As [`count`].
 unsafe fn add_to_current(head: *mut u64, path: u64) -> bool {
-    // SAFETY: the caller's; a handler may write the head, as a whole.
+    // SAFETY: guaranteed by the caller; a handler may write the head, as a whole.
     let current = Segment::from_head(unsafe { head.read_volatile() });
     current.is_some_and(|segment| segment.count(path, segment.soft_limit()))
 }
@@ -141,11 +141,11 @@ unsafe fn add_to_current(head: *mut u64, path: u64) -> bool {
 #[cold]
 unsafe fn add_to_new(head: *mut u64, path: u64) {
     let _masked = Masked::all();
-    // SAFETY: the caller's. A handler may have made a new segment already.
+    // SAFETY: guaranteed by the caller. A handler may have made a new segment already.
     if unsafe { add_to_current(head, path) } {
         return;
     }
-    // SAFETY: the caller's; no handler writes the head now.
+    // SAFETY: guaranteed by the caller; no handler writes the head now.
     let current = Segment::from_head(unsafe { head.read_volatile() });
     let bits = current.map_or(FIRST_BITS, |segment| {
         (segment.bits + GROWTH_BITS).min(LARGEST_BITS)

@@ -54,7 +54,7 @@ const MAP_NORESERVE: usize = 0x4000;
 /// # Safety
 /// The arguments are valid for the call.
 unsafe fn call(number: usize, arguments: [usize; 6]) -> Result<usize, Errno> {
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     let result = unsafe { arch::system_call(number, arguments) };
     if result < 0 {
         Err(Errno(result.unsigned_abs() as u32))

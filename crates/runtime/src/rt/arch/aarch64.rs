@@ -163,7 +163,7 @@ pub(crate) fn processor() -> u32 {
 /// # Safety
 /// The number belongs to this thread's ring, and is mapped and aligned.
 pub(crate) unsafe fn add(number: *mut u64, value: u64) -> u64 {
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe { AtomicU64::from_ptr(number) }.fetch_add(value, Ordering::Relaxed)
 }
 

@@ -173,7 +173,7 @@ pub(crate) fn processor() -> u32 {
 /// The number belongs to this thread's ring: no other thread adds to it.
 #[inline(always)]
 pub(crate) unsafe fn add(number: *mut u64, mut value: u64) -> u64 {
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         asm!(
             "xaddq {value}, ({number})",

@@ -1,5 +1,5 @@
-//! The reading end of a running program's streams (`holloway_abi`, "Streams"). It finds the rings
-//! in the program's raw profile, takes words out of them, and makes room for more words.
+//! The reader of a running program's rings (`holloway_abi`, module `ring`). It finds the rings in
+//! the program's raw profile, takes words out of them, and so makes room for more words.
 //!
 //! A ring has one producer, a thread of the program, and one reader at a time: [`Ring::take`] and
 //! [`Ring::take_rest`] need `&mut`. This crate does not trust the program. It checks every length

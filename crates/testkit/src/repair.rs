@@ -1,9 +1,9 @@
 //! Recomputes the checksums of altered bytes, so that fuzz targets and tests reach the code behind
 //! the checks.
 //!
-//! The layouts come from the tables in `holloway_format`, implemented a second time from the tables
-//! alone. Lengths and offsets are taken from the bytes. If a length or offset leads past the end,
-//! the remaining bytes stay unchanged. Any bytes are valid input.
+//! This code implements the layouts a second time, from the tables in the documentation of
+//! `holloway_format`. Lengths and offsets come from the bytes. If a length or offset points past
+//! the end, the remaining bytes stay unchanged. Any bytes are valid input.
 
 /// Recomputes the checksums of a module's path map (`holloway_format::map`).
 pub fn fragment(bytes: &mut [u8]) {
@@ -77,7 +77,7 @@ pub fn sealed_profile(bytes: &mut [u8]) {
     records(bytes, notes_index, notes_at, notes);
 }
 
-/// Recomputes the checksums of a file of loops, whose head has 12 numbers.
+/// Recomputes the checksums of a file of slab forests, whose head has 12 numbers.
 pub fn loops(bytes: &mut [u8]) {
     result_file(bytes, 12);
 }
@@ -142,7 +142,7 @@ fn records(bytes: &mut [u8], index: usize, records: usize, count: usize) {
     checksum(bytes, index, index + 12 * count);
 }
 
-/// Size of the index of this many records.
+/// Size of an index of this many records.
 fn index_size(count: usize) -> usize {
     12 * count + 4
 }
@@ -165,18 +165,18 @@ fn checksum(bytes: &mut [u8], from: usize, at: usize) {
 
 /// Stores `word` at `at`, if it fits.
 fn store(bytes: &mut [u8], at: usize, word: u32) {
-    if let Some(place) = at.checked_add(4).and_then(|end| bytes.get_mut(at..end)) {
-        place.copy_from_slice(&word.to_le_bytes());
+    if let Some(target) = at.checked_add(4).and_then(|end| bytes.get_mut(at..end)) {
+        target.copy_from_slice(&word.to_le_bytes());
     }
 }
 
-/// The number in the 4 bytes at `at`, 0 past the end.
+/// The number in the 4 bytes at `at`; 0 if they are past the end.
 fn load(bytes: &[u8], at: usize) -> usize {
     let word = bytes.get(at..).and_then(|rest| rest.first_chunk());
     word.map_or(0, |word| u32::from_le_bytes(*word) as usize)
 }
 
-/// The number in the 8 bytes at `at`, 0 past the end.
+/// The number in the 8 bytes at `at`; 0 if they are past the end.
 fn load_long(bytes: &[u8], at: usize) -> usize {
     let word = bytes.get(at..).and_then(|rest| rest.first_chunk());
     word.map_or(0, |word| u64::from_le_bytes(*word) as usize)

@@ -2,8 +2,8 @@
 //!
 //! `holloway show-env`, `holloway help environment`, and docs/environment.md print [`VARIABLES`].
 //! Code that reads a variable takes its name from here, and parses its value with
-//! [`Variable::parse`]. An empty variable counts as unset, unless
-//! its description says otherwise.
+//! [`Variable::parse`]. An empty variable counts as unset, except where its description gives it
+//! another meaning.
 
 use core::marker::PhantomData;
 

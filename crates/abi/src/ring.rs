@@ -52,8 +52,8 @@
 //! killed, costs 20 ms.
 //!
 //! # Holes
-//! The reader waits until the owner fills a hole. In three cases nobody will fill the hole, or
-//! nobody can wait for it. Then the reader takes the hole as a word 0:
+//! The reader waits until the owner fills a hole. In three cases the reader takes the hole as a
+//! word 0, because the owner will never fill it, or because the owner itself waits for the reader:
 //! - The hole is below [`RingHeader::start`]: its owner is dead.
 //! - The hole is at `taken`, and the owner waits for the reader. The owner then runs a handler that
 //!   interrupted the frame which reserved the cell, or jumped out of that frame for good. The

@@ -332,7 +332,7 @@ impl Tap {
 
     fn feed(&mut self, batch: holloway_rings::Batch) -> bool {
         self.process.recording().lose(batch.lost / 4);
-        let left_out = self.stream.feed(batch.at, &self.words);
+        let left_out = self.stream.feed(batch.position, &self.words);
         if left_out > 0 {
             self.ring.leave_out(left_out);
         }

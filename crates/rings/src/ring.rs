@@ -46,8 +46,9 @@ pub struct Ring {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Batch {
     /// Stream position (bytes) of the first word.
-    pub at: u64,
-    /// Bytes of words, just before `at`, that the owner overwrote before the reader took them.
+    pub position: u64,
+    /// Bytes of words, just before `position`, that the owner overwrote before the reader took
+    /// them.
     pub lost: u64,
 }
 
@@ -176,7 +177,7 @@ impl Ring {
             self.give_back(position);
         }
         Batch {
-            at: start,
+            position: start,
             lost: start.saturating_sub(taken),
         }
     }

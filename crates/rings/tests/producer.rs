@@ -81,8 +81,8 @@ impl Program {
             (MISSING, u64::MAX),
         ];
         self.file.set_len(before + PAGE + SIZE).unwrap();
-        for (at, value) in words {
-            self.put(before + at, value);
+        for (offset, value) in words {
+            self.put(before + offset, value);
         }
         let extent = self.extent(EXTENT_RING, PAGE + SIZE, SIZE);
         Thread {
@@ -91,13 +91,15 @@ impl Program {
         }
     }
 
-    fn put(&self, at: u64, value: u64) {
-        self.file.write_all_at(&value.to_le_bytes(), at).unwrap();
+    fn put(&self, offset: u64, value: u64) {
+        self.file
+            .write_all_at(&value.to_le_bytes(), offset)
+            .unwrap();
     }
 
-    fn u64(&self, at: u64) -> u64 {
+    fn u64(&self, offset: u64) -> u64 {
         let mut bytes = [0; 8];
-        self.file.read_exact_at(&mut bytes, at).unwrap();
+        self.file.read_exact_at(&mut bytes, offset).unwrap();
         u64::from_le_bytes(bytes)
     }
 
@@ -153,7 +155,13 @@ fn words_come_out_once_in_order_and_leave_zeroes() {
     assert_eq!(take(ring, 16), (Batch::default(), vec![1, 2, 3, 4]));
     assert_eq!(
         take(ring, 100),
-        (Batch { at: 16, lost: 0 }, vec![5, 6, 7, 8, 9, 10])
+        (
+            Batch {
+                position: 16,
+                lost: 0
+            },
+            vec![5, 6, 7, 8, 9, 10]
+        )
     );
     assert_eq!(program.u64(thread.extent + TAKEN), 40);
     assert_eq!(program.used(&thread), 0);
@@ -206,7 +214,13 @@ fn the_reader_waits_for_a_hole_unless_nobody_will_fill_it() {
     program.append(&mut thread, [11]);
     assert_eq!(
         take(&mut rings[0], 100),
-        (Batch { at: 4, lost: 0 }, vec![0, 3])
+        (
+            Batch {
+                position: 4,
+                lost: 0
+            },
+            vec![0, 3]
+        )
     );
     program.put(thread.extent + WAITING, 0);
     assert_eq!(take(&mut rings[0], 100).1, vec![]);
@@ -220,7 +234,7 @@ fn the_reader_waits_for_a_hole_unless_nobody_will_fill_it() {
     let mut words = Vec::new();
     rings[0].take_rest(100, &mut words);
     assert_eq!(words, [0, 7], "the process is gone");
-    let counts = [HOLES, LEFT_OUT].map(|at| program.u64(thread.extent + at));
+    let counts = [HOLES, LEFT_OUT].map(|offset| program.u64(thread.extent + offset));
     assert_eq!(
         counts,
         [3, 0],
@@ -247,7 +261,13 @@ fn dropped_and_overwritten_words_are_not_read() {
     let mut ring = program.rings().pop().unwrap();
     let mut words = Vec::new();
     let batch = ring.take_rest(u64::MAX, &mut words);
-    assert_eq!(batch, Batch { at: 8, lost: 8 });
+    assert_eq!(
+        batch,
+        Batch {
+            position: 8,
+            lost: 8
+        }
+    );
     assert_eq!(words.len() as u64, SIZE / 4);
     assert_eq!(words[words.len() - 2..], [7, 8]);
 }

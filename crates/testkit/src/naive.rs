@@ -20,7 +20,7 @@ pub struct Stream {
     /// Thread id.
     pub thread: u32,
     /// Stream position of the first word after the WORD_OWNER record.
-    pub at: u64,
+    pub position: u64,
     /// The words.
     pub words: Vec<u32>,
     /// The ring counters. All owners of a ring share them; the stream of the first owner contains
@@ -259,28 +259,28 @@ pub fn streams(data: &Path) -> Result<Vec<Stream>> {
 
 /// Splits the words of a ring into a stream for each owner.
 fn split(words: &[u32], origin: u64, image: [u8; 16], all: &mut Vec<Stream>) -> Result<()> {
-    let mut at = 0;
-    let mut begun = false;
-    while at < words.len() {
-        match words[at] {
+    let mut index = 0;
+    let mut has_owner = false;
+    while index < words.len() {
+        match words[index] {
             WORD_OWNER => {
                 all.push(Stream {
                     image,
-                    thread: words[at + 1] & !OPERAND,
-                    at: origin + 4 * (at as u64 + 2),
+                    thread: words[index + 1] & !OPERAND,
+                    position: origin + 4 * (index as u64 + 2),
                     words: Vec::new(),
                     ring_counts: Vec::new(),
                 });
-                begun = true;
-                at += 2;
+                has_owner = true;
+                index += 2;
             }
             word => {
-                let stream = all.last_mut().filter(|_| begun);
+                let stream = all.last_mut().filter(|_| has_owner);
                 stream
                     .context("a ring begins with an owner")?
                     .words
                     .push(word);
-                at += 1;
+                index += 1;
             }
         }
     }
@@ -326,7 +326,7 @@ pub fn read(stream: &Stream, image: &mut Image) -> Result<StreamReading> {
     let (mut open, mut reading) = (Vec::new(), StreamReading::default());
     let mut index = 0;
     while let Some(&word) = stream.words.get(index) {
-        let at = stream.at + 4 * index as u64;
+        let position = stream.position + 4 * index as u64;
         index += 1;
         match word {
             0 => {} // A hole: a signal handler jumped out before the word was written.
@@ -352,7 +352,7 @@ pub fn read(stream: &Stream, image: &mut Image) -> Result<StreamReading> {
                     !is_alone && !facts.is_left,
                     "{word} is counted and appended"
                 );
-                reading.path(&mut open, at, word, &facts);
+                reading.path(&mut open, position, word, &facts);
             }
         }
     }
@@ -475,7 +475,7 @@ impl StreamReading {
         self.events.extend(numbers.map(Event::Left));
     }
 
-    fn path(&mut self, open: &mut Vec<Activation>, at: u64, word: u32, facts: &PathFacts) {
+    fn path(&mut self, open: &mut Vec<Activation>, position: u64, word: u32, facts: &PathFacts) {
         let function = facts.function;
         if facts.opens {
             let replaced =
@@ -483,14 +483,14 @@ impl StreamReading {
             if open.last().is_some_and(replaced) {
                 self.leave(&[open.pop().expect("the activation is on top")]);
             }
-            open.push(Activation::new(at, function));
+            open.push(Activation::new(position, function));
         } else {
             let innermost = open.iter().rposition(|a| a.function == function);
             let removed = open.drain(innermost.map_or(0, |index| index + 1)..);
             let removed: Vec<Activation> = removed.collect();
             self.leave(&removed);
             if innermost.is_none() {
-                open.push(Activation::new(at, function));
+                open.push(Activation::new(position, function));
                 self.older.push(self.functions.len());
             }
         }

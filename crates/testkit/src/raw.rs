@@ -64,8 +64,8 @@ impl RawWriter {
             .iter()
             .filter(|(offset, _)| offset + 8 <= self.block_size)
         {
-            let at = payload + offset as usize;
-            self.extents[at..at + 8].copy_from_slice(&count.to_le_bytes());
+            let start = payload + offset as usize;
+            self.extents[start..start + 8].copy_from_slice(&count.to_le_bytes());
         }
         self
     }
@@ -90,13 +90,13 @@ impl RawWriter {
         let payload = start + EXTENT_HEAD as usize;
         for &(path, count) in counts {
             let mut slot = hash_slot(path, slots.trailing_zeros());
-            let mut at = payload + slot as usize * SLOT;
-            while self.extents[at..at + 8] != [0; 8] {
+            let mut offset = payload + slot as usize * SLOT;
+            while self.extents[offset..offset + 8] != [0; 8] {
                 slot = (slot + 1) & (slots - 1);
-                at = payload + slot as usize * SLOT;
+                offset = payload + slot as usize * SLOT;
             }
-            self.extents[at..at + 8].copy_from_slice(&(path + 1).to_le_bytes());
-            self.extents[at + 8..at + 16].copy_from_slice(&count.to_le_bytes());
+            self.extents[offset..offset + 8].copy_from_slice(&(path + 1).to_le_bytes());
+            self.extents[offset + 8..offset + 16].copy_from_slice(&count.to_le_bytes());
         }
         self
     }
@@ -160,14 +160,14 @@ impl RawWriter {
         let cursor = position + 4 * words.len() as u64;
         let owner_fields = [cursor, origin, RING_SIZE, origin, 0, 0, 0, 0];
         let reader_fields = [position, 0, missing.unwrap_or(u64::MAX)];
-        let mut at = start + EXTENT_HEAD as usize;
+        let mut offset = start + EXTENT_HEAD as usize;
         for field in owner_fields.into_iter().chain(reader_fields) {
-            self.extents[at..at + 8].copy_from_slice(&field.to_le_bytes());
-            at += 8;
+            self.extents[offset..offset + 8].copy_from_slice(&field.to_le_bytes());
+            offset += 8;
         }
         for (word_position, word) in (position..).step_by(4).zip(words) {
-            let at = start + (PAGE + (word_position & (RING_SIZE - 1))) as usize;
-            self.extents[at..at + 4].copy_from_slice(&word.to_le_bytes());
+            let offset = start + (PAGE + (word_position & (RING_SIZE - 1))) as usize;
+            self.extents[offset..offset + 4].copy_from_slice(&word.to_le_bytes());
         }
         PAGE + start as u64
     }

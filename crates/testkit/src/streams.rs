@@ -30,7 +30,7 @@ const EXIT: u32 = 9;
 
 /// The function with this index ([`PADS`], [`PLAIN`], or [`JUMP`]): a call, a loop with a call, and
 /// a return.
-fn function_map(kind: Kind, which: usize) -> FunctionMap {
+fn function_map(kind: Kind, function_index: usize) -> FunctionMap {
     let cut_at_calls = |build: Build| {
         if kind == Kind::Trace {
             build.cut()
@@ -38,12 +38,12 @@ fn function_map(kind: Kind, which: usize) -> FunctionMap {
             build
         }
     };
-    let mut build = function(["pads", "plain", "jump"][which], "a.c", 1);
+    let mut build = function(["pads", "plain", "jump"][function_index], "a.c", 1);
     for block in ENTRY..EXIT {
         build = build.block(1, &[(0, block + 1)]);
     }
     build = build.block(0, &[]);
-    build = if which == JUMP {
+    build = if function_index == JUMP {
         let build = build.edge(ENTRY, SET_JUMP, Outcome::Jump).cut();
         cut_at_calls(build.edge(SET_JUMP, FIRST_CALL, Outcome::Again))
     } else {
@@ -57,7 +57,7 @@ fn function_map(kind: Kind, which: usize) -> FunctionMap {
         .edge(CALL, LATCH, Outcome::Normal)
         .edge(LATCH, HEAD, Outcome::Jump)
         .edge(RETURN, EXIT, Outcome::Return);
-    if which == PADS {
+    if function_index == PADS {
         build = build
             .edge(FIRST_CALL, FIRST_PAD, Outcome::Unwind)
             .edge(FIRST_PAD, HEAD, Outcome::Jump)
@@ -91,7 +91,9 @@ pub fn placed(mut functions: Vec<FunctionMap>, kind: Kind) -> Arc<ImageMap> {
 
 /// The image of the simulated programs.
 pub fn program(kind: Kind) -> Arc<ImageMap> {
-    let functions = (0..3).map(|which| function_map(kind, which)).collect();
+    let functions = (0..3)
+        .map(|function_index| function_map(kind, function_index))
+        .collect();
     placed(functions, kind)
 }
 
@@ -157,7 +159,7 @@ enum Done {
 }
 
 struct Frame {
-    which: usize,
+    function_index: usize,
     number: usize,
     entered: u64,
     path: Path,
@@ -195,8 +197,8 @@ impl<'a> Simulator<'a> {
     /// Calls functions until no calls are left.
     pub fn run(&mut self) {
         while self.remaining_calls > 0 {
-            let which = (self.choices)(3) as usize;
-            self.call(which, Throws::Allowed);
+            let function_index = (self.choices)(3) as usize;
+            self.call(function_index, Throws::Allowed);
         }
     }
 
@@ -204,11 +206,11 @@ impl<'a> Simulator<'a> {
         self.start + 4 * self.stream.len() as u64
     }
 
-    fn call(&mut self, which: usize, throws: Throws) -> Done {
+    fn call(&mut self, function_index: usize, throws: Throws) -> Done {
         self.remaining_calls = self.remaining_calls.saturating_sub(1);
         self.frames += 1;
         let mut frame = Frame {
-            which,
+            function_index,
             number: self.frames,
             entered: self.cursor(),
             path: path(PathStart::Entry, ENTRY),
@@ -220,7 +222,7 @@ impl<'a> Simulator<'a> {
         self.jumps.truncate(jumps);
         // If the exception continues after a landing pad, the frame's last word closes its
         // activation.
-        let resumed = done == Done::Thrown && frame.which == PADS;
+        let resumed = done == Done::Thrown && frame.function_index == PADS;
         if done != Done::Returned && !resumed {
             self.truth.left += u64::from(frame.activation.is_some());
         }
@@ -228,7 +230,7 @@ impl<'a> Simulator<'a> {
     }
 
     fn body(&mut self, frame: &mut Frame, throws: Throws) -> Done {
-        if frame.which == JUMP {
+        if frame.function_index == JUMP {
             self.take_edge(frame, SET_JUMP);
             self.jumps.push(frame.number);
             self.caught(frame);
@@ -240,7 +242,7 @@ impl<'a> Simulator<'a> {
                     frame.path = path(PathStart::Loop(BlockId(SET_JUMP)), SET_JUMP);
                     self.caught(frame);
                 }
-                Done::Thrown if frame.which == PADS => {
+                Done::Thrown if frame.function_index == PADS => {
                     if self.pad(frame, FIRST_PAD, HEAD) {
                         break;
                     }
@@ -263,7 +265,7 @@ impl<'a> Simulator<'a> {
                     self.take_edge(frame, HEAD);
                     continue;
                 }
-                Done::Thrown if frame.which == PADS => {
+                Done::Thrown if frame.function_index == PADS => {
                     if !self.pad(frame, PAD, LATCH) {
                         return Done::Thrown;
                     }
@@ -280,13 +282,13 @@ impl<'a> Simulator<'a> {
 
     /// A call that may come back, throw, or jump.
     fn inner(&mut self, throws: Throws) -> Done {
-        let which = (self.choices)(3) as usize;
+        let function_index = (self.choices)(3) as usize;
         let ends = match throws {
             Throws::Allowed => 8,
             Throws::Forbidden => 6,
         };
         match (self.choices)(ends) {
-            0..3 if self.remaining_calls > 0 => self.call(which, throws),
+            0..3 if self.remaining_calls > 0 => self.call(function_index, throws),
             6 => Done::Thrown,
             7 => self
                 .jumps
@@ -303,8 +305,8 @@ impl<'a> Simulator<'a> {
         self.caught(frame);
         if (self.choices)(3) == 0 && self.remaining_calls > 0 {
             // Clean-up code calls functions, which throw no exception.
-            let which = (self.choices)(2) as usize;
-            self.call(which, Throws::Forbidden);
+            let function_index = (self.choices)(2) as usize;
+            self.call(function_index, Throws::Forbidden);
         }
         let caught = (self.choices)(2) == 0;
         self.take_edge(frame, if caught { next } else { EXIT });
@@ -313,7 +315,7 @@ impl<'a> Simulator<'a> {
 
     fn caught(&mut self, frame: &Frame) {
         self.signal();
-        let record = caught(frame.entered, self.maps[frame.which].2);
+        let record = caught(frame.entered, self.maps[frame.function_index].2);
         self.stream.extend(record);
     }
 
@@ -327,7 +329,7 @@ impl<'a> Simulator<'a> {
     /// Takes the edge to the block `to`. If a path ends with it, appends the path's word.
     fn take_edge(&mut self, frame: &mut Frame, to: u32) {
         self.signal();
-        let (map, numbering, first) = &self.maps[frame.which];
+        let (map, numbering, first) = &self.maps[frame.function_index];
         let from = frame.path.blocks.last().unwrap().0;
         let mut edges = map.edges.iter();
         let edge = edges

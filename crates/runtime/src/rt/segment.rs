@@ -41,9 +41,10 @@ struct Segment {
 }
 
 impl Segment {
+    /// The bits of a segment pointer that hold the address.
     const ADDRESS_BITS: u64 = !63;
 
-    fn from_pointer(word: u64) -> Option<Segment> {
+    fn from_word(word: u64) -> Option<Segment> {
         let slots = (word & Segment::ADDRESS_BITS) as usize as *mut HashSlot;
         (!slots.is_null()).then_some(Segment {
             slots,
@@ -51,7 +52,7 @@ impl Segment {
         })
     }
 
-    fn to_pointer(self) -> u64 {
+    fn to_word(self) -> u64 {
         self.slots.addr() as u64 | u64::from(self.bits)
     }
 
@@ -136,7 +137,7 @@ pub(super) unsafe extern "C" fn count(pointer: *mut u64, path: u64) {
 /// As [`count`].
 unsafe fn add_to_current(pointer: *mut u64, path: u64) -> bool {
     // SAFETY: guaranteed by the caller; a signal handler writes the segment pointer at once.
-    let current = Segment::from_pointer(unsafe { pointer.read_volatile() });
+    let current = Segment::from_word(unsafe { pointer.read_volatile() });
     current.is_some_and(|segment| segment.count(path, segment.soft_limit()))
 }
 
@@ -151,14 +152,14 @@ unsafe fn add_to_new(pointer: *mut u64, path: u64) {
     }
     // SAFETY: guaranteed by the caller; signals are masked, so no handler writes the segment
     // pointer.
-    let current = Segment::from_pointer(unsafe { pointer.read_volatile() });
+    let current = Segment::from_word(unsafe { pointer.read_volatile() });
     let bits = current.map_or(FIRST_BITS, |segment| {
         (segment.bits + GROWTH_BITS).min(LARGEST_BITS)
     });
     let mut runtime = RUNTIME.lock();
     if let Some(segment) = new_segment(&mut runtime, pointer, bits) {
         // SAFETY: as above.
-        unsafe { pointer.write_volatile(segment.to_pointer()) };
+        unsafe { pointer.write_volatile(segment.to_word()) };
         segment.count(path, segment.soft_limit());
         return;
     }

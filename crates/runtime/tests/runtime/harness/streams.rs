@@ -187,7 +187,7 @@ impl Collector {
             took_words |= !words.is_empty();
             let pieces = self.taken.entry(ring.offset()).or_default();
             pieces.push(Piece {
-                at: batch.at,
+                at: batch.position,
                 words,
             });
         }

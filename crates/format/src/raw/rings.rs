@@ -1,5 +1,5 @@
 //! Streams in a raw profile: the words in the threads' rings, and the words that threads spooled.
-//! [`holloway_abi`], "Streams", has the layout.
+//! The module `ring` of [`holloway_abi`] has the layout.
 //!
 //! A ring's words come in pieces, by position: the spooled words, then the words still in the ring.
 //! The words that a collector took are in neither. A spool and its ring may overlap, if the process

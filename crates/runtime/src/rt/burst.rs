@@ -1,5 +1,5 @@
-//! Timed paths: decides which paths are timed, and appends their samples (`holloway_abi`, modules
-//! `burst` and `sample`; Perelman, Chilimbi, Calder 2005, section 4.1). The method uses the two
+//! Decides which paths are timed, and appends their samples (`holloway_abi`, modules `burst` and
+//! `sample`; Perelman, Chilimbi, Calder 2005, section 4.1). The method uses the two
 //! counters of Arnold and Ryder 2001: nCheck is
 //! [`COUNTDOWN_SYMBOL`](holloway_abi::COUNTDOWN_SYMBOL), nInstr is [`TimingState::remaining`]. A
 //! *visit* is a call of [`burst`] or [`sample`] from woven code.
@@ -14,7 +14,7 @@
 //! cases:
 //! - The handler interrupts a visit. The visit overwrites the handler's changes to the state, on
 //!   purpose. The handler runs between two clock reads of the visit, so all of its time counts as
-//!   time of a probe. (The second clock read may be that of the path which begins after the visit.)
+//!   time of a probe. (The second clock read may belong to the path that begins after the visit.)
 //!   Program time then continues at the visit's program time. If the handler recorded an
 //!   interruption, the next sample moves the interruption to that program time ([`event_flags`]).
 //! - The handler runs after the visit's last store and before woven code reads that store. The

@@ -1,4 +1,5 @@
-//! The words of a raw profile's rings and spools.
+//! Fuzzes the reader of the words in a raw profile's rings and spools. The stream positions of the
+//! pieces must increase.
 #![no_main]
 
 use holloway_abi::RING_SIZE;

@@ -7,13 +7,14 @@ use std::ffi::OsString;
 use std::fmt;
 use std::str::FromStr;
 
+use holloway_abi::environment::{BURST, InvalidBurst};
 use holloway_abi::{BURST_MOST, BURST_VARIABLE, BurstRate, DEFAULT_BURST_RATE};
 
 /// How many paths run untimed before the next burst of timed paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Burst {
     /// The number of untimed paths.
-    pass: u32,
+    untimed: u32,
     /// The number of timed paths.
     timed: u32,
 }
@@ -59,14 +60,14 @@ impl Burst {
 impl Default for Burst {
     /// Returns the burst of the paper (Perelman, Chilimbi, Calder 2005).
     fn default() -> Self {
-        let BurstRate { pass, timed } = DEFAULT_BURST_RATE;
-        Self { pass, timed }
+        let BurstRate { untimed, timed } = DEFAULT_BURST_RATE;
+        Self { untimed, timed }
     }
 }
 
 impl fmt::Display for Burst {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.pass, self.timed)
+        write!(f, "{}:{}", self.untimed, self.timed)
     }
 }
 
@@ -75,17 +76,9 @@ impl FromStr for Burst {
 
     /// Parses `N:M`, or `N` for bursts of one timed path.
     fn from_str(text: &str) -> Result<Self, BurstError> {
-        let number = |word: &str| {
-            let is_number = word.bytes().all(|byte| byte.is_ascii_digit());
-            let number = word.parse().ok().filter(|_| is_number);
-            number.filter(|&number| number <= BURST_MOST)
-        };
-        let (pass, timed) = text.split_once(':').unwrap_or((text, "1"));
-        let timed = number(timed).filter(|&timed| timed > 0);
-        let burst = number(pass).zip(timed);
-        burst
-            .map(|(pass, timed)| Self { pass, timed })
-            .ok_or(BurstError)
+        let rate = BURST.parse(text.as_bytes());
+        let BurstRate { untimed, timed } = rate.map_err(|InvalidBurst| BurstError)?;
+        Ok(Self { untimed, timed })
     }
 }
 

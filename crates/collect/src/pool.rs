@@ -343,7 +343,7 @@ impl RingReader {
     /// Feeds the taken words to the analysis. Returns whether there are any.
     fn feed(&mut self, batch: holloway_rings::Batch) -> bool {
         self.process.recording().count_lost(batch.lost / 4);
-        let left_out = self.stream.feed(batch.at, &self.words);
+        let left_out = self.stream.feed(batch.position, &self.words);
         if left_out > 0 {
             self.ring.leave_out(left_out);
         }

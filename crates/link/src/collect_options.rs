@@ -6,10 +6,12 @@
 //! An option overrides its variable.
 
 use std::ffi::{OsStr, OsString};
-use std::fmt;
 use std::path::PathBuf;
 
-use holloway_abi::environment::{COLLECT, EXITS, GUIDE};
+use holloway_abi::environment::{
+    COLLECT, EXITS, GUIDE, InvalidCollection, InvalidSwitch, Parse as _,
+};
+pub use holloway_abi::environment::{Collection, Switch};
 use holloway_abi::{DEFAULT_K, Kind, LeftFrames};
 
 use crate::error::{OptionError, Result};
@@ -25,37 +27,6 @@ const OPTIONS: [(&str, &str, &str); 3] = [
     ("--exits", EXITS.name, "on or off: --exits on"),
     ("--guide", GUIDE.name, "a run: --guide latest"),
 ];
-
-/// Numbers of iterations that `loops=K` accepts. A single iteration is no sequence.
-const K_RANGE: std::ops::RangeInclusive<u32> = 2..=1024;
-
-/// The value of `--collect`: a kind of profile, and for loops the length of sequences.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Collection {
-    /// The kind.
-    pub kind: Kind,
-    /// The maximum number of consecutive iterations in a sequence. Only the kind loops uses it.
-    pub k: u32,
-}
-
-impl From<Kind> for Collection {
-    fn from(kind: Kind) -> Self {
-        let k = DEFAULT_K;
-        Self { kind, k }
-    }
-}
-
-impl fmt::Display for Collection {
-    /// Writes the value of the option: `paths`, `loops=8`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.kind {
-            Kind::Loops => write!(f, "{}={}", self.kind, self.k),
-            Kind::Paths | Kind::Edges | Kind::Trace | Kind::Variation | Kind::Times => {
-                self.kind.fmt(f)
-            }
-        }
-    }
-}
 
 /// Holloway's options on a command line. An option that was not given is `None`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -231,8 +202,8 @@ impl CollectOptions {
 
     fn assign(&mut self, option: &str, value: &OsStr) -> std::result::Result<(), OptionError> {
         match option {
-            "--collect" => self.collect = Some(parse_collection(&value.to_string_lossy())?),
-            "--exits" => self.exits = Some(Switch::parse(value)?),
+            "--collect" => self.collect = Some(COLLECT.parse(value.as_encoded_bytes())?),
+            "--exits" => self.exits = Some(EXITS.parse(value.as_encoded_bytes())?),
             _ => self.guide = Some(value.into()),
         }
         Ok(())
@@ -248,12 +219,7 @@ const COMPILER_VALUES: [&str; 2] = ["--language", "-Xlinker"];
 /// # Errors
 /// If no kind has this name, or K is out of range.
 pub fn parse_collection(text: &str) -> std::result::Result<Collection, OptionError> {
-    if let Some(k) = text.strip_prefix("loops=") {
-        let k = parse_k(k)?;
-        let kind = Kind::Loops;
-        return Ok(Collection { kind, k });
-    }
-    text.parse().map(Kind::into).map_err(|_| OptionError::Kind)
+    Ok(Collection::parse(text.as_bytes())?)
 }
 
 /// Parses a number of iterations.
@@ -261,45 +227,25 @@ pub fn parse_collection(text: &str) -> std::result::Result<Collection, OptionErr
 /// # Errors
 /// If `text` is no number, or the number is out of range.
 pub fn parse_k(text: &str) -> std::result::Result<u32, OptionError> {
-    let k = text.parse().ok().filter(|k| K_RANGE.contains(k));
-    k.ok_or(OptionError::Iterations {
-        least: *K_RANGE.start(),
-        most: *K_RANGE.end(),
-        default: DEFAULT_K,
-    })
+    Ok(Collection::parse_k(text.as_bytes())?)
 }
 
-/// The value of an option that is on or off.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Switch {
-    /// `on`
-    On,
-    /// `off`
-    Off,
-}
-
-impl Switch {
-    fn parse(value: &OsStr) -> std::result::Result<Self, OptionError> {
-        match value.to_str() {
-            Some("on") => Ok(Self::On),
-            Some("off") => Ok(Self::Off),
-            _ => Err(OptionError::Switch),
+impl From<InvalidCollection> for OptionError {
+    fn from(error: InvalidCollection) -> Self {
+        match error {
+            InvalidCollection::Kind => Self::Kind,
+            InvalidCollection::Iterations => Self::Iterations {
+                least: *Collection::K_RANGE.start(),
+                most: *Collection::K_RANGE.end(),
+                default: DEFAULT_K,
+            },
         }
     }
 }
 
-impl From<bool> for Switch {
-    fn from(is_on: bool) -> Self {
-        if is_on { Self::On } else { Self::Off }
-    }
-}
-
-impl fmt::Display for Switch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::On => "on",
-            Self::Off => "off",
-        })
+impl From<InvalidSwitch> for OptionError {
+    fn from(InvalidSwitch: InvalidSwitch) -> Self {
+        Self::Switch
     }
 }
 

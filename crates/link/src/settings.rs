@@ -18,7 +18,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use holloway_abi::Kind;
-use holloway_abi::environment;
+use holloway_abi::environment::{self, Flag, InvalidNumber, Number};
 use holloway_weave::{OptLevel, Pattern};
 
 use crate::collect_options::CollectOptions;
@@ -70,13 +70,14 @@ impl LinkSettings {
     pub(crate) fn new(line: &Line, options: CollectOptions) -> Result<Self> {
         let options = options.or_environment()?;
         let jobs = jobs(text(environment::JOBS.name)?)?;
+        let Ok(std) = environment::STD.parse(text(environment::STD.name)?.as_bytes());
         let opt = text(environment::internal::OPT)?;
         Ok(Self {
             collect: options.kind(),
             k: options.collection().k,
             exits: options.counts_exits(),
             guide: options.guide,
-            std: matches!(text(environment::STD.name)?.as_str(), "1" | "true" | "yes"),
+            std: std == Flag::Set,
             only: patterns(environment::ONLY.name)?,
             skip: patterns(environment::SKIP.name)?,
             cache: match std::env::var_os(environment::CACHE.name) {
@@ -98,9 +99,9 @@ fn jobs(value: String) -> Result<usize> {
     if value.is_empty() {
         return Ok(std::thread::available_parallelism().map_or(1, usize::from));
     }
-    match value.parse() {
-        Ok(jobs) if jobs > 0 => Ok(jobs),
-        _ => Err(Error::Jobs { value }),
+    match environment::JOBS.parse(value.as_bytes()) {
+        Ok(Number(jobs)) => Ok(jobs.get()),
+        Err(InvalidNumber) => Err(Error::Jobs { value }),
     }
 }
 

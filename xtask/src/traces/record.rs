@@ -71,7 +71,7 @@ struct Paths(Vec<u32>);
 impl Listener for Paths {
     type State = ();
 
-    fn path(&mut self, path: EndedPath, (): &mut ()) {
+    fn path_ended(&mut self, path: EndedPath, (): &mut ()) {
         self.0.push(path.word);
     }
 }

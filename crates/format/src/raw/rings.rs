@@ -1,5 +1,5 @@
 //! The streams in a raw profile: the words in the threads' rings, and the words that threads
-//! spooled. [`holloway_abi`], "Streams", has the layout.
+//! spooled. The module `ring` of [`holloway_abi`] has the layout.
 //!
 //! Each word of a ring has a *position*: the number of bytes that the ring's threads appended
 //! before it, plus the position of the first word. A *hole* is a word that was reserved but not

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
 
 use clap::Parser as _;
-use holloway_abi::environment;
+use holloway_abi::environment::{self, Flag};
 use holloway_collect::burst::Burst;
 use holloway_collect::error::RunError;
 use holloway_collect::{Collector, child, collector, run_directory};
@@ -337,8 +337,9 @@ fn weave_settings(holloway_args: &CargoArgs, home: &Path) -> Result<BuildSetting
         options,
         guide_hash,
         std: weave.std
-            || std::env::var_os(environment::STD.name)
-                .is_some_and(|value| ["1", "true", "yes"].iter().any(|&yes| value == yes)),
+            || std::env::var_os(environment::STD.name).is_some_and(|value| {
+                environment::STD.parse(value.as_encoded_bytes()) == Ok(Flag::Set)
+            }),
         only: patterns(&weave.only, environment::ONLY.name)?,
         skip: patterns(&weave.skip, environment::SKIP.name)?,
     })

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use holloway_abi::environment::{self, VARIABLES, Variable, compilers};
+use holloway_abi::environment::{self, Description, VARIABLES, compilers};
 use holloway_collect::burst::Burst;
 use holloway_link::collect_options::CollectOptions;
 use holloway_link::toolchain::Rustc;
@@ -56,13 +56,14 @@ fn settings() -> Result<Vec<Setting>> {
     let options = CollectOptions::default().or_environment()?;
     Burst::check_environment()?;
     for variable in VARIABLES {
-        let computed = match variable {
-            environment::SYSROOT => {
-                Rustc::find().map(|rustc| (rustc.sysroot, "rustc --print sysroot"))
-            }
-            environment::CACHE => shared_cache().map(|cache| (cache, "default")),
-            environment::COLLECT => Some((options.collection().to_string().into(), "default")),
-            _ => None,
+        let computed = if variable.name == environment::SYSROOT.name {
+            Rustc::find().map(|rustc| (rustc.sysroot, "rustc --print sysroot"))
+        } else if variable.name == environment::CACHE.name {
+            shared_cache().map(|cache| (cache, "default"))
+        } else if variable.name == environment::COLLECT.name {
+            Some((options.collection().to_string().into(), "default"))
+        } else {
+            None
         };
         settings.push(in_force(variable, computed));
     }
@@ -79,7 +80,7 @@ fn set(name: &'static str, value: String, origin: &str) -> Setting {
 
 /// The setting of a variable: its value in the environment, else `computed`. `computed` is the
 /// default with its origin.
-fn in_force(variable: Variable, computed: Option<(PathBuf, &str)>) -> Setting {
+fn in_force(variable: Description, computed: Option<(PathBuf, &str)>) -> Setting {
     let name = variable.name;
     if let Ok(value) = std::env::var(name)
         && !value.is_empty()
@@ -139,7 +140,7 @@ An empty variable counts as unset, unless its row says otherwise.
 "
         .to_owned();
         for variable in VARIABLES {
-            let value = variable.value.to_string().replace('|', "\\|");
+            let value = variable.value.replace('|', "\\|");
             let (name, help, default) = (variable.name, variable.help, variable.default);
             page += &format!("| `{name}` | `{value}` | {help} | {default} |\n");
         }

@@ -4,7 +4,7 @@
 use holloway_analysis::directions::Directions;
 use holloway_analysis::loops::shape;
 use holloway_analysis::{RunProfile, lines};
-use holloway_format::{FunctionCounts, ImageMap, Profile, decode_image};
+use holloway_format::{Count, FunctionCounts, ImageMap, Profile, decode_image};
 use holloway_testkit::{heads::image_build_id, repair};
 use libfuzzer_sys::fuzz_target;
 
@@ -36,7 +36,7 @@ fn analyze(map: ImageMap) {
                 function,
                 // The last of 16 does not fit into any sum.
                 counts: (0..many)
-                    .map(|number| (number, u64::MAX >> (15 - number)))
+                    .map(|number| (number, Count(u64::MAX >> (15 - number))))
                     .collect(),
                 ..FunctionCounts::default()
             }

@@ -35,7 +35,7 @@ mod whole;
 
 use std::collections::BTreeMap;
 
-use holloway_format::{FunctionMap, Place, Scope};
+use holloway_format::{Count, FunctionMap, Place, Scope};
 
 use crate::bounds::Bound;
 use crate::run::{Function, RunProfile};
@@ -44,7 +44,7 @@ use cycles::Cycles;
 use whole::{Part, UndividedGraph};
 
 /// Counts of the lines of a file that have code, by line; 0 where the code never ran.
-pub type Lines = BTreeMap<u32, u64>;
+pub type Lines = BTreeMap<u32, Count>;
 
 /// Counts of all lines of the scopes that `keep` accepts, by file. The files are named as in the
 /// map.
@@ -116,7 +116,7 @@ struct Member {
     parts_seen: usize,
     /// Times that control came to the region because a call came back once more, after the one
     /// start that counts.
-    reentries: u64,
+    reentries: Count,
 }
 
 /// Bounds of line counts, by file and line. Lines with exact counts are not listed. The lines are
@@ -170,14 +170,14 @@ fn frame_bounds(function: &Function) -> BTreeMap<Frame, Bound> {
 }
 
 /// How often control came to each line of each frame of a function.
-fn arrivals(function: &Function) -> BTreeMap<Frame, u64> {
+fn arrivals(function: &Function) -> BTreeMap<Frame, Count> {
     let map = &function.map;
     let graph = UndividedGraph::new(function);
     let members = members(map, &graph);
     let owners = owners(map, &graph);
     let mut cycles = Cycles::new(&graph.arcs, &graph.out);
     let mut is_member = vec![false; graph.blocks.len()];
-    let mut counts: BTreeMap<Frame, u64> = BTreeMap::new();
+    let mut counts: BTreeMap<Frame, Count> = BTreeMap::new();
     for (&region, members) in &members {
         let blocks: Vec<usize> = members.iter().map(|member| member.block).collect();
         blocks.iter().for_each(|&block| is_member[block] = true);
@@ -196,10 +196,10 @@ fn arrivals(function: &Function) -> BTreeMap<Frame, u64> {
 }
 
 /// Times that control came to a region in a block, from elsewhere.
-fn arrivals_at(graph: &UndividedGraph, is_member: &[bool], member: &Member) -> u64 {
+fn arrivals_at(graph: &UndividedGraph, is_member: &[bool], member: &Member) -> Count {
     let arcs = graph.into[member.block].iter().map(|&arc| graph.arcs[arc]);
     let outside = arcs.filter(|arc| !is_member[arc.from]);
-    let mut outside = outside.fold(0u64, |sum, arc| sum.saturating_add(arc.count));
+    let mut outside = outside.fold(Count::ZERO, |sum, arc| sum.saturating_add(arc.count));
     if member.block == graph.front() {
         outside = graph.calls;
     }
@@ -207,7 +207,7 @@ fn arrivals_at(graph: &UndividedGraph, is_member: &[bool], member: &Member) -> u
     let mut count = member.reentries;
     for &start in &member.starts {
         let reentries = parts[..=start].iter().map(|part| part.reentries);
-        let arrivals = reentries.fold(outside, u64::saturating_add);
+        let arrivals = reentries.fold(outside, Count::saturating_add);
         count = count.saturating_add(arrivals.min(parts[start].reached));
     }
     count
@@ -245,7 +245,7 @@ impl Member {
             block,
             starts: Vec::new(),
             parts_seen: 0,
-            reentries: 0,
+            reentries: Count::ZERO,
         }
     }
 
@@ -259,7 +259,7 @@ impl Member {
         // Calls that came back after the last place of the region are not counted yet.
         let parts_since = parts[self.parts_seen..=index].iter();
         let reentries = parts_since.map(|part| part.reentries);
-        let reentries = reentries.fold(0, u64::saturating_add);
+        let reentries = reentries.fold(Count::ZERO, Count::saturating_add);
         self.reentries = self
             .reentries
             .saturating_add(reentries.min(parts[index].reached));

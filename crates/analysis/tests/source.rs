@@ -11,7 +11,7 @@ use holloway_analysis::lines::counts;
 use holloway_analysis::trail::{End, Start, trail};
 use holloway_analysis::{FunctionId, ModuleId, RunProfile};
 use holloway_flow::PathId;
-use holloway_format::{FunctionMap, Outcome, Place};
+use holloway_format::{Count, FunctionMap, Outcome, Place};
 use holloway_testkit::build;
 
 /// The outcomes of edges.
@@ -157,11 +157,14 @@ fn coverage_says_what_is_left_out() {
     assert_eq!((coverage.inlined, coverage.gone), (1, 1));
     assert_eq!(
         (coverage.path_executions, coverage.hashed_executions),
-        (11, 6)
+        (Count(11), Count(6))
     );
-    assert_eq!(coverage.increments, 11);
+    assert_eq!(coverage.increments, Count(11));
     assert_eq!((coverage.distinct_paths, coverage.possible_paths), (2, 2));
-    assert_eq!((coverage.calls, coverage.instructions), (11, 31));
+    assert_eq!(
+        (coverage.calls, coverage.instructions),
+        (Count(11), Count(31))
+    );
 }
 
 #[test]

@@ -9,6 +9,7 @@ use crate::frames::Frame;
 use crate::image::ImageMap;
 use crate::map::FunctionMap;
 use crate::varint::put;
+use holloway_flow::PathId;
 
 /// A function of an image.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -113,9 +114,13 @@ pub(crate) fn lost_function(
 }
 
 /// The path number `value` if it is below `limit`, else an error at the cursor.
-pub(crate) fn path_below(value: u64, limit: u64, cursor: &Cursor<'_>) -> Result<u64, FormatError> {
+pub(crate) fn path_below(
+    value: u64,
+    limit: u64,
+    cursor: &Cursor<'_>,
+) -> Result<PathId, FormatError> {
     if value < limit {
-        return Ok(value);
+        return Ok(PathId(value));
     }
     Err(FormatError::Range {
         what: "path",

@@ -21,7 +21,9 @@ use crate::frames::FrameWriter;
 use crate::function_record::{FunctionIndex, RecordedFunction, path_below, put_function};
 use crate::image::ImageMap;
 use crate::result_file::{FileType, Numbers, ProcessImage, ResultHead};
+use crate::units::Count;
 use crate::varint::put;
+use holloway_flow::PathId;
 
 /// First eight bytes of the file.
 pub const LOOPS_MAGIC: [u8; 8] = *b"HLWLOOPS";
@@ -62,7 +64,7 @@ pub struct LoopsStats {
     /// Number of gaps where words are missing.
     pub gaps: u64,
     /// Frames that control returned to by an exception or a `longjmp`.
-    pub caught: u64,
+    pub caught: Count,
     /// Number of times that cold nodes were dropped.
     pub prunings: u64,
     /// Nodes dropped.
@@ -98,7 +100,7 @@ pub struct FunctionForest {
     /// The nodes, in preorder.
     pub nodes: Vec<ForestNode>,
     /// Paths whose counts were dropped, ascending, and the dropped counts.
-    pub dropped: Vec<(u64, u64)>,
+    pub dropped: Vec<(PathId, Count)>,
 }
 
 /// A node of a forest.
@@ -107,9 +109,9 @@ pub struct ForestNode {
     /// Its depth; roots have depth 0. At most one more than the depth of the node before.
     pub depth: u32,
     /// Its path.
-    pub path: u64,
+    pub path: PathId,
     /// Its count.
-    pub count: u64,
+    pub count: Count,
 }
 
 impl Numbers<NUMBERS> for LoopsStats {
@@ -121,7 +123,7 @@ impl Numbers<NUMBERS> for LoopsStats {
             &mut self.holes,
             &mut self.strangers,
             &mut self.gaps,
-            &mut self.caught,
+            &mut self.caught.0,
             &mut self.prunings,
             &mut self.dropped_nodes,
             &mut self.dropped_words,
@@ -167,16 +169,16 @@ fn put_forest(out: &mut Vec<u8>, forest: &FunctionForest) {
     let mut deepest = 0;
     for node in &forest.nodes {
         put(out, u64::from(deepest - node.depth));
-        put(out, node.path);
-        put(out, node.count);
+        put(out, node.path.0);
+        put(out, node.count.0);
         deepest = node.depth + 1;
     }
     put(out, forest.dropped.len() as u64);
     let mut next = 0;
     for &(path, count) in &forest.dropped {
-        put(out, path - next);
-        put(out, count);
-        next = path + 1;
+        put(out, path.0 - next);
+        put(out, count.0);
+        next = path.0 + 1;
     }
 }
 
@@ -248,21 +250,21 @@ fn read_nodes(
         nodes.push(ForestNode {
             depth,
             path: path_below(cursor.var()?, paths, cursor)?,
-            count: cursor.var()?,
+            count: Count(cursor.var()?),
         });
         below = depth + 1;
     }
     Ok(nodes)
 }
 
-fn read_dropped(cursor: &mut Cursor<'_>, paths: u64) -> Result<Vec<(u64, u64)>, FormatError> {
+fn read_dropped(cursor: &mut Cursor<'_>, paths: u64) -> Result<Vec<(PathId, Count)>, FormatError> {
     let count = cursor.count(2, "number of dropped paths")?;
     let mut dropped = Vec::with_capacity(count);
     let mut next = 0u64;
     for _ in 0..count {
         let path = path_below(next.saturating_add(cursor.var()?), paths, cursor)?;
-        dropped.push((path, cursor.var()?));
-        next = path + 1;
+        dropped.push((path, Count(cursor.var()?)));
+        next = path.0 + 1;
     }
     Ok(dropped)
 }

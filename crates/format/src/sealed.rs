@@ -38,6 +38,7 @@ use crate::frames::{Frame, FrameWriter, Frames, index_size};
 use crate::function_record::{self, FunctionIndex, lost_record};
 use crate::image::ImageMap;
 use crate::profile::{FunctionCounts, Profile, ProfileHead, add_up};
+use crate::units::Count;
 use crate::varint::put;
 use crate::version::{MAP_VERSION, check_version};
 
@@ -119,7 +120,7 @@ fn put_function(out: &mut Vec<u8>, counts: &FunctionCounts) {
     let mut next = 0;
     for (path, count) in pairs {
         put(out, path - next);
-        put(out, count);
+        put(out, count.0);
         // Paths ascend, so only the last can be u64::MAX.
         next = path.wrapping_add(1);
     }
@@ -285,7 +286,7 @@ fn read_function(
                 offset: at,
             });
         }
-        counts.push((path, count));
+        counts.push((path, Count(count)));
         next = path + 1;
     }
     cursor.end()?;

@@ -10,10 +10,10 @@ use holloway_format::trace::{
     Block, StringHash, Symbol, Terminal, Token, TraceFile, TraceHead, TraceWriter,
 };
 use holloway_format::{
-    ForestNode, FormatError, FunctionCounts, FunctionForest, FunctionTimings, Guide, GuideFunction,
-    ImageMap, LoopsHead, LoopsProfile, PathTimings, ProcessImage, Profile, Timing, VariationHead,
-    VariationProfile, decode_image, encode_image, read_loops, read_profile, read_variation,
-    write_loops, write_sealed, write_variation,
+    Count, Cycles, ForestNode, FormatError, FunctionCounts, FunctionForest, FunctionTimings, Guide,
+    GuideFunction, ImageMap, LoopsHead, LoopsProfile, PathId, PathTimings, ProcessImage, Profile,
+    Timing, VariationHead, VariationProfile, decode_image, encode_image, read_loops, read_profile,
+    read_variation, write_loops, write_sealed, write_variation,
 };
 
 /// `read` returns the contents of a file, and the number of losses that the reader reports.
@@ -81,7 +81,7 @@ fn of_a_sealed_profile() {
         module,
         function,
         hash,
-        counts: vec![(0, 3), (1, 300)],
+        counts: vec![(0, Count(3)), (1, Count(300))],
     });
     let profile = Profile {
         kind: map.kind,
@@ -106,8 +106,12 @@ fn of_sequences() {
         module,
         function,
         hash,
-        nodes: vec![node(0, 1, 3), node(1, 0, 2), node(0, 0, 0)],
-        dropped: vec![(1, 7)],
+        nodes: vec![
+            node(0, PathId(1), Count(3)),
+            node(1, PathId(0), Count(2)),
+            node(0, PathId(0), Count(0)),
+        ],
+        dropped: vec![(PathId(1), Count(7))],
     });
     let profile = LoopsProfile {
         head: LoopsHead {
@@ -134,7 +138,7 @@ fn of_timings() {
     let map = small_image();
     let mut calm = Timing::default();
     for (whole, own) in [(5, Some(5)), (700, Some(40)), (9, None)] {
-        calm.record(whole, own);
+        calm.record(Cycles(whole), own.map(Cycles));
     }
     let functions = places(&map).into_iter();
     let functions = functions.map(|(module, function, hash)| FunctionTimings {
@@ -142,10 +146,10 @@ fn of_timings() {
         function,
         hash,
         paths: vec![PathTimings {
-            path: 1,
+            path: PathId(1),
             calm: calm.clone(),
-            unknown: 2,
-            nested: 300,
+            unknown: Count(2),
+            nested: Count(300),
             ..PathTimings::default()
         }],
     });

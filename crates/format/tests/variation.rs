@@ -7,8 +7,9 @@ mod common;
 use common::equal_functions;
 use holloway_abi::Kind;
 use holloway_format::{
-    Bursts, Distribution, FormatError, FunctionTimings, PathTimings, ProcessImage, Timing,
-    VariationHead, VariationProfile, VariationStats, read_variation, write_variation,
+    Bursts, Count, Cycles, Distribution, FormatError, FunctionTimings, PathId, PathTimings,
+    ProcessImage, Timing, VariationHead, VariationProfile, VariationStats, read_variation,
+    write_variation,
 };
 use holloway_testkit::{heads::variation_head, repair};
 use proptest::collection::{btree_map, vec};
@@ -22,7 +23,7 @@ fn value() -> impl Strategy<Value = u64> {
 fn distribution(values: &[u64]) -> Distribution {
     let mut distribution = Distribution::default();
     for &value in values {
-        distribution.record(value);
+        distribution.record(Cycles(value));
     }
     distribution
 }
@@ -31,7 +32,7 @@ fn timing() -> impl Strategy<Value = Timing> {
     vec((0u64..1 << 40, prop::option::of(0u64..1 << 20)), 0..9).prop_map(|samples| {
         let mut timing = Timing::default();
         for (whole, own) in samples {
-            timing.record(whole, own.map(|own| own.min(whole)));
+            timing.record(Cycles(whole), own.map(|own| Cycles(own.min(whole))));
         }
         timing
     })
@@ -42,7 +43,7 @@ fn bursts() -> impl Strategy<Value = (u64, u64, Bursts)> {
         |(unknown, nested, list)| {
             let mut bursts = Bursts::default();
             for (samples, time) in list {
-                bursts.record(samples, time);
+                bursts.record(Count(samples), Cycles(time));
             }
             (unknown, nested, bursts)
         },
@@ -52,18 +53,18 @@ fn bursts() -> impl Strategy<Value = (u64, u64, Bursts)> {
 fn stats() -> impl Strategy<Value = VariationStats> {
     (any::<(u32, u32, u32, u32, u32, u16)>(), 1u64..4).prop_map(
         |((samples, begun, stamp, more, lost, bias), clocks)| VariationStats {
-            samples: samples.into(),
-            begun: begun.into(),
-            cycles: more.into(),
-            clocks,
+            samples: Count(samples.into()),
+            begun: Count(begun.into()),
+            cycles: Cycles(more.into()),
+            clocks: Count(clocks),
             first_stamp: stamp.into(),
             first_nanoseconds: stamp.into(),
             last_stamp: u64::from(stamp) + u64::from(more),
             last_nanoseconds: u64::from(stamp) + u64::from(more),
-            least_bias: 20,
-            largest_bias: 20 + u64::from(bias),
-            unknown: lost.into(),
-            resolution: bias.into(),
+            least_bias: Cycles(20),
+            largest_bias: Cycles(20 + u64::from(bias)),
+            unknown: Count(lost.into()),
+            resolution: Cycles(bias.into()),
             lost_words: lost.into(),
             ..VariationStats::default()
         },
@@ -98,11 +99,11 @@ fn profile() -> impl Strategy<Value = VariationProfile> {
                         .into_iter()
                         .map(
                             |(path, (calm, disturbed, (unknown, nested, bursts)))| PathTimings {
-                                path,
+                                path: PathId(path),
                                 calm,
                                 disturbed,
-                                unknown,
-                                nested,
+                                unknown: Count(unknown),
+                                nested: Count(nested),
                                 bursts,
                             },
                         )
@@ -122,11 +123,11 @@ proptest! {
         values.sort_unstable();
         let rank = ((share * values.len() as f64).ceil() as usize).max(1);
         let expect = values[rank - 1];
-        let found = times.quantile(share);
+        let found = times.quantile(share).0;
         prop_assert!(found.abs_diff(expect) <= expect / 128 + 1, "{found} for {expect}");
-        prop_assert_eq!(times.least(), values[0]);
-        prop_assert_eq!(times.largest(), values[values.len() - 1]);
-        prop_assert!((times.least()..=times.largest()).contains(&found));
+        prop_assert_eq!(times.least(), Cycles(values[0]));
+        prop_assert_eq!(times.largest(), Cycles(values[values.len() - 1]));
+        prop_assert!((times.least()..=times.largest()).contains(&Cycles(found)));
         if expect < 128 {
             prop_assert_eq!(found, expect);
         }
@@ -136,8 +137,8 @@ proptest! {
     fn sums_are_exact(values in vec(0u64..1 << 40, 0..100)) {
         let times = distribution(&values);
         let n = values.len() as f64;
-        prop_assert_eq!(times.count(), values.len() as u64);
-        prop_assert_eq!(times.sum(), values.iter().sum::<u64>());
+        prop_assert_eq!(times.count(), Count(values.len() as u64));
+        prop_assert_eq!(times.sum(), Cycles(values.iter().sum()));
         let mean = values.iter().map(|&value| value as f64).sum::<f64>() / n.max(1.0);
         let variance = values.iter().map(|&value| (value as f64 - mean).powi(2)).sum::<f64>() / n.max(1.0);
         prop_assert!((times.variance() - variance).abs() <= 1e-6 * variance.max(1.0));
@@ -155,7 +156,7 @@ proptest! {
     fn timings_merge_as_they_were_recorded(samples in vec((0u64..1 << 30, prop::option::of(0u64..99)), 0..20), at in 0usize..21) {
         let made = |samples: &[(u64, Option<u64>)]| {
             let mut timing = Timing::default();
-            samples.iter().for_each(|&(whole, own)| timing.record(whole, own));
+            samples.iter().for_each(|&(whole, own)| timing.record(Cycles(whole), own.map(Cycles)));
             timing
         };
         let (first, rest) = samples.split_at(at.min(samples.len()));
@@ -204,8 +205,8 @@ proptest! {
 #[test]
 fn the_layout_is_the_documented_one() {
     let mut calm = Timing::default();
-    calm.record(5, Some(5));
-    calm.record(7, Some(7));
+    calm.record(Cycles(5), Some(Cycles(5)));
+    calm.record(Cycles(7), Some(Cycles(7)));
     let profile = VariationProfile {
         head: VariationHead {
             process: ProcessImage {
@@ -220,7 +221,7 @@ fn the_layout_is_the_documented_one() {
             function: 2,
             hash: 7,
             paths: vec![PathTimings {
-                path: 3,
+                path: PathId(3),
                 calm,
                 ..PathTimings::default()
             }],
@@ -253,9 +254,12 @@ fn sums_must_fit_the_buckets() {
         Some(times.clone())
     );
     for sums in [
-        Sums { least: 4, ..sums },
         Sums {
-            largest: 400,
+            least: Cycles(4),
+            ..sums
+        },
+        Sums {
+            largest: Cycles(400),
             ..sums
         },
     ] {

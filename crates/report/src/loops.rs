@@ -5,6 +5,8 @@
 //! as often as its first path. A sequence that continues in one way only is one branch with its
 //! continuation.
 
+use holloway_flow::PathId;
+use holloway_format::Count;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -94,13 +96,13 @@ pub(crate) struct Branch {
     /// Number of branches between the root and this branch.
     pub(crate) depth: usize,
     /// The paths of this branch. A sequence consists of its parents' paths and these.
-    pub(crate) paths: Vec<u64>,
+    pub(crate) paths: Vec<PathId>,
     /// How often the sequence up to this branch's last path ran, as far as known.
-    pub(crate) count: u64,
+    pub(crate) count: Count,
     /// Upper bound of executions that `count` misses.
-    pub(crate) missed: u64,
+    pub(crate) missed: Count,
     /// How often the sequence's first path ran.
-    pub(crate) first_count: u64,
+    pub(crate) first_count: Count,
 }
 
 impl ShownLoop {
@@ -112,7 +114,7 @@ impl ShownLoop {
             self.count
                 .turns
                 .iter()
-                .any(|turn| turn.0 == u64::from(label))
+                .any(|turn| turn.0 == PathId(label.into()))
         };
         let roots = kipf.roots().iter().copied();
         let roots: Vec<u32> = roots
@@ -121,7 +123,7 @@ impl ShownLoop {
                 turn(node.label) && share(node.count, starts) >= least
             })
             .collect();
-        let mut open: Vec<(u32, Option<usize>, u64)> = roots
+        let mut open: Vec<(u32, Option<usize>, Count)> = roots
             .into_iter()
             .rev()
             .map(|root| (root, None, kipf.nodes()[root as usize].count))
@@ -149,10 +151,10 @@ impl ShownLoop {
     }
 
     /// The branch that starts with a node, and the nodes at which it forks.
-    fn branch(&self, node: u32, first_count: u64, least: Thousandths) -> (Branch, Vec<u32>) {
+    fn branch(&self, node: u32, first_count: Count, least: Thousandths) -> (Branch, Vec<u32>) {
         let kipf = &*self.kipf;
         let first = kipf.nodes()[node as usize];
-        let (mut last, mut paths) = (node, vec![u64::from(first.label)]);
+        let (mut last, mut paths) = (node, vec![PathId(first.label.into())]);
         loop {
             let children = kipf.children(last).iter().copied();
             let children: Vec<u32> = children
@@ -161,7 +163,7 @@ impl ShownLoop {
             let node = kipf.nodes()[last as usize];
             match children[..] {
                 [only] if ShownLoop::goes_on(first, node, kipf.nodes()[only as usize]) => {
-                    paths.push(kipf.nodes()[only as usize].label.into());
+                    paths.push(PathId(kipf.nodes()[only as usize].label.into()));
                     last = only;
                 }
                 _ => {

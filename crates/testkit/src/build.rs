@@ -8,8 +8,9 @@ use holloway_flow::{
     Numbering, PathId, SuccessorOrder,
 };
 use holloway_format::{
-    BlockMap, CaseNames, Counters, DagEdgeMap, DagKind, EdgeMap, FunctionCounts, FunctionMap,
-    ImageMap, ModuleMap, Outcome, Place, PlacedModule, Profile, Scope, Skipped, VanishedFunction,
+    BlockMap, CaseNames, Count, Counters, DagEdgeMap, DagKind, EdgeMap, FunctionCounts,
+    FunctionMap, ImageMap, ModuleMap, Outcome, Place, PlacedModule, Profile, Scope, Skipped,
+    VanishedFunction,
 };
 
 /// A function under construction. Block 0 is the entry; the last block is the exit.
@@ -363,7 +364,10 @@ pub fn profile(image: &ImageMap, pid: u32, functions: &[Counts<'_>]) -> Profile 
         .map(|&(module, function, counts)| FunctionCounts {
             module,
             function,
-            counts: counts.to_vec(),
+            counts: counts
+                .iter()
+                .map(|&(number, count)| (number, Count(count)))
+                .collect(),
             ..FunctionCounts::default()
         });
     Profile {

@@ -5,8 +5,8 @@
 use anyhow::{Context, Result, ensure};
 use holloway_analysis::RunProfile;
 use holloway_format::{
-    Counters, DagKind, EdgeKind, EdgeMap, FunctionMap, ImageMap, Outcome, Profile, decode_image,
-    peek_profile, read_profile,
+    Count, Counters, DagKind, EdgeKind, EdgeMap, FunctionMap, ImageMap, Outcome, Profile,
+    decode_image, peek_profile, read_profile,
 };
 use holloway_testkit::walk::walk;
 use holloway_tests::report::Report;
@@ -33,7 +33,7 @@ impl Recorded {
 pub(crate) struct Counted<'a> {
     pub(crate) module: &'a str,
     pub(crate) map: &'a FunctionMap,
-    pub(crate) counts: &'a [(u64, u64)],
+    pub(crate) counts: &'a [(u64, Count)],
 }
 
 /// Makes a copied workload run the same way each time.
@@ -289,7 +289,7 @@ struct Beginning {
 /// Calls and edge counts from path counts. A path that ends with an exit edge was counted when it
 /// got to the call that may not come back: its count is that of all visits to that block with this
 /// way behind them, whatever became of them.
-fn walk_all(map: &FunctionMap, counts: &[(u64, u64)]) -> (i128, Vec<i128>) {
+fn walk_all(map: &FunctionMap, counts: &[(u64, Count)]) -> (i128, Vec<i128>) {
     let kind = |edge: usize| map.dag[edge].kind;
     let is_exit = |edge: usize| matches!(kind(edge), DagKind::Edge(e) if map.edges[e as usize].kind == EdgeKind::Exit);
     let beginning = |before, edge| Beginning {
@@ -349,7 +349,7 @@ fn walk_all(map: &FunctionMap, counts: &[(u64, u64)]) -> (i128, Vec<i128>) {
 /// so wherever one count alone is unknown at a block, it follows. The exit is a block too, from
 /// which calls lead to the entry. The counter of an exit edge says how often the middle of its
 /// block was reached: there the block is two, and one leads to the other.
-fn solve(map: &FunctionMap, counts: &[(u64, u64)]) -> Result<(i128, Vec<i128>)> {
+fn solve(map: &FunctionMap, counts: &[(u64, Count)]) -> Result<(i128, Vec<i128>)> {
     let mut blocks = map.blocks.len() as u32;
     let mut ends: Vec<(u32, u32)> = map.edges.iter().map(|e| (e.from, e.to)).collect();
     let reached = reachable(map);
@@ -364,7 +364,7 @@ fn solve(map: &FunctionMap, counts: &[(u64, u64)]) -> Result<(i128, Vec<i128>)> 
     let mut values = vec![0; map.counted.len()];
     for (counter, count) in counts {
         let value = values.get_mut(*counter as usize);
-        *value.context("a counter of no edge")? = i128::from(*count as i64);
+        *value.context("a counter of no edge")? = i128::from(count.0 as i64);
     }
     for (edge, value) in map.counted.iter().zip(values) {
         let edge = *edge as usize;

@@ -13,6 +13,7 @@
 //!
 //! Cost: nodes of the slab forest × k; less if `least` is above 1.
 
+use holloway_format::Count;
 use rustc_hash::FxHashMap;
 
 use super::forest::SlabForest;
@@ -38,9 +39,9 @@ pub struct KipfNode {
     /// The sequence without its last path.
     pub parent: Option<u32>,
     /// Number of times that the sequence ran, as far as is known.
-    pub count: u64,
+    pub count: Count,
     /// Number of further times that the sequence may have run, in dropped parts of the slab forest.
-    pub missed: u64,
+    pub missed: Count,
 }
 
 /// The paper's figures for a path forest (its Figures 13 and 14).
@@ -88,9 +89,9 @@ fn ratio(part: u64, total: u64) -> f64 {
 /// count.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Source {
-    pub(super) nodes: Vec<(u32, u32, u64)>,
+    pub(super) nodes: Vec<(u32, u32, Count)>,
     /// The dropped counts, by label.
-    pub(super) dropped: FxHashMap<u32, u64>,
+    pub(super) dropped: FxHashMap<u32, Count>,
 }
 
 impl SlabForest {
@@ -102,14 +103,16 @@ impl SlabForest {
             above.truncate(node.depth.into());
             let parent = above.last().copied().unwrap_or(place);
             above.push(place);
-            (parent, node.label, node.count)
+            (parent, node.label, Count(node.count))
         });
         let dropped = (0u32..).zip(&self.dropped).filter(|(_, count)| **count > 0);
         let source = Source {
             nodes: nodes.collect(),
-            dropped: dropped.map(|(label, &count)| (label, count)).collect(),
+            dropped: dropped
+                .map(|(label, &count)| (label, Count(count)))
+                .collect(),
         };
-        Kipf::new(&source, k.min(self.k), 1)
+        Kipf::new(&source, k.min(self.k), Count(1))
     }
 }
 
@@ -121,7 +124,7 @@ impl Source {
         let mut stats = Stats::default();
         for level in 1..=k {
             let above = builder.nodes.len();
-            let more = level < k && builder.add_level(level + 1, 1);
+            let more = level < k && builder.add_level(level + 1, Count(1));
             let mut forks = vec![false; above];
             for node in &builder.nodes[above..] {
                 forks[node.parent.expect("of a level below the first") as usize] = true;
@@ -146,10 +149,10 @@ impl Source {
 impl Kipf {
     /// Returns the sequences of up to `k` paths that ran at least `least` times, as far as is
     /// known. Sequences of one path are complete.
-    pub(super) fn new(source: &Source, k: u32, least: u64) -> Kipf {
+    pub(super) fn new(source: &Source, k: u32, least: Count) -> Kipf {
         let mut builder = KipfBuilder::new(source);
         for level in 2..=k {
-            if !builder.add_level(level, least.max(1)) {
+            if !builder.add_level(level, least.max(Count(1))) {
                 break;
             }
         }
@@ -251,20 +254,20 @@ impl KipfBuilder<'_> {
                     label,
                     level: 1,
                     parent: None,
-                    count: 0,
-                    missed: 0,
+                    count: Count::ZERO,
+                    missed: Count::ZERO,
                 });
                 nodes.len() as u32 - 1
             })
         };
-        let mut dropped: Vec<(u32, u64)> = self
+        let mut dropped: Vec<(u32, Count)> = self
             .source
             .dropped
             .iter()
             .map(|(&label, &count)| (label, count))
             .collect();
         dropped.sort_unstable();
-        let dropped_nodes: Vec<(u32, u64)> = dropped
+        let dropped_nodes: Vec<(u32, Count)> = dropped
             .into_iter()
             .map(|(label, count)| (place(label), count))
             .collect();
@@ -281,7 +284,7 @@ impl KipfBuilder<'_> {
     }
 
     /// Adds the sequences that are one path longer. Returns whether there are any.
-    fn add_level(&mut self, level: u32, least: u64) -> bool {
+    fn add_level(&mut self, level: u32, least: Count) -> bool {
         let begin = self.nodes.len();
         let mut places: FxHashMap<(u32, u32), u32> = FxHashMap::default();
         // Children before parents, so that the parent's entry is still the shorter sequence.
@@ -298,8 +301,8 @@ impl KipfBuilder<'_> {
                         label,
                         level,
                         parent: Some(before),
-                        count: 0,
-                        missed: 0,
+                        count: Count::ZERO,
+                        missed: Count::ZERO,
                     });
                     nodes.len() as u32 - 1
                 });
@@ -312,7 +315,7 @@ impl KipfBuilder<'_> {
     }
 
     /// Drops the level's rare sequences, and computes for the others how many runs they may miss.
-    fn drop_rare(&mut self, begin: usize, least: u64) {
+    fn drop_rare(&mut self, begin: usize, least: Count) {
         let mut new_place: Vec<Option<u32>> = Vec::with_capacity(self.nodes.len() - begin);
         let mut end = begin;
         for place in begin..self.nodes.len() {
@@ -322,7 +325,12 @@ impl KipfBuilder<'_> {
                 continue;
             }
             let parent = self.nodes[node.parent.expect("of a level below the first") as usize];
-            let dropped = self.source.dropped.get(&node.label).copied().unwrap_or(0);
+            let dropped = self
+                .source
+                .dropped
+                .get(&node.label)
+                .copied()
+                .unwrap_or(Count::ZERO);
             let most = (parent.count + parent.missed).saturating_sub(node.count);
             node.missed = dropped.min(most);
             new_place.push(Some(end as u32));

@@ -30,6 +30,8 @@
 //! Cost: a few steps for each sequence that ran often enough for a period worth reporting, and a
 //! lookup for each path of each period.
 
+use holloway_flow::PathId;
+use holloway_format::Count;
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
@@ -59,7 +61,11 @@ pub(super) fn period(loop_count: &LoopCount, kipf: &Kipf) -> Option<Finding> {
     let best = best?;
     let share = share(best.total.min(starts), starts);
     (share >= OFTEN).then(|| Finding::Period {
-        paths: best.unit.into_iter().map(u64::from).collect(),
+        paths: best
+            .unit
+            .into_iter()
+            .map(|path| PathId(path.into()))
+            .collect(),
         share,
     })
 }
@@ -67,7 +73,7 @@ pub(super) fn period(loop_count: &LoopCount, kipf: &Kipf) -> Option<Finding> {
 /// A repeating sequence.
 struct Repetition {
     /// Number of turns that begin two repetitions of a rotation of the sequence.
-    total: u64,
+    total: Count,
     /// The rotation that does so most often.
     unit: Vec<u32>,
 }
@@ -75,8 +81,8 @@ struct Repetition {
 /// Returns the candidate periods: units whose repetition contains a frequent sequence. A sequence
 /// is frequent if its period would be worth reporting. Each unit is represented by the smallest of
 /// its rotations.
-fn units(kipf: &Kipf, longest: usize, starts: u64) -> BTreeSet<Vec<u32>> {
-    let often = |count: u64, period: usize| {
+fn units(kipf: &Kipf, longest: usize, starts: Count) -> BTreeSet<Vec<u32>> {
+    let often = |count: Count, period: usize| {
         u128::from(count) * period as u128 * 1000 >= u128::from(starts) * u128::from(OFTEN)
     };
     let mut found = BTreeSet::new();
@@ -179,7 +185,7 @@ struct Windows<'a> {
     below: FxHashMap<(Option<u32>, u32), u32>,
     /// By node: the node of its sequence without the first path.
     rest: Vec<Option<u32>>,
-    turns: FxHashSet<u64>,
+    turns: FxHashSet<PathId>,
 }
 
 impl<'a> Windows<'a> {
@@ -224,10 +230,10 @@ impl<'a> Windows<'a> {
         let windows = self.unit_windows(unit, length);
         let counts = windows.iter().map(|window| {
             let node = window.map(|place| self.node(place));
-            node.map_or(0, |node| node.count)
+            node.map_or(Count::ZERO, |node| node.count)
         });
-        let counts: Vec<u64> = counts.collect();
-        let departures: Vec<u64> = (0..period)
+        let counts: Vec<Count> = counts.collect();
+        let departures: Vec<Count> = (0..period)
             .map(|at| self.departures(windows[at], counts[(at + 1) % period]))
             .collect();
         // The lost runs of the windows of K paths, for each rotation's start; no sum overflows in
@@ -235,10 +241,10 @@ impl<'a> Windows<'a> {
         let departures = |at: usize| u128::from(departures[at % period]);
         let steps = 2 * period - length;
         let mut lost: u128 = (0..steps).map(departures).sum();
-        let (mut total, mut most) = (0u64, (0, 0));
+        let (mut total, mut most) = (Count::ZERO, (Count::ZERO, 0));
         for at in 0..period {
-            if self.turns.contains(&u64::from(unit[at])) {
-                let lost = u64::try_from(lost).unwrap_or(u64::MAX);
+            if self.turns.contains(&PathId(unit[at].into())) {
+                let lost = Count(u64::try_from(lost).unwrap_or(u64::MAX));
                 let certain = counts[at].saturating_sub(lost);
                 total = total.saturating_add(certain);
                 if certain > most.0 {
@@ -255,9 +261,9 @@ impl<'a> Windows<'a> {
 
     /// How often the last K−1 paths of a window did not continue to the next window; `next` is the
     /// count of the next window.
-    fn departures(&self, window: Option<u32>, next: u64) -> u64 {
+    fn departures(&self, window: Option<u32>, next: Count) -> Count {
         let rest = window.and_then(|place| self.rest[place as usize]);
-        let ran = rest.map_or(u64::MAX, |rest| {
+        let ran = rest.map_or(Count(u64::MAX), |rest| {
             let rest = self.node(rest);
             rest.count.saturating_add(rest.missed)
         });

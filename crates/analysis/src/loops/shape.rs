@@ -5,7 +5,8 @@
 //!
 //! Periods are in `period.rs`.
 
-use holloway_flow::PathStart;
+use holloway_flow::{PathId, PathStart};
+use holloway_format::Count;
 
 use super::counts::{back_to, sum};
 use super::finding::{MIN_EXECUTIONS, MOST, NEARLY_ALL};
@@ -58,7 +59,7 @@ impl LoopCount {
 
     /// Whether a path starts at the head and leaves the loop from its condition.
     fn fails(&self, function: &Function, path: u32) -> bool {
-        let Some(path) = path_of(function, path.into()) else {
+        let Some(path) = path_of(function, PathId(path.into())) else {
             return false;
         };
         let starts = matches!(path.start, PathStart::Loop(block) if block.0 == self.head);
@@ -70,18 +71,21 @@ impl LoopCount {
     }
 
     pub(super) fn is_turn(&self, path: u32) -> bool {
-        self.turns.iter().any(|turn| turn.0 == u64::from(path))
+        self.turns.iter().any(|turn| turn.0 == PathId(path.into()))
     }
 
     /// Finds paths that mostly follow themselves, if there are several and they make up most turns.
     fn steady(&self, kipf: &Kipf) -> Option<Finding> {
         let starts = self.starts();
-        let repeats = |path: u64| kipf.find(&[path as u32; 2]).map_or(0, |node| node.count);
+        let repeats = |path: PathId| {
+            let node = kipf.find(&[path.0 as u32; 2]);
+            node.map_or(Count::ZERO, |node| node.count)
+        };
         let steady = self
             .turns
             .iter()
             .filter(|&&(path, count)| share(repeats(path), count) >= MOST + 100);
-        let (paths, counts): (Vec<u64>, Vec<u64>) = steady
+        let (paths, counts): (Vec<PathId>, Vec<Count>) = steady
             .filter(|path| share(path.1, starts) >= 100)
             .copied()
             .unzip();
@@ -92,13 +96,15 @@ impl LoopCount {
     /// Finds out whether the first turns of most executions take other paths than most turns.
     fn first_turns(&self, function: &Function, kipf: &Kipf) -> Option<Finding> {
         let (usual, count) = *self.turns.first()?;
-        let repeats = kipf.find(&[usual as u32; 2]).map_or(0, |node| node.count);
+        let repeats = kipf
+            .find(&[usual.0 as u32; 2])
+            .map_or(Count::ZERO, |node| node.count);
         if share(count, self.starts()) < 500 || share(repeats, count) < MOST {
             return None;
         }
         let usual_path = path_of(function, usual)?;
         let chain = self.chain(kipf)?;
-        let entering = path_of(function, chain.first()?.label.into())?;
+        let entering = path_of(function, PathId(chain.first()?.label.into()))?;
         let at = entering
             .blocks
             .iter()
@@ -107,18 +113,18 @@ impl LoopCount {
         let mut last = chain[0];
         let others = chain[1..]
             .iter()
-            .take_while(|node| u64::from(node.label) != usual && self.is_turn(node.label));
+            .take_while(|node| PathId(node.label.into()) != usual && self.is_turn(node.label));
         for (turn, node) in (2..).zip(others) {
             (turns, last) = (turn, node);
         }
         // The next path must be the usual one; otherwise the chain does not show where the first
         // turns end.
         let next = chain.get(last.level as usize);
-        let goes_on = next.is_some_and(|node| u64::from(node.label) == usual);
+        let goes_on = next.is_some_and(|node| PathId(node.label.into()) == usual);
         let entered = sum(self.entering.iter().map(|path| path.1));
         (turns > 0 && goes_on).then(|| Finding::FirstTurns {
             turns,
-            share: share(next.map_or(0, |node| node.count), entered),
+            share: share(next.map_or(Count::ZERO, |node| node.count), entered),
         })
     }
 
@@ -127,7 +133,7 @@ impl LoopCount {
         let chain = self.chain(kipf)?;
         // A path that goes around an inner loop does not leave this loop.
         let leaves = |node: &KipfNode| {
-            let path = path_of(function, node.label.into());
+            let path = path_of(function, PathId(node.label.into()));
             path.is_some_and(|path| {
                 back_to(function, &path).is_none_or(|head| !self.blocks.contains(&head))
             })
@@ -157,7 +163,7 @@ impl LoopCount {
         let root = kipf.roots().iter().copied();
         let mut place = root
             .into_iter()
-            .find(|&root| u64::from(kipf.nodes()[root as usize].label) == path)?;
+            .find(|&root| PathId(kipf.nodes()[root as usize].label.into()) == path)?;
         let mut chain = vec![&kipf.nodes()[place as usize]];
         while let Some(&next) = kipf.children(place).first() {
             let node = &kipf.nodes()[next as usize];
@@ -175,7 +181,7 @@ impl Sequences {
     /// Returns the sequences that are frequent enough to matter for at least one of these loops.
     pub fn for_loops(&self, loops: &[&LoopCount], least: Thousandths) -> Kipf {
         let least = loops.iter().map(|count| count.least(self.k, least)).min();
-        self.kipf(self.k, least.unwrap_or(u64::MAX))
+        self.kipf(self.k, least.unwrap_or(Count(u64::MAX)))
     }
 }
 

@@ -30,7 +30,7 @@ use std::rc::Rc;
 use groups::{Counts, Group, GroupCounts, groups, match_up};
 use holloway_abi::Unit;
 use holloway_flow::PathId;
-use holloway_format::{DagKind, EdgeKind, EdgeMap, FunctionMap};
+use holloway_format::{Count, DagKind, EdgeKind, EdgeMap, FunctionMap};
 use number::{Number, Numbering, common_edges};
 
 use crate::flow::add;
@@ -44,19 +44,19 @@ pub struct Side {
     /// Different paths or edges that the run executed.
     pub distinct: u64,
     /// Executions of all paths or edges.
-    pub executions: u64,
+    pub executions: Count,
     /// Executions of paths or edges that the other run executed too.
-    pub common_executions: u64,
+    pub common_executions: Count,
     /// Executed instructions.
-    pub instructions: u64,
+    pub instructions: Count,
     /// Instructions executed on paths that the other run executed too. Where edges are compared, in
     /// blocks that the other run executed too.
-    pub common_instructions: u64,
+    pub common_instructions: Count,
 }
 
 impl Side {
     fn merge(&mut self, other: &Side) {
-        add(&mut self.distinct, other.distinct);
+        self.distinct = self.distinct.saturating_add(other.distinct);
         add(&mut self.executions, other.executions);
         add(&mut self.common_executions, other.common_executions);
         add(&mut self.instructions, other.instructions);
@@ -87,7 +87,7 @@ pub struct Difference {
     /// The path number in that function, or the number among the edges that every build has.
     pub unit: u64,
     /// Executions in each run.
-    pub counts: Both<u64>,
+    pub counts: Both<Count>,
 }
 
 /// A function that ran in one run and has no counterpart in the other.
@@ -96,7 +96,7 @@ pub struct Alone {
     /// The function in its run. If copies were added up, one of the copies.
     pub function: FunctionId,
     /// Executions of its paths or edges.
-    pub executions: u64,
+    pub executions: Count,
     /// Why there is no counterpart.
     pub why: Why,
 }
@@ -135,13 +135,14 @@ pub struct Overlap {
 impl Overlap {
     /// The difference of two shares of executions: the share in the first run minus the share in
     /// the second.
-    pub fn difference(&self, counts: Both<u64>) -> f64 {
+    pub fn difference(&self, counts: Both<Count>) -> f64 {
         share(counts[0], self.sides[0].executions) - share(counts[1], self.sides[1].executions)
     }
 }
 
 /// `part` as a share of `total`; 0 if `total` is 0.
-pub fn share(part: u64, total: u64) -> f64 {
+pub fn share(part: impl Into<u64>, total: impl Into<u64>) -> f64 {
+    let (part, total) = (part.into(), total.into());
     if total == 0 {
         return 0.0;
     }
@@ -219,9 +220,9 @@ impl Pair {
     /// Adds the instructions of both runs.
     fn add_instructions(&mut self, instructions: Both<&Counts>) {
         for (_, counts) in zip(instructions) {
-            let common = counts.iter().all(|&count| count > 0);
+            let common = counts.iter().all(|&count| count > Count::ZERO);
             for (side, &count) in self.sides.iter_mut().zip(&counts) {
-                let common_count = if common { count } else { 0 };
+                let common_count = if common { count } else { Count::ZERO };
                 add(&mut side.instructions, count);
                 add(&mut side.common_instructions, common_count);
             }
@@ -255,17 +256,20 @@ impl Overlap {
         // A frame that was left is missing with at most one path, and a path runs an edge at most
         // once.
         let left = if exits[0] == exits[1] {
-            exits_differ.then_some(0)
+            exits_differ.then_some(Count::ZERO)
         } else {
             Some(groups[0].left().saturating_add(groups[1].left()))
         };
         for ((numbering, unit), counts) in zip([&a.executions, &b.executions]) {
-            let common = counts.iter().all(|&count| count > 0);
+            let common = counts.iter().all(|&count| count > Count::ZERO);
             pair.common += u64::from(common);
             for (side, &count) in pair.sides.iter_mut().zip(&counts) {
-                side.distinct += u64::from(count > 0);
+                side.distinct += u64::from(count > Count::ZERO);
                 add(&mut side.executions, count);
-                add(&mut side.common_executions, if common { count } else { 0 });
+                add(
+                    &mut side.common_executions,
+                    if common { count } else { Count::ZERO },
+                );
             }
             let own_copy = match numbering {
                 Numbering::Common => None,
@@ -283,7 +287,7 @@ impl Overlap {
                 counts,
             };
             by_exits.push(left.is_some_and(|left| match self.unit {
-                Unit::Edges => counts[0].abs_diff(counts[1]) <= left,
+                Unit::Edges => counts[0].0.abs_diff(counts[1].0) <= left.0,
                 Unit::Paths => counts[0] == counts[1] || !common && is_left(function, PathId(unit)),
             }));
             self.differences.push(difference);
@@ -309,7 +313,7 @@ impl Overlap {
         let sum = |counts: &Counts| {
             counts
                 .iter()
-                .fold(0, |sum: u64, &(_, count)| sum.saturating_add(count))
+                .fold(Count::ZERO, |sum, &(_, count)| sum.saturating_add(count))
         };
         let distinct = executions.len() as u64;
         let executions = sum(&executions);
@@ -329,8 +333,9 @@ impl Overlap {
     /// Computes the overlap and ranks the differences. All counts must be known.
     fn rank(&mut self, by_exits: &[bool]) {
         let totals = [self.sides[0].executions, self.sides[1].executions];
-        let shares = |counts: Both<u64>| [share(counts[0], totals[0]), share(counts[1], totals[1])];
-        let distance = |counts: Both<u64>| {
+        let shares =
+            |counts: Both<Count>| [share(counts[0], totals[0]), share(counts[1], totals[1])];
+        let distance = |counts: Both<Count>| {
             let [a, b] = shares(counts);
             (a - b).abs()
         };
@@ -386,7 +391,7 @@ fn unit(runs: Both<&RunProfile>) -> Unit {
 }
 
 /// Merges two lists: all numbers, ascending, with their counts in both lists.
-fn zip([a, b]: Both<&Counts>) -> Vec<(Number, Both<u64>)> {
+fn zip([a, b]: Both<&Counts>) -> Vec<(Number, Both<Count>)> {
     let mut all = Vec::with_capacity(a.len().max(b.len()));
     let (mut a, mut b) = (a.iter().peekable(), b.iter().peekable());
     loop {
@@ -394,7 +399,7 @@ fn zip([a, b]: Both<&Counts>) -> Vec<(Number, Both<u64>)> {
         let Some(number) = next.map(|entry| entry.0).min() else {
             return all;
         };
-        let count = |entry: Option<&(Number, u64)>| entry.map_or(0, |entry| entry.1);
+        let count = |entry: Option<&(Number, Count)>| entry.map_or(Count::ZERO, |entry| entry.1);
         let counts = [
             count(a.next_if(|entry| entry.0 == number)),
             count(b.next_if(|entry| entry.0 == number)),

@@ -33,6 +33,7 @@
 pub(super) mod effects;
 
 use holloway_abi::{Kind, OPERAND, WORD_CAUGHT, WORD_OWNER};
+use holloway_format::Count;
 
 use super::words::{CATCHES, CLOSES, FLAGS, OPENS, Words};
 
@@ -93,7 +94,7 @@ pub trait Listener {
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct StreamCounts {
     /// Words that ended a path.
-    pub paths: u64,
+    pub paths: Count,
     /// Places that were never written, by threads that are dead.
     pub holes: u64,
     /// Words that stand for no path of the image, and control words at the wrong place.
@@ -101,7 +102,7 @@ pub struct StreamCounts {
     /// Number of times that words were missing.
     pub gaps: u64,
     /// Number of frames that caught an exception or a jump.
-    pub caught: u64,
+    pub caught: Count,
 }
 
 /// Mark of an activation in doubt: it may or may not be the catcher's.
@@ -251,7 +252,7 @@ impl<S: Copy + Default> Activations<S> {
             }
         }
         self.top = top;
-        self.counts.paths += paths;
+        self.counts.paths += Count(paths);
     }
 
     /// Words are missing: discards all activations.
@@ -340,7 +341,7 @@ impl<S: Copy + Default> Activations<S> {
         function: u32,
         is_lowest: bool,
     ) {
-        self.counts.caught += 1;
+        self.counts.caught += Count(1);
         let (mut left, mut own) = (0, None);
         while self.top.function != 0 && self.top.at >= position {
             left += u64::from(self.top.is_seen());

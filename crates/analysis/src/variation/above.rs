@@ -16,17 +16,17 @@
 //! [`Evidence`] is the time above the base after the shortest and the longest samples are left out:
 //! the samples of two bursts on either side, or more if more samples may have been interrupted.
 
-use holloway_format::Distribution;
+use holloway_format::{Count, Cycles, Distribution};
 
 use super::run::TimedPath;
 
 /// The quantile of the base time: the share of samples that take no longer.
 const BASE_QUANTILE: f64 = 0.05;
 /// The number of bursts at either end that confirm nothing by themselves.
-const FEW_BURSTS: u64 = 2;
+const FEW_BURSTS: Count = Count(2);
 
 /// The 5 % quantile of the times, but at least one cycle.
-pub(super) fn base(times: &Distribution) -> u64 {
+pub(super) fn base(times: &Distribution) -> Cycles {
     let low = times.quantile(BASE_QUANTILE);
     // Exact if the quantile is in the bucket of the shortest time.
     let first = times.buckets().next();
@@ -34,26 +34,26 @@ pub(super) fn base(times: &Distribution) -> u64 {
         true => times.least(),
         false => low,
     };
-    low.max(1)
+    low.max(Cycles(1))
 }
 
 /// How far above the base time a time may be before the clock can distinguish the two. Two equal
 /// times come out up to a resolution apart, which is half of `window`. If so few samples are as
 /// short as the base time that one or two odd bursts may have made them, the base time may be an
 /// extreme: one resolution too short.
-pub(super) fn window(times: &Distribution, base: u64, window: u64) -> u64 {
+pub(super) fn window(times: &Distribution, base: Cycles, window: Cycles) -> Cycles {
     let low = times
         .buckets()
         .take_while(|bucket| time(times, bucket.middle()) <= base);
-    let low: u64 = low.map(|bucket| bucket.count).sum();
+    let low: Count = low.map(|bucket| bucket.count).sum();
     match low > FEW_BURSTS {
-        true => window.div_ceil(2),
+        true => Cycles(window.0.div_ceil(2)),
         false => window,
     }
 }
 
 /// The time that represents a bucket with this middle.
-fn time(times: &Distribution, middle: u64) -> u64 {
+fn time(times: &Distribution, middle: Cycles) -> Cycles {
     middle.clamp(times.least(), times.largest())
 }
 
@@ -74,9 +74,14 @@ pub(super) struct TimeAbove {
 impl TimeAbove {
     /// Computes the time above `base`. The longest `interrupted` samples count only as long as the
     /// longest of the others.
-    pub(super) fn new(times: &Distribution, base: u64, window: u64, interrupted: u64) -> TimeAbove {
+    pub(super) fn new(
+        times: &Distribution,
+        base: Cycles,
+        window: Cycles,
+        interrupted: Count,
+    ) -> TimeAbove {
         let cut = longest_without(times, interrupted);
-        let over = |time: u64| time.min(cut) as f64 - base as f64;
+        let over = |time: Cycles| time.min(cut).to_f64() - base.to_f64();
         let mut above = TimeAbove::of_all(times, base, cut);
         let mut below = 0.0;
         let limit = base.saturating_add(window);
@@ -85,8 +90,8 @@ impl TimeAbove {
             if time.min(cut) > limit {
                 break;
             }
-            let cycles = over(time) * bucket.count as f64;
-            above.samples -= bucket.count as f64;
+            let cycles = over(time) * bucket.count.to_f64();
+            above.samples -= bucket.count.to_f64();
             above.squares -= over(time) * cycles;
             if cycles < 0.0 {
                 below -= cycles;
@@ -104,14 +109,14 @@ impl TimeAbove {
     }
 
     /// Sums over all samples. The sums are exact if no sample is shortened to `cut`.
-    fn of_all(times: &Distribution, base: u64, cut: u64) -> TimeAbove {
-        let (count, base) = (times.count() as f64, base as f64);
+    fn of_all(times: &Distribution, base: Cycles, cut: Cycles) -> TimeAbove {
+        let (count, base) = (times.count().to_f64(), base.to_f64());
         let mut above = TimeAbove {
             samples: count,
             sum: 0.0,
             squares: 0.0,
             unresolved: 0.0,
-            total: times.sum() as f64,
+            total: times.sum().to_f64(),
         };
         if cut >= times.largest() {
             let over = times.mean() - base;
@@ -124,8 +129,8 @@ impl TimeAbove {
         above.total = 0.0;
         for bucket in times.buckets() {
             let (samples, time) = (
-                bucket.count as f64,
-                time(times, bucket.middle()).min(cut) as f64,
+                bucket.count.to_f64(),
+                time(times, bucket.middle()).min(cut).to_f64(),
             );
             above.total += samples * time;
             above.sum += samples * (time - base);
@@ -136,20 +141,20 @@ impl TimeAbove {
 
     /// The standard error of the sum, relative to the sum. `burst_factor` is the factor of the
     /// squared error for samples that come in bursts; `None` if all executions were timed.
-    pub(super) fn error(&self, window: u64, burst_factor: Option<f64>) -> f64 {
+    pub(super) fn error(&self, window: Cycles, burst_factor: Option<f64>) -> f64 {
         if self.sum <= 0.0 {
             return 0.0;
         }
         let chance = burst_factor.map_or(0.0, |burst_factor| self.squares.max(0.0) * burst_factor);
-        let clock = self.samples * window as f64 / 2.0;
+        let clock = self.samples * window.to_f64() / 2.0;
         chance.sqrt().hypot(clock) / self.sum
     }
 }
 
 /// The longest time after the `left_out` longest samples are left out.
-fn longest_without(times: &Distribution, left_out: u64) -> u64 {
-    let last = times.count().saturating_sub(left_out).max(1);
-    let mut seen = 0;
+fn longest_without(times: &Distribution, left_out: Count) -> Cycles {
+    let last = times.count().saturating_sub(left_out).max(Count(1));
+    let mut seen = Count::ZERO;
     let bucket = times.buckets().find(|bucket| {
         seen += bucket.count;
         seen >= last
@@ -163,10 +168,10 @@ fn longest_without(times: &Distribution, left_out: u64) -> u64 {
 
 /// Returns the factor by which the squared error grows because the samples of a burst are not
 /// independent.
-pub(super) fn burst_factor(path: &TimedPath, base: u64) -> f64 {
+pub(super) fn burst_factor(path: &TimedPath, base: Cycles) -> f64 {
     let times = &path.timings.calm.whole;
-    let over = times.mean() - base as f64;
-    let independent = (times.variance() + over * over) * times.count() as f64;
+    let over = times.mean() - base.to_f64();
+    let independent = (times.variance() + over * over) * times.count().to_f64();
     let bursts = path.timings.bursts.squares_over(base);
     if independent > 0.0 {
         (bursts / independent).max(1.0)
@@ -195,27 +200,27 @@ impl Evidence {
     /// samples remain for any evidence.
     pub(super) fn new(
         times: &Distribution,
-        (base, window, floor): (u64, u64, u64),
-        (interrupted, burst_factor): (u64, f64),
+        (base, window, floor): (Cycles, Cycles, Cycles),
+        (interrupted, burst_factor): (Count, f64),
     ) -> Option<Evidence> {
         let low = samples_of_bursts(FEW_BURSTS, burst_factor);
         let high = samples_of_bursts(FEW_BURSTS.max(interrupted), burst_factor);
-        let last = times.count().checked_sub(high)?;
+        let last = Count(times.count().0.checked_sub(high.0)?);
         let base = time_at(times, low)?.max(base);
         let mut evidence = Evidence::default();
-        let mut seen = 0;
+        let mut seen = Count::ZERO;
         for bucket in times.buckets() {
             // The first and the last samples are left out.
             let begin = seen.clamp(low, last.max(low));
             seen += bucket.count;
             let samples = seen.clamp(low, last.max(low)) - begin;
             let time = time(times, bucket.middle());
-            let weighted = |cycles: u64| samples as f64 * cycles as f64;
+            let weighted = |cycles: Cycles| samples.to_f64() * cycles.to_f64();
             evidence.base += weighted(base.max(floor));
             if time > base.saturating_add(window) {
-                let others = (bucket.count - samples) as f64;
+                let others = (bucket.count - samples).to_f64();
                 evidence.sum += weighted(time - base);
-                evidence.left_out += others * (time - base) as f64;
+                evidence.left_out += others * (time - base).to_f64();
                 evidence.long += weighted((time - base).saturating_sub(base.max(floor)));
             }
         }
@@ -224,14 +229,14 @@ impl Evidence {
 }
 
 /// The maximum number of samples in this many bursts.
-pub(super) fn samples_of_bursts(bursts: u64, burst_factor: f64) -> u64 {
+pub(super) fn samples_of_bursts(bursts: Count, burst_factor: f64) -> Count {
     // The factor is a ratio of sums, so it may be slightly too large.
-    (bursts as f64 * burst_factor - 1e-3).ceil() as u64
+    Count((bursts.to_f64() * burst_factor - 1e-3).ceil() as u64)
 }
 
 /// The time of the sample that has `before` shorter ones.
-fn time_at(times: &Distribution, before: u64) -> Option<u64> {
-    let mut seen = 0;
+fn time_at(times: &Distribution, before: Count) -> Option<Cycles> {
+    let mut seen = Count::ZERO;
     times.buckets().find_map(|bucket| {
         seen += bucket.count;
         (seen > before).then(|| time(times, bucket.middle()))

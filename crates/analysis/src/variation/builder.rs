@@ -16,7 +16,7 @@ use holloway_abi::{
     CLOCK_WORDS, OPERAND, SAMPLE_CALLED, SAMPLE_FLAG_BITS, SAMPLE_MIGRATED, SAMPLE_PREEMPTED,
     SAMPLE_UNKNOWN, SAMPLE_UNWATCHED, SAMPLE_WORDS, WORD_CAUGHT, WORD_CLOCK, WORD_OWNER, digits,
 };
-use holloway_format::{PathTimings, VariationStats};
+use holloway_format::{Count, Cycles, PathTimings, VariationStats};
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
 
@@ -59,7 +59,7 @@ pub struct VariationBuilder {
     record: Record,
     /// Position after the last word.
     next: Option<u64>,
-    bias: u64,
+    bias: Cycles,
     thread: Thread,
     /// The current burst; `None` if every path is timed.
     burst: Option<FxHashMap<u32, BurstTime>>,
@@ -70,19 +70,19 @@ pub struct VariationBuilder {
 /// began earlier and ends now, the samples since then are its callees'.
 #[derive(Default)]
 struct NestedSamples {
-    ended: Vec<(u64, u64)>,
+    ended: Vec<(u64, Count)>,
 }
 
 impl NestedSamples {
     /// Ends a sample that began at `start`. Returns the number of samples inside it.
-    fn end_sample(&mut self, start: u64) -> u64 {
-        let mut inside = 0;
+    fn end_sample(&mut self, start: u64) -> Count {
+        let mut inside = Count::ZERO;
         while let Some((_, more)) = self.ended.pop_if(|(began, _)| *began >= start) {
-            inside += more + 1;
+            inside += more + Count(1);
         }
         if self.ended.len() == MAX_ENDED {
             let older = self.ended.drain(1..MAX_ENDED / 2);
-            let more: u64 = older.map(|(_, more)| more + 1).sum();
+            let more: Count = older.map(|(_, more)| more + Count(1)).sum();
             self.ended[0].1 += more;
         }
         self.ended.push((start, inside));
@@ -93,8 +93,8 @@ impl NestedSamples {
 /// Undisturbed samples of a path in one burst, and their time.
 #[derive(Clone, Copy, Default)]
 struct BurstTime {
-    samples: u64,
-    time: u64,
+    samples: Count,
+    time: Cycles,
 }
 
 /// The words of the current record that have been read.
@@ -119,18 +119,18 @@ struct Thread {
 #[derive(Clone, Copy)]
 struct Clock {
     now: u64,
-    switches: u64,
-    probes: u64,
+    switches: Count,
+    probes: Cycles,
 }
 
 impl Thread {
     /// Records that the thread ran from `start` to `end`. Returns the number of cycles by which
     /// this extends its known run.
-    fn extend_run(&mut self, start: u64, end: u64) -> u64 {
+    fn extend_run(&mut self, start: u64, end: u64) -> Cycles {
         let (first, last) = self.seen.unwrap_or((start, start));
         let (earlier, later) = (first.min(start), last.max(end));
         self.seen = Some((earlier, later));
-        (later - earlier) - (last - first)
+        Cycles((later - earlier) - (last - first))
     }
 }
 
@@ -142,7 +142,7 @@ impl VariationBuilder {
             timings: Timings::default(),
             record: Record::default(),
             next: None,
-            bias: 0,
+            bias: Cycles::ZERO,
             thread: Thread::default(),
             burst: None,
             nest: NestedSamples::default(),
@@ -152,7 +152,7 @@ impl VariationBuilder {
     /// Sets the probe's bias, in cycles, until the stream contains it. Use this for a stream whose
     /// beginning another builder read.
     #[must_use]
-    pub fn with_bias(mut self, cycles: u64) -> VariationBuilder {
+    pub fn with_bias(mut self, cycles: Cycles) -> VariationBuilder {
         self.bias = cycles;
         self
     }
@@ -237,7 +237,7 @@ impl VariationBuilder {
     /// Discards the current record, whose end is missing.
     fn cut_record(&mut self) {
         if self.record.expected_words > 0 && self.record.words[0] & OPERAND == 0 {
-            self.timings.stats.cut_samples += 1;
+            self.timings.stats.cut_samples += Count(1);
         }
         self.record = Record::default();
     }
@@ -253,15 +253,15 @@ impl VariationBuilder {
         let wide = |at: usize| u64::from(words[at]) | u64::from(words[at + 1]) << 31;
         let all = words[1..].iter().fold(0, |all, word| all ^ word);
         match words[0] {
-            WORD_CLOCK if all != 0 => self.timings.stats.damaged += 1,
+            WORD_CLOCK if all != 0 => self.timings.stats.damaged += Count(1),
             WORD_CLOCK => self.clock(
                 [wide(1), wide(3)],
-                words[5].into(),
-                words[9].into(),
+                Cycles(words[5].into()),
+                Cycles(words[9].into()),
                 Clock {
                     now: wide(1).saturating_sub(wide(7)),
-                    switches: words[6].into(),
-                    probes: wide(7),
+                    switches: Count(words[6].into()),
+                    probes: Cycles(wide(7)),
                 },
             ),
             WORD_OWNER => {
@@ -274,7 +274,13 @@ impl VariationBuilder {
         }
     }
 
-    fn clock(&mut self, [stamp, nanoseconds]: [u64; 2], bias: u64, resolution: u64, clock: Clock) {
+    fn clock(
+        &mut self,
+        [stamp, nanoseconds]: [u64; 2],
+        bias: Cycles,
+        resolution: Cycles,
+        clock: Clock,
+    ) {
         let stats = &mut self.timings.stats;
         stats.clock(stamp, nanoseconds, bias, resolution);
         let ran = self.thread.extend_run(clock.now, clock.now);
@@ -286,7 +292,7 @@ impl VariationBuilder {
             let probes = clock.probes.saturating_sub(last.probes);
             let now = clock.now.saturating_sub(last.now);
             stats.probes = stats.probes.saturating_add(probes);
-            stats.clocked = stats.clocked.saturating_add(now);
+            stats.clocked = stats.clocked.saturating_add(Cycles(now));
         }
     }
 
@@ -303,7 +309,7 @@ impl VariationBuilder {
     /// Reads a complete sample: its word and the bits of its operands.
     fn sample(&mut self, words: [u32; SAMPLE_WORDS]) {
         if digits(words) != 0 {
-            self.timings.stats.damaged += 1;
+            self.timings.stats.damaged += Count(1);
             return;
         }
         let wide = |at: usize| u64::from(words[at]) | u64::from(words[at + 1]) << 31;
@@ -329,30 +335,30 @@ impl VariationBuilder {
                 return;
             }
         };
-        stats.samples += 1;
-        stats.begun += u64::from(words[7]);
+        stats.samples += Count(1);
+        stats.begun += Count(words[7].into());
         let ran = self
             .thread
             .extend_run(start, start.saturating_add(duration));
         stats.cycles = stats.cycles.saturating_add(ran);
         let has = |flag: u32| flags & flag != 0;
-        stats.preempted += u64::from(has(SAMPLE_PREEMPTED));
-        stats.migrated += u64::from(has(SAMPLE_MIGRATED));
-        stats.called += u64::from(has(SAMPLE_CALLED));
-        stats.unwatched += u64::from(has(SAMPLE_UNWATCHED));
-        stats.unknown += u64::from(has(SAMPLE_UNKNOWN));
-        let inclusive = duration.saturating_sub(self.bias);
-        let own = (!has(SAMPLE_CALLED)).then(|| inclusive.saturating_sub(inner));
+        stats.preempted += Count::from(has(SAMPLE_PREEMPTED));
+        stats.migrated += Count::from(has(SAMPLE_MIGRATED));
+        stats.called += Count::from(has(SAMPLE_CALLED));
+        stats.unwatched += Count::from(has(SAMPLE_UNWATCHED));
+        stats.unknown += Count::from(has(SAMPLE_UNKNOWN));
+        let inclusive = Cycles(duration).saturating_sub(self.bias);
+        let own = (!has(SAMPLE_CALLED)).then(|| inclusive.saturating_sub(Cycles(inner)));
         path.nested = path.nested.saturating_add(nested);
         if has(SAMPLE_UNKNOWN) {
-            path.unknown += 1;
+            path.unknown += Count(1);
         } else if has(SAMPLE_PREEMPTED | SAMPLE_MIGRATED) {
             path.disturbed.record(inclusive, own);
         } else {
             path.calm.record(inclusive, own);
             if let Some(burst) = &mut self.burst {
                 let burst_time = burst.entry(words[0]).or_default();
-                burst_time.samples += 1;
+                burst_time.samples += Count(1);
                 burst_time.time = burst_time.time.saturating_add(inclusive);
             }
         }

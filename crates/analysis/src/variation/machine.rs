@@ -19,6 +19,7 @@
 
 use super::above::Evidence;
 use super::path::{Certainty, Rank};
+use holloway_format::Count;
 
 /// The smallest loss that may be the path's own.
 const MIN_LOSS: f64 = 0.05;
@@ -29,7 +30,7 @@ const LOSS_RATIO: f64 = 2.0;
 /// The share of the other paths' time that stays below the machine's loss.
 const QUARTER: f64 = 0.25;
 /// Number of samples that a path needs to measure the machine.
-const MIN_SAMPLES: u64 = 20;
+const MIN_SAMPLES: Count = Count(20);
 /// The base time of such a path must be at least this many windows of the clock.
 const MIN_WINDOWS: u64 = 4;
 
@@ -46,9 +47,9 @@ impl Machine {
         paths: impl Iterator<Item = (&'a Rank, Option<Evidence>)> + Clone,
     ) -> Machine {
         let measured = paths.map(|(path, evidence)| {
-            let is_long = path.base >= MIN_WINDOWS.saturating_mul(path.window);
+            let is_long = path.base >= path.window.saturating_mul(MIN_WINDOWS);
             let evidence = evidence.filter(|_| is_long && path.samples() >= MIN_SAMPLES)?;
-            let time = path.base as f64 * path.samples() as f64;
+            let time = path.base.to_f64() * path.samples().to_f64();
             Some((path.loss, evidence.long / evidence.base, time))
         });
         let all = measured

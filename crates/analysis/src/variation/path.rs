@@ -1,7 +1,7 @@
 //! A ranked path with its times.
 
 use holloway_flow::PathId;
-use holloway_format::Distribution;
+use holloway_format::{Count, Cycles, Distribution};
 
 use crate::run::FunctionId;
 
@@ -30,15 +30,15 @@ pub struct Rank {
     /// The times of the path's samples, in cycles.
     pub times: Distribution,
     /// Number of samples whose thread was preempted or moved, whether `times` includes them or not.
-    pub disturbed: u64,
+    pub disturbed: Count,
     /// Number of samples in which woven code ran that was not timed.
-    pub called: u64,
+    pub called: Count,
     /// Estimated number of executions.
     pub executions: f64,
     /// Number of samples with an unknown time.
-    pub unknown: u64,
+    pub unknown: Count,
     /// The base time, in cycles: the 5 % quantile, and at least 1.
-    pub base: u64,
+    pub base: Cycles,
     /// Net variation, in cycles.
     pub net: f64,
     /// Whether the net variation is certain.
@@ -50,14 +50,14 @@ pub struct Rank {
     pub loss: f64,
     /// Number of longest samples that may have been interrupted from outside. They count only as
     /// long as the longest of the other samples.
-    pub interrupted: u64,
+    pub interrupted: Count,
     /// Standard error of the net variation, relative to it. It includes the error of the estimate,
     /// unless all executions were timed, and the error of the clock.
     pub error: f64,
     /// Cycles above the base that the clock cannot distinguish from the base time.
     pub unresolved: f64,
     /// How far above the base a time still counts as the base time, in cycles.
-    pub window: u64,
+    pub window: Cycles,
     /// Number of paths that were timed inside an execution of this path, on average.
     pub nested: f64,
     /// Whether the path's time includes other woven code in any sample.
@@ -83,7 +83,7 @@ impl Rank {
     }
 
     /// Number of samples that the rank is based on.
-    pub fn samples(&self) -> u64 {
+    pub fn samples(&self) -> Count {
         self.times.count()
     }
 }

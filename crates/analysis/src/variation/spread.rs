@@ -78,7 +78,7 @@ impl Spread {
 
     /// Adds the paths that begin at one place.
     fn add(&mut self, ranks: &[&Rank]) {
-        let least = ranks.iter().map(|rank| rank.base).min().unwrap_or(0);
+        let least = ranks.iter().map(|rank| rank.base).min().unwrap_or_default();
         let executions: f64 = ranks.iter().map(|rank| rank.executions).sum();
         let total: f64 = ranks.iter().map(|rank| rank.total).sum();
         let mean = total / executions.max(f64::MIN_POSITIVE);
@@ -86,7 +86,7 @@ impl Spread {
         for rank in ranks {
             self.paths += 1;
             let over = Some(rank.base - least).filter(|over| *over > rank.window);
-            self.choice += rank.executions * over.unwrap_or(0) as f64;
+            self.choice += rank.executions * over.unwrap_or_default().to_f64();
             if rank.is_certain() {
                 self.same += rank.net;
             }

@@ -64,7 +64,9 @@ fn period(activations: &[Vec<usize>], k: u32) -> (Option<Period>, Vec<Vec<u64>>)
         .findings(function, &kipf)
         .into_iter()
         .find_map(|one| match one {
-            Finding::Period { paths, share } => Some((paths, share)),
+            Finding::Period { paths, share } => {
+                Some((paths.iter().map(|path| path.0).collect(), share))
+            }
             _ => None,
         });
     let before = Words::new(&image).function(0).first;

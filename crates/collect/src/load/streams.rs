@@ -11,7 +11,8 @@ use holloway_analysis::loops::LoopsRun;
 use holloway_analysis::note::Account;
 use holloway_analysis::variation::VariationRun;
 use holloway_format::{
-    Damage, FunctionCounts, ImageMap, LoopsProfile, ProfileHead, VariationProfile, read_profile,
+    Count, Damage, FunctionCounts, ImageMap, LoopsProfile, ProfileHead, VariationProfile,
+    read_profile,
 };
 
 use crate::files::read_regular;
@@ -126,7 +127,7 @@ fn surplus(
         let others = others.get(&place(function)).map_or(&[][..], |other| other);
         let other_count = |path: u64| {
             let found = others.binary_search_by_key(&path, |&(other, _)| other);
-            found.map_or(0, |at| others[at].1)
+            found.map_or(Count::ZERO, |at| others[at].1)
         };
         let more = function
             .counts

@@ -6,6 +6,7 @@
 //! [`Sample`], on which the exit status of `holloway trace verify` depends. Every other note becomes
 //! [`Fact::Text`]: nothing but a report uses it, and the report prints it as it is.
 
+use crate::units::Count;
 use std::fmt;
 
 use crate::error::{AssembleError, FormatError};
@@ -97,7 +98,7 @@ pub enum Fact {
     /// Timed paths whose samples are damaged were left out.
     DamagedSamples {
         /// How many.
-        samples: u64,
+        samples: Count,
     },
     /// A block of a thread's trace can't be read; its trace ends before it.
     TraceBlock(FormatError),
@@ -150,9 +151,9 @@ pub enum Sample {
     /// A few of the executed paths were timed, and the counts are estimated from these.
     TimedPaths {
         /// Timed paths.
-        timed: u64,
+        timed: Count,
         /// Executed paths.
-        executed: u64,
+        executed: Count,
     },
 }
 
@@ -289,8 +290,8 @@ impl Sample {
         let (timed, _) = timed.split_once(" timed path")?;
         let number = |text: &str| text.replace(',', "").parse().ok();
         Some(Self::TimedPaths {
-            timed: number(timed)?,
-            executed: number(executed)?,
+            timed: Count(number(timed)?),
+            executed: Count(number(executed)?),
         })
     }
 }
@@ -507,15 +508,15 @@ mod tests {
         }
         check(
             Sample::TimedPaths {
-                timed: 1,
-                executed: 12_345,
+                timed: Count(1),
+                executed: Count(12_345),
             },
             "this is a sample: counts are estimates, made from 1 timed path of 12,345 that ran",
         );
         check(
             Sample::TimedPaths {
-                timed: 2000,
-                executed: 1_000_000,
+                timed: Count(2000),
+                executed: Count(1_000_000),
             },
             "this is a sample: counts are estimates, made from 2,000 timed paths of 1,000,000 that ran",
         );

@@ -1,5 +1,7 @@
 //! The counts of a function.
 
+use crate::units::Count;
+
 /// Counts of one function.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FunctionCounts {
@@ -11,7 +13,7 @@ pub struct FunctionCounts {
     pub hash: u64,
     /// Path number and count, ascending by number, without counts of 0. If the function's map
     /// counts edges, the number is that of an edge counter.
-    pub counts: Vec<(u64, u64)>,
+    pub counts: Vec<(u64, Count)>,
 }
 
 impl FunctionCounts {
@@ -25,8 +27,8 @@ impl FunctionCounts {
 }
 
 /// Sorts the counts by path, adds up those of equal paths, and drops counts of 0.
-pub(crate) fn add_up(counts: &mut Vec<(u64, u64)>) {
-    counts.retain(|&(_, count)| count != 0);
+pub(crate) fn add_up(counts: &mut Vec<(u64, Count)>) {
+    counts.retain(|&(_, count)| count != Count::ZERO);
     counts.sort_unstable();
     counts.dedup_by(|next, kept| {
         let same = next.0 == kept.0;

@@ -12,6 +12,8 @@
 //! Memory: 512 bytes for each power of two that occurs, 30 KB at worst, whatever the number of
 //! values.
 
+use crate::units::{Count, Cycles};
+
 /// Number of buckets per power of two.
 const OCTAVE: usize = 1 << BITS;
 const BITS: u32 = 6;
@@ -21,11 +23,11 @@ pub const BUCKETS: u16 = (OCTAVE as u16) * (64 - BITS as u16 + 1);
 /// Times in cycles.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Distribution {
-    count: u64,
-    sum: u64,
+    count: Count,
+    sum: Cycles,
     squares: u128,
-    least: u64,
-    largest: u64,
+    least: Cycles,
+    largest: Cycles,
     /// No trailing `None`, no block of zeros only.
     octaves: Vec<Option<Box<[u64; OCTAVE]>>>,
 }
@@ -36,17 +38,18 @@ pub struct Bucket {
     /// Its number.
     pub number: u16,
     /// Least value.
-    pub low: u64,
+    pub low: Cycles,
     /// Largest value.
-    pub high: u64,
+    pub high: Cycles,
     /// Number of values.
-    pub count: u64,
+    pub count: Count,
 }
 
 impl Bucket {
     /// The middle of its values.
-    pub fn middle(&self) -> u64 {
-        self.low + (self.high - self.low) / 2
+    pub fn middle(&self) -> Cycles {
+        let (low, high) = (self.low.0, self.high.0);
+        Cycles(low + (high - low) / 2)
     }
 }
 
@@ -73,18 +76,18 @@ pub fn bounds(bucket: u16) -> (u64, u64) {
 
 impl Distribution {
     /// Adds a value.
-    pub fn record(&mut self, value: u64) {
+    pub fn record(&mut self, value: Cycles) {
         self.extend_range(value, value);
-        self.count = self.count.saturating_add(1);
+        self.count = self.count.saturating_add(Count(1));
         self.sum = self.sum.saturating_add(value);
         let square = u128::from(value) * u128::from(value);
         self.squares = self.squares.saturating_add(square);
-        self.add_to_bucket(bucket_of(value), 1);
+        self.add_to_bucket(bucket_of(value.0), Count(1));
     }
 
     /// Adds all values of another distribution.
     pub fn merge(&mut self, other: &Distribution) {
-        if other.count == 0 {
+        if other.count == Count::ZERO {
             return;
         }
         self.extend_range(other.least, other.largest);
@@ -96,8 +99,8 @@ impl Distribution {
         }
     }
 
-    fn extend_range(&mut self, least: u64, largest: u64) {
-        if self.count == 0 {
+    fn extend_range(&mut self, least: Cycles, largest: Cycles) {
+        if self.count == Count::ZERO {
             (self.least, self.largest) = (least, largest);
         } else {
             self.least = self.least.min(least);
@@ -105,20 +108,20 @@ impl Distribution {
         }
     }
 
-    fn add_to_bucket(&mut self, bucket: u16, count: u64) {
+    fn add_to_bucket(&mut self, bucket: u16, count: Count) {
         let (octave, place) = (usize::from(bucket) / OCTAVE, usize::from(bucket) % OCTAVE);
         if self.octaves.len() <= octave {
             self.octaves.resize(octave + 1, None);
         }
         let block = self.octaves[octave].get_or_insert_with(|| Box::new([0; OCTAVE]));
-        block[place] = block[place].saturating_add(count);
+        block[place] = block[place].saturating_add(count.0);
     }
 
     /// Makes a distribution of sums and buckets. Buckets must ascend, and none may be empty. None
     /// if no distribution has these sums and buckets.
     pub fn from_parts(
         sums: Sums,
-        buckets: impl IntoIterator<Item = (u16, u64)>,
+        buckets: impl IntoIterator<Item = (u16, Count)>,
     ) -> Option<Distribution> {
         let mut distribution = Distribution {
             sum: sums.sum,
@@ -130,17 +133,17 @@ impl Distribution {
         let mut ends: Option<(u16, u16)> = None;
         for (bucket, count) in buckets {
             let ascends = ends.is_none_or(|(_, last)| last < bucket);
-            if !ascends || bucket >= BUCKETS || count == 0 {
+            if !ascends || bucket >= BUCKETS || count == Count::ZERO {
                 return None;
             }
             ends = Some((ends.map_or(bucket, |(first, _)| first), bucket));
-            distribution.count = distribution.count.checked_add(count)?;
+            distribution.count = Count(distribution.count.0.checked_add(count.0)?);
             distribution.add_to_bucket(bucket, count);
         }
         let Some((first, last)) = ends else {
             return (sums == Sums::default()).then_some(distribution);
         };
-        let fits = bucket_of(sums.least) == first && bucket_of(sums.largest) == last;
+        let fits = bucket_of(sums.least.0) == first && bucket_of(sums.largest.0) == last;
         (fits && sums.least <= sums.largest).then_some(distribution)
     }
 
@@ -155,30 +158,30 @@ impl Distribution {
     }
 
     /// Number of values.
-    pub fn count(&self) -> u64 {
+    pub fn count(&self) -> Count {
         self.count
     }
 
     /// Sum of the values.
-    pub fn sum(&self) -> u64 {
+    pub fn sum(&self) -> Cycles {
         self.sum
     }
 
     /// The least value; 0 without values.
-    pub fn least(&self) -> u64 {
+    pub fn least(&self) -> Cycles {
         self.least
     }
 
     /// The largest value; 0 without values.
-    pub fn largest(&self) -> u64 {
+    pub fn largest(&self) -> Cycles {
         self.largest
     }
 
     /// The average; 0 without values.
     pub fn mean(&self) -> f64 {
         match self.count {
-            0 => 0.0,
-            count => self.sum as f64 / count as f64,
+            Count::ZERO => 0.0,
+            count => self.sum.to_f64() / count.to_f64(),
         }
     }
 
@@ -190,24 +193,25 @@ impl Distribution {
             squares,
             ..
         } = *self;
-        if count == 0 {
+        if count == Count::ZERO {
             return 0.0;
         }
         // Computes with integers while they fit, because the difference of large floats is noise.
         let (n, sum) = (u128::from(count), u128::from(sum));
         let exact = n.checked_mul(squares).zip(sum.checked_mul(sum));
         let exact = exact.map(|(all, square)| all.saturating_sub(square) as f64);
-        let exact = exact
-            .unwrap_or_else(|| (count as f64 * squares as f64 - sum as f64 * sum as f64).max(0.0));
-        exact / (count as f64 * count as f64)
+        let count = count.to_f64();
+        let exact =
+            exact.unwrap_or_else(|| (count * squares as f64 - sum as f64 * sum as f64).max(0.0));
+        exact / (count * count)
     }
 
     /// The least value that at least `share` (0 to 1) of all values do not exceed, within the error
     /// of a bucket; 0 without values.
-    pub fn quantile(&self, share: f64) -> u64 {
-        let rank = (share.clamp(0.0, 1.0) * self.count as f64).ceil() as u64;
-        let rank = rank.clamp(1, self.count.max(1));
-        let mut seen = 0u64;
+    pub fn quantile(&self, share: f64) -> Cycles {
+        let rank = (share.clamp(0.0, 1.0) * self.count.to_f64()).ceil() as u64;
+        let rank = Count(rank.clamp(1, self.count.0.max(1)));
+        let mut seen = Count::ZERO;
         for bucket in self.buckets() {
             seen = seen.saturating_add(bucket.count);
             if seen >= rank {
@@ -228,9 +232,9 @@ impl Distribution {
                 let (low, high) = bounds(number);
                 Bucket {
                     number,
-                    low,
-                    high,
-                    count,
+                    low: Cycles(low),
+                    high: Cycles(high),
+                    count: Count(count),
                 }
             })
         })
@@ -241,13 +245,13 @@ impl Distribution {
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Sums {
     /// Sum of the values.
-    pub sum: u64,
+    pub sum: Cycles,
     /// Sum of their squares.
     pub squares: u128,
     /// The least value.
-    pub least: u64,
+    pub least: Cycles,
     /// The largest value.
-    pub largest: u64,
+    pub largest: Cycles,
 }
 
 #[cfg(test)]

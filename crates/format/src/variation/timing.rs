@@ -1,27 +1,29 @@
 //! How long the executions of a path took.
 
+use crate::units::{Count, Cycles};
 use crate::variation::distribution::Distribution;
+use holloway_flow::PathId;
 
 /// The timings of a path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PathTimings {
     /// Its number.
-    pub path: u64,
+    pub path: PathId,
     /// Times of samples without a known disturbance.
     pub calm: Timing,
     /// Times of samples whose thread was preempted or moved.
     pub disturbed: Timing,
     /// Number of samples whose time is unknown.
-    pub unknown: u64,
+    pub unknown: Count,
     /// Number of paths that were timed inside these samples: paths of callees.
-    pub nested: u64,
+    pub nested: Count,
     /// Sums over the bursts of the calm samples.
     pub bursts: Bursts,
 }
 
 impl PathTimings {
     /// Number of all samples.
-    pub fn samples(&self) -> u64 {
+    pub fn samples(&self) -> Count {
         let [calm, disturbed] = [&self.calm, &self.disturbed].map(|timing| timing.whole.count());
         calm.saturating_add(disturbed).saturating_add(self.unknown)
     }
@@ -50,7 +52,7 @@ pub struct Bursts {
 
 impl Bursts {
     /// Adds a burst: its number of samples, and the time that they took together.
-    pub fn record(&mut self, samples: u64, time: u64) {
+    pub fn record(&mut self, samples: Count, time: Cycles) {
         let (samples, time) = (u128::from(samples), u128::from(time));
         self.add(&Bursts {
             squares: time * time,
@@ -67,8 +69,8 @@ impl Bursts {
     }
 
     /// The sum of (t - n base)².
-    pub fn squares_over(&self, base: u64) -> f64 {
-        let base = base as f64;
+    pub fn squares_over(&self, base: Cycles) -> f64 {
+        let base = base.to_f64();
         let [squares, products, counts] =
             [self.squares, self.products, self.counts].map(|sum| sum as f64);
         (squares - 2.0 * base * products + base * base * counts).max(0.0)
@@ -87,7 +89,7 @@ pub struct Timing {
 
 impl Timing {
     /// Adds a sample: its time, and its time without woven callees, if known.
-    pub fn record(&mut self, whole: u64, own: Option<u64>) {
+    pub fn record(&mut self, whole: Cycles, own: Option<Cycles>) {
         if self.own.is_none() && own != Some(whole) {
             self.own = Some(Box::new(self.whole.clone()));
         }

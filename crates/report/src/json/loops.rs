@@ -1,5 +1,7 @@
 //! Sequences of paths over loop iterations, as JSON (`loops` of docs/json.md).
 
+use holloway_flow::PathId;
+use holloway_format::Count;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
@@ -70,11 +72,11 @@ struct LoopRecord<'a> {
     module: &'a str,
     image: &'a str,
     head: Head,
-    executions: u64,
-    iterations: u64,
+    executions: Count,
+    iterations: Count,
     #[serde(skip_serializing_if = "Option::is_none")]
     bound: Option<&'static str>,
-    starts: u64,
+    starts: Count,
     #[serde(skip_serializing_if = "Option::is_none")]
     copies: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -106,9 +108,9 @@ struct FindingRecord {
 struct Sequence {
     parent: Option<usize>,
     paths: Vec<u64>,
-    count: u64,
+    count: Count,
     #[serde(skip_serializing_if = "is_zero")]
-    missed: u64,
+    missed: Count,
 }
 
 #[derive(Serialize)]
@@ -137,14 +139,18 @@ struct Stats {
     leaves: u64,
     average_leaf_level: f64,
     average_inner_degree: f64,
-    caught: u64,
+    caught: Count,
     holes: u64,
     strangers: u64,
     prunings: u64,
 }
 
-fn is_zero(number: &u64) -> bool {
-    *number == 0
+fn is_zero(count: &Count) -> bool {
+    *count == Count::ZERO
+}
+
+fn numbers(paths: &[PathId]) -> Vec<u64> {
+    paths.iter().map(|path| path.0).collect()
 }
 
 impl<'a> LoopRecord<'a> {
@@ -158,7 +164,7 @@ impl<'a> LoopRecord<'a> {
         let function = run.function(shown_loop.function);
         let module = run.module_of(function);
         let branches = shown_loop.branches(how.min_share);
-        let used: BTreeSet<u64> = branches
+        let used: BTreeSet<PathId> = branches
             .iter()
             .flat_map(|branch| branch.paths.iter().copied())
             .collect();
@@ -205,7 +211,7 @@ impl<'a> LoopRecord<'a> {
                 .into_iter()
                 .map(|branch| Sequence {
                     parent: branch.parent,
-                    paths: branch.paths,
+                    paths: numbers(&branch.paths),
                     count: branch.count,
                     missed: branch.missed,
                 })
@@ -218,7 +224,7 @@ impl<'a> LoopRecord<'a> {
     }
 }
 
-fn path_record(function: &Function, by_block: &[Vec<String>], id: u64) -> Option<PathRecord> {
+fn path_record(function: &Function, by_block: &[Vec<String>], id: PathId) -> Option<PathRecord> {
     let path = path_of(function, id)?;
     let mut places: Vec<String> = path
         .blocks
@@ -227,7 +233,7 @@ fn path_record(function: &Function, by_block: &[Vec<String>], id: u64) -> Option
         .collect();
     places.dedup();
     Some(PathRecord {
-        id,
+        id: id.0,
         blocks: path.blocks.iter().map(|block| block.0).collect(),
         instructions: instructions(function, &path),
         places,
@@ -246,7 +252,7 @@ impl FindingRecord {
         FindingRecord {
             kind,
             share: share as f64 / 1000.0,
-            paths,
+            paths: numbers(&paths),
             turns,
         }
     }

@@ -1,5 +1,6 @@
 //! Comparison of two runs, as JSON: `overlap` of docs/json.md.
 
+use holloway_format::Count;
 use std::io::{self, Write};
 
 use holloway_abi::Unit;
@@ -55,17 +56,17 @@ struct RunRecord<'a> {
 #[derive(Serialize)]
 struct SideRecord {
     distinct: u64,
-    executions: u64,
-    common_executions: u64,
-    instructions: u64,
-    common_instructions: u64,
+    executions: Count,
+    common_executions: Count,
+    instructions: Count,
+    common_instructions: Count,
 }
 
 #[derive(Serialize)]
 struct AloneRecord<'a> {
     name: String,
     linkage_name: &'a str,
-    executions: u64,
+    executions: Count,
     why: &'static str,
 }
 
@@ -87,8 +88,8 @@ struct DifferenceRecord<'a> {
     path: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     edge: Option<[i64; 2]>,
-    a: u64,
-    b: u64,
+    a: Count,
+    b: Count,
     difference: f64,
     places: Vec<String>,
 }

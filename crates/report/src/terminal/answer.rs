@@ -7,7 +7,7 @@ use holloway_abi::Unit;
 use holloway_analysis::find::{Fate, where_is};
 use holloway_analysis::functions::summary;
 use holloway_analysis::{Function, FunctionId, RunProfile};
-use holloway_format::Skipped;
+use holloway_format::{Count, Skipped};
 
 use super::paint::{Ink, Line};
 use super::sheet::Sheet;
@@ -67,13 +67,14 @@ fn has_machine_code(run: &RunProfile) -> bool {
     skipped.any(Skipped::is_machine_code)
 }
 
-fn executions(sheet: &Sheet<'_>, fate: &Fate) -> u64 {
-    let blocks =
-        |&id: &FunctionId| summary(id, sheet.run.function(id)).map_or(0, |found| found.blocks);
+fn executions(sheet: &Sheet<'_>, fate: &Fate) -> Count {
+    let blocks = |&id: &FunctionId| {
+        summary(id, sheet.run.function(id)).map_or(Count::ZERO, |found| found.blocks)
+    };
     fate.instrumented
         .iter()
         .map(blocks)
-        .fold(0, u64::saturating_add)
+        .fold(Count::ZERO, Count::saturating_add)
 }
 
 fn show(sheet: &mut Sheet<'_>, fate: &Fate) -> io::Result<()> {
@@ -130,7 +131,7 @@ fn instrumented(sheet: &Sheet<'_>, id: FunctionId) -> String {
         }
     };
     if function.map.selects > 0 {
-        let selects = plural(function.map.selects.into(), "select");
+        let selects = plural(function.map.selects, "select");
         text += &format!(" · {selects} (choices made without a branch)");
     }
     if function.map.line != 0 {
@@ -150,7 +151,8 @@ fn parts_run(function: &Function) -> String {
         Unit::Edges => {
             let blocks = function.flow().blocks.iter();
             let ran = (0u32..).zip(blocks);
-            let ran = ran.filter(|&(block, &count)| count > 0 && block != function.map.exit);
+            let ran =
+                ran.filter(|&(block, &count)| count > Count::ZERO && block != function.map.exit);
             let all = function.map.blocks.len() as u64 - 1;
             (ran.count(), all, "block")
         }

@@ -1,6 +1,7 @@
 //! The coverage section, which comes before all counts: processes, functions, paths, and edges that
 //! ran. It has more lines only if data is missing.
 
+use holloway_format::Count;
 use std::io;
 
 use holloway_abi::Unit;
@@ -67,11 +68,11 @@ fn counted(sheet: &mut Sheet<'_>, coverage: &Coverage) -> io::Result<()> {
     if coverage.by_edges > 0 || edges && coverage.by_paths == 0 {
         sheet.fact("edges", &edges_of(coverage))?;
     }
-    if coverage.left > 0 {
+    if coverage.left > Count::ZERO {
         let times = plural(coverage.left, "time");
         sheet.fact("left", &format!("{times} by a call that did not come back"))?;
     }
-    if coverage.entered_again > 0 {
+    if coverage.entered_again > Count::ZERO {
         let times = plural(coverage.entered_again, "time");
         sheet.fact(
             "entered again",

@@ -1,6 +1,7 @@
 //! Net variation of each timed run's first paths in the other runs: the paper's bar charts (its
 //! Figures 4 and 5) as tables.
 
+use holloway_format::Count;
 use std::io::{self, BufWriter, Write};
 
 use holloway_analysis::variation::stability::{Stability, stability};
@@ -47,7 +48,7 @@ pub(crate) fn write(
     for (place, run) in runs.iter().enumerate() {
         sheet.fact(&letter(place), &described(run))?;
     }
-    let few = |run: &&VariationRun| run.stats.samples < SAMPLES * first as u64;
+    let few = |run: &&VariationRun| run.stats.samples < Count(SAMPLES * first as u64);
     if runs.iter().any(few) {
         let sentence = format!(
             "a run of fewer than {} samples, {SAMPLES} for each of its first paths, may have others first next time: let it run longer, or time more with --burst 100",
@@ -76,7 +77,7 @@ pub(crate) fn write(
 
 fn described(run: &VariationRun) -> String {
     let images: Vec<&str> = run.run.images.iter().map(|image| &*image.name).collect();
-    let cycles = time(run.stats.cycles as f64, run.frequency());
+    let cycles = time(run.stats.cycles.to_f64(), run.frequency());
     format!(
         "{} · {} in all threads · {}",
         images.join(", "),

@@ -21,6 +21,7 @@ pub(super) mod report;
 mod summary;
 mod ties;
 
+use holloway_format::{Count, Cycles};
 use std::io::{self, BufWriter, Write};
 use std::ops::Range;
 
@@ -83,7 +84,7 @@ pub fn write(
         super::answer::write(sheet)?;
     }
     let is_sampled = run.run.functions.iter().any(Function::ran);
-    if !is_sampled && !run.is_exact && run.stats.clocks > 0 && !sheet.misses_something() {
+    if !is_sampled && !run.is_exact && run.stats.clocks > Count::ZERO && !sheet.misses_something() {
         sheet.page.gap()?;
         let text = "no path was timed: every thread ended before its first burst; run it for longer, with --burst 10, or build it with --collect times, which times all paths";
         sheet.page.wrapped(Line::new(), Ink::Alarm, text)?;
@@ -203,7 +204,7 @@ impl Report<'_> {
 
     fn numbers(&self, rank: &Rank) -> Vec<(Ink, String)> {
         let times = &rank.times;
-        let cycles = |cycles: u64| (Ink::Plain, self.cycles(cycles));
+        let cycles = |cycles: Cycles| (Ink::Plain, self.cycles(cycles));
         vec![
             (Ink::Strong, self.time(rank.net)),
             (Ink::Number, self.share(rank.net)),
@@ -212,7 +213,7 @@ impl Report<'_> {
             cycles(times.quantile(0.5)),
             cycles(times.quantile(0.99)),
             cycles(times.largest()),
-            (Ink::Faint, short(rank.samples() as f64)),
+            (Ink::Faint, short(rank.samples().to_f64())),
         ]
     }
 
@@ -229,7 +230,7 @@ impl Report<'_> {
         sheet.page.gap()?;
         sheet.page.line(&head)?;
         sheet.indented(Ink::Plain, &self.sentence(rank))?;
-        if rank.called > 0 && self.how.time == Time::Inclusive {
+        if rank.called > Count::ZERO && self.how.time == Time::Inclusive {
             let warning = format!(
                 "its time includes functions that it calls (in {} of its samples): what varies may be theirs; look for their own paths",
                 summary::part(rank.called, rank.samples() + self.left_out(rank))
@@ -250,7 +251,8 @@ impl Report<'_> {
             Some(frequency) if cycles >= 0.5 => format!(" ({})", seconds(cycles / frequency)),
             _ => String::new(),
         };
-        let cycles = |cycles: u64| format!("{}{}", self.cycles(cycles), seconds(cycles as f64));
+        let cycles =
+            |cycles: Cycles| format!("{}{}", self.cycles(cycles), seconds(cycles.to_f64()));
         let mut text = format!(
             "{} in all, {}{} of it above the base; cycles of one: base {}, average {}{}, 90 % {}",
             self.time(rank.total),
@@ -261,7 +263,7 @@ impl Report<'_> {
             seconds(times.mean()),
             cycles(times.quantile(0.9)),
         );
-        if self.left_out(rank) > 0 {
+        if self.left_out(rank) > Count::ZERO {
             let left_out = plural(rank.disturbed, "sample");
             text += &format!("; {left_out} preempted or moved, left out");
         }

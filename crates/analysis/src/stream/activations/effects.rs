@@ -6,6 +6,7 @@
 //! each stretch. If the effect of a stretch depends on more than that (on frames that were left, or
 //! on words of no function), the stretch is read word by word.
 
+use holloway_format::Count;
 use std::mem;
 
 use super::{Activation, Activations, bottom};
@@ -210,7 +211,7 @@ impl<S: Copy + Default> Activations<S> {
 
     /// Records that stretches with this many paths were read; the next word is at position `next`.
     pub(crate) fn advance(&mut self, paths: u64, next: u64) {
-        self.counts.paths += paths;
+        self.counts.paths += Count(paths);
         self.next = Some(next);
     }
 }

@@ -111,7 +111,7 @@ impl Yard {
             assert!(profile.damage.is_empty(), "{:?}", profile.damage);
             for function in &profile.functions {
                 let map = map.function(function.module, function.function).unwrap();
-                let count: u64 = function.counts.iter().map(|count| count.1).sum();
+                let count: u64 = function.counts.iter().map(|count| count.1.0).sum();
                 // Functions that compilers add have no name in the source.
                 let name = match &*map.name {
                     "" => &map.linkage_name,

@@ -12,6 +12,7 @@
 //! The first column holds all times less than 8 cycles over the base: probes cannot distinguish
 //! smaller differences.
 
+use holloway_format::Count;
 use std::io;
 
 use holloway_analysis::variation::Rank;
@@ -38,7 +39,7 @@ const UNIT: &str = "cycles over the base";
 /// A column of the histogram.
 #[derive(Clone, Copy, Default, Debug, PartialEq)]
 struct Column {
-    samples: u64,
+    samples: Count,
     /// Sum of these samples' cycles over the base.
     over: f64,
 }
@@ -53,10 +54,10 @@ pub(super) fn write(sheet: &mut Sheet<'_>, rank: &Rank) -> io::Result<()> {
         .iter()
         .map(|column| column.samples)
         .max()
-        .unwrap_or(0);
+        .unwrap_or_default();
     let levels: Vec<usize> = columns
         .iter()
-        .map(|column| level(column.samples as f64, most as f64, ROWS * LEVELS))
+        .map(|column| level(column.samples.to_f64(), most.to_f64(), ROWS * LEVELS))
         .collect();
     for row in (0..ROWS).rev() {
         let label = if row + 1 == ROWS {
@@ -136,13 +137,13 @@ fn columns(rank: &Rank) -> Vec<Column> {
     let mut columns = vec![Column::default(); 2];
     for bucket in times.buckets() {
         let middle = bucket.middle().clamp(times.least(), times.largest());
-        let over = middle.saturating_sub(rank.base) as f64;
+        let over = middle.saturating_sub(rank.base).to_f64();
         let place = column_of(over);
         if columns.len() <= place {
             columns.resize(place + 1, Column::default());
         }
         columns[place].samples += bucket.count;
-        columns[place].over += over * bucket.count as f64;
+        columns[place].over += over * bucket.count.to_f64();
     }
     columns
 }
@@ -184,6 +185,7 @@ fn label(cycles: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::{Column, column_of, label, level, low_end, squeezed};
+    use holloway_format::Count;
 
     #[test]
     fn columns_are_half_powers_of_two() {
@@ -201,11 +203,11 @@ mod tests {
             [0, 1, 8, 8]
         );
         let one = Column {
-            samples: 2,
+            samples: Count(2),
             over: 3.0,
         };
         let two = Column {
-            samples: 4,
+            samples: Count(4),
             over: 6.0,
         };
         assert_eq!(squeezed(vec![one; 3], 2), [one, two]);

@@ -5,6 +5,7 @@ use holloway_analysis::trail::Trail;
 use holloway_analysis::variation::RankOptions;
 use holloway_analysis::variation::VariationRun;
 use holloway_analysis::variation::rank::{Disturbed, Rank, Ranking};
+use holloway_format::{Count, Cycles};
 
 use crate::numbers::{grouped, seconds, short, tenths};
 use crate::terminal::sheet::Sheet;
@@ -21,10 +22,10 @@ pub(super) struct Report<'a> {
 impl Report<'_> {
     /// Cycles of a sample. Times of 0 and 1 are shown as `≤12`, where 12 is the largest time that
     /// the clock cannot distinguish from 0.
-    pub(super) fn cycles(&self, cycles: u64) -> String {
+    pub(super) fn cycles(&self, cycles: Cycles) -> String {
         match cycles {
-            0 | 1 => format!("≤{}", grouped(self.ranking.floor)),
-            cycles => short(cycles as f64),
+            Cycles(0 | 1) => format!("≤{}", grouped(self.ranking.floor)),
+            cycles => short(cycles.to_f64()),
         }
     }
 
@@ -48,10 +49,10 @@ impl Report<'_> {
     }
 
     /// Number of disturbed samples that were left out.
-    pub(super) fn left_out(&self, rank: &Rank) -> u64 {
+    pub(super) fn left_out(&self, rank: &Rank) -> Count {
         match self.how.disturbed {
             Disturbed::LeftOut => rank.disturbed,
-            Disturbed::Included => 0,
+            Disturbed::Included => Count::ZERO,
         }
     }
 }

@@ -5,6 +5,7 @@
 //!  ≈  ranks 2 to 4, 4 to 9 can't be told apart by 68 to 102 samples each: …
 //! ```
 
+use holloway_format::Count;
 use std::io;
 use std::ops::Range;
 
@@ -82,7 +83,7 @@ pub(super) fn way_out(report: &Report<'_>) -> String {
         return "all of their executions were timed".to_owned();
     }
     let stats = &report.run.stats;
-    let passed = stats.begun as f64 / stats.samples.max(1) as f64;
+    let passed = stats.begun.to_f64() / stats.samples.max(Count(1)).to_f64();
     let fewer = 10f64.powf((passed / 10.0).log10().round()).max(LEAST);
     match fewer < passed / 2.0 {
         true => format!("run it for longer, or with --burst {fewer}"),

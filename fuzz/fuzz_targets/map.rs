@@ -4,7 +4,7 @@
 use holloway_analysis::directions::Directions;
 use holloway_analysis::loops::shape;
 use holloway_analysis::{RunProfile, lines};
-use holloway_format::{Count, FunctionCounts, ImageMap, Profile, decode_image};
+use holloway_format::{Count, FunctionCounts, ImageMap, Profile, ProfileHead, decode_image};
 use holloway_testkit::{heads::image_build_id, repair};
 use libfuzzer_sys::fuzz_target;
 
@@ -42,10 +42,13 @@ fn analyze(map: ImageMap) {
             }
         })
     });
-    let profile = Profile {
+    let head = ProfileHead {
         build_id: map.build_id,
+        ..ProfileHead::default()
+    };
+    let profile = Profile {
         functions: functions.collect(),
-        ..Profile::default()
+        ..Profile::from_head(head)
     };
     let run = RunProfile::new(vec![(map, vec![profile])]);
     lines::counts(&run, &|_, _| true);

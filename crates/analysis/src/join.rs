@@ -82,7 +82,7 @@ impl RunProfile {
                     increments: Count::ZERO,
                     graph: None,
                     flow: OnceLock::new(),
-                    forks: match profiles.iter().any(|profile| profile.forked) {
+                    forks: match profiles.iter().any(|profile| profile.head.forked) {
                         true => Forks::Present,
                         false => Forks::Absent,
                     },
@@ -117,7 +117,7 @@ impl RunProfile {
             let note = |damage: &Damage| Note::Profile {
                 origin: Origin {
                     image: map.name.clone(),
-                    process: profile.pid,
+                    process: profile.head.pid,
                 },
                 damage: damage.clone(),
             };
@@ -234,12 +234,12 @@ fn processes(profiles: &[Profile]) -> Vec<Process> {
     let mut processes: Vec<_> = profiles
         .iter()
         .map(|profile| Process {
-            pid: profile.pid,
-            ppid: profile.ppid,
-            threads: profile.threads,
-            lost: profile.lost,
-            forked: profile.forked,
-            image_path: profile.image_path.clone(),
+            pid: profile.head.pid,
+            ppid: profile.head.ppid,
+            threads: profile.head.threads,
+            lost: profile.head.lost,
+            forked: profile.head.forked,
+            image_path: profile.head.image_path.clone(),
         })
         .collect();
     processes.sort_by_key(|process| process.pid);

@@ -116,7 +116,7 @@ fn sample_run() -> RunProfile {
     let image = image("app", vec![first, second]);
     let parent = profile(&image, 10, &[(0, 0, &[(0, 4)]), (1, 0, &[(0, 6)])]);
     let mut child = profile(&image, 11, &[(0, 0, &[(0, 1)])]);
-    (child.forked, child.threads, child.lost) = (true, 3, 2);
+    (child.head.forked, child.head.threads, child.head.lost) = (true, 3, 2);
     RunProfile::new(vec![(image, vec![child, parent])])
 }
 
@@ -126,12 +126,12 @@ fn threads_of_a_process_that_executes_itself_are_counted_once() {
     let image = image("app", vec![module("a", vec![slide().clone()])]);
     let mut profiles = vec![profile(&image, 10, &[(0, 0, &[(0, 1)])]); 21];
     for profile in &mut profiles {
-        profile.threads = 1;
+        profile.head.threads = 1;
     }
     let run = |profiles: Vec<_>| RunProfile::new(vec![(image.clone(), profiles)]);
     let threads = |run: &RunProfile| (coverage(run).processes, coverage(run).threads);
     assert_eq!(threads(&run(profiles.clone())), (1, 1));
-    profiles[3].threads = 4;
+    profiles[3].head.threads = 4;
     assert_eq!(threads(&run(profiles)), (1, 4));
 }
 

@@ -306,7 +306,7 @@ impl ProcessStreams {
         profile.damage.extend(missing);
         // The paths of rings that dropped words are counted, so the rings need no mention.
         let dropped = raw.rings().iter().filter(|ring| ring.missing.is_some());
-        profile.lost = profile.lost.saturating_sub(dropped.count() as u64);
+        profile.head.lost = profile.head.lost.saturating_sub(dropped.count() as u64);
         profile
     }
 }

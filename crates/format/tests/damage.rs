@@ -12,8 +12,8 @@ use holloway_format::trace::{
 use holloway_format::{
     Count, Cycles, ForestNode, FormatError, FunctionCounts, FunctionForest, FunctionTimings, Guide,
     GuideFunction, ImageMap, LoopsHead, LoopsProfile, PathId, PathTimings, ProcessImage, Profile,
-    Timing, VariationHead, VariationProfile, decode_image, encode_image, read_loops, read_profile,
-    read_variation, write_loops, write_sealed, write_variation,
+    ProfileHead, Timing, VariationHead, VariationProfile, decode_image, encode_image, read_loops,
+    read_profile, read_variation, write_loops, write_sealed, write_variation,
 };
 
 /// `read` returns the contents of a file, and the number of losses that the reader reports.
@@ -83,12 +83,15 @@ fn of_a_sealed_profile() {
         hash,
         counts: vec![(0, Count(3)), (1, Count(300))],
     });
-    let profile = Profile {
+    let head = ProfileHead {
         kind: map.kind,
         build_id: map.build_id,
         image: "app".to_owned(),
+        ..ProfileHead::default()
+    };
+    let profile = Profile {
         functions: functions.collect(),
-        ..Profile::default()
+        ..Profile::from_head(head)
     };
     check(&write_sealed(&profile), |bytes| {
         let mut profile = read_profile(bytes, &map)?;

@@ -69,7 +69,11 @@ fn threads_are_summed() {
     assert_eq!(profile.damage, []);
     assert_eq!(counts(&profile), sums());
     assert_eq!(
-        (profile.threads, profile.pid, profile.image.as_str()),
+        (
+            profile.head.threads,
+            profile.head.pid,
+            profile.head.image.as_str()
+        ),
         (2, 1, "app")
     );
     assert_eq!(profile.function(0, 1).unwrap().total(), 13);
@@ -88,7 +92,7 @@ fn edge_counters_are_read_by_number() {
     writer.thread(&map, 1, &[(0, 0, 2, 4), (0, 3, 0, 5)]);
     writer.thread(&map, 2, &[(0, 3, 0, 7)]);
     let profile = read_profile(&writer.finish(), &map).unwrap();
-    assert_eq!((profile.kind, profile.damage.len()), (Kind::Edges, 0));
+    assert_eq!((profile.head.kind, profile.damage.len()), (Kind::Edges, 0));
     assert_eq!(
         counts(&profile),
         [(0, 0, vec![(2, 4)]), (0, 3, vec![(0, 12)])]
@@ -269,10 +273,10 @@ fn processes_are_summed() {
     expected[2].2 = vec![(1, 2)];
     expected[3].2 = vec![(0, 18)];
     assert_eq!(counts(&sum), expected);
-    assert_eq!(sum.threads, 4);
+    assert_eq!(sum.head.threads, 4);
     assert_eq!(Profile::sum([]).unwrap(), None);
     let mut stranger = profile.clone();
-    stranger.build_id[3] ^= 1;
+    stranger.head.build_id[3] ^= 1;
     let mut profile = profile;
     let before = profile.clone();
     assert!(matches!(

@@ -9,8 +9,8 @@ use holloway_flow::{
 };
 use holloway_format::{
     BlockMap, CaseNames, Count, Counters, DagEdgeMap, DagKind, EdgeMap, FunctionCounts,
-    FunctionMap, ImageMap, ModuleMap, Outcome, Place, PlacedModule, Profile, Scope, Skipped,
-    VanishedFunction,
+    FunctionMap, ImageMap, ModuleMap, Outcome, Place, PlacedModule, Profile, ProfileHead, Scope,
+    Skipped, VanishedFunction,
 };
 
 /// A function under construction. Block 0 is the entry; the last block is the exit.
@@ -370,15 +370,18 @@ pub fn profile(image: &ImageMap, pid: u32, functions: &[Counts<'_>]) -> Profile 
                 .collect(),
             ..FunctionCounts::default()
         });
-    Profile {
+    let head = ProfileHead {
         build_id: image.build_id,
         image: image.name.clone(),
         image_path: format!("/tmp/{}", image.name),
         pid,
         ppid: 1,
         threads: 1,
+        ..ProfileHead::default()
+    };
+    Profile {
         functions: functions.collect(),
-        ..Profile::default()
+        ..Profile::from_head(head)
     }
 }
 

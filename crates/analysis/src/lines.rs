@@ -228,7 +228,11 @@ fn members(map: &FunctionMap, graph: &UndividedGraph) -> BTreeMap<Region, Vec<Me
                     }
                     let member = in_region.last_mut().expect("a member of this block");
                     if !previous.contains(&region) {
-                        member.add_arrival(parts, index, map.in_source_order);
+                        if map.in_source_order {
+                            member.starts.push(index);
+                        } else {
+                            member.add_arrival(parts, index);
+                        }
                     }
                     member.parts_seen = index + 1;
                 }
@@ -250,9 +254,10 @@ impl Member {
     }
 
     /// Adds an arrival: in this part, control comes to the region from another place of the block.
-    /// In code in source order every arrival counts, otherwise only the first.
-    fn add_arrival(&mut self, parts: &[Part], index: usize, in_source_order: bool) {
-        if in_source_order || self.starts.is_empty() {
+    /// Only the first arrival counts. In code in source order every arrival counts, so such code
+    /// adds to `starts` itself.
+    fn add_arrival(&mut self, parts: &[Part], index: usize) {
+        if self.starts.is_empty() {
             self.starts.push(index);
             return;
         }

@@ -24,10 +24,10 @@ fn command(kind: Kind) -> &'static str {
 }
 
 /// Names the kinds that a page leaves out, and the commands that show them. `None` if the page
-/// shows the whole run. Every kind has counts, so a view of counts that the user chose
-/// (`is_asked_for`) leaves out none.
-pub(crate) fn others(recorded: &RecordedKinds, page: Page, is_asked_for: bool) -> Option<String> {
-    if page == Page::Counts && is_asked_for {
+/// shows the whole run. Every kind has counts, so a view of counts that the user chose (`view`)
+/// leaves out none.
+pub(crate) fn others(recorded: &RecordedKinds, page: Page, view: Option<View>) -> Option<String> {
+    if page == Page::Counts && view.is_some() {
         return None;
     }
     let others = recorded
@@ -87,7 +87,7 @@ impl Page {
             Some(View::Loops) => Self::Loops,
             Some(View::Variation) => Self::Variation,
             Some(_) => Self::Counts,
-            None if view.list.format == OutputFormat::Json => Self::Counts,
+            None if view.list.style.format == OutputFormat::Json => Self::Counts,
             None if kinds.has(Kind::Loops) => Self::Loops,
             None if kinds.is_timed() => Self::Variation,
             // Only the page of counts shows the fate of the selected functions.

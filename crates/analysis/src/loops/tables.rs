@@ -127,7 +127,14 @@ impl Tables {
     #[inline(always)]
     pub(super) fn step(&mut self, at: Position, word: u32) -> Position {
         let (slab, is_complete) = self.slabs.step(at.slab, word);
-        self.advance(at.before, slab, is_complete)
+        if !is_complete {
+            return Position {
+                before: at.before,
+                slab,
+            };
+        }
+        self.pairs.add(at.before, slab);
+        Position { before: slab, slab }
     }
 
     /// Counts the next complete slabs of an activation, at most [`LOOKUP_BATCH`]. The activation
@@ -144,15 +151,6 @@ impl Tables {
             before,
             slab: before,
         }
-    }
-
-    #[inline(always)]
-    fn advance(&mut self, before: SlabId, slab: SlabId, is_complete: bool) -> Position {
-        if !is_complete {
-            return Position { before, slab };
-        }
-        self.pairs.add(before, slab);
-        Position { before: slab, slab }
     }
 
     /// Whether the next path begins a slab.

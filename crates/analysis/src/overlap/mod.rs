@@ -149,6 +149,15 @@ pub fn share(part: impl Into<u64>, total: impl Into<u64>) -> f64 {
     part as f64 / total as f64
 }
 
+/// Whether both runs count frames that were left in a call.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ExitCounting {
+    /// Both runs count them, or neither does, or both count them in some images.
+    Same,
+    /// The runs differ.
+    Different,
+}
+
 /// The edge of a [`Difference`] with its number in the map, where edges are compared.
 pub fn edge_of(map: &FunctionMap, unit: u64) -> Option<(u32, &EdgeMap)> {
     let (edge, number) = common_edges(map).nth(unit as usize)?;
@@ -201,10 +210,13 @@ pub fn overlap(
         overlap.ends_at_calls = ends_at_calls.iter().position(|has| *has);
     }
     let mut by_exits = Vec::new();
-    let exits_differ = runs[0].exits() != runs[1].exits();
+    let exits = match runs[0].exits() == runs[1].exits() {
+        true => ExitCounting::Same,
+        false => ExitCounting::Different,
+    };
     for pair in matched {
         let groups = [&groups[0][pair[0]], &groups[1][pair[1]]];
-        overlap.add_pair(groups, exits_differ, &mut by_exits);
+        overlap.add_pair(groups, exits, &mut by_exits);
     }
     for (side, alone) in alone.into_iter().enumerate() {
         for (index, why) in alone {
@@ -232,9 +244,13 @@ impl Pair {
 
 impl Overlap {
     /// Adds a function that both runs have. `by_exits` gets an entry for each new difference:
-    /// whether frames that only one run counts may cause it. `exits_differ` says whether the runs
-    /// differ in counting frames that were left.
-    fn add_pair(&mut self, groups: Both<&Group<'_>>, exits_differ: bool, by_exits: &mut Vec<bool>) {
+    /// whether frames that only one run counts may cause it.
+    fn add_pair(
+        &mut self,
+        groups: Both<&Group<'_>>,
+        exit_counting: ExitCounting,
+        by_exits: &mut Vec<bool>,
+    ) {
         let copies = groups.map(Group::representative);
         let with_paths = copies.iter().position(|copy| copy.1.graph().is_some());
         let common_side = with_paths.unwrap_or(0);
@@ -256,7 +272,7 @@ impl Overlap {
         // A frame that was left is missing with at most one path, and a path runs an edge at most
         // once.
         let left = if exits[0] == exits[1] {
-            exits_differ.then_some(Count::ZERO)
+            (exit_counting == ExitCounting::Different).then_some(Count::ZERO)
         } else {
             Some(groups[0].left().saturating_add(groups[1].left()))
         };

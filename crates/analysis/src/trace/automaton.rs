@@ -71,7 +71,7 @@ impl Glushkov {
                 }
             }
             Node::Alternatives(nodes) => {
-                let mut all = self.empty_shape(false);
+                let mut all = self.empty_shape();
                 for node in nodes {
                     let shape = self.shape(node);
                     add_all(&mut all.first, &shape.first);
@@ -81,7 +81,10 @@ impl Glushkov {
                 all
             }
             Node::Sequence(nodes) => {
-                let mut all = self.empty_shape(true);
+                let mut all = Shape {
+                    nullable: true,
+                    ..self.empty_shape()
+                };
                 for node in nodes {
                     let shape = self.shape(node);
                     self.link(&all.last, &shape.first);
@@ -100,11 +103,11 @@ impl Glushkov {
         }
     }
 
-    fn empty_shape(&self, nullable: bool) -> Shape {
+    fn empty_shape(&self) -> Shape {
         Shape {
             first: vec![0; self.words],
             last: vec![0; self.words],
-            nullable,
+            nullable: false,
         }
     }
 

@@ -58,7 +58,7 @@ pub(crate) fn print_below(run: &Path, view: &ViewArgs, base: Option<PathBuf>) ->
 /// are refused for JSON.
 fn refuse_view_without_data(loaded: &Loaded, view: &ViewArgs) -> Result<()> {
     let of_paths = matches!(view.view, Some(View::Paths | View::PathsFromEdges));
-    let text = view.list.format == OutputFormat::Text;
+    let text = view.list.style.format == OutputFormat::Text;
     let profile = &loaded.profile;
     let edges = profile.unit() == Unit::Edges;
     if of_paths && text && edges && profile.functions.iter().any(Function::ran) {
@@ -81,7 +81,7 @@ fn print_loaded(loaded: Loaded, view: &ViewArgs, base: Option<PathBuf>) -> Resul
         ..options(&view.list, &source)
     };
     let page = Page::for_view(&loaded.kinds, view);
-    if let Some(others) = kinds::others(&loaded.kinds, page, view.view.is_some()) {
+    if let Some(others) = kinds::others(&loaded.kinds, page, view.view) {
         status::note(&others);
     }
     match page {
@@ -90,7 +90,7 @@ fn print_loaded(loaded: Loaded, view: &ViewArgs, base: Option<PathBuf>) -> Resul
         Page::Trace => trace::summary(loaded, &options),
         Page::Counts => {
             let profile = &loaded.profile;
-            write_out(|out| match view.list.format {
+            write_out(|out| match view.list.style.format {
                 OutputFormat::Text => holloway_report::terminal::write(profile, &options, out),
                 OutputFormat::Json => holloway_report::json::write(profile, &options, out),
             })
@@ -104,7 +104,7 @@ fn print_loops(loaded: Loaded, view: &ViewArgs, options: &Options<'_>) -> Result
         stats: view.stats,
     };
     let loops = loaded.into_loops();
-    write_out(|out| match view.list.format {
+    write_out(|out| match view.list.style.format {
         OutputFormat::Text => holloway_report::terminal::loops::write(&loops, options, how, out),
         OutputFormat::Json => holloway_report::json::loops::write(&loops, options, how, out),
     })
@@ -113,7 +113,7 @@ fn print_loops(loaded: Loaded, view: &ViewArgs, options: &Options<'_>) -> Result
 fn print_variation(loaded: Loaded, view: &ViewArgs, options: &Options<'_>) -> Result<()> {
     let how = how(view.times);
     let run = loaded.into_variation();
-    write_out(|out| match view.list.format {
+    write_out(|out| match view.list.style.format {
         OutputFormat::Text => holloway_report::terminal::variation::write(&run, options, how, out),
         OutputFormat::Json => holloway_report::json::variation::write(&run, options, how, out),
     })

@@ -87,7 +87,10 @@ pub(crate) fn main(args: &RunArgs) -> Result<ExitCode> {
             missing_profile::uninstrumented(&name, &map_of(file).into_iter().collect::<Vec<_>>())
                 .or_else(|| missing_profile::surroundings(&directory, &runs))
         };
-        let why = reason().unwrap_or_else(|| no_profile(&name, is_woven));
+        let why = reason().unwrap_or_else(|| match is_woven {
+            true => no_function_entered(&name),
+            false => not_woven(&name),
+        });
         run_directory::discard_if_empty(&directory);
         status::warn(&format!("no profile was written: {why}"));
         return Ok(code);
@@ -106,14 +109,16 @@ fn map_of(program: &Path) -> Option<ImageMap> {
     decode_image(&bytes).ok()
 }
 
-/// Possible reasons for a missing profile, and what to do.
-fn no_profile(program: &str, is_woven: bool) -> String {
-    if is_woven {
-        return format!(
-            "{program} ended before any instrumented function was entered, or could not see the run's directory or write into it: it started with an environment of its own (set {} for it), below another root, or as another user",
-            run_directory::DATA
-        );
-    }
+/// Possible reasons why a woven program wrote no profile, and what to do.
+fn no_function_entered(program: &str) -> String {
+    format!(
+        "{program} ended before any instrumented function was entered, or could not see the run's directory or write into it: it started with an environment of its own (set {} for it), below another root, or as another user",
+        run_directory::DATA
+    )
+}
+
+/// The reason why a program that is not woven wrote no profile.
+fn not_woven(program: &str) -> String {
     format!(
         "{program} was not built by holloway; build it with `cargo holloway build` or CC=\"holloway cc\" CXX=\"holloway c++\""
     )

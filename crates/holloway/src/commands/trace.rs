@@ -98,8 +98,8 @@ fn ask(question: Question<'_>, which: &WhichArgs) -> Result<ExitCode> {
     let streams = chosen.iter().map(|index| found.stream(index, &codes));
     let streams: Vec<Stream<'_>> = streams.collect();
     let source = source();
-    let options = unfiltered(which.shown.top, which.shown.color, &source);
-    let write = match which.shown.format {
+    let options = unfiltered(which.shown.top, which.shown.style.color, &source);
+    let write = match which.shown.style.format {
         OutputFormat::Text => holloway_report::terminal::trace::write,
         OutputFormat::Json => holloway_report::json::trace::write,
     };
@@ -232,8 +232,8 @@ fn diff(args: &DiffArgs) -> Result<ExitCode> {
         max_len: args.max_len as usize,
     };
     let source = source();
-    let options = unfiltered(args.shown.top, args.shown.color, &source);
-    let write = match args.shown.format {
+    let options = unfiltered(args.shown.top, args.shown.style.color, &source);
+    let write = match args.shown.style.format {
         OutputFormat::Text => holloway_report::terminal::trace::diff,
         OutputFormat::Json => holloway_report::json::trace::diff,
     };

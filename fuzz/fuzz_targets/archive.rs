@@ -2,7 +2,7 @@
 //! with the same contents.
 #![no_main]
 
-use holloway_weave::archive::{Archive, MemberPlace, build};
+use holloway_weave::archive::{Archive, MemberLocation, build};
 use libfuzzer_sys::fuzz_target;
 use std::path::Path;
 
@@ -14,7 +14,7 @@ fuzz_target!(|bytes: &[u8]| {
     let inside: Vec<_> = archive
         .members
         .iter()
-        .filter(|member| matches!(member.place, MemberPlace::Inside(_)))
+        .filter(|member| matches!(member.location, MemberLocation::Inside(_)))
         .map(|member| {
             (
                 member.name.clone(),

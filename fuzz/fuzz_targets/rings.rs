@@ -12,9 +12,9 @@ fuzz_target!(|bytes: &[u8]| {
     for words in raw.ring_words() {
         let mut next = 0;
         for piece in words.pieces().flatten() {
-            assert!(piece.at >= next);
+            assert!(piece.position >= next);
             assert!(4 * piece.words.len() <= bytes.len().max(RING_SIZE as usize));
-            next = piece.at + 4 * piece.words.len() as u64;
+            next = piece.position + 4 * piece.words.len() as u64;
         }
         if let Some(ring) = words.ring {
             assert!(ring.holes() <= ring.words().count() as u64);

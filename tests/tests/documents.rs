@@ -10,12 +10,7 @@ use std::path::{Component, Path, PathBuf};
 const WIDTH: usize = 100;
 
 /// Pages that `cargo xtask` writes, below the root.
-const GENERATED: [&str; 4] = [
-    "docs/benchmarks.md",
-    "docs/environment.md",
-    "docs/studies",
-    "docs/traces.md",
-];
+const GENERATED: [&str; 3] = ["docs/benchmarks.md", "docs/environment.md", "docs/studies"];
 
 #[test]
 fn links_lead_somewhere() {

@@ -8,7 +8,7 @@
 //!    9);
 //! 3. `forests`: forests of sequences over k iterations (D'Elia, Demetrescu, Finocchi 2013, Figures
 //!    11, 13, 14), compared with hashed counters;
-//! 4. `page`: docs/traces.md.
+//! 4. `page`: docs/studies/traces.md.
 //!
 //! Speeds use the processor time of all threads together, so that they hold on a busy machine.
 
@@ -60,9 +60,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     };
     println!("{}", page::tables(&study));
     if is_all && study.options.scale == Scale::Full {
-        let file = root().join("docs/traces.md");
+        let file = root().join("docs/studies/traces.md");
         page::write(&study, &file)?;
-        println!("written to docs/traces.md");
+        println!("written to docs/studies/traces.md");
     }
     Ok(())
 }

@@ -124,7 +124,7 @@ struct NullListener;
 impl Listener for NullListener {
     type State = u32;
 
-    fn path(&mut self, path: EndedPath, state: &mut u32) {
+    fn path_ended(&mut self, path: EndedPath, state: &mut u32) {
         *state = black_box(path.word);
     }
 }

@@ -55,7 +55,7 @@ fn every_flipped_bit_is_reported() {
             .functions
             .iter()
             .flat_map(|function| &function.paths);
-        paths.map(|path| path.calm.whole.largest()).max()
+        paths.map(|path| path.calm.inclusive.largest()).max()
     };
     // Without the first clock, the probe's bias is unknown.
     let longest = largest(&intact).map(|cycles| cycles + Cycles(BIAS));

@@ -1,14 +1,17 @@
-//! After a run: stores what later readers of the run's directory need.
+//! Finishes a run's directory after the run, so that it can be read without the program.
 //!
-//! - The path map of each image, as `<build id>.hwm`. It comes from the program's file, or from the
-//!   links for programs that are gone by now, like doctests.
-//! - Each profile of an ended process in sealed form, compact and checksummed, in place of the raw
-//!   mapping.
-//! - Streams (loops, trace, times) that no collector took: they are analyzed here, and the result
-//!   is stored beside the profile.
+//! [`finish`] does the following:
 //!
-//! A profile that cannot be sealed without loss (because of damage, or without a map) stays as it
-//! is.
+//! - It stores the path map of each image as `<build id>.hwm`. It reads the map from the program's
+//!   file. If the program no longer exists, as with doctests, it uses the map that the link step
+//!   recorded.
+//! - It replaces the raw profile of each ended process by a sealed profile, which is compact and
+//!   has checksums.
+//! - It analyzes streams (loops, trace, times) that no collector took, and stores the results next
+//!   to the profile.
+//!
+//! If sealing would lose information, because the profile is damaged or has no path map, the raw
+//! profile stays unchanged.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -21,33 +24,33 @@ use holloway_format::{ImageMap, ProfileHead, peek_profile, write_sealed};
 use crate::error::StoreError;
 use crate::files::{profiles, read_regular, write_atomically};
 use crate::kinds::{HostKind, host_kind};
-use crate::path_map::{keep_map, map_of_image};
+use crate::path_map::{map_of_image, store_map};
 use crate::process::{has_ended, is_collected};
 use crate::process_streams::ProcessStreams;
 use crate::settings::Settings;
 
 /// The result of finishing a run's directory.
 #[derive(Debug, Default)]
-pub struct Outcome {
-    /// Number of profiles in the directory.
+pub struct FinishSummary {
+    /// The number of profiles in the directory.
     pub profiles: usize,
-    /// The first failure to write something. What the programs wrote is there all the same, and can
-    /// be reported as long as the programs are.
-    pub unfinished: Option<StoreError>,
+    /// The first failure to write a file. The raw profiles still exist then. They can be reported
+    /// as long as the programs exist, which contain the path maps.
+    pub write_error: Option<StoreError>,
 }
 
-/// Finishes a run's directory. `linked` is a directory of path maps that the links left.
+/// Finishes a run's directory. `linked` is the directory where link steps recorded path maps.
 ///
-/// Profiles that stay as they are, for damage or without a map, are no error: the report names
-/// them.
+/// A profile that stays raw because of damage or a missing path map is no error. The report lists
+/// these profiles.
 ///
 /// # Errors
-/// The directory cannot be read.
-pub fn finish(directory: &Path, linked: Option<&Path>) -> Result<Outcome, StoreError> {
-    let mut outcome = Outcome::default();
+/// If the directory cannot be read.
+pub fn finish(directory: &Path, linked: Option<&Path>) -> Result<FinishSummary, StoreError> {
+    let mut summary = FinishSummary::default();
     let mut maps: HashMap<[u8; 16], Option<Arc<ImageMap>>> = HashMap::new();
     for path in profiles(directory)? {
-        outcome.profiles += 1;
+        summary.profiles += 1;
         let Ok(bytes) = read_regular(&path) else {
             continue;
         };
@@ -55,14 +58,13 @@ pub fn finish(directory: &Path, linked: Option<&Path>) -> Result<Outcome, StoreE
             continue;
         };
         let map = match maps.entry(head.build_id) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => {
-                let kept = keep_map(directory, &head, linked);
-                let map = kept.unwrap_or_else(|error| {
-                    outcome.unfinished.get_or_insert(error);
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => {
+                let map = store_map(directory, &head, linked).unwrap_or_else(|error| {
+                    summary.write_error.get_or_insert(error);
                     map_of_image(&head).ok().map(|(map, _)| map)
                 });
-                new.insert(map.map(Arc::new))
+                entry.insert(map.map(Arc::new))
             }
         };
         let Some(map) = map else {
@@ -70,17 +72,19 @@ pub fn finish(directory: &Path, linked: Option<&Path>) -> Result<Outcome, StoreE
         };
         if !head.sealed
             && RawHead::read(&bytes).is_ok_and(|head| has_ended(&head) && !is_collected(&head))
-            // Once more: it may have counted between the reading and its end.
+            // The profile is read again, because the process may have counted between the first
+            // read and its end.
             && let Ok(bytes) = read_regular(&path)
         {
             let sealed = seal(&path, &head, &bytes, map);
-            outcome.unfinished = outcome.unfinished.or(sealed.err());
+            summary.write_error = summary.write_error.or(sealed.err());
         }
     }
-    Ok(outcome)
+    Ok(summary)
 }
 
-/// Replaces a raw profile by its sealed form, if nothing is lost by that. Streams are analyzed.
+/// Replaces a raw profile by its sealed form, unless that would lose information. Analyzes the
+/// streams of the profile.
 fn seal(
     path: &Path,
     head: &ProfileHead,

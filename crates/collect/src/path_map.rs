@@ -1,4 +1,5 @@
-//! Path maps of a run: `<build id>.hwm` beside the profiles, or the section in the program's file.
+//! Finds the path map of an image: in the file `<build id>.hwm` in the run's directory, or in a
+//! section of the program's file.
 
 use std::path::Path;
 
@@ -9,37 +10,37 @@ use crate::error::StoreError;
 use crate::files::{map_name, read_regular, write_atomically};
 use crate::image;
 
-/// Makes sure that the run's directory holds the path map of a profile's image, and reads the map.
-/// Without any map there is nothing to store: the report tells why. `linked` is a directory of maps
-/// that the links left.
+/// Stores the path map of a profile's image in the run's directory, unless it is there already.
+/// Returns the map, or `None` if no map is found; the report then shows the reason. `linked` is the
+/// directory where link steps recorded path maps.
 ///
 /// # Errors
-/// The run's directory cannot be written.
-pub(crate) fn keep_map(
+/// If the run's directory cannot be written.
+pub(crate) fn store_map(
     directory: &Path,
     head: &ProfileHead,
     linked: Option<&Path>,
 ) -> Result<Option<ImageMap>, StoreError> {
     let name = map_name(&head.build_id);
-    let kept = directory.join(&name);
-    if let Ok(map) = read_map_file(&kept) {
+    let map_file = directory.join(&name);
+    if let Ok(map) = read_map_file(&map_file) {
         return Ok(Some(map));
     }
-    let stored = || {
+    let recorded_by_link = || {
         let bytes = read_regular(&linked?.join(&name)).ok()?;
         Some((decode_image(&bytes).ok()?, bytes))
     };
-    let Some((map, bytes)) = map_of_image(head).ok().or_else(stored) else {
+    let Some((map, bytes)) = map_of_image(head).ok().or_else(recorded_by_link) else {
         return Ok(None);
     };
-    write_atomically(&kept, &bytes)?;
+    write_atomically(&map_file, &bytes)?;
     Ok(Some(map))
 }
 
 /// Reads a `.hwm` file.
 ///
 /// # Errors
-/// The file cannot be read, or is no path map.
+/// If the file cannot be read, or is no path map.
 pub fn read_map_file(path: &Path) -> Result<ImageMap, Unreadable> {
     let bytes = read_regular(path).map_err(|error| Unreadable::MapFile {
         file: path.to_owned(),
@@ -51,10 +52,10 @@ pub fn read_map_file(path: &Path) -> Result<ImageMap, Unreadable> {
     })
 }
 
-/// The path map in the image's file, and its bytes.
+/// Reads the path map in the image's file. Returns the map and its bytes.
 ///
 /// # Errors
-/// There is none, or the image is no longer the build that the profile was recorded from.
+/// If the file has no path map, or the file is no longer the build that wrote the profile.
 pub(crate) fn map_of_image(head: &ProfileHead) -> Result<(ImageMap, Vec<u8>), Unreadable> {
     let path = Path::new(&head.image_path);
     let bytes = image::read_map(path).map_err(|error| Unreadable::NoMapInProgram {
@@ -75,36 +76,37 @@ pub(crate) fn map_of_image(head: &ProfileHead) -> Result<(ImageMap, Vec<u8>), Un
     Ok((map, bytes))
 }
 
-/// The path map of a profile: the file beside it, else the section in the image's file, which is
-/// then stored beside the profile.
+/// Finds the path map of a profile: in the file next to the profile, else in the image's file. In
+/// the second case, stores the map next to the profile.
 ///
 /// # Errors
-/// There is no readable map of the profile's build.
+/// If no map of the profile's build can be read.
 pub(crate) fn find_map(profile: &Path, head: &ProfileHead) -> Result<ImageMap, Unreadable> {
-    let kept = profile.with_file_name(map_name(&head.build_id));
-    if kept.exists() {
-        let map = read_map_file(&kept)?;
+    let map_file = profile.with_file_name(map_name(&head.build_id));
+    if map_file.exists() {
+        let map = read_map_file(&map_file)?;
         if map.build_id == head.build_id {
-            return with_functions(map, &kept);
+            return with_functions(map, &map_file);
         }
         return Err(Unreadable::MapOfOtherBuild {
-            file: kept,
+            file: map_file,
             build_id: map.build_id,
         });
     }
     let (map, bytes) = map_of_image(head)?;
     let map = with_functions(map, Path::new(&head.image_path))?;
-    // Someone else's run may be read-only: it is shown all the same.
-    write_atomically(&kept, &bytes).ok();
+    // Another user's run may be read-only. It can be shown without the map file.
+    write_atomically(&map_file, &bytes).ok();
     Ok(map)
 }
 
-/// The map, unless all its functions are lost: a report of such a map would show only zeros.
+/// Rejects a map that lost all its functions to damage. A report with this map would show only
+/// zeros.
 fn with_functions(map: ImageMap, file: &Path) -> Result<ImageMap, Unreadable> {
     let mut modules = map.modules.iter();
-    let has_any = modules.any(|placed| !placed.module.functions.is_empty());
+    let has_functions = modules.any(|placed| !placed.module.functions.is_empty());
     match map.damage.first() {
-        Some(damage) if !has_any => Err(Unreadable::NoFunctions {
+        Some(damage) if !has_functions => Err(Unreadable::NoFunctions {
             file: file.to_owned(),
             fact: damage.fact.clone(),
         }),

@@ -1,22 +1,24 @@
-//! How the streams of a run are collected.
+//! The settings for collecting the streams of a run.
 
 use std::path::PathBuf;
 
 use crate::burst::Burst;
 use crate::memory::Memory;
 
-/// How the streams of a run are collected.
+/// The settings for collecting the streams of a run.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Iterations that sequences of loops span, in place of the image's.
+    /// K for the kind loops: the number of consecutive iterations in a sequence. Overrides the K in
+    /// the image header.
     pub k: Option<u32>,
-    /// One chunk in `sample` is analyzed.
+    /// `--sample N`: one of every N chunks of a stream is analyzed.
     pub sample: u64,
-    /// Memory that the run's streams share.
+    /// The memory that the analyses of the run's streams share.
     pub memory: Memory,
-    /// How often paths are timed, in place of the environment's burst.
+    /// `--burst`: how often paths are timed. Overrides the environment variable.
     pub burst: Option<Burst>,
-    /// Directory of path maps that links left, by build id.
+    /// The directory where the link steps of `cargo holloway` recorded path maps (`<build
+    /// id>.hwm`).
     pub linked: Option<PathBuf>,
 }
 

@@ -1,4 +1,5 @@
-//! The files that weaver, runtime, collector, and reports share: readers and writers.
+//! Parsers and writers for the files that the weaver, the runtime, the collector, and the reports
+//! share.
 //!
 //! | file | module | written by | read by |
 //! |---|---|---|---|
@@ -11,9 +12,10 @@
 //! | timings of paths, `*.hwv` | [`variation`] | the collector, after the process | reports |
 //! | guide of a build | [`guide`] | the link step, from an earlier run | the weaver |
 //!
-//! Any bytes give a value or a [`FormatError`] with the offset. No reader panics, allocates as much as
-//! an unchecked length asks for, or takes more than `n log n` time. Damage inside a record costs that
-//! record and is listed as [`Damage`].
+//! The parsers accept arbitrary bytes and return a value or a [`FormatError`] with the byte offset.
+//! No parser panics, allocates memory for a length that it has not checked, or takes more than
+//! `n log n` time. If a record is damaged, the parser leaves out only this record and lists the
+//! loss as [`Damage`].
 #![forbid(unsafe_code)]
 
 mod checksum;

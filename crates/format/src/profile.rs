@@ -1,4 +1,4 @@
-//! A profile: the counts of one process, or the sum of several processes of one build.
+//! A profile: the counts of one process, or the sums of several processes of one build.
 
 mod counts;
 mod head;
@@ -18,7 +18,7 @@ pub struct Profile {
     pub head: ProfileHead,
     /// Functions that ran, ascending by module and function.
     pub functions: Vec<FunctionCounts>,
-    /// Damage: parts that could not be read.
+    /// Damage: the parts that could not be read.
     pub damage: Vec<Damage>,
 }
 
@@ -35,21 +35,21 @@ impl Profile {
         }
     }
 
-    /// The function's counts, if it ran.
+    /// Returns the counts of a function, if it ran.
     pub fn function(&self, module: u32, function: u32) -> Option<&FunctionCounts> {
-        let found = self
+        let index = self
             .functions
             .binary_search_by_key(&(module, function), |counts| {
                 (counts.module, counts.function)
             });
-        found.ok().map(|index| &self.functions[index])
+        index.ok().map(|index| &self.functions[index])
     }
 
-    /// Adds the counts of another process of the same build. Process id, parent, and start stay as
-    /// they are. Counts stop at 2^64 - 1.
+    /// Adds the counts of another process of the same build. The process id, parent, and start do
+    /// not change. Counts saturate.
     ///
     /// # Errors
-    /// If the other profile is of another build or kind; then nothing is added.
+    /// If the other profile has another build or kind. Then nothing is added.
     pub fn merge(&mut self, other: Self) -> Result<(), FormatError> {
         if other.head.build_id != self.head.build_id {
             return Err(FormatError::BuildMismatch {
@@ -72,10 +72,10 @@ impl Profile {
         Ok(())
     }
 
-    /// The sum of several processes' profiles; `None` of none.
+    /// Returns the sum of several processes' profiles, or `None` if there are no profiles.
     ///
     /// # Errors
-    /// If they are not all of one build and kind.
+    /// If the profiles have different builds or kinds.
     pub fn sum(profiles: impl IntoIterator<Item = Self>) -> Result<Option<Self>, FormatError> {
         let mut profiles = profiles.into_iter();
         let Some(mut sum) = profiles.next() else {

@@ -1,6 +1,6 @@
-//! Numbers and nouns in text: thousands separators and plurals.
+//! Formats numbers and nouns in messages: thousands separators and plurals.
 
-/// `1234567` as `1,234,567`.
+/// A number with thousands separators: `1,234,567`.
 pub fn grouped(number: impl Into<u64>) -> String {
     let digits = number.into().to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
@@ -13,14 +13,14 @@ pub fn grouped(number: impl Into<u64>) -> String {
     text
 }
 
-/// `1 path`, `2 paths`.
+/// A number with its noun: `1 path`, `2 paths`.
 pub fn plural(number: impl Into<u64>, noun: &str) -> String {
     let number = number.into();
     let ending = if number == 1 { "" } else { "s" };
     format!("{} {noun}{ending}", grouped(number))
 }
 
-/// The verb for so many: `1 path is`, `2 paths are`.
+/// The verb after a number and its noun: `1 path is`, `2 paths are`.
 pub fn is_or_are(number: impl Into<u64>) -> &'static str {
     if number.into() == 1 { "is" } else { "are" }
 }

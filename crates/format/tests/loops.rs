@@ -1,5 +1,4 @@
-//! Sequences over loop iterations: round trips, damage that costs one function, and arbitrary
-//! bytes.
+//! Tests of slab forests: round trips, damage that loses only one function, and arbitrary bytes.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod common;
@@ -15,10 +14,10 @@ use proptest::prelude::*;
 
 fn forest() -> impl Strategy<Value = (Vec<ForestNode>, Vec<(PathId, Count)>)> {
     let nodes = vec((0u32..12, 0u64..100, 0u64..), 0..40).prop_map(|nodes| {
-        let mut below = 0;
+        let mut max_depth = 0;
         let nodes = nodes.into_iter().map(|(depth, path, count)| {
-            let depth = depth.min(below);
-            below = depth + 1;
+            let depth = depth.min(max_depth);
+            max_depth = depth + 1;
             ForestNode {
                 depth,
                 path: PathId(path),
@@ -118,7 +117,7 @@ fn the_example_of_the_layout() {
 }
 
 #[test]
-fn other_files_are_refused() {
+fn other_files_are_rejected() {
     let bytes = write_loops(&example());
     assert_eq!(loops_head(b"HLWSEALD"), Err(FormatError::NotLoops));
     let newer = [&bytes[..8], &[9], &bytes[9..]].concat();
@@ -141,7 +140,7 @@ fn other_files_are_refused() {
 }
 
 #[test]
-fn another_graph_costs_its_function() {
+fn a_function_with_another_graph_is_left_out() {
     let mut map = equal_functions();
     map.modules[0].module.functions[2].hash = 8;
     let read = read_loops(&write_loops(&example()), &map).unwrap();
@@ -151,17 +150,17 @@ fn another_graph_costs_its_function() {
 
 proptest! {
     #[test]
-    fn what_is_written_is_read(profile in profile()) {
+    fn reading_inverts_writing(profile in profile()) {
         let bytes = write_loops(&profile);
         prop_assert_eq!(&loops_head(&bytes).unwrap(), &profile.head);
         prop_assert_eq!(read_loops(&bytes, &equal_functions()).unwrap(), profile);
     }
 
     #[test]
-    fn a_flipped_bit_is_noticed(profile in profile(), at in any::<prop::sample::Index>(), bit in 0..8) {
+    fn a_flipped_bit_is_detected(profile in profile(), index in any::<prop::sample::Index>(), bit in 0..8) {
         let mut bytes = write_loops(&profile);
-        let at = at.index(bytes.len());
-        bytes[at] ^= 1u8 << bit;
+        let index = index.index(bytes.len());
+        bytes[index] ^= 1u8 << bit;
         if let Ok(read) = read_loops(&bytes, &equal_functions()) {
             prop_assert!(!read.damage.is_empty());
             prop_assert!(read.functions.iter().all(|forest| profile.functions.contains(forest)));
@@ -169,13 +168,13 @@ proptest! {
     }
 
     #[test]
-    fn damage_behind_right_checksums_is_survived(
+    fn altered_content_with_correct_checksums_is_checked(
         profile in profile(), changes in vec((any::<prop::sample::Index>(), any::<u8>()), 0..8),
     ) {
         let mut bytes = write_loops(&profile);
-        for (at, byte) in changes {
-            let at = at.index(bytes.len());
-            bytes[at] = byte;
+        for (index, byte) in changes {
+            let index = index.index(bytes.len());
+            bytes[index] = byte;
         }
         repair::loops(&mut bytes);
         if let Ok(read) = read_loops(&bytes, &equal_functions()) {
@@ -183,9 +182,9 @@ proptest! {
                 prop_assert!(forest.nodes.iter().all(|node| node.path < PathId(100)));
                 prop_assert!(forest.dropped.is_sorted_by(|a, b| a.0 < b.0));
             }
-            let again = LoopsProfile { damage: Vec::new(), ..read.clone() };
-            let again_read = read_loops(&write_loops(&again), &equal_functions()).unwrap();
-            prop_assert_eq!(again_read.functions, read.functions);
+            let intact = LoopsProfile { damage: Vec::new(), ..read.clone() };
+            let read_again = read_loops(&write_loops(&intact), &equal_functions()).unwrap();
+            prop_assert_eq!(read_again.functions, read.functions);
         }
     }
 }

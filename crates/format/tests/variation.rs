@@ -1,5 +1,5 @@
-//! Timings of paths: histograms against sorted lists, round trips, damage that costs one function,
-//! and arbitrary bytes.
+//! Tests of timings: histograms compared with sorted lists, round trips, damage that loses only one
+//! function, and arbitrary bytes.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod common;
@@ -31,8 +31,11 @@ fn distribution(values: &[u64]) -> Distribution {
 fn timing() -> impl Strategy<Value = Timing> {
     vec((0u64..1 << 40, prop::option::of(0u64..1 << 20)), 0..9).prop_map(|samples| {
         let mut timing = Timing::default();
-        for (whole, own) in samples {
-            timing.record(Cycles(whole), own.map(|own| Cycles(own.min(whole))));
+        for (inclusive, exclusive) in samples {
+            timing.record(
+                Cycles(inclusive),
+                exclusive.map(|exclusive| Cycles(exclusive.min(inclusive))),
+            );
         }
         timing
     })
@@ -52,15 +55,15 @@ fn bursts() -> impl Strategy<Value = (u64, u64, Bursts)> {
 
 fn stats() -> impl Strategy<Value = VariationStats> {
     (any::<(u32, u32, u32, u32, u32, u16)>(), 1u64..4).prop_map(
-        |((samples, begun, stamp, more, lost, bias), clocks)| VariationStats {
+        |((samples, begun, stamp, cycles, lost, bias), clocks)| VariationStats {
             samples: Count(samples.into()),
             begun: Count(begun.into()),
-            cycles: Cycles(more.into()),
+            cycles: Cycles(cycles.into()),
             clocks: Count(clocks),
             first_stamp: stamp.into(),
             first_nanoseconds: stamp.into(),
-            last_stamp: u64::from(stamp) + u64::from(more),
-            last_nanoseconds: u64::from(stamp) + u64::from(more),
+            last_stamp: u64::from(stamp) + u64::from(cycles),
+            last_nanoseconds: u64::from(stamp) + u64::from(cycles),
             least_bias: Cycles(20),
             largest_bias: Cycles(20 + u64::from(bias)),
             unknown: Count(lost.into()),
@@ -116,20 +119,20 @@ fn profile() -> impl Strategy<Value = VariationProfile> {
 }
 
 proptest! {
-    /// The value of rank ⌈share × n⌉ of the sorted list, within half a bucket.
+    /// A quantile is the value of rank ⌈share × n⌉ in the sorted list, within half a bucket.
     #[test]
-    fn quantiles_are_those_of_sorted_samples(mut values in vec(value(), 1..200), share in 0.0f64..=1.0) {
+    fn quantiles_agree_with_a_sorted_list(mut values in vec(value(), 1..200), share in 0.0f64..=1.0) {
         let times = distribution(&values);
         values.sort_unstable();
         let rank = ((share * values.len() as f64).ceil() as usize).max(1);
         let expect = values[rank - 1];
-        let found = times.quantile(share).0;
-        prop_assert!(found.abs_diff(expect) <= expect / 128 + 1, "{found} for {expect}");
+        let quantile = times.quantile(share).0;
+        prop_assert!(quantile.abs_diff(expect) <= expect / 128 + 1, "{quantile} for {expect}");
         prop_assert_eq!(times.least(), Cycles(values[0]));
         prop_assert_eq!(times.largest(), Cycles(values[values.len() - 1]));
-        prop_assert!((times.least()..=times.largest()).contains(&Cycles(found)));
+        prop_assert!((times.least()..=times.largest()).contains(&Cycles(quantile)));
         if expect < 128 {
-            prop_assert_eq!(found, expect);
+            prop_assert_eq!(quantile, expect);
         }
     }
 
@@ -145,58 +148,58 @@ proptest! {
     }
 
     #[test]
-    fn what_is_merged_is_what_was_recorded_in_one(values in vec(0u64..1 << 50, 0..60), at in 0usize..61) {
-        let (first, rest) = values.split_at(at.min(values.len()));
-        let mut sum = distribution(first);
-        sum.merge(&distribution(rest));
+    fn merging_distributions_equals_recording_all_values(values in vec(0u64..1 << 50, 0..60), middle in 0usize..61) {
+        let (left, right) = values.split_at(middle.min(values.len()));
+        let mut sum = distribution(left);
+        sum.merge(&distribution(right));
         prop_assert_eq!(sum, distribution(&values));
     }
 
     #[test]
-    fn timings_merge_as_they_were_recorded(samples in vec((0u64..1 << 30, prop::option::of(0u64..99)), 0..20), at in 0usize..21) {
-        let made = |samples: &[(u64, Option<u64>)]| {
+    fn merging_timings_equals_recording_all_samples(samples in vec((0u64..1 << 30, prop::option::of(0u64..99)), 0..20), middle in 0usize..21) {
+        let recorded = |samples: &[(u64, Option<u64>)]| {
             let mut timing = Timing::default();
-            samples.iter().for_each(|&(whole, own)| timing.record(Cycles(whole), own.map(Cycles)));
+            samples.iter().for_each(|&(inclusive, exclusive)| timing.record(Cycles(inclusive), exclusive.map(Cycles)));
             timing
         };
-        let (first, rest) = samples.split_at(at.min(samples.len()));
-        let mut sum = made(first);
-        sum.merge(&made(rest));
-        prop_assert_eq!(sum, made(&samples));
+        let (left, right) = samples.split_at(middle.min(samples.len()));
+        let mut sum = recorded(left);
+        sum.merge(&recorded(right));
+        prop_assert_eq!(sum, recorded(&samples));
     }
 
     #[test]
-    fn what_was_written_is_read(profile in profile()) {
+    fn reading_inverts_writing(profile in profile()) {
         let bytes = write_variation(&profile);
         prop_assert_eq!(variation_head(&bytes), Ok(profile.head.clone()));
         prop_assert_eq!(read_variation(&bytes, &equal_functions()), Ok(profile));
     }
 
     #[test]
-    fn a_damaged_byte_costs_a_function_at_most(profile in profile(), at in any::<prop::sample::Index>(), bit in 0u32..8) {
+    fn a_flipped_bit_loses_at_most_one_function(profile in profile(), index in any::<prop::sample::Index>(), bit in 0u32..8) {
         let mut bytes = write_variation(&profile);
-        let at = at.index(bytes.len());
-        bytes[at] ^= 1 << bit;
+        let index = index.index(bytes.len());
+        bytes[index] ^= 1 << bit;
         if let Ok(read) = read_variation(&bytes, &equal_functions()) {
             prop_assert!(!read.damage.is_empty());
             prop_assert!(read.functions.len() + 1 >= profile.functions.len());
-            prop_assert!(read.functions.iter().all(|one| profile.functions.contains(one)));
+            prop_assert!(read.functions.iter().all(|function| profile.functions.contains(function)));
         }
     }
 
-    /// If altered bytes with repaired checksums can be read, the profile can be written and read
+    /// If altered bytes with corrected checksums can be read, the profile can be written and read
     /// again.
     #[test]
-    fn any_bytes_are_survived(profile in profile(), changes in vec((any::<prop::sample::Index>(), any::<u8>()), 0..8)) {
+    fn altered_content_with_correct_checksums_is_checked(profile in profile(), changes in vec((any::<prop::sample::Index>(), any::<u8>()), 0..8)) {
         let mut bytes = write_variation(&profile);
-        for (at, byte) in changes {
-            let at = at.index(bytes.len());
-            bytes[at] = byte;
+        for (index, byte) in changes {
+            let index = index.index(bytes.len());
+            bytes[index] = byte;
         }
         repair::variation(&mut bytes);
         if let Ok(read) = read_variation(&bytes, &equal_functions()) {
-            let whole = VariationProfile { damage: Vec::new(), ..read };
-            prop_assert_eq!(read_variation(&write_variation(&whole), &equal_functions()), Ok(whole));
+            let intact = VariationProfile { damage: Vec::new(), ..read };
+            prop_assert_eq!(read_variation(&write_variation(&intact), &equal_functions()), Ok(intact));
         }
     }
 }
@@ -242,7 +245,7 @@ fn the_layout_is_the_documented_one() {
     assert_eq!(variation_head(b"HLWLOOPS"), Err(FormatError::NotTimings));
 }
 
-/// Extremes that do not fit the buckets are refused.
+/// The smallest and largest values must be in the first and the last bucket.
 #[test]
 fn sums_must_fit_the_buckets() {
     use holloway_format::variation::Sums;

@@ -1,9 +1,10 @@
-//! Numbers as text: integers with thousands separators, shares with one decimal, times with units.
+//! Formats numbers as text: integers with thousands separators, shares with one decimal, times with
+//! units.
 
 pub(crate) use holloway_format::words::is_or_are;
 pub use holloway_format::words::{grouped, plural};
 
-/// `-1234` as `-1,234`.
+/// A signed number with thousands separators: `-1,234`.
 pub(crate) fn signed(number: i64) -> String {
     let sign = if number < 0 { "-" } else { "" };
     format!("{sign}{}", grouped(number.unsigned_abs()))
@@ -19,7 +20,8 @@ pub(crate) fn mean(sum: u128, count: impl Into<u64>) -> String {
     format!("{}.{}", grouped(whole), tenths % 10)
 }
 
-/// `part` of `whole` as `42.3 %`. Only the whole is shown as 100.0 %.
+/// The share that `part` has of `whole`, as `42.3 %`. A part that is less than the whole is never
+/// shown as 100.0 %.
 pub(crate) fn share(part: impl Into<u64>, whole: impl Into<u64>) -> String {
     let (part, whole) = (part.into(), whole.into());
     let tenths = (u128::from(part) * 1000 + u128::from(whole) / 2)
@@ -40,21 +42,22 @@ pub(crate) fn tenths(number: f64) -> String {
     format!("{}.{}", grouped((tenths / 10.0) as u64), tenths as u64 % 10)
 }
 
-/// Three digits and a prefix: `12`, `1,234`, `12.3k`, `4.56M`.
+/// A number in a few columns: `12`, `1,234`, `12.3k`, `4.56M`. Numbers above 9,999 have three
+/// digits and a prefix.
 pub(crate) fn short(number: f64) -> String {
     if number < 9_999.5 {
         return grouped(number.max(0.0).round() as u64);
     }
     let prefixes = ["k", "M", "G", "T", "P", "E"];
-    let (mut number, mut place) = (number / 1e3, 0);
-    while number >= 999.5 && place + 1 < prefixes.len() {
+    let (mut number, mut prefix) = (number / 1e3, 0);
+    while number >= 999.5 && prefix + 1 < prefixes.len() {
         number /= 1e3;
-        place += 1;
+        prefix += 1;
     }
-    format!("{}{}", three_digits(number), prefixes[place])
+    format!("{}{}", three_digits(number), prefixes[prefix])
 }
 
-/// `1.23`, `12.3`, `123`.
+/// A number below 1000 with three digits: `1.23`, `12.3`, `123`.
 pub(crate) fn three_digits(number: f64) -> String {
     if number < 9.995 {
         format!("{number:.2}")

@@ -238,7 +238,11 @@ pub fn streams(data: &Path) -> Result<Vec<Stream>> {
             let (mut next, mut words) = (head.origin, Vec::new());
             for piece in ring.pieces() {
                 let piece = piece.map_err(|damage| anyhow::anyhow!("{damage:?}"))?;
-                ensure!(piece.at == next, "words {next} to {} are lost", piece.at);
+                ensure!(
+                    piece.position == next,
+                    "words {next} to {} are lost",
+                    piece.position
+                );
                 next += 4 * piece.words.len() as u64;
                 words.extend(piece.words);
             }

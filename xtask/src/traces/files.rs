@@ -151,7 +151,7 @@ fn make(stored: &Stored) -> Vec<Vec<Recorded>> {
         let mut builder = TraceBuilder::new(words.clone(), Limits::default());
         let mut recorded = Vec::new();
         for piece in pieces {
-            builder.feed(piece.at, &piece.words);
+            builder.feed(piece.position, &piece.words);
             recorded.extend(builder.take());
         }
         recorded.extend(builder.flush());

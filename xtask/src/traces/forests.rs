@@ -68,7 +68,7 @@ fn build(stored: &Stored, k: u32, limits: Limits) -> SlabForest {
     for pieces in &stored.streams {
         let mut builder = LoopsBuilder::new(words.clone(), k, limits);
         for piece in pieces {
-            builder.feed(piece.at, &piece.words);
+            builder.feed(piece.position, &piece.words);
         }
         let forest = builder.finish();
         match &mut sum {

@@ -1,5 +1,5 @@
-//! docs/traces.md: the tables of both papers for our suite. The last part of the page is written by
-//! hand and stays.
+//! docs/studies/traces.md: the tables of both papers for our suite. The last part of the page is
+//! written by hand and stays.
 
 use super::files::{COMPRESSORS, Packed, SEQUITUR_SYMBOLS};
 use super::forests::KS;

@@ -36,7 +36,7 @@ impl Stored {
             left -= count;
             let words = piece.words[..count as usize].to_vec();
             (count > 0).then_some(Piece {
-                at: piece.at,
+                position: piece.position,
                 words,
             })
         };
@@ -54,7 +54,7 @@ impl Stored {
         let streams = self.streams.iter().map(|pieces| {
             let (mut activations, mut paths) = (Activations::default(), Paths::default());
             for piece in pieces {
-                activations.feed(&mut words, &mut paths, piece.at, &piece.words);
+                activations.feed(&mut words, &mut paths, piece.position, &piece.words);
             }
             paths.0
         });
@@ -69,7 +69,7 @@ struct Paths(Vec<u32>);
 impl Listener for Paths {
     type State = ();
 
-    fn path(&mut self, path: EndedPath, (): &mut ()) {
+    fn path_ended(&mut self, path: EndedPath, (): &mut ()) {
         self.0.push(path.word);
     }
 }

@@ -215,8 +215,11 @@ mod tests {
 
     #[test]
     fn nothing_goes_round_without_a_cycle() {
-        assert_eq!(rounds(3, &[(0, 1, 5), (0, 2, 7), (1, 2, 5)], &[]), Count(0));
-        assert_eq!(rounds(2, &[(0, 1, 5), (1, 0, 0)], &[]), Count(0));
-        assert_eq!(rounds(0, &[], &[]), Count(0));
+        assert_eq!(
+            rounds(3, &[(0, 1, 5), (0, 2, 7), (1, 2, 5)], &[]),
+            Count::ZERO
+        );
+        assert_eq!(rounds(2, &[(0, 1, 5), (1, 0, 0)], &[]), Count::ZERO);
+        assert_eq!(rounds(0, &[], &[]), Count::ZERO);
     }
 }

@@ -1,4 +1,4 @@
-//! The patterns that a loop can show, with the share of executions or turns that each holds for.
+//! The patterns that describe a loop. Each has the share of executions or turns for which it holds.
 
 use holloway_flow::PathId;
 use holloway_format::Count;
@@ -8,7 +8,7 @@ pub type Thousandths = u64;
 
 /// If one path makes up this share of the turns, it describes the loop completely.
 pub(super) const NEARLY_ALL: Thousandths = 950;
-/// The share that counts as "most turns".
+/// The share that counts as "most": of turns or of executions.
 pub(super) const MOST: Thousandths = 800;
 /// The smallest share at which a period is worth reporting.
 pub(super) const OFTEN: Thousandths = 250;
@@ -29,8 +29,7 @@ pub enum Finding {
     Period {
         /// The sequence.
         paths: Vec<PathId>,
-        /// Share of turns that begin two repetitions of the sequence, or of a rotation of it that
-        /// starts at this loop.
+        /// Share of turns that begin two repetitions of the sequence or of one of its rotations.
         share: Thousandths,
     },
     /// The first turns take other paths than most turns.

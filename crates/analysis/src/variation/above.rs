@@ -169,7 +169,7 @@ fn longest_without(times: &Distribution, left_out: Count) -> Cycles {
 /// Returns the factor by which the squared error grows because the samples of a burst are not
 /// independent.
 pub(super) fn burst_factor(path: &TimedPath, base: Cycles) -> f64 {
-    let times = &path.timings.calm.whole;
+    let times = &path.timings.calm.inclusive;
     let over = times.mean() - base.to_f64();
     let independent = (times.variance() + over * over) * times.count().to_f64();
     let bursts = path.timings.bursts.squares_over(base);

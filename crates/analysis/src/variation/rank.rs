@@ -255,8 +255,9 @@ impl Ranking {
 fn rank_of(function: FunctionId, path: &TimedPath, weights: &Weights) -> (Rank, PathEvidence) {
     let times = times(path, weights.options);
     let timings = &path.timings;
-    let all_samples = timings.calm.whole.count() + timings.disturbed.whole.count();
-    let with_own_time = timings.calm.own().count() + timings.disturbed.own().count();
+    let all_samples = timings.calm.inclusive.count() + timings.disturbed.inclusive.count();
+    let with_own_time =
+        timings.calm.exclusive_times().count() + timings.disturbed.exclusive_times().count();
     let nested = timings.nested.to_f64() / timings.samples().max(Count(1)).to_f64();
     let base = above::base(&times);
     let widest = Cycles((weights.window.to_f64() * (1.0 + nested.sqrt())) as u64);
@@ -281,7 +282,7 @@ fn rank_of(function: FunctionId, path: &TimedPath, weights: &Weights) -> (Rank, 
     let rank = Rank {
         function,
         path: timings.path,
-        disturbed: timings.disturbed.whole.count(),
+        disturbed: timings.disturbed.inclusive.count(),
         called: all_samples.saturating_sub(with_own_time),
         executions: path.executions,
         unknown: timings.unknown,
@@ -296,7 +297,7 @@ fn rank_of(function: FunctionId, path: &TimedPath, weights: &Weights) -> (Rank, 
         window,
         nested,
         has_callees: weights.options.time == Time::Inclusive
-            && (timings.calm.own.is_some() || timings.disturbed.own.is_some()),
+            && (timings.calm.exclusive.is_some() || timings.disturbed.exclusive.is_some()),
         total: (scale * above.total).min(weights.cycles.to_f64()),
         times,
     };
@@ -317,8 +318,8 @@ fn scale(path: &TimedPath, samples: f64, total: f64, cycles: Cycles) -> f64 {
 /// The times to rank.
 fn times(path: &TimedPath, options: RankOptions) -> Distribution {
     let pick = |timing: &holloway_format::Timing| match options.time {
-        Time::Inclusive => timing.whole.clone(),
-        Time::Exclusive => timing.own().clone(),
+        Time::Inclusive => timing.inclusive.clone(),
+        Time::Exclusive => timing.exclusive_times().clone(),
     };
     let mut times = pick(&path.timings.calm);
     if options.disturbed == Disturbed::Included {

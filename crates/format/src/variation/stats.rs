@@ -9,14 +9,15 @@ pub(super) const VARIATION_NUMBERS: usize = 25;
 /// Totals of a process's samples, and its losses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VariationStats {
-    /// Samples read.
+    /// Number of samples.
     pub samples: Count,
-    /// Paths that began up to the last sample of each thread, timed or not.
+    /// Number of paths that began up to the last sample of each thread, timed or not.
     pub begun: Count,
     /// Cycles from the first to the last sample (or clock reading) of each thread, summed over the
     /// threads, without the cycles of probes.
     pub cycles: Cycles,
-    /// Readings of the clock.
+    /// Number of clock readings. A clock reading has the time stamp counter and the time in
+    /// nanoseconds.
     pub clocks: Count,
     /// Time stamp counter at the first reading.
     pub first_stamp: u64,
@@ -26,7 +27,8 @@ pub struct VariationStats {
     pub last_stamp: u64,
     /// Nanoseconds at the last reading.
     pub last_nanoseconds: u64,
-    /// Least bias of a probe in any thread, in cycles. Each time has its thread's bias subtracted.
+    /// Smallest bias of a probe in any thread, in cycles. The thread's bias was subtracted from
+    /// each time.
     pub least_bias: Cycles,
     /// Largest bias of a probe in any thread, in cycles.
     pub largest_bias: Cycles,
@@ -35,33 +37,33 @@ pub struct VariationStats {
     /// Involuntary context switches between the first and the last clock reading, summed over the
     /// threads.
     pub switches: Count,
-    /// Samples in which the thread was preempted.
+    /// Number of samples in which the thread was preempted.
     pub preempted: Count,
-    /// Samples that ended on another processor, whether preempted or not.
+    /// Number of samples that ended on another processor, whether the thread was preempted or not.
     pub migrated: Count,
-    /// Samples during which woven code ran that was not timed.
+    /// Number of samples during which untimed woven code ran.
     pub called: Count,
-    /// Samples for which it is unknown whether the thread was preempted.
+    /// Number of samples for which it is unknown whether the thread was preempted.
     pub unwatched: Count,
-    /// Incomplete samples.
+    /// Number of incomplete samples.
     pub cut_samples: Count,
-    /// Places of rings that were never written.
+    /// Number of holes: words of rings that were reserved but never written.
     pub holes: u64,
-    /// Words that stand for no path, and operands without a control word.
+    /// Number of words that stand for no path of the map, and of operands without a control word.
     pub strangers: u64,
     /// Number of gaps where words are missing.
     pub gaps: u64,
     /// Number of words that are known to be lost.
     pub lost_words: u64,
-    /// Samples whose time is unknown.
+    /// Number of samples whose time is unknown.
     pub unknown: Count,
-    /// Resolution: how far apart two measurements of the same time may lie, in cycles. The largest
-    /// of all threads.
+    /// Largest resolution of all threads, in cycles. The resolution is the largest difference that
+    /// two measurements of the same time may have.
     pub resolution: Cycles,
     /// Cycles between the first and the last clock reading, summed over the threads, without the
     /// cycles of probes. It covers the same span as `probes`.
     pub clocked: Cycles,
-    /// Samples and clock readings with a wrong check. They are left out.
+    /// Number of samples and clock readings with a wrong checksum. They are left out.
     pub damaged: Count,
 }
 
@@ -114,7 +116,7 @@ impl VariationStats {
         self.add(&reading);
     }
 
-    /// Adds another process's totals. Sums stop at their maximum.
+    /// Adds another process's totals. Sums saturate.
     pub fn add(&mut self, other: &VariationStats) {
         let mut sum = *self;
         let mut other_numbers = *other;

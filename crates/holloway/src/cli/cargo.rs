@@ -1,4 +1,5 @@
-//! `cargo holloway …`: cargo's verbs with our options, and the other commands.
+//! The commands of `cargo holloway …` and their options: cargo's verbs with holloway's options, and
+//! commands that `holloway` has, too.
 
 use clap::{Args, Parser, Subcommand};
 
@@ -17,7 +18,7 @@ pub(crate) struct CargoHolloway {
 }
 
 const CARGO_EXAMPLES: &str = "\
-Every other option is cargo's own and goes to cargo unchanged:
+All other options go to cargo unchanged:
 -p, --bin, --example, --test, --features, --profile, --release, --target, --manifest-path, …
 
 Examples:
@@ -45,20 +46,20 @@ pub(crate) enum CargoCommand {
     /// A question about recorded runs.
     #[command(flatten)]
     Runs(RunsCommand),
-    /// Check this machine for all that holloway needs, and tell what to do about missing parts
+    /// Check this machine for all that holloway needs, and say how to add missing parts
     Doctor,
     /// Delete holloway's builds and caches; recorded runs only with --runs or --all
     #[command(after_help = CLEAN_EXAMPLES)]
     Clean(CleanArgs),
 }
 
-/// Our options of a cargo verb. All other options are cargo's.
+/// Holloway's options of a cargo verb. All other options belong to cargo.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct CargoArgs {
     /// The code to weave.
     #[command(flatten)]
     pub(crate) weave: WeaveArgs,
-    /// The place of the run's data.
+    /// The directory for the run's data.
     #[command(flatten)]
     pub(crate) output: OutputArgs,
     /// The collection of streams.

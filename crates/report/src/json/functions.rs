@@ -1,4 +1,4 @@
-//! The counts of each function: paths, blocks, edges.
+//! Writes the counts of each function as JSON: paths, blocks, edges.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,8 +36,9 @@ impl Serialize for Functions<'_> {
         });
         let mut ids: Vec<FunctionId> = run.ids().map(|(id, _)| id).filter(|&id| keep(id)).collect();
         let weight = Weight::of(run, Sort::Count);
-        let weigh =
-            |id| summary(id, run.function(id)).map_or(Count::ZERO, |found| found.weight(weight));
+        let weigh = |id| {
+            summary(id, run.function(id)).map_or(Count::ZERO, |summary| summary.weight(weight))
+        };
         ids.sort_by_cached_key(|&id| Reverse(weigh(id)));
         let mut functions = serializer.serialize_seq(Some(ids.len()))?;
         for id in ids {
@@ -57,7 +58,7 @@ impl Serialize for Functions<'_> {
 struct FunctionRecord<'a> {
     document: &'a RunContext<'a>,
     function: &'a Function,
-    /// The paths to list. `None`: all paths.
+    /// The paths to list, or `None` for all paths.
     listed: Option<BTreeSet<PathId>>,
 }
 
@@ -94,9 +95,9 @@ impl Serialize for FunctionRecord<'_> {
 struct Paths<'a> {
     record: &'a FunctionRecord<'a>,
     counts: &'a [(PathId, Count)],
-    /// The paths to list. `None`: all paths.
+    /// The paths to list, or `None` for all paths.
     listed: Option<&'a BTreeSet<PathId>>,
-    /// Places by block.
+    /// The places of each block, by block number.
     places: &'a [Vec<String>],
 }
 
@@ -256,13 +257,13 @@ impl Serialize for Edges {
                  to,
                  count,
                  left,
-                 bound: of_count,
+                 bound: count_bound,
              }| Edge {
                 from,
                 to,
                 count,
                 left,
-                bound: bound(of_count),
+                bound: bound(count_bound),
             },
         ))
     }

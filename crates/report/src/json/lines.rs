@@ -1,4 +1,4 @@
-//! Counts of lines.
+//! Writes the counts of source lines as JSON.
 
 use holloway_analysis::RunProfile;
 use holloway_analysis::bounds::Bound;
@@ -19,12 +19,12 @@ pub(super) struct LineRecord {
     bound: Option<&'static str>,
 }
 
-/// All lines with code of the functions that the filter keeps, by file and line number.
+/// All lines with code of the functions that the filter keeps, ordered by file and line number.
 pub(super) fn lines(run: &RunProfile, names: &Filter<'_>) -> Vec<LineRecord> {
     let bounds = line_bounds(run, names);
     let bound_of = |file: &str, line: u32| {
-        let known = bounds.get(file).and_then(|lines| lines.get(&line));
-        bound(known.copied().unwrap_or(Bound::Exact))
+        let line_bound = bounds.get(file).and_then(|lines| lines.get(&line));
+        bound(line_bound.copied().unwrap_or(Bound::Exact))
     };
     let mut records = Vec::new();
     for (file, lines) in line_counts(run, names) {

@@ -1,4 +1,5 @@
-//! Sequences of paths over loop iterations, as JSON (`loops` of docs/json.md).
+//! Writes the loops and their sequences of paths as JSON (section `loops` of docs/json.md, which
+//! explains the keys).
 
 use holloway_flow::PathId;
 use holloway_format::Count;
@@ -22,15 +23,15 @@ use crate::options::Options;
 /// [`Options::top`] limit the loops.
 ///
 /// # Errors
-/// Whatever `out` fails with.
+/// If writing to `out` fails.
 pub fn write(
     loops: &LoopsRun,
     options: &Options<'_>,
-    how: LoopsOptions,
+    loops_options: LoopsOptions,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let names = Filter::new(options.function.as_ref());
-    let (list, found) = hottest(loops, &names, options.top, how);
+    let (list, found) = hottest(loops, &names, options.top, loops_options);
     let document = Document {
         schema: SCHEMA,
         k: loops
@@ -39,14 +40,14 @@ pub fn write(
             .map(|function| function.k)
             .max()
             .unwrap_or(0),
-        min_share: how.min_share as f64 / 1000.0,
+        min_share: loops_options.min_share as f64 / 1000.0,
         found,
         loops: list
             .iter()
-            .map(|shown_loop| LoopRecord::new(loops, &names, shown_loop, how))
+            .map(|shown_loop| LoopRecord::new(loops, &names, shown_loop, loops_options))
             .collect(),
         losses: Losses::new(loops),
-        stats: how.stats.then(|| Stats::new(loops)),
+        stats: loops_options.stats.then(|| Stats::new(loops)),
         damage: Sentences(&loops.run.damage),
     };
     document::write(&document, out)
@@ -158,18 +159,18 @@ impl<'a> LoopRecord<'a> {
         loops: &'a LoopsRun,
         names: &Filter<'_>,
         shown_loop: &ShownLoop,
-        how: LoopsOptions,
+        loops_options: LoopsOptions,
     ) -> Self {
         let run = &loops.run;
         let function = run.function(shown_loop.function);
         let module = run.module_of(function);
-        let branches = shown_loop.branches(how.min_share);
+        let branches = shown_loop.branches(loops_options.min_share);
         let used: BTreeSet<PathId> = branches
             .iter()
             .flat_map(|branch| branch.paths.iter().copied())
             .collect();
-        let by_block = places(function);
-        let described = shown_loop.count.described;
+        let places_of_blocks = places(function);
+        let loop_map = shown_loop.count.described;
         let place = shown_loop
             .count
             .place
@@ -192,15 +193,15 @@ impl<'a> LoopRecord<'a> {
                     .and(shown_loop.count.iterations_bound(function)),
             ),
             starts: shown_loop.count.starts(),
-            copies: described
-                .map(|described| described.copies)
+            copies: loop_map
+                .map(|loop_map| loop_map.copies)
                 .filter(|copies| *copies > 1),
-            peeled: described
-                .map(|described| described.peeled)
+            peeled: loop_map
+                .map(|loop_map| loop_map.peeled)
                 .filter(|peeled| *peeled > 0),
-            vectorized: described
-                .map(|described| described.vectorized)
-                .filter(|yes| *yes),
+            vectorized: loop_map
+                .map(|loop_map| loop_map.vectorized)
+                .filter(|vectorized| *vectorized),
             findings: shown_loop
                 .count
                 .findings(function, &shown_loop.kipf)
@@ -218,18 +219,22 @@ impl<'a> LoopRecord<'a> {
                 .collect(),
             paths: used
                 .into_iter()
-                .filter_map(|path| path_record(function, &by_block, path))
+                .filter_map(|path| path_record(function, &places_of_blocks, path))
                 .collect(),
         }
     }
 }
 
-fn path_record(function: &Function, by_block: &[Vec<String>], id: PathId) -> Option<PathRecord> {
+fn path_record(
+    function: &Function,
+    places_of_blocks: &[Vec<String>],
+    id: PathId,
+) -> Option<PathRecord> {
     let path = path_of(function, id)?;
     let mut places: Vec<String> = path
         .blocks
         .iter()
-        .flat_map(|block| by_block[block.index()].iter().cloned())
+        .flat_map(|block| places_of_blocks[block.index()].iter().cloned())
         .collect();
     places.dedup();
     Some(PathRecord {

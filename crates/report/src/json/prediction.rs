@@ -1,4 +1,4 @@
-//! Paths predicted from edges, compared with the paths that ran.
+//! Writes the paths that an edge profile would predict as JSON, compared with the paths that ran.
 
 use holloway_analysis::overlap::share;
 use holloway_analysis::predict::{Length, Lengths, Prediction};
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::context::RunContext;
 
-/// `prediction` of docs/json.md.
+/// The record that section `prediction` of docs/json.md explains.
 #[derive(Serialize)]
 pub(super) struct PredictionRecord<'a> {
     hottest_right: u64,
@@ -54,9 +54,9 @@ struct LengthRecord {
 }
 
 impl<'a> PredictionRecord<'a> {
-    pub(super) fn new(document: &RunContext<'a>, found: &Prediction) -> PredictionRecord<'a> {
+    pub(super) fn new(document: &RunContext<'a>, prediction: &Prediction) -> PredictionRecord<'a> {
         let run = document.run;
-        let functions = found.functions.iter().map(|comparison| {
+        let functions = prediction.functions.iter().map(|comparison| {
             let function = run.function(comparison.function);
             FunctionRecord {
                 name: document.names.name(function).to_string(),
@@ -70,11 +70,11 @@ impl<'a> PredictionRecord<'a> {
             }
         });
         PredictionRecord {
-            hottest_right: found.hottest_right,
-            real: lengths(&found.real),
-            predicted: lengths(&found.predicted),
-            right: lengths(&found.right),
-            right_share: right_share(&found.right, &found.real),
+            hottest_right: prediction.hottest_right,
+            real: lengths(&prediction.real),
+            predicted: lengths(&prediction.predicted),
+            right: lengths(&prediction.right),
+            right_share: right_share(&prediction.right, &prediction.real),
             functions: functions.collect(),
         }
     }

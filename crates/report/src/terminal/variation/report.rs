@@ -1,4 +1,4 @@
-//! A ranking of timed paths, and how its figures are shown.
+//! A ranking of timed paths, with functions that format its figures.
 
 use holloway_analysis::Function;
 use holloway_analysis::trail::Trail;
@@ -15,13 +15,14 @@ use crate::variation::{lines, trail_of};
 pub(super) struct Report<'a> {
     pub(super) run: &'a VariationRun,
     pub(super) ranking: &'a Ranking,
+    /// Cycles per second, if known.
     pub(super) frequency: Option<f64>,
-    pub(super) how: RankOptions,
+    pub(super) rank_options: RankOptions,
 }
 
 impl Report<'_> {
-    /// Cycles of a sample. Times of 0 and 1 are shown as `≤12`, where 12 is the largest time that
-    /// the clock cannot distinguish from 0.
+    /// The cycles of a sample. Times of 0 and 1 are shown as `≤12` if the clock cannot distinguish
+    /// times of up to 12 cycles from 0.
     pub(super) fn cycles(&self, cycles: Cycles) -> String {
         match cycles {
             Cycles(0 | 1) => format!("≤{}", grouped(self.ranking.floor)),
@@ -48,9 +49,9 @@ impl Report<'_> {
         trail.map_or_else(String::new, |trail| place_of(sheet, function, &trail))
     }
 
-    /// Number of disturbed samples that were left out.
+    /// Number of disturbed samples that are left out of the path's times.
     pub(super) fn left_out(&self, rank: &Rank) -> Count {
-        match self.how.disturbed {
+        match self.rank_options.disturbed {
             Disturbed::LeftOut => rank.disturbed,
             Disturbed::Included => Count::ZERO,
         }
@@ -65,7 +66,7 @@ pub(in crate::terminal) fn time(cycles: f64, frequency: Option<f64>) -> String {
     }
 }
 
-/// `src/list.c:40-44`.
+/// The source lines of a path: `src/list.c:40-44`.
 pub(in crate::terminal) fn place_of(
     sheet: &Sheet<'_>,
     function: &Function,

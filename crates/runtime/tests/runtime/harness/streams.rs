@@ -88,7 +88,7 @@ pub fn read(bytes: &[u8], taken: &BTreeMap<u64, Vec<Piece>>) -> Run {
             .chain(words.pieces().map(Result::unwrap));
         let (mut next, mut all) = (ring.origin, Vec::new());
         for piece in pieces.filter(|piece| !piece.words.is_empty()) {
-            assert_eq!(piece.at, next, "a gap");
+            assert_eq!(piece.position, next, "a gap");
             next += 4 * piece.words.len() as u64;
             all.extend(piece.words);
         }
@@ -185,7 +185,7 @@ impl Collector {
             some |= !words.is_empty();
             let pieces = self.taken.entry(ring.offset()).or_default();
             pieces.push(Piece {
-                at: batch.at,
+                position: batch.at,
                 words,
             });
         }

@@ -42,7 +42,7 @@ pub fn check(profile: &Profile, map: &ImageMap) {
             function
                 .counts
                 .iter()
-                .all(|&(path, count)| path < shape.counter_limit() && count > 0)
+                .all(|&(path, count)| path < shape.counter_limit() && count.0 > 0)
         );
     }
 }

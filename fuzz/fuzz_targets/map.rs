@@ -5,7 +5,7 @@
 use holloway_analysis::directions::Directions;
 use holloway_analysis::loops::shape;
 use holloway_analysis::{RunProfile, lines};
-use holloway_format::{FunctionCounts, ImageMap, Profile, decode_image};
+use holloway_format::{Count, FunctionCounts, ImageMap, Profile, ProfileHead, decode_image};
 use holloway_testkit::{heads::image_build_id, repair};
 use libfuzzer_sys::fuzz_target;
 
@@ -38,16 +38,19 @@ fn analyze(map: ImageMap) {
                 function,
                 // The last of 16 counts makes every sum overflow.
                 counts: (0..counter_count)
-                    .map(|number| (number, u64::MAX >> (15 - number)))
+                    .map(|number| (number, Count(u64::MAX >> (15 - number))))
                     .collect(),
                 ..FunctionCounts::default()
             }
         })
     });
-    let profile = Profile {
+    let head = ProfileHead {
         build_id: map.build_id,
+        ..ProfileHead::default()
+    };
+    let profile = Profile {
         functions: functions.collect(),
-        ..Profile::default()
+        ..Profile::from_head(head)
     };
     let run = RunProfile::new(vec![(map, vec![profile])]);
     lines::counts(&run, &|_, _| true);

@@ -71,11 +71,14 @@ pub(crate) fn run() -> Result<()> {
     if folder.exists() {
         std::fs::remove_dir_all(&folder)?;
     }
-    let build = |name: &str, patch: bool| {
-        let built = Program::build(&folder.join(name), patch);
+    let build = |name: &str, source: Source| {
+        let built = Program::build(&folder.join(name), source);
         built.with_context(|| format!("the {name} program"))
     };
-    let (plain, patched) = (build("plain", false)?, build("patched", true)?);
+    let (plain, patched) = (
+        build("plain", Source::Plain)?,
+        build("patched", Source::Patched)?,
+    );
     let data = |name: &str| folder.join(name);
     let mut nets = [Samples::default(), Samples::default()];
     let mut before = None;
@@ -108,12 +111,21 @@ pub(crate) fn run() -> Result<()> {
     Ok(())
 }
 
+/// The source of a program.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Source {
+    /// As published.
+    Plain,
+    /// With the study's patch.
+    Patched,
+}
+
 impl Program {
-    fn build(scratch: &Path, patch: bool) -> Result<Self> {
+    fn build(scratch: &Path, source: Source) -> Result<Self> {
         let folder = MINISAT.prepare(scratch)?;
         // The driver with the large formula replaces the suite's driver.
         std::fs::rename(folder.join("large.cc"), folder.join("driver.cc"))?;
-        if patch {
+        if source == Source::Patched {
             let file = folder.join(FILE);
             let text = std::fs::read_to_string(&file)?;
             ensure!(

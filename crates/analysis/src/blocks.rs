@@ -4,7 +4,7 @@
 
 use std::cmp::Reverse;
 
-use holloway_format::BlockMap;
+use holloway_format::{BlockMap, Count};
 
 use crate::bounds::Bound;
 use crate::paths::Sort;
@@ -20,22 +20,22 @@ pub struct HotBlock<'a> {
     /// Instructions and places of the block.
     pub map: &'a BlockMap,
     /// Times that control reached the block.
-    pub count: u64,
+    pub count: Count,
     /// How the count may differ from the real number of executions.
     pub bound: Bound,
     /// Instructions that did not run because the frame was left in a call before them.
-    pub not_run: u64,
+    pub not_run: Count,
 }
 
 impl HotBlock<'_> {
     /// Instructions of all executions.
-    pub fn total_instructions(&self) -> u64 {
-        let all = u64::from(self.map.instructions).saturating_mul(self.count);
+    pub fn total_instructions(&self) -> Count {
+        let all = self.count.saturating_mul(self.map.instructions.into());
         all.saturating_sub(self.not_run)
     }
 
     /// The weight that ranks the block.
-    pub fn weight(&self, sort: Sort) -> u64 {
+    pub fn weight(&self, sort: Sort) -> Count {
         match sort {
             Sort::Count => self.count,
             Sort::Instructions => self.total_instructions(),
@@ -51,7 +51,7 @@ pub struct Ranking<'a> {
     /// Number of blocks that control reached, in the functions that `keep` accepts.
     pub ranked: u64,
     /// Weight of all blocks of the run.
-    pub total: u64,
+    pub total: Count,
 }
 
 /// Ranks the blocks of the functions that `keep` accepts. Returns at most `top` of them, or all if
@@ -62,7 +62,7 @@ pub fn hottest<'a>(
     top: Option<usize>,
     keep: &dyn Fn(FunctionId) -> bool,
 ) -> Ranking<'a> {
-    let mut total = 0u64;
+    let mut total = Count::ZERO;
     let mut blocks: Vec<HotBlock<'a>> = Vec::new();
     for (id, function) in run.ids().filter(|(_, function)| function.ran()) {
         let is_accepted = keep(id);
@@ -70,7 +70,7 @@ pub fn hottest<'a>(
         let counted = function.map.blocks.iter().zip(&flow.blocks);
         let counted = counted.zip(&flow.not_run);
         for (block, ((map, &count), &not_run)) in (0u32..).zip(counted) {
-            if count == 0 || map.instructions == 0 || block == function.map.exit {
+            if count == Count::ZERO || map.instructions == 0 || block == function.map.exit {
                 continue;
             }
             let hot = HotBlock {

@@ -5,7 +5,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use holloway_format::{EdgeKind, EdgeMap, Skipped, VanishedFunction};
+use holloway_format::{Count, EdgeKind, EdgeMap, Skipped, VanishedFunction};
 
 use crate::edges::jumps;
 use crate::flow::add;
@@ -34,17 +34,17 @@ pub struct Coverage {
     /// Functions that have no code at all.
     pub gone: u64,
     /// Times the functions were entered.
-    pub calls: u64,
+    pub calls: Count,
     /// Functions that ran and whose paths were counted.
     pub by_paths: u64,
     /// Functions that ran and whose edges were counted.
     pub by_edges: u64,
     /// Paths executed.
-    pub path_executions: u64,
+    pub path_executions: Count,
     /// Path executions that were counted in hash tables.
-    pub hashed_executions: u64,
+    pub hashed_executions: Count,
     /// Increments of all counters, of paths and of edges.
-    pub increments: u64,
+    pub increments: Count,
     /// Different paths executed.
     pub distinct_paths: u64,
     /// All paths of the functions that ran and whose paths were counted.
@@ -57,18 +57,18 @@ pub struct Coverage {
     pub edges_without_exits: Vec<String>,
     /// Executions of edges in functions whose edges were counted. Only the edges that
     /// [`crate::edges::hottest`] ranks count, without exit edges.
-    pub edges_taken: u64,
+    pub edges_taken: Count,
     /// Different edges taken in functions whose edges were counted.
     pub distinct_edges: u64,
     /// All edges of the functions that ran and whose edges were counted.
     pub possible_edges: u64,
     /// Frames that were left in a call that did not come back. In each block, calls that came back
     /// once more are subtracted.
-    pub left: u64,
+    pub left: Count,
     /// Calls that came back once more. In each block, calls that did not come back are subtracted.
-    pub entered_again: u64,
+    pub entered_again: Count,
     /// Instructions run.
-    pub instructions: u64,
+    pub instructions: Count,
     /// Names of modules that ran and have no line tables, so their paths have no places. Sorted.
     pub without_lines: Vec<String>,
 }
@@ -114,7 +114,9 @@ fn count_paths(function: &Function, coverage: &mut Coverage) {
     coverage.by_paths += 1;
     coverage.distinct_paths += function.counts.len() as u64;
     add(&mut coverage.path_executions, executions);
-    add(&mut coverage.possible_paths, function.map.path_count);
+    coverage.possible_paths = coverage
+        .possible_paths
+        .saturating_add(function.map.path_count);
     if function.hashed() {
         add(&mut coverage.hashed_executions, executions);
     }
@@ -128,7 +130,7 @@ fn count_edges(function: &Function, coverage: &mut Coverage) {
     for (_, &count) in edges.filter(|(edge, _)| is_counted(edge)) {
         coverage.possible_edges += 1;
         coverage.distinct_edges += u64::from(count > 0);
-        add(&mut coverage.edges_taken, count.unsigned_abs());
+        add(&mut coverage.edges_taken, Count(count.unsigned_abs()));
     }
 }
 
@@ -140,7 +142,7 @@ fn count_left(function: &Function, coverage: &mut Coverage) {
         } else {
             &mut coverage.entered_again
         };
-        add(sum, count.unsigned_abs());
+        add(sum, Count(count.unsigned_abs()));
     }
 }
 
@@ -186,7 +188,7 @@ fn count_processes(run: &RunProfile, coverage: &mut Coverage) {
         if process.forked {
             forked.insert(process.pid);
         }
-        add(&mut coverage.lost, process.lost);
+        coverage.lost = coverage.lost.saturating_add(process.lost);
     }
     coverage.processes = pids.len() as u64;
     coverage.forked = forked.len() as u64;

@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use holloway_format::{EdgeKind, EdgeMap, FunctionMap, Outcome};
+use holloway_format::{Count, EdgeKind, EdgeMap, FunctionMap, Outcome};
 
 use crate::bounds::Bound;
 use crate::run::{Function, FunctionId, RunProfile};
@@ -43,7 +43,7 @@ pub fn block_number(function: &Function, block: u32) -> i64 {
 pub fn of_function(function: &Function) -> Vec<EdgeCount> {
     let flow = function.flow();
     let entry = block_number(function, function.map.entry);
-    let calls = i64::try_from(flow.calls).unwrap_or(i64::MAX);
+    let calls = i64::try_from(flow.calls.0).unwrap_or(i64::MAX);
     let bounds = function.bounds();
     let mut counts = BTreeMap::from([((-1, entry, false), (calls, bounds.calls))]);
     let edges = function.map.edges.iter().zip(&flow.edges);
@@ -91,8 +91,8 @@ pub struct HotEdge<'a> {
 
 impl HotEdge<'_> {
     /// The weight that ranks the edge: the absolute value of its count.
-    pub fn weight(&self) -> u64 {
-        self.count.unsigned_abs()
+    pub fn weight(&self) -> Count {
+        Count(self.count.unsigned_abs())
     }
 }
 
@@ -108,9 +108,9 @@ pub struct Ranking<'a> {
     /// Number of edges that were taken, in the functions that `keep` accepts.
     pub ranked: u64,
     /// Weight of all edges of the run, without the exit edges in `reentered`.
-    pub total: u64,
+    pub total: Count,
     /// The part of `total` from exit edges: frames that were left in a call.
-    pub left: u64,
+    pub left: Count,
 }
 
 /// Ranks the edges of the functions that `keep` accepts. Returns at most `top` of them, or all if
@@ -123,7 +123,7 @@ pub fn hottest<'a>(
     top: Option<usize>,
     keep: &dyn Fn(FunctionId) -> bool,
 ) -> Ranking<'a> {
-    let (mut total, mut left) = (0u64, 0u64);
+    let (mut total, mut left) = (Count::ZERO, Count::ZERO);
     let mut reentered: Vec<HotEdge<'a>> = Vec::new();
     let mut edges: Vec<HotEdge<'a>> = Vec::new();
     for (id, function) in run.ids().filter(|(_, function)| function.ran()) {
@@ -149,7 +149,7 @@ pub fn hottest<'a>(
                 continue;
             }
             total = total.saturating_add(hot.weight());
-            left = left.saturating_add(if is_exit { hot.weight() } else { 0 });
+            left = left.saturating_add(if is_exit { hot.weight() } else { Count::ZERO });
             if is_accepted && count != 0 {
                 edges.push(hot);
             }

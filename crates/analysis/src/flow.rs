@@ -15,7 +15,7 @@
 //! Cost: linear in edges.
 
 use holloway_flow::{BlockId, Cfg, Edge, EdgeCounters, EdgeId};
-use holloway_format::{BlockMap, EdgeKind, EdgeMap, FunctionMap, Outcome};
+use holloway_format::{BlockMap, Count, EdgeKind, EdgeMap, FunctionMap, Outcome};
 
 use crate::misfit::Misfit;
 
@@ -27,16 +27,16 @@ pub struct Flow {
     pub edges: Vec<i64>,
     /// By block of the map: executions. The exit's count is the number of times the function was
     /// left.
-    pub blocks: Vec<u64>,
+    pub blocks: Vec<Count>,
     /// Times the function was entered.
-    pub calls: u64,
+    pub calls: Count,
     /// By block: the frames that were left in the call that the block begins with. 0 unless paths
     /// end before calls (traces).
-    pub left: Vec<u64>,
+    pub left: Vec<Count>,
     /// By block: instructions after that call that did not run because frames were left.
-    pub not_run: Vec<u64>,
+    pub not_run: Vec<Count>,
     /// Executed instructions, summed over blocks: instructions times executions, minus `not_run`.
-    pub instructions: u64,
+    pub instructions: Count,
 }
 
 impl Flow {
@@ -44,11 +44,11 @@ impl Flow {
     pub fn zero(map: &FunctionMap) -> Flow {
         Flow {
             edges: vec![0; map.edges.len()],
-            blocks: vec![0; map.blocks.len()],
-            calls: 0,
-            left: vec![0; map.blocks.len()],
-            not_run: vec![0; map.blocks.len()],
-            instructions: 0,
+            blocks: vec![Count::ZERO; map.blocks.len()],
+            calls: Count::ZERO,
+            left: vec![Count::ZERO; map.blocks.len()],
+            not_run: vec![Count::ZERO; map.blocks.len()],
+            instructions: Count::ZERO,
         }
     }
 
@@ -60,16 +60,16 @@ impl Flow {
     /// If the map is inconsistent.
     pub(crate) fn of_counters(
         map: &FunctionMap,
-        counts: &[(u64, u64)],
+        counts: impl IntoIterator<Item = (u64, Count)>,
     ) -> Result<(Flow, usize), Misfit> {
         let cfg = graph_of(map)?;
         let ids = |edges: &[u32]| edges.iter().copied().map(EdgeId).collect();
         let counters = EdgeCounters::from_parts(&cfg, ids(&map.counted), ids(&map.tree))
             .map_err(Misfit::NoFlow)?;
         let mut by_counter = vec![0; map.counted.len()];
-        for &(counter, count) in counts {
+        for (counter, count) in counts {
             if let Some(sum) = by_counter.get_mut(counter as usize) {
-                *sum = count;
+                *sum = count.0;
             }
         }
         let mut flow = counters.propagate(&cfg, &by_counter);
@@ -81,11 +81,11 @@ impl Flow {
             }
         }
         let calls = u64::try_from(flow.calls).unwrap_or(0);
-        Ok((Flow::of_edges(map, flow.edges, calls), negative))
+        Ok((Flow::of_edges(map, flow.edges, Count(calls)), negative))
     }
 
     /// Derives the counts of blocks and instructions from the counts of all edges and the calls.
-    pub(crate) fn of_edges(map: &FunctionMap, edges: Vec<i64>, calls: u64) -> Flow {
+    pub(crate) fn of_edges(map: &FunctionMap, edges: Vec<i64>, calls: Count) -> Flow {
         let block_flow = BlockFlow::new(map, &edges, calls);
         let mut blocks = block_flow.reached();
         let exit = map.exit as usize;
@@ -96,7 +96,7 @@ impl Flow {
             .filter(|(edge, _)| edge.to == map.exit)
             .map(|(_, &count)| i128::from(count))
             .sum();
-        blocks[exit] = u64::try_from(exits.max(0)).unwrap_or(u64::MAX);
+        blocks[exit] = Count(u64::try_from(exits.max(0)).unwrap_or(u64::MAX));
         let left = block_flow.left_in_first_call(map);
         let not_run = not_run(map, &left);
         let counts = blocks.iter().zip(&not_run);
@@ -106,7 +106,7 @@ impl Flow {
                 .saturating_mul(block.instructions.into())
                 .saturating_sub(not_run)
         });
-        let instructions = instructions.fold(0, u64::saturating_add);
+        let instructions = instructions.fold(Count::ZERO, Count::saturating_add);
         Flow {
             edges,
             blocks,
@@ -120,7 +120,7 @@ impl Flow {
 
 /// By block: the instructions after the call that the block begins with, times the frames left in
 /// that call.
-fn not_run(map: &FunctionMap, left: &[u64]) -> Vec<u64> {
+fn not_run(map: &FunctionMap, left: &[Count]) -> Vec<Count> {
     let after_call = |block: &BlockMap| u64::from(block.instructions).saturating_sub(1);
     let blocks = map.blocks.iter().zip(left);
     blocks
@@ -135,42 +135,42 @@ pub(crate) fn is_before_call(edge: &EdgeMap) -> bool {
 
 /// The flow into and out of each block, without exit edges.
 pub(crate) struct BlockFlow {
-    inflow: Vec<u64>,
-    outflow: Vec<u64>,
+    inflow: Vec<Count>,
+    outflow: Vec<Count>,
 }
 
 impl BlockFlow {
-    pub(crate) fn new(map: &FunctionMap, edges: &[i64], calls: u64) -> BlockFlow {
+    pub(crate) fn new(map: &FunctionMap, edges: &[i64], calls: Count) -> BlockFlow {
         let mut block_flow = BlockFlow {
-            inflow: vec![0; map.blocks.len()],
-            outflow: vec![0; map.blocks.len()],
+            inflow: vec![Count::ZERO; map.blocks.len()],
+            outflow: vec![Count::ZERO; map.blocks.len()],
         };
         add(&mut block_flow.inflow[map.entry as usize], calls);
         let edges = map.edges.iter().zip(edges);
         for (edge, &count) in edges.filter(|(edge, _)| edge.kind != EdgeKind::Exit) {
             let count = u64::try_from(count).unwrap_or(0);
-            add(&mut block_flow.inflow[edge.to as usize], count);
-            add(&mut block_flow.outflow[edge.from as usize], count);
+            add(&mut block_flow.inflow[edge.to as usize], Count(count));
+            add(&mut block_flow.outflow[edge.from as usize], Count(count));
         }
         block_flow
     }
 
     /// Times that each block was reached: the larger of its inflow and its outflow. The outflow is
     /// larger if a call in the block came back more than once.
-    pub(crate) fn reached(&self) -> Vec<u64> {
+    pub(crate) fn reached(&self) -> Vec<Count> {
         let both = self.inflow.iter().zip(&self.outflow);
         both.map(|(&inflow, &outflow)| inflow.max(outflow))
             .collect()
     }
 
     /// Times that a block was entered by an edge or by a call of the function.
-    pub(crate) fn entries(&self, block: usize) -> u64 {
+    pub(crate) fn entries(&self, block: usize) -> Count {
         self.inflow[block]
     }
 
     /// By block: the frames that were left in the call that the block begins with.
-    fn left_in_first_call(&self, map: &FunctionMap) -> Vec<u64> {
-        let mut left = vec![0; map.blocks.len()];
+    fn left_in_first_call(&self, map: &FunctionMap) -> Vec<Count> {
+        let mut left = vec![Count::ZERO; map.blocks.len()];
         if map.edges.iter().any(|edge| edge.kind == EdgeKind::Exit) {
             return left;
         }
@@ -182,7 +182,7 @@ impl BlockFlow {
     }
 
     /// Times that a block was entered in the middle: the excess of its outflow over its inflow.
-    pub(crate) fn reentries(&self, block: usize) -> u64 {
+    pub(crate) fn reentries(&self, block: usize) -> Count {
         self.outflow[block].saturating_sub(self.inflow[block])
     }
 
@@ -198,7 +198,7 @@ pub(crate) fn clamped(count: i128) -> i64 {
 }
 
 /// Adds to a sum, which saturates at the largest value.
-pub(crate) fn add(sum: &mut u64, count: u64) {
+pub(crate) fn add(sum: &mut Count, count: Count) {
     *sum = sum.saturating_add(count);
 }
 

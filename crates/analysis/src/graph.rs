@@ -21,7 +21,7 @@
 use std::cmp::Ordering;
 
 use holloway_flow::{BlockId, DagEdge, DagEdgeKind, EdgeId, Numbering, Path, PathId};
-use holloway_format::{DagKind, EdgeKind, EdgeMap, FunctionMap};
+use holloway_format::{Count, DagKind, EdgeKind, EdgeMap, FunctionMap};
 
 use crate::flow::{BlockFlow, Flow, add, clamped};
 use crate::misfit::Misfit;
@@ -40,7 +40,7 @@ pub struct MeasuredPath {
     /// The path number.
     pub path: PathId,
     /// Executions of the path.
-    pub count: u64,
+    pub count: Count,
     /// Instructions of one execution.
     pub instructions: u64,
     /// Edges of one execution, including the edge that ends the path.
@@ -53,10 +53,10 @@ pub(crate) struct Tally {
     /// Counts of all edges and blocks.
     pub(crate) flow: Flow,
     /// (path number, executions) of the paths that ran, by number.
-    pub(crate) paths: Vec<(u64, u64)>,
+    pub(crate) paths: Vec<(PathId, Count)>,
     /// (path number, excess) of the left paths whose call came back more often than it was reached,
     /// by number. The excess is the number of returns minus the number of times it was reached.
-    pub(crate) reentries: Vec<(u64, u64)>,
+    pub(crate) reentries: Vec<(PathId, Count)>,
 }
 
 impl Graph {
@@ -111,7 +111,7 @@ impl Graph {
 
     /// Whether a path is a left path: it ends in a call that did not come back.
     pub(crate) fn is_left(&self, id: PathId) -> bool {
-        self.has_left_paths() && self.dictionary.is_left(id.0)
+        self.has_left_paths() && self.dictionary.is_left(id)
     }
 
     /// Returns the counters that left paths would have if every call had come back: each call would
@@ -121,12 +121,12 @@ impl Graph {
     pub(crate) fn left_counters_if_all_returned(
         &self,
         map: &FunctionMap,
-        counters: &[(u64, u64)],
-    ) -> Vec<(u64, u64)> {
+        counters: &[(PathId, Count)],
+    ) -> Vec<(PathId, Count)> {
         let mut left_counters = Vec::new();
         let mut finished = |visit: &Visit| {
             let path = self.dictionary.left_path_at(visit);
-            let path = path.filter(|_| visit.continued > 0);
+            let path = path.filter(|_| visit.continued > Count::ZERO);
             left_counters.extend(path.map(|path| (path, visit.continued)));
         };
         let mut walk = Walk::over_counts(&self.dictionary, map);
@@ -141,9 +141,9 @@ impl Graph {
 
     /// Derives the counts of all paths, edges, and blocks from the path counters, which are sorted
     /// by number.
-    pub(crate) fn tally(&self, map: &FunctionMap, counters: &[(u64, u64)]) -> Tally {
+    pub(crate) fn tally(&self, map: &FunctionMap, counters: &[(PathId, Count)]) -> Tally {
         let (mut paths, mut reentries) = (Vec::with_capacity(counters.len()), Vec::new());
-        let (mut dag, mut calls) = (vec![0; map.dag.len()], 0);
+        let (mut dag, mut calls) = (vec![Count::ZERO; map.dag.len()], Count::ZERO);
         let mut walk = Walk::over_counters(&self.dictionary, map);
         let mut finished = |visit: &Visit| {
             match visit.edge {
@@ -157,7 +157,7 @@ impl Graph {
                     Ordering::Equal => {}
                 }
             } else if visit.is_end && visit.role != EdgeRole::Exit {
-                paths.push((visit.base, visit.continued));
+                paths.push((PathId(visit.base), visit.continued));
             }
         };
         for &(path, count) in counters {
@@ -179,14 +179,14 @@ impl Graph {
     pub fn measure(
         &self,
         map: &FunctionMap,
-        paths: &[(u64, u64)],
+        paths: &[(PathId, Count)],
         mut visit: impl FnMut(MeasuredPath),
     ) {
         let mut walk = Walk::over_counts(&self.dictionary, map);
         for &(path, count) in paths {
             let end = walk.walk_to(path, &mut |_| {});
             visit(MeasuredPath {
-                path: PathId(path),
+                path,
                 count,
                 instructions: end.instructions,
                 edges: end.edges,
@@ -195,8 +195,8 @@ impl Graph {
     }
 
     /// Returns the executions of each DAG edge on these paths, which are sorted by number.
-    pub(crate) fn dag_counts(&self, map: &FunctionMap, paths: &[(u64, u64)]) -> Vec<u64> {
-        let mut dag = vec![0; map.dag.len()];
+    pub(crate) fn dag_counts(&self, map: &FunctionMap, paths: &[(PathId, Count)]) -> Vec<Count> {
+        let mut dag = vec![Count::ZERO; map.dag.len()];
         let mut finished = |visit: &Visit| {
             if let Some(edge) = visit.edge {
                 add(&mut dag[edge as usize], visit.entries());
@@ -214,7 +214,7 @@ impl Graph {
 
 /// Derives the counts of real edges from DAG edges. The counts of exit edges follow by conservation
 /// of flow.
-fn flow_of_dag(map: &FunctionMap, dag: &[u64], calls: u64) -> Flow {
+fn flow_of_dag(map: &FunctionMap, dag: &[Count], calls: Count) -> Flow {
     let mut edges = vec![0; map.edges.len()];
     for (edge, &count) in map.dag.iter().zip(dag) {
         match edge.kind {

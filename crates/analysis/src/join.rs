@@ -11,11 +11,12 @@
 //! Cost: time and memory are linear in functions and counted paths, plus sorting if the counts of
 //! several processes are added up.
 
+use holloway_flow::PathId;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use holloway_abi::Unit;
-use holloway_format::{Damage, FunctionMap, ImageMap, Profile};
+use holloway_format::{Count, Damage, FunctionMap, ImageMap, Profile};
 
 use crate::bounds::Forks;
 use crate::flow::Flow;
@@ -25,7 +26,7 @@ use crate::note::{FunctionPlace, Note, Origin};
 use crate::run::{Function, Image, ImageId, Module, ModuleId, Process, RunProfile};
 
 /// Sums of counts by module and function.
-type Sums = HashMap<(u32, u32), Vec<(u64, u64)>>;
+type Sums = HashMap<(u32, u32), Vec<(u64, Count)>>;
 
 impl RunProfile {
     /// Joins images, each with its path map and the profiles of the processes that ran it.
@@ -69,6 +70,8 @@ impl RunProfile {
                 .filter(|(_, map)| !map.is_damaged())
             {
                 let counts = counts.remove(&(index, number)).unwrap_or_default();
+                let counts = counts.into_iter();
+                let counts: Vec<_> = counts.map(|(path, count)| (PathId(path), count)).collect();
                 functions.push(Function {
                     module: id,
                     copies: 1,
@@ -76,10 +79,10 @@ impl RunProfile {
                     ran: !counts.is_empty(),
                     counts,
                     reentries: Vec::new(),
-                    increments: 0,
+                    increments: Count::ZERO,
                     graph: None,
                     flow: OnceLock::new(),
-                    forks: match profiles.iter().any(|profile| profile.forked) {
+                    forks: match profiles.iter().any(|profile| profile.head.forked) {
                         true => Forks::Present,
                         false => Forks::Absent,
                     },
@@ -114,7 +117,7 @@ impl RunProfile {
             let note = |damage: &Damage| Note::Profile {
                 origin: Origin {
                     image: map.name.clone(),
-                    process: profile.pid,
+                    process: profile.head.pid,
                 },
                 damage: damage.clone(),
             };
@@ -123,7 +126,12 @@ impl RunProfile {
                 let sum = sums
                     .entry((function.module, function.function))
                     .or_default();
-                sum.extend(function.counts.iter().filter(|&&(_, count)| count > 0));
+                sum.extend(
+                    function
+                        .counts
+                        .iter()
+                        .filter(|&&(_, count)| count > Count::ZERO),
+                );
             }
         }
         for sum in sums.values_mut() {
@@ -141,7 +149,7 @@ impl RunProfile {
         if let Err(misfit) = derived {
             self.leave_out(function, misfit);
             function.counts.clear();
-            function.increments = 0;
+            function.increments = Count::ZERO;
         }
         function.ran = !function.counts.is_empty();
         if function.unit() == Unit::Edges {
@@ -167,7 +175,13 @@ impl RunProfile {
         let counters = function.map.counted.len() as u64;
         self.drop_counts_beyond_limit(function, counters, "counter");
         function.increments = function.executions();
-        let (flow, negative) = Flow::of_counters(&function.map, &function.counts)?;
+        let (flow, negative) = Flow::of_counters(
+            &function.map,
+            function
+                .counts
+                .iter()
+                .map(|&(counter, count)| (counter.0, count)),
+        )?;
         if negative > 0 {
             let note = Note::NegativeEdges {
                 function: self.place_of(function),
@@ -188,13 +202,13 @@ impl RunProfile {
     ) {
         let within_limit = function
             .counts
-            .partition_point(|&(number, _)| number < limit);
+            .partition_point(|&(number, _)| number < PathId(limit));
         let beyond = function.counts.split_off(within_limit);
         if let Some(&(first, _)) = beyond.first() {
             let misfit = Misfit::CountsBeyond {
                 counted,
                 numbers: beyond.len(),
-                first,
+                first: first.0,
                 limit,
             };
             self.leave_out(function, misfit);
@@ -220,12 +234,12 @@ fn processes(profiles: &[Profile]) -> Vec<Process> {
     let mut processes: Vec<_> = profiles
         .iter()
         .map(|profile| Process {
-            pid: profile.pid,
-            ppid: profile.ppid,
-            threads: profile.threads,
-            lost: profile.lost,
-            forked: profile.forked,
-            image_path: profile.image_path.clone(),
+            pid: profile.head.pid,
+            ppid: profile.head.ppid,
+            threads: profile.head.threads,
+            lost: profile.head.lost,
+            forked: profile.head.forked,
+            image_path: profile.head.image_path.clone(),
         })
         .collect();
     processes.sort_by_key(|process| process.pid);
@@ -233,7 +247,7 @@ fn processes(profiles: &[Profile]) -> Vec<Process> {
 }
 
 /// Sorts counts by number and adds up the counts of equal numbers.
-pub(crate) fn add_up<N: Ord + Copy>(counts: &mut Vec<(N, u64)>) {
+pub(crate) fn add_up<N: Ord + Copy>(counts: &mut Vec<(N, Count)>) {
     if !counts.is_sorted_by(|a, b| a.0 < b.0) {
         counts.sort_unstable_by_key(|&(number, _)| number);
         counts.dedup_by(|next, sum| {

@@ -36,7 +36,7 @@ mod whole;
 
 use std::collections::BTreeMap;
 
-use holloway_format::{FunctionMap, Place, Scope};
+use holloway_format::{Count, FunctionMap, Place, Scope};
 
 use crate::bounds::Bound;
 use crate::run::{Function, RunProfile};
@@ -45,7 +45,7 @@ use cycles::Cycles;
 use whole::{Part, UndividedGraph};
 
 /// Counts of the lines of a file that have code, by line; 0 where the code never ran.
-pub type Lines = BTreeMap<u32, u64>;
+pub type Lines = BTreeMap<u32, Count>;
 
 /// Returns the counts of all lines of the scopes that `keep` accepts, by file. The files are named
 /// as in the map.
@@ -116,7 +116,7 @@ struct Member {
     /// The number of parts up to the last part with a place in the region.
     parts_seen: usize,
     /// Arrivals in the region after `starts` because a call came back once more.
-    reentries: u64,
+    reentries: Count,
 }
 
 /// Returns the bounds of line counts, by file and line, for the scopes that `keep` accepts, as in
@@ -170,14 +170,14 @@ fn frame_bounds(function: &Function) -> BTreeMap<Frame, Bound> {
 }
 
 /// How often control came to each line of each frame of a function.
-fn arrivals(function: &Function) -> BTreeMap<Frame, u64> {
+fn arrivals(function: &Function) -> BTreeMap<Frame, Count> {
     let map = &function.map;
     let graph = UndividedGraph::new(function);
     let members = members(map, &graph);
     let owners = owners(map, &graph);
     let mut cycles = Cycles::new(&graph.arcs, &graph.out);
     let mut is_member = vec![false; graph.blocks.len()];
-    let mut counts: BTreeMap<Frame, u64> = BTreeMap::new();
+    let mut counts: BTreeMap<Frame, Count> = BTreeMap::new();
     for (&region, members) in &members {
         let blocks: Vec<usize> = members.iter().map(|member| member.block).collect();
         blocks.iter().for_each(|&block| is_member[block] = true);
@@ -196,10 +196,10 @@ fn arrivals(function: &Function) -> BTreeMap<Frame, u64> {
 }
 
 /// Number of arrivals in a region at one of its blocks.
-fn arrivals_at(graph: &UndividedGraph, is_member: &[bool], member: &Member) -> u64 {
+fn arrivals_at(graph: &UndividedGraph, is_member: &[bool], member: &Member) -> Count {
     let arcs = graph.into[member.block].iter().map(|&arc| graph.arcs[arc]);
     let outside = arcs.filter(|arc| !is_member[arc.from]);
-    let mut outside = outside.fold(0u64, |sum, arc| sum.saturating_add(arc.count));
+    let mut outside = outside.fold(Count::ZERO, |sum, arc| sum.saturating_add(arc.count));
     if member.block == graph.front() {
         outside = graph.calls;
     }
@@ -207,7 +207,7 @@ fn arrivals_at(graph: &UndividedGraph, is_member: &[bool], member: &Member) -> u
     let mut count = member.reentries;
     for &start in &member.starts {
         let reentries = parts[..=start].iter().map(|part| part.reentries);
-        let arrivals = reentries.fold(outside, u64::saturating_add);
+        let arrivals = reentries.fold(outside, Count::saturating_add);
         count = count.saturating_add(arrivals.min(parts[start].reached));
     }
     count
@@ -228,7 +228,11 @@ fn members(map: &FunctionMap, graph: &UndividedGraph) -> BTreeMap<Region, Vec<Me
                     }
                     let member = in_region.last_mut().expect("a member of this block");
                     if !previous.contains(&region) {
-                        member.add_arrival(parts, index, map.in_source_order);
+                        if map.in_source_order {
+                            member.starts.push(index);
+                        } else {
+                            member.add_arrival(parts, index);
+                        }
                     }
                     member.parts_seen = index + 1;
                 }
@@ -245,21 +249,22 @@ impl Member {
             block,
             starts: Vec::new(),
             parts_seen: 0,
-            reentries: 0,
+            reentries: Count::ZERO,
         }
     }
 
     /// Adds an arrival: in this part, control comes to the region from another place of the block.
-    /// Every arrival counts if the code is in source order. Only the first counts if it is not.
-    fn add_arrival(&mut self, parts: &[Part], index: usize, in_source_order: bool) {
-        if in_source_order || self.starts.is_empty() {
+    /// Only the first arrival counts. (In code that is in source order, the caller adds every
+    /// arrival to `starts` itself.)
+    fn add_arrival(&mut self, parts: &[Part], index: usize) {
+        if self.starts.is_empty() {
             self.starts.push(index);
             return;
         }
         // Calls that came back after the last place of the region are not counted yet.
         let parts_since = parts[self.parts_seen..=index].iter();
         let reentries = parts_since.map(|part| part.reentries);
-        let reentries = reentries.fold(0, u64::saturating_add);
+        let reentries = reentries.fold(Count::ZERO, Count::saturating_add);
         self.reentries = self
             .reentries
             .saturating_add(reentries.min(parts[index].reached));

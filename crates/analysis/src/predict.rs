@@ -37,7 +37,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use holloway_flow::PathId;
-use holloway_format::DagKind;
+use holloway_format::{Count, DagKind};
 
 use crate::graph::{Graph, MeasuredPath};
 use crate::run::{Function, FunctionId, RunProfile};
@@ -48,7 +48,7 @@ pub struct Lengths {
     /// Different paths.
     pub paths: u64,
     /// Executions of these paths.
-    pub executions: u64,
+    pub executions: Count,
     /// Lengths in edges, including the edge that ends a path.
     pub edges: Length,
     /// Lengths in instructions.
@@ -67,7 +67,7 @@ pub struct Length {
 }
 
 impl Length {
-    fn add(&mut self, length: u64, count: u64) {
+    fn add(&mut self, length: u64, count: Count) {
         self.longest = self.longest.max(length);
         self.sum += u128::from(length);
         self.executed += u128::from(length) * u128::from(count);
@@ -164,12 +164,12 @@ fn compare(id: FunctionId, function: &Function) -> Option<Comparison> {
     paths.iter().for_each(|path| lengths.add(path));
     let mut right = Lengths::default();
     let count_of = |path: PathId| {
-        let index = function.counts.binary_search_by_key(&path.0, |&(id, _)| id);
-        index.map_or(0, |index| function.counts[index].1)
+        let index = function.counts.binary_search_by_key(&path, |&(id, _)| id);
+        index.map_or(Count::ZERO, |index| function.counts[index].1)
     };
     for path in &paths {
         let count = path.count.min(count_of(path.path));
-        if count > 0 {
+        if count > Count::ZERO {
             right.add(&MeasuredPath { count, ..*path });
         }
     }
@@ -190,7 +190,7 @@ fn compare(id: FunctionId, function: &Function) -> Option<Comparison> {
 struct Search<'a> {
     function: &'a Function,
     /// By DAG edge: the remaining count.
-    remaining: Vec<u64>,
+    remaining: Vec<Count>,
     /// By block: the DAG edges that leave and that enter it.
     out: Vec<Vec<u32>>,
     into: Vec<Vec<u32>>,
@@ -217,7 +217,7 @@ impl<'a> Search<'a> {
 
     fn paths(mut self) -> Vec<MeasuredPath> {
         let counts = self.remaining.iter().copied().zip((0u32..).map(Reverse));
-        let mut heap: BinaryHeap<_> = counts.filter(|&(count, _)| count > 0).collect();
+        let mut heap: BinaryHeap<_> = counts.filter(|&(count, _)| count > Count::ZERO).collect();
         let mut paths = Vec::new();
         while let Some((count, Reverse(edge))) = heap.pop() {
             let remaining = self.remaining[edge as usize];
@@ -225,11 +225,11 @@ impl<'a> Search<'a> {
                 match self.take_path(edge) {
                     Some(path) => paths.push(path),
                     // Saturated sums do not conserve flow.
-                    None => self.remaining[edge as usize] = 0,
+                    None => self.remaining[edge as usize] = Count::ZERO,
                 }
             }
             let remaining = self.remaining[edge as usize];
-            if remaining > 0 {
+            if remaining > Count::ZERO {
                 heap.push((remaining, Reverse(edge)));
             }
         }
@@ -264,12 +264,15 @@ impl<'a> Search<'a> {
 
     fn hottest(&self, edges: &[u32]) -> Option<u32> {
         let remaining = |edge: &u32| self.remaining[*edge as usize];
-        let edges = edges.iter().copied().filter(|edge| remaining(edge) > 0);
+        let edges = edges
+            .iter()
+            .copied()
+            .filter(|edge| remaining(edge) > Count::ZERO);
         edges.max_by_key(|edge| (remaining(edge), Reverse(*edge)))
     }
 
     /// The path with these edges, which may be in any order.
-    fn path_of_edges(&self, edges: &[u32], count: u64) -> MeasuredPath {
+    fn path_of_edges(&self, edges: &[u32], count: Count) -> MeasuredPath {
         let map = &self.function.map;
         let mut path = MeasuredPath {
             path: PathId(0),

@@ -4,11 +4,12 @@
 //! have been woven for paths and others for edges. An image woven for edges also holds functions
 //! whose paths are counted.
 
+use holloway_flow::PathId;
 use std::fmt;
 use std::sync::OnceLock;
 
 use holloway_abi::{Kind, PathEnds, Unit};
-use holloway_format::{Counters, FunctionMap, Skipped, Text, VanishedFunction};
+use holloway_format::{Count, Counters, FunctionMap, Skipped, Text, VanishedFunction};
 
 use crate::bounds::{Bounds, Forks};
 use crate::flow::Flow;
@@ -137,13 +138,13 @@ pub struct Function {
     /// Blocks, edges, numbering, and places in the source.
     pub map: FunctionMap,
     /// (path number, executions), by number, without zeros. Empty if edges were counted.
-    pub counts: Vec<(u64, u64)>,
+    pub counts: Vec<(PathId, Count)>,
     /// (path number, excess), by number: left paths whose call came back more often than it was
     /// reached along the path, for example in a fork's child. The excess is the number of returns
     /// minus the number of times the call was reached.
-    pub reentries: Vec<(u64, u64)>,
+    pub reentries: Vec<(PathId, Count)>,
     /// The sum of the function's counters, which is the number of increments.
-    pub(crate) increments: u64,
+    pub(crate) increments: Count,
     pub(crate) ran: bool,
     pub(crate) graph: Option<Graph>,
     pub(crate) flow: OnceLock<Flow>,
@@ -170,16 +171,16 @@ impl Function {
     }
 
     /// Path executions; 0 if edges were counted.
-    pub fn executions(&self) -> u64 {
+    pub fn executions(&self) -> Count {
         self.counts
             .iter()
-            .fold(0, |sum, &(_, count)| sum.saturating_add(count))
+            .fold(Count::ZERO, |sum, &(_, count)| sum.saturating_add(count))
     }
 
     /// Increments of all counters of the function. A path that runs through a call that may not
     /// come back is counted at that call, too. Only edges off the spanning tree have counters.
     /// Loops that count in a register appear as if they counted in memory.
-    pub fn increments(&self) -> u64 {
+    pub fn increments(&self) -> Count {
         self.increments
     }
 

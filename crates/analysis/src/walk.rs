@@ -9,7 +9,8 @@
 //! Cost: linear in the number of distinct path prefixes, with a binary search of the block's edges
 //! for each.
 
-use holloway_format::{DagKind, EdgeKind, FunctionMap};
+use holloway_flow::PathId;
+use holloway_format::{Count, DagKind, EdgeKind, FunctionMap};
 
 use crate::flow::add;
 
@@ -75,10 +76,10 @@ impl Dictionary {
     }
 
     /// Whether a path ends with an exit edge.
-    pub(crate) fn is_left(&self, path: u64) -> bool {
-        let (mut block, mut remaining_value) = (self.root, path);
+    pub(crate) fn is_left(&self, path: PathId) -> bool {
+        let (mut block, mut remaining_value) = (self.root, path.0);
         let mut role = EdgeRole::Step;
-        if path >= self.path_count {
+        if path.0 >= self.path_count {
             return false;
         }
         loop {
@@ -92,9 +93,9 @@ impl Dictionary {
     }
 
     /// The number of the left path that ends at a visit's block, if the block has an exit edge.
-    pub(crate) fn left_path_at(&self, visit: &Visit) -> Option<u64> {
+    pub(crate) fn left_path_at(&self, visit: &Visit) -> Option<PathId> {
         let value = self.exit_values[visit.block as usize]?;
-        Some(visit.base + value)
+        Some(PathId(visit.base + value))
     }
 
     fn out(&self, block: u32) -> &[OutEdge] {
@@ -155,18 +156,18 @@ pub(crate) struct Visit {
     /// Whether the block is the exit, so no edge follows.
     pub(crate) is_end: bool,
     /// The number of the left path that ends in this block, if the block has an exit edge.
-    pub(crate) left_path: Option<u64>,
+    pub(crate) left_path: Option<PathId>,
     /// The counter of the left path: times that control reached its last call.
-    pub(crate) reached: u64,
+    pub(crate) reached: Count,
     /// Times that control continued from this block, or that a path ended in it.
-    pub(crate) continued: u64,
+    pub(crate) continued: Count,
     pub(crate) instructions: u64,
     pub(crate) edges: u32,
 }
 
 impl Visit {
     /// Times that control entered the visit.
-    pub(crate) fn entries(&self) -> u64 {
+    pub(crate) fn entries(&self) -> Count {
         if self.left_path.is_some() {
             self.reached
         } else {
@@ -199,9 +200,13 @@ impl<'a> Walk<'a> {
             edge: None,
             role: EdgeRole::Step,
             is_end: false,
-            left_path: exit_values.get(dictionary.root as usize).copied().flatten(),
-            reached: 0,
-            continued: 0,
+            left_path: exit_values
+                .get(dictionary.root as usize)
+                .copied()
+                .flatten()
+                .map(PathId),
+            reached: Count::ZERO,
+            continued: Count::ZERO,
             instructions: u64::from(map.blocks[dictionary.root as usize].instructions),
             edges: 0,
         };
@@ -215,12 +220,12 @@ impl<'a> Walk<'a> {
 
     /// Walks to the end of a path. Its number must not be below the previous path's number. Calls
     /// `finished` for each visit that is popped.
-    pub(crate) fn walk_to(&mut self, path: u64, finished: &mut impl FnMut(&Visit)) -> Visit {
-        while self.stack.last().is_some_and(|visit| path >= visit.end) {
+    pub(crate) fn walk_to(&mut self, path: PathId, finished: &mut impl FnMut(&Visit)) -> Visit {
+        while self.stack.last().is_some_and(|visit| path.0 >= visit.end) {
             self.pop_visit(finished);
         }
         let mut visit = *self.stack.last().expect("the root contains every path");
-        while let Some(next) = self.descend(visit, path) {
+        while let Some(next) = self.descend(visit, path.0) {
             self.stack.push(next);
             visit = next;
         }
@@ -228,7 +233,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Adds to the count of the current path.
-    pub(crate) fn count(&mut self, count: u64) {
+    pub(crate) fn count(&mut self, count: Count) {
         let visit = self.stack.last_mut().expect("the root contains every path");
         add(&mut visit.continued, count);
     }
@@ -278,9 +283,9 @@ impl<'a> Walk<'a> {
             edge: Some(edge.dag),
             role: edge.role,
             is_end: self.dictionary.out(edge.to).is_empty(),
-            left_path: exit_value.map(|value| base + value),
-            reached: 0,
-            continued: 0,
+            left_path: exit_value.map(|value| PathId(base + value)),
+            reached: Count::ZERO,
+            continued: Count::ZERO,
             instructions: instructions + u64::from(self.map.blocks[edge.to as usize].instructions),
             edges,
         })

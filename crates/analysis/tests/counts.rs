@@ -12,8 +12,15 @@ use holloway_analysis::note::{FunctionPlace, Note};
 use holloway_analysis::paths::{hottest, instructions, regenerate};
 use holloway_analysis::{FunctionId, RunProfile, Sort};
 use holloway_flow::{BlockId, EdgeId, Path, PathEnd, PathId, PathStart};
-use holloway_format::{DagKind, FunctionMap, Outcome};
+use holloway_format::{Count, DagKind, FunctionMap, Outcome};
 use proptest::prelude::*;
+
+fn path_counts(counts: &[(u64, u64)]) -> Vec<(PathId, Count)> {
+    let counts = counts.iter();
+    counts
+        .map(|&(path, count)| (PathId(path), Count(count)))
+        .collect()
+}
 
 fn run_of(map: FunctionMap, counts: &[&[(u64, u64)]]) -> RunProfile {
     let image = image("app", vec![module("a", vec![map])]);
@@ -60,9 +67,9 @@ fn processes_add_up() {
     let run = run_of(slide(), &[SLIDE_FIRST, SLIDE_SECOND, &[(5, 1)]]);
     assert_eq!(
         run.functions[0].counts,
-        [(0, 200), (1, 100), (3, 200), (4, 20), (5, 21)]
+        path_counts(&[(0, 200), (1, 100), (3, 200), (4, 20), (5, 21)])
     );
-    assert_eq!(run.functions[0].flow().calls, 541);
+    assert_eq!(run.functions[0].flow().calls, Count(541));
 }
 
 /// The note that says that the counts of `slide` do not fit its map.
@@ -78,7 +85,7 @@ fn left_out(misfit: Misfit) -> Note {
 #[test]
 fn counts_beyond_the_paths_are_damage() {
     let run = run_of(slide(), &[&[(0, 1), (6, 2), (7, 2)]]);
-    assert_eq!(run.functions[0].counts, [(0, 1)]);
+    assert_eq!(run.functions[0].counts, path_counts(&[(0, 1)]));
     assert_eq!(
         run.damage,
         [left_out(Misfit::CountsBeyond {
@@ -115,8 +122,8 @@ fn a_function_with_a_missing_block_is_left_out_even_if_it_never_ran() {
 #[test]
 fn sums_saturate() {
     let run = run_of(slide(), &[&[(0, u64::MAX), (1, u64::MAX)], &[(0, 1)]]);
-    assert_eq!(run.functions[0].executions(), u64::MAX);
-    assert_eq!(run.functions[0].flow().calls, u64::MAX);
+    assert_eq!(run.functions[0].executions(), Count(u64::MAX));
+    assert_eq!(run.functions[0].flow().calls, Count(u64::MAX));
 }
 
 #[test]
@@ -139,7 +146,7 @@ fn copies_of_a_function_are_shown_once() {
     let shown: Vec<_> = run
         .functions
         .iter()
-        .map(|f| (f.module.0, &*f.map.name, f.copies, f.executions()))
+        .map(|f| (f.module.0, &*f.map.name, f.copies, f.executions().0))
         .collect();
     assert_eq!(shown, [(1, "shared", 3, 7), (2, "slide", 1, 0)]);
     let run = RunProfile::new(vec![(image, Vec::new())]);
@@ -287,12 +294,12 @@ proptest! {
         let function = &run.functions[0];
         let flow = function.flow();
         prop_assert_eq!(&flow.edges, &edges);
-        prop_assert_eq!(flow.calls, calls);
-        prop_assert_eq!(flow.instructions, total);
+        prop_assert_eq!(flow.calls, Count(calls));
+        prop_assert_eq!(flow.instructions, Count(total));
         for (block, &count) in flow.blocks.iter().enumerate() {
             let into: i64 = map.edges.iter().zip(&edges).filter(|(e, _)| e.to as usize == block).map(|(_, &c)| c).sum();
             let calls = if block == map.entry as usize { calls } else { 0 };
-            prop_assert_eq!(count, into as u64 + calls);
+            prop_assert_eq!(count, Count(into as u64 + calls));
         }
         for sort in [Sort::Count, Sort::Instructions] {
             let all = hottest(&run, sort, None, &|_| true);

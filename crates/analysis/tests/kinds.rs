@@ -17,7 +17,7 @@ use holloway_flow::{
     Action, BlockId, Cfg, CfgError, CountBase, EdgeId, Numbering, Path, PathEnd, PathId, PathStart,
     Probes, SuccessorOrder, TreeError, net_counts,
 };
-use holloway_format::{DagKind, EdgeKind, FunctionMap, Outcome};
+use holloway_format::{Count, DagKind, EdgeKind, FunctionMap, Outcome};
 use proptest::prelude::*;
 
 /// A function under test, with counters of both kinds and its numbering.
@@ -337,7 +337,7 @@ fn run_of(map: &FunctionMap, counters: &BTreeMap<u64, u64>) -> RunProfile {
 
 fn check_truth(interpreter: &Interpreter<'_>, function: &Function) -> Result<(), TestCaseError> {
     let (map, flow) = (&function.map, function.flow());
-    prop_assert_eq!(flow.calls, interpreter.calls);
+    prop_assert_eq!(flow.calls, Count(interpreter.calls));
     let exit = |edge: &holloway_format::EdgeMap| edge.kind == EdgeKind::Exit;
     for (index, edge) in map.edges.iter().enumerate().filter(|(_, edge)| !exit(edge)) {
         prop_assert_eq!(
@@ -364,7 +364,7 @@ fn check_truth(interpreter: &Interpreter<'_>, function: &Function) -> Result<(),
         let inflow = sum(&|edge| edge.to == block) + calls;
         let outflow = sum(&|edge| edge.from == block);
         prop_assert_eq!(
-            flow.blocks[block as usize] as i64,
+            flow.blocks[block as usize].0 as i64,
             inflow.max(outflow),
             "block {}",
             block
@@ -390,13 +390,13 @@ fn check_paths(interpreter: &Interpreter<'_>, function: &Function) -> Result<(),
         function
             .counts
             .iter()
-            .map(|&(path, count)| (path, count as i64)),
+            .map(|&(path, count)| (path.0, count.0 as i64)),
     );
     known.extend(
         function
             .reentries
             .iter()
-            .map(|&(path, count)| (path, -(count as i64))),
+            .map(|&(path, count)| (path.0, -(count.0 as i64))),
     );
     known.sort_unstable();
     let traced = interpreter
@@ -431,7 +431,7 @@ fn check_answers(paths: &RunProfile, edges: &RunProfile) -> Result<(), TestCaseE
     let lines = |run: &RunProfile| counts(run, &|_, _| true);
     prop_assert_eq!(lines(paths), lines(edges));
     for sort in [Sort::Count, Sort::Instructions] {
-        let hot = |run: &RunProfile| -> Vec<(u32, u64)> {
+        let hot = |run: &RunProfile| -> Vec<(u32, Count)> {
             let ranking = blocks::hottest(run, sort, None, &all);
             assert!(
                 ranking
@@ -551,8 +551,8 @@ fn check_fact(expect: &[(u32, u32, i64)], calls: u64, left: i64) {
         let function = &run.functions[0];
         assert_eq!(run.damage, []);
         // Increments of counters: more than executed paths, fewer than executed edges.
-        assert_eq!(coverage(&run).increments, increments);
-        assert_eq!(function.flow().calls, calls);
+        assert_eq!(coverage(&run).increments, Count(increments));
+        assert_eq!(function.flow().calls, Count(calls));
         let expected = [
             base as i64,
             deeper as i64,

@@ -32,7 +32,7 @@ fn lines(map: FunctionMap, path_counts: &[(&[u32], u64)]) -> BTreeMap<(String, u
 fn line_counts(run: &RunProfile) -> BTreeMap<(String, u32), u64> {
     let files = counts(run, &|_, _| true).into_iter();
     let lines = files.flat_map(|(file, lines)| {
-        let key = move |(line, count)| ((file.clone(), line), count);
+        let key = move |(line, count)| ((file.clone(), line), u64::from(count));
         lines.into_iter().map(key)
     });
     lines.collect()

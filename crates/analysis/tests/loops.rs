@@ -14,7 +14,7 @@ use holloway_abi::Kind;
 use holloway_analysis::loops::{Kipf, Limits, LoopsBuilder, LoopsRun, SlabForest, paths, seal};
 use holloway_analysis::stream::{StreamCounts, Words};
 use holloway_flow::PathId;
-use holloway_format::{FunctionMap, ImageMap, LoopsHead, Outcome, ProcessImage};
+use holloway_format::{Count, FunctionMap, ImageMap, LoopsHead, Outcome, ProcessImage};
 use proptest::prelude::*;
 use streams::{Simulator, placed, program};
 
@@ -114,7 +114,7 @@ fn text(sequences: &BTreeMap<Vec<u32>, u64>, names: &[u32]) -> String {
 fn sequences(kipf: &Kipf) -> BTreeMap<Vec<u32>, u64> {
     let nodes = (0u32..).zip(kipf.nodes());
     nodes
-        .map(|(index, node)| (kipf.sequence(index), node.count))
+        .map(|(index, node)| (kipf.sequence(index), node.count.0))
         .collect()
 }
 
@@ -130,7 +130,7 @@ fn figure_3_the_4_ipf() {
         .iter()
         .map(|&number: &usize| words[number])
         .collect();
-    assert_eq!(kipf.find(&repeated).unwrap().count, 3);
+    assert_eq!(kipf.find(&repeated).unwrap().count, Count(3));
     let stats = kipf.stats();
     assert_eq!(stats.nodes, 22);
     assert_eq!(
@@ -254,7 +254,7 @@ proptest! {
         prop_assert_eq!(forest.sequences(), reference_slab_forest(&activations, k as usize));
         let kipf = forest.k_ipf(k);
         prop_assert_eq!(sequences(&kipf), reference_sequences(&activations, k as usize));
-        prop_assert!(kipf.nodes().iter().all(|node| node.missed == 0));
+        prop_assert!(kipf.nodes().iter().all(|node| node.missed == Count(0)));
         for (index, node) in (0u32..).zip(kipf.nodes()) {
             let children = kipf.children(index).iter().map(|&child| kipf.nodes()[child as usize].count);
             prop_assert!(node.count >= children.sum());
@@ -327,19 +327,19 @@ fn stats_of_a_run_match_its_forests() {
             counted[0]
                 .counts
                 .iter()
-                .all(|&(path, count)| expect[&vec![first + path as u32]] == count)
+                .all(|&(path, count)| expect[&vec![first + path as u32]] == count.0)
         );
         assert_eq!(counted[0].counts.len(), expect.len());
         let run = LoopsRun::new(vec![((*image).clone(), vec![sealed.clone(), sealed])]);
         assert_eq!(run.kipf_stats(), forest.k_ipf(k).stats());
-        let twice = run.functions[0].kipf(k, 1);
+        let twice = run.functions[0].kipf(k, Count(1));
         let twice = (0u32..).zip(twice.nodes()).map(|(index, node)| {
             let words = twice
                 .sequence(index)
                 .iter()
                 .map(|path| first + path)
                 .collect();
-            (words, node.count / 2)
+            (words, node.count.0 / 2)
         });
         assert_eq!(
             twice.collect::<BTreeMap<Vec<u32>, u64>>(),
@@ -407,9 +407,9 @@ fn the_losses_of_pruning_are_bounded() {
         let mut exact = 0;
         for (index, node) in (0u32..).zip(kipf.nodes()) {
             let count = real[&kipf.sequence(index)];
-            assert!(node.count <= count && count <= node.count + node.missed);
-            assert!(node.level > 1 || node.count == count);
-            exact += u64::from(node.count == count);
+            assert!(node.count <= Count(count) && count <= (node.count + node.missed).0);
+            assert!(node.level > 1 || node.count == Count(count));
+            exact += u64::from(node.count == Count(count));
         }
         assert!(exact > 0);
         // The forest contains the hottest sequences.
@@ -515,8 +515,8 @@ fn loops_with_many_paths_are_counted_and_pruned_with_small_k() {
         let kipf = forest.k_ipf(k);
         for (index, node) in (0u32..).zip(kipf.nodes()) {
             let count = real[&kipf.sequence(index)];
-            assert!(node.count <= count && count <= node.count + node.missed);
-            assert!(node.level > 1 || node.count == count);
+            assert!(node.count <= Count(count) && count <= (node.count + node.missed).0);
+            assert!(node.level > 1 || node.count == Count(count));
         }
     }
 }
@@ -551,8 +551,8 @@ fn merged_forests_keep_within_the_limit() {
     let kipf = merged.k_ipf(12);
     for (index, node) in (0u32..).zip(kipf.nodes()) {
         let count = real[&kipf.sequence(index)];
-        assert!(node.count <= count && count <= node.count + node.missed);
-        assert!(node.level > 1 || node.count == count);
+        assert!(node.count <= Count(count) && count <= (node.count + node.missed).0);
+        assert!(node.level > 1 || node.count == Count(count));
     }
 }
 

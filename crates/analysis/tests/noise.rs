@@ -195,7 +195,7 @@ fn load_on_the_machine_is_no_variation() {
                     );
                     // No path takes longer than the run, even if few samples suggest it.
                     let longest = ranking.paths[ranking.by_total[0]].total;
-                    assert!(longest <= ranking.cycles as f64, "{load:?}, seed {seed}");
+                    assert!(longest <= ranking.cycles.to_f64(), "{load:?}, seed {seed}");
                 }
             }
         }

@@ -11,7 +11,7 @@ use holloway_abi::Unit;
 use holloway_analysis::overlap::{Overlap, Why, edge_of, overlap, share};
 use holloway_analysis::{Function, RunProfile};
 use holloway_flow::{PathId, SuccessorOrder};
-use holloway_format::{FunctionMap, Outcome};
+use holloway_format::{Count, FunctionMap, Outcome};
 use proptest::prelude::*;
 
 type Counts<'a> = &'a [(u64, u64)];
@@ -63,11 +63,11 @@ fn pp_slides_two_profiles_share_most_paths() {
     for side in actual.sides {
         assert_eq!(
             (side.distinct, side.executions, side.common_executions),
-            (4, 270, 250)
+            (4, Count(270), Count(250))
         );
     }
-    assert_eq!(actual.sides[0].instructions, 2600);
-    assert_eq!(actual.sides[0].common_instructions, 2600 - 20 * 8);
+    assert_eq!(actual.sides[0].instructions, Count(2600));
+    assert_eq!(actual.sides[0].common_instructions, Count(2600 - 20 * 8));
     assert!(
         (actual.overlap - 230.0 / 270.0).abs() < 1e-9,
         "{}",
@@ -76,13 +76,13 @@ fn pp_slides_two_profiles_share_most_paths() {
     let differences: Vec<_> = actual
         .differences
         .iter()
-        .map(|difference| (difference.unit, difference.counts))
+        .map(|difference| (difference.unit, difference.counts.map(u64::from)))
         .collect();
     assert_eq!(
         differences,
         [(0, [90, 110]), (1, [60, 40]), (4, [20, 0]), (5, [0, 20])]
     );
-    assert!((actual.difference([90, 110]) + 20.0 / 270.0).abs() < 1e-9);
+    assert!((actual.difference([Count(90), Count(110)]) + 20.0 / 270.0).abs() < 1e-9);
     assert!(actual.alone.iter().all(Vec::is_empty));
 }
 
@@ -114,9 +114,9 @@ fn pp_slides_two_profiles_are_equal_by_edges() {
                 actual.sides[0].executions,
                 actual.sides[1].executions
             ),
-            (9, 1340, 1340)
+            (9, Count(1340), Count(1340))
         );
-        assert_eq!(actual.sides[0].common_instructions, 2600);
+        assert_eq!(actual.sides[0].common_instructions, Count(2600));
         assert!((actual.overlap - 1.0).abs() < 1e-9);
         assert_eq!(actual.differences, []);
         assert_eq!(
@@ -171,14 +171,14 @@ fn paths_cut_elsewhere_are_different() {
         .collect();
     assert!(!own.is_empty());
     for difference in own {
-        assert_eq!(difference.counts, [0, 10]);
+        assert_eq!(difference.counts, [Count(0), Count(10)]);
         assert!(difference.unit < b.functions[0].map.path_count);
     }
     assert!(actual.differences.iter().any(|difference| (
         difference.side,
         difference.unit,
         difference.counts[0]
-    ) == (0, 3, 8)));
+    ) == (0, 3, Count(8))));
 }
 
 /// Copies of a function whose paths are cut at different edges: a path that only one copy has is
@@ -200,7 +200,7 @@ fn copies_with_different_cuts_are_not_merged() {
     assert_eq!((actual.pairs.len(), actual.differences.len()), (1, 0));
     assert!((actual.overlap - 1.0).abs() < 1e-9);
     let executions = 7 + 10 * (first_copy.path_count + second_copy.path_count);
-    assert_eq!(actual.sides[0].executions, executions);
+    assert_eq!(actual.sides[0].executions, Count(executions));
     // The last copy never ran in the first run. The paths of this copy are listed by their numbers
     // in this copy.
     let other = run_of(maps(), &[&[(0, 7)], &counts[0], &[]]);
@@ -208,13 +208,13 @@ fn copies_with_different_cuts_are_not_merged() {
     let own: Vec<_> = actual
         .differences
         .iter()
-        .filter(|difference| difference.counts[0] == 0)
+        .filter(|difference| difference.counts[0] == Count(0))
         .collect();
     assert!(!own.is_empty());
     assert!(
-        own.iter().all(
-            |difference| difference.unit < second_copy.path_count && difference.counts[1] == 10
-        )
+        own.iter()
+            .all(|difference| difference.unit < second_copy.path_count
+                && difference.counts[1] == Count(10))
     );
 }
 
@@ -247,7 +247,7 @@ fn exit_edges_do_not_change_other_paths() {
     );
     assert_eq!(
         (actual.sides[0].executions, actual.sides[1].executions),
-        (7, 4)
+        (Count(7), Count(4))
     );
 }
 
@@ -360,7 +360,7 @@ fn divided_blocks_equal_undivided_blocks() {
     );
     assert_eq!(
         (a.functions[0].executions(), b.functions[0].executions()),
-        (18, 18)
+        (Count(18), Count(18))
     );
     for [a, b] in [[&a, &b], [&b, &a]] {
         let actual = compare(a, b);
@@ -445,7 +445,7 @@ fn functions_are_matched_by_name_and_structure() {
             .map(|alone| {
                 (
                     source_name(run.function(alone.function)).to_string(),
-                    alone.executions,
+                    alone.executions.0,
                     alone.why,
                 )
             })
@@ -462,7 +462,7 @@ fn functions_are_matched_by_name_and_structure() {
     // `one` has 10 of 20 executions in both runs, which is half. The paths of `slide` differ.
     assert_eq!(
         (actual.sides[0].executions, actual.sides[1].executions),
-        (20, 20)
+        (Count(20), Count(20))
     );
     assert!((actual.overlap - 0.5).abs() < 1e-9);
     assert_eq!(actual.common, 1);
@@ -495,7 +495,7 @@ fn copies_and_functions_with_equal_names_are_matched() {
         .collect();
     assert_eq!(executions.len(), 2);
     assert!(
-        executions.contains(&[3, 3]) && executions.contains(&[5, 5]),
+        executions.contains(&[Count(3), Count(3)]) && executions.contains(&[Count(5), Count(5)]),
         "{executions:?}"
     );
     assert_eq!(actual.alone[1].len(), 1);
@@ -506,7 +506,7 @@ fn empty_runs_have_no_overlap() {
     let empty = || run_of(vec![slide()], &[&[]]);
     let actual = compare(&empty(), &empty());
     assert_eq!((actual.pairs.len(), actual.common), (0, 0));
-    assert_eq!(share(0, 0), 0.0);
+    assert_eq!(share(0u64, 0u64), 0.0);
 }
 
 proptest! {
@@ -526,8 +526,8 @@ proptest! {
         prop_assert!((actual.overlap - expect).abs() < 1e-9);
         let common: Vec<u64> = (0..6).filter(|path| a.contains_key(path) && b.contains_key(path)).collect();
         prop_assert_eq!(actual.common as usize, common.len());
-        prop_assert_eq!(actual.sides[0].common_executions, common.iter().map(|path| a[path]).sum::<u64>());
-        prop_assert_eq!(actual.sides[1].common_executions, common.iter().map(|path| b[path]).sum::<u64>());
+        prop_assert_eq!(actual.sides[0].common_executions, Count(common.iter().map(|path| a[path]).sum()));
+        prop_assert_eq!(actual.sides[1].common_executions, Count(common.iter().map(|path| b[path]).sum()));
         let swapped = compare(&second, &first);
         prop_assert!((swapped.overlap - actual.overlap).abs() < 1e-9);
         prop_assert_eq!([swapped.sides[1], swapped.sides[0]], actual.sides);

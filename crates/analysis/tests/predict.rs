@@ -7,13 +7,13 @@ use holloway_analysis::paths::{instructions, regenerate};
 use holloway_analysis::predict::{Prediction, predict_paths, prediction};
 use holloway_analysis::{Function, RunProfile};
 use holloway_flow::PathId;
-use holloway_format::{FunctionMap, Outcome};
+use holloway_format::{Count, FunctionMap, Outcome};
 use holloway_testkit::build;
 use proptest::prelude::*;
 
 fn predicted(function: &Function) -> Vec<(u64, u64)> {
     let paths = predict_paths(function).into_iter();
-    paths.map(|path| (path.path.0, path.count)).collect()
+    paths.map(|path| (path.path.0, path.count.0)).collect()
 }
 
 fn predict_all(run: &RunProfile) -> Prediction {
@@ -30,12 +30,15 @@ fn pp_slides_the_heaviest_edges_predict_acdef() {
     assert_eq!(predicted(&second.functions[0]), expect);
     // ACDEF ran 60 and 40 times. ABDF and ABDEF ran 20 times each, and are predicted 10 times each.
     let (first, second) = (predict_all(&first), predict_all(&second));
-    assert_eq!((first.right.executions, second.right.executions), (70, 50));
+    assert_eq!(
+        (first.right.executions, second.right.executions),
+        (Count(70), Count(50))
+    );
     assert_eq!((first.right.paths, second.right.paths), (2, 2));
     assert_eq!(first.right.edges.executed, 60 * 5 + 10 * 4);
     assert_eq!((first.hottest_right, second.hottest_right), (0, 0));
-    assert_eq!(first.real.executions, 270);
-    assert_eq!(first.predicted.executions, 270);
+    assert_eq!(first.real.executions, Count(270));
+    assert_eq!(first.predicted.executions, Count(270));
     // So two of the four different paths are predicted right, and 70 of 270 executions. The slides'
     // "correct" is the share of paths.
     assert_eq!((first.real.paths, first.predicted.paths), (4, 4));
@@ -61,7 +64,7 @@ fn a_function_with_one_path_is_right() {
     let prediction = predict_all(&run_of(slide(), &[(3, 7)]));
     assert_eq!(
         (prediction.right.executions, prediction.hottest_right),
-        (7, 1)
+        (Count(7), 1)
     );
     assert_eq!(prediction.real, prediction.predicted);
 }
@@ -112,23 +115,23 @@ proptest! {
         let function = &run.functions[0];
         let paths = predict_paths(function);
         // The edges follow from the execution counts of the run, not from its counters.
-        let edges_of = |paths: &[(u64, u64)]| {
-            let mut edges = vec![0; map.dag.len()];
+        let edges_of = |paths: &[(PathId, Count)]| {
+            let mut edges = vec![Count(0); map.dag.len()];
             for &(path, count) in paths {
-                let path = regenerate(function, PathId(path)).unwrap();
+                let path = regenerate(function, path).unwrap();
                 for edge in path.edges.iter().chain([&path.end.edge()]) {
                     edges[edge.index()] += count;
                 }
             }
             edges
         };
-        prop_assert_eq!(edges_of(&predicted(function)), edges_of(&function.counts));
+        prop_assert_eq!(edges_of(&paths.iter().map(|path| (path.path, path.count)).collect::<Vec<_>>()), edges_of(&function.counts));
         prop_assert!(paths.len() <= map.dag.len());
         for path in &paths {
             let regenerated = regenerate(function, path.path).unwrap();
             prop_assert_eq!(path.instructions, instructions(function, &regenerated));
             prop_assert_eq!(path.edges as usize, regenerated.edges.len() + 1);
-            prop_assert!(path.count > 0);
+            prop_assert!(path.count > Count(0));
         }
         let prediction = predict_all(&run);
         prop_assert_eq!(prediction.real.executions, prediction.predicted.executions);

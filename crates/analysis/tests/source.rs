@@ -11,7 +11,7 @@ use holloway_analysis::lines::counts;
 use holloway_analysis::trail::{End, Start, trail};
 use holloway_analysis::{FunctionId, ModuleId, RunProfile};
 use holloway_flow::PathId;
-use holloway_format::{FunctionMap, Outcome, Place};
+use holloway_format::{Count, FunctionMap, Outcome, Place};
 use holloway_testkit::build;
 
 /// The outcomes of edges.
@@ -116,7 +116,7 @@ fn sample_run() -> RunProfile {
     let image = image("app", vec![first, second]);
     let parent = profile(&image, 10, &[(0, 0, &[(0, 4)]), (1, 0, &[(0, 6)])]);
     let mut child = profile(&image, 11, &[(0, 0, &[(0, 1)])]);
-    (child.forked, child.threads, child.lost) = (true, 3, 2);
+    (child.head.forked, child.head.threads, child.head.lost) = (true, 3, 2);
     RunProfile::new(vec![(image, vec![child, parent])])
 }
 
@@ -126,12 +126,12 @@ fn threads_of_a_process_that_executes_itself_are_counted_once() {
     let image = image("app", vec![module("a", vec![slide().clone()])]);
     let mut profiles = vec![profile(&image, 10, &[(0, 0, &[(0, 1)])]); 21];
     for profile in &mut profiles {
-        profile.threads = 1;
+        profile.head.threads = 1;
     }
     let run = |profiles: Vec<_>| RunProfile::new(vec![(image.clone(), profiles)]);
     let threads = |run: &RunProfile| (coverage(run).processes, coverage(run).threads);
     assert_eq!(threads(&run(profiles.clone())), (1, 1));
-    profiles[3].threads = 4;
+    profiles[3].head.threads = 4;
     assert_eq!(threads(&run(profiles)), (1, 4));
 }
 
@@ -157,11 +157,14 @@ fn coverage_counts_what_is_left_out() {
     assert_eq!((coverage.inlined, coverage.gone), (1, 1));
     assert_eq!(
         (coverage.path_executions, coverage.hashed_executions),
-        (11, 6)
+        (Count(11), Count(6))
     );
-    assert_eq!(coverage.increments, 11);
+    assert_eq!(coverage.increments, Count(11));
     assert_eq!((coverage.distinct_paths, coverage.possible_paths), (2, 2));
-    assert_eq!((coverage.calls, coverage.instructions), (11, 31));
+    assert_eq!(
+        (coverage.calls, coverage.instructions),
+        (Count(11), Count(31))
+    );
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use holloway_abi::Kind;
 use holloway_analysis::stream::{Activations, EndedPath, Listener, StreamCounts, Words};
-use holloway_format::ImageMap;
+use holloway_format::{Count, ImageMap};
 use proptest::prelude::*;
 use streams::{JUMP, PADS, PLAIN, Simulator, caught, owner, program};
 
@@ -247,7 +247,10 @@ fn operands_may_come_in_any_number_of_batches() {
             .collect();
         let (recorder, counts) = read(&image, &batches);
         assert_eq!(recorder.text.join(" "), "+0 +1 1 owner 9 2");
-        assert_eq!((counts.gaps, counts.strangers, counts.caught), (0, 0, 1));
+        assert_eq!(
+            (counts.gaps, counts.strangers, counts.caught),
+            (0, 0, Count(1))
+        );
     }
 }
 
@@ -265,11 +268,11 @@ fn gaps_holes_and_strangers_are_counted() {
     );
     assert_eq!(recorder.text.join(" "), "+0 0 +1 gap 2 +2");
     let expect = StreamCounts {
-        paths: 4,
+        paths: Count(4),
         holes: 2,
         strangers: 3,
         gaps: 1,
-        caught: 0,
+        caught: Count(0),
     };
     assert_eq!(counts, expect);
     assert_eq!(recorder.opened, recorder.closed + recorder.left + 1);
@@ -283,7 +286,7 @@ fn a_misplaced_operand_is_a_stranger() {
     let stream = [record[0], record[1], f.enter, record[2], record[3], f.round];
     let (recorder, counts) = read(&image, &[(0, &stream)]);
     assert_eq!(recorder.text.join(" "), "+0 0");
-    assert_eq!((counts.caught, counts.strangers), (0, 2));
+    assert_eq!((counts.caught, counts.strangers), (Count(0), 2));
 }
 
 #[test]
@@ -360,6 +363,6 @@ proptest! {
         let batches = stream.chunks(batch).enumerate().map(|(index, words)| (4 * (index * batch) as u64, words));
         let (recorder, counts) = read(&image, &batches.collect::<Vec<_>>());
         prop_assert!(recorder.opened >= recorder.closed + recorder.left);
-        prop_assert!(counts.paths + counts.holes + counts.strangers + 4 * counts.caught <= 2 * stream.len() as u64);
+        prop_assert!(counts.paths.0 + counts.holes + counts.strangers + 4 * counts.caught.0 <= 2 * stream.len() as u64);
     }
 }

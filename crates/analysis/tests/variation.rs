@@ -18,7 +18,7 @@ use holloway_analysis::variation::stability::stability;
 use holloway_analysis::variation::{
     Certainty, RankOptions, Timings, VariationBuilder, VariationRun, join, rank,
 };
-use holloway_format::{FunctionMap, ImageMap, Outcome};
+use holloway_format::{Count, Cycles, FunctionMap, ImageMap, Outcome};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use samples::{Sample, clock, names, owner, read, resolution, run, sealed, timed};
@@ -72,12 +72,15 @@ fn net_variation_is_time_above_the_base() {
     let ranking = rank(&run, RankOptions::default());
     assert_eq!(ranking.paths.len(), 1);
     let path = &ranking.paths[0];
-    assert_eq!((path.base, path.samples(), path.net), (100, 5, 340.0));
+    assert_eq!(
+        (path.base, path.samples(), path.net),
+        (Cycles(100), Count(5), 340.0)
+    );
     assert_eq!((path.executions, path.total), (5.0, 840.0));
     // The root of 30² + 300² + 10², divided by 340.
     assert!((path.error - 301.66 / 340.0).abs() < 1e-5, "{}", path.error);
-    assert_eq!(path.times.quantile(0.5), 110);
-    assert_eq!(path.times.largest(), 400);
+    assert_eq!(path.times.quantile(0.5), Cycles(110));
+    assert_eq!(path.times.largest(), Cycles(400));
 }
 
 /// One sample of a path was interrupted. It is longer than all slow samples of another path
@@ -96,7 +99,7 @@ fn one_outlier_does_not_lead() {
     };
     // The odd sample counts as long as the longest of the others.
     assert_eq!((first.net, last.net), (40_000.0, 0.0));
-    assert_eq!((last.interrupted, last.total), (1, 40_100.0));
+    assert_eq!((last.interrupted, last.total), (Count(1), 40_100.0));
     assert_eq!((ranking.certain, ranking.certain_net()), (1, 40_000.0));
     assert_eq!(last.certainty, Certainty::FewBursts);
     // After two samples at either end are left out, 198 slow samples remain. A loss of 5 % may be
@@ -179,12 +182,15 @@ fn differences_below_the_resolution_are_no_variation() {
     let [first, last] = &ranking.paths[..] else {
         panic!("{ranking:?}")
     };
-    assert_eq!((first.samples(), ranking.window), (4, 52));
+    assert_eq!((first.samples(), ranking.window), (Count(4), Cycles(52)));
     // Base times are at least one cycle.
-    assert_eq!((first.base, first.net, first.unresolved), (1, 599.0, 50.0));
+    assert_eq!(
+        (first.base, first.net, first.unresolved),
+        (Cycles(1), 599.0, 50.0)
+    );
     assert_eq!(
         (last.base, last.net, last.unresolved),
-        (1, 0.0, 300.0 * 25.0 + 2.0 * 26.0)
+        (Cycles(1), 0.0, 300.0 * 25.0 + 2.0 * 26.0)
     );
     assert!(first.is_resolved() && !last.is_resolved());
     // The error of one slow sample by chance, and the error of a base time that may be a step too
@@ -220,7 +226,7 @@ fn noise_of_callees_probes_is_no_variation() {
     let caller = &ranking.paths[0];
     assert_eq!(
         (caller.nested, caller.window, ranking.window),
-        (4.0, 60, 20)
+        (4.0, Cycles(60), Cycles(20))
     );
     assert_eq!(ranking.paths[1].nested, 0.0);
     assert_eq!((caller.net, caller.unresolved), (70.0, 50.0));
@@ -251,7 +257,7 @@ fn samples_of_a_burst_are_not_independent() {
         rank(&run(&image, &words), RankOptions::default()).paths[0].clone()
     };
     let (single, burst) = (rank_of(1), rank_of(8));
-    assert_eq!(burst.samples(), 80);
+    assert_eq!(burst.samples(), Count(80));
     let error = 3f64.sqrt().recip();
     assert!((single.error - error).abs() < 1e-9, "{}", single.error);
     assert!((burst.error - single.error).abs() < 1e-9, "{}", burst.error);
@@ -277,8 +283,11 @@ fn samples_with_unknown_time_count_only_as_executions() {
             ..RankOptions::default()
         };
         let path = &rank(&run, options).paths[0];
-        assert_eq!((path.samples(), path.unknown, path.executions), (2, 1, 3.0));
-        assert_eq!((path.base, path.net), (100, 6.0));
+        assert_eq!(
+            (path.samples(), path.unknown, path.executions),
+            (Count(2), Count(1), 3.0)
+        );
+        assert_eq!((path.base, path.net), (Cycles(100), 6.0));
     }
 }
 
@@ -296,7 +305,7 @@ fn a_sample_represents_the_paths_begun_since_the_last_sample() {
     let run = run(&image, &words);
     let path = &rank(&run, RankOptions::default()).paths[0];
     assert_eq!((path.executions, path.net), (20_000.0, 15.0 * 20_000.0));
-    assert_eq!(run.run.functions[0].executions(), 20_000);
+    assert_eq!(run.run.functions[0].executions(), Count(20_000));
 }
 
 #[test]
@@ -314,7 +323,7 @@ fn the_bias_of_the_probe_is_subtracted() {
     let inclusive = rank(&run, RankOptions::default()).paths[0].times.clone();
     assert_eq!(
         (inclusive.least(), inclusive.largest(), inclusive.sum()),
-        (0, 300, 400)
+        (Cycles::ZERO, Cycles(300), Cycles(400))
     );
     let options = RankOptions {
         time: Time::Exclusive,
@@ -323,13 +332,16 @@ fn the_bias_of_the_probe_is_subtracted() {
     let exclusive = rank(&run, options).paths[0].times.clone();
     assert_eq!(
         (exclusive.least(), exclusive.largest(), exclusive.sum()),
-        (0, 150, 250)
+        (Cycles::ZERO, Cycles(150), Cycles(250))
     );
     let stats = run.stats;
-    assert_eq!((stats.least_bias, stats.largest_bias), (20, 22));
-    assert_eq!((stats.switches, stats.probes), (2, 500));
+    assert_eq!(
+        (stats.least_bias, stats.largest_bias),
+        (Cycles(20), Cycles(22))
+    );
+    assert_eq!((stats.switches, stats.probes), (Count(2), Cycles(500)));
     // From 4,900 to 5,999,999,400 in program time.
-    assert_eq!(stats.cycles, 5_999_994_500);
+    assert_eq!(stats.cycles, Cycles(5_999_994_500));
     let frequency = run.frequency().unwrap();
     assert!(
         (frequency / 2.999_997_5e9 - 1.0).abs() < 1e-9,
@@ -349,7 +361,7 @@ fn threads_run_side_by_side() {
         words.extend(Sample::new(word, 9_000, 1_000).words());
     }
     let stats = read(&image, &words).stats;
-    assert_eq!((stats.cycles, stats.samples), (18_000, 4));
+    assert_eq!((stats.cycles, stats.samples), (Cycles(18_000), Count(4)));
     // One clock reading does not measure the clock's speed.
     assert_eq!(run(&image, &words).frequency(), None);
 }
@@ -371,7 +383,7 @@ fn disturbed_samples_are_no_variation_of_the_code() {
     let path = &without_disturbed.paths[0];
     assert_eq!(
         (path.samples(), path.disturbed, path.executions),
-        (3, 2, 5.0)
+        (Count(3), Count(2), 5.0)
     );
     assert_eq!(path.net, 10.0);
     let options = RankOptions {
@@ -379,12 +391,12 @@ fn disturbed_samples_are_no_variation_of_the_code() {
         ..RankOptions::default()
     };
     let with_disturbed = rank(&run, options);
-    assert_eq!(with_disturbed.paths[0].samples(), 5);
+    assert_eq!(with_disturbed.paths[0].samples(), Count(5));
     assert_eq!(with_disturbed.paths[0].net, 2.0 * 999_900.0 + 6.0);
     let stats = run.stats;
     assert_eq!(
         (stats.preempted, stats.migrated, stats.unwatched),
-        (2, 1, 1)
+        (Count(2), Count(1), Count(1))
     );
 }
 
@@ -421,7 +433,7 @@ fn exclusive_time_is_known_if_all_callees_were_timed() {
     let path = &ranking.paths[0];
     assert_eq!(
         (path.base, path.samples(), path.with_untimed_callees),
-        (60, 2, 1)
+        (Cycles(60), Count(2), Count(1))
     );
     assert_eq!((path.executions, path.net), (3.0, 45.0));
     assert_eq!((ranking.seldom, ranking.without_own), (1, 1));
@@ -444,22 +456,22 @@ fn incomplete_samples_are_left_out() {
             stats.holes,
             stats.strangers,
         );
-        assert_eq!(counts, (1, 1, 1, 0), "hole at {index}");
+        assert_eq!(counts, (Count(1), Count(1), 1, 0), "hole at {index}");
         // The end is missing, and another sample begins.
         let mut cut = complete[..index].to_vec();
         cut.extend(&complete);
         let stats = read(&image, &cut).stats;
         let counts = (stats.samples, stats.cut_samples, stats.strangers);
-        assert_eq!(counts, (1, 1, 0), "cut at {index}");
+        assert_eq!(counts, (Count(1), Count(1), 0), "cut at {index}");
         // Words are missing.
         let mut builder = VariationBuilder::new(Words::new(&image));
         builder.feed(0, &complete[..index]);
         builder.feed(400, &complete);
         let stats = builder.finish().stats;
         let counts = (stats.samples, stats.cut_samples, stats.gaps);
-        assert_eq!(counts, (1, 1, 1), "gap at {index}");
+        assert_eq!(counts, (Count(1), Count(1), 1), "gap at {index}");
         // The stream ends.
-        assert_eq!(read(&image, &complete[..index]).stats.cut_samples, 1);
+        assert_eq!(read(&image, &complete[..index]).stats.cut_samples, Count(1));
     }
 }
 
@@ -483,8 +495,11 @@ fn operands_may_look_like_control_words() {
             builder.feed(position, batch);
         }
         let stats = builder.finish().stats;
-        assert_eq!((stats.samples, stats.clocks, stats.strangers), (2, 0, 0));
-        assert_eq!(stats.begun, like(WORD_CLOCK) + 1);
+        assert_eq!(
+            (stats.samples, stats.clocks, stats.strangers),
+            (Count(2), Count(0), 0)
+        );
+        assert_eq!(stats.begun, Count(like(WORD_CLOCK) + 1));
     }
 }
 
@@ -549,7 +564,7 @@ fn first_paths_of_each_run_are_evaluated_on_all_runs() {
             .iter()
             .flat_map(|(name, pair)| pair.map(|time| (names[*name], time)).repeat(10));
         let mut run = run(&image, &stream(&list.collect::<Vec<_>>()));
-        run.stats.cycles = 100_000;
+        run.stats.cycles = Cycles(100_000);
         run
     };
     let a = run_of(&[("walk 12", [100, 600]), ("scan 12", [100, 300])]);
@@ -697,16 +712,16 @@ proptest! {
         let words: Vec<u32> = samples.iter().flat_map(|sample| sample.words()).collect();
         let timings = read(&image, &words);
         let known = samples.iter().filter(|sample| sample.word < most);
-        prop_assert_eq!(timings.stats.samples, known.clone().count() as u64);
-        prop_assert_eq!(timings.stats.samples + timings.stats.strangers, samples.len() as u64);
+        prop_assert_eq!(timings.stats.samples, Count(known.clone().count() as u64));
+        prop_assert_eq!(timings.stats.samples.0 + timings.stats.strangers, samples.len() as u64);
         let begun: u64 = known.clone().map(|sample| u64::from(sample.begun)).sum();
-        prop_assert_eq!(timings.stats.begun, begun);
+        prop_assert_eq!(timings.stats.begun, Count(begun));
         let profile = sealed(&image, &timings, Kind::Variation);
         let run = VariationRun::new(vec![((*image).clone(), vec![profile])]);
         let options = RankOptions { disturbed: Disturbed::Included, ..RankOptions::default() };
         let ranking = rank(&run, options);
-        let ranked: u64 = ranking.paths.iter().map(RankedPath::samples).sum();
-        prop_assert_eq!(ranked + ranking.seldom, timings.stats.samples);
+        let ranked: Count = ranking.paths.iter().map(RankedPath::samples).sum();
+        prop_assert_eq!(ranked + Count(ranking.seldom), timings.stats.samples);
         let executions: f64 = ranking.paths.iter().map(|path| path.executions).sum();
         let total = executions + ranking.seldom_executions;
         prop_assert!((total - begun as f64).abs() <= 1e-6 * begun as f64 + 1e-6);
@@ -715,7 +730,7 @@ proptest! {
     #[test]
     fn any_words_can_be_read(words in vec(any::<u32>(), 0..200), later_words in records(true)) {
         let image = app();
-        let mut builder = VariationBuilder::new(Words::new(&image)).with_bias(30);
+        let mut builder = VariationBuilder::new(Words::new(&image)).with_bias(Cycles(30));
         builder.feed(u64::MAX - 3, &words);
         builder.feed(8, &later_words);
         let timings = builder.finish();

@@ -100,7 +100,9 @@ pub fn load_readable(run: &Path, settings: &Settings) -> Result<Loaded> {
     }
     let mut kinds = RecordedKinds::default();
     for (map, profiles) in images.values().filter(|(_, profiles)| !profiles.is_empty()) {
-        let image = profiles.first().map_or(&map.name, |profile| &profile.image);
+        let image = profiles
+            .first()
+            .map_or(&map.name, |profile| &profile.head.image);
         kinds.add(map.kind, image);
     }
     let mut profile = RunProfile::new(in_order(images));
@@ -233,10 +235,10 @@ fn add_streams(
     loaded
         .losses
         .extend(side_file_damage::notes(file, head, kind, map, &profile));
-    if profile.lost > 0 {
+    if profile.head.lost > 0 {
         loaded.losses.push(Note::LostThreads {
             origin: origin.clone(),
-            threads: profile.lost,
+            threads: profile.head.lost,
         });
     }
     let facts = std::mem::take(&mut profile.damage).into_iter();
@@ -339,7 +341,7 @@ fn in_order(images: Images) -> Vec<(ImageMap, Vec<Profile>)> {
     let first_start = |profiles: &[Profile]| {
         profiles
             .iter()
-            .map(|profile| (profile.start_ns, profile.pid))
+            .map(|profile| (profile.head.start_ns, profile.head.pid))
             .min()
     };
     images.sort_by_cached_key(|(map, profiles)| (first_start(profiles), map.name.clone()));

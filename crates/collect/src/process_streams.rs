@@ -309,7 +309,7 @@ impl ProcessStreams {
         // The lost paths of rings that dropped words are among `missing`. So these rings are not
         // counted as lost threads, too.
         let dropped = raw.rings().iter().filter(|ring| ring.missing.is_some());
-        profile.lost = profile.lost.saturating_sub(dropped.count() as u64);
+        profile.head.lost = profile.head.lost.saturating_sub(dropped.count() as u64);
         profile
     }
 }

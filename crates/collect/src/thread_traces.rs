@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use holloway_analysis::trace::{AssembleError, Checked, Excerpt, Extent, Terminal, Trace, check};
 use holloway_format::trace::{TraceFile, TraceHead, TraceStream};
-use holloway_format::{Fact, FunctionCounts, ImageMap, ProfileHead};
+use holloway_format::{Count, Fact, FunctionCounts, ImageMap, ProfileHead};
 
 /// The part of the traces to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -203,7 +203,7 @@ pub(crate) fn by_function(all: &PathCounts, map: &ImageMap) -> Vec<FunctionCount
                 counts: counts_of_function
                     .get(&index_in_map)?
                     .iter()
-                    .map(|(&path, &count)| (path, count))
+                    .map(|(&path, &count)| (path, Count(count)))
                     .collect(),
             })
         });

@@ -10,6 +10,7 @@ use crate::frames::Frame;
 use crate::image::ImageMap;
 use crate::map::FunctionMap;
 use crate::varint::put;
+use holloway_flow::PathId;
 
 /// The indices that identify a function of an image.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -119,9 +120,13 @@ pub(crate) fn lost_function(
 ///
 /// # Errors
 /// If the path number is out of range. The error has the offset of the cursor.
-pub(crate) fn path_below(value: u64, limit: u64, cursor: &Cursor<'_>) -> Result<u64, FormatError> {
+pub(crate) fn path_below(
+    value: u64,
+    limit: u64,
+    cursor: &Cursor<'_>,
+) -> Result<PathId, FormatError> {
     if value < limit {
-        return Ok(value);
+        return Ok(PathId(value));
     }
     Err(FormatError::Range {
         what: "path",

@@ -37,6 +37,7 @@ pub mod sealed;
 pub mod text;
 mod thread_sums;
 pub mod trace;
+mod units;
 pub mod variation;
 pub mod varint;
 mod version;
@@ -45,6 +46,7 @@ pub mod words;
 pub use damage::{Damage, DamagedFile, Fact};
 pub use error::FormatError;
 pub use guide::{Guide, GuideFunction};
+pub use holloway_flow::PathId;
 pub use image::{ImageMap, PlacedModule, RingCounterBases, decode_image, encode_image};
 pub use loops::{
     ForestNode, FunctionForest, LoopsHead, LoopsProfile, LoopsStats, read_loops, write_loops,
@@ -60,6 +62,7 @@ pub use result_file::ProcessImage;
 pub use ring_counts::ring_counts;
 pub use sealed::write_sealed;
 pub use text::Text;
+pub use units::{Count, Cycles};
 pub use variation::{
     Bursts, Distribution, FunctionTimings, PathTimings, Timing, VariationHead, VariationProfile,
     VariationStats, read_variation, write_variation,

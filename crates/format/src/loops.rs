@@ -22,7 +22,9 @@ use crate::frames::FrameWriter;
 use crate::function_record::{FunctionIndex, RecordedFunction, path_below, put_function};
 use crate::image::ImageMap;
 use crate::result_file::{FileType, Numbers, ProcessImage, ResultHead};
+use crate::units::Count;
 use crate::varint::put;
+use holloway_flow::PathId;
 
 /// First eight bytes of the file.
 pub const LOOPS_MAGIC: [u8; 8] = *b"HLWLOOPS";
@@ -64,7 +66,7 @@ pub struct LoopsStats {
     /// Number of gaps where words are missing.
     pub gaps: u64,
     /// Number of frames to which control returned by an exception or a `longjmp`.
-    pub caught: u64,
+    pub caught: Count,
     /// Number of times that cold nodes were dropped to save memory.
     pub prunings: u64,
     /// Number of dropped nodes.
@@ -100,7 +102,7 @@ pub struct FunctionForest {
     /// The nodes, in preorder.
     pub nodes: Vec<ForestNode>,
     /// Paths whose counts were dropped, in ascending order, with the dropped counts.
-    pub dropped: Vec<(u64, u64)>,
+    pub dropped: Vec<(PathId, Count)>,
 }
 
 /// A node of a forest.
@@ -110,9 +112,9 @@ pub struct ForestNode {
     /// previous node.
     pub depth: u32,
     /// Path number.
-    pub path: u64,
+    pub path: PathId,
     /// Number of path executions that the node counted.
-    pub count: u64,
+    pub count: Count,
 }
 
 impl Numbers<NUMBERS> for LoopsStats {
@@ -124,7 +126,7 @@ impl Numbers<NUMBERS> for LoopsStats {
             &mut self.holes,
             &mut self.strangers,
             &mut self.gaps,
-            &mut self.caught,
+            &mut self.caught.0,
             &mut self.prunings,
             &mut self.dropped_nodes,
             &mut self.dropped_words,
@@ -170,16 +172,16 @@ fn put_forest(out: &mut Vec<u8>, forest: &FunctionForest) {
     let mut max_depth = 0;
     for node in &forest.nodes {
         put(out, u64::from(max_depth - node.depth));
-        put(out, node.path);
-        put(out, node.count);
+        put(out, node.path.0);
+        put(out, node.count.0);
         max_depth = node.depth + 1;
     }
     put(out, forest.dropped.len() as u64);
     let mut min_path = 0;
     for &(path, count) in &forest.dropped {
-        put(out, path - min_path);
-        put(out, count);
-        min_path = path + 1;
+        put(out, path.0 - min_path);
+        put(out, count.0);
+        min_path = path.0 + 1;
     }
 }
 
@@ -253,21 +255,21 @@ fn read_nodes(
         nodes.push(ForestNode {
             depth,
             path: path_below(cursor.var()?, paths, cursor)?,
-            count: cursor.var()?,
+            count: Count(cursor.var()?),
         });
         max_depth = depth + 1;
     }
     Ok(nodes)
 }
 
-fn read_dropped(cursor: &mut Cursor<'_>, paths: u64) -> Result<Vec<(u64, u64)>, FormatError> {
+fn read_dropped(cursor: &mut Cursor<'_>, paths: u64) -> Result<Vec<(PathId, Count)>, FormatError> {
     let count = cursor.count(2, "number of dropped paths")?;
     let mut dropped = Vec::with_capacity(count);
     let mut min_path = 0u64;
     for _ in 0..count {
         let path = path_below(min_path.saturating_add(cursor.var()?), paths, cursor)?;
-        dropped.push((path, cursor.var()?));
-        min_path = path + 1;
+        dropped.push((path, Count(cursor.var()?)));
+        min_path = path.0 + 1;
     }
     Ok(dropped)
 }

@@ -3,8 +3,6 @@
 mod counts;
 mod head;
 
-use holloway_abi::Kind;
-
 use crate::damage::Damage;
 use crate::error::FormatError;
 
@@ -15,27 +13,9 @@ pub use head::ProfileHead;
 /// A profile.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Profile {
-    /// Kind of data.
-    pub kind: Kind,
-    /// Build id of the image.
-    pub build_id: [u8; 16],
-    /// File name of the image.
-    pub image: String,
-    /// Path of the image's file.
-    pub image_path: String,
-    /// Process id.
-    pub pid: u32,
-    /// Parent's process id.
-    pub ppid: u32,
-    /// Start of the process, in nanoseconds since 1970.
-    pub start_ns: u64,
-    /// Number of threads that entered woven code.
-    pub threads: u32,
-    /// Number of losses: threads and segments whose counts did not fit into the file, and rings
-    /// that dropped words.
-    pub lost: u64,
-    /// Whether the process is the child of a fork.
-    pub forked: bool,
+    /// The process and its build. The flag [`sealed`](ProfileHead::sealed) is about the file, so it
+    /// is always false here.
+    pub head: ProfileHead,
     /// Functions that ran, ascending by module and function.
     pub functions: Vec<FunctionCounts>,
     /// Damage: the parts that could not be read.
@@ -46,16 +26,10 @@ impl Profile {
     /// A profile with this head and without functions.
     pub fn from_head(head: ProfileHead) -> Self {
         Self {
-            kind: head.kind,
-            build_id: head.build_id,
-            image: head.image,
-            image_path: head.image_path,
-            pid: head.pid,
-            ppid: head.ppid,
-            start_ns: head.start_ns,
-            threads: head.threads,
-            lost: head.lost,
-            forked: head.forked,
+            head: ProfileHead {
+                sealed: false,
+                ..head
+            },
             functions: Vec::new(),
             damage: Vec::new(),
         }
@@ -77,21 +51,21 @@ impl Profile {
     /// # Errors
     /// If the other profile has another build or kind. Then nothing is added.
     pub fn merge(&mut self, other: Self) -> Result<(), FormatError> {
-        if other.build_id != self.build_id {
+        if other.head.build_id != self.head.build_id {
             return Err(FormatError::BuildMismatch {
-                profile: other.build_id,
-                map: self.build_id,
-                image: other.image,
+                profile: other.head.build_id,
+                map: self.head.build_id,
+                image: other.head.image,
             });
         }
-        if other.kind != self.kind {
+        if other.head.kind != self.head.kind {
             return Err(FormatError::UnknownKind {
-                kind: other.kind.number(),
+                kind: other.head.kind.number(),
                 offset: 12,
             });
         }
-        self.threads = self.threads.saturating_add(other.threads);
-        self.lost = self.lost.saturating_add(other.lost);
+        self.head.threads = self.head.threads.saturating_add(other.head.threads);
+        self.head.lost = self.head.lost.saturating_add(other.head.lost);
         self.damage.extend(other.damage);
         self.functions =
             counts::merge_functions(std::mem::take(&mut self.functions), other.functions);

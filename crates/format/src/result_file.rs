@@ -63,7 +63,7 @@ impl From<&ProfileHead> for ProcessImage {
 impl ProcessImage {
     /// Returns a profile of paths of this process and image, without functions.
     pub fn empty_profile(&self) -> Profile {
-        Profile {
+        Profile::from_head(ProfileHead {
             build_id: self.build_id,
             image: self.image.clone(),
             image_path: self.image_path.clone(),
@@ -71,8 +71,8 @@ impl ProcessImage {
             ppid: self.ppid,
             threads: self.threads,
             forked: self.forked,
-            ..Profile::default()
-        }
+            ..ProfileHead::default()
+        })
     }
 }
 

@@ -9,6 +9,7 @@
 use crate::image::ImageMap;
 use crate::profile::FunctionCounts;
 use crate::raw::RawProfile;
+use crate::units::Count;
 
 /// Returns the sums of all threads' ring counters, by module and function. Sums saturate.
 pub fn ring_counts(raw: &RawProfile<'_>, map: &ImageMap) -> Vec<FunctionCounts> {
@@ -29,8 +30,10 @@ pub fn ring_counts(raw: &RawProfile<'_>, map: &ImageMap) -> Vec<FunctionCounts> 
             let Some(sums) = first.and_then(|first| sums.get(first..)) else {
                 continue;
             };
-            let counts = (0..function_map.ring_counter_count()).zip(sums.iter().copied());
-            let counts: Vec<(u64, u64)> = counts.filter(|&(_, count)| count > 0).collect();
+            let counts =
+                (0..function_map.ring_counter_count()).zip(sums.iter().copied().map(Count));
+            let counts: Vec<(u64, Count)> =
+                counts.filter(|&(_, count)| count > Count::ZERO).collect();
             if !counts.is_empty() {
                 functions.push(FunctionCounts {
                     module,

@@ -44,6 +44,7 @@ use crate::frames::{Frame, FrameWriter, Frames, index_size};
 use crate::function_record::{self, FunctionIndex, lost_record};
 use crate::image::ImageMap;
 use crate::profile::{FunctionCounts, Profile, ProfileHead, add_up};
+use crate::units::Count;
 use crate::varint::put;
 use crate::version::{MAP_VERSION, check_version};
 
@@ -74,40 +75,45 @@ pub fn write_sealed(profile: &Profile) -> Vec<u8> {
     let (function_count, note_count) = (functions.len(), notes.len());
     let (index, records) = functions.finish();
     let (notes_index, notes) = notes.finish();
-    let mut out = write_head(profile, function_count, note_count, records.len() as u64);
+    let mut out = write_head(
+        &profile.head,
+        function_count,
+        note_count,
+        records.len() as u64,
+    );
     for part in [index, notes_index, records, notes] {
         out.extend_from_slice(&part);
     }
     out
 }
 
-fn write_head(profile: &Profile, functions: u32, notes: u32, records: u64) -> Vec<u8> {
+fn write_head(head: &ProfileHead, functions: u32, notes: u32, records: u64) -> Vec<u8> {
     let mut out = SEALED_MAGIC.to_vec();
     let length = |text: &str| u32::try_from(text.len()).expect("a name is below 4 GiB");
-    for word in [MAP_VERSION, profile.kind.number()] {
+    for word in [MAP_VERSION, head.kind.number()] {
         out.extend_from_slice(&word.to_le_bytes());
     }
-    out.extend_from_slice(&profile.build_id);
-    for word in [profile.pid, profile.ppid] {
+    out.extend_from_slice(&head.build_id);
+    for word in [head.pid, head.ppid] {
         out.extend_from_slice(&word.to_le_bytes());
     }
-    for word in [profile.start_ns, profile.lost] {
+    for word in [head.start_ns, head.lost] {
         out.extend_from_slice(&word.to_le_bytes());
     }
-    let flags = u32::from(profile.forked);
+    let flags = u32::from(head.forked);
     for word in [
-        profile.threads,
+        head.threads,
         flags,
         functions,
         notes,
-        length(&profile.image),
-        length(&profile.image_path),
+        length(&head.image),
+        length(&head.image_path),
     ] {
         out.extend_from_slice(&word.to_le_bytes());
     }
     out.extend_from_slice(&records.to_le_bytes());
-    out.extend_from_slice(profile.image.as_bytes());
-    out.extend_from_slice(profile.image_path.as_bytes());
+    out.extend_from_slice(head.image.as_bytes());
+    out.extend_from_slice(head.image_path.as_bytes());
     let crc = crc32fast::hash(&out);
     out.extend_from_slice(&crc.to_le_bytes());
     out
@@ -125,7 +131,7 @@ fn put_function(out: &mut Vec<u8>, counts: &FunctionCounts) {
     let mut next = 0;
     for (path, count) in pairs {
         put(out, path - next);
-        put(out, count);
+        put(out, count.0);
         // Paths ascend, so only the last path can be u64::MAX.
         next = path.wrapping_add(1);
     }
@@ -172,10 +178,8 @@ impl Head {
         let version = cursor.u32()?;
         check_version(version)?;
         let (kind, build_id) = (cursor.u32()?, cursor.id()?);
-        let (pid, ppid, start_ns, lost) =
-            (cursor.u32()?, cursor.u32()?, cursor.u64()?, cursor.u64()?);
-        let (threads, flags, functions, notes) =
-            (cursor.u32()?, cursor.u32()?, cursor.u32()?, cursor.u32()?);
+        let process = ProfileHead::read_process(&mut cursor)?;
+        let (functions, notes) = (cursor.u32()?, cursor.u32()?);
         let (image, path) = (cursor.u32()? as usize, cursor.u32()? as usize);
         let records = cursor.u64()?;
         let (image, image_path) = (cursor.bytes(image)?, cursor.bytes(path)?);
@@ -188,19 +192,13 @@ impl Head {
         let (Ok(image), Ok(image_path)) = (text(image), text(image_path)) else {
             return Err(damaged);
         };
-        let forked = flags & 1 != 0;
         let profile = ProfileHead {
             sealed: true,
             kind: known_kind(kind)?,
             build_id,
             image,
             image_path,
-            pid,
-            ppid,
-            start_ns,
-            threads,
-            lost,
-            forked,
+            ..process
         };
         Ok(Self {
             profile,
@@ -296,7 +294,7 @@ fn read_function(
                 offset,
             });
         }
-        counts.push((path, count));
+        counts.push((path, Count(count)));
         next = path + 1;
     }
     cursor.end()?;

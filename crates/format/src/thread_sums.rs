@@ -14,6 +14,7 @@ use crate::image::ImageMap;
 use crate::map::{Counters, FunctionMap};
 use crate::profile::{FunctionCounts, Profile, add_up};
 use crate::raw::RawProfile;
+use crate::units::Count;
 
 /// Adds up the counts of a raw profile's threads, by the functions of the map.
 pub(crate) fn sum_raw(raw: &RawProfile<'_>, map: &ImageMap) -> Profile {
@@ -144,7 +145,7 @@ impl<'p, 'a> Sums<'p, 'a> {
         start: u64,
         len: u64,
         function_map: &FunctionMap,
-    ) -> Result<Vec<(u64, u64)>, UnusableCounts> {
+    ) -> Result<Vec<(u64, Count)>, UnusableCounts> {
         let limit = function_map.counter_limit();
         let mut counts = Vec::new();
         let mut unusable = None;
@@ -155,7 +156,7 @@ impl<'p, 'a> Sums<'p, 'a> {
             if path >= limit || *sum == u64::MAX {
                 unusable.get_or_insert((path, *sum));
             }
-            counts.push((path, *sum));
+            counts.push((path, Count(*sum)));
             *sum = 0;
         }
         match unusable {
@@ -196,7 +197,7 @@ fn sum_segments(
     raw: &RawProfile<'_>,
     map: &ImageMap,
     damage: &mut Vec<Damage>,
-) -> BTreeMap<u64, Result<Vec<(u64, u64)>, UnusableCounts>> {
+) -> BTreeMap<u64, Result<Vec<(u64, Count)>, UnusableCounts>> {
     let mut heads: BTreeMap<u64, &FunctionMap> = BTreeMap::new();
     for placed in &map.modules {
         let functions = placed
@@ -213,7 +214,7 @@ fn sum_segments(
             );
         }
     }
-    let mut hashed: BTreeMap<u64, Result<Vec<(u64, u64)>, UnusableCounts>> = BTreeMap::new();
+    let mut hashed: BTreeMap<u64, Result<Vec<(u64, Count)>, UnusableCounts>> = BTreeMap::new();
     for segment in raw.segments() {
         let Some(function) = heads.get(&segment.head) else {
             let offset = segment.offset;
@@ -226,7 +227,7 @@ fn sum_segments(
         };
         let counts = hashed.entry(segment.head).or_insert_with(|| Ok(Vec::new()));
         let Ok(list) = counts else { continue };
-        list.extend(segment.entries());
+        list.extend(segment.entries().map(|(path, count)| (path, Count(count))));
         let misplaced = segment.misplaced();
         let beyond = segment
             .entries()
@@ -243,7 +244,7 @@ fn sum_segments(
     for (head, counts) in &mut hashed {
         if let Ok(list) = counts {
             add_up(list);
-            if let Some(&(path, _)) = list.iter().find(|&&(_, count)| count == u64::MAX) {
+            if let Some(&(path, _)) = list.iter().find(|&&(_, count)| count == Count(u64::MAX)) {
                 *counts = Err(UnusableCounts::overflow(path, heads[head], 0));
             }
         }

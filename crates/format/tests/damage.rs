@@ -11,10 +11,10 @@ use holloway_format::trace::{
     Block, StringHash, Symbol, Terminal, Token, TraceFile, TraceHead, TraceWriter,
 };
 use holloway_format::{
-    ForestNode, FormatError, FunctionCounts, FunctionForest, FunctionTimings, Guide, GuideFunction,
-    ImageMap, LoopsHead, LoopsProfile, PathTimings, ProcessImage, Profile, Timing, VariationHead,
-    VariationProfile, decode_image, encode_image, read_loops, read_profile, read_variation,
-    write_loops, write_sealed, write_variation,
+    Count, Cycles, ForestNode, FormatError, FunctionCounts, FunctionForest, FunctionTimings, Guide,
+    GuideFunction, ImageMap, LoopsHead, LoopsProfile, PathId, PathTimings, ProcessImage, Profile,
+    ProfileHead, Timing, VariationHead, VariationProfile, decode_image, encode_image, read_loops,
+    read_profile, read_variation, write_loops, write_sealed, write_variation,
 };
 
 /// `read` parses a file. It returns the file's content, and the number of losses that the parser
@@ -83,14 +83,17 @@ fn damage_to_a_sealed_profile_is_detected() {
         module,
         function,
         hash,
-        counts: vec![(0, 3), (1, 300)],
+        counts: vec![(0, Count(3)), (1, Count(300))],
     });
-    let profile = Profile {
+    let head = ProfileHead {
         kind: map.kind,
         build_id: map.build_id,
         image: "app".to_owned(),
+        ..ProfileHead::default()
+    };
+    let profile = Profile {
         functions: functions.collect(),
-        ..Profile::default()
+        ..Profile::from_head(head)
     };
     check(&write_sealed(&profile), |bytes| {
         let mut profile = read_profile(bytes, &map)?;
@@ -108,8 +111,12 @@ fn damage_to_slab_forests_is_detected() {
         module,
         function,
         hash,
-        nodes: vec![node(0, 1, 3), node(1, 0, 2), node(0, 0, 0)],
-        dropped: vec![(1, 7)],
+        nodes: vec![
+            node(0, PathId(1), Count(3)),
+            node(1, PathId(0), Count(2)),
+            node(0, PathId(0), Count(0)),
+        ],
+        dropped: vec![(PathId(1), Count(7))],
     });
     let profile = LoopsProfile {
         head: LoopsHead {
@@ -136,7 +143,7 @@ fn damage_to_timings_is_detected() {
     let map = small_image();
     let mut calm = Timing::default();
     for (inclusive, exclusive) in [(5, Some(5)), (700, Some(40)), (9, None)] {
-        calm.record(inclusive, exclusive);
+        calm.record(Cycles(inclusive), exclusive.map(Cycles));
     }
     let functions = first_functions(&map).into_iter();
     let functions = functions.map(|(module, function, hash)| FunctionTimings {
@@ -144,10 +151,10 @@ fn damage_to_timings_is_detected() {
         function,
         hash,
         paths: vec![PathTimings {
-            path: 1,
+            path: PathId(1),
             calm: calm.clone(),
-            unknown: 2,
-            nested: 300,
+            unknown: Count(2),
+            nested: Count(300),
             ..PathTimings::default()
         }],
     });

@@ -5,27 +5,36 @@ mod common;
 
 use common::equal_functions;
 use holloway_format::{
-    ForestNode, FormatError, FunctionForest, ImageMap, LoopsHead, LoopsProfile, LoopsStats,
-    ProcessImage, read_loops, write_loops,
+    Count, ForestNode, FormatError, FunctionForest, ImageMap, LoopsHead, LoopsProfile, LoopsStats,
+    PathId, ProcessImage, read_loops, write_loops,
 };
 use holloway_testkit::{heads::loops_head, repair};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-fn forest() -> impl Strategy<Value = (Vec<ForestNode>, Vec<(u64, u64)>)> {
+fn forest() -> impl Strategy<Value = (Vec<ForestNode>, Vec<(PathId, Count)>)> {
     let nodes = vec((0u32..12, 0u64..100, 0u64..), 0..40).prop_map(|nodes| {
         let mut max_depth = 0;
         let nodes = nodes.into_iter().map(|(depth, path, count)| {
             let depth = depth.min(max_depth);
             max_depth = depth + 1;
-            ForestNode { depth, path, count }
+            ForestNode {
+                depth,
+                path: PathId(path),
+                count: Count(count),
+            }
         });
         nodes.collect()
     });
     let dropped = prop::collection::btree_map(0u64..100, 0u64.., 0..5);
     (
         nodes,
-        dropped.prop_map(|dropped| dropped.into_iter().collect()),
+        dropped.prop_map(|dropped| {
+            let dropped = dropped.into_iter();
+            dropped
+                .map(|(path, count)| (PathId(path), Count(count)))
+                .collect()
+        }),
     )
 }
 
@@ -86,7 +95,11 @@ fn example() -> LoopsProfile {
             module: 0,
             function: 2,
             hash: 7,
-            nodes: vec![node(0, 5, 3), node(1, 6, 2), node(0, 6, 0)],
+            nodes: vec![
+                node(0, PathId(5), Count(3)),
+                node(1, PathId(6), Count(2)),
+                node(0, PathId(6), Count(0)),
+            ],
             dropped: Vec::new(),
         }],
         damage: Vec::new(),
@@ -166,7 +179,7 @@ proptest! {
         repair::loops(&mut bytes);
         if let Ok(read) = read_loops(&bytes, &equal_functions()) {
             for forest in &read.functions {
-                prop_assert!(forest.nodes.iter().all(|node| node.path < 100));
+                prop_assert!(forest.nodes.iter().all(|node| node.path < PathId(100)));
                 prop_assert!(forest.dropped.is_sorted_by(|a, b| a.0 < b.0));
             }
             let intact = LoopsProfile { damage: Vec::new(), ..read.clone() };

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use common::{image, map_and_profile, small_modules};
 use holloway_abi::Kind;
 use holloway_format::{
-    Fact, FormatError, FunctionCounts, ImageMap, Profile, ProfileHead, RawProfile, decode_image,
-    encode_image, peek_profile, raw, read_profile, write_sealed,
+    Count, Fact, FormatError, FunctionCounts, ImageMap, Profile, ProfileHead, RawProfile,
+    decode_image, encode_image, peek_profile, raw, read_profile, write_sealed,
 };
 use holloway_testkit::{raw::RawWriter, repair};
 use proptest::collection::vec;
@@ -26,7 +26,11 @@ fn counts(profile: &Profile) -> Vec<CountsOfFunction> {
     profile
         .functions
         .iter()
-        .map(|counts| (counts.module, counts.function, counts.counts.clone()))
+        .map(|function| {
+            let counts = function.counts.iter();
+            let counts = counts.map(|&(path, count)| (path, count.0)).collect();
+            (function.module, function.function, counts)
+        })
         .collect()
 }
 
@@ -65,7 +69,11 @@ fn threads_are_summed() {
     assert_eq!(profile.damage, []);
     assert_eq!(counts(&profile), sums());
     assert_eq!(
-        (profile.threads, profile.pid, profile.image.as_str()),
+        (
+            profile.head.threads,
+            profile.head.pid,
+            profile.head.image.as_str()
+        ),
         (2, 1, "app")
     );
     assert_eq!(profile.function(0, 1).unwrap().total(), 13);
@@ -85,7 +93,7 @@ fn edge_counters_are_read_by_number() {
     writer.thread(&map, 1, &[(0, 0, 2, 4), (0, 3, 0, 5)]);
     writer.thread(&map, 2, &[(0, 3, 0, 7)]);
     let profile = read_profile(&writer.finish(), &map).unwrap();
-    assert_eq!((profile.kind, profile.damage.len()), (Kind::Edges, 0));
+    assert_eq!((profile.head.kind, profile.damage.len()), (Kind::Edges, 0));
     assert_eq!(
         counts(&profile),
         [(0, 0, vec![(2, 4)]), (0, 3, vec![(0, 12)])]
@@ -94,7 +102,7 @@ fn edge_counters_are_read_by_number() {
     assert_eq!(read_profile(&sealed, &map).unwrap(), profile);
 
     let mut out_of_range = profile;
-    out_of_range.functions[1].counts.push((1, 1));
+    out_of_range.functions[1].counts.push((1, Count(1)));
     let read = read_profile(&write_sealed(&out_of_range), &map).unwrap();
     assert_eq!(counts(&read), [(0, 0, vec![(2, 4)])]);
     assert!(
@@ -259,17 +267,17 @@ fn processes_are_summed() {
     let profile = read_profile(&writer(&map).finish(), &map).unwrap();
     let mut other = profile.clone();
     other.functions.remove(1);
-    other.functions[0].counts = vec![(1, 7), (2, u64::MAX)];
+    other.functions[0].counts = vec![(1, Count(7)), (2, Count(u64::MAX))];
     let sum = Profile::sum([profile.clone(), other]).unwrap().unwrap();
     let mut expected = sums();
     expected[0].2 = vec![(0, 15), (1, 7), (2, u64::MAX)];
     expected[2].2 = vec![(1, 2)];
     expected[3].2 = vec![(0, 18)];
     assert_eq!(counts(&sum), expected);
-    assert_eq!(sum.threads, 4);
+    assert_eq!(sum.head.threads, 4);
     assert_eq!(Profile::sum([]).unwrap(), None);
     let mut stranger = profile.clone();
-    stranger.build_id[3] ^= 1;
+    stranger.head.build_id[3] ^= 1;
     let mut profile = profile;
     let before = profile.clone();
     assert!(matches!(
@@ -457,7 +465,7 @@ fn the_parser_survives_every_flipped_bit_of_a_raw_profile() {
                     function
                         .counts
                         .iter()
-                        .all(|&(path, count)| path < limit && count > 0)
+                        .all(|&(path, count)| path < limit && count > Count(0))
                 );
             }
             let _ = peek_profile(&flipped);
@@ -512,7 +520,7 @@ fn the_example_of_the_sealed_layout() {
         module: 0,
         function: 2,
         hash: 0,
-        counts: vec![(0, 5), (300, 1)],
+        counts: vec![(0, Count(5)), (300, Count(1))],
     };
     let profile = Profile {
         functions: vec![counts],
@@ -541,7 +549,7 @@ proptest! {
         let mut split = split.into_iter().cycle();
         for function in &profile.functions {
             for &(path, count) in function.counts.iter().filter(|&&(path, _)| path < u64::MAX - 1) {
-                for part in [count / 3, count - count / 3] {
+                for part in [count.0 / 3, count.0 - count.0 / 3] {
                     threads[split.next().unwrap()].push((function.module, function.function, path, part));
                     if part > 0 {
                         *naive.entry((function.module, function.function, path)).or_default() += part;
@@ -555,7 +563,7 @@ proptest! {
         }
         let read = read_profile(&writer.finish(), &map).unwrap();
         prop_assert_eq!(&read.damage, &[]);
-        let flat = read.functions.iter().flat_map(|f| f.counts.iter().map(|&(path, count)| ((f.module, f.function, path), count)));
+        let flat = read.functions.iter().flat_map(|f| f.counts.iter().map(|&(path, count)| ((f.module, f.function, path), count.0)));
         prop_assert_eq!(flat.collect::<BTreeMap<_, _>>(), naive);
     }
 
@@ -567,7 +575,7 @@ proptest! {
         let sum = Profile::sum([part.clone(), profile.clone()]).unwrap().unwrap();
         for function in &profile.functions {
             let times = 1 + u64::from(part.function(function.module, function.function).is_some());
-            let expected: Vec<_> = function.counts.iter().map(|&(path, count)| (path, count * times)).collect();
+            let expected: Vec<_> = function.counts.iter().map(|&(path, count)| (path, Count(count.0 * times))).collect();
             prop_assert_eq!(&sum.function(function.module, function.function).unwrap().counts, &expected);
         }
     }
@@ -599,7 +607,7 @@ proptest! {
             for function in &profile.functions {
                 let function_map = map.function(function.module, function.function).unwrap();
                 prop_assert!(function.counts.is_sorted());
-                prop_assert!(function.counts.iter().all(|&(path, count)| path < function_map.counter_limit() && count > 0));
+                prop_assert!(function.counts.iter().all(|&(path, count)| path < function_map.counter_limit() && count > Count(0)));
             }
         }
     }

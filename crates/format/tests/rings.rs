@@ -211,7 +211,10 @@ fn profiles_of_streams_are_read_and_sealed() {
         writer.ring(7, 0, &[1, 2, WORD_CONTROL], None);
         let bytes = writer.finish();
         let profile = read_profile(&bytes, &map).unwrap();
-        assert_eq!((profile.kind, profile.pid, profile.lost), (kind, 42, 3));
+        assert_eq!(
+            (profile.head.kind, profile.head.pid, profile.head.lost),
+            (kind, 42, 3)
+        );
         assert!(profile.functions.is_empty() && profile.damage.is_empty());
         let sealed = write_sealed(&profile);
         assert!(peek_profile(&sealed).unwrap().sealed);

@@ -7,8 +7,9 @@ mod common;
 use common::equal_functions;
 use holloway_abi::Kind;
 use holloway_format::{
-    Bursts, Distribution, FormatError, FunctionTimings, PathTimings, ProcessImage, Timing,
-    VariationHead, VariationProfile, VariationStats, read_variation, write_variation,
+    Bursts, Count, Cycles, Distribution, FormatError, FunctionTimings, PathId, PathTimings,
+    ProcessImage, Timing, VariationHead, VariationProfile, VariationStats, read_variation,
+    write_variation,
 };
 use holloway_testkit::{heads::variation_head, repair};
 use proptest::collection::{btree_map, vec};
@@ -22,7 +23,7 @@ fn value() -> impl Strategy<Value = u64> {
 fn distribution(values: &[u64]) -> Distribution {
     let mut distribution = Distribution::default();
     for &value in values {
-        distribution.record(value);
+        distribution.record(Cycles(value));
     }
     distribution
 }
@@ -32,8 +33,8 @@ fn timing() -> impl Strategy<Value = Timing> {
         let mut timing = Timing::default();
         for (inclusive, exclusive) in samples {
             timing.record(
-                inclusive,
-                exclusive.map(|exclusive| exclusive.min(inclusive)),
+                Cycles(inclusive),
+                exclusive.map(|exclusive| Cycles(exclusive.min(inclusive))),
             );
         }
         timing
@@ -45,7 +46,7 @@ fn bursts() -> impl Strategy<Value = (u64, u64, Bursts)> {
         |(unknown, nested, list)| {
             let mut bursts = Bursts::default();
             for (samples, time) in list {
-                bursts.record(samples, time);
+                bursts.record(Count(samples), Cycles(time));
             }
             (unknown, nested, bursts)
         },
@@ -55,18 +56,18 @@ fn bursts() -> impl Strategy<Value = (u64, u64, Bursts)> {
 fn stats() -> impl Strategy<Value = VariationStats> {
     (any::<(u32, u32, u32, u32, u32, u16)>(), 1u64..4).prop_map(
         |((samples, begun, stamp, cycles, lost, bias), clocks)| VariationStats {
-            samples: samples.into(),
-            begun: begun.into(),
-            cycles: cycles.into(),
-            clocks,
+            samples: Count(samples.into()),
+            begun: Count(begun.into()),
+            cycles: Cycles(cycles.into()),
+            clocks: Count(clocks),
             first_stamp: stamp.into(),
             first_nanoseconds: stamp.into(),
             last_stamp: u64::from(stamp) + u64::from(cycles),
             last_nanoseconds: u64::from(stamp) + u64::from(cycles),
-            least_bias: 20,
-            largest_bias: 20 + u64::from(bias),
-            unknown: lost.into(),
-            resolution: bias.into(),
+            least_bias: Cycles(20),
+            largest_bias: Cycles(20 + u64::from(bias)),
+            unknown: Count(lost.into()),
+            resolution: Cycles(bias.into()),
             lost_words: lost.into(),
             ..VariationStats::default()
         },
@@ -101,11 +102,11 @@ fn profile() -> impl Strategy<Value = VariationProfile> {
                         .into_iter()
                         .map(
                             |(path, (calm, disturbed, (unknown, nested, bursts)))| PathTimings {
-                                path,
+                                path: PathId(path),
                                 calm,
                                 disturbed,
-                                unknown,
-                                nested,
+                                unknown: Count(unknown),
+                                nested: Count(nested),
                                 bursts,
                             },
                         )
@@ -125,11 +126,11 @@ proptest! {
         values.sort_unstable();
         let rank = ((share * values.len() as f64).ceil() as usize).max(1);
         let expect = values[rank - 1];
-        let quantile = times.quantile(share);
+        let quantile = times.quantile(share).0;
         prop_assert!(quantile.abs_diff(expect) <= expect / 128 + 1, "{quantile} for {expect}");
-        prop_assert_eq!(times.least(), values[0]);
-        prop_assert_eq!(times.largest(), values[values.len() - 1]);
-        prop_assert!((times.least()..=times.largest()).contains(&quantile));
+        prop_assert_eq!(times.least(), Cycles(values[0]));
+        prop_assert_eq!(times.largest(), Cycles(values[values.len() - 1]));
+        prop_assert!((times.least()..=times.largest()).contains(&Cycles(quantile)));
         if expect < 128 {
             prop_assert_eq!(quantile, expect);
         }
@@ -139,8 +140,8 @@ proptest! {
     fn sums_are_exact(values in vec(0u64..1 << 40, 0..100)) {
         let times = distribution(&values);
         let n = values.len() as f64;
-        prop_assert_eq!(times.count(), values.len() as u64);
-        prop_assert_eq!(times.sum(), values.iter().sum::<u64>());
+        prop_assert_eq!(times.count(), Count(values.len() as u64));
+        prop_assert_eq!(times.sum(), Cycles(values.iter().sum()));
         let mean = values.iter().map(|&value| value as f64).sum::<f64>() / n.max(1.0);
         let variance = values.iter().map(|&value| (value as f64 - mean).powi(2)).sum::<f64>() / n.max(1.0);
         prop_assert!((times.variance() - variance).abs() <= 1e-6 * variance.max(1.0));
@@ -158,7 +159,7 @@ proptest! {
     fn merging_timings_equals_recording_all_samples(samples in vec((0u64..1 << 30, prop::option::of(0u64..99)), 0..20), middle in 0usize..21) {
         let recorded = |samples: &[(u64, Option<u64>)]| {
             let mut timing = Timing::default();
-            samples.iter().for_each(|&(inclusive, exclusive)| timing.record(inclusive, exclusive));
+            samples.iter().for_each(|&(inclusive, exclusive)| timing.record(Cycles(inclusive), exclusive.map(Cycles)));
             timing
         };
         let (left, right) = samples.split_at(middle.min(samples.len()));
@@ -207,8 +208,8 @@ proptest! {
 #[test]
 fn the_layout_is_the_documented_one() {
     let mut calm = Timing::default();
-    calm.record(5, Some(5));
-    calm.record(7, Some(7));
+    calm.record(Cycles(5), Some(Cycles(5)));
+    calm.record(Cycles(7), Some(Cycles(7)));
     let profile = VariationProfile {
         head: VariationHead {
             process: ProcessImage {
@@ -223,7 +224,7 @@ fn the_layout_is_the_documented_one() {
             function: 2,
             hash: 7,
             paths: vec![PathTimings {
-                path: 3,
+                path: PathId(3),
                 calm,
                 ..PathTimings::default()
             }],
@@ -256,9 +257,12 @@ fn sums_must_fit_the_buckets() {
         Some(times.clone())
     );
     for sums in [
-        Sums { least: 4, ..sums },
         Sums {
-            largest: 400,
+            least: Cycles(4),
+            ..sums
+        },
+        Sums {
+            largest: Cycles(400),
             ..sums
         },
     ] {

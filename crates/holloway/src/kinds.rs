@@ -89,7 +89,7 @@ impl Page {
             Some(View::Loops) => Self::Loops,
             Some(View::Variation) => Self::Variation,
             Some(_) => Self::Counts,
-            None if view.list.format == OutputFormat::Json => Self::Counts,
+            None if view.list.style.format == OutputFormat::Json => Self::Counts,
             None if kinds.has(Kind::Loops) => Self::Loops,
             None if kinds.is_timed() => Self::Variation,
             // Only the page of counts says whether the selected functions were inlined or skipped.

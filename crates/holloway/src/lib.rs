@@ -39,7 +39,7 @@ use clap::Parser as _;
 use holloway_link::cc::{self, Language};
 use holloway_link::{rustc, step, tools, worker};
 
-use cli::{CargoCommand, CargoHolloway, Command, Holloway};
+use cli::{CargoCommand, CargoHolloway, Command, Holloway, RunsCommand};
 use commands::cargo::{self, Verb};
 use commands::{clean, demo, doctor, manual, overlap, report, run, show_env, stability, trace};
 use failure::{Failure, Result};
@@ -106,10 +106,7 @@ fn holloway(args: &[OsString]) -> Result<ExitCode> {
     }
     match Holloway::parse().command {
         Command::Run(args) => run::main(&args),
-        Command::Report(args) => report::main(&args),
-        Command::Overlap(args) => overlap::main(&args),
-        Command::Stability(args) => stability::main(&args),
-        Command::Trace(args) => trace::main(&args),
+        Command::Runs(command) => about_runs(&command),
         Command::Demo(args) => demo::main(&args),
         Command::Cc(_) | Command::Cxx(_) | Command::Ld(_) => {
             unreachable!("handled above, before clap")
@@ -119,6 +116,16 @@ fn holloway(args: &[OsString]) -> Result<ExitCode> {
         Command::Clean(args) => clean::main(&args),
         Command::Completions(args) => manual::completions(&args),
         Command::Man(args) => manual::man(&args),
+    }
+}
+
+/// The commands that answer questions about recorded runs.
+fn about_runs(command: &RunsCommand) -> Result<ExitCode> {
+    match command {
+        RunsCommand::Report(args) => report::main(args),
+        RunsCommand::Overlap(args) => overlap::main(args),
+        RunsCommand::Stability(args) => stability::main(args),
+        RunsCommand::Trace(args) => trace::main(args),
     }
 }
 
@@ -135,10 +142,7 @@ fn cargo_holloway(args: &[OsString]) -> Result<ExitCode> {
     }
     let words = std::iter::once(OsString::from("cargo-holloway")).chain(args.iter().cloned());
     match CargoHolloway::parse_from(words).command {
-        CargoCommand::Report(args) => report::main(&args),
-        CargoCommand::Overlap(args) => overlap::main(&args),
-        CargoCommand::Stability(args) => stability::main(&args),
-        CargoCommand::Trace(args) => trace::main(&args),
+        CargoCommand::Runs(command) => about_runs(&command),
         CargoCommand::Doctor => doctor::main(),
         CargoCommand::Clean(args) => clean::main(&args),
         CargoCommand::Build(_)

@@ -34,7 +34,7 @@ pub(crate) fn source() -> Files {
 pub(crate) fn options<'a>(list: &ListArgs, source: &'a Files) -> Options<'a> {
     Options {
         function: list.function.clone(),
-        ..unfiltered(list.top, list.color, source)
+        ..unfiltered(list.top, list.style.color, source)
     }
 }
 

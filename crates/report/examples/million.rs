@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use build::{function, image, module, profile};
 use holloway_analysis::RunProfile;
-use holloway_format::{FunctionMap, ImageMap, Outcome, Profile};
+use holloway_format::{Count, FunctionMap, ImageMap, Outcome, Profile};
 use holloway_report::source::Nothing;
 use holloway_report::{Options, Sort, View, json, terminal};
 
@@ -49,7 +49,7 @@ fn million() -> (ImageMap, Profile) {
         profile.functions.push(holloway_format::FunctionCounts {
             function: index,
             counts: (0..function.path_count)
-                .map(|path| (path, count(path)))
+                .map(|path| (path, Count(count(path))))
                 .collect(),
             ..Default::default()
         });

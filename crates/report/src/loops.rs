@@ -5,6 +5,8 @@
 //! as in Figure 4 of the paper (D'Elia, Demetrescu, Finocchi 2013). The path forest is called
 //! `kipf` in code. A run of its nodes without forks becomes one [`Branch`].
 
+use holloway_flow::PathId;
+use holloway_format::Count;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -95,13 +97,13 @@ pub(crate) struct Branch {
     pub(crate) depth: usize,
     /// The paths of this branch. The sequence consists of the paths of all branches from the root
     /// to this branch.
-    pub(crate) paths: Vec<u64>,
+    pub(crate) paths: Vec<PathId>,
     /// Known executions of the sequence up to this branch's last path.
-    pub(crate) count: u64,
+    pub(crate) count: Count,
     /// Upper bound of the executions that `count` misses.
-    pub(crate) missed: u64,
+    pub(crate) missed: Count,
     /// Executions of the sequence's first path.
-    pub(crate) first_count: u64,
+    pub(crate) first_count: Count,
 }
 
 impl ShownLoop {
@@ -113,7 +115,7 @@ impl ShownLoop {
             self.count
                 .turns
                 .iter()
-                .any(|turn| turn.0 == u64::from(label))
+                .any(|turn| turn.0 == PathId(label.into()))
         };
         let roots = kipf.roots().iter().copied();
         let roots: Vec<u32> = roots
@@ -122,7 +124,7 @@ impl ShownLoop {
                 is_turn(node.label) && share(node.count, starts) >= min_share
             })
             .collect();
-        let mut open: Vec<(u32, Option<usize>, u64)> = roots
+        let mut open: Vec<(u32, Option<usize>, Count)> = roots
             .into_iter()
             .rev()
             .map(|root| (root, None, kipf.nodes()[root as usize].count))
@@ -150,10 +152,10 @@ impl ShownLoop {
     }
 
     /// Returns the branch that starts with a node, and the nodes that start the next branches.
-    fn branch(&self, node: u32, first_count: u64, min_share: Thousandths) -> (Branch, Vec<u32>) {
+    fn branch(&self, node: u32, first_count: Count, min_share: Thousandths) -> (Branch, Vec<u32>) {
         let kipf = &*self.kipf;
         let first = kipf.nodes()[node as usize];
-        let (mut last, mut paths) = (node, vec![u64::from(first.label)]);
+        let (mut last, mut paths) = (node, vec![PathId(first.label.into())]);
         loop {
             let children = kipf.children(last).iter().copied();
             let children: Vec<u32> = children
@@ -164,7 +166,7 @@ impl ShownLoop {
             let node = kipf.nodes()[last as usize];
             match children[..] {
                 [child] if ShownLoop::continues(first, node, kipf.nodes()[child as usize]) => {
-                    paths.push(kipf.nodes()[child as usize].label.into());
+                    paths.push(PathId(kipf.nodes()[child as usize].label.into()));
                     last = child;
                 }
                 _ => {

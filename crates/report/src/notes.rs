@@ -243,6 +243,7 @@ mod tests {
     use holloway_format::error::{AssembleError, FormatError};
 
     use super::*;
+    use holloway_format::Count;
 
     fn check(note: &Note, label: Label, text: &str) {
         assert_eq!((Label::for_note(note), &*sentence(note)), (label, text));
@@ -407,11 +408,13 @@ mod tests {
                 "frames that were left early are not counted: that takes all words of a stream",
             ),
             (
-                Fact::DamagedSamples { samples: 1 },
+                Fact::DamagedSamples { samples: Count(1) },
                 "1 sample is damaged, and left out; record it again",
             ),
             (
-                Fact::DamagedSamples { samples: 2000 },
+                Fact::DamagedSamples {
+                    samples: Count(2000),
+                },
                 "2,000 samples are damaged, and left out; record it again",
             ),
             (
@@ -457,8 +460,8 @@ mod tests {
             ),
             (
                 Sample::TimedPaths {
-                    timed: 1,
-                    executed: 12_345,
+                    timed: Count(1),
+                    executed: Count(12_345),
                 },
                 "this is a sample: counts are estimates, made from 1 timed path of 12,345 that ran",
             ),

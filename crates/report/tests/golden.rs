@@ -135,7 +135,7 @@ fn run() -> RunProfile {
         ],
     );
     let mut second = profile(&app, 101, &[(0, 0, SLIDE_SECOND)]);
-    (second.forked, second.threads) = (true, 16);
+    (second.head.forked, second.head.threads) = (true, 16);
     RunProfile::new(vec![(app, vec![first, second])])
 }
 
@@ -383,7 +383,7 @@ fn damage_and_loss_are_said() {
         4096,
         "extent cut short",
     )];
-    hurt.lost = 2;
+    hurt.head.lost = 2;
     let run = RunProfile::new(vec![(app, vec![hurt])]);
     assert_snapshot!(print(&run, &options(View::Functions)));
 }

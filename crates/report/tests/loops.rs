@@ -15,8 +15,8 @@ use holloway_analysis::stream::Words;
 use holloway_flow::PathId;
 use holloway_format::damage::{Fact, Percent, Sample};
 use holloway_format::{
-    Counters, FunctionMap, ImageMap, LoopMap, LoopsHead, LoopsProfile, Outcome, ProcessImage,
-    read_loops, write_loops,
+    Count, Counters, FunctionMap, ImageMap, LoopMap, LoopsHead, LoopsProfile, Outcome,
+    ProcessImage, read_loops, write_loops,
 };
 use holloway_report::notes::sentence;
 use holloway_report::source::Nothing;
@@ -466,7 +466,7 @@ fn loops_as_json() {
 fn losses_are_said() {
     let run = changed_run(8, &|profile| {
         let forest = profile.functions.last_mut().unwrap();
-        forest.dropped = vec![(4, 7), (5, 20)];
+        forest.dropped = vec![(PathId(4), Count(7)), (PathId(5), Count(20))];
         let stats = &mut profile.head.stats;
         (stats.prunings, stats.dropped_nodes, stats.dropped_words) = (1, 20, 27);
         stats.lost_words = 5;

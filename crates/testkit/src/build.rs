@@ -8,8 +8,9 @@ use holloway_flow::{
     Numbering, PathId, SuccessorOrder,
 };
 use holloway_format::{
-    BlockMap, CaseNames, Counters, DagEdgeMap, DagKind, EdgeMap, FunctionCounts, FunctionMap,
-    ImageMap, ModuleMap, Outcome, Place, PlacedModule, Profile, Scope, Skipped, VanishedFunction,
+    BlockMap, CaseNames, Count, Counters, DagEdgeMap, DagKind, EdgeMap, FunctionCounts,
+    FunctionMap, ImageMap, ModuleMap, Outcome, Place, PlacedModule, Profile, ProfileHead, Scope,
+    Skipped, VanishedFunction,
 };
 
 /// A function under construction. Block 0 is the entry; the last block is the exit.
@@ -364,18 +365,24 @@ pub fn profile(image: &ImageMap, pid: u32, functions: &[Counts<'_>]) -> Profile 
         .map(|&(module, function, counts)| FunctionCounts {
             module,
             function,
-            counts: counts.to_vec(),
+            counts: counts
+                .iter()
+                .map(|&(number, count)| (number, Count(count)))
+                .collect(),
             ..FunctionCounts::default()
         });
-    Profile {
+    let head = ProfileHead {
         build_id: image.build_id,
         image: image.name.clone(),
         image_path: format!("/tmp/{}", image.name),
         pid,
         ppid: 1,
         threads: 1,
+        ..ProfileHead::default()
+    };
+    Profile {
         functions: functions.collect(),
-        ..Profile::default()
+        ..Profile::from_head(head)
     }
 }
 

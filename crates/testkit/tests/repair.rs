@@ -4,8 +4,8 @@
 use holloway_abi::Kind;
 use holloway_format::trace::{Block, StringHash, Symbol, Terminal, Token, TraceHead, TraceWriter};
 use holloway_format::{
-    ForestNode, FunctionForest, Guide, GuideFunction, LoopsHead, LoopsProfile, ModuleMap,
-    ProcessImage, encode_image, write_loops, write_sealed, write_variation,
+    Count, ForestNode, FunctionForest, Guide, GuideFunction, LoopsHead, LoopsProfile, ModuleMap,
+    PathId, ProcessImage, encode_image, write_loops, write_sealed, write_variation,
 };
 use holloway_testkit::samples::{self, Sample};
 use holloway_testkit::{build, repair};
@@ -69,8 +69,8 @@ fn repairs_sealed_profiles() {
 fn repairs_loops() {
     let node = ForestNode {
         depth: 0,
-        path: 1,
-        count: 300,
+        path: PathId(1),
+        count: Count(300),
     };
     let profile = LoopsProfile {
         head: LoopsHead {

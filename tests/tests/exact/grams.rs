@@ -10,7 +10,7 @@
 use crate::shelf::Shelved;
 use anyhow::{Context, Result, ensure};
 use holloway_analysis::loops::{LoopsRun, Sequences};
-use holloway_format::{ImageMap, read_loops};
+use holloway_format::{Count, ImageMap, read_loops};
 use holloway_testkit::naive::{self, Event, Image, Stream, StreamReading};
 use holloway_testkit::sequitur::check_laws;
 use holloway_tests::corpus;
@@ -435,14 +435,14 @@ fn forest_grams(run: &LoopsRun, map: &ImageMap, k: u32) -> Grams {
     let mut all = Grams::new();
     for sequences in &run.functions {
         let first = first_word(run, map, sequences);
-        let kipf = sequences.kipf(k, 1);
+        let kipf = sequences.kipf(k, Count(1));
         for (number, node) in (0..).zip(kipf.nodes()) {
             let words = kipf
                 .sequence(number)
                 .iter()
                 .map(|path| first + path)
                 .collect();
-            all.insert(words, node.count);
+            all.insert(words, node.count.0);
         }
     }
     all

@@ -10,7 +10,7 @@ use crate::ours::{Counted, Recorded, record_any};
 use anyhow::{Context, Result, ensure};
 use holloway_analysis::bounds::Bound;
 use holloway_analysis::{RunProfile, lines};
-use holloway_format::{EdgeKind, Outcome};
+use holloway_format::{Count, EdgeKind, Outcome};
 use holloway_tests::agree::differences;
 use holloway_tests::kind::{Kind, Weaving};
 use holloway_tests::random_program::{Counts, Dialect, Source, TRACER, Traced, generate};
@@ -166,9 +166,9 @@ fn lines_are_bounded(closed: &RunProfile, exits: &RunProfile) -> Result<()> {
         for (line, &wanted) in lines {
             let count = actual.get(file).and_then(|lines| lines.get(line)).copied();
             let bound = bounds.get(file).and_then(|lines| lines.get(line)).copied();
-            let (count, bound) = (count.unwrap_or(0), bound.unwrap_or_default());
+            let (count, bound) = (count.unwrap_or(Count(0)), bound.unwrap_or_default());
             ensure!(
-                holds(bound, count, wanted),
+                holds(bound, count.0, wanted.0),
                 "{file}:{line}: {count} as {bound:?}, ran {wanted} times"
             );
         }
@@ -182,10 +182,10 @@ fn calls_are_bounded(closed: &RunProfile, exits: &RunProfile) -> Result<()> {
         let name = &function.map.linkage_name;
         let mut named = exits.functions.iter();
         let other = named.find(|other| other.map.linkage_name == *name);
-        let wanted = other.map_or(0, |other| other.flow().calls);
+        let wanted = other.map_or(0, |other| other.flow().calls.0);
         let (bound, calls) = (function.bounds().calls, function.flow().calls);
         ensure!(
-            holds(bound, calls, wanted),
+            holds(bound, calls.0, wanted),
             "{}: {calls} calls as {bound:?}, {wanted} made",
             name.as_str()
         );

@@ -5,6 +5,7 @@
 use crate::grams::{Subject, by_activation, first_word, subject};
 use anyhow::{Context, Result, ensure};
 use holloway_analysis::loops::LoopsRun;
+use holloway_format::Count;
 use holloway_format::read_loops;
 use holloway_testkit::naive::{self, StreamReading};
 use holloway_tests::tool::scratch;
@@ -54,14 +55,14 @@ fn check(subject: &Subject, data: &Path) -> Result<()> {
     let mut actual = 0;
     for sequences in &run.functions {
         let first = first_word(&run, &image.map, sequences);
-        let kipf = sequences.kipf(K as u32, 1);
+        let kipf = sequences.kipf(K as u32, Count(1));
         let mut hashes: Vec<u64> = Vec::with_capacity(kipf.nodes().len());
         for node in kipf.nodes() {
             let before = node.parent.map_or(0, |parent| hashes[parent as usize]);
             let hash = longer(before, first + node.label);
             hashes.push(hash);
             let count = wanted.get(&(node.level, hash));
-            ensure!(count == Some(&node.count), "{count:?} ran, not {node:?}");
+            ensure!(count == Some(&node.count.0), "{count:?} ran, not {node:?}");
         }
         actual += hashes.len();
     }

@@ -5,8 +5,8 @@
 use anyhow::{Context, Result, ensure};
 use holloway_analysis::RunProfile;
 use holloway_format::{
-    Counters, DagKind, EdgeKind, EdgeMap, FunctionMap, ImageMap, Outcome, Profile, decode_image,
-    peek_profile, read_profile,
+    Count, Counters, DagKind, EdgeKind, EdgeMap, FunctionMap, ImageMap, Outcome, Profile,
+    decode_image, peek_profile, read_profile,
 };
 use holloway_testkit::walk::walk;
 use holloway_tests::report::Report;
@@ -33,7 +33,7 @@ impl Recorded {
 pub(crate) struct Counted<'a> {
     pub(crate) module: &'a str,
     pub(crate) map: &'a FunctionMap,
-    pub(crate) counts: &'a [(u64, u64)],
+    pub(crate) counts: &'a [(u64, Count)],
 }
 
 /// Changes a copied workload so that it runs the same way each time.
@@ -290,7 +290,7 @@ struct Beginning {
 /// Derives calls and edge counts from path counts. The counter of a path that ends with an exit
 /// edge was incremented when control reached the call that may not come back. So the counter is the
 /// number of visits to that block along this path, no matter how they continued.
-fn walk_all(map: &FunctionMap, counts: &[(u64, u64)]) -> (i128, Vec<i128>) {
+fn walk_all(map: &FunctionMap, counts: &[(u64, Count)]) -> (i128, Vec<i128>) {
     let kind = |edge: usize| map.dag[edge].kind;
     let is_exit = |edge: usize| matches!(kind(edge), DagKind::Edge(e) if map.edges[e as usize].kind == EdgeKind::Exit);
     let beginning = |before, edge| Beginning {
@@ -351,7 +351,7 @@ fn walk_all(map: &FunctionMap, counts: &[(u64, u64)]) -> (i128, Vec<i128>) {
 /// block, too, and the edge of the calls leads from it to the entry. The counter of an exit edge
 /// counts how often control reached the middle of its block. Such a block is treated as two blocks,
 /// with an edge from the first to the second.
-fn solve(map: &FunctionMap, counts: &[(u64, u64)]) -> Result<(i128, Vec<i128>)> {
+fn solve(map: &FunctionMap, counts: &[(u64, Count)]) -> Result<(i128, Vec<i128>)> {
     let mut blocks = map.blocks.len() as u32;
     let mut ends: Vec<(u32, u32)> = map.edges.iter().map(|e| (e.from, e.to)).collect();
     let reached = reachable(map);
@@ -366,7 +366,7 @@ fn solve(map: &FunctionMap, counts: &[(u64, u64)]) -> Result<(i128, Vec<i128>)> 
     let mut values = vec![0; map.counted.len()];
     for (counter, count) in counts {
         let value = values.get_mut(*counter as usize);
-        *value.context("a counter of no edge")? = i128::from(*count as i64);
+        *value.context("a counter of no edge")? = i128::from(count.0 as i64);
     }
     for (edge, value) in map.counted.iter().zip(values) {
         let edge = *edge as usize;

@@ -75,16 +75,12 @@ pub(crate) fn tables(results: &Results) -> String {
             .iter()
             .filter(|r| r.workload.threads == threads)
             .collect();
-        let (title, table) = (title.to_owned(), times_table(&rows, Part::Counts, true));
+        let (title, table) = (title.to_owned(), times_table_with_mean(&rows, Part::Counts));
         text += &format!("\n## {title}\n\n{table}");
     }
     text += &streams_tables(results);
     text += "\n## Tight loops\n\nOne C file each in tests/workloads/micro; no part of the means above.\n\n";
-    text += &times_table(
-        &results.micro.iter().collect::<Vec<_>>(),
-        Part::Counts,
-        false,
-    );
+    text += &times_table(&results.micro.iter().collect::<Vec<_>>(), Part::Counts);
     text += &exact_table(results);
     text += "\n## Memory and code\n\nPeak memory of the largest process (of streams: the collector's, too), and bytes of machine code, over the native program's.\n\n";
     text += &space_table(results);
@@ -180,7 +176,7 @@ fn streams_tables(results: &Results) -> String {
         let rows = results.suite.iter();
         let rows: Vec<&Row> = rows.filter(|r| r.workload.threads == threads).collect();
         if !Part::Streams.ways(rows.first()).is_empty() {
-            let table = times_table(&rows, Part::Streams, true);
+            let table = times_table_with_mean(&rows, Part::Streams);
             text += &format!("\n## {title}\n\n{table}");
         }
     }
@@ -188,7 +184,7 @@ fn streams_tables(results: &Results) -> String {
 }
 
 /// Formats native seconds and the ratio of each other way.
-fn times_table(rows: &[&Row], part: Part, with_mean: bool) -> String {
+fn times_table(rows: &[&Row], part: Part) -> String {
     let others = part.ways(rows.first());
     if rows.is_empty() {
         return String::new();
@@ -208,14 +204,24 @@ fn times_table(rows: &[&Row], part: Part, with_mean: bool) -> String {
         }
         text += "\n";
     }
-    if with_mean {
-        text += "| **geometric mean** | | |";
-        for way in &others {
-            let slowdowns = rows.iter().filter_map(|r| r.slowdown(*way));
-            text += &format!(" **{:.3}×** |", super::samples::geometric_mean(slowdowns));
-        }
-        text += if counted { " |\n" } else { "\n" };
+    text
+}
+
+/// [`times_table`], with the geometric mean of each ratio in the last row.
+fn times_table_with_mean(rows: &[&Row], part: Part) -> String {
+    let mut text = times_table(rows, part);
+    if rows.is_empty() {
+        return text;
     }
+    text += "| **geometric mean** | | |";
+    for way in part.ways(rows.first()) {
+        let slowdowns = rows.iter().filter_map(|r| r.slowdown(way));
+        text += &format!(" **{:.3}×** |", super::samples::geometric_mean(slowdowns));
+    }
+    text += match part {
+        Part::Counts => " |\n",
+        Part::Streams => "\n",
+    };
     text
 }
 

@@ -19,7 +19,7 @@
 //!
 //! Cost: linear in blocks, edges and places.
 
-use holloway_format::{EdgeKind, EdgeMap, FunctionMap, Outcome, Place};
+use holloway_format::{Count, EdgeKind, EdgeMap, FunctionMap, Outcome, Place};
 
 use super::cycles::Arc;
 use crate::bounds::Bound;
@@ -32,9 +32,9 @@ use holloway_abi::Unit;
 pub(super) struct Part {
     pub(super) places: Vec<Place>,
     /// Times that control reached the part.
-    pub(super) reached: u64,
+    pub(super) reached: Count,
     /// The part of `reached` where a call before the part came back once more.
-    pub(super) reentries: u64,
+    pub(super) reentries: Count,
     /// How these two counts may differ from the real numbers.
     pub(super) bound: Bound,
 }
@@ -50,7 +50,7 @@ pub(super) struct UndividedGraph {
     /// By block: the edges out of it.
     pub(super) out: Vec<Vec<usize>>,
     /// Number of calls of the function.
-    pub(super) calls: u64,
+    pub(super) calls: Count,
 }
 
 impl UndividedGraph {
@@ -68,7 +68,7 @@ impl UndividedGraph {
         blocks.push(vec![Part {
             places: vec![declaration],
             reached: flow.calls,
-            reentries: 0,
+            reentries: Count::ZERO,
             bound: bounds.calls,
         }]);
         let front = blocks.len() - 1;
@@ -83,7 +83,7 @@ impl UndividedGraph {
         arcs.extend(edges.map(|(edge, (&count, &bound))| Arc {
             from: head[edge.from as usize],
             to: head[edge.to as usize],
-            count: u64::try_from(count).unwrap_or(0),
+            count: Count(u64::try_from(count).unwrap_or(0)),
             bound,
         }));
         replace_empty_blocks(&blocks, &mut arcs, map.exit as usize);
@@ -164,7 +164,7 @@ fn parts(function: &Function, head: &[usize]) -> Vec<Vec<Part>> {
     // By block: the place of the branch that leads to it, if only one edge leads to it.
     let mut branch_place: Vec<Option<Option<Place>>> = vec![None; map.blocks.len()];
     let mut has_no_edge_yet = vec![true; map.blocks.len()];
-    let mut jumps: Vec<Option<(Place, u64, Bound)>> = vec![None; map.blocks.len()];
+    let mut jumps: Vec<Option<(Place, Count, Bound)>> = vec![None; map.blocks.len()];
     let part_bounds = PartBounds::new(function);
     let bounds = function.bounds();
     let edges = map.edges.iter().zip(&bounds.edges);
@@ -179,7 +179,7 @@ fn parts(function: &Function, head: &[usize]) -> Vec<Vec<Part>> {
         };
         has_no_edge_yet[to] = false;
         if edge.outcome == Outcome::Jump {
-            let count = u64::try_from(count).unwrap_or(0);
+            let count = Count(u64::try_from(count).unwrap_or(0));
             jumps[from] = edge.place.map(|place| (place, count, bound));
         }
     }
@@ -202,13 +202,13 @@ fn parts(function: &Function, head: &[usize]) -> Vec<Vec<Part>> {
             _ if after_reentry[id] => add(&block.places, reached, reentries, reentered),
             // The places after the first call are reached as often as the call comes back.
             Some((call, after_call)) if before_call[id] => {
-                add(&[*call], entries, 0, entered);
+                add(&[*call], entries, Count::ZERO, entered);
                 let returned = reached.saturating_sub(flow.left[id]);
                 add(after_call, returned, reentries, reentered);
             }
             _ => {
-                add(&block.places, entries, 0, entered);
-                if has_exit[id] && reentries > 0 {
+                add(&block.places, entries, Count::ZERO, entered);
+                if has_exit[id] && reentries > Count::ZERO {
                     // The last call of the block came back once more.
                     add(&[], reached, reentries, reentered);
                 }
@@ -218,7 +218,7 @@ fn parts(function: &Function, head: &[usize]) -> Vec<Vec<Part>> {
         let divides_edge =
             block.places.is_empty() && branch_place[id] == Some(jumps[id].map(|jump| jump.0));
         if let Some((place, count, bound)) = jumps[id].filter(|_| !divides_edge) {
-            add(&[place], count, 0, bound);
+            add(&[place], count, Count::ZERO, bound);
         }
     }
     blocks

@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use holloway_flow::{Path, PathEnd, PathId, PathStart};
-use holloway_format::{LoopMap, Place};
+use holloway_format::{Count, LoopMap, Place};
 
 use super::condition::Loops;
 use super::finding::{MOST, OFTEN, Thousandths, share};
@@ -29,14 +29,14 @@ pub struct LoopCount {
     pub described: Option<LoopMap>,
     /// Number of times that control entered the loop and ran its body. An execution whose condition
     /// failed at once does not count, if a single path enters the loop and leaves it again.
-    pub executions: u64,
+    pub executions: Count,
     /// Number of times that the body began. The tests that ended the loop do not count.
-    pub iterations: u64,
+    pub iterations: Count,
     /// Paths that start at the head and run the body, with their counts, most frequent first.
-    pub turns: Vec<(u64, u64)>,
+    pub turns: Vec<(PathId, Count)>,
     /// Paths that enter the loop from outside and end with a back edge to its head, with their
     /// counts, most frequent first.
-    pub entering: Vec<(u64, u64)>,
+    pub entering: Vec<(PathId, Count)>,
     /// The head, and the blocks from which control can reach a back edge to the head without
     /// passing the head.
     pub(super) blocks: BTreeSet<u32>,
@@ -114,28 +114,28 @@ pub fn count(function: &Function) -> Vec<LoopCount> {
             list.sort_by_key(|&(path, count)| (std::cmp::Reverse(count), path));
         }
     }
-    loops.retain(|loop_count| loop_count.iterations > 0);
+    loops.retain(|loop_count| loop_count.iterations > Count::ZERO);
     loops
 }
 
 /// Adds counts. The counts come from files, so a sum that overflows stays at the maximum.
-pub(super) fn sum(counts: impl IntoIterator<Item = u64>) -> u64 {
-    counts.into_iter().fold(0, u64::saturating_add)
+pub(super) fn sum(counts: impl IntoIterator<Item = Count>) -> Count {
+    counts.into_iter().fold(Count::ZERO, Count::saturating_add)
 }
 
 /// Executions of the paths that pass the head of a loop, by how they enter and leave it.
 #[derive(Default)]
 struct HeadCounts {
     /// Paths that entered the loop from outside.
-    entered: u64,
+    entered: Count,
     /// Among `entered`: paths on which the condition failed at once.
-    empty: u64,
+    empty: Count,
     /// Paths that start at the head.
-    starts: u64,
+    starts: Count,
     /// Paths that end with a back edge to the head.
-    back: u64,
+    back: Count,
     /// Paths that left the loop from its condition.
-    failed: u64,
+    failed: Count,
 }
 
 /// Returns the heads of the loops whose condition fails on a path: the path leaves the loop from a
@@ -177,8 +177,8 @@ impl LoopCount {
                 .iter()
                 .find(|described| described.head == head)
                 .copied(),
-            executions: 0,
-            iterations: 0,
+            executions: Count::ZERO,
+            iterations: Count::ZERO,
             turns: Vec::new(),
             entering: Vec::new(),
             blocks: blocks.clone(),
@@ -204,34 +204,35 @@ impl LoopCount {
     }
 
     /// Number of turns that start at the head: all turns except the first of each execution.
-    pub fn starts(&self) -> u64 {
+    pub fn starts(&self) -> Count {
         sum(self.turns.iter().map(|turn| turn.1))
     }
 
     /// Returns the smallest count at which a sequence of paths matters for a report about this
     /// loop. Sequences have up to `k` paths. Reports show no roots below a share of `min_share` of
     /// the turns, and no children below a share of `min_share` of their root.
-    pub fn min_sequence_count(&self, k: u32, min_share: Thousandths) -> u64 {
-        let fraction =
-            |total: u64, share: Thousandths| (u128::from(total) * u128::from(share) / 1000) as u64;
+    pub fn min_sequence_count(&self, k: u32, min_share: Thousandths) -> Count {
+        let fraction = |total: Count, share: Thousandths| {
+            Count((u128::from(total) * u128::from(share) / 1000) as u64)
+        };
         let root = fraction(self.starts(), min_share);
         let shown = fraction(root, min_share);
         // Sequences of first and last turns matter only if executions are short.
-        let entering = self.entering.first().map_or(0, |path| path.1);
+        let entering = self.entering.first().map_or(Count::ZERO, |path| path.1);
         let entering = if share(entering, self.starts()) > 0 {
             fraction(entering, MOST)
         } else {
-            u64::MAX
+            Count(u64::MAX)
         };
         // A period of k paths contains each of its paths once.
-        let period = fraction(self.starts(), OFTEN) / u64::from(k);
-        shown.min(entering).min(period).max(1)
+        let period = Count(fraction(self.starts(), OFTEN).0 / u64::from(k));
+        shown.min(entering).min(period).max(Count(1))
     }
 }
 
 /// The path with this number.
-pub fn path_of(function: &Function, number: u64) -> Option<Path> {
-    function.graph()?.path(PathId(number))
+pub fn path_of(function: &Function, number: PathId) -> Option<Path> {
+    function.graph()?.path(number)
 }
 
 /// The head of the loop whose back edge ends the path; `None` if the path ends with another edge.
@@ -245,10 +246,11 @@ pub(super) fn back_to(function: &Function, path: &Path) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::sum;
+    use holloway_format::Count;
 
     #[test]
     fn sums_stay_at_the_maximum() {
-        assert_eq!(sum([u64::MAX, 1]), u64::MAX);
-        assert_eq!(sum([]), 0);
+        assert_eq!(sum([Count(u64::MAX), Count(1)]), Count(u64::MAX));
+        assert_eq!(sum([]), Count::ZERO);
     }
 }

@@ -16,6 +16,7 @@
 //!
 //! Cost: nodes of the slab forest × K; less if `min_count` is above 1.
 
+use holloway_format::Count;
 use rustc_hash::FxHashMap;
 
 use super::forest::SlabForest;
@@ -43,10 +44,10 @@ pub struct KipfNode {
     /// Index of the sequence without its last path; `None` for a sequence of one path.
     pub parent: Option<u32>,
     /// Number of executions of the sequence that the slab forest contains.
-    pub count: u64,
+    pub count: Count,
     /// Maximum number of further executions, which were counted in dropped nodes of the slab
     /// forest.
-    pub missed: u64,
+    pub missed: Count,
 }
 
 /// The paper's figures for a path forest (its Figures 13 and 14).
@@ -95,9 +96,9 @@ fn ratio(part: u64, total: u64) -> f64 {
 pub(super) struct Source {
     /// Index of the parent (in roots: of the node itself), label, and count of each node. Parents
     /// come before children.
-    pub(super) nodes: Vec<(u32, u32, u64)>,
+    pub(super) nodes: Vec<(u32, u32, Count)>,
     /// By label: sum of the counts of dropped nodes.
-    pub(super) dropped: FxHashMap<u32, u64>,
+    pub(super) dropped: FxHashMap<u32, Count>,
 }
 
 impl SlabForest {
@@ -110,14 +111,16 @@ impl SlabForest {
             ancestors.truncate(node.depth.into());
             let parent = ancestors.last().copied().unwrap_or(index);
             ancestors.push(index);
-            (parent, node.label, node.count)
+            (parent, node.label, Count(node.count))
         });
         let dropped = (0u32..).zip(&self.dropped).filter(|(_, count)| **count > 0);
         let source = Source {
             nodes: nodes.collect(),
-            dropped: dropped.map(|(label, &count)| (label, count)).collect(),
+            dropped: dropped
+                .map(|(label, &count)| (label, Count(count)))
+                .collect(),
         };
-        Kipf::new(&source, k.min(self.k), 1)
+        Kipf::new(&source, k.min(self.k), Count(1))
     }
 }
 
@@ -129,7 +132,7 @@ impl Source {
         let mut stats = Stats::default();
         for level in 1..=k {
             let level_len = builder.nodes.len();
-            let has_next_level = level < k && builder.add_level(level + 1, 1);
+            let has_next_level = level < k && builder.add_level(level + 1, Count(1));
             let mut has_children = vec![false; level_len];
             for node in &builder.nodes[level_len..] {
                 has_children[node.parent.expect(NO_ROOT) as usize] = true;
@@ -157,10 +160,10 @@ const NO_ROOT: &str = "a node below the first level has a parent";
 impl Kipf {
     /// Returns the sequences of up to `k` paths whose known count is at least `min_count`. All
     /// sequences of one path are returned.
-    pub(super) fn new(source: &Source, k: u32, min_count: u64) -> Kipf {
+    pub(super) fn new(source: &Source, k: u32, min_count: Count) -> Kipf {
         let mut builder = KipfBuilder::new(source);
         for level in 2..=k {
-            if !builder.add_level(level, min_count.max(1)) {
+            if !builder.add_level(level, min_count.max(Count(1))) {
                 break;
             }
         }
@@ -266,20 +269,20 @@ impl KipfBuilder<'_> {
                     label,
                     level: 1,
                     parent: None,
-                    count: 0,
-                    missed: 0,
+                    count: Count::ZERO,
+                    missed: Count::ZERO,
                 });
                 nodes.len() as u32 - 1
             })
         };
-        let mut dropped: Vec<(u32, u64)> = self
+        let mut dropped: Vec<(u32, Count)> = self
             .source
             .dropped
             .iter()
             .map(|(&label, &count)| (label, count))
             .collect();
         dropped.sort_unstable();
-        let dropped_nodes: Vec<(u32, u64)> = dropped
+        let dropped_nodes: Vec<(u32, Count)> = dropped
             .into_iter()
             .map(|(label, count)| (root(label), count))
             .collect();
@@ -297,7 +300,7 @@ impl KipfBuilder<'_> {
 
     /// Adds a level: the sequences that are one path longer and have a count of at least
     /// `min_count`. Returns whether there are any.
-    fn add_level(&mut self, level: u32, min_count: u64) -> bool {
+    fn add_level(&mut self, level: u32, min_count: Count) -> bool {
         let level_start = self.nodes.len();
         // By shorter sequence and label.
         let mut indices: FxHashMap<(u32, u32), u32> = FxHashMap::default();
@@ -316,8 +319,8 @@ impl KipfBuilder<'_> {
                         label,
                         level,
                         parent: Some(shorter),
-                        count: 0,
-                        missed: 0,
+                        count: Count::ZERO,
+                        missed: Count::ZERO,
                     });
                     nodes.len() as u32 - 1
                 });
@@ -330,7 +333,7 @@ impl KipfBuilder<'_> {
     }
 
     /// Drops the rare sequences of the last level. Computes the `missed` counts of the others.
-    fn drop_rare(&mut self, level_start: usize, min_count: u64) {
+    fn drop_rare(&mut self, level_start: usize, min_count: Count) {
         let level_len = self.nodes.len() - level_start;
         let mut new_indices: Vec<Option<u32>> = Vec::with_capacity(level_len);
         let mut end = level_start;
@@ -341,7 +344,12 @@ impl KipfBuilder<'_> {
                 continue;
             }
             let parent = self.nodes[node.parent.expect(NO_ROOT) as usize];
-            let dropped = self.source.dropped.get(&node.label).copied().unwrap_or(0);
+            let dropped = self
+                .source
+                .dropped
+                .get(&node.label)
+                .copied()
+                .unwrap_or(Count::ZERO);
             // A sequence runs at most as often as its prefix.
             let max_missed = (parent.count + parent.missed).saturating_sub(node.count);
             node.missed = dropped.min(max_missed);

@@ -14,7 +14,7 @@
 //! runs, so each image's graphs are made only once ([`Words`]).
 
 use holloway_flow::PathId;
-use holloway_format::{ForestNode, FunctionForest, LoopsProfile};
+use holloway_format::{Count, ForestNode, FunctionForest, LoopsProfile};
 
 use super::sealed::path_counts;
 use crate::graph::Graph;
@@ -45,7 +45,7 @@ pub fn words(words: &Words, forest: &FunctionForest) -> u64 {
     let graph = graph_with_exits(words, forest.module, forest.function);
     let is_word = |node: &&ForestNode| graph.is_none_or(|graph| !is_left(graph, node));
     let nodes = forest.nodes.iter().filter(is_word);
-    nodes.fold(0, |sum, node| sum.saturating_add(node.count))
+    nodes.fold(0, |sum, node| sum.saturating_add(node.count.0))
 }
 
 /// Replaces the counts of reached calls by the counts of left paths in the function's path profile.
@@ -58,9 +58,8 @@ pub(super) fn net(function: &Function, forests: &mut Vec<FunctionForest>) {
         forest.nodes.retain(|node| !is_left(graph, node));
     }
     let counts = function.counts.iter().copied();
-    let left_counts: Vec<(u64, u64)> = counts
-        .filter(|&(path, _)| graph.is_left(PathId(path)))
-        .collect();
+    let left_counts: Vec<(PathId, Count)> =
+        counts.filter(|&(path, _)| graph.is_left(path)).collect();
     if let Some(first) = forests.first_mut() {
         first.nodes.extend(roots(&left_counts));
     }
@@ -73,10 +72,10 @@ fn graph_with_exits(words: &Words, module: u32, function: u32) -> Option<&Graph>
 }
 
 fn is_left(graph: &Graph, node: &ForestNode) -> bool {
-    node.depth == 0 && graph.is_left(PathId(node.path))
+    node.depth == 0 && graph.is_left(node.path)
 }
 
-fn roots(counts: &[(u64, u64)]) -> impl Iterator<Item = ForestNode> {
+fn roots(counts: &[(PathId, Count)]) -> impl Iterator<Item = ForestNode> {
     counts.iter().map(|&(path, count)| ForestNode {
         depth: 0,
         path,
@@ -89,8 +88,8 @@ mod tests {
     use std::sync::Arc;
 
     use holloway_format::{
-        BlockMap, Counters, DagEdgeMap, DagKind, EdgeKind, EdgeMap, ForestNode, FunctionForest,
-        FunctionMap, ImageMap, ModuleMap, Outcome, PlacedModule,
+        BlockMap, Count, Counters, DagEdgeMap, DagKind, EdgeKind, EdgeMap, ForestNode,
+        FunctionForest, FunctionMap, ImageMap, ModuleMap, Outcome, PathId, PlacedModule,
     };
 
     use crate::stream::Words;
@@ -140,8 +139,8 @@ mod tests {
     fn reached_calls_are_not_counted_as_words() {
         let node = |path, count| ForestNode {
             depth: 0,
-            path,
-            count,
+            path: PathId(path),
+            count: Count(count),
         };
         let forest = FunctionForest {
             nodes: vec![node(0, 5), node(1, 7)],

@@ -32,6 +32,8 @@
 //! Cost: a few steps for each sequence that ran often enough for a period worth reporting, and a
 //! lookup for each path of each candidate period.
 
+use holloway_flow::PathId;
+use holloway_format::Count;
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
@@ -61,7 +63,11 @@ pub(super) fn period(loop_count: &LoopCount, kipf: &Kipf) -> Option<Finding> {
     let best = best?;
     let share = share(best.turns.min(starts), starts);
     (share >= OFTEN).then(|| Finding::Period {
-        paths: best.unit.into_iter().map(u64::from).collect(),
+        paths: best
+            .unit
+            .into_iter()
+            .map(|path| PathId(path.into()))
+            .collect(),
         share,
     })
 }
@@ -69,7 +75,7 @@ pub(super) fn period(loop_count: &LoopCount, kipf: &Kipf) -> Option<Finding> {
 /// A repeating sequence: its *unit* of paths, and how often the unit repeats.
 struct Repetition {
     /// Number of turns that begin two repetitions of a rotation of the unit.
-    turns: u64,
+    turns: Count,
     /// The rotation of the unit that begins two repetitions most often.
     unit: Vec<u32>,
 }
@@ -78,8 +84,8 @@ struct Repetition {
 /// path forest is two repetitions of the unit, or a sequence of the maximum length `max_len` from a
 /// longer repetition. A sequence is frequent if its period would be worth reporting. Each unit is
 /// represented by the smallest of its rotations.
-fn units(kipf: &Kipf, max_len: usize, starts: u64) -> BTreeSet<Vec<u32>> {
-    let is_frequent = |count: u64, period: usize| {
+fn units(kipf: &Kipf, max_len: usize, starts: Count) -> BTreeSet<Vec<u32>> {
+    let is_frequent = |count: Count, period: usize| {
         u128::from(count) * period as u128 * 1000 >= u128::from(starts) * u128::from(OFTEN)
     };
     let mut units = BTreeSet::new();
@@ -186,7 +192,7 @@ struct Windows<'a> {
     /// path or is not in the forest.
     without_first: Vec<Option<u32>>,
     /// The paths that are turns of the loop.
-    turns: FxHashSet<u64>,
+    turns: FxHashSet<PathId>,
 }
 
 impl<'a> Windows<'a> {
@@ -233,10 +239,10 @@ impl<'a> Windows<'a> {
         let windows = self.unit_windows(unit, window_len);
         let counts = windows.iter().map(|window| {
             let node = window.map(|index| self.node(index));
-            node.map_or(0, |node| node.count)
+            node.map_or(Count::ZERO, |node| node.count)
         });
-        let counts: Vec<u64> = counts.collect();
-        let departures: Vec<u64> = (0..period)
+        let counts: Vec<Count> = counts.collect();
+        let departures: Vec<Count> = (0..period)
             .map(|start| self.departures(windows[start], counts[(start + 1) % period]))
             .collect();
         let departures = |start: usize| u128::from(departures[start % period]);
@@ -244,11 +250,11 @@ impl<'a> Windows<'a> {
         // these paths for the current rotation. In u128, the sum does not overflow.
         let missing_paths = 2 * period - window_len;
         let mut departed: u128 = (0..missing_paths).map(departures).sum();
-        let mut turns = 0u64;
-        let (mut best_count, mut best_start) = (0, 0);
+        let mut turns = Count::ZERO;
+        let (mut best_count, mut best_start) = (Count::ZERO, 0);
         for start in 0..period {
-            if self.turns.contains(&u64::from(unit[start])) {
-                let departed = u64::try_from(departed).unwrap_or(u64::MAX);
+            if self.turns.contains(&PathId(unit[start].into())) {
+                let departed = Count(u64::try_from(departed).unwrap_or(u64::MAX));
                 let count = counts[start].saturating_sub(departed);
                 turns = turns.saturating_add(count);
                 if count > best_count {
@@ -266,9 +272,9 @@ impl<'a> Windows<'a> {
     /// How often the paths of a window without the first did not continue to the next window: the
     /// difference c(V) − c(W) of the module's documentation. `next_count` is the count of the next
     /// window.
-    fn departures(&self, window: Option<u32>, next_count: u64) -> u64 {
+    fn departures(&self, window: Option<u32>, next_count: Count) -> Count {
         let without_first = window.and_then(|index| self.without_first[index as usize]);
-        let max_count = without_first.map_or(u64::MAX, |index| {
+        let max_count = without_first.map_or(Count(u64::MAX), |index| {
             let node = self.node(index);
             node.count.saturating_add(node.missed)
         });

@@ -3,7 +3,7 @@
 
 use rustc_hash::FxHashMap;
 
-use holloway_format::{FunctionForest, ImageMap, LoopsProfile, LoopsStats};
+use holloway_format::{Count, FunctionForest, ImageMap, LoopsProfile, LoopsStats};
 
 use super::kipf::{Kipf, Source, Stats};
 use super::left;
@@ -85,7 +85,7 @@ impl LoopsRun {
 
 impl Sequences {
     /// Returns the sequences of up to `k` paths whose known count is at least `min_count`.
-    pub fn kipf(&self, k: u32, min_count: u64) -> Kipf {
+    pub fn kipf(&self, k: u32, min_count: Count) -> Kipf {
         Kipf::new(
             &Source::of_function(&self.forests),
             k.min(self.k),

@@ -3,8 +3,9 @@
 //!
 //! Cost: linear in the number of nodes.
 
+use holloway_flow::PathId;
 use holloway_format::{
-    ForestNode, FunctionCounts, FunctionForest, LoopsHead, LoopsProfile, LoopsStats, Profile,
+    Count, ForestNode, FunctionCounts, FunctionForest, LoopsHead, LoopsProfile, LoopsStats, Profile,
 };
 use rustc_hash::FxHashMap;
 
@@ -52,7 +53,10 @@ pub fn paths(profile: &LoopsProfile) -> Profile {
         module: forest.module,
         function: forest.function,
         hash: forest.hash,
-        counts: path_counts(forest),
+        counts: path_counts(forest)
+            .into_iter()
+            .map(|(path, count)| (path.0, count))
+            .collect(),
     });
     Profile {
         functions: functions.collect(),
@@ -63,14 +67,17 @@ pub fn paths(profile: &LoopsProfile) -> Profile {
 
 /// How often each path of a function ran, by path number. For a left path, the count is how often
 /// its call was reached.
-pub(super) fn path_counts(forest: &FunctionForest) -> Vec<(u64, u64)> {
-    let mut counts: FxHashMap<u64, u64> = FxHashMap::default();
+pub(super) fn path_counts(forest: &FunctionForest) -> Vec<(PathId, Count)> {
+    let mut counts: FxHashMap<PathId, Count> = FxHashMap::default();
     let nodes = forest.nodes.iter().map(|node| (node.path, node.count));
     for (path, count) in nodes.chain(forest.dropped.iter().copied()) {
         let sum = counts.entry(path).or_default();
         *sum = sum.saturating_add(count);
     }
-    let mut counts: Vec<(u64, u64)> = counts.into_iter().filter(|(_, count)| *count > 0).collect();
+    let mut counts: Vec<(PathId, Count)> = counts
+        .into_iter()
+        .filter(|(_, count)| *count > Count::ZERO)
+        .collect();
     counts.sort_unstable();
     counts
 }
@@ -95,12 +102,12 @@ impl SlabForest {
             nodes = later_nodes;
             let function_nodes = function_nodes.iter().map(|node| ForestNode {
                 depth: node.depth.into(),
-                path: u64::from(node.label - first),
-                count: node.count,
+                path: PathId((node.label - first).into()),
+                count: Count(node.count),
             });
             let dropped = (0..paths).filter_map(|path| {
                 let count = *self.dropped.get((first + path) as usize)?;
-                (count > 0).then_some((u64::from(path), count))
+                (count > 0).then_some((PathId(path.into()), Count(count)))
             });
             let forest = FunctionForest {
                 module,
@@ -131,10 +138,10 @@ impl Source {
                 ancestors.truncate(node.depth as usize);
                 let parent = ancestors.last().copied().unwrap_or(index);
                 ancestors.push(index);
-                source.nodes.push((parent, node.path as u32, node.count));
+                source.nodes.push((parent, node.path.0 as u32, node.count));
             }
             for &(path, count) in &forest.dropped {
-                *source.dropped.entry(path as u32).or_default() += count;
+                *source.dropped.entry(path.0 as u32).or_default() += count;
             }
         }
         source

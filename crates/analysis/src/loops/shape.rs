@@ -5,7 +5,8 @@
 //! share of turns or executions for which it holds. The share is a lower bound: it is never more
 //! than the counts prove. `period.rs` finds periods.
 
-use holloway_flow::PathStart;
+use holloway_flow::{PathId, PathStart};
+use holloway_format::Count;
 
 use super::counts::{back_to, sum};
 use super::finding::{MIN_EXECUTIONS, MOST, NEARLY_ALL};
@@ -59,7 +60,7 @@ impl LoopCount {
 
     /// Whether a path starts at the head and leaves the loop from its condition.
     fn is_final_test(&self, function: &Function, path: u32) -> bool {
-        let Some(path) = path_of(function, path.into()) else {
+        let Some(path) = path_of(function, PathId(path.into())) else {
             return false;
         };
         let starts_at_head = matches!(path.start, PathStart::Loop(block) if block.0 == self.head);
@@ -72,19 +73,22 @@ impl LoopCount {
 
     /// Whether a path starts at the head and runs the body.
     fn is_turn(&self, path: u32) -> bool {
-        self.turns.iter().any(|turn| turn.0 == u64::from(path))
+        self.turns.iter().any(|turn| turn.0 == PathId(path.into()))
     }
 
     /// Finds *steady* paths: after 90 % of its turns, the path is also the next turn. Returns them
     /// if there are several and they make up most turns.
     fn steady(&self, kipf: &Kipf) -> Option<Finding> {
         let starts = self.starts();
-        let repeats = |path: u64| kipf.find(&[path as u32; 2]).map_or(0, |node| node.count);
+        let repeats = |path: PathId| {
+            let node = kipf.find(&[path.0 as u32; 2]);
+            node.map_or(Count::ZERO, |node| node.count)
+        };
         let steady = self
             .turns
             .iter()
             .filter(|&&(path, count)| share(repeats(path), count) >= MOST + 100);
-        let (paths, counts): (Vec<u64>, Vec<u64>) = steady
+        let (paths, counts): (Vec<PathId>, Vec<Count>) = steady
             .filter(|&&(_, count)| share(count, starts) >= 100)
             .copied()
             .unzip();
@@ -95,13 +99,15 @@ impl LoopCount {
     /// Finds the number of first turns that take other paths than most turns, in most executions.
     fn first_turns(&self, function: &Function, kipf: &Kipf) -> Option<Finding> {
         let (usual, count) = *self.turns.first()?;
-        let repeats = kipf.find(&[usual as u32; 2]).map_or(0, |node| node.count);
+        let repeats = kipf
+            .find(&[usual.0 as u32; 2])
+            .map_or(Count::ZERO, |node| node.count);
         if share(count, self.starts()) < 500 || share(repeats, count) < MOST {
             return None;
         }
         let usual_path = path_of(function, usual)?;
         let chain = self.usual_beginning(kipf)?;
-        let entering = path_of(function, chain.first()?.label.into())?;
+        let entering = path_of(function, PathId(chain.first()?.label.into()))?;
         let head = entering
             .blocks
             .iter()
@@ -110,18 +116,18 @@ impl LoopCount {
         let mut last = chain[0];
         let unusual_turns = chain[1..]
             .iter()
-            .take_while(|node| u64::from(node.label) != usual && self.is_turn(node.label));
+            .take_while(|node| PathId(node.label.into()) != usual && self.is_turn(node.label));
         for (turn, node) in (2..).zip(unusual_turns) {
             (turns, last) = (turn, node);
         }
         // The next path must be the usual path. If it is not, the chain does not show where the
         // first turns end.
         let next = chain.get(last.level as usize);
-        let is_usual_next = next.is_some_and(|node| u64::from(node.label) == usual);
+        let is_usual_next = next.is_some_and(|node| PathId(node.label.into()) == usual);
         let entered = sum(self.entering.iter().map(|path| path.1));
         (turns > 0 && is_usual_next).then(|| Finding::FirstTurns {
             turns,
-            share: share(next.map_or(0, |node| node.count), entered),
+            share: share(next.map_or(Count::ZERO, |node| node.count), entered),
         })
     }
 
@@ -130,7 +136,7 @@ impl LoopCount {
         let chain = self.usual_beginning(kipf)?;
         // A path that goes around an inner loop does not leave this loop.
         let leaves_loop = |node: &KipfNode| {
-            let path = path_of(function, node.label.into());
+            let path = path_of(function, PathId(node.label.into()));
             path.is_some_and(|path| {
                 back_to(function, &path).is_none_or(|head| !self.blocks.contains(&head))
             })
@@ -160,7 +166,7 @@ impl LoopCount {
         let mut index = *kipf
             .roots()
             .iter()
-            .find(|&&root| u64::from(kipf.nodes()[root as usize].label) == path)?;
+            .find(|&&root| PathId(kipf.nodes()[root as usize].label.into()) == path)?;
         let mut chain = vec![&kipf.nodes()[index as usize]];
         while let Some(&most_frequent_child) = kipf.children(index).first() {
             let node = &kipf.nodes()[most_frequent_child as usize];
@@ -181,7 +187,7 @@ impl Sequences {
         let min_counts = loops
             .iter()
             .map(|loop_count| loop_count.min_sequence_count(self.k, min_share));
-        self.kipf(self.k, min_counts.min().unwrap_or(u64::MAX))
+        self.kipf(self.k, min_counts.min().unwrap_or(Count(u64::MAX)))
     }
 }
 

@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 use holloway_abi::Unit;
-use holloway_format::{EdgeKind, FunctionMap};
+use holloway_format::{Count, EdgeKind, FunctionMap};
 
 use super::number::{Number, Numbering, common_edges};
 use super::same::{Parts, numbering};
@@ -19,7 +19,7 @@ use crate::join::add_up;
 use crate::run::{Function, FunctionId, RunProfile};
 
 /// Counts in ascending order of numbers, without zeros.
-pub(super) type Counts = Vec<(Number, u64)>;
+pub(super) type Counts = Vec<(Number, Count)>;
 
 /// The counts of all copies of a function.
 #[derive(Default)]
@@ -66,12 +66,12 @@ impl<'a> Group<'a> {
 
     /// Frames of the copies that were left in a call or entered again: the sum of the absolute
     /// counts of all exit edges.
-    pub(super) fn left_frames(&self) -> u64 {
-        let mut sum = 0;
+    pub(super) fn left_frames(&self) -> Count {
+        let mut sum = Count::ZERO;
         for (_, function) in self.functions.iter().filter(|(_, function)| function.ran()) {
             let edges = function.map.edges.iter().zip(&function.flow().edges);
             for (_, &count) in edges.filter(|(edge, _)| edge.kind == EdgeKind::Exit) {
-                add(&mut sum, count.unsigned_abs());
+                add(&mut sum, Count(count.unsigned_abs()));
             }
         }
         sum
@@ -95,7 +95,7 @@ impl<'a> Group<'a> {
             }
         }
         for counts in [&mut sums.executions, &mut sums.instructions] {
-            counts.retain(|&(_, count)| count > 0);
+            counts.retain(|&(_, count)| count > Count::ZERO);
             add_up(counts);
         }
         sums
@@ -110,7 +110,7 @@ fn add_paths(function: &Function, common: &Function, sums: &mut GroupCounts) {
     graph.measure(&function.map, &function.counts, |path| {
         let id = number(path.path);
         sums.executions.push((id, path.count));
-        let instructions = path.instructions.saturating_mul(path.count);
+        let instructions = path.count.saturating_mul(path.instructions);
         sums.instructions.push((id, instructions));
     });
 }
@@ -124,7 +124,8 @@ fn add_edges(function: &Function, sums: &mut GroupCounts) {
     for (number, (edge, index)) in (0u64..).zip(common_edges(map)) {
         if jumps[edge.from as usize].is_none() {
             let count = u64::try_from(flow.edges[index]).unwrap_or(0);
-            sums.executions.push(((Numbering::Common, number), count));
+            sums.executions
+                .push(((Numbering::Common, number), Count(count)));
         }
     }
     let parts = Parts::new(map);

@@ -33,7 +33,7 @@ use std::rc::Rc;
 use groups::{Counts, Group, GroupCounts, groups, match_up};
 use holloway_abi::Unit;
 use holloway_flow::PathId;
-use holloway_format::{DagKind, EdgeKind, EdgeMap, FunctionMap};
+use holloway_format::{Count, DagKind, EdgeKind, EdgeMap, FunctionMap};
 use number::{Number, Numbering, common_edges};
 
 use crate::flow::add;
@@ -47,19 +47,19 @@ pub struct Side {
     /// Different paths or edges that the run executed.
     pub distinct: u64,
     /// Executions of all paths or edges.
-    pub executions: u64,
+    pub executions: Count,
     /// Executions of paths or edges that the other run executed too.
-    pub common_executions: u64,
+    pub common_executions: Count,
     /// Executed instructions.
-    pub instructions: u64,
+    pub instructions: Count,
     /// Instructions executed on paths that the other run executed too. If edges are compared, the
     /// instructions executed in blocks that the other run executed too.
-    pub common_instructions: u64,
+    pub common_instructions: Count,
 }
 
 impl Side {
     fn merge(&mut self, other: &Side) {
-        add(&mut self.distinct, other.distinct);
+        self.distinct = self.distinct.saturating_add(other.distinct);
         add(&mut self.executions, other.executions);
         add(&mut self.common_executions, other.common_executions);
         add(&mut self.instructions, other.instructions);
@@ -90,7 +90,7 @@ pub struct Difference {
     /// The path number in that function, or the number among the edges that every build has.
     pub unit: u64,
     /// Executions in each run.
-    pub counts: Both<u64>,
+    pub counts: Both<Count>,
 }
 
 /// A function that ran in one run and has no counterpart in the other.
@@ -99,7 +99,7 @@ pub struct Alone {
     /// The function in its run. If copies were added up, this is one of the copies.
     pub function: FunctionId,
     /// Executions of its paths or edges.
-    pub executions: u64,
+    pub executions: Count,
     /// Why there is no counterpart.
     pub why: Why,
 }
@@ -137,17 +137,27 @@ pub struct Overlap {
 
 impl Overlap {
     /// Returns the share of executions in the first run minus the share in the second run.
-    pub fn difference(&self, counts: Both<u64>) -> f64 {
+    pub fn difference(&self, counts: Both<Count>) -> f64 {
         share(counts[0], self.sides[0].executions) - share(counts[1], self.sides[1].executions)
     }
 }
 
 /// `part` as a share of `total`; 0 if `total` is 0.
-pub fn share(part: u64, total: u64) -> f64 {
+pub fn share(part: impl Into<u64>, total: impl Into<u64>) -> f64 {
+    let (part, total) = (part.into(), total.into());
     if total == 0 {
         return 0.0;
     }
     part as f64 / total as f64
+}
+
+/// Whether both runs count frames that were left in a call.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ExitCounting {
+    /// Both runs count them, or neither does, or both count them in some images.
+    Same,
+    /// The runs differ.
+    Different,
 }
 
 /// Returns the edge of a [`Difference`] and its number in the map, if edges are compared.
@@ -202,10 +212,13 @@ pub fn overlap(
         overlap.ends_at_calls = ends_at_calls.iter().position(|has| *has);
     }
     let mut by_exits = Vec::new();
-    let exits_differ = runs[0].exits() != runs[1].exits();
+    let exits = match runs[0].exits() == runs[1].exits() {
+        true => ExitCounting::Same,
+        false => ExitCounting::Different,
+    };
     for pair in matched {
         let groups = [&groups[0][pair[0]], &groups[1][pair[1]]];
-        overlap.add_pair(groups, exits_differ, &mut by_exits);
+        overlap.add_pair(groups, exits, &mut by_exits);
     }
     for (side, alone) in alone.into_iter().enumerate() {
         for (index, why) in alone {
@@ -221,9 +234,9 @@ impl Pair {
     /// Adds the instructions of both runs.
     fn add_instructions(&mut self, instructions: Both<&Counts>) {
         for (_, counts) in zip(instructions) {
-            let common = counts.iter().all(|&count| count > 0);
+            let common = counts.iter().all(|&count| count > Count::ZERO);
             for (side, &count) in self.sides.iter_mut().zip(&counts) {
-                let common_count = if common { count } else { 0 };
+                let common_count = if common { count } else { Count::ZERO };
                 add(&mut side.instructions, count);
                 add(&mut side.common_instructions, common_count);
             }
@@ -233,9 +246,13 @@ impl Pair {
 
 impl Overlap {
     /// Adds a function that both runs have. `by_exits` gets an entry for each new difference:
-    /// whether frames that only one run counts may explain the difference. `exits_differ` is true
-    /// if only one run counts frames that were left in calls.
-    fn add_pair(&mut self, groups: Both<&Group<'_>>, exits_differ: bool, by_exits: &mut Vec<bool>) {
+    /// whether frames that only one run counts may explain the difference.
+    fn add_pair(
+        &mut self,
+        groups: Both<&Group<'_>>,
+        exit_counting: ExitCounting,
+        by_exits: &mut Vec<bool>,
+    ) {
         let copies = groups.map(Group::representative);
         let side_with_paths = copies.iter().position(|copy| copy.1.graph().is_some());
         let common_side = side_with_paths.unwrap_or(0);
@@ -257,7 +274,7 @@ impl Overlap {
         // The number of frames that only one of the runs counts. Each of them accounts for at most
         // one path, and a path runs an edge at most once.
         let left_frames = if exits[0] == exits[1] {
-            exits_differ.then_some(0)
+            (exit_counting == ExitCounting::Different).then_some(Count::ZERO)
         } else {
             Some(
                 groups[0]
@@ -266,12 +283,15 @@ impl Overlap {
             )
         };
         for ((numbering, unit), counts) in zip([&a.executions, &b.executions]) {
-            let common = counts.iter().all(|&count| count > 0);
+            let common = counts.iter().all(|&count| count > Count::ZERO);
             pair.common += u64::from(common);
             for (side, &count) in pair.sides.iter_mut().zip(&counts) {
-                side.distinct += u64::from(count > 0);
+                side.distinct += u64::from(count > Count::ZERO);
                 add(&mut side.executions, count);
-                add(&mut side.common_executions, if common { count } else { 0 });
+                add(
+                    &mut side.common_executions,
+                    if common { count } else { Count::ZERO },
+                );
             }
             let numbered_copy = match numbering {
                 Numbering::Common => None,
@@ -290,7 +310,7 @@ impl Overlap {
                 counts,
             };
             by_exits.push(left_frames.is_some_and(|left_frames| match self.unit {
-                Unit::Edges => counts[0].abs_diff(counts[1]) <= left_frames,
+                Unit::Edges => counts[0].0.abs_diff(counts[1].0) <= left_frames.0,
                 Unit::Paths => counts[0] == counts[1] || !common && is_left(function, PathId(unit)),
             }));
             self.differences.push(difference);
@@ -316,7 +336,7 @@ impl Overlap {
         let sum = |counts: &Counts| {
             counts
                 .iter()
-                .fold(0, |sum: u64, &(_, count)| sum.saturating_add(count))
+                .fold(Count::ZERO, |sum, &(_, count)| sum.saturating_add(count))
         };
         let distinct = executions.len() as u64;
         let executions = sum(&executions);
@@ -336,8 +356,9 @@ impl Overlap {
     /// Computes the overlap and ranks the differences, after all functions have been added.
     fn rank(&mut self, by_exits: &[bool]) {
         let totals = [self.sides[0].executions, self.sides[1].executions];
-        let shares = |counts: Both<u64>| [share(counts[0], totals[0]), share(counts[1], totals[1])];
-        let distance = |counts: Both<u64>| {
+        let shares =
+            |counts: Both<Count>| [share(counts[0], totals[0]), share(counts[1], totals[1])];
+        let distance = |counts: Both<Count>| {
             let [a, b] = shares(counts);
             (a - b).abs()
         };
@@ -394,7 +415,7 @@ fn unit(runs: Both<&RunProfile>) -> Unit {
 }
 
 /// Merges two lists: returns all numbers in ascending order, each with its counts in both lists.
-fn zip([a, b]: Both<&Counts>) -> Vec<(Number, Both<u64>)> {
+fn zip([a, b]: Both<&Counts>) -> Vec<(Number, Both<Count>)> {
     let mut merged = Vec::with_capacity(a.len().max(b.len()));
     let (mut a, mut b) = (a.iter().peekable(), b.iter().peekable());
     loop {
@@ -402,7 +423,7 @@ fn zip([a, b]: Both<&Counts>) -> Vec<(Number, Both<u64>)> {
         let Some(number) = next.map(|entry| entry.0).min() else {
             return merged;
         };
-        let count = |entry: Option<&(Number, u64)>| entry.map_or(0, |entry| entry.1);
+        let count = |entry: Option<&(Number, Count)>| entry.map_or(Count::ZERO, |entry| entry.1);
         let counts = [
             count(a.next_if(|entry| entry.0 == number)),
             count(b.next_if(|entry| entry.0 == number)),

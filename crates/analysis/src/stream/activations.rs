@@ -40,6 +40,7 @@
 pub(super) mod effects;
 
 use holloway_abi::{Kind, OPERAND, WORD_CAUGHT, WORD_OWNER};
+use holloway_format::Count;
 
 use super::words::{CATCHES, CLOSES, FLAG_BITS, OPENS, Words};
 
@@ -101,7 +102,7 @@ pub trait Listener {
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct StreamCounts {
     /// Words that ended a path.
-    pub paths: u64,
+    pub paths: Count,
     /// Words that a thread reserved in the ring but never wrote, because the thread died.
     pub holes: u64,
     /// Words that belong to no path of the image, and control words in unexpected positions.
@@ -109,7 +110,7 @@ pub struct StreamCounts {
     /// Number of times that words were missing.
     pub gaps: u64,
     /// Number of frames that caught an exception or a jump.
-    pub caught: u64,
+    pub caught: Count,
 }
 
 /// Mark of an activation in doubt: it may belong to the catcher, or to another call of the
@@ -270,7 +271,7 @@ impl<S: Copy + Default> Activations<S> {
             }
         }
         self.top = top;
-        self.counts.paths += paths;
+        self.counts.paths += Count(paths);
     }
 
     /// Words are missing: discards all activations.
@@ -365,7 +366,7 @@ impl<S: Copy + Default> Activations<S> {
         function: u32,
         catcher_position: CatcherPosition,
     ) {
-        self.counts.caught += 1;
+        self.counts.caught += Count(1);
         let (mut left, mut catcher) = (0, None);
         while self.top.function != 0 && self.top.start >= entered {
             left += u64::from(self.top.has_path());

@@ -76,7 +76,7 @@ impl Glushkov {
                 }
             }
             Node::Alternatives(nodes) => {
-                let mut all = self.empty_shape(false);
+                let mut all = self.empty_shape();
                 for node in nodes {
                     let shape = self.shape(node);
                     add_all(&mut all.first, &shape.first);
@@ -86,7 +86,10 @@ impl Glushkov {
                 all
             }
             Node::Sequence(nodes) => {
-                let mut all = self.empty_shape(true);
+                let mut all = Shape {
+                    matches_empty: true,
+                    ..self.empty_shape()
+                };
                 for node in nodes {
                     let shape = self.shape(node);
                     self.link(&all.last, &shape.first);
@@ -105,11 +108,11 @@ impl Glushkov {
         }
     }
 
-    fn empty_shape(&self, matches_empty: bool) -> Shape {
+    fn empty_shape(&self) -> Shape {
         Shape {
             first: vec![0; self.words],
             last: vec![0; self.words],
-            matches_empty,
+            matches_empty: false,
         }
     }
 

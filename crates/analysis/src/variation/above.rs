@@ -18,17 +18,17 @@
 //! shortest and the two longest bursts are left out, and more of the longest if more may have been
 //! interrupted.
 
-use holloway_format::Distribution;
+use holloway_format::{Count, Cycles, Distribution};
 
 use super::run::TimedPath;
 
 /// The quantile of the base time: the share of samples that take no longer.
 const BASE_QUANTILE: f64 = 0.05;
 /// This many bursts confirm nothing by themselves: they may be outliers.
-const FEW_BURSTS: u64 = 2;
+const FEW_BURSTS: Count = Count(2);
 
 /// The 5 % quantile of the times, but at least one cycle.
-pub(super) fn base(times: &Distribution) -> u64 {
+pub(super) fn base(times: &Distribution) -> Cycles {
     let low = times.quantile(BASE_QUANTILE);
     // In the first bucket, the quantile is the shortest time, which is known exactly.
     let first = times.buckets().next();
@@ -36,26 +36,26 @@ pub(super) fn base(times: &Distribution) -> u64 {
         true => times.least(),
         false => low,
     };
-    low.max(1)
+    low.max(Cycles(1))
 }
 
 /// Returns a path's window: a time that is at most this far above the base time counts as the base
 /// time. `widest` is two resolutions of the clock. Two equal times may be measured one resolution
 /// apart, so this is the usual window. If only one or two samples are as short as the base time,
 /// they may be outliers that are one resolution too short, so the window is the widest.
-pub(super) fn window(times: &Distribution, base: u64, widest: u64) -> u64 {
+pub(super) fn window(times: &Distribution, base: Cycles, widest: Cycles) -> Cycles {
     let shortest = times
         .buckets()
         .take_while(|bucket| time(times, bucket.middle()) <= base);
-    let shortest: u64 = shortest.map(|bucket| bucket.count).sum();
+    let shortest: Count = shortest.map(|bucket| bucket.count).sum();
     match shortest > FEW_BURSTS {
-        true => widest.div_ceil(2),
+        true => Cycles(widest.0.div_ceil(2)),
         false => widest,
     }
 }
 
 /// The time that represents a bucket with this middle.
-fn time(times: &Distribution, middle: u64) -> u64 {
+fn time(times: &Distribution, middle: Cycles) -> Cycles {
     middle.clamp(times.least(), times.largest())
 }
 
@@ -76,9 +76,14 @@ pub(super) struct TimeAbove {
 impl TimeAbove {
     /// Computes the time above `base`. The longest `interrupted` samples may have been interrupted,
     /// so they count only as long as the longest of the others.
-    pub(super) fn new(times: &Distribution, base: u64, window: u64, interrupted: u64) -> TimeAbove {
+    pub(super) fn new(
+        times: &Distribution,
+        base: Cycles,
+        window: Cycles,
+        interrupted: Count,
+    ) -> TimeAbove {
         let cut = longest_without(times, interrupted);
-        let over = |time: u64| time.min(cut) as f64 - base as f64;
+        let over = |time: Cycles| time.min(cut).to_f64() - base.to_f64();
         let mut above = TimeAbove::of_all(times, base, cut);
         let mut below = 0.0;
         let limit = base.saturating_add(window);
@@ -87,8 +92,8 @@ impl TimeAbove {
             if time.min(cut) > limit {
                 break;
             }
-            let cycles = over(time) * bucket.count as f64;
-            above.samples -= bucket.count as f64;
+            let cycles = over(time) * bucket.count.to_f64();
+            above.samples -= bucket.count.to_f64();
             above.squares -= over(time) * cycles;
             if cycles < 0.0 {
                 below -= cycles;
@@ -107,14 +112,14 @@ impl TimeAbove {
 
     /// Sums over all samples, each at most `cut` cycles long. The sums are exact if no sample is
     /// longer than `cut`.
-    fn of_all(times: &Distribution, base: u64, cut: u64) -> TimeAbove {
-        let (count, base) = (times.count() as f64, base as f64);
+    fn of_all(times: &Distribution, base: Cycles, cut: Cycles) -> TimeAbove {
+        let (count, base) = (times.count().to_f64(), base.to_f64());
         let mut above = TimeAbove {
             samples: count,
             sum: 0.0,
             squares: 0.0,
             unresolved: 0.0,
-            total: times.sum() as f64,
+            total: times.sum().to_f64(),
         };
         if cut >= times.largest() {
             let over = times.mean() - base;
@@ -127,8 +132,8 @@ impl TimeAbove {
         above.total = 0.0;
         for bucket in times.buckets() {
             let (samples, time) = (
-                bucket.count as f64,
-                time(times, bucket.middle()).min(cut) as f64,
+                bucket.count.to_f64(),
+                time(times, bucket.middle()).min(cut).to_f64(),
             );
             above.total += samples * time;
             above.sum += samples * (time - base);
@@ -139,20 +144,20 @@ impl TimeAbove {
 
     /// The standard error of the sum, relative to the sum. `burst_factor` is the result of
     /// [`burst_factor`], or `None` if all executions were timed.
-    pub(super) fn error(&self, window: u64, burst_factor: Option<f64>) -> f64 {
+    pub(super) fn error(&self, window: Cycles, burst_factor: Option<f64>) -> f64 {
         if self.sum <= 0.0 {
             return 0.0;
         }
         let sampling_square = burst_factor.map_or(0.0, |factor| self.squares.max(0.0) * factor);
-        let clock_error = self.samples * window as f64 / 2.0;
+        let clock_error = self.samples * window.to_f64() / 2.0;
         sampling_square.sqrt().hypot(clock_error) / self.sum
     }
 }
 
 /// The longest time among the samples without the `left_out` longest ones.
-fn longest_without(times: &Distribution, left_out: u64) -> u64 {
-    let kept_samples = times.count().saturating_sub(left_out).max(1);
-    let mut samples_so_far = 0;
+fn longest_without(times: &Distribution, left_out: Count) -> Cycles {
+    let kept_samples = times.count().saturating_sub(left_out).max(Count(1));
+    let mut samples_so_far = Count::ZERO;
     let bucket = times.buckets().find(|bucket| {
         samples_so_far += bucket.count;
         samples_so_far >= kept_samples
@@ -166,10 +171,10 @@ fn longest_without(times: &Distribution, left_out: u64) -> u64 {
 
 /// Returns the factor by which the squared error exceeds that of independent samples. The samples
 /// of a burst are not independent.
-pub(super) fn burst_factor(path: &TimedPath, base: u64) -> f64 {
+pub(super) fn burst_factor(path: &TimedPath, base: Cycles) -> f64 {
     let times = &path.timings.calm.inclusive;
-    let over = times.mean() - base as f64;
-    let independent = (times.variance() + over * over) * times.count() as f64;
+    let over = times.mean() - base.to_f64();
+    let independent = (times.variance() + over * over) * times.count().to_f64();
     let bursts = path.timings.bursts.squares_over(base);
     if independent > 0.0 {
         (bursts / independent).max(1.0)
@@ -198,15 +203,15 @@ impl Evidence {
     /// and `burst_factor` the result of [`burst_factor`].
     pub(super) fn new(
         times: &Distribution,
-        (base, window, floor): (u64, u64, u64),
-        (interrupted, burst_factor): (u64, f64),
+        (base, window, floor): (Cycles, Cycles, Cycles),
+        (interrupted, burst_factor): (Count, f64),
     ) -> Option<Evidence> {
         let shortest_end = samples_of_bursts(FEW_BURSTS, burst_factor);
         let longest_count = samples_of_bursts(FEW_BURSTS.max(interrupted), burst_factor);
-        let longest_begin = times.count().checked_sub(longest_count)?;
+        let longest_begin = Count(times.count().0.checked_sub(longest_count.0)?);
         let base = time_at(times, shortest_end)?.max(base);
         let mut evidence = Evidence::default();
-        let mut samples_so_far = 0;
+        let mut samples_so_far = Count::ZERO;
         for bucket in times.buckets() {
             // Only the samples between the shortest and the longest ones count.
             let counted_before =
@@ -215,12 +220,12 @@ impl Evidence {
             let samples = samples_so_far.clamp(shortest_end, longest_begin.max(shortest_end))
                 - counted_before;
             let time = time(times, bucket.middle());
-            let weighted = |cycles: u64| samples as f64 * cycles as f64;
+            let weighted = |cycles: Cycles| samples.to_f64() * cycles.to_f64();
             evidence.base += weighted(base.max(floor));
             if time > base.saturating_add(window) {
-                let others = (bucket.count - samples) as f64;
+                let others = (bucket.count - samples).to_f64();
                 evidence.sum += weighted(time - base);
-                evidence.left_out += others * (time - base) as f64;
+                evidence.left_out += others * (time - base).to_f64();
                 evidence.long += weighted((time - base).saturating_sub(base.max(floor)));
             }
         }
@@ -229,14 +234,14 @@ impl Evidence {
 }
 
 /// The maximum number of samples in this many bursts.
-pub(super) fn samples_of_bursts(bursts: u64, burst_factor: f64) -> u64 {
+pub(super) fn samples_of_bursts(bursts: Count, burst_factor: f64) -> Count {
     // The factor is a quotient of rounded sums, so it may be slightly too large.
-    (bursts as f64 * burst_factor - 1e-3).ceil() as u64
+    Count((bursts.to_f64() * burst_factor - 1e-3).ceil() as u64)
 }
 
 /// The time of the sample at this index in ascending order.
-fn time_at(times: &Distribution, index: u64) -> Option<u64> {
-    let mut samples_so_far = 0;
+fn time_at(times: &Distribution, index: Count) -> Option<Cycles> {
+    let mut samples_so_far = Count::ZERO;
     times.buckets().find_map(|bucket| {
         samples_so_far += bucket.count;
         (samples_so_far > index).then(|| time(times, bucket.middle()))

@@ -12,7 +12,7 @@
 //! samples that took at least [`MISS`] cycles more than the base time.
 
 use holloway_flow::PathId;
-use holloway_format::{Load, LoadShape};
+use holloway_format::{Cycles, Load, LoadShape};
 
 use super::ranked_path::RankedPath;
 use crate::run::Function;
@@ -20,7 +20,7 @@ use crate::trail::frames;
 
 /// Minimum cycles of a load whose line is in neither the first nor the second cache, on processors
 /// of the last fifteen years.
-pub const MISS: u64 = 30;
+pub const MISS: Cycles = Cycles(30);
 
 /// Bytes of a cache line, on almost every processor.
 pub const LINE: u64 = 64;
@@ -85,7 +85,7 @@ fn varies_by_misses(path: &RankedPath) -> bool {
     let (mut all, mut long) = (0.0, 0.0);
     for bucket in path.times.buckets() {
         let over = bucket.middle().saturating_sub(base);
-        let cycles = over as f64 * bucket.count as f64;
+        let cycles = over.to_f64() * bucket.count.to_f64();
         all += cycles;
         if over >= MISS {
             long += cycles;

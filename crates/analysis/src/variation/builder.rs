@@ -17,7 +17,7 @@ use holloway_abi::{
     CLOCK_WORDS, OPERAND, SAMPLE_CALLED, SAMPLE_FLAG_BITS, SAMPLE_MIGRATED, SAMPLE_PREEMPTED,
     SAMPLE_UNKNOWN, SAMPLE_UNWATCHED, SAMPLE_WORDS, WORD_CAUGHT, WORD_CLOCK, WORD_OWNER, digits,
 };
-use holloway_format::{PathTimings, VariationStats};
+use holloway_format::{Count, Cycles, PathTimings, VariationStats};
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
 
@@ -60,7 +60,7 @@ pub struct VariationBuilder {
     record: Record,
     /// The stream position after the last word, in bytes.
     next: Option<u64>,
-    bias: u64,
+    bias: Cycles,
     thread: Thread,
     /// The current burst; `None` if every path is timed.
     burst: Option<FxHashMap<u32, BurstTime>>,
@@ -71,19 +71,19 @@ pub struct VariationBuilder {
 /// sample ends, the samples that began after its start are inside it.
 #[derive(Default)]
 struct NestedSamples {
-    ended: Vec<(u64, u64)>,
+    ended: Vec<(u64, Count)>,
 }
 
 impl NestedSamples {
     /// Ends a sample that began at `start`. Returns the number of samples inside it.
-    fn end_sample(&mut self, start: u64) -> u64 {
-        let mut inside = 0;
+    fn end_sample(&mut self, start: u64) -> Count {
+        let mut inside = Count::ZERO;
         while let Some((_, more)) = self.ended.pop_if(|(began, _)| *began >= start) {
-            inside += more + 1;
+            inside += more + Count(1);
         }
         if self.ended.len() == MAX_ENDED {
             let older = self.ended.drain(1..MAX_ENDED / 2);
-            let more: u64 = older.map(|(_, more)| more + 1).sum();
+            let more: Count = older.map(|(_, more)| more + Count(1)).sum();
             self.ended[0].1 += more;
         }
         self.ended.push((start, inside));
@@ -94,8 +94,8 @@ impl NestedSamples {
 /// Undisturbed samples of a path in one burst, and their time.
 #[derive(Clone, Copy, Default)]
 struct BurstTime {
-    samples: u64,
-    time: u64,
+    samples: Count,
+    time: Cycles,
 }
 
 /// The words of the current record that have been read.
@@ -120,18 +120,18 @@ struct Thread {
 #[derive(Clone, Copy)]
 struct Clock {
     now: u64,
-    switches: u64,
-    probes: u64,
+    switches: Count,
+    probes: Cycles,
 }
 
 impl Thread {
     /// Records that the thread ran from `start` to `end`. Returns the number of cycles by which
     /// this extends its known run.
-    fn extend_run(&mut self, start: u64, end: u64) -> u64 {
+    fn extend_run(&mut self, start: u64, end: u64) -> Cycles {
         let (first, last) = self.run.unwrap_or((start, start));
         let (earlier, later) = (first.min(start), last.max(end));
         self.run = Some((earlier, later));
-        (later - earlier) - (last - first)
+        Cycles((later - earlier) - (last - first))
     }
 }
 
@@ -143,7 +143,7 @@ impl VariationBuilder {
             timings: Timings::default(),
             record: Record::default(),
             next: None,
-            bias: 0,
+            bias: Cycles::ZERO,
             thread: Thread::default(),
             burst: None,
             nest: NestedSamples::default(),
@@ -153,7 +153,7 @@ impl VariationBuilder {
     /// Sets the probe's bias, in cycles, until the stream contains a clock reading with the bias.
     /// Use this for a stream whose beginning another builder has read.
     #[must_use]
-    pub fn with_bias(mut self, cycles: u64) -> VariationBuilder {
+    pub fn with_bias(mut self, cycles: Cycles) -> VariationBuilder {
         self.bias = cycles;
         self
     }
@@ -238,7 +238,7 @@ impl VariationBuilder {
     /// Discards the current record, whose end is missing.
     fn cut_record(&mut self) {
         if self.record.expected_words > 0 && self.record.words[0] & OPERAND == 0 {
-            self.timings.stats.cut_samples += 1;
+            self.timings.stats.cut_samples += Count(1);
         }
         self.record = Record::default();
     }
@@ -255,15 +255,15 @@ impl VariationBuilder {
         let two_digits = |index: usize| u64::from(words[index]) | u64::from(words[index + 1]) << 31;
         let checksum = words[1..].iter().fold(0, |sum, word| sum ^ word);
         match words[0] {
-            WORD_CLOCK if checksum != 0 => self.timings.stats.damaged += 1,
+            WORD_CLOCK if checksum != 0 => self.timings.stats.damaged += Count(1),
             WORD_CLOCK => self.clock(
                 [two_digits(1), two_digits(3)],
-                words[5].into(),
-                words[9].into(),
+                Cycles(words[5].into()),
+                Cycles(words[9].into()),
                 Clock {
                     now: two_digits(1).saturating_sub(two_digits(7)),
-                    switches: words[6].into(),
-                    probes: two_digits(7),
+                    switches: Count(words[6].into()),
+                    probes: Cycles(two_digits(7)),
                 },
             ),
             WORD_OWNER => {
@@ -276,7 +276,13 @@ impl VariationBuilder {
         }
     }
 
-    fn clock(&mut self, [stamp, nanoseconds]: [u64; 2], bias: u64, resolution: u64, clock: Clock) {
+    fn clock(
+        &mut self,
+        [stamp, nanoseconds]: [u64; 2],
+        bias: Cycles,
+        resolution: Cycles,
+        clock: Clock,
+    ) {
         let stats = &mut self.timings.stats;
         stats.clock(stamp, nanoseconds, bias, resolution);
         let ran = self.thread.extend_run(clock.now, clock.now);
@@ -288,7 +294,7 @@ impl VariationBuilder {
             let probes = clock.probes.saturating_sub(last.probes);
             let now = clock.now.saturating_sub(last.now);
             stats.probes = stats.probes.saturating_add(probes);
-            stats.clocked = stats.clocked.saturating_add(now);
+            stats.clocked = stats.clocked.saturating_add(Cycles(now));
         }
     }
 
@@ -305,7 +311,7 @@ impl VariationBuilder {
     /// Reads a complete sample: its word and the bits of its operands.
     fn sample(&mut self, words: [u32; SAMPLE_WORDS]) {
         if digits(words) != 0 {
-            self.timings.stats.damaged += 1;
+            self.timings.stats.damaged += Count(1);
             return;
         }
         let two_digits = |index: usize| u64::from(words[index]) | u64::from(words[index + 1]) << 31;
@@ -331,30 +337,31 @@ impl VariationBuilder {
                 return;
             }
         };
-        stats.samples += 1;
-        stats.begun += u64::from(words[7]);
+        stats.samples += Count(1);
+        stats.begun += Count(words[7].into());
         let ran = self
             .thread
             .extend_run(start, start.saturating_add(duration));
         stats.cycles = stats.cycles.saturating_add(ran);
         let has = |flag: u32| flags & flag != 0;
-        stats.preempted += u64::from(has(SAMPLE_PREEMPTED));
-        stats.migrated += u64::from(has(SAMPLE_MIGRATED));
-        stats.called += u64::from(has(SAMPLE_CALLED));
-        stats.unwatched += u64::from(has(SAMPLE_UNWATCHED));
-        stats.unknown += u64::from(has(SAMPLE_UNKNOWN));
-        let inclusive = duration.saturating_sub(self.bias);
-        let exclusive = (!has(SAMPLE_CALLED)).then(|| inclusive.saturating_sub(callee_time));
+        stats.preempted += Count::from(has(SAMPLE_PREEMPTED));
+        stats.migrated += Count::from(has(SAMPLE_MIGRATED));
+        stats.called += Count::from(has(SAMPLE_CALLED));
+        stats.unwatched += Count::from(has(SAMPLE_UNWATCHED));
+        stats.unknown += Count::from(has(SAMPLE_UNKNOWN));
+        let inclusive = Cycles(duration).saturating_sub(self.bias);
+        let exclusive =
+            (!has(SAMPLE_CALLED)).then(|| inclusive.saturating_sub(Cycles(callee_time)));
         path.nested = path.nested.saturating_add(nested);
         if has(SAMPLE_UNKNOWN) {
-            path.unknown += 1;
+            path.unknown += Count(1);
         } else if has(SAMPLE_PREEMPTED | SAMPLE_MIGRATED) {
             path.disturbed.record(inclusive, exclusive);
         } else {
             path.calm.record(inclusive, exclusive);
             if let Some(burst) = &mut self.burst {
                 let burst_time = burst.entry(words[0]).or_default();
-                burst_time.samples += 1;
+                burst_time.samples += Count(1);
                 burst_time.time = burst_time.time.saturating_add(inclusive);
             }
         }

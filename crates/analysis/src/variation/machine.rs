@@ -21,6 +21,7 @@
 
 use super::above::Evidence;
 use super::ranked_path::{Certainty, RankedPath};
+use holloway_format::Count;
 
 /// A loss up to this one is always attributed to the machine.
 const MIN_LOSS: f64 = 0.05;
@@ -31,7 +32,7 @@ const LOSS_RATIO: f64 = 2.0;
 /// The quantile of the other paths' losses that estimates machine noise.
 const LOSS_QUANTILE: f64 = 0.25;
 /// A path with fewer samples does not contribute to the estimate of machine noise.
-const MIN_SAMPLES: u64 = 20;
+const MIN_SAMPLES: Count = Count(20);
 /// A path contributes only if its base time is at least this many windows long. A window is
 /// [`RankedPath::window`].
 const MIN_WINDOWS: u64 = 4;
@@ -50,9 +51,9 @@ impl MachineNoise {
         paths: impl Iterator<Item = (&'a RankedPath, Option<Evidence>)> + Clone,
     ) -> MachineNoise {
         let measured = paths.map(|(path, evidence)| {
-            let is_long = path.base >= MIN_WINDOWS.saturating_mul(path.window);
+            let is_long = path.base >= path.window.saturating_mul(MIN_WINDOWS);
             let evidence = evidence.filter(|_| is_long && path.samples() >= MIN_SAMPLES)?;
-            let time = path.base as f64 * path.samples() as f64;
+            let time = path.base.to_f64() * path.samples().to_f64();
             Some((path.loss, evidence.long / evidence.base, time))
         });
         let all = measured

@@ -43,8 +43,7 @@
 
 use std::cmp::Ordering;
 
-use holloway_flow::PathId;
-use holloway_format::Distribution;
+use holloway_format::{Count, Cycles, Distribution};
 
 use super::above::{self, Evidence, TimeAbove, burst_factor, samples_of_bursts};
 use super::interruptions;
@@ -54,7 +53,7 @@ use super::run::{TimedPath, VariationRun};
 use crate::run::FunctionId;
 
 /// Minimum number of samples that can show variation.
-const MIN_SAMPLES: u64 = 2;
+const MIN_SAMPLES: Count = Count(2);
 
 /// Which time of a path is ranked.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -99,7 +98,7 @@ pub struct Ranking {
     /// Indices into `paths`, longest total time first.
     pub by_total: Vec<usize>,
     /// Cycles of the run, summed over all threads.
-    pub cycles: u64,
+    pub cycles: Cycles,
     /// Number of paths with fewer than two samples, which are not ranked.
     pub seldom: u64,
     /// Estimated number of executions of these paths.
@@ -108,11 +107,11 @@ pub struct Ranking {
     /// exclusive time.
     pub without_own: u64,
     /// Number of samples of all paths that were preempted or moved.
-    pub disturbed: u64,
+    pub disturbed: Count,
     /// The widest window of a path inside which no other path was timed, in cycles.
-    pub window: u64,
+    pub window: Cycles,
     /// The shortest time that the clock can distinguish from 0, in cycles.
-    pub floor: u64,
+    pub floor: Cycles,
 }
 
 /// Ranks the paths of a run.
@@ -120,7 +119,7 @@ pub fn rank(run: &VariationRun, options: RankOptions) -> Ranking {
     let mut ranking = Ranking {
         cycles: run.stats.cycles,
         window: run.stats.resolution.saturating_mul(2),
-        floor: run.stats.resolution.max(1),
+        floor: run.stats.resolution.max(Cycles(1)),
         ..Ranking::default()
     };
     let weights = Weights {
@@ -145,10 +144,10 @@ pub fn rank(run: &VariationRun, options: RankOptions) -> Ranking {
 /// The parameters for weighting samples.
 struct Weights {
     options: RankOptions,
-    window: u64,
-    floor: u64,
+    window: Cycles,
+    floor: Cycles,
     /// Cycles of the run.
-    cycles: u64,
+    cycles: Cycles,
     is_exact: bool,
     /// The assumed number of interruptions per cycle.
     interruptions: f64,
@@ -241,8 +240,8 @@ impl Ranking {
     /// These cycles as a share of the run's cycles.
     pub fn share(&self, cycles: f64) -> f64 {
         match self.cycles {
-            0 => 0.0,
-            run_cycles => cycles / run_cycles as f64,
+            Cycles::ZERO => 0.0,
+            run_cycles => cycles / run_cycles.to_f64(),
         }
     }
 
@@ -266,20 +265,22 @@ fn ranked_path(
     let all_samples = timings.calm.inclusive.count() + timings.disturbed.inclusive.count();
     let with_exclusive_time =
         timings.calm.exclusive_times().count() + timings.disturbed.exclusive_times().count();
-    let nested = timings.nested as f64 / timings.samples().max(1) as f64;
+    let nested = timings.nested.to_f64() / timings.samples().max(Count(1)).to_f64();
     let base = above::base(&times);
-    let widest = (weights.window as f64 * (1.0 + nested.sqrt())) as u64;
+    let widest = Cycles((weights.window.to_f64() * (1.0 + nested.sqrt())) as u64);
     let window = above::window(&times, base, widest);
     let burst_factor = match weights.is_exact {
         true => 1.0,
         false => burst_factor(path, base),
     };
-    let median = times.quantile(0.5).max(weights.floor) as f64;
-    let timed_cycles = median * times.count() as f64;
-    let interrupted_bursts = interruptions::max_interruptions(timed_cycles * weights.interruptions);
+    let median = times.quantile(0.5).max(weights.floor).to_f64();
+    let timed_cycles = median * times.count().to_f64();
+    let interrupted_bursts = Count(interruptions::max_interruptions(
+        timed_cycles * weights.interruptions,
+    ));
     let interrupted = samples_of_bursts(interrupted_bursts, burst_factor);
     let above = TimeAbove::new(&times, base, window, interrupted);
-    let samples = times.count().max(1) as f64;
+    let samples = times.count().max(Count(1)).to_f64();
     let scale = scale(path, samples, above.total, weights.cycles);
     let evidence = Evidence::new(
         &times,
@@ -288,7 +289,7 @@ fn ranked_path(
     );
     let rank = RankedPath {
         function,
-        path: PathId(timings.path),
+        path: timings.path,
         disturbed: timings.disturbed.inclusive.count(),
         with_untimed_callees: all_samples.saturating_sub(with_exclusive_time),
         executions: path.executions,
@@ -297,7 +298,7 @@ fn ranked_path(
         net: scale * above.sum,
         certainty: Certainty::Steady,
         certain_net: 0.0,
-        loss: (above.sum + above.unresolved) / (base.max(weights.floor) as f64 * samples),
+        loss: (above.sum + above.unresolved) / (base.max(weights.floor).to_f64() * samples),
         interrupted,
         error: above.error(widest, (!weights.is_exact).then_some(burst_factor)),
         unresolved: scale * above.unresolved,
@@ -305,7 +306,7 @@ fn ranked_path(
         nested,
         has_callees: weights.options.time == Time::Inclusive
             && (timings.calm.exclusive.is_some() || timings.disturbed.exclusive.is_some()),
-        total: (scale * above.total).min(weights.cycles as f64),
+        total: (scale * above.total).min(weights.cycles.to_f64()),
         times,
     };
     (rank, (evidence, scale))
@@ -314,10 +315,10 @@ fn ranked_path(
 /// Returns the factor from the time of a path's samples (`total` cycles) to the time of all its
 /// executions. The scaled time is limited to the time of the run. Without this limit, it may be
 /// longer if there are few samples, or if activations of a recursive function overlap.
-fn scale(path: &TimedPath, samples: f64, total: f64, cycles: u64) -> f64 {
+fn scale(path: &TimedPath, samples: f64, total: f64, cycles: Cycles) -> f64 {
     let scale = path.executions / samples;
-    match scale * total > cycles as f64 {
-        true => cycles as f64 / total,
+    match scale * total > cycles.to_f64() {
+        true => cycles.to_f64() / total,
         false => scale,
     }
 }

@@ -1,7 +1,7 @@
 //! A ranked path with its times.
 
 use holloway_flow::PathId;
-use holloway_format::Distribution;
+use holloway_format::{Count, Cycles, Distribution};
 
 use crate::run::FunctionId;
 
@@ -32,15 +32,15 @@ pub struct RankedPath {
     pub times: Distribution,
     /// Number of samples whose thread was preempted or moved to another processor. `times` includes
     /// them only if the options ask for them.
-    pub disturbed: u64,
+    pub disturbed: Count,
     /// Number of samples that called instrumented code without timing it.
-    pub with_untimed_callees: u64,
+    pub with_untimed_callees: Count,
     /// Estimated number of executions.
     pub executions: f64,
     /// Number of samples whose time is unknown.
-    pub unknown: u64,
+    pub unknown: Count,
     /// The base time, in cycles: the 5 % quantile, and at least 1.
-    pub base: u64,
+    pub base: Cycles,
     /// The net variation of all executions, in cycles.
     pub net: f64,
     /// Whether the net variation is certain.
@@ -52,14 +52,14 @@ pub struct RankedPath {
     pub loss: f64,
     /// Number of samples that may have been interrupted from outside. The longest samples are
     /// assumed to be these, and count only as long as the longest of the others.
-    pub interrupted: u64,
+    pub interrupted: Count,
     /// Standard error of the net variation, relative to the net variation. It includes the error of
     /// the clock and, unless all executions were timed, the error of the estimate.
     pub error: f64,
     /// Cycles above the base time that are below the clock's resolution.
     pub unresolved: f64,
     /// A time up to this many cycles above the base time still counts as the base time.
-    pub window: u64,
+    pub window: Cycles,
     /// Number of paths that were timed inside an execution of this path, on average.
     pub nested: f64,
     /// Whether any sample's time includes other instrumented code.
@@ -85,7 +85,7 @@ impl RankedPath {
     }
 
     /// Number of samples in `times`.
-    pub fn samples(&self) -> u64 {
+    pub fn samples(&self) -> Count {
         self.times.count()
     }
 }

@@ -1,6 +1,7 @@
 //! A run whose paths were timed: the timings of its functions, and the path profile that is
 //! estimated from them.
 
+use holloway_flow::PathId;
 use rustc_hash::FxHashMap;
 
 use holloway_abi::Kind;
@@ -45,7 +46,7 @@ pub struct TimedPath {
     pub executions: f64,
 }
 
-type ByPath = FxHashMap<u64, TimedPath>;
+type ByPath = FxHashMap<PathId, TimedPath>;
 
 impl VariationRun {
     /// Joins the images of a run. Each image comes with its path map and the profiles of the

@@ -1,8 +1,9 @@
 //! Converts timings by word, as the builder reads them, to timings by function and path, as files
 //! store them.
 
+use holloway_flow::PathId;
 use holloway_format::{
-    FunctionCounts, FunctionTimings, PathTimings, Profile, VariationHead, VariationProfile,
+    Count, FunctionCounts, FunctionTimings, PathTimings, Profile, VariationHead, VariationProfile,
     VariationStats,
 };
 
@@ -32,7 +33,7 @@ pub fn seal(mut head: VariationHead, words: &Words, timings: &Timings) -> Variat
         let (of_function, after) = remaining.split_at(end);
         remaining = after;
         let paths = of_function.iter().map(|(word, timings)| PathTimings {
-            path: u64::from(word - first),
+            path: PathId((word - first).into()),
             ..(*timings).clone()
         });
         let paths: Vec<PathTimings> = paths.collect();
@@ -89,7 +90,7 @@ pub fn paths(profile: &VariationProfile) -> Profile {
             .iter()
             .map(|path| {
                 let count = executions(&head.stats, path.samples());
-                (path.path, (count.round() as u64).max(1))
+                (path.path.0, Count((count.round() as u64).max(1)))
             })
             .collect(),
     });
@@ -102,9 +103,9 @@ pub fn paths(profile: &VariationProfile) -> Profile {
 
 /// Estimates the executions of a path with this number of samples. Each sample stands for the same
 /// number of executions: paths begun, divided by all samples.
-pub(super) fn executions(stats: &VariationStats, samples: u64) -> f64 {
+pub(super) fn executions(stats: &VariationStats, samples: Count) -> f64 {
     match stats.samples {
-        0 => 0.0,
-        all_samples => samples as f64 * (stats.begun as f64 / all_samples as f64),
+        Count::ZERO => 0.0,
+        all_samples => samples.to_f64() * (stats.begun.to_f64() / all_samples.to_f64()),
     }
 }

@@ -77,7 +77,7 @@ impl Spread {
 
     /// Adds the paths that begin at one block.
     fn add(&mut self, paths: &[&RankedPath]) {
-        let least = paths.iter().map(|path| path.base).min().unwrap_or(0);
+        let least = paths.iter().map(|path| path.base).min().unwrap_or_default();
         let executions: f64 = paths.iter().map(|path| path.executions).sum();
         let total: f64 = paths.iter().map(|path| path.total).sum();
         let mean = total / executions.max(f64::MIN_POSITIVE);
@@ -85,7 +85,7 @@ impl Spread {
         for path in paths {
             self.paths += 1;
             let over = Some(path.base - least).filter(|over| *over > path.window);
-            self.choice += path.executions * over.unwrap_or(0) as f64;
+            self.choice += path.executions * over.unwrap_or_default().to_f64();
             if path.is_certain() {
                 self.same += path.net;
             }

@@ -5,6 +5,7 @@
 //! same graph. Their paths may be numbered differently (`overlap::same`). The net variations of
 //! a function's copies are summed.
 
+use holloway_format::Cycles;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
@@ -90,7 +91,7 @@ pub fn stability(
         .collect();
     let share = |run: usize, key: &Key| -> f64 {
         let net = ranked_paths[run].get(key).map_or(0.0, |path| path.net);
-        net / (runs[run].stats.cycles.max(1) as f64)
+        net / runs[run].stats.cycles.max(Cycles(1)).to_f64()
     };
     let shares = firsts.iter().map(|keys| {
         let share_in = |run: usize| {

@@ -9,7 +9,7 @@ use holloway_analysis::loops::shape::{self, Finding};
 use holloway_analysis::loops::{Limits, LoopsBuilder, LoopsRun, seal};
 use holloway_analysis::stream::Words;
 use holloway_flow::{PathEnd, PathId, PathStart};
-use holloway_format::{FunctionMap, LoopMap, LoopsHead, Outcome, Place, ProcessImage};
+use holloway_format::{Count, FunctionMap, LoopMap, LoopsHead, Outcome, Place, ProcessImage};
 
 use crate::build::{function, image, module, numbering_of, profile};
 use crate::streams::placed;
@@ -153,7 +153,7 @@ fn check(map: &FunctionMap, head: u32, begins: &[(u32, u32)]) {
         let loops = shape::count(&run.run.functions[0]);
         let loop_count = loops.iter().find(|loop_count| loop_count.head == head);
         let counts = loop_count.map_or((0, 0), |loop_count| {
-            (loop_count.executions, loop_count.iterations)
+            (loop_count.executions.0, loop_count.iterations.0)
         });
         assert_eq!(counts, (executions, iterations), "seed {seed}");
         assert!(iterations > 0);
@@ -357,7 +357,7 @@ fn a_loop_with_two_entries_counts_runs_of_its_head() {
     let run = run(&map, &walks);
     for one in shape::count(&run.run.functions[0]) {
         let ran = walks.iter().flatten().filter(|block| **block == one.head);
-        assert_eq!(one.iterations, ran.count() as u64);
+        assert_eq!(one.iterations, Count(ran.count() as u64));
     }
 }
 
@@ -379,8 +379,11 @@ fn trips_are_iterations() {
             let run = run(&map, &vec![walk; 20]);
             let function = &run.run.functions[0];
             let one = &shape::count(function)[0];
-            assert_eq!((one.executions, one.iterations), (20, 20 * trips as u64));
-            assert_eq!(one.starts(), 20 * (trips as u64 - 1));
+            assert_eq!(
+                (one.executions, one.iterations),
+                (Count(20), Count(20 * trips as u64))
+            );
+            assert_eq!(one.starts(), Count(20 * (trips as u64 - 1)));
             let kipf = run.functions[0].for_loops(&[one], 100);
             let expect = Finding::Trips {
                 turns: trips as u32,
@@ -411,6 +414,6 @@ fn counts_that_overflow_stay_at_the_maximum() {
     let found = shape::count(&run.functions[0]);
     // There are two out around; each may also come from before the loop.
     assert_eq!(found[0].turns.len(), 2);
-    assert_eq!(found[0].starts(), u64::MAX);
-    assert_eq!(found[0].iterations, u64::MAX);
+    assert_eq!(found[0].starts(), Count(u64::MAX));
+    assert_eq!(found[0].iterations, Count(u64::MAX));
 }

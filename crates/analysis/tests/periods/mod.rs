@@ -65,7 +65,9 @@ fn period(activations: &[Vec<usize>], k: u32) -> (Option<Period>, Vec<Vec<u64>>)
             .findings(function, &kipf)
             .into_iter()
             .find_map(|finding| match finding {
-                Finding::Period { paths, share } => Some((paths, share)),
+                Finding::Period { paths, share } => {
+                    Some((paths.iter().map(|path| path.0).collect(), share))
+                }
                 _ => None,
             });
     let first_word = Words::new(&image).function(0).first;

@@ -50,7 +50,7 @@ fn online(image: &Arc<ImageMap>, parts: &Parts<'_>, k: u32) -> BTreeMap<Vec<u32>
     let kipf = builder.finish().k_ipf(k);
     let nodes = (0u32..).zip(kipf.nodes());
     nodes
-        .map(|(place, node)| (kipf.sequence(place), node.count))
+        .map(|(place, node)| (kipf.sequence(place), node.count.0))
         .collect()
 }
 

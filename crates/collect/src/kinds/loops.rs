@@ -10,8 +10,9 @@ use holloway_analysis::loops::{self, Limits, LoopsBuilder, SlabForest};
 use holloway_analysis::stream::{StreamCounts, Words};
 use holloway_format::ring_counts;
 use holloway_format::{
-    Damage, Fact, ForestNode, FormatError, FunctionCounts, FunctionForest, ImageMap, LoopsHead,
-    LoopsProfile, LoopsStats, ProcessImage, ProfileHead, RawProfile, read_loops, write_loops,
+    Count, Damage, Fact, ForestNode, FormatError, FunctionCounts, FunctionForest, ImageMap,
+    LoopsHead, LoopsProfile, LoopsStats, PathId, ProcessImage, ProfileHead, RawProfile, read_loops,
+    write_loops,
 };
 
 use super::single_file::{SingleFile, Sums};
@@ -76,15 +77,11 @@ impl Forests {
             Some(sum) => sum.merge(&forest),
             empty => *empty = Some(forest),
         }
-        for (sum, count) in [
-            (&mut self.counts.paths, counts.paths),
-            (&mut self.counts.holes, counts.holes),
-            (&mut self.counts.strangers, counts.strangers),
-            (&mut self.counts.gaps, counts.gaps),
-            (&mut self.counts.caught, counts.caught),
-        ] {
-            *sum += count;
-        }
+        self.counts.paths += counts.paths;
+        self.counts.holes += counts.holes;
+        self.counts.strangers += counts.strangers;
+        self.counts.gaps += counts.gaps;
+        self.counts.caught += counts.caught;
     }
 
     /// Joins all forests of the process that `head` describes.
@@ -298,18 +295,18 @@ fn limits(memory: &Memory, fitting: usize) -> Limits {
 fn inline_forests(functions: &[FunctionCounts], words: &Words, stats: StreamStats) -> LoopsProfile {
     let analyzed = u128::from(stats.analyzed);
     let all = analyzed + u128::from(stats.left_out);
-    let sampled = |count: u64| match stats.left_out {
+    let sampled = |count: Count| match stats.left_out {
         0 => count,
-        _ => (u128::from(count) * analyzed / all) as u64,
+        _ => Count((u128::from(count) * analyzed / all) as u64),
     };
     let mut forests = LoopsProfile::default();
     for function in functions {
         let counts = function.counts.iter();
         let counts = counts.map(|&(path, count)| (path, sampled(count)));
-        let nodes = counts.filter(|&(_, count)| count > 0);
+        let nodes = counts.filter(|&(_, count)| count > Count::ZERO);
         let nodes = nodes.map(|(path, count)| ForestNode {
             depth: 0,
-            path,
+            path: PathId(path),
             count,
         });
         let forest = FunctionForest {
@@ -346,7 +343,7 @@ fn join(sum: &mut LoopsProfile, other: LoopsProfile) {
             Ok(index) => {
                 let joined = &mut sum.functions[index];
                 joined.nodes.extend(forest.nodes);
-                let mut dropped: BTreeMap<u64, u64> = BTreeMap::new();
+                let mut dropped: BTreeMap<PathId, Count> = BTreeMap::new();
                 for (path, count) in joined.dropped.drain(..).chain(forest.dropped) {
                     let sum = dropped.entry(path).or_default();
                     *sum = sum.saturating_add(count);
@@ -426,7 +423,10 @@ mod tests {
             module: 0,
             function: 0,
             hash: 0,
-            counts: counts.to_vec(),
+            counts: counts
+                .iter()
+                .map(|&(path, count)| (path, Count(count)))
+                .collect(),
         };
         let mut earlier = LoopsProfile::default();
         earlier.head.stats.gaps = gaps;
@@ -442,7 +442,7 @@ mod tests {
             .iter()
             .flat_map(|function| &function.nodes);
         (
-            nodes.map(|node| (node.path, node.count)).collect(),
+            nodes.map(|node| (node.path.0, node.count.0)).collect(),
             process.lacks_left_frames,
         )
     }

@@ -8,8 +8,8 @@ use holloway_analysis::stream::Words;
 use holloway_analysis::variation::{self, Timings as PathTimes, VariationBuilder};
 use holloway_format::damage::Sample;
 use holloway_format::{
-    Damage, Fact, FormatError, FunctionCounts, ImageMap, ProcessImage, ProfileHead, RawProfile,
-    VariationHead, VariationProfile, VariationStats, read_variation, write_variation,
+    Count, Cycles, Damage, Fact, FormatError, FunctionCounts, ImageMap, ProcessImage, ProfileHead,
+    RawProfile, VariationHead, VariationProfile, VariationStats, read_variation, write_variation,
 };
 
 use super::single_file::{SingleFile, Sums};
@@ -39,7 +39,7 @@ impl Sums for Timings {
         let stats = &mut earlier.head.stats;
         // The losses are computed again, from the number of all appended words.
         stats.lost_words = 0;
-        let samples = [stats.samples, stats.damaged, stats.strangers];
+        let samples = [stats.samples.0, stats.damaged.0, stats.strangers];
         let samples = samples.into_iter().fold(0, u64::saturating_add);
         recording.count_known(samples.saturating_mul(SAMPLE_WORDS as u64));
         Self {
@@ -55,7 +55,7 @@ impl Sums for Timings {
             .earlier
             .as_ref()
             .map(|earlier| earlier.head.stats);
-        let bias = earlier_stats.map_or(0, |stats| stats.least_bias);
+        let bias = earlier_stats.map_or(Cycles::ZERO, |stats| stats.least_bias);
         TimingsRing {
             builder: VariationBuilder::new(words).with_bias(bias),
             sums,
@@ -103,7 +103,7 @@ impl Sums for Timings {
             }),
             Timing::All | Timing::Untimed => None,
         };
-        let damaged = (damaged > 0).then_some(Fact::DamagedSamples { samples: damaged });
+        let damaged = (damaged > Count::ZERO).then_some(Fact::DamagedSamples { samples: damaged });
         let facts = sample.map(Fact::Sample).into_iter().chain(damaged);
         facts.map(Damage::of_streams).collect()
     }

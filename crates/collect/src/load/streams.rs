@@ -11,7 +11,8 @@ use holloway_analysis::loops::LoopsRun;
 use holloway_analysis::note::Account;
 use holloway_analysis::variation::VariationRun;
 use holloway_format::{
-    Damage, FunctionCounts, ImageMap, LoopsProfile, ProfileHead, VariationProfile, read_profile,
+    Count, Damage, FunctionCounts, ImageMap, LoopsProfile, ProfileHead, VariationProfile,
+    read_profile,
 };
 
 use crate::files::read_regular;
@@ -128,7 +129,7 @@ fn surplus(
         let others = others.get(&key(function)).map_or(&[][..], |other| other);
         let other_count = |path: u64| {
             let index = others.binary_search_by_key(&path, |&(other, _)| other);
-            index.map_or(0, |index| others[index].1)
+            index.map_or(Count::ZERO, |index| others[index].1)
         };
         let surpluses = function
             .counts

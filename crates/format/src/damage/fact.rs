@@ -7,6 +7,7 @@
 //! `holloway trace verify` depends on it. Every other note becomes [`Fact::Text`], which reports
 //! print unchanged.
 
+use crate::units::Count;
 use std::fmt;
 
 use crate::error::{AssembleError, FormatError};
@@ -100,7 +101,7 @@ pub enum Fact {
     /// Damaged samples of timed paths were left out.
     DamagedSamples {
         /// Number of these samples.
-        samples: u64,
+        samples: Count,
     },
     /// A block of a thread's trace cannot be read. The trace ends before this block.
     TraceBlock(FormatError),
@@ -153,9 +154,9 @@ pub enum Sample {
     /// Only some of the executed paths were timed, and the counts are estimated from them.
     TimedPaths {
         /// Number of timed paths.
-        timed: u64,
+        timed: Count,
         /// Number of executed paths.
-        executed: u64,
+        executed: Count,
     },
 }
 
@@ -293,8 +294,8 @@ impl Sample {
         let (timed, _) = timed.split_once(" timed path")?;
         let number = |text: &str| text.replace(',', "").parse().ok();
         Some(Self::TimedPaths {
-            timed: number(timed)?,
-            executed: number(executed)?,
+            timed: Count(number(timed)?),
+            executed: Count(number(executed)?),
         })
     }
 }
@@ -511,15 +512,15 @@ mod tests {
         }
         check(
             Sample::TimedPaths {
-                timed: 1,
-                executed: 12_345,
+                timed: Count(1),
+                executed: Count(12_345),
             },
             "this is a sample: counts are estimates, made from 1 timed path of 12,345 that ran",
         );
         check(
             Sample::TimedPaths {
-                timed: 2000,
-                executed: 1_000_000,
+                timed: Count(2000),
+                executed: Count(1_000_000),
             },
             "this is a sample: counts are estimates, made from 2,000 timed paths of 1,000,000 that ran",
         );

@@ -1,5 +1,7 @@
 //! The counts of a function.
 
+use crate::units::Count;
+
 /// Counts of one function.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FunctionCounts {
@@ -12,7 +14,7 @@ pub struct FunctionCounts {
     /// Path numbers with their counts, ascending by number, without counts of 0. If the function
     /// counts edges, the numbers are indices in
     /// [`FunctionMap::counted`](crate::FunctionMap::counted).
-    pub counts: Vec<(u64, u64)>,
+    pub counts: Vec<(u64, Count)>,
 }
 
 impl FunctionCounts {
@@ -26,8 +28,8 @@ impl FunctionCounts {
 }
 
 /// Sorts the counts by path, adds up counts of equal paths, and removes counts of 0.
-pub(crate) fn add_up(counts: &mut Vec<(u64, u64)>) {
-    counts.retain(|&(_, count)| count != 0);
+pub(crate) fn add_up(counts: &mut Vec<(u64, Count)>) {
+    counts.retain(|&(_, count)| count != Count::ZERO);
     counts.sort_unstable();
     counts.dedup_by(|next, first| {
         let same = next.0 == first.0;

@@ -2,6 +2,9 @@
 
 use holloway_abi::Kind;
 
+use crate::cursor::Cursor;
+use crate::error::FormatError;
+
 /// The head of a profile.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProfileHead {
@@ -28,4 +31,26 @@ pub struct ProfileHead {
     pub lost: u64,
     /// Whether the process is the child of a fork.
     pub forked: bool,
+}
+
+impl ProfileHead {
+    /// Reads the fields that lie next to each other in raw and sealed heads: process ids, start,
+    /// losses, threads, and flags.
+    ///
+    /// # Errors
+    /// If the bytes end.
+    pub(crate) fn read_process(cursor: &mut Cursor<'_>) -> Result<Self, FormatError> {
+        let (pid, ppid) = (cursor.u32()?, cursor.u32()?);
+        let (start_ns, lost) = (cursor.u64()?, cursor.u64()?);
+        let (threads, flags) = (cursor.u32()?, cursor.u32()?);
+        Ok(Self {
+            pid,
+            ppid,
+            start_ns,
+            threads,
+            lost,
+            forked: flags & 1 != 0,
+            ..Self::default()
+        })
+    }
 }

@@ -49,10 +49,8 @@ impl RawHead {
         }
         let (kind, build_id) = (cursor.u32()?, cursor.id()?);
         let (block_size, end) = (cursor.u64()?, cursor.u64()?);
-        let (pid, ppid, start_ns, lost) =
-            (cursor.u32()?, cursor.u32()?, cursor.u64()?, cursor.u64()?);
-        let (threads, flags, boot_start) = (cursor.u32()?, cursor.u32()?, cursor.u64()?);
-        let (pid_namespace, collector) = (cursor.u64()?, cursor.u32()?);
+        let process = ProfileHead::read_process(&mut cursor)?;
+        let (boot_start, pid_namespace, collector) = (cursor.u64()?, cursor.u64()?, cursor.u32()?);
         cursor.bytes(28)?;
         let (image, image_path) = (padded(cursor.bytes(80)?), padded(cursor.bytes(1024)?));
         if !block_size
@@ -64,19 +62,13 @@ impl RawHead {
         if end < PAGE || !end.is_multiple_of(PAGE) {
             return Err(FormatError::Head { offset: 40 });
         }
-        let forked = flags & 1 != 0;
         let profile = ProfileHead {
             sealed: false,
             kind: known_kind(kind)?,
             build_id,
             image,
             image_path,
-            pid,
-            ppid,
-            start_ns,
-            threads,
-            lost,
-            forked,
+            ..process
         };
         Ok(Self {
             profile,

@@ -12,6 +12,8 @@
 //! ```
 //! Memory: 512 bytes for each octave with values, and at most 30 KB.
 
+use crate::units::{Count, Cycles};
+
 /// Number of buckets in an octave.
 const OCTAVE: usize = 1 << OCTAVE_BITS;
 const OCTAVE_BITS: u32 = 6;
@@ -21,11 +23,11 @@ pub const BUCKETS: u16 = (OCTAVE as u16) * (64 - OCTAVE_BITS as u16 + 1);
 /// Times in cycles.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Distribution {
-    count: u64,
-    sum: u64,
+    count: Count,
+    sum: Cycles,
     squares: u128,
-    least: u64,
-    largest: u64,
+    least: Cycles,
+    largest: Cycles,
     /// The counts of each octave's buckets. An octave without values is `None`, and the last octave
     /// has values.
     octaves: Vec<Option<Box<[u64; OCTAVE]>>>,
@@ -37,17 +39,18 @@ pub struct Bucket {
     /// Number of the bucket.
     pub number: u16,
     /// Smallest value of the bucket.
-    pub low: u64,
+    pub low: Cycles,
     /// Largest value of the bucket.
-    pub high: u64,
+    pub high: Cycles,
     /// Number of recorded values.
-    pub count: u64,
+    pub count: Count,
 }
 
 impl Bucket {
     /// The middle of the bucket's range.
-    pub fn middle(&self) -> u64 {
-        self.low + (self.high - self.low) / 2
+    pub fn middle(&self) -> Cycles {
+        let (low, high) = (self.low.0, self.high.0);
+        Cycles(low + (high - low) / 2)
     }
 }
 
@@ -74,18 +77,18 @@ pub fn bounds(bucket: u16) -> (u64, u64) {
 
 impl Distribution {
     /// Adds a value.
-    pub fn record(&mut self, value: u64) {
+    pub fn record(&mut self, value: Cycles) {
         self.extend_range(value, value);
-        self.count = self.count.saturating_add(1);
+        self.count = self.count.saturating_add(Count(1));
         self.sum = self.sum.saturating_add(value);
         let square = u128::from(value) * u128::from(value);
         self.squares = self.squares.saturating_add(square);
-        self.add_to_bucket(bucket_of(value), 1);
+        self.add_to_bucket(bucket_of(value.0), Count(1));
     }
 
     /// Adds all values of another distribution.
     pub fn merge(&mut self, other: &Distribution) {
-        if other.count == 0 {
+        if other.count == Count::ZERO {
             return;
         }
         self.extend_range(other.least, other.largest);
@@ -97,8 +100,8 @@ impl Distribution {
         }
     }
 
-    fn extend_range(&mut self, least: u64, largest: u64) {
-        if self.count == 0 {
+    fn extend_range(&mut self, least: Cycles, largest: Cycles) {
+        if self.count == Count::ZERO {
             (self.least, self.largest) = (least, largest);
         } else {
             self.least = self.least.min(least);
@@ -106,20 +109,20 @@ impl Distribution {
         }
     }
 
-    fn add_to_bucket(&mut self, bucket: u16, count: u64) {
+    fn add_to_bucket(&mut self, bucket: u16, count: Count) {
         let (octave, index) = (usize::from(bucket) / OCTAVE, usize::from(bucket) % OCTAVE);
         if self.octaves.len() <= octave {
             self.octaves.resize(octave + 1, None);
         }
         let counts = self.octaves[octave].get_or_insert_with(|| Box::new([0; OCTAVE]));
-        counts[index] = counts[index].saturating_add(count);
+        counts[index] = counts[index].saturating_add(count.0);
     }
 
     /// Makes a distribution from its sums and buckets. The buckets must ascend and must not be
     /// empty. Returns `None` if no distribution has these sums and buckets.
     pub fn from_parts(
         sums: Sums,
-        buckets: impl IntoIterator<Item = (u16, u64)>,
+        buckets: impl IntoIterator<Item = (u16, Count)>,
     ) -> Option<Distribution> {
         let mut distribution = Distribution {
             sum: sums.sum,
@@ -131,18 +134,18 @@ impl Distribution {
         let mut first_and_last: Option<(u16, u16)> = None;
         for (bucket, count) in buckets {
             let ascends = first_and_last.is_none_or(|(_, last)| last < bucket);
-            if !ascends || bucket >= BUCKETS || count == 0 {
+            if !ascends || bucket >= BUCKETS || count == Count::ZERO {
                 return None;
             }
             let first = first_and_last.map_or(bucket, |(first, _)| first);
             first_and_last = Some((first, bucket));
-            distribution.count = distribution.count.checked_add(count)?;
+            distribution.count = Count(distribution.count.0.checked_add(count.0)?);
             distribution.add_to_bucket(bucket, count);
         }
         let Some((first, last)) = first_and_last else {
             return (sums == Sums::default()).then_some(distribution);
         };
-        let fits = bucket_of(sums.least) == first && bucket_of(sums.largest) == last;
+        let fits = bucket_of(sums.least.0) == first && bucket_of(sums.largest.0) == last;
         (fits && sums.least <= sums.largest).then_some(distribution)
     }
 
@@ -157,30 +160,30 @@ impl Distribution {
     }
 
     /// Number of values.
-    pub fn count(&self) -> u64 {
+    pub fn count(&self) -> Count {
         self.count
     }
 
     /// Sum of the values.
-    pub fn sum(&self) -> u64 {
+    pub fn sum(&self) -> Cycles {
         self.sum
     }
 
     /// The smallest value, or 0 if there are no values.
-    pub fn least(&self) -> u64 {
+    pub fn least(&self) -> Cycles {
         self.least
     }
 
     /// The largest value, or 0 if there are no values.
-    pub fn largest(&self) -> u64 {
+    pub fn largest(&self) -> Cycles {
         self.largest
     }
 
     /// The average, or 0 if there are no values.
     pub fn mean(&self) -> f64 {
         match self.count {
-            0 => 0.0,
-            count => self.sum as f64 / count as f64,
+            Count::ZERO => 0.0,
+            count => self.sum.to_f64() / count.to_f64(),
         }
     }
 
@@ -192,7 +195,7 @@ impl Distribution {
             squares,
             ..
         } = *self;
-        if count == 0 {
+        if count == Count::ZERO {
             return 0.0;
         }
         // The variance is (n · sum of squares - square of the sum) / n². The difference is computed
@@ -202,17 +205,18 @@ impl Distribution {
         let terms = n.checked_mul(squares).zip(sum.checked_mul(sum));
         let difference =
             terms.map(|(n_squares, sum_squared)| n_squares.saturating_sub(sum_squared) as f64);
+        let count = count.to_f64();
         let difference = difference
-            .unwrap_or_else(|| (count as f64 * squares as f64 - sum as f64 * sum as f64).max(0.0));
-        difference / (count as f64 * count as f64)
+            .unwrap_or_else(|| (count * squares as f64 - sum as f64 * sum as f64).max(0.0));
+        difference / (count * count)
     }
 
     /// The quantile `share` (0 to 1): the smallest value that at least this share of all values
     /// does not exceed, within the error of a bucket. It is 0 if there are no values.
-    pub fn quantile(&self, share: f64) -> u64 {
-        let rank = (share.clamp(0.0, 1.0) * self.count as f64).ceil() as u64;
-        let rank = rank.clamp(1, self.count.max(1));
-        let mut values_so_far = 0u64;
+    pub fn quantile(&self, share: f64) -> Cycles {
+        let rank = (share.clamp(0.0, 1.0) * self.count.to_f64()).ceil() as u64;
+        let rank = Count(rank.clamp(1, self.count.0.max(1)));
+        let mut values_so_far = Count::ZERO;
         for bucket in self.buckets() {
             values_so_far = values_so_far.saturating_add(bucket.count);
             if values_so_far >= rank {
@@ -233,9 +237,9 @@ impl Distribution {
                 let (low, high) = bounds(number);
                 Bucket {
                     number,
-                    low,
-                    high,
-                    count,
+                    low: Cycles(low),
+                    high: Cycles(high),
+                    count: Count(count),
                 }
             })
         })
@@ -246,13 +250,13 @@ impl Distribution {
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Sums {
     /// Sum of the values.
-    pub sum: u64,
+    pub sum: Cycles,
     /// Sum of the squares of the values.
     pub squares: u128,
     /// The smallest value.
-    pub least: u64,
+    pub least: Cycles,
     /// The largest value.
-    pub largest: u64,
+    pub largest: Cycles,
 }
 
 #[cfg(test)]

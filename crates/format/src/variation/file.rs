@@ -30,6 +30,7 @@ use crate::frames::FrameWriter;
 use crate::function_record::{FunctionIndex, RecordedFunction, path_below, put_function};
 use crate::image::ImageMap;
 use crate::result_file::{FileType, ProcessImage, ResultHead};
+use crate::units::{Count, Cycles};
 use crate::variation::distribution::{Distribution, Sums};
 use crate::variation::stats::{VARIATION_NUMBERS, VariationStats};
 use crate::variation::timing::{Bursts, PathTimings, Timing};
@@ -111,15 +112,15 @@ fn put_paths(out: &mut Vec<u8>, paths: &[PathTimings]) {
     put(out, paths.len() as u64);
     let mut next = 0;
     for path in paths {
-        put(out, path.path - next);
+        put(out, path.path.0 - next);
         put_timing(out, &path.calm);
         put_timing(out, &path.disturbed);
-        put(out, path.unknown);
-        put(out, path.nested);
+        put(out, path.unknown.0);
+        put(out, path.nested.0);
         for sum in burst_sums(path.bursts) {
             put_u128(out, sum);
         }
-        next = path.path + 1;
+        next = path.path.0 + 1;
     }
 }
 
@@ -147,14 +148,14 @@ fn put_distribution(out: &mut Vec<u8>, times: &Distribution) {
         return;
     }
     let sums = times.sums();
-    put(out, sums.least);
-    put(out, sums.largest - sums.least);
-    put(out, sums.sum);
+    put(out, sums.least.0);
+    put(out, sums.largest.0 - sums.least.0);
+    put(out, sums.sum.0);
     put_u128(out, sums.squares);
     let mut next = 0;
     for bucket in times.buckets() {
         put(out, u64::from(bucket.number - next));
-        put(out, bucket.count);
+        put(out, bucket.count.0);
         next = bucket.number + 1;
     }
 }
@@ -203,15 +204,15 @@ fn read_function(
             path,
             calm: read_timing(cursor)?,
             disturbed: read_timing(cursor)?,
-            unknown: cursor.var()?,
-            nested: cursor.var()?,
+            unknown: Count(cursor.var()?),
+            nested: Count(cursor.var()?),
             bursts: Bursts {
                 t_squared: read_u128(cursor)?,
                 n_t: read_u128(cursor)?,
                 n_squared: read_u128(cursor)?,
             },
         });
-        next = path + 1;
+        next = path.0 + 1;
     }
     Ok(FunctionTimings {
         module: recorded.index.module,
@@ -243,8 +244,8 @@ fn read_timing(cursor: &mut Cursor<'_>) -> Result<Timing, FormatError> {
     match exclusive.as_ref().map(|times| times.count()) {
         Some(count) if count > inclusive.count() => Err(FormatError::Range {
             what: "samples whose own time is known",
-            value: count,
-            limit: inclusive.count().saturating_add(1),
+            value: count.0,
+            limit: inclusive.count().0.saturating_add(1),
             offset,
         }),
         _ => Ok(Timing {
@@ -263,17 +264,17 @@ fn read_distribution(cursor: &mut Cursor<'_>) -> Result<Distribution, FormatErro
     let (least, range, sum) = (cursor.var()?, cursor.var()?, cursor.var()?);
     let squares = read_u128(cursor)?;
     let sums = Sums {
-        sum,
+        sum: Cycles(sum),
         squares,
-        least,
-        largest: least.saturating_add(range),
+        least: Cycles(least),
+        largest: Cycles(least.saturating_add(range)),
     };
     let mut buckets = Vec::with_capacity(bucket_count);
     let mut next = 0u64;
     for _ in 0..bucket_count {
         let number = next.saturating_add(cursor.var()?);
         let number = u16::try_from(number).unwrap_or(u16::MAX);
-        buckets.push((number, cursor.var()?));
+        buckets.push((number, Count(cursor.var()?)));
         next = u64::from(number) + 1;
     }
     let what = "bucket";

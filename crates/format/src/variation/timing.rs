@@ -1,27 +1,29 @@
 //! The times of a path's samples.
 
+use crate::units::{Count, Cycles};
 use crate::variation::distribution::Distribution;
+use holloway_flow::PathId;
 
 /// The timings of a path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PathTimings {
     /// Path number.
-    pub path: u64,
+    pub path: PathId,
     /// Times of samples without a known disturbance.
     pub calm: Timing,
     /// Times of samples whose thread was preempted or moved.
     pub disturbed: Timing,
     /// Number of samples whose time is unknown.
-    pub unknown: u64,
+    pub unknown: Count,
     /// Number of paths of callees that were timed inside these samples.
-    pub nested: u64,
+    pub nested: Count,
     /// Sums over the bursts of the calm samples.
     pub bursts: Bursts,
 }
 
 impl PathTimings {
     /// Number of all samples.
-    pub fn samples(&self) -> u64 {
+    pub fn samples(&self) -> Count {
         let [calm, disturbed] =
             [&self.calm, &self.disturbed].map(|timing| timing.inclusive.count());
         calm.saturating_add(disturbed).saturating_add(self.unknown)
@@ -52,7 +54,7 @@ pub struct Bursts {
 
 impl Bursts {
     /// Adds a burst: its number of samples, and the time that they took together.
-    pub fn record(&mut self, samples: u64, time: u64) {
+    pub fn record(&mut self, samples: Count, time: Cycles) {
         let (samples, time) = (u128::from(samples), u128::from(time));
         self.add(&Bursts {
             t_squared: time * time,
@@ -69,8 +71,8 @@ impl Bursts {
     }
 
     /// The sum of (t - n base)² over all bursts.
-    pub fn squares_over(&self, base: u64) -> f64 {
-        let base = base as f64;
+    pub fn squares_over(&self, base: Cycles) -> f64 {
+        let base = base.to_f64();
         let [t_squared, n_t, n_squared] =
             [self.t_squared, self.n_t, self.n_squared].map(|sum| sum as f64);
         (t_squared - 2.0 * base * n_t + base * base * n_squared).max(0.0)
@@ -89,7 +91,7 @@ pub struct Timing {
 
 impl Timing {
     /// Adds a sample with its inclusive time, and its exclusive time if it is known.
-    pub fn record(&mut self, inclusive: u64, exclusive: Option<u64>) {
+    pub fn record(&mut self, inclusive: Cycles, exclusive: Option<Cycles>) {
         if self.exclusive.is_none() && exclusive != Some(inclusive) {
             self.exclusive = Some(Box::new(self.inclusive.clone()));
         }

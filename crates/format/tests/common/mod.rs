@@ -3,7 +3,7 @@
 
 use holloway_abi::Kind;
 use holloway_format::{
-    BlockMap, CaseNames, Counters, DagEdgeMap, DagKind, EdgeKind, EdgeMap, FunctionCounts,
+    BlockMap, CaseNames, Count, Counters, DagEdgeMap, DagKind, EdgeKind, EdgeMap, FunctionCounts,
     FunctionMap, GuideFunction, ImageMap, Load, LoadShape, LoopMap, ModuleMap, Outcome, Place,
     PlacedModule, Profile, ProfileHead, Scope, Skipped, Text, VanishedFunction, decode_image,
     encode_image,
@@ -326,7 +326,10 @@ pub(crate) fn map_and_profile() -> impl Strategy<Value = (ImageMap, Profile)> {
                         module,
                         function,
                         hash: function_map.hash,
-                        counts,
+                        counts: counts
+                            .into_iter()
+                            .map(|(path, count)| (path, Count(count)))
+                            .collect(),
                     });
                 }
             }

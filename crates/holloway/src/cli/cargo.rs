@@ -3,12 +3,8 @@
 
 use clap::{Args, Parser, Subcommand};
 
-use super::holloway::{
-    CLEAN_EXAMPLES, CleanArgs, OVERLAP_EXAMPLES, OverlapArgs, REPORT_EXAMPLES, ReportArgs,
-    STABILITY_EXAMPLES, StabilityArgs,
-};
+use super::holloway::{CLEAN_EXAMPLES, CleanArgs, RunsCommand};
 use super::stream::{OutputArgs, StreamArgs};
-use super::trace::{self, TraceArgs};
 use super::view::ViewArgs;
 use super::weave::WeaveArgs;
 
@@ -47,18 +43,9 @@ pub(crate) enum CargoCommand {
     /// Run the benches and report: `cargo bench` with probes
     #[command(after_help = CARGO_EXAMPLES, override_usage = "cargo holloway bench [CARGO OPTIONS] [OPTIONS] [BENCHNAME] [-- ARGS]")]
     Bench(CargoArgs),
-    /// Report a run's hottest paths: the latest run's by default
-    #[command(after_help = REPORT_EXAMPLES)]
-    Report(ReportArgs),
-    /// Compare two runs: the paths (or edges) that they share, and their largest differences
-    #[command(after_help = OVERLAP_EXAMPLES)]
-    Overlap(OverlapArgs),
-    /// Check whether the paths that vary most in one run (--collect variation) also do so in others
-    #[command(after_help = STABILITY_EXAMPLES)]
-    Stability(StabilityArgs),
-    /// Answer questions about the trace of a program that was built with --collect trace
-    #[command(after_help = trace::EXAMPLES)]
-    Trace(TraceArgs),
+    /// A question about recorded runs.
+    #[command(flatten)]
+    Runs(RunsCommand),
     /// Check this machine for all that holloway needs, and say how to add missing parts
     Doctor,
     /// Delete holloway's builds and caches; recorded runs only with --runs or --all

@@ -9,7 +9,7 @@ use holloway_abi::environment::VARIABLES;
 
 use super::stream::{OutputArgs, StreamArgs};
 use super::trace::{self, TraceArgs};
-use super::view::{ColorWhen, ListArgs, OutputFormat, TimesArgs, ViewArgs};
+use super::view::{ListArgs, StyleArgs, TimesArgs, ViewArgs};
 use super::weave::CountArgs;
 
 const EXIT_CODES: &str = "\
@@ -61,18 +61,9 @@ pub(crate) enum Command {
     /// Run a woven program and report its hottest paths
     #[command(after_help = RUN_EXAMPLES)]
     Run(RunArgs),
-    /// Report a run's hottest paths: the latest run's by default
-    #[command(after_help = REPORT_EXAMPLES)]
-    Report(ReportArgs),
-    /// Compare two runs: the paths (or edges) that they share, and their largest differences
-    #[command(after_help = OVERLAP_EXAMPLES)]
-    Overlap(OverlapArgs),
-    /// Check whether the paths that vary most in one run (--collect variation) also do so in others
-    #[command(after_help = STABILITY_EXAMPLES)]
-    Stability(StabilityArgs),
-    /// Answer questions about the trace of a program that was built with --collect trace
-    #[command(after_help = trace::EXAMPLES)]
-    Trace(TraceArgs),
+    /// A question about recorded runs.
+    #[command(flatten)]
+    Runs(RunsCommand),
     /// Build a small bundled Rust program, profile it and show the report
     Demo(DemoArgs),
     /// Compile or link C with probes: takes clang's options, and holloway's
@@ -99,25 +90,42 @@ pub(crate) enum Command {
     Man(ManArgs),
 }
 
+/// The commands that answer questions about recorded runs. `cargo holloway` has them too.
+#[derive(Debug, Subcommand)]
+pub(crate) enum RunsCommand {
+    /// Report a run's hottest paths: the latest run's by default
+    #[command(after_help = REPORT_EXAMPLES)]
+    Report(ReportArgs),
+    /// Compare two runs: the paths (or edges) that they share, and their largest differences
+    #[command(after_help = OVERLAP_EXAMPLES)]
+    Overlap(OverlapArgs),
+    /// Check whether the paths that vary most in one run (--collect variation) also do so in others
+    #[command(after_help = STABILITY_EXAMPLES)]
+    Stability(StabilityArgs),
+    /// Answer questions about the trace of a program that was built with --collect trace
+    #[command(after_help = trace::EXAMPLES)]
+    Trace(TraceArgs),
+}
+
 const RUN_EXAMPLES: &str = "\
 Examples:
   holloway run -- ./app input.txt
   holloway run -o runs/first --top 20 -- ./app input.txt";
 
-pub(super) const REPORT_EXAMPLES: &str = "\
+const REPORT_EXAMPLES: &str = "\
 Examples:
   holloway report                                  the latest run
   holloway report target/holloway/runs/latest --top 50
   holloway report --function 'parse_.*' --view lines
   holloway report --format json > paths.json";
 
-pub(super) const OVERLAP_EXAMPLES: &str = "\
+const OVERLAP_EXAMPLES: &str = "\
 Examples:
   holloway overlap runs/train runs/ref
   holloway overlap runs/train latest --function 'parse_.*' --top 20
   holloway overlap runs/train runs/ref --format json";
 
-pub(super) const STABILITY_EXAMPLES: &str = "\
+const STABILITY_EXAMPLES: &str = "\
 Examples:
   holloway stability runs/small runs/large         the ten paths that vary most in either, in both
   holloway stability runs/* --top 20
@@ -210,12 +218,9 @@ pub(crate) struct StabilityArgs {
     /// Number of first paths of each run [default: 10]
     #[arg(long, value_name = "N")]
     pub(crate) top: Option<usize>,
-    /// Text for people, JSON (schema 1) for programs
-    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
-    pub(crate) format: OutputFormat,
-    /// Colors and styles
-    #[arg(long, value_enum, default_value_t = ColorWhen::Auto)]
-    pub(crate) color: ColorWhen,
+    /// The output.
+    #[command(flatten)]
+    pub(crate) style: StyleArgs,
 }
 
 /// `holloway demo`.

@@ -7,7 +7,7 @@ use clap::{Args, Subcommand, ValueEnum, ValueHint};
 
 use holloway_report::trace::MinCost;
 
-use super::view::{ColorWhen, OutputFormat};
+use super::view::StyleArgs;
 
 /// `holloway trace`.
 #[derive(Debug, Args)]
@@ -112,12 +112,9 @@ pub(crate) struct DisplayArgs {
     /// Number of rows to show, also in lists of traces [default: 10; JSON: all]
     #[arg(long, value_name = "N")]
     pub(crate) top: Option<usize>,
-    /// Text for people, JSON (schema 1) for programs
-    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
-    pub(crate) format: OutputFormat,
-    /// Colors and styles
-    #[arg(long, value_enum, default_value_t = ColorWhen::Auto)]
-    pub(crate) color: ColorWhen,
+    /// The output.
+    #[command(flatten)]
+    pub(crate) style: StyleArgs,
 }
 
 /// `holloway trace stats`.

@@ -76,6 +76,14 @@ pub(crate) struct ListArgs {
     /// skipped
     #[arg(long, value_name = "REGEX", value_parser = parse_regex)]
     pub(crate) function: Option<regex::Regex>,
+    /// The output.
+    #[command(flatten)]
+    pub(crate) style: StyleArgs,
+}
+
+/// Format and colors of an answer.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct StyleArgs {
     /// Text for people, JSON (schema 1) for programs
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     pub(crate) format: OutputFormat,

@@ -98,12 +98,7 @@ fn parse_holloway_args(verb: Verb, args: &[OsString]) -> CargoArgs {
         | CargoCommand::Run(args)
         | CargoCommand::Test(args)
         | CargoCommand::Bench(args) => args,
-        CargoCommand::Report(_)
-        | CargoCommand::Overlap(_)
-        | CargoCommand::Stability(_)
-        | CargoCommand::Trace(_)
-        | CargoCommand::Doctor
-        | CargoCommand::Clean(_) => {
+        CargoCommand::Runs(_) | CargoCommand::Doctor | CargoCommand::Clean(_) => {
             unreachable!("the words begin with the name of a verb")
         }
     }

@@ -18,7 +18,7 @@ pub(crate) fn main(args: &OverlapArgs) -> Result<ExitCode> {
     let [first, second] = [read(&args.first)?, read(&args.second)?];
     let source = source();
     let options = options(&args.list, &source);
-    write_out(|out| match args.list.format {
+    write_out(|out| match args.list.style.format {
         OutputFormat::Text => holloway_report::overlap::write(&first, &second, &options, out),
         OutputFormat::Json => holloway_report::overlap::json(&first, &second, &options, out),
     })?;

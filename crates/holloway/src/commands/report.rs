@@ -62,7 +62,7 @@ pub(crate) fn print_below(run: &Path, view: &ViewArgs, base: Option<PathBuf>) ->
 /// If the view is refused, or an option has no effect.
 fn refuse_view_without_data(loaded: &Loaded, view: &ViewArgs) -> Result<()> {
     let is_path_view = matches!(view.view, Some(View::Paths | View::PathsFromEdges));
-    let is_text = view.list.format == OutputFormat::Text;
+    let is_text = view.list.style.format == OutputFormat::Text;
     let profile = &loaded.profile;
     let counts_edges = profile.unit() == Unit::Edges;
     if is_path_view && is_text && counts_edges && profile.functions.iter().any(Function::ran) {
@@ -94,7 +94,7 @@ fn print_loaded(loaded: Loaded, view: &ViewArgs, base: Option<PathBuf>) -> Resul
         Page::Trace => trace::summary(loaded, &options),
         Page::Counts => {
             let profile = &loaded.profile;
-            write_out(|out| match view.list.format {
+            write_out(|out| match view.list.style.format {
                 OutputFormat::Text => holloway_report::terminal::write(profile, &options, out),
                 OutputFormat::Json => holloway_report::json::write(profile, &options, out),
             })
@@ -108,7 +108,7 @@ fn print_loops(loaded: Loaded, view: &ViewArgs, options: &Options<'_>) -> Result
         stats: view.stats,
     };
     let loops = loaded.into_loops();
-    write_out(|out| match view.list.format {
+    write_out(|out| match view.list.style.format {
         OutputFormat::Text => {
             holloway_report::terminal::loops::write(&loops, options, loops_options, out)
         }
@@ -121,7 +121,7 @@ fn print_loops(loaded: Loaded, view: &ViewArgs, options: &Options<'_>) -> Result
 fn print_variation(loaded: Loaded, view: &ViewArgs, options: &Options<'_>) -> Result<()> {
     let rank_options = rank_options(view.times);
     let run = loaded.into_variation();
-    write_out(|out| match view.list.format {
+    write_out(|out| match view.list.style.format {
         OutputFormat::Text => {
             holloway_report::terminal::variation::write(&run, options, rank_options, out)
         }

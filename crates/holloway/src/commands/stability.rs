@@ -30,9 +30,9 @@ pub(crate) fn main(args: &StabilityArgs) -> Result<ExitCode> {
     }
     let runs: Vec<&VariationRun> = runs.iter().collect();
     let source = source();
-    let options = unfiltered(args.top, args.color, &source);
+    let options = unfiltered(args.top, args.style.color, &source);
     let rank_options = rank_options(args.times);
-    write_out(|out| match args.format {
+    write_out(|out| match args.style.format {
         OutputFormat::Text => stability::write(&runs, &options, rank_options, out),
         OutputFormat::Json => stability::json(&runs, &options, rank_options, out),
     })?;

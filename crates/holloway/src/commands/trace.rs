@@ -98,8 +98,12 @@ fn ask(question: Question<'_>, answer_args: &AnswerArgs) -> Result<ExitCode> {
     let streams = chosen.iter().map(|index| traces.stream(index, &codes));
     let streams: Vec<Stream<'_>> = streams.collect();
     let source = source();
-    let options = unfiltered(answer_args.display.top, answer_args.display.color, &source);
-    let write = match answer_args.display.format {
+    let options = unfiltered(
+        answer_args.display.top,
+        answer_args.display.style.color,
+        &source,
+    );
+    let write = match answer_args.display.style.format {
         OutputFormat::Text => holloway_report::terminal::trace::write,
         OutputFormat::Json => holloway_report::json::trace::write,
     };
@@ -240,8 +244,8 @@ fn diff(args: &DiffArgs) -> Result<ExitCode> {
         max_len: args.max_len as usize,
     };
     let source = source();
-    let options = unfiltered(args.display.top, args.display.color, &source);
-    let write = match args.display.format {
+    let options = unfiltered(args.display.top, args.display.style.color, &source);
+    let write = match args.display.style.format {
         OutputFormat::Text => holloway_report::terminal::trace::diff,
         OutputFormat::Json => holloway_report::json::trace::diff,
     };

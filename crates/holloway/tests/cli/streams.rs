@@ -535,8 +535,13 @@ fn a_sample_of_a_trace_is_good_if_it_is_complete() {
     let map = decode_image(&std::fs::read(map).unwrap()).unwrap();
     let mut counted = read_profile(&sealed, &map).unwrap();
     assert_eq!(counted.damage.len(), 1, "{:?}", counted.damage);
-    let executions =
-        |function: &FunctionCounts| function.counts.iter().map(|&(_, count)| count).sum::<u64>();
+    let executions = |function: &FunctionCounts| {
+        function
+            .counts
+            .iter()
+            .map(|&(_, count)| count.0)
+            .sum::<u64>()
+    };
     let surplus = counted.functions.iter().map(executions).max().unwrap();
     counted
         .functions

@@ -2,6 +2,7 @@
 
 use holloway_analysis::RunProfile;
 use holloway_analysis::bounds::Bound;
+use holloway_format::Count;
 use serde::Serialize;
 
 use super::fields::bound;
@@ -13,7 +14,7 @@ use crate::lines::{line_bounds, line_counts};
 pub(super) struct LineRecord {
     file: String,
     line: u32,
-    count: u64,
+    count: Count,
     #[serde(skip_serializing_if = "Option::is_none")]
     bound: Option<&'static str>,
 }

@@ -1,6 +1,8 @@
 //! Writes the loops and their sequences of paths as JSON (section `loops` of docs/json.md, which
 //! explains the keys).
 
+use holloway_flow::PathId;
+use holloway_format::Count;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
@@ -71,11 +73,11 @@ struct LoopRecord<'a> {
     module: &'a str,
     image: &'a str,
     head: Head,
-    executions: u64,
-    iterations: u64,
+    executions: Count,
+    iterations: Count,
     #[serde(skip_serializing_if = "Option::is_none")]
     bound: Option<&'static str>,
-    starts: u64,
+    starts: Count,
     #[serde(skip_serializing_if = "Option::is_none")]
     copies: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -107,9 +109,9 @@ struct FindingRecord {
 struct Sequence {
     parent: Option<usize>,
     paths: Vec<u64>,
-    count: u64,
+    count: Count,
     #[serde(skip_serializing_if = "is_zero")]
-    missed: u64,
+    missed: Count,
 }
 
 #[derive(Serialize)]
@@ -138,14 +140,18 @@ struct Stats {
     leaves: u64,
     average_leaf_level: f64,
     average_inner_degree: f64,
-    caught: u64,
+    caught: Count,
     holes: u64,
     strangers: u64,
     prunings: u64,
 }
 
-fn is_zero(number: &u64) -> bool {
-    *number == 0
+fn is_zero(count: &Count) -> bool {
+    *count == Count::ZERO
+}
+
+fn numbers(paths: &[PathId]) -> Vec<u64> {
+    paths.iter().map(|path| path.0).collect()
 }
 
 impl<'a> LoopRecord<'a> {
@@ -159,7 +165,7 @@ impl<'a> LoopRecord<'a> {
         let function = run.function(shown_loop.function);
         let module = run.module_of(function);
         let branches = shown_loop.branches(loops_options.min_share);
-        let used: BTreeSet<u64> = branches
+        let used: BTreeSet<PathId> = branches
             .iter()
             .flat_map(|branch| branch.paths.iter().copied())
             .collect();
@@ -206,7 +212,7 @@ impl<'a> LoopRecord<'a> {
                 .into_iter()
                 .map(|branch| Sequence {
                     parent: branch.parent,
-                    paths: branch.paths,
+                    paths: numbers(&branch.paths),
                     count: branch.count,
                     missed: branch.missed,
                 })
@@ -222,7 +228,7 @@ impl<'a> LoopRecord<'a> {
 fn path_record(
     function: &Function,
     places_of_blocks: &[Vec<String>],
-    id: u64,
+    id: PathId,
 ) -> Option<PathRecord> {
     let path = path_of(function, id)?;
     let mut places: Vec<String> = path
@@ -232,7 +238,7 @@ fn path_record(
         .collect();
     places.dedup();
     Some(PathRecord {
-        id,
+        id: id.0,
         blocks: path.blocks.iter().map(|block| block.0).collect(),
         instructions: instructions(function, &path),
         places,
@@ -251,7 +257,7 @@ impl FindingRecord {
         FindingRecord {
             kind,
             share: share as f64 / 1000.0,
-            paths,
+            paths: numbers(&paths),
             turns,
         }
     }

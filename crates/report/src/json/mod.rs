@@ -19,6 +19,7 @@ pub(crate) mod stability;
 pub mod trace;
 pub mod variation;
 
+use holloway_format::Count;
 use std::io::{self, Write};
 
 use holloway_abi::Unit;
@@ -104,18 +105,18 @@ struct ProcessRecord<'a> {
 #[derive(Serialize)]
 struct Totals {
     exits: &'static str,
-    path_executions: u64,
-    hashed_executions: u64,
-    increments: u64,
+    path_executions: Count,
+    hashed_executions: Count,
+    increments: Count,
     distinct_paths: u64,
     possible_paths: u64,
-    edges_taken: u64,
+    edges_taken: Count,
     distinct_edges: u64,
     possible_edges: u64,
-    left: u64,
-    entered_again: u64,
-    instructions: u64,
-    calls: u64,
+    left: Count,
+    entered_again: Count,
+    instructions: Count,
+    calls: Count,
     functions: u64,
     functions_run: u64,
     functions_skipped: u64,

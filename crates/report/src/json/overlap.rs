@@ -1,6 +1,7 @@
 //! Writes the comparison of two runs as JSON (section `overlap` of docs/json.md, which explains the
 //! keys).
 
+use holloway_format::Count;
 use std::io::{self, Write};
 
 use holloway_abi::Unit;
@@ -59,17 +60,17 @@ struct RunRecord<'a> {
 #[derive(Serialize)]
 struct SideRecord {
     distinct: u64,
-    executions: u64,
-    common_executions: u64,
-    instructions: u64,
-    common_instructions: u64,
+    executions: Count,
+    common_executions: Count,
+    instructions: Count,
+    common_instructions: Count,
 }
 
 #[derive(Serialize)]
 struct AloneRecord<'a> {
     name: String,
     linkage_name: &'a str,
-    executions: u64,
+    executions: Count,
     why: &'static str,
 }
 
@@ -91,8 +92,8 @@ struct DifferenceRecord<'a> {
     path: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     edge: Option<[i64; 2]>,
-    a: u64,
-    b: u64,
+    a: Count,
+    b: Count,
     difference: f64,
     places: Vec<String>,
 }

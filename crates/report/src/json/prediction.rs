@@ -2,6 +2,7 @@
 
 use holloway_analysis::overlap::share;
 use holloway_analysis::predict::{Length, Lengths, Prediction};
+use holloway_format::Count;
 use serde::Serialize;
 
 use super::context::RunContext;
@@ -39,7 +40,7 @@ struct ShareRecord {
 #[derive(Serialize)]
 struct LengthsRecord {
     paths: u64,
-    executions: u64,
+    executions: Count,
     edges: LengthRecord,
     instructions: LengthRecord,
 }
@@ -101,7 +102,8 @@ fn lengths(lengths: &Lengths) -> LengthsRecord {
 }
 
 /// `sum / count`, or 0 if `count` is 0.
-fn mean(sum: u128, count: u64) -> f64 {
+fn mean(sum: u128, count: impl Into<u64>) -> f64 {
+    let count = count.into();
     if count == 0 {
         return 0.0;
     }

@@ -57,18 +57,14 @@ struct Process<'a> {
     surplus: u64,
 }
 
-impl<'a> Verified<'a> {
-    fn new(accounts: &'a [Account], good: bool) -> Verified<'a> {
-        let processes = accounts.iter().map(|account| Process {
+impl<'a> From<&'a Account> for Process<'a> {
+    fn from(account: &'a Account) -> Self {
+        Process {
             image: &account.image,
             process: account.process,
             counted: account.counted,
             missing: account.missing,
             surplus: account.surplus,
-        });
-        Verified {
-            good,
-            processes: processes.collect(),
         }
     }
 }
@@ -136,7 +132,10 @@ pub fn write(
         schema: SCHEMA,
         question: name(question),
         damage: Sentences(run.damage),
-        verified: is_verified.then(|| Verified::new(run.accounts, good)),
+        verified: is_verified.then(|| Verified {
+            good,
+            processes: run.accounts.iter().map(Process::from).collect(),
+        }),
         streams: streams.collect(),
         sums: sums.collect(),
     };

@@ -9,7 +9,7 @@ use holloway_analysis::variation::advice::loads;
 use holloway_analysis::variation::rank::{Disturbed, RankedPath, Ranking, Time};
 use holloway_analysis::variation::spread::Spread;
 use holloway_analysis::variation::{Certainty, RankOptions, VariationRun, rank};
-use holloway_format::{Load, LoadShape, VariationStats};
+use holloway_format::{Count, Cycles, Load, LoadShape, VariationStats};
 use serde::Serialize;
 
 use super::document::{self, SCHEMA};
@@ -86,7 +86,7 @@ struct Document<'a> {
 
 #[derive(Serialize)]
 struct Totals {
-    cycles: u64,
+    cycles: Cycles,
     seconds: Option<f64>,
     paths: usize,
     net: f64,
@@ -114,26 +114,26 @@ struct PathRecord<'a> {
     blocks: Vec<u32>,
     instructions: u64,
     places: Vec<String>,
-    samples: u64,
-    disturbed: u64,
-    called: u64,
-    unknown: u64,
+    samples: Count,
+    disturbed: Count,
+    called: Count,
+    unknown: Count,
     executions: f64,
-    base: u64,
-    low: u64,
-    least: u64,
+    base: Cycles,
+    low: Cycles,
+    least: Cycles,
     mean: f64,
-    p50: u64,
-    p90: u64,
-    p99: u64,
-    max: u64,
+    p50: Cycles,
+    p90: Cycles,
+    p99: Cycles,
+    max: Cycles,
     net: f64,
     net_error: f64,
     certain: bool,
     uncertain: Option<&'static str>,
     sure: f64,
     loss: f64,
-    interrupted: u64,
+    interrupted: Count,
     unresolved: f64,
     resolved: bool,
     nested: f64,
@@ -144,7 +144,7 @@ struct PathRecord<'a> {
     rank_by_count: usize,
     rank_by_total: usize,
     /// For each bucket of times: its smallest time, its largest time, and its number of samples.
-    histogram: Vec<[u64; 3]>,
+    histogram: Vec<(Cycles, Cycles, Count)>,
     advice: Vec<AdviceRecord>,
 }
 
@@ -185,23 +185,23 @@ struct FunctionRecord<'a> {
 
 #[derive(Serialize)]
 struct Samples {
-    samples: u64,
-    begun: u64,
-    disturbed: u64,
-    preempted: u64,
-    migrated: u64,
-    called: u64,
-    unwatched: u64,
-    unknown: u64,
-    switches: u64,
-    probe_cycles: Option<u64>,
-    bias: [u64; 2],
-    resolution: u64,
+    samples: Count,
+    begun: Count,
+    disturbed: Count,
+    preempted: Count,
+    migrated: Count,
+    called: Count,
+    unwatched: Count,
+    unknown: Count,
+    switches: Count,
+    probe_cycles: Option<Cycles>,
+    bias: [Cycles; 2],
+    resolution: Cycles,
     paths_with_one: u64,
     executions_of_these: f64,
     paths_without_own: u64,
-    cut: u64,
-    damaged: u64,
+    cut: Count,
+    damaged: Count,
     holes: u64,
     strangers: u64,
     gaps: u64,
@@ -282,7 +282,7 @@ impl<'a> View<'a> {
             rank_by_total: rank_in(&self.ranking.by_total),
             histogram: times
                 .buckets()
-                .map(|bucket| [bucket.low, bucket.high, bucket.count])
+                .map(|bucket| (bucket.low, bucket.high, bucket.count))
                 .collect(),
             advice: loads(function, rank)
                 .into_iter()
@@ -341,7 +341,7 @@ impl AdviceRecord {
 
 impl Seconds {
     fn new(rank: &RankedPath, frequency: f64) -> Seconds {
-        let seconds = |cycles: u64| cycles as f64 / frequency;
+        let seconds = |cycles: Cycles| cycles.to_f64() / frequency;
         let times = &rank.times;
         Seconds {
             base: seconds(rank.base),
@@ -367,7 +367,7 @@ impl Totals {
             cycles: ranking.cycles,
             seconds: view
                 .frequency
-                .map(|frequency| ranking.cycles as f64 / frequency),
+                .map(|frequency| ranking.cycles.to_f64() / frequency),
             paths: ranking.paths.len(),
             net,
             share: ranking.share(net),
@@ -396,7 +396,7 @@ impl Samples {
             unwatched: stats.unwatched,
             unknown: stats.unknown,
             switches: stats.switches,
-            probe_cycles: (stats.clocked > 0).then_some(stats.probes),
+            probe_cycles: (stats.clocked > Cycles::ZERO).then_some(stats.probes),
             bias: [stats.least_bias, stats.largest_bias],
             resolution: stats.resolution,
             paths_with_one: ranking.seldom,

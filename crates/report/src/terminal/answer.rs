@@ -7,7 +7,7 @@ use holloway_abi::Unit;
 use holloway_analysis::find::{Fate, where_is};
 use holloway_analysis::functions::summary;
 use holloway_analysis::{Function, FunctionId, RunProfile};
-use holloway_format::Skipped;
+use holloway_format::{Count, Skipped};
 
 use super::paint::{Ink, Line};
 use super::sheet::Sheet;
@@ -68,13 +68,14 @@ fn has_machine_code(run: &RunProfile) -> bool {
 }
 
 /// Executions of the blocks of the instrumented functions.
-fn executions(sheet: &Sheet<'_>, fate: &Fate) -> u64 {
-    let blocks =
-        |&id: &FunctionId| summary(id, sheet.run.function(id)).map_or(0, |summary| summary.blocks);
+fn executions(sheet: &Sheet<'_>, fate: &Fate) -> Count {
+    let blocks = |&id: &FunctionId| {
+        summary(id, sheet.run.function(id)).map_or(Count::ZERO, |summary| summary.blocks)
+    };
     fate.instrumented
         .iter()
         .map(blocks)
-        .fold(0, u64::saturating_add)
+        .fold(Count::ZERO, Count::saturating_add)
 }
 
 fn write_fate(sheet: &mut Sheet<'_>, fate: &Fate) -> io::Result<()> {
@@ -132,7 +133,7 @@ fn instrumented(sheet: &Sheet<'_>, id: FunctionId) -> String {
         }
     };
     if function.map.selects > 0 {
-        let selects = plural(function.map.selects.into(), "select");
+        let selects = plural(function.map.selects, "select");
         text += &format!(" · {selects} (choices made without a branch)");
     }
     if function.map.line != 0 {
@@ -152,7 +153,8 @@ fn parts_run(function: &Function) -> String {
         Unit::Edges => {
             let blocks = function.flow().blocks.iter();
             let ran = (0u32..).zip(blocks);
-            let ran = ran.filter(|&(block, &count)| count > 0 && block != function.map.exit);
+            let ran =
+                ran.filter(|&(block, &count)| count > Count::ZERO && block != function.map.exit);
             let block_count = function.map.blocks.len() as u64 - 1;
             (ran.count(), block_count, "block")
         }

@@ -1,5 +1,6 @@
 //! The blocks view: the blocks that control reached most often, each with its first source line.
 
+use holloway_format::Count;
 use std::io;
 
 use holloway_analysis::Sort;
@@ -47,7 +48,7 @@ pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
     legend(sheet, ranking.blocks.iter().map(|block| block.bound))
 }
 
-fn row(sheet: &Sheet<'_>, block: &HotBlock<'_>, total: u64) -> Vec<(Ink, String)> {
+fn row(sheet: &Sheet<'_>, block: &HotBlock<'_>, total: Count) -> Vec<(Ink, String)> {
     let function = sheet.run.function(block.function);
     let weight = block.weight(sheet.options.sort);
     let place_of_branch = || {
@@ -65,7 +66,7 @@ fn row(sheet: &Sheet<'_>, block: &HotBlock<'_>, total: u64) -> Vec<(Ink, String)
     vec![
         (Ink::Number, share(weight, total)),
         (Ink::Plain, marked(block.bound, &grouped(block.count))),
-        (Ink::Plain, grouped(block.map.instructions.into())),
+        (Ink::Plain, grouped(block.map.instructions)),
         (Ink::Faint, format!("b{}", block.block)),
         (
             Ink::Place,

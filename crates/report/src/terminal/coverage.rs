@@ -1,6 +1,7 @@
 //! The coverage section, with which each view begins: the numbers of processes, functions, paths,
 //! and edges that ran. The section has more lines only if data is missing.
 
+use holloway_format::Count;
 use std::io;
 
 use holloway_abi::Unit;
@@ -69,11 +70,11 @@ fn write_paths_and_edges(sheet: &mut Sheet<'_>, coverage: &Coverage) -> io::Resu
     if coverage.by_edges > 0 || is_edge_run && coverage.by_paths == 0 {
         sheet.fact("edges", &edges_of(coverage))?;
     }
-    if coverage.left > 0 {
+    if coverage.left > Count::ZERO {
         let times = plural(coverage.left, "time");
         sheet.fact("left", &format!("{times} by a call that did not come back"))?;
     }
-    if coverage.entered_again > 0 {
+    if coverage.entered_again > Count::ZERO {
         let times = plural(coverage.entered_again, "time");
         sheet.fact(
             "entered again",

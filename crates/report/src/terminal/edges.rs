@@ -4,7 +4,7 @@ use std::io;
 
 use holloway_analysis::edges::{HotEdge, block_number, hottest};
 use holloway_analysis::trail::{first_place, is_choice, last_place};
-use holloway_format::{Outcome, Place};
+use holloway_format::{Count, Outcome, Place};
 
 use super::bounds::{legend, marked};
 use super::outcome;
@@ -34,7 +34,7 @@ pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
         grouped(ranking.ranked),
         grouped(ranking.total)
     );
-    if ranking.left > 0 {
+    if ranking.left > Count::ZERO {
         shown += &format!(", {} of them left in a call", grouped(ranking.left));
     }
     sheet.title("Hottest edges", &shown)?;
@@ -67,7 +67,7 @@ fn write_reentries(sheet: &mut Sheet<'_>, edges: &[HotEdge<'_>]) -> io::Result<(
     Ok(())
 }
 
-fn row(sheet: &Sheet<'_>, edge: &HotEdge<'_>, total: u64) -> Vec<(Ink, String)> {
+fn row(sheet: &Sheet<'_>, edge: &HotEdge<'_>, total: Count) -> Vec<(Ink, String)> {
     let function = sheet.run.function(edge.function);
     let (from, to) = (edge.edge.from, edge.to);
     let places = |block: u32| &*function.map.blocks[block as usize].places;

@@ -68,7 +68,7 @@ pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
         let share = share(summary.weight(ranking.weight), ranking.total);
         let mut row = row(sheet, summary, unit, share);
         if has_selects {
-            let selects = grouped(selects(summary).into());
+            let selects = grouped(selects(summary));
             row.insert(before_name, (Ink::Faint, selects));
         }
         table.row(row);

@@ -5,6 +5,7 @@
 //! `--function`, the view shows only the hottest lines and their neighbors: about a hundred rows.
 //! These lines are only from files whose text is available.
 
+use holloway_format::Count;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -33,7 +34,7 @@ struct File {
     /// Bounds of the lines whose counts may differ from the executions.
     bounds: BTreeMap<u32, Bound>,
     /// Sum of the lines' counts.
-    sum: u64,
+    sum: Count,
 }
 
 pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
@@ -55,7 +56,12 @@ pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
 fn files(sheet: &Sheet<'_>) -> Vec<File> {
     let counts = line_counts(sheet.run, &sheet.names);
     let mut bounds = line_bounds(sheet.run, &sheet.names);
-    let sum = |lines: &Lines| lines.values().copied().fold(0, u64::saturating_add);
+    let sum = |lines: &Lines| {
+        lines
+            .values()
+            .copied()
+            .fold(Count::ZERO, Count::saturating_add)
+    };
     let mut files: Vec<File> = counts
         .into_iter()
         .map(|(name, lines)| File {
@@ -64,7 +70,7 @@ fn files(sheet: &Sheet<'_>) -> Vec<File> {
             name,
             lines,
         })
-        .filter(|file| file.sum > 0)
+        .filter(|file| file.sum > Count::ZERO)
         .collect();
     files.sort_by(|a, b| (b.sum, &a.name).cmp(&(a.sum, &b.name)));
     files
@@ -157,7 +163,7 @@ struct HotLines {
     /// Number of lines that ran.
     ran: u64,
     /// Count of the hottest line that is not selected.
-    next_count: u64,
+    next_count: Count,
 }
 
 impl HotLines {
@@ -172,7 +178,7 @@ impl HotLines {
             files: BTreeMap::new(),
             shown: 0,
             ran: lines.len() as u64,
-            next_count: 0,
+            next_count: Count::ZERO,
         };
         let mut rows: BTreeSet<(usize, u32)> = BTreeSet::new();
         for (Reverse(count), file, line) in lines {
@@ -191,9 +197,9 @@ impl HotLines {
 }
 
 /// The lines that ran, with their counts.
-fn ran(lines: &Lines) -> impl Iterator<Item = (u32, u64)> {
+fn ran(lines: &Lines) -> impl Iterator<Item = (u32, Count)> {
     let lines = lines.iter().map(|(&line, &count)| (line, count));
-    lines.filter(|&(_, count)| count > 0)
+    lines.filter(|&(_, count)| count > Count::ZERO)
 }
 
 fn write_file(
@@ -217,7 +223,7 @@ fn write_file(
     head.put(Ink::Faint, &ran);
     sheet.page.gap()?;
     sheet.page.line(&head)?;
-    let widest = lines.values().copied().max().unwrap_or(0);
+    let widest = lines.values().copied().max().unwrap_or_default();
     let width = grouped(widest).len() + usize::from(!file.bounds.is_empty());
     let width = width.max(5);
     let mut last_shown = 0;
@@ -263,21 +269,21 @@ fn write_line(
     sheet: &mut Sheet<'_>,
     file: &str,
     number: u32,
-    count: Option<(u64, Bound)>,
+    count: Option<(Count, Bound)>,
     width: usize,
 ) -> io::Result<()> {
     let text = sheet.options.source.line(file, number).unwrap_or_default();
     let mut line = Line::new();
     match count {
         None => line.right(Ink::Plain, "", width),
-        Some((0, bound)) => line.right(Ink::Alarm, &marked(bound, "0"), width),
+        Some((Count::ZERO, bound)) => line.right(Ink::Alarm, &marked(bound, "0"), width),
         Some((count, bound)) => line.right(Ink::Number, &marked(bound, &grouped(count)), width),
     };
     line.put(Ink::Faint, " │")
         .right(Ink::Faint, &number.to_string(), 6)
         .put(Ink::Faint, " │ ");
     line.put(
-        if count.is_some_and(|(count, _)| count == 0) {
+        if count.is_some_and(|(count, _)| count == Count::ZERO) {
             Ink::Faint
         } else {
             Ink::Plain

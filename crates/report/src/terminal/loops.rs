@@ -12,6 +12,7 @@
 //! A sequence without `└` has its share of the loop's turns. A sequence with `└` has its share of
 //! the executions of its first path.
 
+use holloway_flow::PathId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufWriter, Write};
 
@@ -20,7 +21,7 @@ use holloway_analysis::bounds::Bound;
 use holloway_analysis::loops::LoopsRun;
 use holloway_analysis::loops::shape::{Finding, Thousandths, path_of};
 use holloway_analysis::trail::{End, trail};
-use holloway_format::LoopMap;
+use holloway_format::{Count, LoopMap};
 
 use super::bounds::{legend, marked};
 use super::paint::{Ink, Line};
@@ -210,7 +211,7 @@ fn write_loop(
         let more = plural((branches.len() - rows) as u64, "sequence");
         sheet.indented(Ink::Faint, &format!("… {more} more"))?;
     }
-    let used: BTreeSet<u64> = branches[..rows]
+    let used: BTreeSet<PathId> = branches[..rows]
         .iter()
         .flat_map(|branch| branch.paths.iter().copied())
         .collect();
@@ -247,7 +248,7 @@ fn compiler_changes(loop_map: &LoopMap) -> Vec<String> {
     if loop_map.peeled > 0 {
         texts.push(format!(
             "peeled: of each execution up to {} may run before the loop, not counted here",
-            plural(loop_map.peeled.into(), "iteration")
+            plural(loop_map.peeled, "iteration")
         ));
     }
     texts
@@ -264,7 +265,7 @@ fn sentence(finding: &Finding, k: u32) -> String {
     };
     match finding {
         Finding::OnePath { path, share } => format!(
-            "p{path} is {} of the turns: its sequences tell little that the path itself doesn't",
+            "{path} is {} of the turns: its sequences tell little that the path itself doesn't",
             percent(*share)
         ),
         Finding::Period { paths, share } if paths.len() == 1 => format!(
@@ -322,7 +323,7 @@ fn sentence(finding: &Finding, k: u32) -> String {
             "{} mostly follow themselves, {} of the turns: what decides between them seldom changes, so splitting the loop by it (unswitching) may pay",
             paths
                 .iter()
-                .map(|path| format!("p{path}"))
+                .map(ToString::to_string)
                 .collect::<Vec<_>>()
                 .join(", "),
             percent(*share)
@@ -335,8 +336,8 @@ fn percent(share: Thousandths) -> String {
 }
 
 /// `p38 p86 ×3`.
-fn sequence(paths: &[u64], max_groups: usize) -> String {
-    let mut groups: Vec<(u64, usize)> = Vec::new();
+fn sequence(paths: &[PathId], max_groups: usize) -> String {
+    let mut groups: Vec<(PathId, usize)> = Vec::new();
     for &path in paths {
         match groups.last_mut() {
             Some((last, times)) if *last == path => *times += 1,
@@ -348,8 +349,8 @@ fn sequence(paths: &[u64], max_groups: usize) -> String {
         .into_iter()
         .take(max_groups)
         .map(|(path, times)| match times {
-            1 => format!("p{path}"),
-            _ => format!("p{path} ×{times}"),
+            1 => path.to_string(),
+            _ => format!("{path} ×{times}"),
         });
     let mut words: Vec<String> = groups.collect();
     words.extend(is_clipped.then(|| "…".to_owned()));
@@ -375,7 +376,7 @@ fn write_branch(
         line.put(Ink::Faint, &format!("{}└ ", "  ".repeat(branch.depth - 1)));
     }
     line.put(Ink::Plain, &sequence(&branch.paths, usize::MAX));
-    if branch.missed > 0 {
+    if branch.missed > Count::ZERO {
         line.put(
             Ink::Alarm,
             &format!("  (+ up to {})", grouped(branch.missed)),
@@ -389,7 +390,7 @@ fn write_path<'a>(
     sheet: &mut Sheet<'a>,
     shown_loop: &ShownLoop,
     function: &'a Function,
-    number: u64,
+    number: PathId,
 ) -> io::Result<()> {
     let Some(path) = path_of(function, number) else {
         return Ok(());
@@ -402,7 +403,7 @@ fn write_path<'a>(
     }
     let mut line = Line::new();
     line.put(Ink::Plain, "     ")
-        .left(Ink::Faint, &format!("p{number}"), 6)
+        .left(Ink::Faint, &number.to_string(), 6)
         .put(Ink::Plain, " ");
     sheet.page.wrapped(line, Ink::Faint, &places.join(", "))
 }
@@ -432,7 +433,7 @@ fn write_stats(loops: &LoopsRun, sheet: &mut Sheet<'_>) -> io::Result<()> {
         ),
     )?;
     let irregularities = [
-        (stats.caught, "frame come back to", "frames come back to"),
+        (stats.caught.0, "frame come back to", "frames come back to"),
         (stats.gaps, "gap", "gaps"),
         (stats.holes, "hole", "holes"),
         (stats.strangers, "word of no path", "words of no path"),

@@ -12,7 +12,7 @@ use holloway_analysis::paths::regenerate;
 use holloway_analysis::trail::{End, Trail, first_place, is_choice, trail};
 use holloway_analysis::{Exits, Function, RunProfile};
 use holloway_flow::PathId;
-use holloway_format::Place;
+use holloway_format::{Count, Place};
 
 use super::outcome;
 use super::paint::{Ink, clip, clip_start};
@@ -148,7 +148,7 @@ impl<'a> Comparison<'a> {
                 sheet.labeled(Ink::Alarm, "damaged", &text)?;
             }
         }
-        if sides.iter().all(|side| side.executions == 0) {
+        if sides.iter().all(|side| side.executions == Count::ZERO) {
             sheet.page.gap()?;
             return sheet
                 .page
@@ -173,6 +173,7 @@ impl<'a> Comparison<'a> {
             ]);
         };
         let part = |part: u64, whole: u64| format!("{}  {}", grouped(part), share(part, whole));
+        let part_of_count = |count: Count, whole: Count| part(count.into(), whole.into());
         let (distinct, runs, common_runs, instructions) = match self.overlap.unit {
             Unit::Paths => (
                 "different paths",
@@ -193,13 +194,13 @@ impl<'a> Comparison<'a> {
         });
         row(runs, Ink::Plain, &|side| grouped(side.executions));
         row(common_runs, Ink::Number, &|side| {
-            part(side.common_executions, side.executions)
+            part_of_count(side.common_executions, side.executions)
         });
         row("instructions", Ink::Plain, &|side| {
             grouped(side.instructions)
         });
         row(instructions, Ink::Number, &|side| {
-            part(side.common_instructions, side.instructions)
+            part_of_count(side.common_instructions, side.instructions)
         });
         table.write(&mut sheet.page)
     }
@@ -268,7 +269,7 @@ impl<'a> Comparison<'a> {
             Unit::Edges => edge_ends(sheet, function, difference.unit),
         };
         let cell = |side: usize| match difference.counts[side] {
-            0 => (Ink::Alarm, "never".to_owned()),
+            Count::ZERO => (Ink::Alarm, "never".to_owned()),
             count => (Ink::Number, self.share(side, count)),
         };
         vec![
@@ -319,7 +320,7 @@ impl<'a> Comparison<'a> {
         table.write(&mut sheet.page)
     }
 
-    fn share(&self, side: usize, count: u64) -> String {
+    fn share(&self, side: usize, count: Count) -> String {
         share(count, self.overlap.sides[side].executions)
     }
 }

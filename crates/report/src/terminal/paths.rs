@@ -18,7 +18,7 @@ use holloway_analysis::directions::Destination;
 use holloway_analysis::paths::{HotPath, hottest, regenerate};
 use holloway_analysis::trail::{End, Frame, Start, Step, Trail, frames, trail};
 use holloway_analysis::{Function, Sort};
-use holloway_format::{Outcome, Place};
+use holloway_format::{Count, Outcome, Place};
 use unicode_width::UnicodeWidthStr;
 
 use super::outcome;
@@ -54,7 +54,7 @@ pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
     sheet.title("Hottest paths", &shown)?;
     let widths = Widths::new(&ranking.paths);
     let detail = Detail::of_items(ranking.paths.len());
-    let mut sum = 0u64;
+    let mut sum = Count::ZERO;
     for (index, path) in ranking.paths.iter().enumerate() {
         let weight = path.weight(sort);
         sum = sum.saturating_add(weight);
@@ -79,7 +79,7 @@ impl Widths {
         };
         Widths {
             rank: paths.len().to_string().len().max(3),
-            count: widest(&|path| path.count).unwrap_or(0),
+            count: widest(&|path| path.count.0).unwrap_or(0),
             instructions: widest(&|path| path.instructions).unwrap_or(0),
         }
     }

@@ -2,6 +2,7 @@
 //! other runs. The tables show the bar charts of Figures 4 and 5 of the paper (Perelman, Chilimbi,
 //! Calder 2005).
 
+use holloway_format::Count;
 use std::io::{self, BufWriter, Write};
 
 use holloway_analysis::variation::stability::{Stability, stability};
@@ -50,7 +51,8 @@ pub(crate) fn write(
     for (index, run) in runs.iter().enumerate() {
         sheet.fact(&letter(index), &description(run))?;
     }
-    let has_few_samples = |run: &&VariationRun| run.stats.samples < MIN_SAMPLES * first as u64;
+    let has_few_samples =
+        |run: &&VariationRun| run.stats.samples < Count(MIN_SAMPLES * first as u64);
     if runs.iter().any(has_few_samples) {
         let sentence = format!(
             "a run of fewer than {} samples, {MIN_SAMPLES} for each of its first paths, may have others first next time: let it run longer, or time more with --burst 100",
@@ -79,7 +81,7 @@ pub(crate) fn write(
 
 fn description(run: &VariationRun) -> String {
     let images: Vec<&str> = run.run.images.iter().map(|image| &*image.name).collect();
-    let cycles = time(run.stats.cycles as f64, run.frequency());
+    let cycles = time(run.stats.cycles.to_f64(), run.frequency());
     format!(
         "{} · {} in all threads · {}",
         images.join(", "),

@@ -21,6 +21,7 @@ pub(super) mod report;
 mod summary;
 mod ties;
 
+use holloway_format::{Count, Cycles};
 use std::io::{self, BufWriter, Write};
 use std::ops::Range;
 
@@ -85,7 +86,7 @@ pub fn write(
         super::answer::write(sheet)?;
     }
     let is_sampled = run.run.functions.iter().any(Function::ran);
-    if !is_sampled && !run.is_exact && run.stats.clocks > 0 && !sheet.has_losses() {
+    if !is_sampled && !run.is_exact && run.stats.clocks > Count::ZERO && !sheet.has_losses() {
         sheet.page.gap()?;
         let text = "no path was timed: every thread ended before its first burst; run it for longer, with --burst 10, or build it with --collect times, which times all paths";
         sheet.page.wrapped(Line::new(), Ink::Alarm, text)?;
@@ -210,7 +211,7 @@ impl Report<'_> {
 
     fn numbers(&self, rank: &RankedPath) -> Vec<(Ink, String)> {
         let times = &rank.times;
-        let cycles = |cycles: u64| (Ink::Plain, self.cycles(cycles));
+        let cycles = |cycles: Cycles| (Ink::Plain, self.cycles(cycles));
         vec![
             (Ink::Strong, self.time(rank.net)),
             (Ink::Number, self.share(rank.net)),
@@ -219,7 +220,7 @@ impl Report<'_> {
             cycles(times.quantile(0.5)),
             cycles(times.quantile(0.99)),
             cycles(times.largest()),
-            (Ink::Faint, short(rank.samples() as f64)),
+            (Ink::Faint, short(rank.samples().to_f64())),
         ]
     }
 
@@ -236,7 +237,7 @@ impl Report<'_> {
         sheet.page.gap()?;
         sheet.page.line(&head)?;
         sheet.indented(Ink::Plain, &self.sentence(rank))?;
-        if rank.with_untimed_callees > 0 && self.rank_options.time == Time::Inclusive {
+        if rank.with_untimed_callees > Count::ZERO && self.rank_options.time == Time::Inclusive {
             let warning = format!(
                 "its time includes functions that it calls (in {} of its samples): what varies may be theirs; look for their own paths",
                 summary::share_of(
@@ -260,7 +261,8 @@ impl Report<'_> {
             Some(frequency) if cycles >= 0.5 => format!(" ({})", seconds(cycles / frequency)),
             _ => String::new(),
         };
-        let cycles = |cycles: u64| format!("{}{}", self.cycles(cycles), seconds(cycles as f64));
+        let cycles =
+            |cycles: Cycles| format!("{}{}", self.cycles(cycles), seconds(cycles.to_f64()));
         let mut text = format!(
             "{} in all, {}{} of it above the base; cycles of one: base {}, average {}{}, 90 % {}",
             self.time(rank.total),
@@ -271,7 +273,7 @@ impl Report<'_> {
             seconds(times.mean()),
             cycles(times.quantile(0.9)),
         );
-        if self.left_out(rank) > 0 {
+        if self.left_out(rank) > Count::ZERO {
             let left_out = plural(rank.disturbed, "sample");
             text += &format!("; {left_out} preempted or moved, left out");
         }

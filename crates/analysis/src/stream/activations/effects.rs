@@ -8,6 +8,7 @@
 //! depends on more than open activations (on frames that were left, or on words of no function),
 //! the piece is read word by word.
 
+use holloway_format::Count;
 use std::mem;
 
 use super::{Activation, Activations, bottom};
@@ -220,7 +221,7 @@ impl<S: Copy + Default> Activations<S> {
 
     /// Records that pieces with this many paths were read, and the position of the next word.
     pub(crate) fn advance(&mut self, paths: u64, next_position: u64) {
-        self.counts.paths += paths;
+        self.counts.paths += Count(paths);
         self.next_position = Some(next_position);
     }
 }

@@ -44,7 +44,7 @@ pub(super) fn write(
         grouped(roots.len().min(sheet.top()) as u64),
         plural(roots.len() as u64, "path"),
         plural(sequences, "different sequence"),
-        grouped(longest.into()),
+        grouped(longest),
     );
     sheet.title("Sequences", &shown)?;
     for &root in roots.iter().take(sheet.top()) {

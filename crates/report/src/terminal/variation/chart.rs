@@ -13,6 +13,7 @@
 //! The first column counts all times less than 8 cycles over the base, because probes cannot
 //! distinguish smaller differences.
 
+use holloway_format::Count;
 use std::io;
 
 use holloway_analysis::variation::RankedPath;
@@ -39,7 +40,7 @@ const UNIT: &str = "cycles over the base";
 /// A column of the histogram.
 #[derive(Clone, Copy, Default, Debug, PartialEq)]
 struct Column {
-    samples: u64,
+    samples: Count,
     /// Sum of these samples' cycles over the base time.
     over_base: f64,
 }
@@ -54,10 +55,16 @@ pub(super) fn write(sheet: &mut Sheet<'_>, rank: &RankedPath) -> io::Result<()> 
         .iter()
         .map(|column| column.samples)
         .max()
-        .unwrap_or(0);
+        .unwrap_or_default();
     let levels: Vec<usize> = columns
         .iter()
-        .map(|column| level(column.samples as f64, largest_count as f64, ROWS * LEVELS))
+        .map(|column| {
+            level(
+                column.samples.to_f64(),
+                largest_count.to_f64(),
+                ROWS * LEVELS,
+            )
+        })
         .collect();
     for row in (0..ROWS).rev() {
         let label = if row + 1 == ROWS {
@@ -144,13 +151,13 @@ fn columns(rank: &RankedPath) -> Vec<Column> {
     let mut columns = vec![Column::default(); 2];
     for bucket in times.buckets() {
         let middle = bucket.middle().clamp(times.least(), times.largest());
-        let over_base = middle.saturating_sub(rank.base) as f64;
+        let over_base = middle.saturating_sub(rank.base).to_f64();
         let index = column_of(over_base);
         if columns.len() <= index {
             columns.resize(index + 1, Column::default());
         }
         columns[index].samples += bucket.count;
-        columns[index].over_base += over_base * bucket.count as f64;
+        columns[index].over_base += over_base * bucket.count.to_f64();
     }
     columns
 }
@@ -192,6 +199,7 @@ fn label(cycles: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::{Column, column_of, label, level, low_end, merge_last};
+    use holloway_format::Count;
 
     #[test]
     fn columns_are_half_powers_of_two() {
@@ -209,11 +217,11 @@ mod tests {
             [0, 1, 8, 8]
         );
         let column = Column {
-            samples: 2,
+            samples: Count(2),
             over_base: 3.0,
         };
         let merged = Column {
-            samples: 4,
+            samples: Count(4),
             over_base: 6.0,
         };
         assert_eq!(merge_last(vec![column; 3], 2), [column, merged]);

@@ -5,6 +5,7 @@ use holloway_analysis::trail::Trail;
 use holloway_analysis::variation::RankOptions;
 use holloway_analysis::variation::VariationRun;
 use holloway_analysis::variation::rank::{Disturbed, RankedPath, Ranking};
+use holloway_format::{Count, Cycles};
 
 use crate::numbers::{grouped, seconds, short, tenths};
 use crate::terminal::sheet::Sheet;
@@ -22,10 +23,10 @@ pub(super) struct Report<'a> {
 impl Report<'_> {
     /// The cycles of a sample. Times of 0 and 1 are shown as `≤12` if the clock cannot distinguish
     /// times of up to 12 cycles from 0.
-    pub(super) fn cycles(&self, cycles: u64) -> String {
+    pub(super) fn cycles(&self, cycles: Cycles) -> String {
         match cycles {
-            0 | 1 => format!("≤{}", grouped(self.ranking.floor)),
-            cycles => short(cycles as f64),
+            Cycles(0 | 1) => format!("≤{}", grouped(self.ranking.floor)),
+            cycles => short(cycles.to_f64()),
         }
     }
 
@@ -49,10 +50,10 @@ impl Report<'_> {
     }
 
     /// Number of disturbed samples that are left out of the path's times.
-    pub(super) fn left_out(&self, rank: &RankedPath) -> u64 {
+    pub(super) fn left_out(&self, rank: &RankedPath) -> Count {
         match self.rank_options.disturbed {
             Disturbed::LeftOut => rank.disturbed,
-            Disturbed::Included => 0,
+            Disturbed::Included => Count::ZERO,
         }
     }
 }

@@ -2,6 +2,7 @@
 //! sections after it show which paths other rankings would have missed, which samples are left out,
 //! and whether a function's time depends on the choice of its path.
 
+use holloway_format::{Count, Cycles};
 use std::io;
 
 use holloway_analysis::variation::VariationRun;
@@ -33,13 +34,13 @@ const SPREADS: [(&str, Align); 6] = [
 pub(super) fn write_measurement(sheet: &mut Sheet<'_>, run: &VariationRun) -> io::Result<()> {
     let stats = &run.stats;
     let rate_text = match stats.samples {
-        0 => String::new(),
+        Count::ZERO => String::new(),
         samples if run.is_exact => {
             let begun = plural(stats.begun.max(samples), "path");
             format!(" of {begun} that began: all were timed")
         }
         samples => {
-            let paths_per_sample = stats.begun as f64 / samples as f64;
+            let paths_per_sample = stats.begun.to_f64() / samples.to_f64();
             let begun = plural(stats.begun, "path");
             format!(
                 " of {begun} that began, one in {}: counts are estimates",
@@ -49,18 +50,18 @@ pub(super) fn write_measurement(sheet: &mut Sheet<'_>, run: &VariationRun) -> io
     };
     sheet.fact("samples", &format!("{}{rate_text}", grouped(stats.samples)))?;
     let frequency = run.frequency();
-    let mut text = format!("{} in all threads", time(stats.cycles as f64, frequency));
+    let mut text = format!("{} in all threads", time(stats.cycles.to_f64(), frequency));
     if let Some(frequency) = frequency {
         text += &format!(" · {}", clock_rate(frequency));
     }
     text += &match stats.clocked {
-        0 => " · probes not known".to_owned(),
+        Cycles::ZERO => " · probes not known".to_owned(),
         without_probes => format!(
             " · probes {}",
             share_of(stats.probes, without_probes.saturating_add(stats.probes))
         ),
     };
-    if stats.clocks > 0 {
+    if stats.clocks > Count::ZERO {
         text += &match stats.least_bias == stats.largest_bias {
             true => format!(", bias of {} cycles subtracted", stats.least_bias),
             false => format!(
@@ -68,12 +69,12 @@ pub(super) fn write_measurement(sheet: &mut Sheet<'_>, run: &VariationRun) -> io
                 stats.least_bias, stats.largest_bias
             ),
         };
-        if stats.resolution > 0 {
+        if stats.resolution > Cycles::ZERO {
             text += &format!(", known to {}", stats.resolution);
         }
     }
     sheet.fact("time", &text)?;
-    if frequency.is_none() && stats.samples > 0 {
+    if frequency.is_none() && stats.samples > Count::ZERO {
         sheet.fact(
             "seconds",
             "not known: the clock was read once only, the run was too short",
@@ -226,7 +227,7 @@ fn names(sheet: &Sheet<'_>, report: &Report<'_>, indices: &[usize]) -> String {
 fn left_out(report: &Report<'_>) -> Vec<(&'static str, String)> {
     let mut facts = Vec::new();
     let (ranking, stats) = (report.ranking, &report.run.stats);
-    if ranking.disturbed > 0 {
+    if ranking.disturbed > Count::ZERO {
         let samples = format!(
             "{} ({})",
             plural(ranking.disturbed, "sample"),
@@ -243,21 +244,21 @@ fn left_out(report: &Report<'_>) -> Vec<(&'static str, String)> {
         facts.push(("preempted", text));
     }
     let interrupted = ranking.paths.iter().map(|rank| rank.interrupted).max();
-    if let Some(samples @ 1..) = interrupted {
+    if let Some(samples @ Count(1..)) = interrupted {
         let text = format!(
             "up to {} of a path may have been interrupted unseen, by the kernel or a hypervisor: its longest ones count only as long as the longest of the others",
             plural(samples, "sample")
         );
         facts.push(("interrupted", text));
     }
-    if stats.unwatched > 0 {
+    if stats.unwatched > Count::ZERO {
         let text = format!(
             "{} of the samples can't be told to be preempted or not: the C library keeps no rseq area",
             share_of(stats.unwatched, stats.samples)
         );
         facts.push(("unwatched", text));
     }
-    if stats.unknown > 0 {
+    if stats.unknown > Count::ZERO {
         let text = format!(
             "{} whose time can't be told, counted as executions: begun in another thread, or less than the probes in it are taken to cost",
             plural(stats.unknown, "sample")
@@ -276,7 +277,7 @@ fn left_out(report: &Report<'_>) -> Vec<(&'static str, String)> {
         }
         facts.push(("left out", text));
     }
-    if stats.called > 0 && report.rank_options.time == Time::Inclusive {
+    if stats.called > Count::ZERO && report.rank_options.time == Time::Inclusive {
         let text = format!(
             "times include what paths call; in {} of the samples that was code whose own time is not known (--time exclusive leaves these out)",
             share_of(stats.called, stats.samples)
@@ -324,7 +325,7 @@ fn verdict(spread: &Spread) -> &'static str {
 }
 
 /// A share of samples: `12.3 %`.
-pub(super) fn share_of(part: u64, samples: u64) -> String {
+pub(super) fn share_of(part: impl Into<u64>, samples: impl Into<u64>) -> String {
     crate::numbers::share(part, samples)
 }
 

@@ -5,6 +5,7 @@
 //!  ≈  ranks 2 to 4, 4 to 9 can't be told apart by 68 to 102 samples each: …
 //! ```
 
+use holloway_format::Count;
 use std::io;
 use std::ops::Range;
 
@@ -84,7 +85,7 @@ pub(super) fn advice(report: &Report<'_>) -> String {
         return "all of their executions were timed".to_owned();
     }
     let stats = &report.run.stats;
-    let interval = stats.begun as f64 / stats.samples.max(1) as f64;
+    let interval = stats.begun.to_f64() / stats.samples.max(Count(1)).to_f64();
     let power_of_ten = 10f64.powf((interval / 10.0).log10().round());
     let shorter = power_of_ten.max(MIN_BURST_INTERVAL);
     match shorter < interval / 2.0 {

@@ -29,17 +29,9 @@
 //! On AArch64 the clock is the counter `cntvct_el0`, read with `isb; mrs x, cntvct_el0; isb` or
 //! `isb; mrs x, cntvct_el0`. There, "cycles" are ticks of that counter.
 
-use crate::environment;
 use crate::ring::RingHeader;
 
-/// The name of the variable with the rate of timed paths, `N:M`: N untimed paths begin before a
-/// burst, and a burst times M paths.
-///
-/// Both numbers are at most [`BURST_MOST`]. `0:1` times all paths. Programs use
-/// [`DEFAULT_BURST_RATE`] if the variable is unset.
-pub const BURST_VARIABLE: &str = environment::BURST.name;
-
-/// The greatest N and M in [`BURST_VARIABLE`]. M is at least 1.
+/// The greatest N and M in [`BURST_VARIABLE`](crate::BURST_VARIABLE). M is at least 1.
 pub const BURST_MOST: u32 = 1_000_000_000;
 
 /// The rate of timed paths.
@@ -51,7 +43,7 @@ pub struct BurstRate {
     pub timed: u32,
 }
 
-/// The rate if [`BURST_VARIABLE`] is unset (Perelman, Chilimbi, Calder 2005).
+/// The rate if [`BURST_VARIABLE`](crate::BURST_VARIABLE) is unset (Perelman, Chilimbi, Calder 2005).
 pub const DEFAULT_BURST_RATE: BurstRate = BurstRate {
     untimed: 10_000,
     timed: 1,

@@ -99,6 +99,13 @@ pub const BURST: Variable<BurstRate> = Variable {
     help: "how often a running program times paths, as --burst",
 };
 
+/// The name of the variable with the rate of timed paths, `N:M`: N untimed paths begin before a
+/// burst, and a burst times M paths.
+///
+/// Both numbers are at most [`BURST_MOST`](crate::BURST_MOST). `0:1` times all paths. Programs use
+/// [`DEFAULT_BURST_RATE`](crate::DEFAULT_BURST_RATE) if the variable is unset.
+pub const BURST_VARIABLE: &str = BURST.name;
+
 /// The directory into which programs write their profiles.
 pub const DATA: Variable<Directory> = Variable {
     name: "HOLLOWAY_DATA",

@@ -38,9 +38,9 @@ mod symbols;
 mod word;
 
 pub use burst::{
-    BURST_MOST, BURST_STATE, BURST_VARIABLE, BurstRate, BurstState, DEFAULT_BURST_RATE, WARM_EVERY,
-    WARM_UP,
+    BURST_MOST, BURST_STATE, BurstRate, BurstState, DEFAULT_BURST_RATE, WARM_EVERY, WARM_UP,
 };
+pub use environment::BURST_VARIABLE;
 pub use extent::{
     EXTENT_BLOCK, EXTENT_MAGIC, EXTENT_RING, EXTENT_SEGMENT, EXTENT_SPOOL, ExtentHeader,
 };

@@ -3,7 +3,7 @@
 //!
 //! A sequence is shown if it ran at least [`LoopsOptions::min_share`] as often as its first path,
 //! as in Figure 4 of the paper (D'Elia, Demetrescu, Finocchi 2013). The path forest is called
-//! `kipf` in code. A run of its nodes without forks becomes one [`Branch`].
+//! `kipf` in code. A run of its nodes without forks becomes one `Branch`.
 
 use holloway_flow::PathId;
 use holloway_format::Count;

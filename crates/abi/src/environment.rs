@@ -106,6 +106,12 @@ pub const BURST: Variable<BurstRate> = Variable {
 /// [`DEFAULT_BURST_RATE`](crate::DEFAULT_BURST_RATE) if the variable is unset.
 pub const BURST_VARIABLE: &str = BURST.name;
 
+/// The name of the variable with the process id of the collector that reads the rings of this run,
+/// a space, and the directory in which the collector looks for them.
+///
+/// Threads spool if the variable is unset, or if HOLLOWAY_DATA names another directory.
+pub const COLLECTOR_VARIABLE: &str = internal::COLLECTOR;
+
 /// The directory into which programs write their profiles.
 pub const DATA: Variable<Directory> = Variable {
     name: "HOLLOWAY_DATA",

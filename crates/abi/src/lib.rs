@@ -40,7 +40,7 @@ mod word;
 pub use burst::{
     BURST_MOST, BURST_STATE, BurstRate, BurstState, DEFAULT_BURST_RATE, WARM_EVERY, WARM_UP,
 };
-pub use environment::BURST_VARIABLE;
+pub use environment::{BURST_VARIABLE, COLLECTOR_VARIABLE};
 pub use extent::{
     EXTENT_BLOCK, EXTENT_MAGIC, EXTENT_RING, EXTENT_SEGMENT, EXTENT_SPOOL, ExtentHeader,
 };
@@ -51,7 +51,7 @@ pub use kind::{
     UnknownKind,
 };
 pub use profile::{PAGE, RAW_MAGIC, RawHeader};
-pub use ring::{CHUNK, COLLECTOR_VARIABLE, RESERVE, RING_SIZE, RING_WORDS, RingHeader};
+pub use ring::{CHUNK, RESERVE, RING_SIZE, RING_WORDS, RingHeader};
 pub use sample::{
     CLOCK_AGE, CLOCK_WORDS, SAMPLE_CALLED, SAMPLE_CHECK, SAMPLE_FLAG_BITS, SAMPLE_MIGRATED,
     SAMPLE_PREEMPTED, SAMPLE_UNKNOWN, SAMPLE_UNWATCHED, SAMPLE_WORDS, digits,

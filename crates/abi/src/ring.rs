@@ -71,7 +71,6 @@
 //! on standard error, and adds 1 to `lost`. The file keeps the ring's words below `missing_from`.
 //! The thread writes its later words to private memory. Only the cursor still advances.
 
-use crate::environment;
 use crate::profile::PAGE;
 
 /// Size of a chunk of a ring in bytes.
@@ -93,12 +92,6 @@ pub const RESERVE: u64 = 6 * CHUNK;
 
 /// Offset of a ring's cells from its [`RingHeader`].
 pub const RING_WORDS: u64 = PAGE - 64;
-
-/// The name of the variable with the process id of the collector that reads the rings of this run,
-/// a space, and the directory in which the collector looks for them.
-///
-/// Threads spool if the variable is unset, or if HOLLOWAY_DATA names another directory.
-pub const COLLECTOR_VARIABLE: &str = environment::internal::COLLECTOR;
 
 /// The header of a ring, at offset 64 of a ring extent.
 ///

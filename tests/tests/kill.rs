@@ -35,7 +35,7 @@ fn killed_200_times_nothing_finished_is_lost() {
 
 #[test]
 fn killed_100_times_without_exits_nothing_finished_is_lost() {
-    kill_often(Kind::PathsClosed, 100);
+    kill_often(Kind::PathsWithoutExits, 100);
 }
 
 #[test]

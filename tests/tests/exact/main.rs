@@ -13,6 +13,6 @@ mod ours;
 mod outcomes;
 mod rustc;
 mod sequence;
-mod shelf;
+mod prepared;
 mod throws;
 mod tracer;

@@ -18,7 +18,7 @@ use std::sync::Mutex;
 
 /// The folder of built programs.
 #[derive(Debug)]
-pub(crate) struct Shelf {
+pub(crate) struct KeptBuilds {
     folder: PathBuf,
 }
 
@@ -58,8 +58,8 @@ impl Tools {
     }
 }
 
-impl Shelf {
-    /// Opens the shelf in the target directory. The workloads find holloway by an environment
+impl KeptBuilds {
+    /// Opens the kept_builds in the target directory. The workloads find holloway by an environment
     /// variable. If the variable is not set, this builds holloway and restarts the command with the
     /// variable.
     ///

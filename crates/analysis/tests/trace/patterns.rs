@@ -95,7 +95,7 @@ fn errors_contain_the_position_and_a_remedy() {
             "a | ",
             "at character 5: an event is missing: a function's name, `f:12`, `enter f`, `leave f`, `return`, `left` or `.`",
         ),
-        ("(a b", "at character 1: `(` without `)`: add it behind"),
+        ("(a b", "at character 1: `(` without `)`: add `)` after the group"),
         (
             "a b) c",
             "at character 4: `)` without `(`: leave it out, or quote a name that has it",
@@ -107,7 +107,7 @@ fn errors_contain_the_position_and_a_remedy() {
         ),
         (
             "!(a b)",
-            "at character 1: `!` stands before one event or a choice of events, as in `!f` or `!(f|g)`",
+            "at character 1: `!` must stand before one event or a choice of events, as in `!f` or `!(f|g)`",
         ),
         (
             "a !",
@@ -115,19 +115,19 @@ fn errors_contain_the_position_and_a_remedy() {
         ),
         (
             "enter",
-            "at character 6: `enter` is followed by a function's name, or by `.` for any; a function of that name must be in double quotes",
+            "at character 6: `enter` must be followed by a function's name, or by `.` for any; a function of that name must be in double quotes",
         ),
         (
             "a:x",
-            "at character 2: `:` is followed by a path's number, as in `f:12`",
+            "at character 2: `:` must be followed by a path's number, as in `f:12`",
         ),
         (
             "a:99999999999",
-            "at character 2: `:` is followed by a path's number, as in `f:12`",
+            "at character 2: `:` must be followed by a path's number, as in `f:12`",
         ),
         (
             "a \"b",
-            "at character 3: a double quote without its other: add it behind the name",
+            "at character 3: a double quote is not closed: add `\"` after the name",
         ),
         (
             "a<b>",
@@ -139,7 +139,7 @@ fn errors_contain_the_position_and_a_remedy() {
         ),
         (
             "a* b?",
-            "at character 1: it matches where nothing runs, which is everywhere: use `+` for `*`, or name an event that must run",
+            "at character 1: the pattern also matches the empty sequence: use `+` for `*`, or name an event that must run",
         ),
     ] {
         let refused = if expect == "none" {

@@ -123,14 +123,14 @@ impl<'a> Comparison<'a> {
                 Unit::Edges => "edge",
             };
             let text = format!(
-                "{} not listed: no further apart than frames left in calls explain, which only one run counts",
+                "{} not listed: frames left in calls, which only one run counts, may explain the difference",
                 plural(self.overlap.by_exits, noun)
             );
             sheet.fact("exits", &text)?;
         }
         if self.overlap.cut_elsewhere > 0 {
             let text = format!(
-                "elsewhere in {}: the same route is a different path in A and in B; compare runs of --collect edges to include all functions",
+                "paths are cut at different edges in A and B in {}, so the same route is a different path; compare runs of --collect edges to include all functions",
                 plural(self.overlap.cut_elsewhere, "function")
             );
             sheet.fact("cut", &text)?;
@@ -152,7 +152,7 @@ impl<'a> Comparison<'a> {
             sheet.page.gap()?;
             return sheet
                 .page
-                .text(Ink::Alarm, "nothing to compare: no such function ran");
+                .text(Ink::Alarm, "nothing to compare: no function that the filter keeps ran");
         }
         self.write_common(sheet)?;
         self.write_functions(sheet)?;
@@ -298,7 +298,7 @@ impl<'a> Comparison<'a> {
         };
         functions.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
         let shown = format!(
-            "{} of {} that ran in one run and can't be compared",
+            "{} of {} that ran and have no counterpart in the other run",
             functions.len().min(sheet.top()),
             plural(functions.len() as u64, "function")
         );
@@ -306,8 +306,8 @@ impl<'a> Comparison<'a> {
         let mut table = Table::new(&ALONE);
         for &(side, alone) in functions.iter().take(sheet.top()) {
             let reason = match alone.why {
-                Why::Changed => "has another graph in the other",
-                Why::Missing => "has no counters in the other",
+                Why::Changed => "has another graph in the other run",
+                Why::Missing => "has no counters in the other run",
             };
             let name = sheet.names.name(self.runs[side].function(alone.function));
             table.row(vec![

@@ -7,7 +7,7 @@ mod crossings;
 pub(super) mod duplication;
 pub(super) mod insert;
 pub(super) mod leaves;
-mod pieces;
+mod spans;
 mod sink;
 mod spill;
 mod ssa_repair;

@@ -52,7 +52,10 @@ impl Kind {
     /// Whether edges are counted instead of paths.
     #[must_use]
     pub fn counts_edges(self) -> bool {
-        matches!(self, Self::Edges | Self::EdgesWithoutExits | Self::GuidedEdges)
+        matches!(
+            self,
+            Self::Edges | Self::EdgesWithoutExits | Self::GuidedEdges
+        )
     }
 
     /// Whether the profile counts the frames that are left without a return.

@@ -25,11 +25,11 @@ mod results;
 mod results_file;
 mod rounds;
 mod samples;
+mod setup;
 mod sizes;
 mod summary;
 mod targets;
 mod totals;
-mod setup;
 
 pub(crate) use options::Options;
 pub(crate) use programs::KeptBuilds;

@@ -46,7 +46,11 @@ impl Options {
 }
 
 /// Runs programs, two at the same time.
-fn programs(kept_builds: &KeptBuilds, workloads: &[&'static Workload], scale: Scale) -> Result<Vec<Program>> {
+fn programs(
+    kept_builds: &KeptBuilds,
+    workloads: &[&'static Workload],
+    scale: Scale,
+) -> Result<Vec<Program>> {
     let queue = Mutex::new(workloads.iter().enumerate());
     let work = || -> Result<Vec<(usize, Program)>> {
         let mut done = Vec::new();
@@ -56,7 +60,8 @@ fn programs(kept_builds: &KeptBuilds, workloads: &[&'static Workload], scale: Sc
                 .map_err(|_| anyhow!("the other one panicked"))?;
             queue.next()
         } {
-            let program = Program::run(kept_builds, workload, scale).with_context(|| workload.name)?;
+            let program =
+                Program::run(kept_builds, workload, scale).with_context(|| workload.name)?;
             eprintln!(
                 "{}: {} path increments, {} edge increments",
                 workload.name, program.figures.paths.increments, program.figures.edges.increments

@@ -82,7 +82,11 @@ fn restart_optimized() -> anyhow::Error {
     anyhow::Error::new(error).context("cannot start cargo")
 }
 
-fn program(kept_builds: &KeptBuilds, workload: &'static Workload, options: &Options) -> Result<Program> {
+fn program(
+    kept_builds: &KeptBuilds,
+    workload: &'static Workload,
+    options: &Options,
+) -> Result<Program> {
     let recorded =
         |flavor, max_words| record::record(kept_builds, workload, flavor, options.scale, max_words);
     let (trace, first_grammar) = {

@@ -8,7 +8,7 @@
 //! another formula, and on a loaded machine. `holloway stability` then compares which paths vary in
 //! these runs. The results are written to docs/studies/variation.md.
 
-use crate::bench::{Samples, KeptBuilds};
+use crate::bench::{KeptBuilds, Samples};
 use crate::machine;
 use crate::workspace::{bench_folder, root};
 use anyhow::{Context, Result, ensure};

@@ -5,7 +5,9 @@
 use holloway_testkit::build;
 use std::collections::BTreeMap;
 
-use build::{SLIDE_FIRST, SLIDE_SECOND, function, image, module, number, profile, slide};
+use build::{
+    SLIDE_FIRST, SLIDE_SECOND, compute_numbering, function, image, module, profile, slide,
+};
 use holloway_analysis::edges::of_function;
 use holloway_analysis::misfit::Misfit;
 use holloway_analysis::note::{FunctionPlace, Note};

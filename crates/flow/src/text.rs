@@ -97,7 +97,10 @@ impl fmt::Display for ParseError {
             }
             ParseErrorKind::Repeated => write!(f, "the graph already has this entry or exit"),
             ParseErrorKind::NotDense => {
-                write!(f, "block ids and edge ids must each count up from 0 without gaps or repeats")
+                write!(
+                    f,
+                    "block ids and edge ids must each count up from 0 without gaps or repeats"
+                )
             }
             ParseErrorKind::NoEntryOrExit => {
                 write!(f, "one block must be the entry, another the exit")

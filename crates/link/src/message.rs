@@ -28,14 +28,16 @@ pub enum Message {
         /// The reason.
         reason: NoBitcode,
     },
-    /// The machine code that a module's object already contains is linked.
+    /// The machine code that a module's object already contains is linked, because compiling the
+    /// module's bitcode would give another program.
     MachineCode {
         /// The module.
         module: String,
         /// The reason, followed by `: linked as it is`.
         reason: String,
     },
-    /// A module is compiled without probes, or the machine code of its object is linked.
+    /// Weaving a module failed. The module is compiled without probes. If that fails too, the machine
+    /// code of its object is linked.
     Unwoven {
         /// The module, the reason, and which code is linked.
         reason: String,

@@ -89,7 +89,7 @@ pub(crate) fn seconds(time: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{mean, seconds, share, short, signed, one_decimal};
+    use super::{mean, one_decimal, seconds, share, short, signed};
 
     #[test]
     fn signs_and_means_are_shown() {

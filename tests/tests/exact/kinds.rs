@@ -78,7 +78,10 @@ fn check(workload: &'static Workload, flavors: &[(Flavor, Kind)]) -> Result<usiz
         let (name, data) = (flavor.name(), scratch.path().join(flavor.name()));
         let executable = prepared.build(flavor).context(name)?;
         let output = run(&executable, Some(&data)).context(name)?;
-        ensure!(output == wanted, "{name}: the output differs from the native program's");
+        ensure!(
+            output == wanted,
+            "{name}: the output differs from the native program's"
+        );
         let report = Report::of_run(&data)?;
         if kind.has_exits() {
             let wrong = inconsistencies(&report, &|_| false);

@@ -72,7 +72,11 @@ fn process_folder() -> Result<&'static Path> {
         let _ = std::fs::remove_dir_all(&process_folder);
         process_folder
     });
-    for folder in std::fs::read_dir(&all_folders).into_iter().flatten().flatten() {
+    for folder in std::fs::read_dir(&all_folders)
+        .into_iter()
+        .flatten()
+        .flatten()
+    {
         let is_gone = !Path::new("/proc").join(folder.file_name()).exists();
         if is_gone && folder.path() != *process_folder {
             // Another process may remove the folder at the same time.

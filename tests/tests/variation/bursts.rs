@@ -139,6 +139,9 @@ fn record() -> Result<([Vec<Row>; 2], Vec<Row>)> {
     let (all, wanted) = run("all", Flavor::Times, &[])?;
     let (again, _) = run("again", Flavor::Times, &[])?;
     let (few, output) = run("few", Flavor::Variation, &["--burst", BURST])?;
-    ensure!(output == wanted, "the output differs from the fully timed program's");
+    ensure!(
+        output == wanted,
+        "the output differs from the fully timed program's"
+    );
     Ok(([all, again], few))
 }

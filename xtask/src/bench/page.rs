@@ -5,9 +5,9 @@ use super::paper;
 use super::results::Results;
 use super::rounds::{Measured, Row};
 use super::samples::Samples;
+use super::setup::{BURSTS, Setup};
 use super::summary::mean;
 use super::targets::{self, Verdict, percent};
-use super::setup::{BURSTS, Setup};
 use anyhow::{Context, Result};
 use holloway_tests::workload::Flavor;
 use std::fmt::Write;
@@ -164,7 +164,8 @@ impl Part {
     fn setups(self, row: Option<&&Row>) -> Vec<Setup> {
         let setups = row.into_iter().flat_map(|row| &row.setups).skip(1);
         let setups = setups.map(|m| m.setup);
-        setups.filter(|setup| setup.is_stream() == (self == Self::Streams))
+        setups
+            .filter(|setup| setup.is_stream() == (self == Self::Streams))
             .collect()
     }
 }

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 
-/// The folder of built programs.
+/// The builds of the programs, kept in a folder between calls.
 #[derive(Debug)]
 pub(crate) struct KeptBuilds {
     folder: PathBuf,
@@ -59,7 +59,7 @@ impl Tools {
 }
 
 impl KeptBuilds {
-    /// Opens the kept_builds in the target directory. The workloads find holloway by an environment
+    /// Opens the folder of kept builds in the target directory. The workloads find holloway by an environment
     /// variable. If the variable is not set, this builds holloway and restarts the command with the
     /// variable.
     ///

@@ -8,8 +8,8 @@
 use super::options::Options;
 use super::programs::KeptBuilds;
 use super::samples::Samples;
-use super::totals::Totals;
 use super::setup::Setup;
+use super::totals::Totals;
 use anyhow::{Context, Result, bail, ensure};
 use holloway_tests::tool::scratch;
 use holloway_tests::workload::{Flavor, Scale, Workload};

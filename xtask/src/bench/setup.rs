@@ -1,4 +1,4 @@
-//! The setups in which a program runs: without a collector, or under `holloway run`, whose collector
+//! The setups that are measured: a program of a flavor runs without a collector, or under `holloway run`, whose collector
 //! reads its stream.
 //!
 //! A program for loops is built once, because the collector chooses the number of iterations
@@ -21,7 +21,7 @@ pub(crate) const BURSTS: [u32; 3] = [10_000, 1_000, 100];
 /// The processor for runs that may use only one.
 const PROCESSOR: &str = "0";
 
-/// A setup to run the program of a flavor.
+/// A flavor, and how its program is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Setup {
     /// Without a collector.

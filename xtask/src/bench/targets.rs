@@ -1,8 +1,8 @@
 //! The targets for the cost of counting, each compared with the measured figure.
 
 use super::results::Results;
-use super::summary::Summary;
 use super::setup::{BURSTS, KS, Setup};
+use super::summary::Summary;
 use holloway_tests::workload::Flavor;
 
 /// A target that was measured.

@@ -20,7 +20,11 @@ impl Program {
     ///
     /// # Errors
     /// If a run or a report fails, or if counts were lost.
-    pub(super) fn run(kept_builds: &KeptBuilds, workload: &'static Workload, scale: Scale) -> Result<Self> {
+    pub(super) fn run(
+        kept_builds: &KeptBuilds,
+        workload: &'static Workload,
+        scale: Scale,
+    ) -> Result<Self> {
         let figures = figures(kept_builds, workload, scale)?;
         Ok(Self { workload, figures })
     }

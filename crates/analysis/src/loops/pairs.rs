@@ -186,7 +186,7 @@ fn merge_sorted(all: &mut Vec<(u64, u64)>, logged: &[(u64, u64)]) {
 
 #[cfg(test)]
 mod tests {
-    use super::{MIN_LOG, Pairs, SlabId, slabs};
+    use super::{MIN_LOG, Pairs, SlabId, slabs_of_pair};
     use std::collections::BTreeMap;
 
     /// The slow reference implementation: counts by first and second slab.

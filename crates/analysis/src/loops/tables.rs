@@ -252,7 +252,11 @@ impl Tables {
     /// it.
     fn slabs_in_use(&mut self, open: &[&mut Position]) -> Vec<bool> {
         let mut keep = vec![false; self.slabs.len() + 1];
-        let pairs = self.pairs.merge_log().iter().map(|(pair, _)| slabs_of_pair(*pair));
+        let pairs = self
+            .pairs
+            .merge_log()
+            .iter()
+            .map(|(pair, _)| slabs_of_pair(*pair));
         let open = open.iter().map(|position| (position.before, position.slab));
         for (before, slab) in pairs.chain(open) {
             keep[before.index()] = true;
@@ -299,7 +303,8 @@ impl Tables {
             first_counts[sorted.rank(slab) as usize] += count;
         }
         // The pairs by the rank of their first slab.
-        let have_same_first = |a: &(u64, u64), b: &(u64, u64)| slabs_of_pair(a.0).0 == slabs_of_pair(b.0).0;
+        let have_same_first =
+            |a: &(u64, u64), b: &(u64, u64)| slabs_of_pair(a.0).0 == slabs_of_pair(b.0).0;
         let groups = pairs.chunk_by(have_same_first);
         let mut groups: Vec<_> = groups
             .map(|group| (sorted.rank(slabs_of_pair(group[0].0).0), group))

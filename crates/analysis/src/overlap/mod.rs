@@ -85,10 +85,10 @@ pub struct Difference {
     pub pair: usize,
     /// The run that contains [`function`](Self::function).
     pub side: usize,
-    /// The function, or its copy, in which the path or edge has the number `unit`.
+    /// The function, or its copy, in which the path or edge has the number `number`.
     pub function: FunctionId,
     /// The path number in that function, or the number among the edges that every build has.
-    pub unit: u64,
+    pub number: u64,
     /// Executions in each run.
     pub counts: Both<Count>,
 }
@@ -161,8 +161,8 @@ enum ExitCounting {
 }
 
 /// Returns the edge of a [`Difference`] and its number in the map, if edges are compared.
-pub fn edge_of(map: &FunctionMap, unit: u64) -> Option<(u32, &EdgeMap)> {
-    let (edge, number) = common_edges(map).nth(unit as usize)?;
+pub fn edge_of(map: &FunctionMap, common_number: u64) -> Option<(u32, &EdgeMap)> {
+    let (edge, number) = common_edges(map).nth(common_number as usize)?;
     Some((u32::try_from(number).ok()?, edge))
 }
 
@@ -285,7 +285,7 @@ impl Overlap {
                     .saturating_add(groups[1].left_frames()),
             )
         };
-        for ((numbering, unit), counts) in merge([&a.executions, &b.executions]) {
+        for ((numbering, number), counts) in merge([&a.executions, &b.executions]) {
             let common = counts.iter().all(|&count| count > Count::ZERO);
             pair.common += u64::from(common);
             for (side, &count) in pair.sides.iter_mut().zip(&counts) {
@@ -309,12 +309,14 @@ impl Overlap {
                 pair: index,
                 side,
                 function: id,
-                unit,
+                number,
                 counts,
             };
             by_exits.push(left_frames.is_some_and(|left_frames| match self.unit {
                 Unit::Edges => counts[0].0.abs_diff(counts[1].0) <= left_frames.0,
-                Unit::Paths => counts[0] == counts[1] || !common && is_left(function, PathId(unit)),
+                Unit::Paths => {
+                    counts[0] == counts[1] || !common && is_left(function, PathId(number))
+                }
             }));
             self.differences.push(difference);
         }
@@ -387,7 +389,7 @@ impl Overlap {
         self.differences.retain(|difference| {
             is_ranked.next() == Some(true) && distance(difference.counts) > 0.0
         });
-        // The sort is stable: equal differences stay in the order of functions and units.
+        // The sort is stable: equal differences stay in the order of functions and numbers.
         self.differences
             .sort_by(|a, b| distance(b.counts).total_cmp(&distance(a.counts)));
         let mut order: Vec<usize> = (0..self.pairs.len()).collect();

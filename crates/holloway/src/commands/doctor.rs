@@ -354,7 +354,9 @@ fn clock_with(info: &str) -> Finding {
             format!("time stamp counter without {flag}"),
             match *flag {
                 "constant_tsc" => {
-                    format!("{WHY}the counter's rate changes with the processor's speed, and so do times")
+                    format!(
+                        "{WHY}the counter's rate changes with the processor's speed, and so do times"
+                    )
                 }
                 _ => format!("{WHY}the counter may stop while the processor sleeps"),
             },

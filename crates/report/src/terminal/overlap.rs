@@ -150,9 +150,10 @@ impl<'a> Comparison<'a> {
         }
         if sides.iter().all(|side| side.executions == Count::ZERO) {
             sheet.page.gap()?;
-            return sheet
-                .page
-                .text(Ink::Alarm, "nothing to compare: no function that the filter keeps ran");
+            return sheet.page.text(
+                Ink::Alarm,
+                "nothing to compare: no function that the filter keeps ran",
+            );
         }
         self.write_common(sheet)?;
         self.write_functions(sheet)?;
@@ -265,8 +266,8 @@ impl<'a> Comparison<'a> {
     fn difference_row(&self, sheet: &Sheet<'a>, difference: &Difference) -> Vec<(Ink, String)> {
         let function = self.runs[difference.side].function(difference.function);
         let [path_or_edge, from, to, branches] = match self.overlap.unit {
-            Unit::Paths => path_ends(sheet, function, PathId(difference.unit)),
-            Unit::Edges => edge_ends(sheet, function, difference.unit),
+            Unit::Paths => path_ends(sheet, function, PathId(difference.number)),
+            Unit::Edges => edge_ends(sheet, function, difference.number),
         };
         let cell = |side: usize| match difference.counts[side] {
             Count::ZERO => (Ink::Alarm, "never".to_owned()),
@@ -400,8 +401,8 @@ fn branches<'a>(sheet: &Sheet<'a>, function: &'a Function, trail: &Trail) -> Str
 
 /// Four cells for an edge: its blocks, the place at its start, the place at its end, and its
 /// decision.
-fn edge_ends<'a>(sheet: &Sheet<'a>, function: &'a Function, unit: u64) -> [String; 4] {
-    let Some((number, edge)) = edge_of(&function.map, unit) else {
+fn edge_ends<'a>(sheet: &Sheet<'a>, function: &'a Function, common_number: u64) -> [String; 4] {
+    let Some((number, edge)) = edge_of(&function.map, common_number) else {
         return Default::default();
     };
     let places = |block: u32| &*function.map.blocks[block as usize].places;

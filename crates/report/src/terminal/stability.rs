@@ -13,7 +13,7 @@ use super::sheet::PLACE;
 use super::sheet::Sheet;
 use super::table::{Align, Table};
 use super::variation::report::{place_of, time};
-use crate::numbers::{grouped, plural, one_decimal};
+use crate::numbers::{grouped, one_decimal, plural};
 use crate::options::Options;
 use crate::variation::{FIRST_PATHS, letter, trail_of};
 

@@ -79,7 +79,8 @@ fn auxiliary_vectors() {
     assert_eq!(super::aux_value(&vector, 23), Some(1));
     assert_eq!(super::aux_value(&vector, 6), Some(4096));
     assert_eq!(super::aux_value(&vector[..31], 23), None);
-    let vector = std::fs::read("/proc/self/auxv").expect("this process's auxiliary vector can be read");
+    let vector =
+        std::fs::read("/proc/self/auxv").expect("this process's auxiliary vector can be read");
     assert_eq!(super::aux_value(&vector, 23), Some(0), "AT_SECURE");
     assert!(
         super::aux_value(&vector, 6).is_some_and(u64::is_power_of_two),

@@ -39,6 +39,10 @@ fn only_thread(libc: Libc, name: &str, kind: &str, burst: Option<&str>) -> Threa
 }
 
 /// Does a sample have only expected flags? The flags for preemption and migration occur by chance.
+///
+/// Preemption is detected by the `struct rseq` that glibc registers with the kernel. Without this
+/// registration (musl), the visits of bursts compare counts of context switches instead, and for
+/// the kind times, preemption is unknown.
 fn is_plain(libc: Libc, kind: &str, sample: &Sample) -> bool {
     let is_watched = !libc.is_musl() || kind != TIMES;
     let others = sample.flags & !(SAMPLE_PREEMPTED | SAMPLE_MIGRATED);

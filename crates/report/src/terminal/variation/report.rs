@@ -7,7 +7,7 @@ use holloway_analysis::variation::VariationRun;
 use holloway_analysis::variation::rank::{Disturbed, RankedPath, Ranking};
 use holloway_format::{Count, Cycles};
 
-use crate::numbers::{grouped, seconds, short, one_decimal};
+use crate::numbers::{grouped, one_decimal, seconds, short};
 use crate::terminal::sheet::Sheet;
 use crate::variation::{lines, trail_of};
 

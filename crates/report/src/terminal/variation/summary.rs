@@ -10,7 +10,7 @@ use holloway_analysis::variation::rank::{Disturbed, Time};
 use holloway_analysis::variation::spread::Spread;
 
 use super::report::{Report, time};
-use crate::numbers::{grouped, plural, one_decimal};
+use crate::numbers::{grouped, one_decimal, plural};
 use crate::terminal::paint::Ink;
 use crate::terminal::sheet::Sheet;
 use crate::terminal::table::{Align, Table};

@@ -80,8 +80,7 @@ impl<'m> TimedCopy<'m> {
             stops.push(Stop::new(top, vec![Action::Set(0)]));
         }
         stops.extend(
-            span
-                .actions
+            span.actions
                 .iter()
                 .map(|&(at, action)| Stop::new(copied_index[at], vec![action])),
         );

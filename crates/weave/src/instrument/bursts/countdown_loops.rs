@@ -11,8 +11,8 @@ use super::super::definitions::SplitVariable;
 use super::super::graph::BlockGraph;
 use super::super::natural_loops::{NaturalLoop, outermost_loops};
 use super::leaves::ShortLeaves;
-use super::spans::{SpanStart, Spans};
 use super::sink::first_after_phis;
+use super::spans::{SpanStart, Spans};
 use crate::lower::{BlockIndex, FunctionParts};
 
 /// The loops of a function that keep the countdown in a register.

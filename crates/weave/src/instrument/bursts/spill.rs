@@ -67,11 +67,7 @@ pub(super) fn spill<'m>(
 ) {
     // After a second return of `setjmp`, the frame would contain values that were stored since the
     // first return.
-    if spans
-        .all
-        .iter()
-        .any(|span| span.begin == SpanStart::Gap)
-    {
+    if spans.all.iter().any(|span| span.begin == SpanStart::Gap) {
         return;
     }
     let graph = SpanGraph::new(parts, spans, frequencies);

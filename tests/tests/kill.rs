@@ -410,7 +410,7 @@ fn says_from_where(data: &Path, missing: u64) -> bool {
     let behind = ((ring.cursor - ring.origin) / 4 + 1 - word).saturating_sub(ring.controls) / each;
     assert!(
         behind <= missing,
-        "{behind} paths behind word {word}, {missing} missing"
+        "{behind} paths after word {word}, {missing} missing"
     );
     true
 }

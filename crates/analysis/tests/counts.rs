@@ -191,7 +191,7 @@ impl<'a> Tracer<'a> {
     /// Runs one call. At each block with n edges out, `choose(n)` returns the index of the edge
     /// that is taken.
     fn call(&mut self, mut choose: impl FnMut(usize) -> usize) {
-        let numbering = number(self.map);
+        let numbering = compute_numbering(self.map);
         self.calls += 1;
         let mut path = Path {
             start: PathStart::Entry,

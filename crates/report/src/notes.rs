@@ -430,7 +430,7 @@ mod tests {
                     process: 7,
                     why: FormatError::Truncated { offset: 8 },
                 },
-                "of process 7's traces the file ends at byte 8, before what it announces: paths behind that place are missing, of this thread or of others, and threads that began behind it; record the run again",
+                "of process 7's traces the file ends at byte 8, before what it announces: paths after that byte are missing, of this thread or of others, and threads that began after it; record the run again",
             ),
             (
                 Fact::UnfinishedTraces,

@@ -5,8 +5,9 @@ use holloway_format::{
     BlockMap, Counters, FunctionMap, ImageMap, ModuleMap, PlacedModule, Profile,
 };
 
-/// A map of three functions: the first with an array of 3 path counters at offset 0, the second
-/// with 2^40 hashed paths at offset 32, and the third with 2 edge counters at offset 40.
+/// A map of three functions: the first with 3 paths in an array of 4 counters at offset 0, the
+/// second with 2^40 hashed paths, whose segment pointer is at offset 32, and the third with 2 edge
+/// counters at offset 40.
 pub fn map(build_id: [u8; 16]) -> ImageMap {
     let function = |path_count, counters| FunctionMap {
         path_count,

@@ -12,11 +12,11 @@ pub enum Kind {
     /// Paths, as Holloway counts them by default: with exit edges.
     Paths,
     /// Paths, without exit edges.
-    PathsClosed,
+    PathsWithoutExits,
     /// Edges, with exit edges: the default of `--collect edges`.
     Edges,
     /// Edges, without exit edges.
-    EdgesClosed,
+    EdgesWithoutExits,
     /// Paths with exit edges, woven again with an earlier run as guide.
     Guided,
     /// Edges, woven again with an earlier run as guide.
@@ -37,9 +37,9 @@ impl Kind {
     pub fn name(self) -> &'static str {
         match self {
             Self::Paths => "paths",
-            Self::PathsClosed => "paths-closed",
+            Self::PathsWithoutExits => "paths-closed",
             Self::Edges => "edges",
-            Self::EdgesClosed => "edges-closed",
+            Self::EdgesWithoutExits => "edges-closed",
             Self::Guided => "guided",
             Self::GuidedEdges => "guided-edges",
             Self::Loops => "loops",
@@ -52,7 +52,10 @@ impl Kind {
     /// Whether edges are counted instead of paths.
     #[must_use]
     pub fn counts_edges(self) -> bool {
-        matches!(self, Self::Edges | Self::EdgesClosed | Self::GuidedEdges)
+        matches!(
+            self,
+            Self::Edges | Self::EdgesWithoutExits | Self::GuidedEdges
+        )
     }
 
     /// Whether the profile counts the frames that are left without a return.
@@ -60,7 +63,7 @@ impl Kind {
     pub fn has_exits(self) -> bool {
         match self {
             Self::Paths | Self::Edges | Self::Guided | Self::GuidedEdges | Self::Loops => true,
-            Self::PathsClosed | Self::EdgesClosed => false,
+            Self::PathsWithoutExits | Self::EdgesWithoutExits => false,
             Self::Trace | Self::Variation | Self::Times => false,
         }
     }
@@ -94,9 +97,9 @@ impl Kind {
     fn settings(self) -> &'static [(&'static str, &'static str)] {
         match self {
             Self::Paths | Self::Guided => &[],
-            Self::PathsClosed => &[("exits", "off")],
+            Self::PathsWithoutExits => &[("exits", "off")],
             Self::Edges | Self::GuidedEdges => &[("collect", "edges")],
-            Self::EdgesClosed => &[("collect", "edges"), ("exits", "off")],
+            Self::EdgesWithoutExits => &[("collect", "edges"), ("exits", "off")],
             Self::Loops => &[("collect", "loops")],
             Self::Trace => &[("collect", "trace")],
             Self::Variation => &[("collect", "variation")],

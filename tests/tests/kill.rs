@@ -35,7 +35,7 @@ fn killed_200_times_nothing_finished_is_lost() {
 
 #[test]
 fn killed_100_times_without_exits_nothing_finished_is_lost() {
-    kill_often(Kind::PathsClosed, 100);
+    kill_often(Kind::PathsWithoutExits, 100);
 }
 
 #[test]
@@ -410,7 +410,7 @@ fn says_from_where(data: &Path, missing: u64) -> bool {
     let behind = ((ring.cursor - ring.origin) / 4 + 1 - word).saturating_sub(ring.controls) / each;
     assert!(
         behind <= missing,
-        "{behind} paths behind word {word}, {missing} missing"
+        "{behind} paths after word {word}, {missing} missing"
     );
     true
 }

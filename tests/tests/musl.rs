@@ -19,7 +19,7 @@ use std::process::Command;
 const LIBCS: [Libc; 3] = [Libc::Glibc, Libc::Musl, Libc::MuslStatic];
 /// All kinds except variation, whose counts are estimates.
 const KINDS: [Kind; 6] = [
-    Kind::PathsClosed,
+    Kind::PathsWithoutExits,
     Kind::Paths,
     Kind::Edges,
     Kind::Loops,
@@ -145,7 +145,7 @@ fn what_dlopen_opens_must_be_there_from_the_start() {
     let link = |libc: Libc, name: &str, words: &[&str], output: &str| {
         let folder = scratch.path().join(format!("{libc:?}"));
         std::fs::create_dir_all(&folder).unwrap();
-        let mut command = cc(Kind::PathsClosed, libc);
+        let mut command = cc(Kind::PathsWithoutExits, libc);
         command.current_dir(&folder).arg(sources.join(name));
         let ran = run_ok(command.args(words).args(["-o", output])).unwrap();
         (folder, ran.stderr)
@@ -202,7 +202,7 @@ fn a_crash_that_dlopen_may_be_the_reason_of_is_explained() {
         // A program that is linked statically with musl opens no libraries.
         (Libc::MuslStatic, "opens", false),
     ] {
-        let mut command = cc(Kind::PathsClosed, libc);
+        let mut command = cc(Kind::PathsWithoutExits, libc);
         let source = format!("{name}.c");
         run_ok(command.current_dir(folder).args([&source, "-o", name])).unwrap();
         let program = format!("./{name}");

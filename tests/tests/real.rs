@@ -64,7 +64,7 @@ fn check(workload: &Workload, flavors: &[Flavor], sanity: &Sanity) -> Vec<Report
         let actual = workload.run(&woven, &input, Scale::Small, Some(&data));
         for (expected, actual) in expected.iter().zip(&actual.unwrap()) {
             assert!(!expected.stdout.is_empty());
-            assert_eq!(expected.text(), actual.text(), "{name}: other output");
+            assert_eq!(expected.text(), actual.text(), "{name}: the outputs differ");
             assert_eq!(expected.stderr, actual.stderr, "{name}: other messages");
         }
         if *workload == RIPGREP {

@@ -2,9 +2,9 @@
 //! compilers' own counters.
 //!
 //! 1. `programs` builds every program in every flavor. It keeps the builds below target/bench until
-//!    their sources or tools change.
-//! 2. `rounds` runs the flavors in turn, round by round, so that a slow phase of the machine slows
-//!    all of them.
+//!    their sources or tools change ([`KeptBuilds`]).
+//! 2. A *setup* is a flavor, and how it is run ([`setup`]). `rounds` runs the setups in turn, round
+//!    by round, so that a slow phase of the machine slows all of them.
 //! 3. `totals` reads the counts of a run. `builds` measures the cost of weaving at build time.
 //! 4. `summary` computes ratios within a round, their medians, and geometric means. `targets`
 //!    compares them with the targets.
@@ -25,14 +25,14 @@ mod results;
 mod results_file;
 mod rounds;
 mod samples;
+mod setup;
 mod sizes;
 mod summary;
 mod targets;
 mod totals;
-mod way;
 
 pub(crate) use options::Options;
-pub(crate) use programs::Shelf;
+pub(crate) use programs::KeptBuilds;
 pub(crate) use samples::Samples;
 pub(crate) use totals::Totals;
 
@@ -51,41 +51,41 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     if let Some(file) = &options.json {
         results_file::check(file)?;
     }
-    let shelf = Shelf::open()?;
+    let kept_builds = KeptBuilds::open()?;
     let suite = options.chosen(SUITE.into_iter());
     let micro = options.chosen(MICRO.iter());
     if options.build_only {
         let workloads = suite.into_iter().chain(micro);
-        return shelf.build(workloads, &options.flavors(), options.scale());
+        return kept_builds.build(workloads, &options.flavors(), options.scale());
     }
     build_in_other_process(options)?;
     if options.callgrind {
         let workloads: Vec<_> = suite.into_iter().chain(micro).collect();
-        let counts = callgrind::run(&shelf, &workloads, options)?;
+        let counts = callgrind::run(&kept_builds, &workloads, options)?;
         return write_json(options, || {
             json::instructions(&machine::description(), &counts)
         });
     }
-    let measure = |workloads: Vec<_>, ways: &[way::Way], rounds| {
+    let measure = |workloads: Vec<_>, setups: &[setup::Setup], rounds| {
         workloads
             .into_iter()
-            .map(|w| rounds::row(&shelf, w, options, ways, rounds))
+            .map(|w| rounds::row(&kept_builds, w, options, setups, rounds))
             .collect::<Result<Vec<_>>>()
     };
-    let ways = options.ways();
-    let mut micro_ways = ways.clone();
+    let setups = options.setups();
+    let mut micro_setups = setups.clone();
     if options.is_all() {
         // The tables do not show streams of tight loops.
-        micro_ways.retain(|way| !way.is_stream());
+        micro_setups.retain(|setup| !setup.is_stream());
     }
     let mut results = Results {
         machine: machine::description(),
         date: jiff::Timestamp::now().strftime("%Y-%m-%d").to_string(),
         quick: options.quick,
-        suite: measure(suite, &ways, options.rounds())?,
-        micro: measure(micro, &micro_ways, options.micro_rounds())?,
+        suite: measure(suite, &setups, options.rounds())?,
+        micro: measure(micro, &micro_setups, options.micro_rounds())?,
         exact: if options.is_all() {
-            exact::checks(&shelf)?
+            exact::checks(&kept_builds)?
         } else {
             Vec::new()
         },
@@ -95,8 +95,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     };
     // The executables are read after all measurements, because reading takes memory.
     for row in results.suite.iter_mut().chain(&mut results.micro) {
-        for m in &mut row.ways {
-            let executable = shelf.executable(row.workload.source, m.way.flavor());
+        for m in &mut row.setups {
+            let executable = kept_builds.executable(row.workload.source, m.setup.flavor());
             m.code = sizes::code_bytes(&executable)?;
         }
     }
@@ -126,7 +126,8 @@ fn write_json(options: &Options, json: impl FnOnce() -> serde_json::Value) -> Re
     Ok(())
 }
 
-/// Prints the results, and writes the files if nothing was left out.
+/// Prints the results. If nothing was left out, writes latest.json and, unless the run was quick or
+/// too noisy, docs/benchmarks.md.
 fn report(results: &Results, options: &Options) -> Result<()> {
     if !options.is_all() {
         println!("{}\n\n{}", results.machine, page::tuning(results));

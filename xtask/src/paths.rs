@@ -12,7 +12,7 @@
 mod page;
 mod record;
 
-use crate::bench::Shelf;
+use crate::bench::KeptBuilds;
 use crate::suite;
 use crate::workspace::root;
 use anyhow::{Context, Result, anyhow};
@@ -46,7 +46,11 @@ impl Options {
 }
 
 /// Runs programs, two at the same time.
-fn programs(shelf: &Shelf, workloads: &[&'static Workload], scale: Scale) -> Result<Vec<Program>> {
+fn programs(
+    kept_builds: &KeptBuilds,
+    workloads: &[&'static Workload],
+    scale: Scale,
+) -> Result<Vec<Program>> {
     let queue = Mutex::new(workloads.iter().enumerate());
     let work = || -> Result<Vec<(usize, Program)>> {
         let mut done = Vec::new();
@@ -56,7 +60,8 @@ fn programs(shelf: &Shelf, workloads: &[&'static Workload], scale: Scale) -> Res
                 .map_err(|_| anyhow!("the other one panicked"))?;
             queue.next()
         } {
-            let program = Program::run(shelf, workload, scale).with_context(|| workload.name)?;
+            let program =
+                Program::run(kept_builds, workload, scale).with_context(|| workload.name)?;
             eprintln!(
                 "{}: {} path increments, {} edge increments",
                 workload.name, program.figures.paths.increments, program.figures.edges.increments
@@ -80,11 +85,11 @@ fn programs(shelf: &Shelf, workloads: &[&'static Workload], scale: Scale) -> Res
 /// # Errors
 /// If a build or a run fails, or counts were lost.
 pub(crate) fn run(options: &Options) -> Result<()> {
-    let shelf = Shelf::open()?;
+    let kept_builds = KeptBuilds::open()?;
     let chosen = suite::chosen(&options.only);
     let flavors = [Flavor::Paths, Flavor::Edges];
-    shelf.build(chosen.iter().copied(), &flavors, options.scale())?;
-    let programs = programs(&shelf, &chosen, options.scale())?;
+    kept_builds.build(chosen.iter().copied(), &flavors, options.scale())?;
+    let programs = programs(&kept_builds, &chosen, options.scale())?;
     println!("{}", page::tables(&programs));
     if options.is_all() {
         let file = root().join("docs/studies/paths.md");

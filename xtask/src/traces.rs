@@ -23,7 +23,7 @@ mod stopwatch;
 
 pub(crate) use options::Arguments;
 
-use crate::bench::Shelf;
+use crate::bench::KeptBuilds;
 use crate::machine;
 use crate::workspace::{cargo, root};
 use anyhow::{Context, Result};
@@ -42,13 +42,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     if std::env::var_os(OPTIMIZED).is_none() {
         return Err(restart_optimized());
     }
-    let shelf = Shelf::open()?;
+    let kept_builds = KeptBuilds::open()?;
     let chosen = options.chosen();
     let flavors = [Flavor::Trace, Flavor::Loops];
-    shelf.build(chosen.iter().copied(), &flavors, options.scale)?;
+    kept_builds.build(chosen.iter().copied(), &flavors, options.scale)?;
     let mut programs = Vec::new();
     for workload in &chosen {
-        let program = program(&shelf, workload, &options);
+        let program = program(&kept_builds, workload, &options);
         programs.push(program.with_context(|| workload.name)?);
         eprintln!("{}: done", workload.name);
     }
@@ -82,9 +82,13 @@ fn restart_optimized() -> anyhow::Error {
     anyhow::Error::new(error).context("cannot start cargo")
 }
 
-fn program(shelf: &Shelf, workload: &'static Workload, options: &Options) -> Result<Program> {
+fn program(
+    kept_builds: &KeptBuilds,
+    workload: &'static Workload,
+    options: &Options,
+) -> Result<Program> {
     let recorded =
-        |flavor, max_words| record::record(shelf, workload, flavor, options.scale, max_words);
+        |flavor, max_words| record::record(kept_builds, workload, flavor, options.scale, max_words);
     let (trace, first_grammar) = {
         let stored = recorded(Flavor::Trace, options.max_words)?;
         let trace = files::measure(&stored, options)?;

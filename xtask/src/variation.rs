@@ -8,7 +8,7 @@
 //! another formula, and on a loaded machine. `holloway stability` then compares which paths vary in
 //! these runs. The results are written to docs/studies/variation.md.
 
-use crate::bench::{Samples, Shelf};
+use crate::bench::{KeptBuilds, Samples};
 use crate::machine;
 use crate::workspace::{bench_folder, root};
 use anyhow::{Context, Result, ensure};
@@ -65,7 +65,7 @@ struct TimedRun {
 /// If a build or a run fails, if the outputs of the programs differ, or if the function was not
 /// timed.
 pub(crate) fn run() -> Result<()> {
-    Shelf::open()?;
+    KeptBuilds::open()?;
     // The folder always has the same name, because source places in the page contain it.
     let folder = bench_folder()?.join("study-variation");
     if folder.exists() {

@@ -18,19 +18,19 @@ pub enum Misfit {
         edge: usize,
     },
     /// An edge of the numbered graph does not join the blocks of the edge that it represents.
-    #[error("edge d{edge} of its map is not between the blocks it stands for")]
+    #[error("edge d{edge} of its map does not join the blocks of the edge it represents")]
     MisplacedDagEdge {
         /// The edge's number.
         edge: usize,
     },
     /// The map's blocks and edges do not form a valid control-flow graph.
-    #[error("its map is no graph: {0}")]
+    #[error("its map's graph is invalid: {0}")]
     NoGraph(CfgError),
     /// The map's numbered graph does not number its paths.
-    #[error("its map is no numbering: {0}")]
+    #[error("its map's numbering is invalid: {0}")]
     NoNumbering(NumberingError),
     /// The number of paths in the map differs from the number of paths of its numbered graph.
-    #[error("its map numbers {numbered} paths and says {stated}")]
+    #[error("its map states {stated} paths, but numbers {numbered}")]
     PathCount {
         /// Paths of the numbered graph.
         numbered: u64,
@@ -38,10 +38,10 @@ pub enum Misfit {
         stated: u64,
     },
     /// The counts of the other edges do not follow from the counts of the counted edges.
-    #[error("its map's counters measure no flow: {0}")]
+    #[error("the counts of its edges do not follow from its counters: {0}")]
     NoFlow(TreeError),
     /// The profile counts paths or edge counters that the function does not have.
-    #[error("{numbers} {counted} numbers from {first} on, where it has {limit}")]
+    #[error("counts for {numbers} {counted} numbers beyond its {limit}, from {first} on")]
     CountsBeyond {
         /// The counted unit: `path` or `counter`.
         counted: &'static str,

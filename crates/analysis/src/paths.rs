@@ -2,7 +2,8 @@
 //!
 //! Cost: ranking by count takes one pass over the counted paths and a selection; only the selected
 //! paths are regenerated. Ranking by instructions walks the paths of each function (see
-//! [`graph`](crate::graph)). Functions whose edges were counted have no paths to rank.
+//! [`graph`](crate::graph)). Functions whose edges were counted have no paths to rank: their
+//! [`counts`](Function::counts) are empty.
 
 use holloway_format::Count;
 use std::cmp::Reverse;

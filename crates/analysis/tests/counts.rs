@@ -5,7 +5,9 @@
 use holloway_testkit::build;
 use std::collections::BTreeMap;
 
-use build::{SLIDE_FIRST, SLIDE_SECOND, function, image, module, number, profile, slide};
+use build::{
+    SLIDE_FIRST, SLIDE_SECOND, compute_numbering, function, image, module, profile, slide,
+};
 use holloway_analysis::edges::of_function;
 use holloway_analysis::misfit::Misfit;
 use holloway_analysis::note::{FunctionPlace, Note};
@@ -189,7 +191,7 @@ impl<'a> Tracer<'a> {
     /// Runs one call. At each block with n edges out, `choose(n)` returns the index of the edge
     /// that is taken.
     fn call(&mut self, mut choose: impl FnMut(usize) -> usize) {
-        let numbering = number(self.map);
+        let numbering = compute_numbering(self.map);
         self.calls += 1;
         let mut path = Path {
             start: PathStart::Entry,

@@ -515,7 +515,7 @@ fn check_fact(expect: &[(u32, u32, i64)], calls: u64, left: i64) {
     let [base, deeper, returned] =
         [expect[0].2, expect[1].2, expect[2].2].map(|count| count as u64);
     let paths = fact().done();
-    let numbering = build::number(&paths);
+    let numbering = build::compute_numbering(&paths);
     let path = |blocks: &[u32], edges: &[u32], end: u32| {
         let path = Path {
             start: PathStart::Entry,

@@ -76,7 +76,7 @@ fn pp_slides_two_profiles_share_most_paths() {
     let differences: Vec<_> = actual
         .differences
         .iter()
-        .map(|difference| (difference.unit, difference.counts.map(u64::from)))
+        .map(|difference| (difference.number, difference.counts.map(u64::from)))
         .collect();
     assert_eq!(
         differences,
@@ -172,11 +172,11 @@ fn paths_cut_elsewhere_are_different() {
     assert!(!own.is_empty());
     for difference in own {
         assert_eq!(difference.counts, [Count(0), Count(10)]);
-        assert!(difference.unit < b.functions[0].map.path_count);
+        assert!(difference.number < b.functions[0].map.path_count);
     }
     assert!(actual.differences.iter().any(|difference| (
         difference.side,
-        difference.unit,
+        difference.number,
         difference.counts[0]
     ) == (0, 3, Count(8))));
 }
@@ -213,7 +213,7 @@ fn copies_with_different_cuts_are_not_merged() {
     assert!(!own.is_empty());
     assert!(
         own.iter()
-            .all(|difference| difference.unit < second_copy.path_count
+            .all(|difference| difference.number < second_copy.path_count
                 && difference.counts[1] == Count(10))
     );
 }

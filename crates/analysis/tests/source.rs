@@ -25,7 +25,9 @@ fn outcomes(map: &FunctionMap, edges: &[u32]) -> Vec<Outcome> {
 #[test]
 fn a_path_is_shown_as_lines_with_outcomes() {
     let map = slide();
-    let path = build::number(&map).regenerate(PathId(3)).unwrap();
+    let path = build::compute_numbering(&map)
+        .regenerate(PathId(3))
+        .unwrap();
     let trail = trail(&map, &path);
     assert_eq!(trail.start, Start::Entry);
     let steps: Vec<_> = trail
@@ -59,7 +61,14 @@ fn lines_of_several_blocks_are_one_step_and_keep_their_outcomes() {
         .edge(2, 3, Outcome::Noreturn)
         .done();
     let id = path_number(&map, &[0, 1, 2]);
-    let trail_of = |id| trail(&map, &build::number(&map).regenerate(PathId(id)).unwrap());
+    let trail_of = |id| {
+        trail(
+            &map,
+            &build::compute_numbering(&map)
+                .regenerate(PathId(id))
+                .unwrap(),
+        )
+    };
     let trail_of_path = trail_of(id);
     let steps: Vec<_> = trail_of_path
         .steps

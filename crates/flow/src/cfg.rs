@@ -97,7 +97,9 @@ impl fmt::Display for CfgError {
                 )
             }
             Self::ExitNotPlain(edge) => write!(f, "{edge} enters the exit and is not plain"),
-            Self::ExitElsewhere(edge) => write!(f, "{edge} is an exit edge and misses the exit"),
+            Self::ExitElsewhere(edge) => {
+                write!(f, "{edge} is an exit edge but does not lead to the exit")
+            }
             Self::SecondExit(edge) => write!(f, "{edge} is its block's second exit edge"),
             Self::TooManyEdges(count) => write!(f, "{count} edges are more than ids can name"),
         }

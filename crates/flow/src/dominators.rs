@@ -1,4 +1,4 @@
-//! Dominators, found by the Semidominators-NCA algorithm (Georgiadis, "Linear-time algorithms for
+//! Dominators, found by the Semi-NCA algorithm (Georgiadis, "Linear-time algorithms for
 //! dominators", 2005).
 //!
 //! A depth-first search numbers the blocks. The *semidominator* of a block is the least number from

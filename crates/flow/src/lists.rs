@@ -1,11 +1,11 @@
 //! Adjacency lists in two flat vectors: the items of all lists one after the other, and the start
-//! of each list. A graph needs one allocation instead of one for each block. Counting sort builds
+//! of each list. A graph needs two allocations instead of one for each block. Counting sort builds
 //! the lists and keeps the given order of the items.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// `n` lists of `T` in one vector.
+/// Lists of `T` in two vectors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Lists<T> {
     first: Vec<u32>,

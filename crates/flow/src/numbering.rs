@@ -131,7 +131,7 @@ impl Numbering {
     /// The number of paths whose numbers are smaller than those of all paths that start at loop
     /// heads.
     #[must_use]
-    pub fn paths_before_starts(&self) -> u64 {
+    pub fn paths_from_entry(&self) -> u64 {
         let starts = self
             .shape
             .edge_ids()

@@ -71,7 +71,7 @@ pub enum ParseErrorKind {
     EdgeOutsideBlock,
     /// The text has a second entry or a second exit.
     Repeated,
-    /// The ids of blocks or of edges are not 0, 1, 2, and so on, each once.
+    /// The ids of blocks or of edges have gaps or repeats, or do not begin at 0.
     NotDense,
     /// The text has no entry or no exit.
     NoEntryOrExit,
@@ -81,7 +81,10 @@ pub enum ParseErrorKind {
 
 impl fmt::Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}: ", self.line)?;
+        // An error of the graph has no line of its own.
+        if !matches!(self.kind, ParseErrorKind::Graph(_)) {
+            write!(f, "line {}: ", self.line)?;
+        }
         match self.kind {
             ParseErrorKind::Syntax => {
                 write!(
@@ -90,11 +93,14 @@ impl fmt::Display for ParseError {
                 )
             }
             ParseErrorKind::EdgeOutsideBlock => {
-                write!(f, "an edge stands below the block it leaves")
+                write!(f, "an edge must stand below the block that it leaves")
             }
-            ParseErrorKind::Repeated => write!(f, "this was given before"),
+            ParseErrorKind::Repeated => write!(f, "the graph already has this entry or exit"),
             ParseErrorKind::NotDense => {
-                write!(f, "ids of blocks and of edges count up from 0, each once")
+                write!(
+                    f,
+                    "block ids and edge ids must each count up from 0 without gaps or repeats"
+                )
             }
             ParseErrorKind::NoEntryOrExit => {
                 write!(f, "one block must be the entry, another the exit")

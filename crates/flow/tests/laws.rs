@@ -98,7 +98,7 @@ fn check_ends(cfg: &Cfg, dag: &Dag, numbering: &Numbering) {
 
 /// Checks that paths from the entry have the lowest numbers if `starts_last` asks for it.
 fn check_starts(numbering: &Numbering, starts_last: bool) {
-    let count = numbering.paths_before_starts();
+    let count = numbering.paths_from_entry();
     assert!(count <= numbering.path_count());
     let from_entry = |number| {
         let path = numbering.regenerate(PathId(number)).unwrap();

@@ -26,23 +26,23 @@ fn texts_that_are_not_graphs_are_refused() {
     );
     check(
         "e0 -> b1",
-        expect!["line 1: an edge stands below the block it leaves"],
+        expect!["line 1: an edge must stand below the block that it leaves"],
     );
     check(
         "b0: entry\n\nb0: exit",
-        expect!["line 3: ids of blocks and of edges count up from 0, each once"],
+        expect!["line 3: block ids and edge ids must each count up from 0 without gaps or repeats"],
     );
     check(
         "b0: entry\nb1: entry",
-        expect!["line 2: this was given before"],
+        expect!["line 2: the graph already has this entry or exit"],
     );
     check(
         "b0: entry\nb2: exit",
-        expect!["line 2: ids of blocks and of edges count up from 0, each once"],
+        expect!["line 2: block ids and edge ids must each count up from 0 without gaps or repeats"],
     );
     check(
         "b0: entry\ne1 -> b1\nb1: exit",
-        expect!["line 3: ids of blocks and of edges count up from 0, each once"],
+        expect!["line 3: block ids and edge ids must each count up from 0 without gaps or repeats"],
     );
     check(
         "b0: entry\n e0 -> b1 maybe",
@@ -58,15 +58,15 @@ fn texts_that_are_not_graphs_are_refused() {
     );
     check(
         "b0: entry\n e0 -> b7\nb1: exit\n; end",
-        expect!["line 4: b7 is not a block of this graph"],
+        expect!["b7 is not a block of this graph"],
     );
     check(
         "b0: entry\n e0 -> b1 exit-edge\nb1:\nb2: exit",
-        expect!["line 4: e0 is an exit edge and misses the exit"],
+        expect!["e0 is an exit edge but does not lead to the exit"],
     );
     check(
         "b0: entry\n e0 -> b1 exit-edge\n e1 -> b1 exit-edge\nb1: exit",
-        expect!["line 4: e1 is its block's second exit edge"],
+        expect!["e1 is its block's second exit edge"],
     );
     check(
         "b0: entry exit",

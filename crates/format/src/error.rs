@@ -123,7 +123,7 @@ pub enum FormatError {
         offset: u64,
     },
     /// A code is unknown.
-    #[error("{what} {code} at byte {offset} stands for nothing")]
+    #[error("{what} {code} at byte {offset} has no meaning")]
     Code {
         /// The noun for the code.
         what: &'static str,

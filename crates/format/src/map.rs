@@ -100,7 +100,7 @@
 //!
 //! # Ring counters
 //! A sequence of paths over iterations needs at least two paths of one activation. So the only path
-//! of an activation is counted instead of appended. Its counter lies behind the words of the
+//! of an activation is counted instead of appended. Its counter is after the words of the
 //! thread's ring ([`FunctionMap::ring_counters`]). Two sorts of paths have ring counters:
 //! - Paths that open and close an activation, in functions whose paths from the entry have the
 //!   lowest numbers. In functions without loops, these are all paths.

@@ -65,5 +65,5 @@ fn symbol(text: &str, start: usize, tokens: &mut Vec<Token>) -> usize {
             return start + symbol.len();
         }
     }
-    panic!("unknown character position byte {start}");
+    panic!("unknown character at byte {start}");
 }

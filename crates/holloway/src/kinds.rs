@@ -53,8 +53,8 @@ pub(crate) fn left_out(
     })
 }
 
-/// The message for a run without the data that `missing` names. Only builds with
-/// `--collect {build}` record this data.
+/// The message for a run without the data that `missing` names. Builds with `--collect {build}`
+/// record this data.
 pub(crate) fn no_data(recorded: &RecordedKinds, missing: &str, build: Kind) -> String {
     let kinds = recorded
         .iter()
@@ -115,7 +115,7 @@ impl fmt::Display for Page {
         f.write_str(match self {
             Self::Counts => "counts",
             Self::Loops => "loops",
-            Self::Trace => "a trace's numbers",
+            Self::Trace => "statistics of traces",
             Self::Variation => "times of paths",
         })
     }

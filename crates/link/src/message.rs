@@ -1,4 +1,4 @@
-//! Warnings and notes of a link to its user. The link continues after each of them.
+//! Warnings and notes of a link to its user.
 
 use std::fmt;
 use std::io;
@@ -10,13 +10,15 @@ use num_format::{Locale, ToFormattedString as _};
 /// How a message is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Severity {
-    /// The message reports that code is not woven as the user asked.
+    /// The message reports that code is not woven as the user asked, or that the cache cannot be
+    /// used.
     Warning,
-    /// The message reports no problem.
+    /// The message informs: about the guide, `dlopen`, or the reason of a failed link.
     Note,
 }
 
-/// A message of a link to its user. The link continues after it.
+/// A message of a link to its user. The link continues after it, except after
+/// [`Missing`](Self::Missing).
 #[derive(Debug)]
 pub enum Message {
     /// An input has bitcode that cannot be used.
@@ -26,14 +28,16 @@ pub enum Message {
         /// The reason.
         reason: NoBitcode,
     },
-    /// The machine code that a module's object already contains is linked.
+    /// The machine code that a module's object already contains is linked, because compiling the
+    /// module's bitcode would give another program.
     MachineCode {
         /// The module.
         module: String,
         /// The reason, followed by `: linked as it is`.
         reason: String,
     },
-    /// A module is compiled without probes, or the machine code of its object is linked.
+    /// Weaving a module failed. The module is compiled without probes. If that fails too, the machine
+    /// code of its object is linked.
     Unwoven {
         /// The module, the reason, and which code is linked.
         reason: String,
@@ -176,7 +180,7 @@ impl fmt::Display for RuntimeNeed {
 impl fmt::Display for UnmatchedPatterns {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let scope = match &self.scope {
-            PatternScope::Build => "here (the standard library's only with --std)",
+            PatternScope::Build => "here (functions of the standard library only with --std)",
             PatternScope::Link(output) => {
                 write!(f, "{output}: ")?;
                 "in this program"

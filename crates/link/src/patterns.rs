@@ -101,7 +101,7 @@ mod tests {
             skipped: vec![Skipped {
                 name: "left".into(),
                 linkage_name: "left".into(),
-                reason: "not among --only".into(),
+                reason: "no pattern of --only selects it".into(),
             }],
             gone: vec![VanishedFunction {
                 name: "helper".into(),

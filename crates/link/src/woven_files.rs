@@ -213,6 +213,7 @@ impl Image {
         settings: &LinkSettings,
         scratch: &Path,
     ) -> Result<(Vec<PathBuf>, StoredMap)> {
+        // A module without code. It lists the functions that run without probes.
         let skipped = ModuleMap {
             name: "linked as it is".into(),
             skipped: self.skipped,
@@ -340,7 +341,8 @@ fn runs(settings: &LinkSettings) -> Result<[u8; 896]> {
     Err(Error::RunsTooLong)
 }
 
-/// Returns the image header's parameter: for the kind loops, the number of iterations K.
+/// Returns the image header's parameter: for the kind loops, the maximum length K of path
+/// sequences.
 fn parameter(settings: &LinkSettings) -> u64 {
     match settings.collect {
         Kind::Loops => settings.k.into(),

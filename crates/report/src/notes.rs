@@ -157,7 +157,7 @@ impl fmt::Display for Reason<'_> {
             }
             Unreadable::NoFunctions { file, fact } => write!(
                 f,
-                "no function can be read of {}: {fact}; delete it if the program is there as it was built, else record the run again",
+                "no function of {} can be read: {fact}; delete it if the program is there as it was built, else record the run again",
                 file.display()
             ),
             Unreadable::MapInProgram { file, error } => {
@@ -430,7 +430,7 @@ mod tests {
                     process: 7,
                     why: FormatError::Truncated { offset: 8 },
                 },
-                "of process 7's traces the file ends at byte 8, before what it announces: paths behind that place are missing, of this thread or of others, and threads that began behind it; record the run again",
+                "of process 7's traces the file ends at byte 8, before what it announces: paths after that byte are missing, of this thread or of others, and threads that began after it; record the run again",
             ),
             (
                 Fact::UnfinishedTraces,
@@ -532,26 +532,26 @@ mod tests {
             ),
             (
                 Misfit::MisplacedDagEdge { edge: 2 },
-                "edge d2 of its map is not between the blocks it stands for",
+                "edge d2 of its map does not join the blocks of the edge it represents",
             ),
             (
                 Misfit::NoGraph(CfgError::EntersEntry(EdgeId(0))),
-                "its map is no graph: e0 enters the entry block; put an empty block before it",
+                "its map's graph is invalid: e0 enters the entry block; put an empty block before it",
             ),
             (
                 Misfit::NoNumbering(NumberingError::Cycle),
-                "its map is no numbering: the edges that paths run along form a cycle",
+                "its map's numbering is invalid: the edges that paths run along form a cycle",
             ),
             (
                 Misfit::PathCount {
                     numbered: 6,
                     stated: 7,
                 },
-                "its map numbers 6 paths and says 7",
+                "its map states 7 paths, but numbers 6",
             ),
             (
                 Misfit::NoFlow(TreeError::Missing(EdgeId(0))),
-                "its map's counters measure no flow: e0 is neither counted nor does it follow",
+                "the counts of its edges do not follow from its counters: e0 is neither counted nor does it follow",
             ),
             (
                 Misfit::CountsBeyond {
@@ -560,7 +560,7 @@ mod tests {
                     first: 6,
                     limit: 6,
                 },
-                "2 path numbers from 6 on, where it has 6",
+                "counts for 2 path numbers beyond its 6, from 6 on",
             ),
         ];
         for (misfit, text) in table {
@@ -621,7 +621,7 @@ mod tests {
                     file: "ab.hwm".into(),
                     fact: Fact::ModuleName,
                 },
-                "no function can be read of ab.hwm: the module's name is damaged; delete it if the program is there as it was built, else record the run again",
+                "no function of ab.hwm can be read: the module's name is damaged; delete it if the program is there as it was built, else record the run again",
             ),
             (
                 Unreadable::NoMapInProgram {

@@ -37,7 +37,7 @@ pub(crate) fn share(part: impl Into<u64>, whole: impl Into<u64>) -> String {
 }
 
 /// A number with thousands separators and one decimal: `1,234.6`.
-pub(crate) fn tenths(number: f64) -> String {
+pub(crate) fn one_decimal(number: f64) -> String {
     let tenths = (number.max(0.0) * 10.0).round();
     format!("{}.{}", grouped((tenths / 10.0) as u64), tenths as u64 % 10)
 }
@@ -89,7 +89,7 @@ pub(crate) fn seconds(time: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{mean, seconds, share, short, signed, tenths};
+    use super::{mean, one_decimal, seconds, share, short, signed};
 
     #[test]
     fn signs_and_means_are_shown() {
@@ -121,7 +121,7 @@ mod tests {
         ];
         assert_eq!(all.map(short), shown);
         assert_eq!(
-            [1.0, 99.95, 1234.56].map(tenths),
+            [1.0, 99.95, 1234.56].map(one_decimal),
             ["1.0", "100.0", "1,234.6"]
         );
     }

@@ -114,7 +114,7 @@ fn mixed_run() -> RunProfile {
 /// which the call comes back.
 fn path_numbers() -> [u64; 3] {
     let map = fact().done();
-    let numbering = build::number(&map);
+    let numbering = build::compute_numbering(&map);
     let id = |blocks: &[u32], left: bool| {
         let has_blocks = |&id: &u64| {
             let path = numbering.regenerate(holloway_flow::PathId(id)).unwrap();
@@ -369,7 +369,7 @@ fn exits_of_one_run_alone_are_no_differences() {
         .edge(2, 3, Outcome::Jump)
         .edge(3, 4, Outcome::Return);
     let numbered = without_exits.done();
-    let base = build::number(&numbered);
+    let base = build::compute_numbering(&numbered);
     let base = (0..2)
         .find(|&id| base.regenerate(holloway_flow::PathId(id)).unwrap().blocks[1].0 == 1)
         .unwrap();

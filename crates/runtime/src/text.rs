@@ -7,8 +7,8 @@ pub(crate) struct Text<const N: usize> {
     bytes: [u8; N],
     len: usize,
     is_cut: bool,
-    /// An index, and the byte that a NUL replaced at this index; see [`Text::cover`].
-    covered: (usize, u8),
+    /// An index, and the byte that a NUL replaced at this index; see [`Text::end_at`].
+    replaced: (usize, u8),
 }
 
 impl<const N: usize> Text<N> {
@@ -17,7 +17,7 @@ impl<const N: usize> Text<N> {
             bytes: [0; N],
             len: 0,
             is_cut: false,
-            covered: (0, 0),
+            replaced: (0, 0),
         }
     }
 
@@ -34,18 +34,18 @@ impl<const N: usize> Text<N> {
         }
     }
 
-    /// Ends the string at `end` temporarily: until [`Text::uncover`], system calls read only the
+    /// Ends the string at `end` temporarily: until [`Text::restore_end`], system calls read only the
     /// part before `end`.
-    pub(crate) fn cover(&mut self, end: usize) {
+    pub(crate) fn end_at(&mut self, end: usize) {
         if let Some(byte) = self.bytes.get_mut(end) {
-            self.covered = (end, *byte);
+            self.replaced = (end, *byte);
             *byte = 0;
         }
     }
 
-    /// Undoes the last [`Text::cover`].
-    pub(crate) fn uncover(&mut self) {
-        let (end, old_byte) = self.covered;
+    /// Undoes the last [`Text::end_at`].
+    pub(crate) fn restore_end(&mut self) {
+        let (end, old_byte) = self.replaced;
         if let Some(byte) = self.bytes.get_mut(end) {
             *byte = old_byte;
         }

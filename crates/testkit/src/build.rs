@@ -216,7 +216,7 @@ pub fn cfg(map: &FunctionMap) -> Cfg {
 }
 
 /// The numbering of a map's graph, as [`Build::done`] creates it.
-pub fn number(map: &FunctionMap) -> Numbering {
+pub fn compute_numbering(map: &FunctionMap) -> Numbering {
     let cfg = cfg(map);
     let dag = Dag::new(&cfg).unwrap();
     Numbering::new(&cfg, dag, SuccessorOrder::MostPathsLast, 1 << 31).unwrap()
@@ -224,7 +224,7 @@ pub fn number(map: &FunctionMap) -> Numbering {
 
 /// The number of the path that runs exactly these blocks.
 pub fn path_number(map: &FunctionMap, blocks: &[u32]) -> u64 {
-    let numbering = number(map);
+    let numbering = compute_numbering(map);
     let runs_blocks = |path: &u64| {
         let path = numbering.regenerate(PathId(*path)).unwrap();
         path.blocks

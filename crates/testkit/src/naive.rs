@@ -379,7 +379,7 @@ const MAX_RING_COUNTED: u64 = 4096;
 /// instead if the function has loops and landing pads, because the next word of a frame must show
 /// that the frame caught an exception.
 fn counts_alone(map: &FunctionMap) -> bool {
-    let entry_paths = map.paths_before_starts();
+    let entry_paths = map.paths_from_entry();
     let mut edges = map.edges.iter();
     let catches = edges.any(|e| matches!(e.outcome, Outcome::Unwind | Outcome::Again));
     map.ring_counters.is_some()

@@ -40,7 +40,8 @@ pub struct Filter {
 /// The names of a function that a pattern is compared with.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate<'a> {
-    /// The name of the function's crate or object.
+    /// The name of the function's crate or object. Only a crate's name can match: the `.` of an
+    /// object's name makes a pattern a regular expression.
     pub module: &'a str,
     /// The source name from the debug information.
     pub name: &'a str,
@@ -115,7 +116,7 @@ impl Pattern {
     }
 
     /// Whether the pattern is the end of the function's path, as `b::c` is of `a::b::c`. Parameters
-    /// are ignored.
+    /// are ignored: the path ends at the first `(`.
     fn names_function(&self, demangled: &str) -> bool {
         let path = demangled.split('(').next().unwrap_or_default();
         path == self.text
@@ -161,8 +162,8 @@ impl Filter {
     }
 }
 
-/// Demangles a linkage name. Rust names have no hash and C++ names have their parameters. Other
-/// names stay as they are.
+/// Demangles a linkage name. The result has no hash if the name is from Rust, and has the parameters
+/// if the name is from C++. Other names stay as they are.
 pub fn demangle(linkage_name: &str) -> String {
     if let Ok(name) = rustc_demangle::try_demangle(linkage_name) {
         return format!("{name:#}");
@@ -229,7 +230,7 @@ mod tests {
             linkage_name: "f",
         });
         let reason = reason.map(|reason| reason.to_string());
-        assert_eq!(reason.as_deref(), Some("not among --only"));
+        assert_eq!(reason.as_deref(), Some("no pattern of --only selects it"));
     }
 
     #[test]

@@ -63,7 +63,7 @@ impl Program {
         match kind {
             Kind::Paths | Kind::Edges | Kind::Guided | Kind::GuidedEdges => true,
             Kind::Loops | Kind::Trace => true,
-            Kind::PathsClosed | Kind::EdgesClosed => !self.directives.open,
+            Kind::PathsWithoutExits | Kind::EdgesWithoutExits => !self.directives.open,
             Kind::Variation | Kind::Times => false,
         }
     }

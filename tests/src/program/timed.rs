@@ -39,7 +39,7 @@ impl Program {
         let built = self.weave(variant, prior.scratch, &kind.into());
         let executable = built.context("woven build")?;
         let mut failures = Vec::new();
-        let (paths, exits) = (prior.of(Kind::PathsClosed)?, prior.of(Kind::Paths)?);
+        let (paths, exits) = (prior.of(Kind::PathsWithoutExits)?, prior.of(Kind::Paths)?);
         let may_differ = |f: &Function| self.is_unequal(f);
         for burst in ["", FREQUENT_BURSTS] {
             // Frequent bursts meet frames that are left, signals, and forks.

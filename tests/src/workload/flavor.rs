@@ -15,7 +15,7 @@ pub enum Flavor {
     /// By Holloway, with edge counters.
     Edges,
     /// By Holloway, with path counters and without exit edges.
-    Closed,
+    WithoutExits,
     /// By Holloway, with path counters. An earlier run guides the placement of probes.
     Guided,
     /// By Holloway, with a stream of paths for sequences over iterations.
@@ -35,7 +35,7 @@ pub const FLAVORS: [Flavor; 10] = [
     Flavor::Native,
     Flavor::Paths,
     Flavor::Edges,
-    Flavor::Closed,
+    Flavor::WithoutExits,
     Flavor::Guided,
     Flavor::Loops,
     Flavor::Trace,
@@ -52,7 +52,7 @@ impl Flavor {
             Self::Native => "native",
             Self::Paths => "paths",
             Self::Edges => "edges",
-            Self::Closed => "closed",
+            Self::WithoutExits => "closed",
             Self::Guided => "guided",
             Self::Loops => "loops",
             Self::Trace => "trace",
@@ -118,7 +118,7 @@ impl Flavor {
         match self {
             Self::Native | Self::Paths | Self::Peer => {}
             Self::Edges => drop(command.env("HOLLOWAY_COLLECT", "edges")),
-            Self::Closed => drop(command.env("HOLLOWAY_EXITS", "off")),
+            Self::WithoutExits => drop(command.env("HOLLOWAY_EXITS", "off")),
             Self::Loops => drop(command.env("HOLLOWAY_COLLECT", "loops")),
             Self::Trace => drop(command.env("HOLLOWAY_COLLECT", "trace")),
             Self::Variation => drop(command.env("HOLLOWAY_COLLECT", "variation")),

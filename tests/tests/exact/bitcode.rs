@@ -8,7 +8,7 @@
 
 use crate::calm::Calm;
 use crate::clang::{Compared, differences};
-use crate::shelf::Shelved;
+use crate::prepared::PreparedProgram;
 use anyhow::{Context, Result, ensure};
 use holloway_tests::clang_counts::count;
 use holloway_tests::kind::{Kind, Weaving};
@@ -48,16 +48,16 @@ fn check(workload: &'static Workload, functions: usize, branches: usize) {
 
 fn compare(workload: &'static Workload) -> Result<Compared> {
     let scratch = scratch(&format!("bitcode-{}", workload.name()))?;
-    let shelved = Shelved::of(workload)?;
-    let objects = shelved.compile()?;
-    let project = workload.c_project(&shelved.folder)?;
+    let prepared = PreparedProgram::of(workload)?;
+    let objects = prepared.compile()?;
+    let project = workload.c_project(&prepared.folder)?;
     let project = project.context("a C program")?;
     let bitcode: Vec<PathBuf> = objects.iter().map(|o| bitcode(o)).collect::<Result<_>>()?;
     let calm = Calm::new(workload, scratch.path())?;
     let run = |exe: &Path| calm.run(exe);
     let theirs = count(&bitcode, &[], &project.libraries, scratch.path(), run)?;
     let mut compared = Compared::default();
-    for kind in [Kind::PathsClosed, Kind::Paths, Kind::Edges] {
+    for kind in [Kind::PathsWithoutExits, Kind::Paths, Kind::Edges] {
         compared = Compared::default();
         let executable = link(&objects, &project, kind)?;
         let recorded = calm.record(&executable, &scratch.path().join(kind.name()))?;

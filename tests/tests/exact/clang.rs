@@ -14,7 +14,12 @@ use std::process::Command;
 
 /// The flavors that are compared with clang's counts. The run before the last flavor guides the
 /// last.
-const FLAVORS: [Flavor; 4] = [Flavor::Paths, Flavor::Closed, Flavor::Edges, Flavor::Guided];
+const FLAVORS: [Flavor; 4] = [
+    Flavor::Paths,
+    Flavor::WithoutExits,
+    Flavor::Edges,
+    Flavor::Guided,
+];
 
 /// Single-threaded programs whose calls all return. Only for these are clang's counts exact,
 /// because clang uses a spanning tree.

@@ -7,7 +7,7 @@
 //! [`crate::naive`] reads the raw words. The grammars of SEQUITUR and SEQUITUR(1) for these words
 //! must have both properties that the algorithms' authors claim.
 
-use crate::shelf::Shelved;
+use crate::prepared::PreparedProgram;
 use anyhow::{Context, Result, ensure};
 use holloway_analysis::loops::{LoopsRun, Sequences};
 use holloway_format::{Count, ImageMap, read_loops};
@@ -188,8 +188,8 @@ pub(crate) fn subject(
     input: Option<(&'static str, String)>,
     scratch: &Path,
 ) -> Result<Subject> {
-    let shelved = Shelved::of(workload)?;
-    let build = |flavor| shelved.build(flavor);
+    let prepared = PreparedProgram::of(workload)?;
+    let build = |flavor| prepared.build(flavor);
     Ok(Subject {
         programs: [build(Flavor::Loops)?, build(Flavor::Trace)?],
         arguments: arguments.iter().map(|a| (*a).to_owned()).collect(),

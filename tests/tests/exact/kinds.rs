@@ -1,10 +1,10 @@
-//! Tests optimized real programs: the woven program prints the same as the native one, and every
-//! kind of profile counts the same calls, edges, blocks, and left frames.
+//! Tests optimized real programs: the woven program prints the same as the native one, and path
+//! and edge profiles, guided profiles, and profiles without exit edges agree.
 //!
 //! Lua's coroutines and errors leave frames by longjmp. In the other programs nearly every call
 //! returns.
 
-use crate::shelf::Shelved;
+use crate::prepared::PreparedProgram;
 use anyhow::{Context, Result, ensure};
 use holloway_tests::agree::differences;
 use holloway_tests::kind::Kind;
@@ -21,7 +21,7 @@ use std::path::Path;
 const FLAVORS: [(Flavor, Kind); 4] = [
     (Flavor::Paths, Kind::Paths),
     (Flavor::Edges, Kind::Edges),
-    (Flavor::Closed, Kind::PathsClosed),
+    (Flavor::WithoutExits, Kind::PathsWithoutExits),
     (Flavor::Guided, Kind::Paths),
 ];
 
@@ -42,8 +42,8 @@ fn kinds_agree_on_lua() {
 
 #[test]
 fn kinds_agree_on_sqlite() {
-    // SQLite is the largest program, so only two kinds are compared here. `bitcode` compares three
-    // kinds of SQLite with clang's counts.
+    // SQLite is the largest program, so only two kinds are compared here. The tests in
+    // `bitcode.rs` compare three kinds of profiles of SQLite with clang's counts.
     assert!(check(&SQLITE, &FLAVORS[..2]).unwrap() > 500);
 }
 
@@ -61,7 +61,7 @@ fn kinds_agree_on_markdown() {
 /// of functions that ran.
 fn check(workload: &'static Workload, flavors: &[(Flavor, Kind)]) -> Result<usize> {
     let scratch = scratch(&format!("kinds-{}", workload.name()))?;
-    let shelved = Shelved::of(workload)?;
+    let prepared = PreparedProgram::of(workload)?;
     let run = |executable: &Path, data: Option<&Path>| -> Result<String> {
         let input = scratch.path().join("input");
         let _ = std::fs::remove_dir_all(&input);
@@ -71,21 +71,24 @@ fn check(workload: &'static Workload, flavors: &[(Flavor, Kind)]) -> Result<usiz
         let outputs = workload.run(&program, &input, Scale::Small, data)?;
         Ok(outputs.iter().map(|o| o.text() + &o.stderr).collect())
     };
-    let native = shelved.build_plain()?;
+    let native = prepared.build_plain()?;
     let wanted = run(&native, None).context("native")?;
     let mut reports = Vec::new();
     for &(flavor, kind) in flavors {
         let (name, data) = (flavor.name(), scratch.path().join(flavor.name()));
-        let executable = shelved.build(flavor).context(name)?;
+        let executable = prepared.build(flavor).context(name)?;
         let output = run(&executable, Some(&data)).context(name)?;
-        ensure!(output == wanted, "{name}: other output");
+        ensure!(
+            output == wanted,
+            "{name}: the output differs from the native program's"
+        );
         let report = Report::of_run(&data)?;
         if kind.has_exits() {
             let wrong = inconsistencies(&report, &|_| false);
             ensure!(wrong.is_empty(), "{name}: {}", wrong.join("\n"));
         }
         if flavor == Flavor::Edges {
-            std::os::unix::fs::symlink(&data, Flavor::guide(&shelved.folder))?;
+            std::os::unix::fs::symlink(&data, Flavor::guide(&prepared.folder))?;
         }
         reports.push((name, kind, report));
     }

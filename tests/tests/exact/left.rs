@@ -26,8 +26,8 @@ const KINDS: [Kind; 7] = [
     Kind::Paths,
     Kind::Edges,
     Kind::Loops,
-    Kind::PathsClosed,
-    Kind::EdgesClosed,
+    Kind::PathsWithoutExits,
+    Kind::EdgesWithoutExits,
     Kind::Guided,
     Kind::GuidedEdges,
 ];
@@ -132,7 +132,7 @@ fn check(seed: u64, config: BuildConfig) -> Result<u64> {
         ensure!(wrong.is_empty(), "{}", wrong.join("\n"));
     }
     let exits = exits.run();
-    for kind in [Kind::PathsClosed, Kind::EdgesClosed] {
+    for kind in [Kind::PathsWithoutExits, Kind::EdgesWithoutExits] {
         let closed = recorded[&kind].run();
         calls_are_bounded(&closed, &exits).context(kind.name())?;
         // The lines of optimized code are not compared, because divided blocks change how often

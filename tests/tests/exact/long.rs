@@ -1,5 +1,5 @@
-//! Compares the longest sequences over iterations that the options allow with the words of a real
-//! program, as in [`crate::grams`]. There are millions of sequences, so hashes of their words are
+//! Compares sequences of up to 1024 paths, the largest K, with the words of a real program, as in
+//! [`crate::grams`]. There are millions of sequences, so hashes of their words are
 //! compared.
 
 use crate::grams::{Subject, by_activation, first_word, subject};
@@ -38,7 +38,9 @@ fn check(subject: &Subject, data: &Path) -> Result<()> {
     let collected = data.join("collected");
     subject.run(program, &collected, Some(&["--k", &K.to_string()]))?;
     let (reading, mut image) = subject.spooled(program, &data.join("spooled"), &collected)?;
-    let mut wanted = long_grams(&reading, K);
+    let mut wanted = hashed_sequences(&reading, K);
+    // The forest also contains left paths, as sequences of one path. A negative net count is no
+    // sequence.
     for (word, count) in naive::left(reading.iter(), &mut image)? {
         if let Ok(count) = u64::try_from(count) {
             *wanted.entry((1, longer(0, word))).or_default() += count;
@@ -80,7 +82,7 @@ fn check(subject: &Subject, data: &Path) -> Result<()> {
 
 /// Counts the sequences of up to `k` consecutive words of an activation, by their number of words
 /// and hash.
-fn long_grams(reading: &[StreamReading], k: usize) -> HashMap<(u32, u64), u64> {
+fn hashed_sequences(reading: &[StreamReading], k: usize) -> HashMap<(u32, u64), u64> {
     let mut all = HashMap::new();
     for reading in reading {
         let ran = by_activation(reading);

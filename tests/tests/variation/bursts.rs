@@ -16,7 +16,7 @@
 //!
 //! Estimated executions do not depend on a clock. Their errors are those of a random sample
 //! (measured: 0.83 to 0.96 times as large). So 1,000 samples do not guarantee an error of 5 %, but
-//! 6,400 samples do.
+//! 6,400 samples do: four standard errors of 6,400 samples are 5 %.
 
 use crate::view::{Row, view};
 use anyhow::{Result, ensure};
@@ -56,14 +56,14 @@ fn bursts_rank_the_paths_that_full_timing_ranks() {
     let ([all, again], few) = record().unwrap();
     estimates_hold(&all, &few);
     let counts = executions(&all);
-    let is_often = |row: &Row| {
+    let runs_often = |row: &Row| {
         counts
             .get(&row.path)
             .is_some_and(|count| *count >= MIN_EXECUTIONS)
     };
     let [all, again, few] = [&all, &again, &few].map(|rows| {
-        let often = rows.iter().filter(|row| is_often(row));
-        often.collect::<Vec<&Row>>()
+        let frequent = rows.iter().filter(|row| runs_often(row));
+        frequent.collect::<Vec<&Row>>()
     });
     let least = [&all, &again, &few].map(Vec::len).into_iter().min();
     assert!(least > Some(NEAR_TOP), "{least:?} paths run often");
@@ -139,6 +139,9 @@ fn record() -> Result<([Vec<Row>; 2], Vec<Row>)> {
     let (all, wanted) = run("all", Flavor::Times, &[])?;
     let (again, _) = run("again", Flavor::Times, &[])?;
     let (few, output) = run("few", Flavor::Variation, &["--burst", BURST])?;
-    ensure!(output == wanted, "other output");
+    ensure!(
+        output == wanted,
+        "the output differs from the fully timed program's"
+    );
     Ok(([all, again], few))
 }

@@ -1,10 +1,12 @@
-//! Tests programs of tests/planted with a known variation, which must rank first in each run: with
-//! default bursts and with ten times as many, on an idle machine and on a busy one.
+//! Tests programs of tests/planted with a known variation, which must rank first: with default
+//! bursts and with ten times as many, on an idle machine and on a busy one. Some runs with default
+//! bursts may find nothing certain.
 //!
 //! Each program has two controls: a loop whose iterations all take long (`steady`), and a loop
 //! whose iterations take a few cycles (`tiny`). Neither may rank, although they would by count or
 //! by total time. With default bursts, `lock` has about ten slow samples. By chance there may be so
-//! few that its net variation is not certain. Then no other path's may be certain either.
+//! few that its net variation is not certain. In such a run, no other path may have a certain net
+//! variation.
 
 use crate::view::{Row, View, view};
 use anyhow::{Context, Result, ensure};
@@ -17,16 +19,16 @@ use std::path::{Path, PathBuf};
 const RUNS: usize = 10;
 /// The bursts of every second run. The other runs use the default.
 const FREQUENT_BURSTS: &str = "1000:1";
-/// Of ten runs with default bursts, at least this many must find the planted variation certain.
+/// Of the `RUNS / 2` runs with default bursts, at least this many must find the planted variation certain.
 const MIN_CERTAIN_RUNS: usize = 3;
 
-/// Most turns of the slow control take at most this multiple of its base time. The allowance is for
+/// Most turns of the control `steady` take at most this multiple of its base time. The allowance is for
 /// other programs, which use the same caches and cores.
 const MAX_STEADY_RATIO: f64 = 1.3;
 
-/// Nine of ten turns of the quick control differ from its base time by at most this multiple of the
+/// Nine of ten turns of the control `tiny` differ from its base time by at most this multiple of the
 /// clock's resolution: both times may be inexact by one resolution.
-const MAX_QUICK_DIFFERENCE: f64 = 2.0;
+const MAX_TINY_DIFFERENCE: f64 = 2.0;
 
 #[test]
 fn a_list_that_fits_the_cache_at_times_ranks_first() {
@@ -90,7 +92,7 @@ fn check(name: &str, planted: &str) -> Result<Vec<Row>> {
             ensure!(!turn(&view, control)?.certain, "{}", shown());
         }
         let first = view.rows.first().context("nothing was timed")?;
-        if !first.certain && !is_often(run) {
+        if !first.certain && !has_frequent_bursts(run) {
             continue;
         }
         ensure!(first.certain, "{}", shown());
@@ -109,7 +111,7 @@ fn check(name: &str, planted: &str) -> Result<Vec<Row>> {
 }
 
 /// Whether a run uses more bursts than the default.
-fn is_often(run: usize) -> bool {
+fn has_frequent_bursts(run: usize) -> bool {
     run % 2 == 1
 }
 
@@ -126,7 +128,7 @@ fn controls_hold(view: &View) -> Result<()> {
     ensure!(steady.p50 < MAX_STEADY_RATIO * steady.base, "{steady:?}");
     let tiny = turn(view, "tiny")?;
     ensure!(
-        tiny.p90 - tiny.base <= MAX_QUICK_DIFFERENCE * view.resolution,
+        tiny.p90 - tiny.base <= MAX_TINY_DIFFERENCE * view.resolution,
         "{tiny:?}, {} cycles",
         view.resolution
     );
@@ -159,7 +161,7 @@ fn record(program: &Path, folder: &Path, run: usize) -> Result<View> {
     let data = folder.join(format!("run-{run}"));
     let mut command = holloway_command(["run", "--no-report", "-o"]);
     command.arg(&data);
-    if is_often(run) {
+    if has_frequent_bursts(run) {
         command.args(["--burst", FREQUENT_BURSTS]);
     }
     let command = command.arg("--").arg(program);

@@ -3,7 +3,7 @@
 //! execution within a processor, so they are useful for tuning, but not as benchmark results.
 
 use super::options::Options;
-use super::programs::Shelf;
+use super::programs::KeptBuilds;
 use super::samples::geometric_mean;
 use anyhow::{Context, Result};
 use holloway_tests::tool::{run_ok, scratch};
@@ -25,7 +25,7 @@ pub(crate) struct Counts {
 /// # Errors
 /// If valgrind is missing, or if a run fails.
 pub(crate) fn run(
-    shelf: &Shelf,
+    kept_builds: &KeptBuilds,
     workloads: &[&'static Workload],
     options: &Options,
 ) -> Result<Vec<Counts>> {
@@ -41,7 +41,7 @@ pub(crate) fn run(
     for workload in workloads {
         let counts = flavors
             .iter()
-            .map(|f| instructions(shelf, workload, *f))
+            .map(|f| instructions(kept_builds, workload, *f))
             .collect::<Result<Vec<_>>>()?;
         let mut line = format!("{:<18} {:>12.3} M", workload.name, counts[0] as f64 / 1e6);
         for (i, count) in counts.iter().enumerate().skip(1) {
@@ -66,10 +66,10 @@ pub(crate) fn run(
 }
 
 /// Counts the instructions of one run with the small input.
-fn instructions(shelf: &Shelf, workload: &Workload, flavor: Flavor) -> Result<u64> {
+fn instructions(kept_builds: &KeptBuilds, workload: &Workload, flavor: Flavor) -> Result<u64> {
     let scratch = scratch("bench-callgrind")?;
-    let input = shelf.input(workload, Scale::Small)?;
-    let executable = shelf.executable(workload.source, flavor);
+    let input = kept_builds.input(workload, Scale::Small)?;
+    let executable = kept_builds.executable(workload.source, flavor);
     let stripped = without_lines(&executable, scratch.path())?;
     let mut sum = 0;
     for (i, program) in workload

@@ -4,7 +4,7 @@
 //! tests/workloads/micro/threads.c calls one small function a known number of times from several
 //! threads.
 
-use super::programs::Shelf;
+use super::programs::KeptBuilds;
 use anyhow::{Context, Result};
 use holloway_tests::report::Report;
 use holloway_tests::tool::{installed, run_ok, scratch};
@@ -28,22 +28,22 @@ pub(crate) struct Check {
 ///
 /// # Errors
 /// If a run fails, or if its counts cannot be read.
-pub(crate) fn checks(shelf: &Shelf) -> Result<Vec<Check>> {
+pub(crate) fn checks(kept_builds: &KeptBuilds) -> Result<Vec<Check>> {
     MICRO
         .iter()
         .filter(|w| w.threads > 1)
-        .map(|w| check(shelf, w))
+        .map(|w| check(kept_builds, w))
         .collect()
 }
 
-fn check(shelf: &Shelf, workload: &Workload) -> Result<Check> {
+fn check(kept_builds: &KeptBuilds, workload: &Workload) -> Result<Check> {
     let scratch = scratch("bench-exact")?;
-    let (input, scale) = (shelf.input(workload, Scale::Quick)?, Scale::Quick);
+    let (input, scale) = (kept_builds.input(workload, Scale::Quick)?, Scale::Quick);
     let made = workload.size(scale) as u64;
     let count = |flavor: Flavor| -> Result<u64> {
         let data = scratch.path().join(flavor.name());
         workload.run(
-            &shelf.executable(workload.source, flavor),
+            &kept_builds.executable(workload.source, flavor),
             &input,
             scale,
             Some(&data),
@@ -54,14 +54,14 @@ fn check(shelf: &Shelf, workload: &Workload) -> Result<Check> {
         threads: workload.threads,
         made: made / u64::from(workload.threads) * u64::from(workload.threads),
         ours: [count(Flavor::Paths)?, count(Flavor::Edges)?],
-        peers: peer(shelf, workload, scratch.path())?,
+        peers: peer(kept_builds, workload, scratch.path())?,
     })
 }
 
 /// The calls of `mix` according to clang's counters.
-fn peer(shelf: &Shelf, workload: &Workload, scratch: &Path) -> Result<u64> {
+fn peer(kept_builds: &KeptBuilds, workload: &Workload, scratch: &Path) -> Result<u64> {
     let (raw, merged) = (scratch.join("peer.profraw"), scratch.join("peer.profdata"));
-    let executable = shelf.executable(workload.source, Flavor::Peer);
+    let executable = kept_builds.executable(workload.source, Flavor::Peer);
     for mut command in workload.commands(&executable, scratch, Scale::Quick) {
         run_ok(command.env("LLVM_PROFILE_FILE", &raw))?;
     }

@@ -25,7 +25,7 @@ pub(crate) fn whole(results: &Results) -> Value {
         "peer_2t_geomean": summary.peer_2t,
     });
     for s in &summary.streams {
-        let key = s.way.key();
+        let key = s.setup.key();
         means[format!("{key}_geomean")] = json!(s.one_thread);
         means[format!("{key}_2t_geomean")] = json!(s.two_threads);
     }
@@ -72,15 +72,15 @@ fn target(target: &targets::Target) -> Value {
 }
 
 fn row(row: &Row) -> Value {
-    let flavors = row.ways.iter().map(|m| {
+    let flavors = row.setups.iter().map(|m| {
         let figures = json!({
             "seconds": m.seconds.all(),
             "cpu_seconds": m.cpu.all(),
             "peak_bytes": m.peak.all(),
             "code_bytes": m.code,
-            "slowdown": row.slowdown(m.way),
+            "slowdown": row.slowdown(m.setup),
         });
-        (m.way.key(), figures)
+        (m.setup.key(), figures)
     });
     json!({
         "program": row.workload.name,

@@ -1,6 +1,6 @@
 //! The options of `cargo xtask bench`.
 
-use super::way::Way;
+use super::setup::Setup;
 use anyhow::{Result, ensure};
 use holloway_tests::workload::{FLAVORS, Flavor, MICRO, SUITE, Scale, Workload};
 use std::num::NonZeroUsize;
@@ -78,9 +78,9 @@ impl Options {
         FLAVORS.into_iter().filter(is_chosen).collect()
     }
 
-    /// The ways to run the flavors, native first.
-    pub(crate) fn ways(&self) -> Vec<Way> {
-        self.flavors().into_iter().flat_map(Way::all_of).collect()
+    /// The setups to run the flavors, native first.
+    pub(crate) fn setups(&self) -> Vec<Setup> {
+        self.flavors().into_iter().flat_map(Setup::all_of).collect()
     }
 
     /// Whether nothing is left out, so that the results are worth keeping.

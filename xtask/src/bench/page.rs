@@ -5,9 +5,9 @@ use super::paper;
 use super::results::Results;
 use super::rounds::{Measured, Row};
 use super::samples::Samples;
+use super::setup::{BURSTS, Setup};
 use super::summary::mean;
 use super::targets::{self, Verdict, percent};
-use super::way::{BURSTS, Way};
 use anyhow::{Context, Result};
 use holloway_tests::workload::Flavor;
 use std::fmt::Write;
@@ -36,7 +36,7 @@ const MAX_SPREAD: f64 = 0.05;
 pub(crate) fn too_noisy(results: &Results) -> Option<String> {
     let mut spreads = Samples::default();
     for row in results.suite.iter().filter(|r| r.workload.threads == 1) {
-        row.ratios(Way::Alone(Flavor::Paths))
+        row.ratios(Setup::WithoutCollector(Flavor::Paths))
             .into_iter()
             .for_each(|r| spreads.push(r.spread()));
     }
@@ -96,14 +96,14 @@ pub(crate) fn tuning(results: &Results) -> String {
     );
     for row in results.suite.iter().chain(&results.micro) {
         let native = row.native();
-        for m in &row.ways {
+        for m in &row.setups {
             let ratio = m.seconds.over(&native.seconds);
             line(
                 &mut text,
                 format_args!(
                     "| {} | {} | {:.3} | {} | {:.3}× | {:.3}× | {:.1} | {:.2}× |",
                     row.workload.name,
-                    m.way.name(),
+                    m.setup.name(),
                     m.seconds.median(),
                     times(&ratio),
                     m.seconds.least() / native.seconds.least(),
@@ -114,19 +114,19 @@ pub(crate) fn tuning(results: &Results) -> String {
             );
         }
     }
-    let ways: Vec<Way> = results.suite.first().map_or_else(Vec::new, |row| {
-        row.ways.iter().skip(1).map(|m| m.way).collect()
+    let setups: Vec<Setup> = results.suite.first().map_or_else(Vec::new, |row| {
+        row.setups.iter().skip(1).map(|m| m.setup).collect()
     });
-    for (threads, way) in [1, 2]
+    for (threads, setup) in [1, 2]
         .into_iter()
-        .flat_map(|t| ways.iter().map(move |w| (t, *w)))
+        .flat_map(|t| setups.iter().map(move |w| (t, *w)))
     {
-        if let Some(mean) = mean(&results.suite, threads, way) {
+        if let Some(mean) = mean(&results.suite, threads, setup) {
             line(
                 &mut text,
                 format_args!(
                     "\ngeometric mean, {threads} thread(s), {}: {}",
-                    way.name(),
+                    setup.name(),
                     percent(mean)
                 ),
             );
@@ -150,7 +150,7 @@ fn targets_table(results: &Results) -> String {
     text
 }
 
-/// The ways of running programs that a table shows.
+/// The setups of running programs that a table shows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
     /// Programs that run without a collector, and the peers.
@@ -160,11 +160,12 @@ enum Part {
 }
 
 impl Part {
-    /// The ways of a row that belong to this part, except native.
-    fn ways(self, row: Option<&&Row>) -> Vec<Way> {
-        let ways = row.into_iter().flat_map(|row| &row.ways).skip(1);
-        let ways = ways.map(|m| m.way);
-        ways.filter(|way| way.is_stream() == (self == Self::Streams))
+    /// The setups of a row that belong to this part, except native.
+    fn setups(self, row: Option<&&Row>) -> Vec<Setup> {
+        let setups = row.into_iter().flat_map(|row| &row.setups).skip(1);
+        let setups = setups.map(|m| m.setup);
+        setups
+            .filter(|setup| setup.is_stream() == (self == Self::Streams))
             .collect()
     }
 }
@@ -175,7 +176,7 @@ fn streams_tables(results: &Results) -> String {
     for (title, threads) in [("Streams, one thread", 1), ("Streams, two threads", 2)] {
         let rows = results.suite.iter();
         let rows: Vec<&Row> = rows.filter(|r| r.workload.threads == threads).collect();
-        if !Part::Streams.ways(rows.first()).is_empty() {
+        if !Part::Streams.setups(rows.first()).is_empty() {
             let table = times_table_with_mean(&rows, Part::Streams);
             text += &format!("\n## {title}\n\n{table}");
         }
@@ -183,15 +184,15 @@ fn streams_tables(results: &Results) -> String {
     text
 }
 
-/// Formats native seconds and the ratio of each other way.
+/// Formats native seconds and the ratio of each other setup.
 fn times_table(rows: &[&Row], part: Part) -> String {
-    let others = part.ways(rows.first());
+    let others = part.setups(rows.first());
     if rows.is_empty() {
         return String::new();
     }
     let counted = part == Part::Counts;
     let mut text = String::from("| program | | native s |");
-    (others.iter()).for_each(|way| text += &format!(" {} |", way.name()));
+    (others.iter()).for_each(|setup| text += &format!(" {} |", setup.name()));
     text += if counted { " paths counted |\n" } else { "\n" };
     text += "|---|---|---|";
     text += &"---|".repeat(others.len() + usize::from(counted));
@@ -214,8 +215,8 @@ fn times_table_with_mean(rows: &[&Row], part: Part) -> String {
         return text;
     }
     text += "| **geometric mean** | | |";
-    for way in part.ways(rows.first()) {
-        let slowdowns = rows.iter().filter_map(|r| r.slowdown(way));
+    for setup in part.setups(rows.first()) {
+        let slowdowns = rows.iter().filter_map(|r| r.slowdown(setup));
         text += &format!(" **{:.3}×** |", super::samples::geometric_mean(slowdowns));
     }
     text += match part {
@@ -225,7 +226,7 @@ fn times_table_with_mean(rows: &[&Row], part: Part) -> String {
     text
 }
 
-fn times_row(row: &Row, others: &[Way]) -> String {
+fn times_row(row: &Row, others: &[Setup]) -> String {
     let native = &row.native().seconds;
     let mut text = format!(
         "| {} | {} | {:.3} ± {:.1} % |",
@@ -234,8 +235,8 @@ fn times_row(row: &Row, others: &[Way]) -> String {
         native.median(),
         native.spread() * 100.0
     );
-    for way in others {
-        let ratios = row.ratios(*way);
+    for setup in others {
+        let ratios = row.ratios(*setup);
         text += &format!(" {} |", ratios.map_or_else(String::new, |r| times(&r)));
     }
     text
@@ -274,14 +275,14 @@ fn space_table(results: &Results) -> String {
     let Some(first) = results.suite.first() else {
         return String::new();
     };
-    // The memory table shows one way of each kind.
-    let ways = first.ways.iter().skip(1).map(|m| m.way);
-    let is_left_out = |way: &Way| match *way {
-        Way::Loops(k) => k != 8,
-        Way::Variation(pass) => pass != BURSTS[0],
-        way => way == Way::LoopsOneCore,
+    // The memory table shows one setup of each kind.
+    let setups = first.setups.iter().skip(1).map(|m| m.setup);
+    let is_left_out = |setup: &Setup| match *setup {
+        Setup::Loops(k) => k != 8,
+        Setup::Variation(pass) => pass != BURSTS[0],
+        setup => setup == Setup::LoopsOneCore,
     };
-    let others: Vec<Way> = ways.filter(|way| !is_left_out(way)).collect();
+    let others: Vec<Setup> = setups.filter(|setup| !is_left_out(setup)).collect();
     let names: String = others.iter().map(|w| format!(" {} |", w.name())).collect();
     let mut text = format!("| program | native MiB |{names} native code KiB |{names}");
     text += &format!("\n|---|{}\n", "---|".repeat(2 + 2 * others.len()));

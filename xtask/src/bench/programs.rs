@@ -16,9 +16,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 
-/// The folder of built programs.
+/// The builds of the programs, kept in a folder between calls.
 #[derive(Debug)]
-pub(crate) struct Shelf {
+pub(crate) struct KeptBuilds {
     folder: PathBuf,
 }
 
@@ -58,8 +58,8 @@ impl Tools {
     }
 }
 
-impl Shelf {
-    /// Opens the shelf in the target directory. The workloads find holloway by an environment
+impl KeptBuilds {
+    /// Opens the folder of kept builds in the target directory. The workloads find holloway by an environment
     /// variable. If the variable is not set, this builds holloway and restarts the command with the
     /// variable.
     ///

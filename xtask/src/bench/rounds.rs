@@ -6,10 +6,10 @@
 //! flavor always runs after the same other flavor.
 
 use super::options::Options;
-use super::programs::Shelf;
+use super::programs::KeptBuilds;
 use super::samples::Samples;
+use super::setup::Setup;
 use super::totals::Totals;
-use super::way::Way;
 use anyhow::{Context, Result, bail, ensure};
 use holloway_tests::tool::scratch;
 use holloway_tests::workload::{Flavor, Scale, Workload};
@@ -25,19 +25,19 @@ use wait4::Wait4;
 pub(crate) struct Row {
     /// The program.
     pub(crate) workload: &'static Workload,
-    /// The measurements of each way, native first.
-    pub(crate) ways: Vec<Measured>,
+    /// The measurements of each setup, native first.
+    pub(crate) setups: Vec<Measured>,
     /// The counts of one run with paths.
     pub(crate) totals: Option<Totals>,
     /// The counts of one run with edges.
     pub(crate) edge_totals: Option<Totals>,
 }
 
-/// The measurements of one way to run a program.
+/// The measurements of one setup to run a program.
 #[derive(Debug)]
 pub(crate) struct Measured {
-    /// The way.
-    pub(crate) way: Way,
+    /// The setup.
+    pub(crate) setup: Setup,
     /// Wall-clock seconds.
     pub(crate) seconds: Samples,
     /// Seconds of all processors, user and system.
@@ -51,27 +51,27 @@ pub(crate) struct Measured {
 impl Row {
     /// The native measurements, which every row has.
     pub(crate) fn native(&self) -> &Measured {
-        &self.ways[0]
+        &self.setups[0]
     }
 
-    /// The measurements of a way, if it was measured.
-    pub(crate) fn of(&self, way: Way) -> Option<&Measured> {
-        self.ways.iter().find(|m| m.way == way)
+    /// The measurements of a setup, if it was measured.
+    pub(crate) fn of(&self, setup: Setup) -> Option<&Measured> {
+        self.setups.iter().find(|m| m.setup == setup)
     }
 
-    /// The ratios of a way's times to the native times, round by round.
-    pub(crate) fn ratios(&self, way: Way) -> Option<Samples> {
-        Some(self.of(way)?.seconds.over(&self.native().seconds))
+    /// The ratios of a setup's times to the native times, round by round.
+    pub(crate) fn ratios(&self, setup: Setup) -> Option<Samples> {
+        Some(self.of(setup)?.seconds.over(&self.native().seconds))
     }
 
-    /// The median of the ratios of a way's times to the native times.
-    pub(crate) fn slowdown(&self, way: Way) -> Option<f64> {
-        Some(self.ratios(way)?.median())
+    /// The median of the ratios of a setup's times to the native times.
+    pub(crate) fn slowdown(&self, setup: Setup) -> Option<f64> {
+        Some(self.ratios(setup)?.median())
     }
 
     /// The median ratio of a flavor that runs without a collector.
     pub(crate) fn slowdown_of(&self, flavor: Flavor) -> Option<f64> {
-        self.slowdown(Way::Alone(flavor))
+        self.slowdown(Setup::WithoutCollector(flavor))
     }
 }
 
@@ -95,10 +95,10 @@ struct ProgramRun<'a> {
 /// # Errors
 /// If a run fails, or if the output of a flavor differs from the native output.
 pub(crate) fn row(
-    shelf: &Shelf,
+    kept_builds: &KeptBuilds,
     workload: &'static Workload,
     options: &Options,
-    ways: &[Way],
+    setups: &[Setup],
     rounds: usize,
 ) -> Result<Row> {
     let scratch = scratch(&format!("bench-{}", workload.name))?;
@@ -107,18 +107,18 @@ pub(crate) fn row(
     let program_run = ProgramRun {
         workload,
         scale,
-        input: shelf.input(workload, scale)?,
+        input: kept_builds.input(workload, scale)?,
         data: &data,
     };
-    let executable = |way: Way| shelf.executable(workload.source, way.flavor());
-    check_outputs(&program_run, ways, &executable)?;
-    let mut measured: Vec<Measured> = ways.iter().map(|way| Measured::new(*way)).collect();
+    let executable = |setup: Setup| kept_builds.executable(workload.source, setup.flavor());
+    check_outputs(&program_run, setups, &executable)?;
+    let mut measured: Vec<Measured> = setups.iter().map(|setup| Measured::new(*setup)).collect();
     for round in 0..rounds {
         eprint!("\r{}: round {} of {rounds} ", workload.name, round + 1);
         let count = measured.len();
         for i in 0..count {
             let m = &mut measured[if round % 2 == 0 { i } else { count - 1 - i }];
-            let run = program_run.run(m.way, &executable(m.way))?;
+            let run = program_run.run(m.setup, &executable(m.setup))?;
             m.seconds.push(run.seconds);
             m.cpu.push(run.cpu);
             m.peak.push(run.peak);
@@ -127,23 +127,23 @@ pub(crate) fn row(
     eprintln!();
     let totals = |flavor| {
         let counted = options.flavors().contains(&flavor).then(|| {
-            let way = Way::Alone(flavor);
-            program_run.totals(way, &executable(way))
+            let setup = Setup::WithoutCollector(flavor);
+            program_run.totals(setup, &executable(setup))
         });
         counted.transpose()
     };
     Ok(Row {
         workload,
-        ways: measured,
+        setups: measured,
         totals: totals(Flavor::Paths)?,
         edge_totals: totals(Flavor::Edges)?,
     })
 }
 
 impl Measured {
-    fn new(way: Way) -> Self {
+    fn new(setup: Setup) -> Self {
         Self {
-            way,
+            setup,
             seconds: Samples::default(),
             cpu: Samples::default(),
             peak: Samples::default(),
@@ -152,49 +152,49 @@ impl Measured {
     }
 }
 
-/// Runs the program once in each way and compares the output with the native output.
+/// Runs the program once in each setup and compares the output with the native output.
 fn check_outputs(
     program_run: &ProgramRun<'_>,
-    ways: &[Way],
-    executable: &dyn Fn(Way) -> PathBuf,
+    setups: &[Setup],
+    executable: &dyn Fn(Setup) -> PathBuf,
 ) -> Result<()> {
     let mut native = None;
-    for way in ways {
+    for setup in setups {
         let printed = program_run
-            .printed(*way, &executable(*way))
-            .with_context(|| way.name())?;
+            .printed(*setup, &executable(*setup))
+            .with_context(|| setup.name())?;
         program_run.clear()?;
         ensure!(
             *native.get_or_insert(printed) == printed,
             "{} {}: prints something else than the native program: it was miscompiled, or its output depends on chance",
             program_run.workload.name,
-            way.name(),
+            setup.name(),
         );
     }
     Ok(())
 }
 
 impl ProgramRun<'_> {
-    fn commands(&self, way: Way, executable: &Path) -> Vec<Command> {
+    fn commands(&self, setup: Setup, executable: &Path) -> Vec<Command> {
         let commands = self.workload.commands(executable, &self.input, self.scale);
         let commands = commands.into_iter().enumerate().map(|(number, command)| {
             // Each run under the collector has a separate folder.
-            let data = match way.is_stream() {
+            let data = match setup.is_stream() {
                 true => self.data.join(number.to_string()),
                 false => self.data.to_owned(),
             };
-            way.command(command, &data)
+            setup.command(command, &data)
         });
         commands.collect()
     }
 
     /// A hash of the output of a run. If the order of lines depends on chance, the hash ignores it.
-    fn printed(&self, way: Way, executable: &Path) -> Result<u64> {
+    fn printed(&self, setup: Setup, executable: &Path) -> Result<u64> {
         let mut in_order = DefaultHasher::new();
         let mut any_order = 0u64;
-        for mut command in self.commands(way, executable) {
+        for mut command in self.commands(setup, executable) {
             command.stdin(Stdio::null()).stdout(Stdio::piped());
-            if way.is_stream() {
+            if setup.is_stream() {
                 // Runs under the collector print the name of their directory to stderr.
                 command.stderr(Stdio::null());
             }
@@ -220,13 +220,13 @@ impl ProgramRun<'_> {
     }
 
     /// Measures the commands of a run, without the harness's work between them.
-    fn run(&self, way: Way, executable: &Path) -> Result<Run> {
+    fn run(&self, setup: Setup, executable: &Path) -> Result<Run> {
         let mut run = Run {
             seconds: 0.0,
             cpu: 0.0,
             peak: 0.0,
         };
-        for mut command in self.commands(way, executable) {
+        for mut command in self.commands(setup, executable) {
             command
                 .stdin(Stdio::null())
                 .stdout(Stdio::null())
@@ -254,8 +254,8 @@ impl ProgramRun<'_> {
     }
 
     /// The counts of a run.
-    fn totals(&self, way: Way, executable: &Path) -> Result<Totals> {
-        self.printed(way, executable)?;
+    fn totals(&self, setup: Setup, executable: &Path) -> Result<Totals> {
+        self.printed(setup, executable)?;
         let totals = Totals::of_run(self.data)?;
         // Otherwise the next run would add its counts to these.
         self.clear()?;

@@ -1,8 +1,8 @@
 //! The targets for the cost of counting, each compared with the measured figure.
 
 use super::results::Results;
+use super::setup::{BURSTS, KS, Setup};
 use super::summary::Summary;
-use super::way::{BURSTS, KS, Way};
 use holloway_tests::workload::Flavor;
 
 /// A target that was measured.
@@ -50,7 +50,7 @@ const GROWTH: f64 = 2.0;
 pub(crate) fn all(results: &Results) -> Vec<Target> {
     let summary = Summary::of(results);
     let builds = results.builds.as_ref();
-    let stream = |way| summary.stream(way);
+    let stream = |setup| summary.stream(setup);
     let targets = [
         overhead("paths, 1 thread, geometric mean", summary.paths, PATHS),
         worst("paths, 1 thread, worst program", summary.worst, WORST),
@@ -62,18 +62,18 @@ pub(crate) fn all(results: &Results) -> Vec<Target> {
         loops(&summary),
         ratio(
             "loops, k = 8, the same with the collector on the program's core",
-            stream(Way::LoopsOneCore),
+            stream(Setup::LoopsOneCore),
             LOOPS_ONE_CORE,
         ),
         ratio(
             "trace, 1 thread, to the end of the collector, geometric mean",
-            stream(Way::Trace),
+            stream(Setup::Trace),
             TRACE,
         ),
-        ratio("trace, the next goal", stream(Way::Trace), TRACE_NEXT),
+        ratio("trace, the next goal", stream(Setup::Trace), TRACE_NEXT),
         overhead(
             "variation, bursts of 10000:1, 1 thread, geometric mean",
-            stream(Way::Variation(BURSTS[0])),
+            stream(Setup::Variation(BURSTS[0])),
             BURST,
         ),
         worst(
@@ -139,7 +139,7 @@ fn ratio(name: &'static str, ratio: Option<f64>, limit: f64) -> Option<Target> {
 /// The target for sequences over k iterations, with the k that costs most.
 fn loops(summary: &Summary) -> Option<Target> {
     let name = "loops, 1 thread, to the end of the collector, dearest k, geometric mean";
-    let measured = KS.map(|k| summary.stream(Way::Loops(k)).map(|mean| (k, mean)));
+    let measured = KS.map(|k| summary.stream(Setup::Loops(k)).map(|mean| (k, mean)));
     let measured = measured.into_iter().flatten();
     let (k, mean) = measured.max_by(|a, b| a.1.total_cmp(&b.1))?;
     Some(Target {

@@ -38,7 +38,7 @@ impl Totals {
         let exits = exits.context("the report has no totals.exits")?;
         ensure!(
             total("lost")? == 0,
-            "counts were lost: {} blocks",
+            "the counts of {} blocks of counters were lost",
             total("lost")?
         );
         Ok(Self {

@@ -1,6 +1,6 @@
 //! Runs a program three times and reads the reports of `holloway`.
 
-use crate::bench::{Shelf, Totals};
+use crate::bench::{KeptBuilds, Totals};
 use anyhow::{Context, Result};
 use holloway_tests::tool::{holloway_command, run_ok, scratch};
 use holloway_tests::workload::{Flavor, Scale, Workload};
@@ -20,8 +20,12 @@ impl Program {
     ///
     /// # Errors
     /// If a run or a report fails, or if counts were lost.
-    pub(super) fn run(shelf: &Shelf, workload: &'static Workload, scale: Scale) -> Result<Self> {
-        let figures = figures(shelf, workload, scale)?;
+    pub(super) fn run(
+        kept_builds: &KeptBuilds,
+        workload: &'static Workload,
+        scale: Scale,
+    ) -> Result<Self> {
+        let figures = figures(kept_builds, workload, scale)?;
         Ok(Self { workload, figures })
     }
 }
@@ -107,12 +111,12 @@ struct Report {
     prediction: Prediction,
 }
 
-fn figures(shelf: &Shelf, workload: &Workload, scale: Scale) -> Result<Figures> {
+fn figures(kept_builds: &KeptBuilds, workload: &Workload, scale: Scale) -> Result<Figures> {
     let scratch = scratch(&format!("paths-{}", workload.name))?;
     let run = |flavor: Flavor, scale, name| {
         let data = scratch.path().join(name);
-        let executable = shelf.executable(workload.source, flavor);
-        let input = shelf.input(workload, scale)?;
+        let executable = kept_builds.executable(workload.source, flavor);
+        let input = kept_builds.input(workload, scale)?;
         workload.run(&executable, &input, scale, Some(&data))?;
         let totals = Totals::of_run(&data)?;
         Ok::<_, anyhow::Error>((data, totals))

@@ -1,7 +1,7 @@
 //! Records the streams of a program. The program runs without a collector, so its threads spool
 //! their words into the profile.
 
-use crate::bench::Shelf;
+use crate::bench::KeptBuilds;
 use anyhow::{Context, Result, ensure};
 use holloway_abi::MAP_SECTION;
 use holloway_analysis::stream::{Activations, EndedPath, Listener, Words};
@@ -81,15 +81,15 @@ impl Listener for Paths {
 /// # Errors
 /// If the run fails, or if its profiles cannot be read.
 pub(super) fn record(
-    shelf: &Shelf,
+    kept_builds: &KeptBuilds,
     workload: &Workload,
     flavor: Flavor,
     scale: Scale,
     max_words: u64,
 ) -> Result<Stored> {
     let scratch = scratch(&format!("study-{}", workload.name))?;
-    let executable = shelf.executable(workload.source, flavor);
-    let input = shelf.input(workload, scale)?;
+    let executable = kept_builds.executable(workload.source, flavor);
+    let input = kept_builds.input(workload, scale)?;
     workload.run(&executable, &input, scale, Some(scratch.path()))?;
     let mut stored = Stored {
         map: Arc::new(map(&executable)?),

@@ -42,15 +42,16 @@ enum State {
     /// The block is not in the set.
     #[default]
     Outside,
-    /// The search may continue from the block. Its edges before this index in `out` are no longer
-    /// on any cycle.
+    /// The search may continue from the block, with the edge at this index in `out`. The edges
+    /// before it are no longer on any cycle.
     Open(usize),
     /// The block is on the current route.
     OnRoute {
         /// The number of route edges before the block.
         depth: usize,
-        /// The block's edges before this index in `out` are no longer on any cycle.
-        edge: usize,
+        /// The index in `out` of the block's next edge. The edges before it are no longer on any
+        /// cycle.
+        next: usize,
     },
     /// The block is no longer on any cycle.
     Done,
@@ -97,15 +98,15 @@ impl<'a> Cycles<'a> {
 
     /// Removes the cycles that can be reached from a block. Returns the number of rounds on them.
     fn take_cycles_from(&mut self, start: usize) -> Count {
-        let State::Open(edge) = self.state[start] else {
+        let State::Open(next) = self.state[start] else {
             return Count::ZERO;
         };
         let mut sum = Count::ZERO;
         let mut route: Vec<usize> = Vec::new();
         let mut block = start;
-        self.state[block] = State::OnRoute { depth: 0, edge };
+        self.state[block] = State::OnRoute { depth: 0, next };
         loop {
-            let Some(arc) = self.next_edge(block) else {
+            let Some(arc) = self.next_arc(block) else {
                 self.state[block] = State::Done;
                 let Some(last) = route.pop() else {
                     return sum;
@@ -116,10 +117,10 @@ impl<'a> Cycles<'a> {
             let to = self.arcs[arc].to;
             route.push(arc);
             match self.state[to] {
-                State::Open(edge) => {
+                State::Open(next) => {
                     self.state[to] = State::OnRoute {
                         depth: route.len(),
-                        edge,
+                        next,
                     };
                     block = to;
                 }
@@ -133,7 +134,7 @@ impl<'a> Cycles<'a> {
                     block = self.shorten_route(&mut route, depth);
                 }
                 State::Outside | State::Done => {
-                    unreachable!("next_edge skips edges to such blocks")
+                    unreachable!("next_arc skips edges to such blocks")
                 }
             }
         }
@@ -146,13 +147,13 @@ impl<'a> Cycles<'a> {
         let used_up = route[depth..]
             .iter()
             .position(|&arc| self.remaining[arc] == Count::ZERO);
-        let kept_edges = depth + used_up.expect("the smallest count is used up");
+        let kept_arcs = depth + used_up.expect("the smallest count is used up");
         // The last edge leads to an earlier block of the route, which stays on it.
         let last = route.pop().expect("a cycle has edges");
         let mut block = self.arcs[last].from;
-        while route.len() > kept_edges {
-            if let State::OnRoute { edge, .. } = self.state[block] {
-                self.state[block] = State::Open(edge);
+        while route.len() > kept_arcs {
+            if let State::OnRoute { next, .. } = self.state[block] {
+                self.state[block] = State::Open(next);
             }
             let arc = route.pop().expect("the route is longer than its kept part");
             block = self.arcs[arc].from;
@@ -161,8 +162,8 @@ impl<'a> Cycles<'a> {
     }
 
     /// The next edge out of a block of the route that may be on a cycle.
-    fn next_edge(&mut self, block: usize) -> Option<usize> {
-        let State::OnRoute { depth, mut edge } = self.state[block] else {
+    fn next_arc(&mut self, block: usize) -> Option<usize> {
+        let State::OnRoute { depth, mut next } = self.state[block] else {
             return None;
         };
         let arcs = &self.out[block];
@@ -170,11 +171,11 @@ impl<'a> Cycles<'a> {
             let to = self.state[self.arcs[arc].to];
             self.remaining[arc] == Count::ZERO || matches!(to, State::Outside | State::Done)
         };
-        while arcs.get(edge).is_some_and(|&arc| is_used_up(arc)) {
-            edge += 1;
+        while arcs.get(next).is_some_and(|&arc| is_used_up(arc)) {
+            next += 1;
         }
-        self.state[block] = State::OnRoute { depth, edge };
-        arcs.get(edge).copied()
+        self.state[block] = State::OnRoute { depth, next };
+        arcs.get(next).copied()
     }
 }
 
@@ -208,7 +209,7 @@ mod tests {
 
     #[test]
     fn inner_rounds_do_not_count() {
-        // In each of 10 rounds of b0 b1, control goes around b1 30 times.
+        // Control enters b1 10 times, and each time goes around b1 30 times.
         let arcs = [(0, 1, 10), (1, 1, 300), (1, 0, 9)];
         assert_eq!(rounds(2, &arcs, &[]), Count(309));
         assert_eq!(rounds(2, &arcs, &[vec![1]]), Count(9));

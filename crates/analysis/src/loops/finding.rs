@@ -10,6 +10,12 @@ pub type Thousandths = u64;
 pub(super) const NEARLY_ALL: Thousandths = 950;
 /// The share that counts as "most": of turns or of executions.
 pub(super) const MOST: Thousandths = 800;
+/// A path is steady if this share of its turns is followed by the same path.
+pub(super) const STEADY: Thousandths = 900;
+/// Steady paths with a smaller share of the turns are not reported.
+pub(super) const MIN_STEADY_TURNS: Thousandths = 100;
+/// Half of the turns or executions.
+pub(super) const HALF: Thousandths = 500;
 /// The smallest share at which a period is worth reporting.
 pub(super) const OFTEN: Thousandths = 250;
 /// From this many executions on, a common beginning or end of most executions is no accident.

@@ -37,7 +37,7 @@ pub(super) fn pair(before: SlabId, slab: SlabId) -> u64 {
 
 /// Unpacks a pair: the first slab and the second slab.
 #[inline(always)]
-pub(super) fn slabs(pair: u64) -> (SlabId, SlabId) {
+pub(super) fn slabs_of_pair(pair: u64) -> (SlabId, SlabId) {
     (SlabId((pair >> 32) as u32), SlabId(pair as u32))
 }
 
@@ -117,11 +117,11 @@ impl Pairs {
         let (mut read, mut len) = (0, 0);
         while let Some(&(first_pair, _)) = self.sorted.get(read) {
             // All pairs with the same first slab are adjacent.
-            let (before, group_start) = (slabs(first_pair).0, len);
+            let (before, group_start) = (slabs_of_pair(first_pair).0, len);
             while let Some(&(key, count)) = self.sorted.get(read)
-                && slabs(key).0 == before
+                && slabs_of_pair(key).0 == before
             {
-                let slab = replacement(slabs(key).1, count);
+                let slab = replacement(slabs_of_pair(key).1, count);
                 self.sorted[len] = (pair(before, slab), count);
                 len += usize::from(slab != SlabId::NONE);
                 read += 1;
@@ -136,7 +136,7 @@ impl Pairs {
     pub(super) fn renumber(&mut self, new_id: impl Fn(SlabId) -> SlabId) {
         self.merge_log();
         for (key, _) in &mut self.sorted {
-            let (before, slab) = slabs(*key);
+            let (before, slab) = slabs_of_pair(*key);
             *key = pair(new_id(before), new_id(slab));
         }
     }
@@ -186,7 +186,7 @@ fn merge_sorted(all: &mut Vec<(u64, u64)>, logged: &[(u64, u64)]) {
 
 #[cfg(test)]
 mod tests {
-    use super::{MIN_LOG, Pairs, SlabId, slabs};
+    use super::{MIN_LOG, Pairs, SlabId, slabs_of_pair};
     use std::collections::BTreeMap;
 
     /// The slow reference implementation: counts by first and second slab.
@@ -196,7 +196,7 @@ mod tests {
         let merged = pairs.merge_log().iter();
         let merged: Vec<_> = merged
             .map(|(key, count)| {
-                let (before, slab) = slabs(*key);
+                let (before, slab) = slabs_of_pair(*key);
                 ((before.0, slab.0), *count)
             })
             .collect();

@@ -9,7 +9,7 @@ use holloway_flow::{PathId, PathStart};
 use holloway_format::Count;
 
 use super::counts::{back_to, sum};
-use super::finding::{MIN_EXECUTIONS, MOST, NEARLY_ALL};
+use super::finding::{HALF, MIN_EXECUTIONS, MIN_STEADY_TURNS, MOST, NEARLY_ALL, STEADY};
 use super::kipf::{Kipf, KipfNode};
 use super::period::period;
 use super::run::Sequences;
@@ -76,8 +76,9 @@ impl LoopCount {
         self.turns.iter().any(|turn| turn.0 == PathId(path.into()))
     }
 
-    /// Finds *steady* paths: after 90 % of its turns, the path is also the next turn. Returns them
-    /// if there are several and they make up most turns.
+    /// Finds *steady* paths: after at least [`STEADY`] of its turns, the path is also the next turn.
+    /// Paths with less than [`MIN_STEADY_TURNS`] of the turns are left out. Returns the paths if there
+    /// are several and they make up most turns.
     fn steady(&self, kipf: &Kipf) -> Option<Finding> {
         let starts = self.starts();
         let repeats = |path: PathId| {
@@ -87,22 +88,22 @@ impl LoopCount {
         let steady = self
             .turns
             .iter()
-            .filter(|&&(path, count)| share(repeats(path), count) >= MOST + 100);
+            .filter(|&&(path, count)| share(repeats(path), count) >= STEADY);
         let (paths, counts): (Vec<PathId>, Vec<Count>) = steady
-            .filter(|&&(_, count)| share(count, starts) >= 100)
+            .filter(|&&(_, count)| share(count, starts) >= MIN_STEADY_TURNS)
             .copied()
             .unzip();
         let share = share(sum(counts), starts);
         (paths.len() > 1 && share >= MOST).then_some(Finding::Steady { paths, share })
     }
 
-    /// Finds the number of first turns that take other paths than most turns, in most executions.
+    /// Finds how many turns at the beginning of most executions pass before the usual path is taken.
     fn first_turns(&self, function: &Function, kipf: &Kipf) -> Option<Finding> {
         let (usual, count) = *self.turns.first()?;
         let repeats = kipf
             .find(&[usual.0 as u32; 2])
             .map_or(Count::ZERO, |node| node.count);
-        if share(count, self.starts()) < 500 || share(repeats, count) < MOST {
+        if share(count, self.starts()) < HALF || share(repeats, count) < MOST {
             return None;
         }
         let usual_path = path_of(function, usual)?;

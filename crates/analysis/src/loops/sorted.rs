@@ -1,8 +1,9 @@
-//! The slabs that occur in pairs or alone, sorted by their words.
+//! The counted slabs, sorted by their words. A *pair* is two consecutive slabs of an activation. An
+//! activation of one path has a single slab, which is counted separately.
 //!
 //! Cost: a copy of the words, and a sort.
 
-use super::pairs::slabs;
+use super::pairs::slabs_of_pair;
 use super::slab::SlabId;
 use super::slabs::Slabs;
 
@@ -20,7 +21,7 @@ impl SortedSlabs {
     /// Sorts the slabs of these pairs, and the slabs of activations of one path.
     pub(super) fn new(all: &Slabs, pairs: &[(u64, u64)], singles: &[(SlabId, u64)]) -> SortedSlabs {
         let mut is_counted = vec![false; all.len() + 1];
-        for (before, slab) in pairs.iter().map(|(key, _)| slabs(*key)) {
+        for (before, slab) in pairs.iter().map(|(key, _)| slabs_of_pair(*key)) {
             is_counted[before.index()] = true;
             is_counted[slab.index()] = true;
         }

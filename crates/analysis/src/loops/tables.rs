@@ -17,7 +17,7 @@
 
 use super::forest::{Losses, Node, SlabForest};
 use super::limits::{Limits, MIN_NODES};
-use super::pairs::{Pairs, pair, slabs};
+use super::pairs::{Pairs, pair, slabs_of_pair};
 use super::slab::SlabId;
 use super::slabs::{LOOKUP_BATCH, Slabs};
 use super::sorted::SortedSlabs;
@@ -103,7 +103,7 @@ impl Tables {
             SlabId(word) => trie.path_slab(word),
         };
         let pairs = counted.pairs.iter().map(|&(key, count)| {
-            let (before, word) = slabs(key);
+            let (before, word) = slabs_of_pair(key);
             (pair(slab(before), slab(word)), count)
         });
         let pairs = pairs.collect();
@@ -193,7 +193,7 @@ impl Tables {
     /// Upper bound of the number of forest nodes that the pairs produce.
     fn max_nodes(&mut self) -> usize {
         let pairs = self.pairs.merge_log().iter();
-        let paths = pairs.map(|(pair, _)| self.slabs.paths(slabs(*pair).1));
+        let paths = pairs.map(|(pair, _)| self.slabs.paths(slabs_of_pair(*pair).1));
         paths.sum()
     }
 
@@ -220,7 +220,7 @@ impl Tables {
         let mut cold = vec![ColdPairs::default(); self.slabs.len() + 1];
         for &(key, count) in self.pairs.merge_log() {
             let is_cold = count <= threshold;
-            let cold_pairs = &mut cold[slabs(key).1.index()];
+            let cold_pairs = &mut cold[slabs_of_pair(key).1.index()];
             cold_pairs.pairs += u32::from(is_cold);
             cold_pairs.count += u64::from(is_cold) * count;
         }
@@ -252,7 +252,11 @@ impl Tables {
     /// it.
     fn slabs_in_use(&mut self, open: &[&mut Position]) -> Vec<bool> {
         let mut keep = vec![false; self.slabs.len() + 1];
-        let pairs = self.pairs.merge_log().iter().map(|(pair, _)| slabs(*pair));
+        let pairs = self
+            .pairs
+            .merge_log()
+            .iter()
+            .map(|(pair, _)| slabs_of_pair(*pair));
         let open = open.iter().map(|position| (position.before, position.slab));
         for (before, slab) in pairs.chain(open) {
             keep[before.index()] = true;
@@ -299,13 +303,14 @@ impl Tables {
             first_counts[sorted.rank(slab) as usize] += count;
         }
         // The pairs by the rank of their first slab.
-        let have_same_first = |a: &(u64, u64), b: &(u64, u64)| slabs(a.0).0 == slabs(b.0).0;
+        let have_same_first =
+            |a: &(u64, u64), b: &(u64, u64)| slabs_of_pair(a.0).0 == slabs_of_pair(b.0).0;
         let groups = pairs.chunk_by(have_same_first);
         let mut groups: Vec<_> = groups
-            .map(|group| (sorted.rank(slabs(group[0].0).0), group))
+            .map(|group| (sorted.rank(slabs_of_pair(group[0].0).0), group))
             .collect();
         groups.sort_unstable_by_key(|(first, _)| *first);
-        let ranked_second = |&(key, count): &(u64, u64)| (sorted.rank(slabs(key).1), count);
+        let ranked_second = |&(key, count): &(u64, u64)| (sorted.rank(slabs_of_pair(key).1), count);
         let mut groups = groups.into_iter().peekable();
         // Rank 0: pairs without a first slab, at the beginning of activations.
         while let Some((_, group)) = groups.next_if(|(first, _)| *first == 0) {

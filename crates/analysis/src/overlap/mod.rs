@@ -85,10 +85,10 @@ pub struct Difference {
     pub pair: usize,
     /// The run that contains [`function`](Self::function).
     pub side: usize,
-    /// The function, or its copy, in which the path or edge has the number `unit`.
+    /// The function, or its copy, in which the path or edge has the number `number`.
     pub function: FunctionId,
     /// The path number in that function, or the number among the edges that every build has.
-    pub unit: u64,
+    pub number: u64,
     /// Executions in each run.
     pub counts: Both<Count>,
 }
@@ -151,7 +151,7 @@ pub fn share(part: impl Into<u64>, total: impl Into<u64>) -> f64 {
     part as f64 / total as f64
 }
 
-/// Whether both runs count frames that were left in a call.
+/// Whether the runs agree in counting frames that were left in a call.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ExitCounting {
     /// Both runs count them, or neither does, or both count them in some images.
@@ -161,8 +161,8 @@ enum ExitCounting {
 }
 
 /// Returns the edge of a [`Difference`] and its number in the map, if edges are compared.
-pub fn edge_of(map: &FunctionMap, unit: u64) -> Option<(u32, &EdgeMap)> {
-    let (edge, number) = common_edges(map).nth(unit as usize)?;
+pub fn edge_of(map: &FunctionMap, common_number: u64) -> Option<(u32, &EdgeMap)> {
+    let (edge, number) = common_edges(map).nth(common_number as usize)?;
     Some((u32::try_from(number).ok()?, edge))
 }
 
@@ -233,7 +233,7 @@ pub fn overlap(
 impl Pair {
     /// Adds the instructions of both runs.
     fn add_instructions(&mut self, instructions: Both<&Counts>) {
-        for (_, counts) in zip(instructions) {
+        for (_, counts) in merge(instructions) {
             let common = counts.iter().all(|&count| count > Count::ZERO);
             for (side, &count) in self.sides.iter_mut().zip(&counts) {
                 let common_count = if common { count } else { Count::ZERO };
@@ -254,9 +254,10 @@ impl Overlap {
         by_exits: &mut Vec<bool>,
     ) {
         let copies = groups.map(Group::representative);
-        let side_with_paths = copies.iter().position(|copy| copy.1.graph().is_some());
-        let common_side = side_with_paths.unwrap_or(0);
-        let [a, b] = groups.map(|group| group.counts(copies[common_side].1));
+        // Both counts use the numbers of this side's copy: the first copy with numbered paths.
+        let has_numbered_paths = |copy: &(FunctionId, &Function)| copy.1.graph().is_some();
+        let numbering_side = copies.iter().position(has_numbered_paths).unwrap_or(0);
+        let [a, b] = groups.map(|group| group.counts(copies[numbering_side].1));
         if a.executions.is_empty() && b.executions.is_empty() {
             return;
         }
@@ -272,7 +273,9 @@ impl Overlap {
         }
         let exits = groups.map(Group::has_exits);
         // The number of frames that only one of the runs counts. Each of them accounts for at most
-        // one path, and a path runs an edge at most once.
+        // one path, and a path runs an edge at most once. It is 0 if the runs differ, but both
+        // copies or neither count these frames: then exits in other functions change only the
+        // totals, so only equal counts are explained. It is `None` if exits explain nothing.
         let left_frames = if exits[0] == exits[1] {
             (exit_counting == ExitCounting::Different).then_some(Count::ZERO)
         } else {
@@ -282,7 +285,7 @@ impl Overlap {
                     .saturating_add(groups[1].left_frames()),
             )
         };
-        for ((numbering, unit), counts) in zip([&a.executions, &b.executions]) {
+        for ((numbering, number), counts) in merge([&a.executions, &b.executions]) {
             let common = counts.iter().all(|&count| count > Count::ZERO);
             pair.common += u64::from(common);
             for (side, &count) in pair.sides.iter_mut().zip(&counts) {
@@ -301,17 +304,19 @@ impl Overlap {
                 }),
             };
             let (side, (id, function)) =
-                numbered_copy.unwrap_or((common_side, copies[common_side]));
+                numbered_copy.unwrap_or((numbering_side, copies[numbering_side]));
             let difference = Difference {
                 pair: index,
                 side,
                 function: id,
-                unit,
+                number,
                 counts,
             };
             by_exits.push(left_frames.is_some_and(|left_frames| match self.unit {
                 Unit::Edges => counts[0].0.abs_diff(counts[1].0) <= left_frames.0,
-                Unit::Paths => counts[0] == counts[1] || !common && is_left(function, PathId(unit)),
+                Unit::Paths => {
+                    counts[0] == counts[1] || !common && is_left(function, PathId(number))
+                }
             }));
             self.differences.push(difference);
         }
@@ -384,7 +389,7 @@ impl Overlap {
         self.differences.retain(|difference| {
             is_ranked.next() == Some(true) && distance(difference.counts) > 0.0
         });
-        // The sort is stable: equal differences stay in the order of functions and units.
+        // The sort is stable: equal differences stay in the order of functions and numbers.
         self.differences
             .sort_by(|a, b| distance(b.counts).total_cmp(&distance(a.counts)));
         let mut order: Vec<usize> = (0..self.pairs.len()).collect();
@@ -415,7 +420,7 @@ fn unit(runs: Both<&RunProfile>) -> Unit {
 }
 
 /// Merges two lists: returns all numbers in ascending order, each with its counts in both lists.
-fn zip([a, b]: Both<&Counts>) -> Vec<(Number, Both<Count>)> {
+fn merge([a, b]: Both<&Counts>) -> Vec<(Number, Both<Count>)> {
     let mut merged = Vec::with_capacity(a.len().max(b.len()));
     let (mut a, mut b) = (a.iter().peekable(), b.iter().peekable());
     loop {

@@ -52,7 +52,7 @@ pub(super) struct TokenReader {
 /// Maximum number of rules, and of terminals. The full builder's terminals have 30 bits: the number
 /// of a rule or terminal, and one bit that distinguishes rules from terminals.
 const MAX_RULES: u32 = 1 << 29;
-/// Maximum number of tokens to assemble, and of symbols in rules: 4 GiB.
+/// Maximum number of tokens to assemble, and of symbols in rules. They take 4 GiB.
 pub(super) const MAX_TOKENS: usize = 1 << 30;
 
 impl TokenReader {

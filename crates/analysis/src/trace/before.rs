@@ -19,14 +19,14 @@ pub struct Order {
     /// Executions of P with Q as the next event.
     pub at_once: u64,
     /// Executions of P after which Q ran before P ran again.
-    pub next: u64,
+    pub before_next_p: u64,
     /// Executions of P after which Q ran at any time.
     pub later: u64,
     /// Executions of Q before which P ran at any time.
     pub preceded: u64,
     /// Executions of Q that no P precedes: P did not run since the previous Q, or since the start
     /// of the trace.
-    pub without: Runs,
+    pub q_without_p: Runs,
     /// Executions of P that no Q follows: Q did not run before P ran again or the trace ended.
     pub unanswered: Runs,
 }
@@ -66,11 +66,11 @@ pub fn before(grammar: &Grammar, p: &[bool], q: &[bool]) -> Order {
         p: p_runs,
         q: q_runs,
         at_once: all_hits(Target::AtOnce).hits,
-        next: all_hits(Target::Next).hits,
+        before_next_p: all_hits(Target::Next).hits,
         later: q_runs
             .ends
             .map_or(0, |(_, last)| count_until(Target::P, last)),
-        without: runs(all_hits(Target::Without)),
+        q_without_p: runs(all_hits(Target::Without)),
         unanswered: unanswered(grammar, p, q),
         preceded: p_runs.ends.map_or(0, |(first, _)| {
             q_runs.count - count_until(Target::Q, first + 1)

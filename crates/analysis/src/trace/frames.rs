@@ -18,8 +18,9 @@
 //! the stack as if it had begun with this path. After a [gap](Event::Gap), no older activation is
 //! known.
 //!
-//! Cost: linear in the symbols of the grammar and in the number of parts in its rules. A rule has
-//! few parts where calls nest, and at most as many as a recursion is deep.
+//! Cost: linear in the symbols of the grammar and in the number of parts in its rules. Most
+//! rules have few parts, because calls return within the rule. A rule inside a deep recursion has at
+//! most as many parts as the recursion is deep.
 
 use super::code::Event;
 use super::grams::{TooMany, fold_rules};
@@ -39,8 +40,9 @@ pub(super) trait Fold {
     /// The part's activation ended above the activation `below`; `None` if no activation below is
     /// known.
     fn end_above(&mut self, body: &mut Self::Body, below: Option<&mut Self::Body>, weight: u64);
-    /// The part contains the first path of its activation, which began above the activation
-    /// `below`; `None` if there is no activation below.
+    /// The part contains the first path of its activation, whose beginning the trace does not
+    /// contain. The activation was pushed above the activation `below`; `None` if no activation below
+    /// is known.
     fn begin_above(&mut self, body: &mut Self::Body, below: Option<&mut Self::Body>, weight: u64);
     /// The part's activation belongs to this function; `None` if the part belongs to no activation.
     /// May be called again after the value has changed.
@@ -142,7 +144,7 @@ impl<B: Clone + Default> Frames<B> {
                 }
                 let top = self.top().expect("a fitting activation is on top");
                 folder.push(&mut top.body, terminal, weight);
-                top.set_function(folder, Some(function), weight);
+                top.pass_function(folder, Some(function), weight);
                 if leaves {
                     self.end_top(folder, weight);
                 }
@@ -186,7 +188,7 @@ impl<B: Clone + Default> Frames<B> {
             match self.top() {
                 Some(below) => {
                     folder.begin_above(&mut part.body, Some(&mut below.body), weight);
-                    below.set_function(folder, None, weight);
+                    below.pass_function(folder, None, weight);
                 }
                 None => folder.begin_above(&mut part.body, None, weight),
             }
@@ -196,8 +198,9 @@ impl<B: Clone + Default> Frames<B> {
         match self.top() {
             Some(top) => {
                 folder.append(&mut top.body, &part.body, weight);
-                top.set_function(folder, part.function, weight);
+                top.pass_function(folder, part.function, weight);
             }
+            // No activation is known, so only the folder's totals change, not the part.
             None => folder.set_function(&mut part.body.clone(), None, weight),
         }
     }
@@ -226,7 +229,7 @@ impl<B: Clone + Default> Frames<B> {
                 return folder.end_above(&mut part.body, None, weight);
             };
             folder.end_above(&mut part.body, Some(&mut below.body), weight);
-            below.set_function(folder, None, weight);
+            below.pass_function(folder, None, weight);
         } else if !self.is_cleared {
             let mut part = std::mem::take(&mut self.open);
             folder.end(&mut part.body, weight);
@@ -248,8 +251,9 @@ impl<B: Clone + Default> Frames<B> {
 }
 
 impl<B: Clone + Default> ActivationPart<B> {
-    /// Passes the function of the activation to the folder, if it is known now or was known before.
-    fn set_function<F: Fold<Body = B>>(
+    /// Passes the function of the activation to the folder, if it is known. `function` is `None` if
+    /// nothing new is known about it.
+    fn pass_function<F: Fold<Body = B>>(
         &mut self,
         folder: &mut F,
         function: Option<u32>,

@@ -5,8 +5,8 @@
 //! state in which the automaton starts that rule, and stored as a [`Passage`]. Automata that read
 //! backwards (`BACK`) read each right side from its end.
 //!
-//! Cost: symbols of the grammar × start states of each rule, mostly few. A deep grammar costs
-//! memory, not stack.
+//! Cost: the symbols of the grammar times the start states of each rule, which are mostly few. A deep
+//! grammar costs memory, not stack.
 
 use rustc_hash::FxHashMap;
 
@@ -27,7 +27,8 @@ pub(super) trait Machine {
 pub(super) struct Passage {
     /// The state at the end of the string.
     pub(super) state: u32,
-    /// Number of terminals read.
+    /// Number of terminals of the string. Too small if reading a prefix stopped early in a dead
+    /// state.
     pub(super) length: u64,
     /// Number of hits.
     pub(super) hits: u64,
@@ -229,7 +230,7 @@ pub(super) fn prefixes(grammar: &Grammar, end: u64) -> Vec<&[Symbol]> {
         prefixes.push(&symbols[..fitting]);
         match symbols.get(fitting).map(|symbol| symbol.part()) {
             Some(Part::Rule(next)) => rule = next,
-            // A terminal has length 1, so it does not fit only if `remaining` is 0.
+            // A terminal has length 1, so it always fits unless `remaining` is 0.
             Some(Part::Terminal(_)) | None => break,
         }
     }

@@ -216,7 +216,8 @@ fn places_decide_which_of_two_tests_is_the_condition() {
     // Without a keyword, the first line decides.
     check(&two_tests(3, 5), 1, &passed);
     check(&two_tests(5, 3), 1, &all);
-    // `for (;;) { if (x) break; …; if (c) break; }`: no keyword shows that the loop ends.
+    // `for (;;) { if (x) break; …; if (c) break; }`: it has a keyword, but need not end
+    // (`must_progress`).
     let mut endless = keyword(two_tests(3, 5), 1, 2);
     endless.loops[0].must_progress = false;
     check(&endless, 1, &passed);
@@ -241,7 +242,7 @@ fn tests_of_one_condition_belong_together() {
 #[test]
 fn a_break_out_of_the_body_ends_an_iteration() {
     let blocks: [&[u32]; 7] = [&[1], &[2], &[3], &[4], &[5], &[9], &[]];
-    // A break, and a `continue` from its other side.
+    // Block 2 may `break`. Block 3, which follows, may `continue`.
     let edges = [
         (0, 1),
         (1, 5),
@@ -295,7 +296,8 @@ fn inner_loops_do_not_decide_for_outer_loops() {
         (5, 6),
     ];
     check(&graph(&blocks, &edges), 1, &[(0, 1), (4, 1)]);
-    // A condition that is a loop: 1 is the way into both heads, and 2 jumps to itself.
+    // The outer head 1 leads only to the inner loop, which is block 2 alone. The inner loop's test does
+    // not leave the outer loop, so it is no condition.
     let blocks: [&[u32]; 6] = [&[1], &[2], &[2], &[3], &[9], &[]];
     let edges = [(0, 1), (1, 2), (2, 2), (2, 3), (3, 1), (3, 4), (4, 5)];
     check(&graph(&blocks, &edges), 1, &[(0, 1), (3, 1)]);
@@ -412,7 +414,7 @@ fn counts_that_overflow_stay_at_the_maximum() {
     let profile = profile(&app, 1, &[(0, 0, &counts)]);
     let run = RunProfile::new(vec![(app, vec![profile])]);
     let found = shape::count(&run.functions[0]);
-    // There are two out around; each may also come from before the loop.
+    // There are two ways around the loop. A path along either may also come from before the loop.
     assert_eq!(found[0].turns.len(), 2);
     assert_eq!(found[0].starts(), Count(u64::MAX));
     assert_eq!(found[0].iterations, Count(u64::MAX));

@@ -7,7 +7,7 @@ use holloway_analysis::trace::grams::{Grams, grams};
 use holloway_analysis::trace::hot::{Bounds, HotSubpath, as_printed, exact};
 use proptest::prelude::*;
 
-use super::{any_grammar, grammar, grammars, letters, sequitur, string, word};
+use super::{any_grammar, as_letters, grammar, grammars, letters, sequitur, string};
 
 const LIMIT: usize = 1 << 20;
 
@@ -64,7 +64,13 @@ fn unit(count: usize) -> Vec<Option<u64>> {
 
 fn shown(hot: &[HotSubpath]) -> Vec<(String, u64, u64)> {
     hot.iter()
-        .map(|sequence| (word(&sequence.terminals), sequence.count, sequence.cost))
+        .map(|sequence| {
+            (
+                as_letters(&sequence.terminals),
+                sequence.count,
+                sequence.cost,
+            )
+        })
         .collect()
 }
 
@@ -200,7 +206,7 @@ proptest! {
         let counts = reference_counts(&expansion, bounds.max_len);
         for hot in as_printed(&grammar, &costs, &bounds) {
             let count = counts.get(&hot.terminals).copied().unwrap_or(0);
-            prop_assert!(hot.count <= count, "{} {} of {}", word(&hot.terminals), hot.count, count);
+            prop_assert!(hot.count <= count, "{} {} of {}", as_letters(&hot.terminals), hot.count, count);
             prop_assert!(hot.cost >= min_cost && hot.terminals.len() >= min_len);
         }
     }

@@ -19,7 +19,8 @@ fn letters(text: &str) -> Vec<u32> {
         .collect()
 }
 
-fn word(terminals: &[u32]) -> String {
+/// The letters of terminals: `a` for 0, `b` for 1, and so on.
+fn as_letters(terminals: &[u32]) -> String {
     let letters = terminals.iter().map(|&id| char::from(b'a' + id as u8));
     letters.collect()
 }

@@ -8,7 +8,7 @@ use holloway_analysis::trace::query::{Frequency, Matches, freq, query};
 use proptest::prelude::*;
 use regex::Regex;
 
-use super::{grammar, grammars, letters, path, sequitur, word};
+use super::{as_letters, grammar, grammars, letters, path, sequitur};
 
 /// The terminals a to d are the paths 0 of the functions a to d; e is a left frame; f and g are the
 /// paths 1 (from the entry) and 2 (to the exit) of function a.
@@ -95,7 +95,10 @@ fn errors_contain_the_position_and_a_remedy() {
             "a | ",
             "at character 5: an event is missing: a function's name, `f:12`, `enter f`, `leave f`, `return`, `left` or `.`",
         ),
-        ("(a b", "at character 1: `(` without `)`: add it behind"),
+        (
+            "(a b",
+            "at character 1: `(` without `)`: add `)` after the group",
+        ),
         (
             "a b) c",
             "at character 4: `)` without `(`: leave it out, or quote a name that has it",
@@ -107,7 +110,7 @@ fn errors_contain_the_position_and_a_remedy() {
         ),
         (
             "!(a b)",
-            "at character 1: `!` stands before one event or a choice of events, as in `!f` or `!(f|g)`",
+            "at character 1: `!` must stand before one event or a choice of events, as in `!f` or `!(f|g)`",
         ),
         (
             "a !",
@@ -115,19 +118,19 @@ fn errors_contain_the_position_and_a_remedy() {
         ),
         (
             "enter",
-            "at character 6: `enter` is followed by a function's name, or by `.` for any; a function of that name must be in double quotes",
+            "at character 6: `enter` must be followed by a function's name, or by `.` for any; a function of that name must be in double quotes",
         ),
         (
             "a:x",
-            "at character 2: `:` is followed by a path's number, as in `f:12`",
+            "at character 2: `:` must be followed by a path's number, as in `f:12`",
         ),
         (
             "a:99999999999",
-            "at character 2: `:` is followed by a path's number, as in `f:12`",
+            "at character 2: `:` must be followed by a path's number, as in `f:12`",
         ),
         (
             "a \"b",
-            "at character 3: a double quote without its other: add it behind the name",
+            "at character 3: a double quote is not closed: add `\"` after the name",
         ),
         (
             "a<b>",
@@ -139,7 +142,7 @@ fn errors_contain_the_position_and_a_remedy() {
         ),
         (
             "a* b?",
-            "at character 1: it matches where nothing runs, which is everywhere: use `+` for `*`, or name an event that must run",
+            "at character 1: the pattern also matches the empty sequence: use `+` for `*`, or name an event that must run",
         ),
     ] {
         let refused = if expect == "none" {
@@ -215,12 +218,17 @@ fn orders_are_counted() {
         }
     );
     assert_eq!(
-        (found.at_once, found.next, found.later, found.preceded),
+        (
+            found.at_once,
+            found.before_next_p,
+            found.later,
+            found.preceded
+        ),
         (1, 1, 2, 2)
     );
     assert_eq!(found.p_is_first(), Some(true));
     assert_eq!(
-        order("abbab").without,
+        order("abbab").q_without_p,
         Runs {
             count: 1,
             ends: Some((2, 2))
@@ -250,7 +258,7 @@ fn reference_order(string: &[u32], p: &[bool], q: &[bool]) -> Order {
             .filter(|&&position| holds(position))
             .count() as u64
     };
-    let next = |position: usize| {
+    let is_before_next_p = |position: usize| {
         let q = q_positions.iter().find(|&&q| q > position);
         let p = p_positions.iter().find(|&&p| p > position);
         q.is_some_and(|q| p.is_none_or(|p| p >= q))
@@ -265,7 +273,7 @@ fn reference_order(string: &[u32], p: &[bool], q: &[bool]) -> Order {
     let unanswered: Vec<usize> = p_positions
         .iter()
         .copied()
-        .filter(|&position| !next(position))
+        .filter(|&position| !is_before_next_p(position))
         .collect();
     let q_without_p: Vec<usize> = q_positions
         .iter()
@@ -276,9 +284,9 @@ fn reference_order(string: &[u32], p: &[bool], q: &[bool]) -> Order {
         p: runs(&p_positions),
         q: runs(&q_positions),
         at_once: count(&|position| q_positions.contains(&(position + 1))),
-        next: count(&next),
+        before_next_p: count(&is_before_next_p),
         later: count(&|position| q_positions.iter().any(|&q| q > position)),
-        without: runs(&q_without_p),
+        q_without_p: runs(&q_without_p),
         unanswered: runs(&unanswered),
         preceded: q_positions
             .iter()
@@ -349,7 +357,7 @@ fn reference_matches(text: &str, regex: &Regex) -> Matches {
 proptest! {
     #[test]
     fn patterns_match_like_regular_expressions(grammar in grammars(4), (pattern, regex) in pattern()) {
-        let text = word(&grammar.expand().take(100).collect::<Vec<_>>());
+        let text = as_letters(&grammar.expand().take(100).collect::<Vec<_>>());
         prop_assume!(grammar.len() <= 100);
         let full_regex = Regex::new(&format!("^(?:{regex})$")).unwrap();
         let found = query(&grammar, &resolve(&pattern).unwrap());
@@ -363,7 +371,7 @@ proptest! {
     #[test]
     fn frequencies_match_the_expansion(grammar in grammars(3), sequence in prop::collection::vec(0u32..3, 1..5)) {
         let string: Vec<u32> = grammar.expand().collect();
-        let pattern: Vec<String> = sequence.iter().map(|&id| format!("{}:0", word(&[id]))).collect();
+        let pattern: Vec<String> = sequence.iter().map(|&id| format!("{}:0", as_letters(&[id]))).collect();
         let found = freq(&grammar, &resolve(&pattern.join(" ")).unwrap()).unwrap();
         let positions: Vec<u64> = (0u64..).zip(string.windows(sequence.len())).filter(|(_, window)| *window == sequence).map(|(position, _)| position).collect();
         prop_assert_eq!(found, Frequency { count: positions.len() as u64, ends: positions.first().copied().zip(positions.last().copied()) });

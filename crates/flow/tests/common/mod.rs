@@ -14,7 +14,7 @@ use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Any graph of up to `blocks` blocks: reducible or not, with parallel edges, self loops, pinned
-/// and cut edges, unreachable blocks, and blocks without a way out. Half of the graphs have exit
+/// and cut edges, unreachable blocks, and blocks without outgoing edges. Half of the graphs have exit
 /// edges. The entry is b0; the exit is the last block.
 pub(crate) fn any_cfg(blocks: u32) -> impl Strategy<Value = Cfg> {
     (2..=blocks, any::<bool>()).prop_flat_map(|(blocks, exits)| {
@@ -51,7 +51,7 @@ fn direct_exit_edges(edges: &mut [Edge], exit: BlockId) {
     }
 }
 
-/// Graphs like those of real functions: every block has a way out, and at most one pinned edge
+/// Graphs like those of real functions: every block has an outgoing edge, and at most one pinned edge
 /// leaves a block (as from an invoke). In half of the graphs, blocks may also have an exit edge.
 pub(crate) fn function_cfg(blocks: u32) -> impl Strategy<Value = Cfg> {
     (3..=blocks, any::<bool>()).prop_flat_map(|(blocks, exits)| {

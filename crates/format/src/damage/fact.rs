@@ -375,7 +375,7 @@ impl fmt::Display for Fact {
             Self::TraceGrammar(error) => error.fmt(f),
             Self::CutTraces { process, why } => write!(
                 f,
-                "of process {process}'s traces {why}: paths behind that place are missing, of this thread or of others, and threads that began behind it; record the run again"
+                "of process {process}'s traces {why}: paths after that byte are missing, of this thread or of others, and threads that began after it; record the run again"
             ),
             Self::UnfinishedTraces => f.write_str(
                 "the trace was not ended: what its collector took last is not written, or lost with it",

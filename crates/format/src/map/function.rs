@@ -134,12 +134,12 @@ impl FunctionMap {
     pub fn ring_counter_count(&self) -> u64 {
         match self.has_exits() {
             true => self.path_count,
-            false => self.paths_before_starts(),
+            false => self.paths_from_entry(),
         }
     }
 
     /// The number of paths that have smaller numbers than all paths that start at loop heads.
-    pub fn paths_before_starts(&self) -> u64 {
+    pub fn paths_from_entry(&self) -> u64 {
         let starts = self.dag.iter();
         let starts = starts.filter(|edge| matches!(edge.kind, DagKind::Start(_)));
         let values = starts.map(|edge| edge.value);

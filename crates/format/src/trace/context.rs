@@ -5,8 +5,8 @@
 //! ranks. The model learns a table of probabilities for each such *rank history*, not for each
 //! context (indirect modeling, as in PAQ). So a new context predicts well from its first tokens on.
 //!
-//! Cost: 16 bytes for each context, and a cache miss if the context was not used recently. No
-//! branch depends on the token.
+//! Cost: 16 bytes for each context, and a cache miss if the context was not used recently.
+//! `rank` and `learn` are written so that they compile without branches on the token.
 
 use super::token::Token;
 
@@ -102,6 +102,7 @@ impl Contexts {
     }
 
     /// Reads from the slot of the context with this hash, to load the slot into the cache.
+    /// Returns a value of the slot, which the caller must use: the compiler removes unused reads.
     #[inline]
     pub(super) fn prefetch(&self, hash: u32) -> u32 {
         self.slots[self.slot(hash)].tokens[0]

@@ -43,7 +43,7 @@ pub(crate) enum CargoCommand {
     /// Run the benches and report: `cargo bench` with probes
     #[command(after_help = CARGO_EXAMPLES, override_usage = "cargo holloway bench [CARGO OPTIONS] [OPTIONS] [BENCHNAME] [-- ARGS]")]
     Bench(CargoArgs),
-    /// A question about recorded runs.
+    /// A command that reads recorded runs.
     #[command(flatten)]
     Runs(RunsCommand),
     /// Check this machine for all that holloway needs, and say how to add missing parts
@@ -62,7 +62,7 @@ pub(crate) struct CargoArgs {
     /// The directory for the run's data.
     #[command(flatten)]
     pub(crate) output: OutputArgs,
-    /// The collection of streams.
+    /// How streams are collected.
     #[command(flatten)]
     pub(crate) stream: StreamArgs,
     /// The report.

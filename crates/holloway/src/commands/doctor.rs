@@ -23,7 +23,7 @@ enum State {
     Good,
     /// Something optional is missing.
     Note,
-    /// Something is missing that profiling of Rust programs needs.
+    /// Something that profiling of Rust programs needs is missing or wrong.
     Bad,
 }
 
@@ -94,7 +94,7 @@ fn print(out: &mut impl std::io::Write, finding: &Finding) {
     let (word, color) = match finding.state {
         State::Good => ("ok", AnsiColor::Green),
         State::Note => ("note", AnsiColor::Yellow),
-        State::Bad => ("missing", AnsiColor::Red),
+        State::Bad => ("error", AnsiColor::Red),
     };
     let style = Style::new().bold().fg_color(Some(color.into()));
     writeln!(
@@ -117,7 +117,7 @@ fn examine() -> Vec<Finding> {
     findings.push(compiler(llvm.as_ref().ok()));
     findings.push(rust_source(rustc.as_ref()));
     findings.push(tools());
-    findings.push(cargo_verbs());
+    findings.push(cargo_subcommand());
     findings.push(clock());
     findings.push(profile_kind());
     findings
@@ -132,7 +132,7 @@ fn system() -> Finding {
             State::Note,
             "system",
             name,
-            "woven programs have run only under an emulator of this processor, and holloway has never run on it",
+            "untested on this processor: woven programs were tested only in an emulator, and holloway itself not at all",
         ),
         _ => Finding::problem(
             State::Bad,
@@ -252,7 +252,7 @@ fn lld(rustc: Option<&Rustc>) -> Finding {
         None => Finding::problem(
             State::Bad,
             "ld",
-            "neither rust-lld, ld.lld nor ld result",
+            "neither rust-lld nor ld.lld nor ld found",
             "install binutils or lld (Debian: apt install binutils)",
         ),
     }
@@ -264,7 +264,7 @@ fn compiler(llvm: Option<&Library>) -> Finding {
     let candidates = match clang::candidates() {
         Ok(candidates) => candidates,
         Err(error) => {
-            return Finding::problem(State::Note, "clang", "not result", format!("{WHY}{error}"));
+            return Finding::problem(State::Note, "clang", "not found", format!("{WHY}{error}"));
         }
     };
     let shown = |path: &PathBuf| {
@@ -352,7 +352,14 @@ fn clock_with(info: &str) -> Finding {
             State::Note,
             "clock",
             format!("time stamp counter without {flag}"),
-            format!("{WHY}it changes with the processor's speed, so times vary by that too"),
+            match *flag {
+                "constant_tsc" => {
+                    format!(
+                        "{WHY}the counter's rate changes with the processor's speed, and so do times"
+                    )
+                }
+                _ => format!("{WHY}the counter may stop while the processor sleeps"),
+            },
         ),
     }
 }
@@ -389,7 +396,7 @@ fn tools() -> Finding {
 }
 
 /// Checks that `cargo-holloway` is in `PATH`, where cargo looks for its subcommands.
-fn cargo_verbs() -> Finding {
+fn cargo_subcommand() -> Finding {
     const NAME: &str = "cargo-holloway";
     match find_program(std::ffi::OsStr::new(NAME)) {
         Some(file) => Finding::good("cargo", file.display().to_string()),

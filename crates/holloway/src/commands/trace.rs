@@ -164,7 +164,7 @@ pub(crate) fn summary(loaded: Loaded, options: &Options<'_>) -> Result<()> {
         status::warn(&sentence(note));
     }
     if streams.is_empty() && left_out == 0 && !traces.damage.is_empty() {
-        let text = "no trace can be read: what is lost is said above";
+        let text = "no trace can be read: the losses are listed above";
         return write_out(|out| writeln!(out, "{text}"));
     }
     let write = holloway_report::terminal::trace::write;

@@ -466,7 +466,7 @@ fn patterns_that_match_nothing_are_reported_once_for_all_links() {
     let words = "build --release --only classify --only ^other::main --only nosuch --skip ^nobody";
     let nothing = |given: &str| {
         format!(
-            "holloway: warning: {given} fits no function that can be woven here (the standard library's only with --std): give a crate's name, a function's, or a regular expression over demangled names"
+            "holloway: warning: {given} fits no function that can be woven here (functions of the standard library only with --std): give a crate's name, a function's, or a regular expression over demangled names"
         )
     };
     let expected = ["--only nosuch", "--skip ^nobody"].map(nothing);

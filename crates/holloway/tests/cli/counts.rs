@@ -479,7 +479,7 @@ fn overlap_says_if_paths_are_cut_elsewhere() {
     assert!(!text.contains("elsewhere"), "{text}");
     let (guided, text) = overlap("plain guided");
     assert_eq!(guided["cut_elsewhere"], 1);
-    assert!(text.contains("elsewhere in 1 function"), "{text}");
+    assert!(text.contains("in A and B in 1 function"), "{text}");
     // The edges are the same, wherever paths end.
     let (edges, _) = overlap("plain edges");
     assert_eq!(edges.get("cut_elsewhere"), None);

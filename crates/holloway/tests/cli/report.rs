@@ -121,8 +121,8 @@ fn the_newest_of_two_latest_runs_is_shown() {
     add_run("target", third);
     let expect = note(&format!("{near}/{third}"), &format!("{far}/{second}"));
     assert_eq!(notes("src"), expect);
-    // The environment overrides the configuration. Without both, the workspace's target directory
-    // is searched.
+    // The environment overrides the configuration. Without either, the target directories
+    // of the workspace and of the current directory are searched.
     let chosen = project.holloway("report").env("CARGO_TARGET_DIR", "target");
     assert_eq!(chosen.ok().stderr, "");
     std::fs::remove_file(project.path().join(".cargo/config.toml")).unwrap();
@@ -297,7 +297,7 @@ fn a_map_without_a_complete_function_is_an_error() {
     // The map ends after its head, before the first function's record.
     std::fs::write(&file, &bytes[..100]).unwrap();
     let result = project.holloway("report run").exits(125);
-    result.fails_with("no function can be read of run/");
+    result.fails_with("no function of run/");
     assert_eq!(result.stdout, "");
 }
 

@@ -4,15 +4,15 @@
 //! clang 19 instruments the machine code of its fat objects twice, and such code crashes. The
 //! bitcode in these objects is correct.
 
-use std::process::Output;
+use std::process::{Command, Output};
 
 use crate::failures::crashing_llvm;
 use crate::link_support::{Sandbox, succeed};
 
 const CLANGS: [&str; 2] = ["clang-19", "clang-22"];
 
-/// A program of two files, so that instrumented names are used across files. It has a constructor,
-/// and with an argument it uses memory after `free`.
+/// A program of two files, so that functions and globals that the sanitizer instruments are used
+/// across files. It has a constructor, and with an argument it uses memory after `free`.
 fn sandbox() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.write(
@@ -112,8 +112,8 @@ fn sanitized_programs_are_woven_and_behave_the_same() {
             assert_eq!(counts, [Some(1), Some(5)], "{case}: {paths:?}");
             assert!(paths.contains_key("main"), "{case}: {paths:?}");
             if sanitizer.contains("address") {
-                // The tables of all modules are adjacent. One module registers and unregisters them
-                // all.
+                // AddressSanitizer's tables of globals of all modules are adjacent. One module
+                // registers and unregisters them all.
                 let hooks = ["asan.module_ctor", "asan.module_dtor"].map(|name| paths.get(name));
                 assert_eq!(hooks, [Some(&1), Some(&1)], "{case}");
                 let plain = behavior(&sandbox, "plain", &["bad"]);
@@ -132,30 +132,44 @@ fn sanitized_programs_are_woven_and_behave_the_same() {
     }
 }
 
+/// Builds the program of a sandbox with AddressSanitizer by clang 19 alone. Returns its behavior.
+fn plain_behavior(sandbox: &Sandbox) -> (String, Vec<String>, Option<i32>) {
+    sandbox.tool("clang-19 -g -O1 -fsanitize=address main.c f.c -o plain");
+    behavior(sandbox, "plain", &[])
+}
+
+/// The command that builds and weaves the program of a sandbox in the same way.
+fn weave_sanitized(sandbox: &Sandbox) -> Command {
+    let mut command = sandbox.holloway("cc -g -O1 -fsanitize=address main.c f.c -o app");
+    command.env("HOLLOWAY_CLANG", "clang-19");
+    command
+}
+
 /// A module that cannot be woven is compiled from its bitcode, because its machine code would
 /// crash.
 #[test]
 fn machine_code_that_is_instrumented_twice_is_never_linked() {
     let sandbox = sandbox();
-    let build = |words: &str| {
-        let mut command = sandbox.holloway(&format!("cc -g -O1 -fsanitize=address {words}"));
-        command.env("HOLLOWAY_CLANG", "clang-19");
-        command
-    };
-    sandbox.tool("clang-19 -g -O1 -fsanitize=address main.c f.c -o plain");
-    let plain = behavior(&sandbox, "plain", &[]);
+    let plain = plain_behavior(&sandbox);
     let llvm = crashing_llvm(&sandbox, "LLVMBuildICmp");
-    let stderr = succeed(build("main.c f.c -o app").env("HOLLOWAY_LLVM", &llvm));
+    let stderr = succeed(weave_sanitized(&sandbox).env("HOLLOWAY_LLVM", &llvm));
     assert_eq!(stderr.lines().count(), 2, "{stderr}");
     let is_warning = |line: &str| line.ends_with(": linked without probes");
     assert!(stderr.lines().all(is_warning), "{stderr}");
     assert_eq!(behavior(&sandbox, "app", &[]), plain);
+}
 
+/// Usually the machine code of a module that includes a file (`.incbin`) is linked. But machine code
+/// that is instrumented twice would crash, so this module is woven, too.
+#[test]
+fn a_module_that_includes_a_file_is_woven_if_its_machine_code_would_crash() {
+    let sandbox = sandbox();
+    let plain = plain_behavior(&sandbox);
     sandbox.write("blob", "12345");
     let blob = r#"__asm__(".section .rodata\n.globl blob\nblob: .incbin \"blob\"\n.text");"#;
     let source = std::fs::read_to_string(sandbox.path("f.c")).unwrap();
     sandbox.write("f.c", &format!("{blob}\n{source}"));
-    let stderr = succeed(&mut build("main.c f.c -o app"));
+    let stderr = succeed(&mut weave_sanitized(&sandbox));
     assert_eq!(stderr, "");
     assert_eq!(sandbox.modules("app"), ["main.o", "f.o"]);
     assert_eq!(behavior(&sandbox, "app", &[]), plain);

@@ -194,20 +194,20 @@ fn difference_record<'a>(
     difference: &Difference,
 ) -> DifferenceRecord<'a> {
     let function = runs[difference.side].function(difference.function);
-    let blocks = blocks(function, overlap.unit, difference.unit);
+    let blocks = blocks(function, overlap.unit, difference.number);
     let mut passed: Vec<String> = blocks
         .iter()
         .flat_map(|&block| places_of(function, &function.map.blocks[block as usize].places))
         .collect();
     passed.dedup();
-    let edge = edge_of(&function.map, difference.unit)
+    let edge = edge_of(&function.map, difference.number)
         .map(|(_, edge)| [edge.from, edge.to].map(|block| block_number(function, block)));
     let by_edges = overlap.unit == Unit::Edges;
     DifferenceRecord {
         name: names.name(function).to_string(),
         linkage_name: &function.map.linkage_name,
         r#in: ["a", "b"][difference.side],
-        path: (!by_edges).then_some(difference.unit),
+        path: (!by_edges).then_some(difference.number),
         edge: edge.filter(|_| by_edges),
         a: difference.counts[0],
         b: difference.counts[1],

@@ -1,5 +1,5 @@
 //! Writes the stability of timed runs as JSON: the net variation of each run's first-ranked paths
-//! in the other runs (section `stability` of docs/json.md).
+//! in all runs (section `stability` of docs/json.md).
 
 use std::io::{self, Write};
 
@@ -59,7 +59,8 @@ struct Document<'a> {
     first: usize,
     /// For each run, the certain net variation of all paths, as a share of the run's time.
     all: &'a [f64],
-    /// Net variation of one run's first paths in another run. The first index is the run that has
+    /// Net variation of one run's first paths in another run, as a share of the other run's time. The
+    /// first index is the run that has
     /// these first paths, and the second index is the run that they are evaluated on.
     shares: &'a [Vec<f64>],
     paths: Vec<PathRecord>,

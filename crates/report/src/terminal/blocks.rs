@@ -16,7 +16,7 @@ use crate::numbers::{grouped, share};
 const COLUMNS: [(&str, Align); 7] = [
     ("share", Align::Right),
     ("count", Align::Right),
-    ("instructions", Align::Right),
+    ("length", Align::Right),
     ("block", Align::Left),
     ("place", Align::Left),
     ("function", Align::Left),

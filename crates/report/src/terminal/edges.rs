@@ -59,7 +59,7 @@ fn write_reentries(sheet: &mut Sheet<'_>, edges: &[HotEdge<'_>]) -> io::Result<(
         let name = sheet.name(sheet.run.function(edge.function));
         let place = place(sheet, edge, start(sheet, edge));
         let text = format!(
-            "{times} behind a call in b{}, {place}  {name}",
+            "{times} after a call in b{}, {place}  {name}",
             edge.edge.from
         );
         sheet.fact("entered again", &text)?;

@@ -123,14 +123,14 @@ impl<'a> Comparison<'a> {
                 Unit::Edges => "edge",
             };
             let text = format!(
-                "{} not listed: no further apart than frames left in calls explain, which only one run counts",
+                "{} not listed: frames left in calls, which only one run counts, may explain the difference",
                 plural(self.overlap.by_exits, noun)
             );
             sheet.fact("exits", &text)?;
         }
         if self.overlap.cut_elsewhere > 0 {
             let text = format!(
-                "elsewhere in {}: the same route is a different path in A and in B; compare runs of --collect edges to include all functions",
+                "paths are cut at different edges in A and B in {}, so the same route is a different path; compare runs of --collect edges to include all functions",
                 plural(self.overlap.cut_elsewhere, "function")
             );
             sheet.fact("cut", &text)?;
@@ -150,9 +150,10 @@ impl<'a> Comparison<'a> {
         }
         if sides.iter().all(|side| side.executions == Count::ZERO) {
             sheet.page.gap()?;
-            return sheet
-                .page
-                .text(Ink::Alarm, "nothing to compare: no such function ran");
+            return sheet.page.text(
+                Ink::Alarm,
+                "nothing to compare: no function that the filter keeps ran",
+            );
         }
         self.write_common(sheet)?;
         self.write_functions(sheet)?;
@@ -265,8 +266,8 @@ impl<'a> Comparison<'a> {
     fn difference_row(&self, sheet: &Sheet<'a>, difference: &Difference) -> Vec<(Ink, String)> {
         let function = self.runs[difference.side].function(difference.function);
         let [path_or_edge, from, to, branches] = match self.overlap.unit {
-            Unit::Paths => path_ends(sheet, function, PathId(difference.unit)),
-            Unit::Edges => edge_ends(sheet, function, difference.unit),
+            Unit::Paths => path_ends(sheet, function, PathId(difference.number)),
+            Unit::Edges => edge_ends(sheet, function, difference.number),
         };
         let cell = |side: usize| match difference.counts[side] {
             Count::ZERO => (Ink::Alarm, "never".to_owned()),
@@ -298,7 +299,7 @@ impl<'a> Comparison<'a> {
         };
         functions.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
         let shown = format!(
-            "{} of {} that ran in one run and can't be compared",
+            "{} of {} that ran and have no counterpart in the other run",
             functions.len().min(sheet.top()),
             plural(functions.len() as u64, "function")
         );
@@ -306,8 +307,8 @@ impl<'a> Comparison<'a> {
         let mut table = Table::new(&ALONE);
         for &(side, alone) in functions.iter().take(sheet.top()) {
             let reason = match alone.why {
-                Why::Changed => "has another graph in the other",
-                Why::Missing => "has no counters in the other",
+                Why::Changed => "has another graph in the other run",
+                Why::Missing => "has no counters in the other run",
             };
             let name = sheet.names.name(self.runs[side].function(alone.function));
             table.row(vec![
@@ -400,8 +401,8 @@ fn branches<'a>(sheet: &Sheet<'a>, function: &'a Function, trail: &Trail) -> Str
 
 /// Four cells for an edge: its blocks, the place at its start, the place at its end, and its
 /// decision.
-fn edge_ends<'a>(sheet: &Sheet<'a>, function: &'a Function, unit: u64) -> [String; 4] {
-    let Some((number, edge)) = edge_of(&function.map, unit) else {
+fn edge_ends<'a>(sheet: &Sheet<'a>, function: &'a Function, common_number: u64) -> [String; 4] {
+    let Some((number, edge)) = edge_of(&function.map, common_number) else {
         return Default::default();
     };
     let places = |block: u32| &*function.map.blocks[block as usize].places;

@@ -185,7 +185,7 @@ impl<'a> Sheet<'a> {
         } else if self.run.functions.is_empty() {
             "no function is instrumented: nothing was counted"
         } else if self.has_losses() {
-            "no instrumented function is known to have run: what is lost is said above"
+            "no instrumented function is known to have run: the losses are listed above"
         } else {
             "no instrumented function ran"
         };

@@ -13,12 +13,12 @@ use super::sheet::PLACE;
 use super::sheet::Sheet;
 use super::table::{Align, Table};
 use super::variation::report::{place_of, time};
-use crate::numbers::{grouped, plural, tenths};
+use crate::numbers::{grouped, one_decimal, plural};
 use crate::options::Options;
 use crate::variation::{FIRST_PATHS, letter, trail_of};
 
-/// A run with fewer samples for each first path than this number gets a warning. The net variation
-/// of a path with a hundred samples is known to about 10 %.
+/// A run with fewer samples in all than this number times the number of first paths gets a warning.
+/// The net variation of a path with a hundred samples is known to about 10 %.
 const MIN_SAMPLES: u64 = 100;
 
 /// Writes the net variation of each run's first paths in all runs.
@@ -41,7 +41,7 @@ pub(crate) fn write(
         sheet.names.name(function)
     });
     let heading = format!(
-        "the first {} of each run by certain net variation, evaluated on all",
+        "the first {} of each run by certain net variation, evaluated in every run",
         plural(first as u64, "path")
     );
     sheet.page.text(Ink::Strong, "Stability of variation")?;
@@ -55,7 +55,7 @@ pub(crate) fn write(
         |run: &&VariationRun| run.stats.samples < Count(MIN_SAMPLES * first as u64);
     if runs.iter().any(has_few_samples) {
         let sentence = format!(
-            "a run of fewer than {} samples, {MIN_SAMPLES} for each of its first paths, may have others first next time: let it run longer, or time more with --burst 100",
+            "a run with fewer than {} samples ({MIN_SAMPLES} for each first path) may rank other paths first the next time: let it run longer, or time more with --burst 100",
             grouped(MIN_SAMPLES * first as u64)
         );
         sheet.labeled(Ink::Alarm, "few samples", &sentence)?;
@@ -91,7 +91,7 @@ fn description(run: &VariationRun) -> String {
 }
 
 fn percent(share: f64) -> String {
-    format!("{} %", tenths(100.0 * share))
+    format!("{} %", one_decimal(100.0 * share))
 }
 
 /// Writes Figure 4: the net variation of each run's first paths in each run.
@@ -126,7 +126,7 @@ fn write_across_runs(sheet: &mut Sheet<'_>, stability: &Stability) -> io::Result
 fn write_all_and_first(sheet: &mut Sheet<'_>, stability: &Stability) -> io::Result<()> {
     sheet.title(
         "All variation and that of first paths",
-        "in per cent of the run's time; kept: what the others' first paths hold of what its own do",
+        "in per cent of the run's time; kept: mean net variation of the others' first paths in per cent of that of its own",
     )?;
     let columns = [
         ("run", Align::Left),

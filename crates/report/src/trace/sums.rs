@@ -94,10 +94,10 @@ fn add(sum: &mut Answer, labeled: &LabeledStream<'_>, answer: &Answer, terminals
                 (&mut sum.p.count, answer.p.count),
                 (&mut sum.q.count, answer.q.count),
                 (&mut sum.at_once, answer.at_once),
-                (&mut sum.next, answer.next),
+                (&mut sum.before_next_p, answer.before_next_p),
                 (&mut sum.later, answer.later),
                 (&mut sum.preceded, answer.preceded),
-                (&mut sum.without.count, answer.without.count),
+                (&mut sum.q_without_p.count, answer.q_without_p.count),
                 (&mut sum.unanswered.count, answer.unanswered.count),
             ] {
                 add_count(sum, count);

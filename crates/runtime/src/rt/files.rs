@@ -79,9 +79,9 @@ fn make_path(path: &mut Text<4096>) -> Result<(), Errno> {
     if sys::make_directory(path) == Err(ENOENT) {
         for end in 1..path.len() {
             if path.as_bytes().get(end) == Some(&b'/') {
-                path.cover(end);
+                path.end_at(end);
                 let _ = sys::make_directory(path); // the result of the last call is enough
-                path.uncover();
+                path.restore_end();
             }
         }
     }

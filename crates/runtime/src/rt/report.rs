@@ -90,8 +90,8 @@ pub(super) fn reject_burst(runtime: &mut Runtime) {
     scratch.push_all(b"holloway: HOLLOWAY_BURST is ");
     let text = directory.as_bytes();
     scratch.push_all(text.get(..PATH_LIMIT).unwrap_or(text));
-    scratch.push_all(b", which is no N:M with N at most 1000000000 and M from 1 to that; ");
-    scratch.push_all(b"this run takes 10000:1\n");
+    scratch.push_all(b", but must be N or N:M, with N from 0 and M from 1 to 1000000000; ");
+    scratch.push_all(b"this run uses 10000:1\n");
     if stderr.is_ours() {
         print(scratch.as_bytes());
     }

@@ -1,4 +1,4 @@
-//! Numbers, names, and dates without an allocator, against `std`.
+//! Tests of formatting and parsing without an allocator.
 
 use super::Text;
 
@@ -48,17 +48,17 @@ fn what_does_not_fit_is_left_out() {
     text.push_all(b"56");
     assert!(!text.is_whole());
     assert_eq!(text.as_bytes(), b"1234");
-    text.cover(2);
+    text.end_at(2);
     // SAFETY: a `Text` is NUL terminated.
     let before = unsafe { std::ffi::CStr::from_ptr(text.as_ptr().cast()) };
     assert_eq!(before, c"12");
-    text.uncover();
+    text.restore_end();
     text.drop_front(1);
     assert_eq!(text.as_bytes(), b"234");
 }
 
 #[test]
-fn pieces() {
+fn parts_of_texts_are_read() {
     assert_eq!(
         super::number(b"55d0c2a00000-5", 16),
         (0x55d0_c2a0_0000, &b"-5"[..])
@@ -79,7 +79,8 @@ fn auxiliary_vectors() {
     assert_eq!(super::aux_value(&vector, 23), Some(1));
     assert_eq!(super::aux_value(&vector, 6), Some(4096));
     assert_eq!(super::aux_value(&vector[..31], 23), None);
-    let vector = std::fs::read("/proc/self/auxv").expect("this process's");
+    let vector =
+        std::fs::read("/proc/self/auxv").expect("this process's auxiliary vector can be read");
     assert_eq!(super::aux_value(&vector, 23), Some(0), "AT_SECURE");
     assert!(
         super::aux_value(&vector, 6).is_some_and(u64::is_power_of_two),

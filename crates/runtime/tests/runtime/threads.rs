@@ -1,5 +1,5 @@
-//! Tests that sums over threads are exact, for all ways to start threads and all orders of their
-//! ends.
+//! Tests that sums over threads are exact, however threads are started, and in whatever order they
+//! end.
 
 use crate::harness::{Libc, only, scenario, test_with_each_libc};
 
@@ -75,7 +75,7 @@ fn before_main_after_main_and_in_thread_destructors(libc: Libc) {
     assert_eq!(
         profile.counters.remove(&10),
         (!libc.is_musl()).then_some(1),
-        "musl has no constructors before others"
+        "musl does not run .preinit_array"
     );
     assert_eq!(
         profile.counters,

@@ -197,9 +197,9 @@ impl<'m> StartStorage<'m> {
 
     /// The variables whose uses still need values. Each use needs the value at the top of its
     /// block, because no path begins and ends in the same block:
-    /// - A path begins in a separate block before its first piece (`bursts/crossings.rs`). There is
-    ///   one exception: if the piece is only a computed goto, the path begins in this piece.
-    /// - In such a piece no path ends. Paths end where another piece of the block follows, or where
+    /// - A path begins in a separate block before its first span (`bursts/crossings.rs`). There is
+    ///   one exception: if the span is only a computed goto, the path begins in this span.
+    /// - In such a span no path ends. Paths end where another span of the block follows, or where
     ///   control leaves the function.
     pub(super) fn variables(self) -> Vec<SplitVariable<'m>> {
         match self {

@@ -33,7 +33,7 @@ pub(crate) struct CountPlacement {
 /// Inserts the probes of the functions of one module.
 pub(crate) struct ProbeInserter<'a> {
     pub(crate) collect: Kind,
-    /// The symbol of the module's base.
+    /// The symbol of the module's counter base.
     pub(crate) base_symbol: &'a str,
     /// The functions that are too short to be timed.
     pub(crate) leaves: &'a ShortLeaves,
@@ -94,7 +94,7 @@ impl ProbeInserter<'_> {
         let parts = &plan.lowered.parts;
         let ring_globals = globals.of_ring_counters(parts.function.module(), self.base_symbol);
         let offset = RING_WORDS + RING_SIZE + ring_counters.offset;
-        let all_from_entry = numbering.paths_before_starts() == numbering.path_count();
+        let all_from_entry = numbering.paths_from_entry() == numbering.path_count();
         if ring_counters.whole_activations == WholeActivations::Counted && all_from_entry {
             let counters = Counters::Array {
                 offset,
@@ -110,7 +110,8 @@ impl ProbeInserter<'_> {
                 &ring_globals,
                 selector,
             );
-            stream::mark_nameless_catchers(parts, ring);
+            // No word of the function enters the stream, so no word can identify it.
+            stream::mark_anonymous_catchers(parts, ring);
             return Ok(());
         }
         let paths =

@@ -1,8 +1,9 @@
 //! Assigns the counts of a loop to accumulators: registers in which the loop counts, instead of in
 //! memory.
 //!
-//! If the counter of a count is known at the count, the count adds to an accumulator of that
-//! counter ([`AccumulatorKey`]). Often several branches with different path numbers join before the
+//! A *count* is the action ([`Action::Count`]) at the end of a path that increments the path's
+//! counter. If the code there determines the counter, the count adds to an accumulator of that
+//! counter ([`AccumulatorKey`]) instead. Often several branches with different path numbers join before the
 //! count. Such a branch is called an *arm*. Then the counter is known only on each arm, so each arm
 //! adds to a separate accumulator at its end ([`CountJoin`]).
 //!
@@ -102,8 +103,9 @@ pub(super) struct LoopCounts {
 }
 
 impl LoopCounts {
-    /// Assigns a loop's counts to accumulators. `number` is the loop's index among `loops`. Returns
-    /// `None` if the loop needs the register as an LLVM value.
+    /// Assigns a loop's counts to accumulators. `number` is the loop's index among `loops`,
+    /// or `None` if the loop is not steady. Returns `None` if the loop needs the register as an LLVM
+    /// value.
     pub(super) fn new(
         natural: &NaturalLoop,
         number: Option<usize>,
@@ -327,7 +329,8 @@ impl ArmJoin {
     }
 
     /// The count in `block` after the join. `None` unless all branches from the join inside the
-    /// loop lead to `block` and the register does not change in between.
+    /// loop lead to `block` and the register does not change in between. Also `None` if the counter
+    /// of an arm is not known, or if two arms that are only edges have different counters.
     fn join(
         &self,
         natural: &NaturalLoop,

@@ -82,7 +82,7 @@ impl RingCounterAllocator {
         let PlannedCounts::Paths(numbering) = &plan.counts else {
             return None;
         };
-        let from_entry = numbering.paths_before_starts();
+        let from_entry = numbering.paths_from_entry();
         let all = numbering.path_count();
         let may_catch = plan.lowered.parts.catch_points().next().is_some();
         let may_count = (1..=self.limit).contains(&from_entry) && (!may_catch || from_entry == all);
@@ -141,7 +141,7 @@ impl<'a, 'm> RingCountedPaths<'a, 'm> {
 
     /// The lowest number of a path that does not start at the function's entry.
     pub(super) fn first_from_loop(&self) -> PathId {
-        PathId(self.numbering.paths_before_starts())
+        PathId(self.numbering.paths_from_entry())
     }
 
     /// The number of counters.

@@ -317,7 +317,7 @@ fn first_appended(counting: &RingCounting<'_, '_>, increment: i64) -> i64 {
 
 /// Like [`Append::mark_catchers`], but for a function that appends no words, so that no word
 /// identifies it.
-pub(super) fn mark_nameless_catchers<'m>(parts: &FunctionParts<'m>, ring: Value<'m>) {
+pub(super) fn mark_anonymous_catchers<'m>(parts: &FunctionParts<'m>, ring: Value<'m>) {
     let no_word = |_: &Builder<'m>| Type::i64(parts.function.module()).int(0);
     mark_catchers(parts, &Anchors::new(parts), ring, no_word);
 }

@@ -1,7 +1,7 @@
 //! Makes the graph of an LLVM function, on which paths are numbered.
 //!
 //! A node of the graph is a *part*: a range of instructions of one LLVM block. Most blocks are one
-//! part. In these cases lowering cuts a block into several parts and puts a cut edge between them.
+//! part. In the following cases, lowering cuts a block into several parts and puts a cut edge between them.
 //! The LLVM block itself is not split.
 //! - A block is cut at a call that returns twice (`setjmp`, `vfork`). The path ends before the call
 //!   and another starts after the call, so no probe uses a stale path register. If the call is the
@@ -68,9 +68,9 @@ pub(crate) fn lower<'m>(
     let parts = FunctionParts::new(function, attributes, options)?;
     let nodes = parts.parts();
     let exit = BlockId(u32::try_from(nodes.len()).map_err(|_| Reason::TooManyBlocks)?);
-    let leaks = parts.leaks(&nodes, attributes, options);
+    let leaving_instructions = parts.leaving_instructions(&nodes, attributes, options);
     let exits = match options.exit_edges {
-        ExitEdges::Present => parts.exits(&nodes, &leaks),
+        ExitEdges::Present => parts.exits(&nodes, &leaving_instructions),
         ExitEdges::Absent => vec![None; nodes.len()],
     };
     let mut edges = Vec::new();
@@ -80,9 +80,8 @@ pub(crate) fn lower<'m>(
         infos.push(info);
     }
     let cold = edges::cold_nodes(&parts, &edges, &infos);
-    let has_no_exit_edge = |node: &usize| leaks[*node].is_some() && exits[*node].is_none();
-    let leaks = (0..nodes.len()).filter(has_no_exit_edge);
-    let leaks = leaks.map(block_id).collect();
+    let is_leak = |node: &usize| leaving_instructions[*node].is_some() && exits[*node].is_none();
+    let leaks = (0..nodes.len()).filter(is_leak).map(block_id).collect();
     let cfg = Cfg::new(exit.0 + 1, BlockId(0), exit, edges).map_err(Reason::Graph)?;
     Ok(LoweredFunction {
         parts,
@@ -96,5 +95,5 @@ pub(crate) fn lower<'m>(
 
 /// The graph's block for a part.
 fn block_id(node: usize) -> BlockId {
-    BlockId(u32::try_from(node).expect("the nodes were counted"))
+    BlockId(u32::try_from(node).expect("the exit's number is larger and fits"))
 }

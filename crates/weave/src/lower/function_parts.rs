@@ -139,7 +139,7 @@ impl<'m> FunctionParts<'m> {
     /// By part: the first instruction in which control may leave the path for good, before the path
     /// ends or continues with the next part. If paths end at calls, this is the first call: the
     /// word of a path that starts with a call comes after the callee's words in the stream.
-    pub(crate) fn leaks(
+    pub(crate) fn leaving_instructions(
         &self,
         parts: &[Part],
         attributes: &CallAttributes,
@@ -149,7 +149,7 @@ impl<'m> FunctionParts<'m> {
             PathEnds::Calls => calls(instruction),
             PathEnds::Iterations => attributes.may_leave(instruction),
         };
-        let leak = |part: &Part| {
+        let leaving_instruction = |part: &Part| {
             let info = &self.blocks[part.block];
             // Nothing can leave the path after its end.
             let end = match (info.cuts.get(part.cuts_before), info.block_exit) {
@@ -159,7 +159,7 @@ impl<'m> FunctionParts<'m> {
             };
             (part.from..end).find(|&index| may_leave_path(info.instructions[index]))
         };
-        parts.iter().map(leak).collect()
+        parts.iter().map(leaving_instruction).collect()
     }
 
     /// The positions at which control may come back to the frame from a callee: after landing pads,
@@ -194,15 +194,19 @@ impl<'m> FunctionParts<'m> {
     /// By part: the instruction before which the probe of the part's exit edge is inserted. `None`
     /// if the part needs no exit edge. After a call that returns twice, the probe comes before the
     /// part's first instruction.
-    pub(crate) fn exits(&self, parts: &[Part], leaks: &[Option<usize>]) -> Vec<Option<usize>> {
-        let exit = |(part, leak): (&Part, &Option<usize>)| {
+    pub(crate) fn exits(
+        &self,
+        parts: &[Part],
+        leaving_instructions: &[Option<usize>],
+    ) -> Vec<Option<usize>> {
+        let exit = |(part, leaving_instruction): (&Part, &Option<usize>)| {
             let cuts = &self.blocks[part.block].cuts;
             match part.cuts_before.checked_sub(1).map(|cut| cuts[cut].outcome) {
                 Some(Outcome::Again) => Some(part.from),
-                _ => *leak,
+                _ => *leaving_instruction,
             }
         };
-        parts.iter().zip(leaks).map(exit).collect()
+        parts.iter().zip(leaving_instructions).map(exit).collect()
     }
 }
 

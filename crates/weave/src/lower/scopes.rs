@@ -138,7 +138,7 @@ fn file(subprogram: Subprogram<'_>) -> String {
     join_path(subprogram.file())
 }
 
-/// Directory and file name join_path.
+/// Directory and file name, joined.
 fn join_path((directory, name): (String, String)) -> String {
     if name.is_empty() || name.starts_with('/') || directory.is_empty() {
         return name;

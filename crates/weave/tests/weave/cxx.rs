@@ -1,4 +1,7 @@
 //! Tests C++ programs: exceptions, virtual calls, coroutines, constructors, and destructors.
+//!
+//! `T;` calls the tracer, which counts executions of its source line. `check` compares these counts
+//! with the counts of the lines in the profile.
 
 use crate::support::{SETUPS, Workspace, check, check_with, library, options, weave};
 use holloway_weave::OptLevel::{O0, O2};
@@ -18,8 +21,8 @@ __attribute__((noinline)) static int risky(int n) {
     return n * 2;
 }
 __attribute__((noinline)) static int nested(int n) {
-    // Its cleanup makes unwinding stop here; a frame that it only passes through ends its path
-    // nowhere.
+    // The guard's cleanup makes unwinding stop in this frame. In a frame that unwinding only passes
+    // through, the path would not end.
     Guard guard{n};
     try { T; return risky(n); }
     catch (const std::runtime_error &e) { T; if (n == 9) { T; throw; } return -1; }
@@ -132,7 +135,8 @@ int main(int argc, char **argv) {
     );
 }
 
-/// With every linker, constructors run in the order of priority of a native build.
+/// With bfd and lld, constructors run by priority, then the initialization of the template's variable
+/// (5), then that of `late` (4).
 #[test]
 fn constructors_run_under_every_linker() {
     let source = r#"

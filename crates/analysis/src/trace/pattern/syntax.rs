@@ -19,7 +19,7 @@ pub enum PatternFault {
     #[error("`)` without `(`: leave it out, or quote a name that has it")]
     Unopened,
     /// An opening parenthesis has no closing parenthesis.
-    #[error("`(` without `)`: add it behind")]
+    #[error("`(` without `)`: add `)` after the group")]
     Unclosed,
     /// Parentheses are nested too deeply.
     #[error("more than 100 parentheses within one another")]
@@ -33,7 +33,7 @@ pub enum PatternFault {
     )]
     NoEvent,
     /// `!` negates a sequence or a repetition.
-    #[error("`!` stands before one event or a choice of events, as in `!f` or `!(f|g)`")]
+    #[error("`!` must stand before one event or a choice of events, as in `!f` or `!(f|g)`")]
     NegatedSequence,
     /// The pattern names too many events.
     #[error("a pattern may name 1,000 events: ask for less at a time")]
@@ -46,17 +46,17 @@ pub enum PatternFault {
     Operator(char),
     /// No function follows `enter` or `leave`.
     #[error(
-        "`{0}` is followed by a function's name, or by `.` for any; a function of that name must be in double quotes"
+        "`{0}` must be followed by a function's name, or by `.` for any; a function of that name must be in double quotes"
     )]
     NoFunction(String),
     /// A double quote has no closing double quote.
-    #[error("a double quote without its other: add it behind the name")]
+    #[error("a double quote is not closed: add `\"` after the name")]
     Unquoted,
     /// A character has no meaning in patterns.
     #[error("`{0}` means nothing here: a name that has it must be in double quotes")]
     Character(char),
     /// No path number follows `:`, or the number is too large.
-    #[error("`:` is followed by a path's number, as in `f:12`")]
+    #[error("`:` must be followed by a path's number, as in `f:12`")]
     NoPathNumber,
     /// The analysis takes only a plain sequence of events.
     #[error(
@@ -68,7 +68,7 @@ pub enum PatternFault {
     NotOneEvent,
     /// The pattern matches the empty sequence.
     #[error(
-        "it matches where nothing runs, which is everywhere: use `+` for `*`, or name an event that must run"
+        "the pattern also matches the empty sequence: use `+` for `*`, or name an event that must run"
     )]
     MatchesNothing,
     /// The pattern's automaton is too large.

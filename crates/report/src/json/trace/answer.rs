@@ -278,10 +278,10 @@ fn before(order: &Order, units: [CountedAs; 2]) -> BeforeRecord {
         p: with_unit(&order.p, units[0]),
         q: with_unit(&order.q, units[1]),
         at_once: order.at_once,
-        next: order.next,
+        next: order.before_next_p,
         later: order.later,
         preceded: order.preceded,
-        without: runs(&order.without),
+        without: runs(&order.q_without_p),
         unanswered: runs(&order.unanswered),
     }
 }

@@ -110,7 +110,10 @@ pub(super) fn before(
     )?;
     sheet.fact(
         "",
-        &format!("{} with Q before P runs again", part(order.next, count_p)),
+        &format!(
+            "{} with Q before P runs again",
+            part(order.before_next_p, count_p)
+        ),
     )?;
     sheet.fact(
         "",
@@ -132,7 +135,7 @@ pub(super) fn before(
         ),
         (
             "Q without P",
-            &order.without,
+            &order.q_without_p,
             count_q,
             "since the beginning or the Q before",
         ),

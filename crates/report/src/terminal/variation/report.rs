@@ -7,7 +7,7 @@ use holloway_analysis::variation::VariationRun;
 use holloway_analysis::variation::rank::{Disturbed, RankedPath, Ranking};
 use holloway_format::{Count, Cycles};
 
-use crate::numbers::{grouped, seconds, short, tenths};
+use crate::numbers::{grouped, one_decimal, seconds, short};
 use crate::terminal::sheet::Sheet;
 use crate::variation::{lines, trail_of};
 
@@ -35,7 +35,7 @@ impl Report<'_> {
     }
 
     pub(super) fn share(&self, cycles: f64) -> String {
-        format!("{} %", tenths(100.0 * self.ranking.share(cycles)))
+        format!("{} %", one_decimal(100.0 * self.ranking.share(cycles)))
     }
 
     pub(super) fn name(&self, sheet: &Sheet<'_>, rank: &RankedPath) -> String {

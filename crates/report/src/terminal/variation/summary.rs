@@ -10,7 +10,7 @@ use holloway_analysis::variation::rank::{Disturbed, Time};
 use holloway_analysis::variation::spread::Spread;
 
 use super::report::{Report, time};
-use crate::numbers::{grouped, plural, tenths};
+use crate::numbers::{grouped, one_decimal, plural};
 use crate::terminal::paint::Ink;
 use crate::terminal::sheet::Sheet;
 use crate::terminal::table::{Align, Table};
@@ -44,7 +44,7 @@ pub(super) fn write_measurement(sheet: &mut Sheet<'_>, run: &VariationRun) -> io
             let begun = plural(stats.begun, "path");
             format!(
                 " of {begun} that began, one in {}: counts are estimates",
-                tenths(paths_per_sample)
+                one_decimal(paths_per_sample)
             )
         }
     };
@@ -89,9 +89,9 @@ fn clock_rate(frequency: f64) -> String {
     // Armv8.6 sets the frequency of its counter to 1 GHz. A measured frequency may be slightly
     // higher.
     if frequency >= 1.1e9 {
-        return format!("{} GHz", tenths(frequency / 1e9));
+        return format!("{} GHz", one_decimal(frequency / 1e9));
     }
-    let megahertz = tenths(frequency / 1e6);
+    let megahertz = one_decimal(frequency / 1e6);
     format!("{megahertz} MHz: cycles are ticks of a clock slower than the processor's")
 }
 
@@ -306,7 +306,7 @@ fn write_spreads(sheet: &mut Sheet<'_>, report: &Report<'_>) -> io::Result<()> {
             (Ink::Plain, report.time(spread.same)),
             (
                 Ink::Number,
-                format!("{} %", tenths(100.0 * spread.by_choice())),
+                format!("{} %", one_decimal(100.0 * spread.by_choice())),
             ),
             (Ink::Plain, grouped(spread.paths)),
             (Ink::Outcome, verdict(spread).to_owned()),

@@ -71,15 +71,15 @@ fn listed(ties: &[Range<usize>]) -> String {
         .collect();
     if ties.len() > MAX_LISTED {
         ranks.push(match ties.len() - MAX_LISTED {
-            1 => "1 more row of them".to_owned(),
-            more => format!("{more} more rows of them"),
+            1 => "1 more tie".to_owned(),
+            more => format!("{more} more ties"),
         });
     }
     ranks.join(", ")
 }
 
-/// Advice on how to get more samples: run longer, and a shorter `--burst` interval if the run's
-/// interval was at least twice as long.
+/// Advice on how to get more samples: to run longer, or to use a shorter `--burst` interval if the
+/// run's interval was more than twice as long. If every path was timed, says so instead.
 pub(super) fn advice(report: &Report<'_>) -> String {
     if report.run.is_exact {
         return "all of their executions were timed".to_owned();

@@ -4,28 +4,28 @@
 //! operations lead. The code generator duplicates this jump for each operation, so that the
 //! processor predicts each operation's targets separately (Ertl, Gregg 2003). It does so only if
 //! the operations join in a block that contains nothing but the jump. In the checking code a check
-//! precedes the jump. So this stage duplicates the check for each edge into the block. Between
-//! check and jump it puts an empty piece of assembly, because the code generator does not duplicate
-//! a jump that is one side of a branch.
+//! precedes the jump. So this stage duplicates the check for each edge into the block. The
+//! code generator does not duplicate a jump that is one side of a branch. So this stage puts empty
+//! inline assembly between check and jump, which keeps their blocks separate.
 
 use std::collections::HashMap;
 
 use holloway_llvm::{Block, Builder, Instruction, Opcode, Type, Value};
 
-use super::pieces::{PieceStart, Pieces};
+use super::spans::{SpanStart, Spans};
 
 /// Duplicates the checks before computed gotos. This must be the last stage.
-pub(super) fn duplicate_checks(pieces: &Pieces<'_>) {
-    for (index, piece) in pieces.all.iter().enumerate() {
-        if piece.begin != PieceStart::Boundary {
+pub(super) fn duplicate_checks(spans: &Spans<'_>) {
+    for (index, span) in spans.all.iter().enumerate() {
+        if span.begin != SpanStart::Boundary {
             continue;
         }
-        let Some(goto) = piece.jump() else { continue };
+        let Some(goto) = span.jump() else { continue };
         if goto.terminator().map(Instruction::opcode) != Some(Opcode::IndirectBr) {
             continue;
         }
-        keep_apart(piece.instructions[0]);
-        let before = &pieces.all[index - 1];
+        keep_apart(span.instructions[0]);
+        let before = &spans.all[index - 1];
         let [instructions_before_end @ .., _] = &before.instructions[..] else {
             continue;
         };
@@ -33,13 +33,13 @@ pub(super) fn duplicate_checks(pieces: &Pieces<'_>) {
         let is_phi_or_load = |instruction: &Instruction<'_>| {
             matches!(instruction.opcode(), Opcode::Phi | Opcode::Load)
         };
-        if before.begin == PieceStart::Block && instructions_before_end.iter().all(is_phi_or_load) {
-            duplicate_check(before.block, piece.block, goto);
+        if before.begin == SpanStart::Block && instructions_before_end.iter().all(is_phi_or_load) {
+            duplicate_check(before.block, span.block, goto);
         }
     }
 }
 
-/// Inserts an empty piece of assembly before a jump.
+/// Inserts empty inline assembly before a jump.
 fn keep_apart(jump: Instruction<'_>) {
     Builder::before(jump).asm("", "", Type::void(jump.module()), &[]);
 }
@@ -103,7 +103,8 @@ fn duplicate_check<'m>(check: Block<'m>, jump: Block<'m>, goto: Block<'m>) {
     }
 }
 
-/// The terminators of the blocks that lead to a block. Empty if one of them cannot be redirected.
+/// The terminators of the blocks that lead to a block. Empty if one of them cannot be redirected, or
+/// if the block begins with no phi: then usually only one block leads to it.
 fn branches(block: Block<'_>) -> Vec<Instruction<'_>> {
     let mut branches = Vec::new();
     let Some(phi) = block

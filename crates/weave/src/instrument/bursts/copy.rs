@@ -6,35 +6,35 @@ use holloway_flow::Action;
 use holloway_llvm::{Block, Builder, Function, Instruction, Opcode, Type, Value};
 
 use super::super::sites::{Sites, Stop};
-use super::pieces::{PieceStart, Pieces};
+use super::spans::{SpanStart, Spans};
 use crate::lower::{BlockInfo, FunctionParts};
 
 /// The copy of a function's blocks.
 pub(super) struct TimedCopy<'m> {
-    /// The blocks, by piece: the copy of the piece, or the piece itself if it has no copy.
+    /// The blocks, by span: the copy of the span, or the span itself if it has no copy.
     pub(super) parts: FunctionParts<'m>,
-    /// By piece: the actions of probes in the copy.
+    /// By span: the actions of probes in the copy.
     pub(super) sites: Sites,
     /// Each copied instruction with its copy, in order.
     pub(super) pairs: Vec<(Instruction<'m>, Instruction<'m>)>,
 }
 
 impl<'m> TimedCopy<'m> {
-    /// Copies all pieces except those that belong to the checking code only.
-    pub(super) fn new(function: Function<'m>, pieces: &Pieces<'m>) -> Self {
+    /// Copies all spans except those that belong to the checking code only.
+    pub(super) fn new(function: Function<'m>, spans: &Spans<'m>) -> Self {
         let mut timed = Self {
             parts: FunctionParts {
                 function,
-                blocks: Vec::with_capacity(pieces.all.len()),
+                blocks: Vec::with_capacity(spans.all.len()),
             },
-            sites: Vec::with_capacity(pieces.all.len()),
+            sites: Vec::with_capacity(spans.all.len()),
             pairs: Vec::new(),
         };
         let mut blocks = HashMap::new();
-        for index in 0..pieces.all.len() {
-            let block = timed.copy(pieces, index);
-            if block != pieces.all[index].block {
-                blocks.insert(pieces.all[index].block, block);
+        for index in 0..spans.all.len() {
+            let block = timed.copy(spans, index);
+            if block != spans.all[index].block {
+                blocks.insert(spans.all[index].block, block);
             }
         }
         let values = timed.pairs.iter();
@@ -47,19 +47,19 @@ impl<'m> TimedCopy<'m> {
         timed
     }
 
-    /// Copies a piece. Returns the block of the copy.
-    fn copy(&mut self, pieces: &Pieces<'m>, index: usize) -> Block<'m> {
-        let piece = &pieces.all[index];
-        // By instruction of the piece: the index of its copy, or of the next instruction's copy.
-        let mut copied_index = Vec::with_capacity(piece.instructions.len());
-        let (block, instructions) = if piece.is_in_checking_code_only(index) {
-            copied_index.extend(0..piece.instructions.len());
-            (piece.block, piece.instructions.clone())
+    /// Copies a span. Returns the block of the copy.
+    fn copy(&mut self, spans: &Spans<'m>, index: usize) -> Block<'m> {
+        let span = &spans.all[index];
+        // By instruction of the span: the index of its copy, or of the next instruction's copy.
+        let mut copied_index = Vec::with_capacity(span.instructions.len());
+        let (block, instructions) = if span.is_in_checking_code_only(index) {
+            copied_index.extend(0..span.instructions.len());
+            (span.block, span.instructions.clone())
         } else {
             let block = self.parts.function.append_block("holloway.timed");
             let builder = Builder::at_end(block);
-            let mut copies = Vec::with_capacity(piece.instructions.len());
-            for &instruction in &piece.instructions {
+            let mut copies = Vec::with_capacity(span.instructions.len());
+            for &instruction in &span.instructions {
                 copied_index.push(copies.len());
                 if !is_left_out(instruction) {
                     let copy = builder.copy(instruction);
@@ -75,13 +75,12 @@ impl<'m> TimedCopy<'m> {
         };
         let top = instructions.iter().take_while(head).count();
         let mut stops = Vec::new();
-        if matches!(piece.begin, PieceStart::Boundary | PieceStart::PathStart) {
+        if matches!(span.begin, SpanStart::Boundary | SpanStart::PathStart) {
             // Here the path register still has the value of another path.
             stops.push(Stop::new(top, vec![Action::Set(0)]));
         }
         stops.extend(
-            piece
-                .actions
+            span.actions
                 .iter()
                 .map(|&(at, action)| Stop::new(copied_index[at], vec![action])),
         );

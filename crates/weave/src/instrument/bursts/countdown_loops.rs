@@ -11,8 +11,8 @@ use super::super::definitions::SplitVariable;
 use super::super::graph::BlockGraph;
 use super::super::natural_loops::{NaturalLoop, outermost_loops};
 use super::leaves::ShortLeaves;
-use super::pieces::{PieceStart, Pieces};
 use super::sink::first_after_phis;
+use super::spans::{SpanStart, Spans};
 use crate::lower::{BlockIndex, FunctionParts};
 
 /// The loops of a function that keep the countdown in a register.
@@ -27,7 +27,7 @@ impl<'m> CountdownLoops<'m> {
     pub(super) fn new(
         parts: &FunctionParts<'m>,
         graph: &BlockGraph,
-        pieces: &Pieces<'m>,
+        spans: &Spans<'m>,
         countdown: Global<'m>,
         leaves: &ShortLeaves,
     ) -> Self {
@@ -37,7 +37,7 @@ impl<'m> CountdownLoops<'m> {
         };
         let may_keep = |natural: &NaturalLoop| {
             natural.blocks.iter().all(|&block| is_uninterrupted(block))
-                && may_keep(parts, graph, pieces, natural)
+                && may_keep(parts, graph, spans, natural)
         };
         let loops = outermost_loops(graph, may_keep);
         let loops = loops.into_iter();
@@ -57,7 +57,7 @@ impl<'m> CountdownLoops<'m> {
             // SSA repair replaces this value by the value that reaches each exit.
             let any_definition = variable.definitions[0].1;
             for &exit in &natural.exits {
-                let first = first_after_phis(pieces.all[pieces.first[exit]].block);
+                let first = first_after_phis(spans.all[spans.first[exit]].block);
                 let store = Builder::before(first).store(any_definition, countdown.value());
                 let store = store.as_instruction().expect("a store");
                 variable.uses.push((store, 0));
@@ -66,15 +66,15 @@ impl<'m> CountdownLoops<'m> {
         countdown_loops
     }
 
-    /// The index of the loop that contains a piece and keeps the countdown in a register. `None` if
+    /// The index of the loop that contains a span and keeps the countdown in a register. `None` if
     /// there is no such loop.
-    pub(super) fn loop_of(&self, pieces: &Pieces<'m>, piece: usize) -> Option<usize> {
-        let block = pieces.all[piece].original?;
+    pub(super) fn loop_of(&self, spans: &Spans<'m>, span: usize) -> Option<usize> {
+        let block = spans.all[span].original?;
         let mut loops = self.loops.iter();
         loops.position(|(natural, _)| natural.blocks.contains(&block))
     }
 
-    /// Decrements the countdown at the end of a piece of a loop. Returns the new countdown.
+    /// Decrements the countdown at the end of a span of a loop. Returns the new countdown.
     pub(super) fn decrement(
         &mut self,
         loop_index: usize,
@@ -110,7 +110,7 @@ impl<'m> CountdownLoops<'m> {
 fn may_keep(
     parts: &FunctionParts<'_>,
     graph: &BlockGraph,
-    pieces: &Pieces<'_>,
+    spans: &Spans<'_>,
     natural: &NaturalLoop,
 ) -> bool {
     let inside = |block: &BlockIndex| natural.blocks.contains(block);
@@ -122,9 +122,9 @@ fn may_keep(
         .exits
         .iter()
         .all(|&exit| graph.sources[exit].iter().all(inside));
-    let mut all = pieces.all.iter();
-    let has_check = all.any(|piece| {
-        piece.begin == PieceStart::Boundary && piece.original.is_some_and(|block| inside(&block))
+    let mut all = spans.all.iter();
+    let has_check = all.any(|span| {
+        span.begin == SpanStart::Boundary && span.original.is_some_and(|block| inside(&block))
     });
     may_load_at_entries && may_store_at_exits && has_check && !natural.entries.is_empty()
 }

@@ -1,5 +1,5 @@
 //! Inserts the checks into the checking code, and makes the *crossings*: the blocks through which
-//! control changes from one code to the other. Pieces that only jump to the same block share a
+//! control changes from one code to the other. Spans that only jump to the same block share a
 //! crossing.
 
 use std::collections::HashMap;
@@ -9,14 +9,14 @@ use holloway_llvm::{Block, Builder, Global, Instruction, Opcode, Type, Value};
 use super::super::clock::{Clock, StartStorage};
 use super::super::entry::rare_branch_weights;
 use super::countdown_loops::CountdownLoops;
-use super::pieces::{PieceStart, Pieces};
+use super::spans::{SpanStart, Spans};
 use super::timed_code::TimedCode;
 use crate::lower::FunctionParts;
 
 /// The two codes of a function, and what the crossings between them need.
 pub(super) struct Crossings<'a, 'm> {
     pub(super) parts: &'a FunctionParts<'m>,
-    pub(super) pieces: &'a Pieces<'m>,
+    pub(super) spans: &'a Spans<'m>,
     pub(super) timed: &'a TimedCode<'m>,
     pub(super) clock: &'a Clock<'a, 'm>,
     pub(super) storage: &'a StartStorage<'m>,
@@ -24,51 +24,51 @@ pub(super) struct Crossings<'a, 'm> {
 }
 
 impl<'m> Crossings<'_, 'm> {
-    /// The pieces with which paths begin, grouped by crossing. The pieces of a group only jump to
+    /// The spans with which paths begin, grouped by crossing. The spans of a group only jump to
     /// the same block (mostly they are back edges of a loop) and start paths with the same number.
     /// An interpreter's loop has hundreds of back edges. With a separate crossing for each back
     /// edge, every live value would need hundreds of phis.
     pub(super) fn groups(&self, loops: &CountdownLoops<'m>) -> Vec<Vec<usize>> {
         let mut groups: Vec<Vec<usize>> = Vec::new();
-        // By target and countdown loop: the groups of pieces that only jump there.
+        // By target and countdown loop: the groups of spans that only jump there.
         let mut groups_by_target: HashMap<(Block<'m>, Option<usize>), Vec<usize>> = HashMap::new();
-        let actions = |piece: usize| {
-            let stops = self.timed.copy.sites[piece].iter();
+        let actions = |span: usize| {
+            let stops = self.timed.copy.sites[span].iter();
             stops.flat_map(|stop| stop.actions.iter().copied())
         };
-        for piece in 1..self.pieces.all.len() {
+        for span in 1..self.spans.all.len() {
             if !matches!(
-                self.pieces.all[piece].begin,
-                PieceStart::Boundary | PieceStart::PathStart
+                self.spans.all[span].begin,
+                SpanStart::Boundary | SpanStart::PathStart
             ) {
                 continue;
             }
-            if let Some(target) = self.jump(piece)
-                && self.timed.answers[piece].is_none()
+            if let Some(target) = self.jump(span)
+                && self.timed.answers[span].is_none()
             {
-                let loop_index = loops.loop_of(self.pieces, piece - 1);
+                let loop_index = loops.loop_of(self.spans, span - 1);
                 let candidates = groups_by_target.entry((target, loop_index)).or_default();
                 let has_same_actions = |&&group: &&usize| {
-                    let first_piece: usize = groups[group][0];
-                    actions(first_piece).eq(actions(piece))
+                    let first_span: usize = groups[group][0];
+                    actions(first_span).eq(actions(span))
                 };
                 if let Some(&group) = candidates.iter().find(has_same_actions) {
-                    groups[group].push(piece);
+                    groups[group].push(span);
                     continue;
                 }
                 candidates.push(groups.len());
             }
-            groups.push(vec![piece]);
+            groups.push(vec![span]);
         }
         groups
     }
 
-    /// The target of a piece's jump. `None` if the piece is more than a jump.
-    fn jump(&self, piece: usize) -> Option<Block<'m>> {
-        self.pieces.all[piece].jump()
+    /// The target of a span's jump. `None` if the span is more than a jump.
+    fn jump(&self, span: usize) -> Option<Block<'m>> {
+        self.spans.all[span].jump()
     }
 
-    /// Makes the check and the crossing of a group of pieces. Adds the blocks through which control
+    /// Makes the check and the crossing of a group of spans. Adds the blocks through which control
     /// changes the code to `crossing_blocks`.
     pub(super) fn insert(
         &self,
@@ -81,9 +81,9 @@ impl<'m> Crossings<'_, 'm> {
         let enter = block("holloway.begin");
         let back = block("holloway.back");
         crossing_blocks.extend([enter, back]);
-        let checks = group.iter().map(|&piece| {
-            let remaining = self.check(piece - 1, cold, loops);
-            (remaining, self.pieces.all[piece - 1].block)
+        let checks = group.iter().map(|&span| {
+            let remaining = self.check(span - 1, cold, loops);
+            (remaining, self.spans.all[span - 1].block)
         });
         let checks: Vec<_> = checks.collect();
         let builder = Builder::at_end(cold);
@@ -105,27 +105,27 @@ impl<'m> Crossings<'_, 'm> {
         self.back(target, back, &carried_phis, loops);
     }
 
-    /// The piece to which control comes back from the timed code: `piece`, or the target of its
-    /// jump if `piece` is only a jump.
-    fn target(&self, piece: usize) -> usize {
-        let Some(block) = self.jump(piece) else {
-            return piece;
+    /// The span to which control comes back from the timed code: `span`, or the target of its
+    /// jump if `span` is only a jump.
+    fn target(&self, span: usize) -> usize {
+        let Some(block) = self.jump(span) else {
+            return span;
         };
-        self.pieces.index_of[&block]
+        self.spans.index_of[&block]
     }
 
-    /// Makes the timed code branch by the runtime's answer before the pieces of a group. Returns,
-    /// by piece, the answer and the block that receives it. `None` if no timed path ends before the
-    /// piece.
+    /// Makes the timed code branch by the runtime's answer before the spans of a group. Returns,
+    /// by span, the answer and the block that receives it. `None` if no timed path ends before the
+    /// span.
     fn answers(
         &self,
         group: &[usize],
         enter: Block<'m>,
         back: Block<'m>,
     ) -> Vec<Option<(Value<'m>, Block<'m>)>> {
-        let answers = group.iter().map(|&piece| {
-            let before = &self.timed.copy.parts.blocks[piece - 1];
-            let answer = self.timed.answers[piece - 1]?.value();
+        let answers = group.iter().map(|&span| {
+            let before = &self.timed.copy.parts.blocks[span - 1];
+            let answer = self.timed.answers[span - 1]?.value();
             let end = before.terminator();
             end.set_operand(0, Builder::before(end).is_null(answer));
             end.set_successor(0, back);
@@ -135,7 +135,7 @@ impl<'m> Crossings<'_, 'm> {
         answers.collect()
     }
 
-    /// The values that the crossing passes to the phis of the block that the pieces jump to.
+    /// The values that the crossing passes to the phis of the block that the spans jump to.
     fn carried_phis(
         &self,
         group: &[usize],
@@ -148,18 +148,18 @@ impl<'m> Crossings<'_, 'm> {
             return Vec::new();
         }
         let copied = &self.timed.copy.parts.blocks;
-        let phis = self.pieces.all[target].instructions.iter().copied();
+        let phis = self.spans.all[target].instructions.iter().copied();
         let phis = phis.zip(copied[target].instructions.iter().copied());
         let phis = phis.take_while(|(phi, _)| phi.opcode() == Opcode::Phi);
         let carried_phis = phis.map(|(phi, copy)| {
             let (values, copies) = (incoming(phi), incoming(copy));
-            let pieces = group.iter().zip(check_blocks);
+            let spans = group.iter().zip(check_blocks);
             let from_checks =
-                pieces.map(|(&piece, &check)| (values[&self.pieces.all[piece].block], check));
+                spans.map(|(&span, &check)| (values[&self.spans.all[span].block], check));
             let from_checks: Vec<_> = from_checks.collect();
             let mut incoming = vec![(phi_of(&Builder::at_end(cold), &from_checks), cold)];
-            for (&piece, answer) in group.iter().zip(answers) {
-                if let (Some(&value), Some((_, block))) = (copies.get(&copied[piece].block), answer)
+            for (&span, answer) in group.iter().zip(answers) {
+                if let (Some(&value), Some((_, block))) = (copies.get(&copied[span].block), answer)
                 {
                     incoming.push((value, *block));
                 }
@@ -173,17 +173,17 @@ impl<'m> Crossings<'_, 'm> {
         carried_phis.collect()
     }
 
-    /// Inserts the check at the end of a piece. Returns the countdown if a loop keeps it in a
+    /// Inserts the check at the end of a span. Returns the countdown if a loop keeps it in a
     /// register, so that memory does not have it.
     fn check(
         &self,
-        piece: usize,
+        span: usize,
         cold: Block<'m>,
         loops: &mut CountdownLoops<'m>,
     ) -> Option<Value<'m>> {
-        let end = end_of(&self.pieces.all[piece].instructions);
+        let end = end_of(&self.spans.all[span].instructions);
         let (word, countdown) = (Type::i32(end.module()), self.countdown.value());
-        let loop_index = loops.loop_of(self.pieces, piece);
+        let loop_index = loops.loop_of(self.spans, span);
         let remaining = loop_index.map(|loop_index| loops.decrement(loop_index, end));
         let builder = Builder::before(end);
         let countdown_value = remaining.unwrap_or_else(|| {
@@ -204,7 +204,7 @@ impl<'m> Crossings<'_, 'm> {
     /// lead.
     fn enter(
         &self,
-        piece: usize,
+        span: usize,
         enter: Block<'m>,
         ring_of_check: (Value<'m>, Block<'m>),
         answers: &[Option<(Value<'m>, Block<'m>)>],
@@ -217,7 +217,7 @@ impl<'m> Crossings<'_, 'm> {
             .collect();
         let ring = phi_of(&builder, &rings);
         let copied = &self.timed.copy;
-        let target = &copied.parts.blocks[piece];
+        let target = &copied.parts.blocks[span];
         let values = carried_phis
             .iter()
             .map(|carried| phi_of(&builder, &carried.incoming));
@@ -230,7 +230,7 @@ impl<'m> Crossings<'_, 'm> {
             }
         }
         let goto = target.terminator();
-        let is_only_goto = self.pieces.all[piece].instructions.len() == 1;
+        let is_only_goto = self.spans.all[span].instructions.len() == 1;
         match goto.opcode() {
             // The comparisons with the labels, before the goto, do not belong to the path.
             Opcode::IndirectBr if is_only_goto => self.begin(&Builder::before(goto), ring),
@@ -261,14 +261,14 @@ impl<'m> Crossings<'_, 'm> {
         for (carried, value) in carried_phis.iter().zip(values) {
             carried.phi.add_incoming(opaque(&builder, value), back);
         }
-        let end = builder.branch(self.pieces.all[target].block);
-        if let Some(loop_index) = loops.loop_of(self.pieces, target) {
+        let end = builder.branch(self.spans.all[target].block);
+        if let Some(loop_index) = loops.loop_of(self.spans, target) {
             loops.reload(loop_index, end);
         }
     }
 }
 
-/// A phi of the block that a group of pieces jumps to, and the values that the crossing passes to
+/// A phi of the block that a group of spans jumps to, and the values that the crossing passes to
 /// it.
 struct CarriedPhi<'m> {
     phi: Instruction<'m>,

@@ -23,10 +23,10 @@
 //! ```
 //!
 //! The stages:
-//! 1. `pieces` splits blocks where paths begin.
+//! 1. `spans` splits blocks where paths begin.
 //! 2. `sink` recomputes cheap values in each block that uses them.
 //! 3. `spill` keeps values of large functions in the frame.
-//! 4. `copy` copies the pieces, and `timed_code` gives the copy its probes.
+//! 4. `copy` copies the spans, and `timed_code` gives the copy its probes.
 //! 5. `countdown_loops` chooses the loops that keep the countdown in a register.
 //! 6. `crossings` makes the checks and the blocks between the two codes.
 //! 7. `ssa_repair` repairs the values that are live where control changes the code.
@@ -53,7 +53,7 @@ use super::computed_gotos;
 use super::countdown_loops::CountdownLoops;
 use super::crossings::Crossings;
 use super::leaves::{ShortLeaves, is_bulk};
-use super::pieces::Pieces;
+use super::spans::Spans;
 use super::spill;
 use super::ssa_repair::SsaRepair;
 use super::timed_code::TimedCode;
@@ -71,16 +71,16 @@ pub(in crate::instrument) fn insert<'m>(
     let sites = with_nonnegative_increments(sites);
     let module = parts.function.module();
     let graph = BlockGraph::of_parts(parts, &positions(parts));
-    let mut pieces = Pieces::split(parts, &graph, &sites);
-    spill::spill(parts, &mut pieces, frequencies);
+    let mut spans = Spans::split(parts, &graph, &sites);
+    spill::spill(parts, &mut spans, frequencies);
     let clock = Clock::new(parts.function, globals, first);
-    let storage = start_storage(parts, &pieces);
-    let timed = TimedCode::new(parts, &pieces, &clock, &storage);
+    let storage = start_storage(parts, &spans);
+    let timed = TimedCode::new(parts, &spans, &clock, &storage);
     let countdown = countdown(module, globals.tls);
-    let mut loops = CountdownLoops::new(parts, &graph, &pieces, countdown, leaves);
+    let mut loops = CountdownLoops::new(parts, &graph, &spans, countdown, leaves);
     let crossings = Crossings {
         parts,
-        pieces: &pieces,
+        spans: &spans,
         timed: &timed,
         clock: &clock,
         storage: &storage,
@@ -98,15 +98,15 @@ pub(in crate::instrument) fn insert<'m>(
     for variable in storage.variables() {
         repair.repair_variable(&variable);
     }
-    computed_gotos::duplicate_checks(&pieces);
+    computed_gotos::duplicate_checks(&spans);
 }
 
 /// Where the start of the running path is stored: in the frame if the function makes calls.
-fn start_storage<'m>(parts: &FunctionParts<'m>, pieces: &Pieces<'m>) -> StartStorage<'m> {
+fn start_storage<'m>(parts: &FunctionParts<'m>, spans: &Spans<'m>) -> StartStorage<'m> {
     let blocks = parts.blocks.iter();
     let mut instructions = blocks.flat_map(|info| &info.instructions);
     match instructions.any(|&instruction| calls(instruction) || is_bulk(instruction)) {
-        true => StartStorage::frame(pieces.all[0].block),
+        true => StartStorage::frame(spans.all[0].block),
         false => StartStorage::registers(),
     }
 }

@@ -10,14 +10,14 @@
 //!
 //! So if too many values are live at meeting points, this stage spills some of them. It prefers
 //! values that save many phis and need few loads and stores, weighted by how often blocks are
-//! likely to run. Values that are never live in the same piece share a slot of the frame.
+//! likely to run. Values that are never live in the same span share a slot of the frame.
 
 use std::collections::{BTreeMap, HashMap};
 
 use holloway_llvm::{Block, Builder, Instruction, Opcode, Type, Value};
 
 use super::super::frequencies::TransitionFrequencies;
-use super::pieces::{Piece, PieceStart, Pieces};
+use super::spans::{Span, SpanStart, Spans};
 use crate::lower::{BlockIndex, FunctionParts};
 
 /// A function spills values if more than this many values are live at its meeting points. A value
@@ -33,28 +33,28 @@ const MAX_LIVE: usize = 10_000;
 /// [`MAX_LIVE`].)
 const MAX_LIVE_AFTER_SPILLING: usize = 2_000;
 
-/// A value that is live in several pieces.
+/// A value that is live in several spans.
 struct LiveValue<'m> {
     instruction: Instruction<'m>,
-    /// The piece that computes the value.
+    /// The span that computes the value.
     maker: usize,
-    /// The pieces at whose top the value is live.
-    pieces: Vec<usize>,
+    /// The spans at whose top the value is live.
+    spans: Vec<usize>,
     /// The number of meeting points at which the value is live.
     meeting_count: usize,
-    /// By piece that would load the value: the operands that use it.
+    /// By span that would load the value: the operands that use it.
     uses: BTreeMap<usize, Vec<(Instruction<'m>, u32)>>,
     /// How often a spilled value would be stored or loaded.
     cost: u64,
 }
 
-/// The graph of the pieces.
-struct PieceGraph<'m> {
-    piece: HashMap<Block<'m>, usize>,
-    /// The index of each instruction in its piece.
+/// The graph of the spans.
+struct SpanGraph<'m> {
+    span: HashMap<Block<'m>, usize>,
+    /// The index of each instruction in its span.
     positions: HashMap<Instruction<'m>, usize>,
     sources: Vec<Vec<usize>>,
-    /// By piece: the number of the meeting point at its top. `None` if there is none.
+    /// By span: the number of the meeting point at its top. `None` if there is none.
     meeting: Vec<Option<usize>>,
     frequency: Vec<u64>,
 }
@@ -62,20 +62,16 @@ struct PieceGraph<'m> {
 /// Spills values of a function if too many are live at its meeting points.
 pub(super) fn spill<'m>(
     parts: &FunctionParts<'m>,
-    pieces: &mut Pieces<'m>,
+    spans: &mut Spans<'m>,
     frequencies: &TransitionFrequencies,
 ) {
     // After a second return of `setjmp`, the frame would contain values that were stored since the
     // first return.
-    if pieces
-        .all
-        .iter()
-        .any(|piece| piece.begin == PieceStart::Gap)
-    {
+    if spans.all.iter().any(|span| span.begin == SpanStart::Gap) {
         return;
     }
-    let graph = PieceGraph::new(parts, pieces, frequencies);
-    let mut live_values = graph.live_values(pieces);
+    let graph = SpanGraph::new(parts, spans, frequencies);
+    let mut live_values = graph.live_values(spans);
     let mut live_count: usize = live_values.iter().map(|value| value.meeting_count).sum();
     if live_count <= MAX_LIVE {
         return;
@@ -88,35 +84,35 @@ pub(super) fn spill<'m>(
             break;
         }
         live_count -= value.meeting_count;
-        let slot = frame.slot(&value, pieces);
-        value.store_and_load(slot, pieces, &graph);
+        let slot = frame.slot(&value, spans);
+        value.store_and_load(slot, spans, &graph);
     }
-    for piece in &mut pieces.all {
-        refresh(piece);
+    for span in &mut spans.all {
+        refresh(span);
     }
 }
 
-impl<'m> PieceGraph<'m> {
+impl<'m> SpanGraph<'m> {
     fn new(
         parts: &FunctionParts<'m>,
-        pieces: &Pieces<'m>,
+        spans: &Spans<'m>,
         frequencies: &TransitionFrequencies,
     ) -> Self {
-        let mut sources = vec![Vec::new(); pieces.all.len()];
-        for (source, targets) in pieces.successors.iter().enumerate() {
+        let mut sources = vec![Vec::new(); spans.all.len()];
+        for (source, targets) in spans.successors.iter().enumerate() {
             for &target in targets {
                 sources[target.index()].push(source);
             }
         }
         let mut numbers = HashMap::new();
-        // Pieces that only jump to the same block share a meeting point.
-        let meeting = pieces.all.iter().map(|piece| {
-            let block = piece.jump().unwrap_or(piece.block);
+        // Spans that only jump to the same block share a meeting point.
+        let meeting = spans.all.iter().map(|span| {
+            let block = span.jump().unwrap_or(span.block);
             let next = numbers.len();
-            (piece.begin == PieceStart::Boundary).then(|| *numbers.entry(block).or_insert(next))
+            (span.begin == SpanStart::Boundary).then(|| *numbers.entry(block).or_insert(next))
         });
-        let positions = pieces.all.iter().flat_map(|piece| {
-            let numbers = piece.instructions.iter().enumerate();
+        let positions = spans.all.iter().flat_map(|span| {
+            let numbers = span.instructions.iter().enumerate();
             numbers.map(|(number, &instruction)| (instruction, number))
         });
         let runs: Vec<u64> = BlockIndex::all(parts.blocks.len())
@@ -125,30 +121,30 @@ impl<'m> PieceGraph<'m> {
         Self {
             meeting: meeting.collect(),
             positions: positions.collect(),
-            frequency: pieces
+            frequency: spans
                 .all
                 .iter()
-                .map(|piece| piece.original.map_or(0, |block| runs[block]))
+                .map(|span| span.original.map_or(0, |block| runs[block]))
                 .collect(),
-            piece: pieces.index_of.clone(),
+            span: spans.index_of.clone(),
             sources,
         }
     }
 
-    /// The values that are live in several pieces.
-    fn live_values(&self, pieces: &Pieces<'m>) -> Vec<LiveValue<'m>> {
-        let makers = pieces.all.iter().enumerate().skip(1);
-        let values = makers.flat_map(|(maker, piece)| {
-            let instructions = piece.instructions.iter();
-            instructions.map(move |&instruction| self.live_value(pieces, maker, instruction))
+    /// The values that are live in several spans.
+    fn live_values(&self, spans: &Spans<'m>) -> Vec<LiveValue<'m>> {
+        let makers = spans.all.iter().enumerate().skip(1);
+        let values = makers.flat_map(|(maker, span)| {
+            let instructions = span.instructions.iter();
+            instructions.map(move |&instruction| self.live_value(spans, maker, instruction))
         });
-        values.filter(|value| !value.pieces.is_empty()).collect()
+        values.filter(|value| !value.spans.is_empty()).collect()
     }
 
-    /// Where the value of `instruction`, which the piece `maker` computes, is live and used.
+    /// Where the value of `instruction`, which the span `maker` computes, is live and used.
     fn live_value(
         &self,
-        pieces: &Pieces<'m>,
+        spans: &Spans<'m>,
         maker: usize,
         instruction: Instruction<'m>,
     ) -> LiveValue<'m> {
@@ -165,55 +161,55 @@ impl<'m> PieceGraph<'m> {
                     continue;
                 }
                 let from = incoming.get(operand as usize).map(|(_, block)| block);
-                let user_piece = self.piece[from.unwrap_or(&user.block())];
-                if user_piece == maker {
+                let user_span = self.span[from.unwrap_or(&user.block())];
+                if user_span == maker {
                     continue;
                 }
-                pending.push(user_piece);
-                // A piece that is only a jump must remain only a jump, because control comes back
-                // from the timed code after it. So the piece before it loads the value.
-                let is_only_jump = pieces.all[user_piece].begin == PieceStart::Boundary
-                    && pieces.all[user_piece].jump().is_some();
-                let loading_piece = if from.is_some() && is_only_jump {
-                    user_piece - 1
+                pending.push(user_span);
+                // A span that is only a jump must remain only a jump, because control comes back
+                // from the timed code after it. So the span before it loads the value.
+                let is_only_jump = spans.all[user_span].begin == SpanStart::Boundary
+                    && spans.all[user_span].jump().is_some();
+                let loading_span = if from.is_some() && is_only_jump {
+                    user_span - 1
                 } else {
-                    user_piece
+                    user_span
                 };
-                if loading_piece != maker {
-                    uses.entry(loading_piece).or_default().push((user, operand));
+                if loading_span != maker {
+                    uses.entry(loading_span).or_default().push((user, operand));
                 }
             }
         }
-        let live_pieces = self.live_pieces(maker, pending);
-        let mut meeting_points: Vec<usize> = live_pieces
+        let live_spans = self.live_spans(maker, pending);
+        let mut meeting_points: Vec<usize> = live_spans
             .iter()
-            .filter_map(|&piece| self.meeting[piece])
+            .filter_map(|&span| self.meeting[span])
             .collect();
         meeting_points.sort_unstable();
         meeting_points.dedup();
-        let loads = uses.keys().map(|&piece| self.frequency[piece]);
+        let loads = uses.keys().map(|&span| self.frequency[span]);
         LiveValue {
             instruction,
             maker,
             meeting_count: meeting_points.len(),
             cost: loads.fold(self.frequency[maker], u64::saturating_add),
-            pieces: live_pieces,
+            spans: live_spans,
             uses,
         }
     }
 
-    /// The piece of an instruction, and its index in the piece.
+    /// The span of an instruction, and its index in the span.
     fn position(&self, user: Instruction<'m>) -> (usize, usize) {
-        (self.piece[&user.block()], self.positions[&user])
+        (self.span[&user.block()], self.positions[&user])
     }
 
-    /// The pieces at whose top a value is live. The piece `maker` computes the value, and the
-    /// pieces `pending` use it.
-    fn live_pieces(&self, maker: usize, mut pending: Vec<usize>) -> Vec<usize> {
+    /// The spans at whose top a value is live. The span `maker` computes the value, and the
+    /// spans `pending` use it.
+    fn live_spans(&self, maker: usize, mut pending: Vec<usize>) -> Vec<usize> {
         let mut visited = std::collections::BTreeSet::new();
-        while let Some(piece) = pending.pop() {
-            if piece != maker && visited.insert(piece) {
-                pending.extend(&self.sources[piece]);
+        while let Some(span) = pending.pop() {
+            if span != maker && visited.insert(span) {
+                pending.extend(&self.sources[span]);
             }
         }
         visited.into_iter().collect()
@@ -228,11 +224,11 @@ impl<'m> LiveValue<'m> {
         self.instruction.value().kind().is_scalar() && !is_terminator
     }
 
-    /// Stores the value after the instruction that computes it, and loads it in each piece that
+    /// Stores the value after the instruction that computes it, and loads it in each span that
     /// uses it.
-    fn store_and_load(&self, slot: Value<'m>, pieces: &Pieces<'m>, graph: &PieceGraph<'m>) {
+    fn store_and_load(&self, slot: Value<'m>, spans: &Spans<'m>, graph: &SpanGraph<'m>) {
         let value = self.instruction.value();
-        let instructions = &pieces.all[self.maker].instructions;
+        let instructions = &spans.all[self.maker].instructions;
         let is_at_top = |instruction: &&Instruction<'_>| {
             matches!(instruction.opcode(), Opcode::Phi | Opcode::LandingPad)
         };
@@ -241,9 +237,9 @@ impl<'m> LiveValue<'m> {
             false => graph.positions[&self.instruction] + 1,
         };
         Builder::before(instructions[next]).store(value, slot);
-        for (&piece, uses) in &self.uses {
-            let instructions = &pieces.all[piece].instructions;
-            // A phi of another piece needs the value at the end of this piece.
+        for (&span, uses) in &self.uses {
+            let instructions = &spans.all[span].instructions;
+            // A phi of another span needs the value at the end of this span.
             let uses_inside = uses.iter().filter(|(user, _)| user.opcode() != Opcode::Phi);
             let first = uses_inside.map(|(user, _)| graph.positions[user]).min();
             let first = first.unwrap_or(instructions.len() - 1);
@@ -258,36 +254,36 @@ impl<'m> LiveValue<'m> {
 /// The slots of a function's frame.
 #[derive(Default)]
 struct FrameSlots<'m> {
-    /// The type and address of each slot, and a bit per piece: whether a value occupies the slot
+    /// The type and address of each slot, and a bit per span: whether a value occupies the slot
     /// there.
     slots: Vec<(Type<'m>, Value<'m>, Vec<u64>)>,
 }
 
 impl<'m> FrameSlots<'m> {
     /// A slot for a value: a slot that is free wherever the value is live, or else a new slot.
-    fn slot(&mut self, live_value: &LiveValue<'m>, pieces: &Pieces<'m>) -> Value<'m> {
+    fn slot(&mut self, live_value: &LiveValue<'m>, spans: &Spans<'m>) -> Value<'m> {
         let kind = live_value.instruction.value().kind();
-        let mut live_pieces = vec![0u64; pieces.all.len().div_ceil(64)];
-        for &piece in live_value.pieces.iter().chain([&live_value.maker]) {
-            live_pieces[piece / 64] |= 1 << (piece % 64);
+        let mut live_spans = vec![0u64; spans.all.len().div_ceil(64)];
+        for &span in live_value.spans.iter().chain([&live_value.maker]) {
+            live_spans[span / 64] |= 1 << (span % 64);
         }
         let is_free = |occupied: &[u64]| {
             occupied
                 .iter()
-                .zip(&live_pieces)
+                .zip(&live_spans)
                 .all(|(occupied, needed)| occupied & needed == 0)
         };
         let mut slots = self.slots.iter_mut();
         if let Some((_, slot, occupied)) =
             slots.find(|(other, _, occupied)| *other == kind && is_free(occupied))
         {
-            for (occupied, needed) in occupied.iter_mut().zip(&live_pieces) {
+            for (occupied, needed) in occupied.iter_mut().zip(&live_spans) {
                 *occupied |= needed;
             }
             return *slot;
         }
-        let slot = Builder::at_top(pieces.all[0].block).slot(kind);
-        self.slots.push((kind, slot, live_pieces));
+        let slot = Builder::at_top(spans.all[0].block).slot(kind);
+        self.slots.push((kind, slot, live_spans));
         slot
     }
 }
@@ -306,16 +302,16 @@ fn runs(parts: &FunctionParts<'_>, block: BlockIndex, frequencies: &TransitionFr
     arrivals.max(departures)
 }
 
-/// Reads a piece's instructions again after loads and stores were inserted. The actions of probes
+/// Reads a span's instructions again after loads and stores were inserted. The actions of probes
 /// remain before the same instructions.
-fn refresh(piece: &mut Piece<'_>) {
-    let new: Vec<_> = piece.block.instructions().collect();
-    if new.len() != piece.instructions.len() {
-        for (index, _) in &mut piece.actions {
-            let anchor = piece.instructions[*index];
+fn refresh(span: &mut Span<'_>) {
+    let new: Vec<_> = span.block.instructions().collect();
+    if new.len() != span.instructions.len() {
+        for (index, _) in &mut span.actions {
+            let anchor = span.instructions[*index];
             let position = new.iter().position(|&other| other == anchor);
             *index = position.expect("spilling removes no instruction");
         }
-        piece.instructions = new;
+        span.instructions = new;
     }
 }

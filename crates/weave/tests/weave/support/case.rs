@@ -26,8 +26,8 @@ pub const KINDS: [Collection; 3] = [
 /// The kinds with exact counts even if frames are left.
 pub const KINDS_WITH_EXITS: [Collection; 2] = [(Kind::Edges, true), (Kind::Paths, true)];
 
-/// The kinds with timed paths, and before them kinds that count the same paths. (The kind times
-/// times every path, so it also counts every path.)
+/// The kinds with timed paths, and before them kinds to compare them with. ([`Kind::Times`] measures
+/// every path, so it also counts every path.)
 pub const KINDS_TIMED: [Collection; 4] = [
     (Kind::Paths, false),
     (Kind::Edges, true),
@@ -113,7 +113,7 @@ impl Case<'_> {
     }
 }
 
-/// Checks that two profiles of the same run have the same graphs and the same counts of all edges.
+/// Checks that the profiles of two kinds have the same graphs and the same counts of all edges.
 pub fn assert_agree(
     left: &(PatchedModule, ProgramRun),
     right: &(PatchedModule, ProgramRun),

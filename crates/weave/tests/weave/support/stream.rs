@@ -341,7 +341,7 @@ impl FollowedStream {
 fn counts_whole_activations(map: &FunctionMap) -> bool {
     let mut edges = map.edges.iter();
     let catches = edges.any(|e| matches!(e.outcome, Outcome::Unwind | Outcome::Again));
-    map.ring_counters.is_some() && (!catches || map.paths_before_starts() == map.path_count)
+    map.ring_counters.is_some() && (!catches || map.paths_from_entry() == map.path_count)
 }
 
 /// The function and path of a word.

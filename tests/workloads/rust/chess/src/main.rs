@@ -1,5 +1,5 @@
-//! Plays SIZE games of five positions, and counts the positions that are three or four moves away after each move:
-//! `chess SIZE` prints a line for each game.
+//! Plays SIZE moves from each of five positions. Before each move, it counts the positions that are
+//! three or four moves ahead. `chess SIZE` prints a line for each of the five positions.
 
 use cozy_chess::{Board, Move};
 
@@ -30,7 +30,7 @@ fn perft(board: &Board, depth: u32) -> (u64, u64) {
     (count, hash)
 }
 
-/// A legal move, another one each turn; `None` when the game is over.
+/// A legal move, chosen by the number of the turn; `None` if the game is over.
 fn choose(board: &Board, turn: usize) -> Option<Move> {
     let mut all = Vec::new();
     board.generate_moves(|moves| {

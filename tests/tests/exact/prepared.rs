@@ -12,31 +12,31 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// A prepared program. Files that differ between flavors have the flavor's name.
-pub(crate) struct Shelved {
+pub(crate) struct PreparedProgram {
     workload: &'static Workload,
     pub(crate) folder: PathBuf,
     /// Locked while the program is compiled.
     compiles: Mutex<()>,
 }
 
-impl Shelved {
+impl PreparedProgram {
     /// Returns a program. Copies its sources on first use.
     pub(crate) fn of(workload: &'static Workload) -> Result<Arc<Self>> {
-        static ALL: Mutex<Option<HashMap<&str, Arc<Shelved>>>> = Mutex::new(None);
+        static ALL: Mutex<Option<HashMap<&str, Arc<PreparedProgram>>>> = Mutex::new(None);
         let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
         let all = all.get_or_insert_default();
         if let Some(known) = all.get(workload.name()) {
             return Ok(Arc::clone(known));
         }
-        let folder = workload.prepare(shelf()?)?;
+        let folder = workload.prepare(process_folder()?)?;
         steady(workload, &folder)?;
-        let shelved = Arc::new(Self {
+        let prepared = Arc::new(Self {
             workload,
             folder,
             compiles: Mutex::new(()),
         });
-        all.insert(workload.name(), Arc::clone(&shelved));
-        Ok(shelved)
+        all.insert(workload.name(), Arc::clone(&prepared));
+        Ok(prepared)
     }
 
     /// Compiles the program for weaving at the release level, unless another test has. Returns the
@@ -63,16 +63,20 @@ impl Shelved {
 }
 
 /// Returns this process's folder.
-fn shelf() -> Result<&'static Path> {
-    static SHELF: OnceLock<PathBuf> = OnceLock::new();
-    let shelves = Path::new(env!("CARGO_TARGET_TMPDIR")).join("shelves");
-    let process_folder = SHELF.get_or_init(|| {
-        let process_folder = shelves.join(std::process::id().to_string());
+fn process_folder() -> Result<&'static Path> {
+    static PROCESS_FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    let all_folders = Path::new(env!("CARGO_TARGET_TMPDIR")).join("prepared");
+    let process_folder = PROCESS_FOLDER.get_or_init(|| {
+        let process_folder = all_folders.join(std::process::id().to_string());
         // The folder may belong to an earlier process with this id.
         let _ = std::fs::remove_dir_all(&process_folder);
         process_folder
     });
-    for folder in std::fs::read_dir(&shelves).into_iter().flatten().flatten() {
+    for folder in std::fs::read_dir(&all_folders)
+        .into_iter()
+        .flatten()
+        .flatten()
+    {
         let is_gone = !Path::new("/proc").join(folder.file_name()).exists();
         if is_gone && folder.path() != *process_folder {
             // Another process may remove the folder at the same time.

@@ -1,4 +1,4 @@
-//! The ways in which a program runs: without a collector, or under `holloway run`, whose collector
+//! The setups that are measured: a program of a flavor runs without a collector, or under `holloway run`, whose collector
 //! reads its stream.
 //!
 //! A program for loops is built once, because the collector chooses the number of iterations
@@ -21,11 +21,11 @@ pub(crate) const BURSTS: [u32; 3] = [10_000, 1_000, 100];
 /// The processor for runs that may use only one.
 const PROCESSOR: &str = "0";
 
-/// A way to run the program of a flavor.
+/// A flavor, and how its program is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum Setup {
     /// Without a collector.
-    Alone(Flavor),
+    WithoutCollector(Flavor),
     /// Sequences over this many iterations, with the collector on another processor if there is
     /// one.
     Loops(u32),
@@ -40,8 +40,8 @@ pub(crate) enum Way {
     Times,
 }
 
-impl Way {
-    /// Returns all ways in which a flavor is measured.
+impl Setup {
+    /// Returns all setups in which a flavor is measured.
     pub(crate) fn all_of(flavor: Flavor) -> Vec<Self> {
         match flavor {
             Flavor::Loops => {
@@ -51,14 +51,14 @@ impl Way {
             Flavor::Trace => vec![Self::Trace],
             Flavor::Variation => BURSTS.into_iter().map(Self::Variation).collect(),
             Flavor::Times => vec![Self::Times],
-            flavor => vec![Self::Alone(flavor)],
+            flavor => vec![Self::WithoutCollector(flavor)],
         }
     }
 
     /// Returns the flavor that the program is built in.
     pub(crate) fn flavor(self) -> Flavor {
         match self {
-            Self::Alone(flavor) => flavor,
+            Self::WithoutCollector(flavor) => flavor,
             Self::Loops(_) | Self::LoopsOneCore => Flavor::Loops,
             Self::Trace => Flavor::Trace,
             Self::Variation(_) => Flavor::Variation,
@@ -69,7 +69,7 @@ impl Way {
     /// The name in tables.
     pub(crate) fn name(self) -> String {
         match self {
-            Self::Alone(flavor) => flavor.name().to_owned(),
+            Self::WithoutCollector(flavor) => flavor.name().to_owned(),
             Self::Loops(k) => format!("loops, k = {k}"),
             Self::LoopsOneCore => "loops, k = 8, one core".to_owned(),
             Self::Trace => "trace".to_owned(),
@@ -81,7 +81,7 @@ impl Way {
     /// The name in JSON.
     pub(crate) fn key(self) -> String {
         match self {
-            Self::Alone(flavor) => flavor.name().to_owned(),
+            Self::WithoutCollector(flavor) => flavor.name().to_owned(),
             Self::Loops(k) => format!("loops_k{k}"),
             Self::LoopsOneCore => "loops_1core".to_owned(),
             Self::Trace => "trace".to_owned(),
@@ -92,13 +92,13 @@ impl Way {
 
     /// Whether a collector reads the stream.
     pub(crate) fn is_stream(self) -> bool {
-        !matches!(self, Self::Alone(_) | Self::Variation(_))
+        !matches!(self, Self::WithoutCollector(_) | Self::Variation(_))
     }
 
-    /// Returns the command that runs the program in this way and records to `data`.
+    /// Returns the command that runs the program in this setup and records to `data`.
     pub(crate) fn command(self, program: Command, data: &Path) -> Command {
         let mut command = match self {
-            Self::Alone(_) | Self::Variation(_) => {
+            Self::WithoutCollector(_) | Self::Variation(_) => {
                 let mut command = program;
                 // Woven programs read the first variable, and the peers the second.
                 command
@@ -120,7 +120,7 @@ impl Way {
         match self {
             Self::Loops(k) => drop(command.arg(format!("--k={k}"))),
             Self::LoopsOneCore => drop(command.arg("--k=8")),
-            Self::Alone(_) | Self::Variation(_) | Self::Trace | Self::Times => {}
+            Self::WithoutCollector(_) | Self::Variation(_) | Self::Trace | Self::Times => {}
         }
         command.arg("--").arg(program.get_program());
         command.args(program.get_args());

@@ -55,23 +55,37 @@ pub(crate) fn files(directory: &Path) -> Result<impl Iterator<Item = PathBuf>, S
 /// If the file cannot be read, or is neither a regular file nor a directory. A directory goes to
 /// the system, whose error names it.
 pub fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
+    check_regular(path)?;
+    std::fs::read(path)
+}
+
+/// Checks that a file can be opened without waiting and without effects.
+///
+/// # Errors
+/// If it is neither a regular file nor a directory, or cannot be found.
+pub(crate) fn check_regular(path: &Path) -> io::Result<()> {
     let kind = std::fs::metadata(path)?.file_type();
-    if kind.is_file() || kind.is_dir() {
-        return std::fs::read(path);
+    match kind.is_file() || kind.is_dir() {
+        true => Ok(()),
+        false => Err(io::Error::other("not a regular file")),
     }
-    Err(io::Error::other("not a regular file"))
 }
 
 /// The head of a profile. Only the file's beginning is read: the profile of a running program may
 /// be long.
 pub(crate) fn profile_head(profile: &Path) -> Option<ProfileHead> {
-    if !std::fs::metadata(profile).ok()?.is_file() {
+    peek_profile(&read_beginning(profile)?).ok()
+}
+
+/// The first 4096 bytes of a regular file, or all bytes of a shorter one.
+pub(crate) fn read_beginning(path: &Path) -> Option<Vec<u8>> {
+    if !std::fs::metadata(path).ok()?.is_file() {
         return None;
     }
     let mut bytes = Vec::new();
-    let file = File::open(profile).ok()?;
+    let file = File::open(path).ok()?;
     file.take(4096).read_to_end(&mut bytes).ok()?;
-    peek_profile(&bytes).ok()
+    Some(bytes)
 }
 
 /// Replaces a file in one step: readers see the old or the new content, never a part. The file gets

@@ -11,20 +11,20 @@
 //! is.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::path::Path;
 use std::sync::Arc;
 
 use holloway_format::raw::RawHead;
-use holloway_format::{ImageMap, ProfileHead, peek_profile, write_sealed};
+use holloway_format::{ImageMap, Profile, ProfileHead, read_counters, write_sealed};
 
 use crate::error::StoreError;
-use crate::files::{profiles, read_regular, write_atomically};
+use crate::files::{profile_head, profiles, read_regular, write_atomically};
+use crate::image::MapSection;
 use crate::kinds::{HostKind, host_kind};
-use crate::path_map::{keep_map, map_of_image};
+use crate::path_map::{keep_map, kept_map};
 use crate::process::{has_ended, is_collected};
 use crate::process_streams::ProcessStreams;
-use crate::settings::Settings;
+use crate::settings::{MapDirectories, Settings};
 
 /// The result of finishing a run's directory.
 #[derive(Debug, Default)]
@@ -36,48 +36,59 @@ pub struct Outcome {
     pub unfinished: Option<StoreError>,
 }
 
-/// Finishes a run's directory. `linked` is a directory of path maps that the links left.
+/// Finishes a run's directory.
 ///
 /// Profiles that stay as they are, for damage or without a map, are no error: the report names
 /// them.
 ///
 /// # Errors
 /// The directory cannot be read.
-pub fn finish(directory: &Path, linked: Option<&Path>) -> Result<Outcome, StoreError> {
+pub fn finish(directory: &Path, maps: &MapDirectories) -> Result<Outcome, StoreError> {
     let mut outcome = Outcome::default();
-    let mut maps: HashMap<[u8; 16], Option<Arc<ImageMap>>> = HashMap::new();
+    let mut images = Images {
+        directory,
+        maps: HashMap::new(),
+    };
     for path in profiles(directory)? {
         outcome.profiles += 1;
+        let Some(head) = profile_head(&path) else {
+            continue;
+        };
+        if let Err(error) = keep_map(directory, &head, maps) {
+            outcome.unfinished.get_or_insert(error);
+        }
+        if head.sealed {
+            continue;
+        }
         let Ok(bytes) = read_regular(&path) else {
             continue;
         };
-        let Ok(head) = peek_profile(&bytes) else {
-            continue;
-        };
-        let map = match maps.entry(head.build_id) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => {
-                let kept = keep_map(directory, &head, linked);
-                let map = kept.unwrap_or_else(|error| {
-                    outcome.unfinished.get_or_insert(error);
-                    map_of_image(&head).ok().map(|(map, _)| map)
-                });
-                new.insert(map.map(Arc::new))
-            }
-        };
-        let Some(map) = map else {
-            continue;
-        };
-        if !head.sealed
-            && RawHead::read(&bytes).is_ok_and(|head| has_ended(&head) && !is_collected(&head))
+        if RawHead::read(&bytes).is_ok_and(|head| has_ended(&head) && !is_collected(&head))
             // Once more: it may have counted between the reading and its end.
             && let Ok(bytes) = read_regular(&path)
         {
-            let sealed = seal(&path, &head, &bytes, map);
+            let sealed = seal(&path, &head, &bytes, &mut images);
             outcome.unfinished = outcome.unfinished.or(sealed.err());
         }
     }
     Ok(outcome)
+}
+
+/// The path maps of a run's images, read when they are needed.
+struct Images<'d> {
+    directory: &'d Path,
+    maps: HashMap<[u8; 16], Option<Arc<ImageMap>>>,
+}
+
+impl Images<'_> {
+    /// The path map of a profile's image, unless it is damaged.
+    fn intact_map(&mut self, head: &ProfileHead) -> Option<Arc<ImageMap>> {
+        let map = self.maps.entry(head.build_id).or_insert_with(|| {
+            let map = kept_map(self.directory, head);
+            map.filter(|map| map.damage.is_empty()).map(Arc::new)
+        });
+        map.clone()
+    }
 }
 
 /// Replaces a raw profile by its sealed form, if nothing is lost by that. Streams are analyzed.
@@ -85,18 +96,30 @@ fn seal(
     path: &Path,
     head: &ProfileHead,
     raw: &[u8],
-    map: &Arc<ImageMap>,
+    images: &mut Images<'_>,
 ) -> Result<(), StoreError> {
-    if !map.damage.is_empty() {
-        return Ok(());
-    }
-    match host_kind(map.kind) {
-        HostKind::Streams(_) => ProcessStreams::resume(path, head, map, Settings::default()).seal(),
-        HostKind::Counters(counters) => match counters.read(raw, map) {
-            Ok(profile) if profile.damage.is_empty() => {
-                write_atomically(path, &write_sealed(&profile))
-            }
-            Ok(_) | Err(_) => Ok(()),
+    match host_kind(head.kind) {
+        HostKind::Streams(_) => match images.intact_map(head) {
+            Some(map) => ProcessStreams::resume(path, head, &map, Settings::default()).seal(),
+            None => Ok(()),
         },
+        HostKind::Counters(counters) => {
+            let profile = read_with_program(head, raw).or_else(|| {
+                let map = images.intact_map(head)?;
+                let profile = counters.read(raw, &map).ok()?;
+                profile.damage.is_empty().then_some(profile)
+            });
+            match profile {
+                Some(profile) => write_atomically(path, &write_sealed(&profile)),
+                None => Ok(()),
+            }
+        }
     }
+}
+
+/// Reads a raw profile of counters with the few parts of the path map that it needs, from the
+/// program's file. `None` if the program is gone or was built again, or if anything is damaged.
+fn read_with_program(head: &ProfileHead, raw: &[u8]) -> Option<Profile> {
+    let map = MapSection::open(Path::new(&head.image_path))?;
+    read_counters(raw, &mut |range| map.read(range))
 }

@@ -16,8 +16,18 @@ pub struct Settings {
     pub memory: Memory,
     /// How often paths are timed, in place of the environment's burst.
     pub burst: Option<Burst>,
-    /// Directory of path maps that links left, by build id.
+    /// Where path maps are.
+    pub maps: MapDirectories,
+}
+
+/// The directories with path maps of several builds, by build id.
+#[derive(Debug, Clone, Default)]
+pub struct MapDirectories {
+    /// The maps that links left. Programs that are gone by now, like doctests, have no other.
     pub linked: Option<PathBuf>,
+    /// The maps that runs share ([`run_directory::map_store`](crate::run_directory::map_store)).
+    /// Without such a directory, each run has its own copy.
+    pub store: Option<PathBuf>,
 }
 
 impl Default for Settings {
@@ -27,7 +37,7 @@ impl Default for Settings {
             sample: 1,
             memory: Memory::new(None),
             burst: None,
-            linked: None,
+            maps: MapDirectories::default(),
         }
     }
 }

@@ -5,24 +5,27 @@
 
 use std::collections::BTreeMap;
 
+use crate::counter_map::CounterMap;
 use crate::damage::{Damage, DamagedFile, Fact};
-use crate::function_record::{FunctionIndex, lost_function};
-use crate::image::ImageMap;
-use crate::map::{Counters, FunctionMap};
+use crate::function_record::FunctionIndex;
+use crate::map::{Counters, FunctionCounters};
 use crate::profile::{FunctionCounts, Profile, add_up};
 use crate::raw::RawProfile;
 
-/// The sum of a raw profile's threads, cut into the functions of the map.
-pub(crate) fn sum_raw(raw: &RawProfile<'_>, map: &ImageMap) -> Profile {
+/// The sum of a raw profile's threads, cut into the functions of the map. `lost` words the damage
+/// of a function whose counts at an offset of the file cannot be used.
+pub(crate) fn sum_raw(
+    raw: &RawProfile<'_>,
+    map: &CounterMap,
+    lost: impl Fn(FunctionIndex, u64, Fact) -> Damage,
+) -> Profile {
     let mut profile = Profile::from_head(raw.header().profile.clone());
     profile.damage.extend_from_slice(raw.damage());
     let mut hashed = sum_segments(raw, map, &mut profile.damage);
     let mut sums = Sums::new(raw);
     for (module, placed) in (0..).zip(&map.modules) {
-        for (function, shape) in (0..).zip(&placed.module.functions) {
-            if shape.is_damaged() {
-                continue;
-            }
+        for (function, shape) in (0..).zip(&placed.functions) {
+            let Some(shape) = shape else { continue };
             let index = FunctionIndex { module, function };
             let start = placed.base.saturating_add(shape.counters.offset());
             let counts = match shape.counters {
@@ -45,7 +48,7 @@ pub(crate) fn sum_raw(raw: &RawProfile<'_>, map: &ImageMap) -> Profile {
                     });
                 }
                 Err(UnusableCounts { offset, fact }) => {
-                    profile.damage.push(lost_function(map, index, offset, fact));
+                    profile.damage.push(lost(index, offset, fact));
                 }
             }
         }
@@ -61,7 +64,7 @@ struct UnusableCounts {
 }
 
 impl UnusableCounts {
-    fn path(path: u64, shape: &FunctionMap, offset: u64) -> Self {
+    fn path(path: u64, shape: &FunctionCounters, offset: u64) -> Self {
         Self {
             offset,
             fact: Fact::CountBeyond {
@@ -72,7 +75,7 @@ impl UnusableCounts {
         }
     }
 
-    fn overflow(path: u64, shape: &FunctionMap, offset: u64) -> Self {
+    fn overflow(path: u64, shape: &FunctionCounters, offset: u64) -> Self {
         Self {
             offset,
             fact: Fact::CountOverflow {
@@ -135,7 +138,7 @@ impl<'p, 'a> Sums<'p, 'a> {
         &mut self,
         start: u64,
         len: u64,
-        shape: &FunctionMap,
+        shape: &FunctionCounters,
     ) -> Result<Vec<(u64, u64)>, UnusableCounts> {
         let limit = shape.counter_limit();
         let mut counts = Vec::new();
@@ -185,16 +188,12 @@ impl<'p, 'a> Sums<'p, 'a> {
 /// Counts of the hashed functions, by the offset of their heads in a block.
 fn sum_segments(
     raw: &RawProfile<'_>,
-    map: &ImageMap,
+    map: &CounterMap,
     damage: &mut Vec<Damage>,
 ) -> BTreeMap<u64, Result<Vec<(u64, u64)>, UnusableCounts>> {
-    let mut heads: BTreeMap<u64, &FunctionMap> = BTreeMap::new();
+    let mut heads: BTreeMap<u64, &FunctionCounters> = BTreeMap::new();
     for placed in &map.modules {
-        let functions = placed
-            .module
-            .functions
-            .iter()
-            .filter(|function| !function.is_damaged());
+        let functions = placed.functions.iter().flatten();
         for function in
             functions.filter(|function| matches!(function.counters, Counters::Hash { .. }))
         {

@@ -1,5 +1,7 @@
 //! Extents with counters: the blocks of threads, and the segments of hashed functions.
 
+use std::ops::Range;
+
 use crate::cursor::Cursor;
 use holloway_abi::{EXTENT_MAGIC, ExtentHeader, PAGE, hash_slot};
 
@@ -73,6 +75,13 @@ impl<'a> Block<'a> {
     pub fn counters(&self) -> impl Iterator<Item = u64> + 'a {
         let (words, _) = self.bytes.as_chunks::<8>();
         words.iter().map(|word| u64::from_le_bytes(*word))
+    }
+
+    /// Whether a counter in this range of bytes is not 0.
+    pub(super) fn counts_in(&self, range: &Range<u64>) -> bool {
+        let size = self.bytes.len() as u64;
+        let [start, end] = [range.start, range.end].map(|at| at.min(size) as usize);
+        self.bytes[start..end].iter().any(|&byte| byte != 0)
     }
 
     /// The counter at this byte offset, 0 past the end.

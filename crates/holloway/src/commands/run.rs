@@ -7,6 +7,7 @@ use std::process::{Command, ExitCode};
 
 use holloway_collect::burst::Burst;
 use holloway_collect::error::RunError;
+use holloway_collect::settings::MapDirectories;
 use holloway_collect::{child, collector, image, run_directory};
 use holloway_format::{ImageMap, decode_image};
 use holloway_link::program::find_program;
@@ -61,7 +62,11 @@ pub(crate) fn main(args: &RunArgs) -> Result<ExitCode> {
     command
         .args(program_args)
         .env(run_directory::DATA, &directory);
-    let settings = args.stream.settings(None);
+    let maps = MapDirectories {
+        linked: None,
+        store: run_directory::map_store(&runs),
+    };
+    let settings = args.stream.settings(&maps);
     let run = collector::run(&mut command, &directory, settings, notices::warn);
     let (status, _collector) = match run {
         Ok(run) => run,
@@ -77,7 +82,7 @@ pub(crate) fn main(args: &RunArgs) -> Result<ExitCode> {
             program.display()
         ));
     }
-    let outcome = loading::finish(&directory, None)?;
+    let outcome = loading::finish(&directory, &maps)?;
     let code = ExitCode::from(child::exit_code(status));
     if outcome.profiles == 0 {
         let is_woven = woven.is_some_and(|image| image.is_woven);

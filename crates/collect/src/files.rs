@@ -2,8 +2,10 @@
 
 use std::fs::{File, Permissions};
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{FileExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+
+use rustix::fs::{SeekFrom, seek};
 
 use holloway_format::error::hex_id;
 use holloway_format::image::MAP_EXTENSION;
@@ -57,6 +59,32 @@ pub(crate) fn files(directory: &Path) -> Result<impl Iterator<Item = PathBuf>, S
 pub fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
     check_regular(path)?;
     std::fs::read(path)
+}
+
+/// Reads a whole raw profile. Most counters of a large program are 0 and lie in holes of the file,
+/// which are not read.
+///
+/// # Errors
+/// As [`read_regular`].
+pub(crate) fn read_sparse(path: &Path) -> io::Result<Vec<u8>> {
+    check_regular(path)?;
+    let file = File::open(path)?;
+    let length = file.metadata()?.len();
+    let size = usize::try_from(length).map_err(|_| io::ErrorKind::FileTooLarge)?;
+    let mut bytes = vec![0; size];
+    let mut end = 0;
+    // Without a hole in the file, or without support by the file system, all bytes are data.
+    while let Ok(start) = seek(&file, SeekFrom::Data(end)) {
+        end = seek(&file, SeekFrom::Hole(start))
+            .unwrap_or(length)
+            .min(length);
+        let data = bytes.get_mut(start as usize..end as usize);
+        file.read_exact_at(data.unwrap_or_default(), start)?;
+        if end == length {
+            break;
+        }
+    }
+    Ok(bytes)
 }
 
 /// Checks that a file can be opened without waiting and without effects.
@@ -115,6 +143,27 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
+
+    #[test]
+    fn holes_are_read_as_zeros() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("sparse");
+        assert!(read_sparse(&path).is_err());
+        for (size, parts) in [
+            (0, vec![]),
+            (5, vec![0]),
+            (1 << 20, vec![0, 70_000, 1_048_570]),
+            (1 << 20, vec![500_000]),
+            (1 << 20, vec![]),
+        ] {
+            let file = File::create(&path).unwrap();
+            file.set_len(size).unwrap();
+            for at in parts {
+                file.write_all_at(b"words", at).unwrap();
+            }
+            assert_eq!(read_sparse(&path).unwrap(), std::fs::read(&path).unwrap());
+        }
+    }
 
     #[test]
     fn what_is_written_has_the_rights_of_any_new_file() {

@@ -18,7 +18,7 @@ use holloway_format::raw::RawHead;
 use holloway_format::{ImageMap, Profile, ProfileHead, read_counters, write_sealed};
 
 use crate::error::StoreError;
-use crate::files::{profile_head, profiles, read_regular, write_atomically};
+use crate::files::{profile_head, profiles, read_beginning, read_sparse, write_atomically};
 use crate::image::MapSection;
 use crate::kinds::{HostKind, host_kind};
 use crate::path_map::{keep_map, kept_map};
@@ -60,12 +60,10 @@ pub fn finish(directory: &Path, maps: &MapDirectories) -> Result<Outcome, StoreE
         if head.sealed {
             continue;
         }
-        let Ok(bytes) = read_regular(&path) else {
-            continue;
-        };
-        if RawHead::read(&bytes).is_ok_and(|head| has_ended(&head) && !is_collected(&head))
-            // Once more: it may have counted between the reading and its end.
-            && let Ok(bytes) = read_regular(&path)
+        let raw_head = read_beginning(&path).and_then(|bytes| RawHead::read(&bytes).ok());
+        if raw_head.is_some_and(|head| has_ended(&head) && !is_collected(&head))
+            // The counts are read after the process has ended.
+            && let Ok(bytes) = read_sparse(&path)
         {
             let sealed = seal(&path, &head, &bytes, &mut images);
             outcome.unfinished = outcome.unfinished.or(sealed.err());

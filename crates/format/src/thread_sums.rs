@@ -90,6 +90,8 @@ impl UnusableCounts {
 struct Sums<'p, 'a> {
     raw: &'p RawProfile<'a>,
     words: Vec<u64>,
+    /// The numbers of the sums that were not 0 at first, ascending.
+    counted: Vec<usize>,
 }
 
 impl<'p, 'a> Sums<'p, 'a> {
@@ -102,12 +104,20 @@ impl<'p, 'a> Sums<'p, 'a> {
             .max()
             .unwrap_or(0);
         let mut words = vec![0u64; longest];
+        let mut counted = Vec::new();
         for block in raw.blocks() {
-            for (sum, count) in words.iter_mut().zip(block.counters()) {
-                *sum = sum.saturating_add(count);
+            for (number, count) in block.nonzero_counters() {
+                words[number] = words[number].saturating_add(count);
+                counted.push(number);
             }
         }
-        Self { raw, words }
+        counted.sort_unstable();
+        counted.dedup();
+        Self {
+            raw,
+            words,
+            counted,
+        }
     }
 
     /// Offset in the file of the first nonzero counter at this offset of its block.
@@ -170,10 +180,11 @@ impl<'p, 'a> Sums<'p, 'a> {
 
     /// Lists the counters that belong to no function.
     fn note_unclaimed(&self, damage: &mut Vec<Damage>) {
-        let mut unclaimed = (0u64..)
-            .zip(&self.words)
-            .filter(|&(_, &sum)| sum != 0)
-            .map(|(index, _)| index * 8);
+        let numbers = self
+            .counted
+            .iter()
+            .filter(|&&number| self.words[number] != 0);
+        let mut unclaimed = numbers.map(|&number| number as u64 * 8);
         if let Some(first) = unclaimed.next() {
             let counters = 1 + unclaimed.count() as u64;
             damage.push(Damage::of_file(

@@ -10,6 +10,9 @@ pub(super) const EXTENT_HEAD: u64 = size_of::<ExtentHeader>() as u64;
 /// Size of a slot of a segment: key and count.
 pub(super) const SLOT: usize = 16;
 
+/// Bytes that are compared with 0 at once.
+const LINE: usize = 64;
+
 /// The head of an extent ([`ExtentHeader`]).
 #[derive(Clone, Copy)]
 pub(super) struct ExtentHead {
@@ -81,7 +84,20 @@ impl<'a> Block<'a> {
     pub(super) fn counts_in(&self, range: &Range<u64>) -> bool {
         let size = self.bytes.len() as u64;
         let [start, end] = [range.start, range.end].map(|at| at.min(size) as usize);
-        self.bytes[start..end].iter().any(|&byte| byte != 0)
+        let (lines, rest) = self.bytes[start..end].as_chunks::<LINE>();
+        lines.iter().any(|line| *line != [0; LINE]) || rest.iter().any(|&byte| byte != 0)
+    }
+
+    /// Number and value of each counter that is not 0. Most counters of a large program are.
+    pub(crate) fn nonzero_counters(&self) -> impl Iterator<Item = (usize, u64)> + 'a {
+        let lines = self.bytes.chunks(LINE).enumerate();
+        let lines = lines.filter(|(_, line)| **line != [0; LINE][..line.len()]);
+        lines.flat_map(|(number, line)| {
+            let (words, _) = line.as_chunks::<8>();
+            let counters = words.iter().map(|word| u64::from_le_bytes(*word));
+            let numbers = number * (LINE / 8)..;
+            numbers.zip(counters).filter(|&(_, count)| count != 0)
+        })
     }
 
     /// The counter at this byte offset, 0 past the end.

@@ -1,5 +1,8 @@
-//! Tells the build script of `holloway-runtime` where this crate's source is: it compiles the source again, for the
-//! targets of its objects. Cargo passes the path on as `DEP_HOLLOWAY_ABI_SOURCE` (`links` in Cargo.toml).
+//! Publishes the path of this crate's source. The build script of `holloway-runtime` compiles that
+//! source again for the targets of the runtime objects.
+//!
+//! Cargo passes the path to that script in the variable `DEP_HOLLOWAY_ABI_SOURCE`, because of
+//! `links` in Cargo.toml.
 
 fn main() {
     let directory = std::env::var("CARGO_MANIFEST_DIR").expect("cargo sets it for build scripts");

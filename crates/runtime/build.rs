@@ -3,16 +3,17 @@
 //! writes empty files.
 //!
 //! The AArch64 object is compiled for a target without vector registers, so no entry point has to
-//! keep any. That target is meant for kernels, where an unaligned access may trap, and rustc calls
-//! `memcpy` to avoid such accesses. In programs they do not trap, so `-strict-align` allows them.
+//! preserve a vector register. That target is meant for kernels, where an unaligned access may
+//! trap. So rustc calls `memcpy` to avoid unaligned accesses. In programs they do not trap, so
+//! `-strict-align` allows them.
 //!
-//! The result is an object and not a staticlib: a staticlib brings a panic handler and compiler
-//! builtins, which collide with std's in a Rust program. `-Crelocation-model=pic` makes one object
-//! fit programs, position independent programs, and shared objects alike.
+//! The result is an object, not a staticlib. A staticlib contains a panic handler and compiler
+//! builtins, which collide with those of std in a Rust program. With `-Crelocation-model=pic`, the
+//! same object works in programs, position-independent programs, and shared objects.
 //!
-//! rustc gives small functions default visibility, as another crate might inline them. A woven
-//! shared object must not export them. So this script makes every defined symbol hidden: a byte in
-//! the symbol's record of the ELF symbol table.
+//! rustc gives small functions default visibility, because another crate might inline them. A woven
+//! shared object must not export them. So this script makes every defined symbol hidden, by
+//! changing the visibility byte of the symbol in the ELF symbol table.
 //!
 //! Cost: about a second for each object.
 
@@ -21,10 +22,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, exit};
 
-/// Variable with the source directory of `holloway-abi`, which that crate's build script sets.
+/// The variable with the source directory of `holloway-abi`. The build script of that crate sets
+/// it.
 const ABI_SOURCE: &str = "DEP_HOLLOWAY_ABI_SOURCE";
 
-/// A processor that gets a runtime object.
+/// A processor for which this script compiles a runtime object.
 struct Machine {
     name: &'static str,
     /// Targets that can compile the object, in order of preference.
@@ -50,12 +52,12 @@ fn main() {
     for source in ["src", &variable(ABI_SOURCE)] {
         println!("cargo::rerun-if-changed={source}");
     }
-    // Rustup's list of components, or the directory of a distribution: cargo notices a target that
-    // is installed later.
+    // The list of components (rustup) or the directory of targets (a distribution) changes when the
+    // user installs a target. Cargo then runs this script again.
     let installed = Path::new(&rustc_print(&["sysroot"])).join("lib/rustlib");
     let list = installed.join("components");
-    if let Some(changed) = [list, installed].iter().find(|path| path.exists()) {
-        println!("cargo::rerun-if-changed={}", changed.display());
+    if let Some(watched) = [list, installed].iter().find(|path| path.exists()) {
+        println!("cargo::rerun-if-changed={}", watched.display());
     }
     for machine in MACHINES {
         let Machine {
@@ -86,7 +88,7 @@ fn is_installed(target: &str) -> bool {
     Path::new(&rustc_print(&["target-libdir", "--target", target])).is_dir()
 }
 
-/// The output of `rustc --print`; empty for a target that rustc does not know.
+/// The output of `rustc --print`. It is empty for a target that rustc does not know.
 fn rustc_print(arguments: &[&str]) -> String {
     let output = Command::new(variable("RUSTC"))
         .arg("--print")

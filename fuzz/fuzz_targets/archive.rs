@@ -1,8 +1,8 @@
-//! A static archive: all members found lie inside the archive. Written again, they form an archive
-//! with the same contents.
+//! Fuzzes the reader of static archives. All members must be inside the archive. An archive built
+//! from the members must have the same contents.
 #![no_main]
 
-use holloway_weave::archive::{Archive, MemberPlace, build};
+use holloway_weave::archive::{Archive, MemberLocation, build};
 use libfuzzer_sys::fuzz_target;
 use std::path::Path;
 
@@ -14,19 +14,19 @@ fuzz_target!(|bytes: &[u8]| {
     let inside: Vec<_> = archive
         .members
         .iter()
-        .filter(|member| matches!(member.place, MemberPlace::Inside(_)))
+        .filter(|member| matches!(member.location, MemberLocation::Inside(_)))
         .map(|member| {
             (
                 member.name.clone(),
-                member.data(bytes).expect("it lies inside"),
+                member.data(bytes).expect("the member is inside"),
             )
         })
         .collect();
-    let Ok(built) = build(&inside) else { return };
-    let again = Archive::parse(&built, path).expect("what was built is read");
-    let contents = again
+    let Ok(rebuilt) = build(&inside) else { return };
+    let archive = Archive::parse(&rebuilt, path).expect("a rebuilt archive can be read");
+    let contents = archive
         .members
         .iter()
-        .map(|member| member.data(&built).expect("it lies inside"));
+        .map(|member| member.data(&rebuilt).expect("the member is inside"));
     assert!(contents.eq(inside.iter().map(|(_, content)| content.clone())));
 });

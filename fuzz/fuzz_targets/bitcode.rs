@@ -1,5 +1,5 @@
-//! An input of a link: all bitcode found lies inside the input and is counted. Any bytes can be
-//! asked for their producer.
+//! Fuzzes the search for bitcode in the inputs of a link. Bitcode must be inside the input, and
+//! must be exactly one module. `bitcode_producer` must accept any bytes.
 #![no_main]
 
 use holloway_llvm::bitcode_producer;

@@ -1,5 +1,5 @@
-//! The text form of a graph: text that parses prints, and parses to the same graph again. Small
-//! graphs are numbered, and their paths regenerated.
+//! Fuzzes the text form of graphs. A parsed graph must print as a text that parses to the same
+//! graph. In numbered graphs, the first path numbers must regenerate their paths.
 #![no_main]
 
 use holloway_flow::{Cfg, Dag, Numbering, PathId, SuccessorOrder};

@@ -1,4 +1,5 @@
-//! A module's path map: as it is, and with right checksums, so that the fuzzer gets behind them.
+//! Fuzzes the reader of fragments (path maps of modules): with the bytes as they are, and with
+//! repaired checksums, so that the fuzzer reaches the code after the checks.
 #![no_main]
 
 use holloway_format::ModuleMap;
@@ -12,7 +13,7 @@ fuzz_target!(|bytes: &[u8]| {
     read(&repaired);
 });
 
-/// What was read without damage and is written reads the same again.
+/// A fragment without damage must be the same after writing and reading it.
 fn read(bytes: &[u8]) {
     if let Ok((module, damage)) = ModuleMap::decode(bytes)
         && damage.is_empty()

@@ -1,5 +1,5 @@
-//! A guide: as it is, and with a right checksum. A guide that can be read and is written again
-//! reads the same.
+//! Fuzzes the reader of guides: with the bytes as they are, and with a repaired checksum. A guide
+//! must be the same after writing and reading it.
 #![no_main]
 
 use holloway_format::Guide;
@@ -18,8 +18,8 @@ fn read(bytes: &[u8]) {
         return;
     };
     for function in guide.functions() {
-        let found = guide.find(&function.linkage_name, function.graph_hash);
-        assert_eq!(found, Some(function.edges.as_slice()));
+        let edges = guide.find(&function.linkage_name, function.graph_hash);
+        assert_eq!(edges, Some(function.edges.as_slice()));
     }
     assert_eq!(Guide::decode(&guide.encode()), Ok(guide));
 }

@@ -1,12 +1,12 @@
-//! The image that the fuzzed profiles belong to. It takes its build id from the profile, so that
-//! none is refused for its build.
+//! The path map of an image for fuzzed profiles. The map gets the build id of the profile, so that
+//! the reader accepts the profile.
 
 use holloway_format::{
     BlockMap, Counters, FunctionMap, ImageMap, ModuleMap, PlacedModule, Profile,
 };
 
-/// A map of three functions: one with an array of 3 paths at 0, one with 2^40 hashed paths at 32,
-/// and one with 2 edge counters at 40.
+/// A map of three functions: the first with an array of 3 path counters at offset 0, the second
+/// with 2^40 hashed paths at offset 32, and the third with 2 edge counters at offset 40.
 pub fn map(build_id: [u8; 16]) -> ImageMap {
     let function = |path_count, counters| FunctionMap {
         path_count,
@@ -31,7 +31,7 @@ pub fn map(build_id: [u8; 16]) -> ImageMap {
     }
 }
 
-/// Every count belongs to a counter that exists.
+/// Checks that every count belongs to an existing counter.
 pub fn check(profile: &Profile, map: &ImageMap) {
     for function in &profile.functions {
         let shape = map
@@ -42,7 +42,7 @@ pub fn check(profile: &Profile, map: &ImageMap) {
             function
                 .counts
                 .iter()
-                .all(|&(path, count)| path < shape.counter_limit() && count > 0)
+                .all(|&(path, count)| path < shape.counter_limit() && count.0 > 0)
         );
     }
 }

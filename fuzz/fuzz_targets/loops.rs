@@ -1,5 +1,5 @@
-//! Sequences over loop iterations, with right checksums: a file that can be read and is written
-//! again reads the same.
+//! Fuzzes the reader of slab forests (kind loops), with repaired checksums. A file must be the same
+//! after writing and reading it.
 #![no_main]
 
 mod with_map;
@@ -15,9 +15,9 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(read) = read_loops(&file, &map) else {
         return;
     };
-    let whole = LoopsProfile {
+    let undamaged = LoopsProfile {
         damage: Vec::new(),
         ..read
     };
-    assert_eq!(read_loops(&write_loops(&whole), &map).as_ref(), Ok(&whole));
+    assert_eq!(read_loops(&write_loops(&undamaged), &map).as_ref(), Ok(&undamaged));
 });

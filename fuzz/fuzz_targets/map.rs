@@ -1,10 +1,11 @@
-//! An image's path map: as it is, and with right checksums. A map that can be read can be analyzed.
+//! Fuzzes the reader of images' path maps: with the bytes as they are, and with repaired checksums.
+//! All analyses must accept a map that the reader accepts.
 #![no_main]
 
 use holloway_analysis::directions::Directions;
 use holloway_analysis::loops::shape;
 use holloway_analysis::{RunProfile, lines};
-use holloway_format::{FunctionCounts, ImageMap, Profile, decode_image};
+use holloway_format::{Count, FunctionCounts, ImageMap, Profile, ProfileHead, decode_image};
 use holloway_testkit::{heads::image_build_id, repair};
 use libfuzzer_sys::fuzz_target;
 
@@ -24,28 +25,32 @@ fn read(bytes: &[u8]) {
     }
 }
 
-/// Runs the analyses of all reports on a map whose functions ran their first paths or edges.
+/// Runs the analyses of all reports on a map and a profile with counts of the first 16 paths or
+/// edges of each function.
 fn analyze(map: ImageMap) {
     let modules = (0u32..).zip(&map.modules);
     let functions = modules.flat_map(|(module, placed)| {
         let functions = (0u32..).zip(&placed.module.functions);
         functions.map(move |(function, map)| {
-            let many = map.path_count.max(map.counted.len() as u64).min(16);
+            let counter_count = map.path_count.max(map.counted.len() as u64).min(16);
             FunctionCounts {
                 module,
                 function,
-                // The last of 16 does not fit into any sum.
-                counts: (0..many)
-                    .map(|number| (number, u64::MAX >> (15 - number)))
+                // The last of 16 counts makes every sum overflow.
+                counts: (0..counter_count)
+                    .map(|number| (number, Count(u64::MAX >> (15 - number))))
                     .collect(),
                 ..FunctionCounts::default()
             }
         })
     });
-    let profile = Profile {
+    let head = ProfileHead {
         build_id: map.build_id,
+        ..ProfileHead::default()
+    };
+    let profile = Profile {
         functions: functions.collect(),
-        ..Profile::default()
+        ..Profile::from_head(head)
     };
     let run = RunProfile::new(vec![(map, vec![profile])]);
     lines::counts(&run, &|_, _| true);

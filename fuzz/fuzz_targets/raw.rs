@@ -1,4 +1,4 @@
-//! A raw profile of an image with an array and a hashed function, read and sealed.
+//! Fuzzes the reader of raw profiles. A raw profile must be the same after sealing and reading it.
 #![no_main]
 
 mod image;
@@ -23,11 +23,11 @@ fuzz_target!(|bytes: &[u8]| {
             .iter()
             .map(|block| block.counters().count())
             .sum();
-        let entries: usize = raw
+        let slots: usize = raw
             .segments()
             .iter()
             .map(|segment| segment.entries().count())
             .sum();
-        assert!(8 * counters + 16 * entries <= bytes.len());
+        assert!(8 * counters + 16 * slots <= bytes.len());
     }
 });

@@ -1,4 +1,4 @@
-//! A sealed profile: as it is, and with right checksums.
+//! Fuzzes the reader of sealed profiles: with the bytes as they are, and with repaired checksums.
 #![no_main]
 
 mod image;
@@ -14,7 +14,7 @@ fuzz_target!(|bytes: &[u8]| {
     read(&repaired);
 });
 
-/// A profile that was read without damage and is written again reads the same.
+/// A profile without damage must be the same after writing and reading it.
 fn read(bytes: &[u8]) {
     let Ok(head) = peek_profile(bytes) else {
         return;

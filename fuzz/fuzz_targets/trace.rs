@@ -1,5 +1,5 @@
-//! A file of traces: as it is, and with right checksums. Every block that can be read is decoded.
-//! The blocks are checked and assembled, and both count the same.
+//! Fuzzes the reader of traces: with the bytes as they are, and with repaired checksums. Checking
+//! the blocks of a stream and assembling them to a trace must give the same counts.
 #![no_main]
 
 use holloway_analysis::trace::stats::counts;
@@ -28,7 +28,7 @@ fn read(bytes: &[u8]) {
         }
         let checked = check(stream);
         if let Ok((trace, damage)) = Trace::read(stream) {
-            let checked = checked.expect("what can be put together can be checked");
+            let checked = checked.expect("blocks that form a trace can be checked");
             assert_eq!(checked.damage, damage);
             assert_eq!(
                 checked.counts,

@@ -1,5 +1,5 @@
-//! Timings of paths, with right checksums: a file that can be read and is written again reads the
-//! same.
+//! Fuzzes the reader of path timings (kinds variation and times), with repaired checksums. A file
+//! must be the same after writing and reading it.
 #![no_main]
 
 mod with_map;
@@ -15,12 +15,12 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(read) = read_variation(&file, &map) else {
         return;
     };
-    let whole = VariationProfile {
+    let undamaged = VariationProfile {
         damage: Vec::new(),
         ..read
     };
     assert_eq!(
-        read_variation(&write_variation(&whole), &map).as_ref(),
-        Ok(&whole)
+        read_variation(&write_variation(&undamaged), &map).as_ref(),
+        Ok(&undamaged)
     );
 });

@@ -11,38 +11,45 @@ use std::collections::BTreeMap;
 
 type Copies<'a> = BTreeMap<(&'a str, &'a str), Vec<&'a Function>>;
 
-/// A report with the kind it is of.
-pub type Of<'a> = (Kind, &'a Report);
+/// A report and its kind of profile.
+pub type KindReport<'a> = (Kind, &'a Report);
 
-/// Where two reports differ, one line each. Functions that `spared` holds for are not looked at;
-/// where one kind has no exit edges, neither are those of which frames were left.
+/// Returns a message for each difference between two reports. Functions for which `may_differ` is
+/// true are left out. If one kind has no exit edges, functions with left frames are left out, too.
 #[must_use]
-pub fn differences(one: Of, other: Of, spared: &dyn Fn(&Function) -> bool) -> Vec<String> {
-    let closed = !one.0.has_exits() || !other.0.has_exits();
-    let (ours, theirs) = (copies(one.1), copies(other.1));
+pub fn differences(
+    a: KindReport,
+    b: KindReport,
+    may_differ: &dyn Fn(&Function) -> bool,
+) -> Vec<String> {
+    let closed = !a.0.has_exits() || !b.0.has_exits();
+    let (a_copies, b_copies) = (copies(a.1), copies(b.1));
     let mut all = Vec::new();
-    for (key, mine) in &ours {
-        let Some(yours) = theirs.get(key).filter(|y| y.len() == mine.len()) else {
-            all.push(format!("{}: listed only as {}", key.0, one.0.name()));
+    for (key, a_functions) in &a_copies {
+        let Some(b_functions) = b_copies.get(key).filter(|y| y.len() == a_functions.len()) else {
+            all.push(format!("{}: listed only as {}", key.0, a.0.name()));
             continue;
         };
-        for (f, g) in mine.iter().zip(yours) {
-            if spared(f) || closed && (f.has_left() || g.has_left()) {
+        for (f, g) in a_functions.iter().zip(b_functions) {
+            if may_differ(f) || closed && (f.has_left() || g.has_left()) {
                 continue;
             }
-            let found = if closed {
+            let difference = if closed {
                 joined_difference(f, g)
             } else {
                 difference(f, g)
             };
-            all.extend(found.map(|(what, a, b)| {
-                let (one, other) = (one.0.name(), other.0.name());
-                format!("{}: {what}: {a} as {one}, {b} as {other}", f.name)
+            all.extend(difference.map(|(what, a_value, b_value)| {
+                let (a_name, b_name) = (a.0.name(), b.0.name());
+                format!(
+                    "{}: {what}: {a_value} as {a_name}, {b_value} as {b_name}",
+                    f.name
+                )
             }));
         }
     }
-    for key in theirs.keys().filter(|key| !ours.contains_key(*key)) {
-        all.push(format!("{}: listed only as {}", key.0, other.0.name()));
+    for key in b_copies.keys().filter(|key| !a_copies.contains_key(*key)) {
+        all.push(format!("{}: listed only as {}", key.0, b.0.name()));
     }
     all
 }
@@ -50,7 +57,7 @@ pub fn differences(one: Of, other: Of, spared: &dyn Fn(&Function) -> bool) -> Ve
 fn copies(report: &Report) -> Copies<'_> {
     let mut all = Copies::new();
     for f in &report.functions {
-        // Each kind's build has a folder of its own.
+        // Each kind is built in a different folder.
         let file = f.file.rsplit('/').next().unwrap_or_default();
         all.entry((&f.linkage_name, file)).or_default().push(f);
     }
@@ -60,10 +67,10 @@ fn copies(report: &Report) -> Copies<'_> {
     all
 }
 
-/// What differs, and what stands there.
+/// The counts that differ: their description and both values.
 type Difference<'w> = Option<(&'w str, String, String)>;
 
-/// The first edge, exit edge or block whose count differs.
+/// The first edge, exit edge, or block whose count differs.
 fn difference<'w>(f: &Function, g: &Function) -> Difference<'w> {
     let blocks = |f: &Function| f.blocks.iter().map(|b| b.count).collect::<Vec<_>>();
     first("edge (from, to, count)", &f.edges, &g.edges)
@@ -71,15 +78,15 @@ fn difference<'w>(f: &Function, g: &Function) -> Difference<'w> {
         .or_else(|| first("count of a block", &blocks(f), &blocks(g)))
 }
 
-/// The same, without exit edges and whatever they have divided.
+/// The first difference without exit edges and the divisions that they cause.
 fn joined_difference<'w>(f: &Function, g: &Function) -> Difference<'w> {
     let ((f_edges, f_blocks), (g_edges, g_blocks)) = (joined(f), joined(g));
     first("joined edge (from, to, count)", &f_edges, &g_edges)
         .or_else(|| first("count of a joined block", &f_blocks, &g_blocks))
 }
 
-/// Edges and block counts with every block joined to the one before, where that has no other way on
-/// and it no other way in; blocks are numbered anew in their order.
+/// Edges and block counts after blocks are joined. Two blocks are joined if the first has only one
+/// edge out, and the second only one edge in. The joined blocks are numbered in their order.
 fn joined(function: &Function) -> (Vec<(i64, i64, u64)>, Vec<u64>) {
     let only = |end: fn(&(i64, i64, u64)) -> i64, block: i64| {
         let mut edges = function.edges.iter().filter(|e| end(e) == block);

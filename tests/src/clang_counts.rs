@@ -1,5 +1,5 @@
-//! An independent counter: clang's `-fprofile-generate`, read from the IR that `-fprofile-use`
-//! annotates.
+//! Reads the counts of an independent counter: clang's `-fprofile-generate`. The counts are read
+//! from the IR that `-fprofile-use` annotates.
 //!
 //! At -O0 clang and Holloway see the same graph. `-fprofile-use -S -emit-llvm` writes function
 //! entry counts and branch weights (`!prof`) into the text. With `-g` each branch also has a line
@@ -17,10 +17,10 @@ use std::process::Command;
 pub struct Function {
     /// Name in the object.
     pub name: String,
-    /// Times it was entered; `None`: clang didn't profile it.
+    /// Calls; `None` if clang did not profile the function.
     pub calls: Option<u64>,
-    /// Its conditional branches and switches, in the order of its blocks; not those of functions
-    /// that are always inlined, which clang counts before it inlines them.
+    /// Its conditional branches and switches, in the order of its blocks. Branches of functions
+    /// that are always inlined are left out, because clang counts them before it inlines them.
     pub branches: Vec<Branch>,
 }
 
@@ -31,17 +31,17 @@ pub struct Branch {
     pub line: u32,
     /// Column, 0 if there is none.
     pub column: u32,
-    /// Each way out with its count, ascending. Ways that lead to one block are one, called after
-    /// the first of them.
+    /// Each outcome with its count, in ascending order. Outcomes that lead to the same block are
+    /// one, which has the name of the first.
     pub outcomes: Vec<(Outcome, u64)>,
 }
 
-/// A way out of a branch.
+/// An outcome of a branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outcome {
     /// The condition holds.
     True,
-    /// It doesn't.
+    /// The condition does not hold.
     False,
     /// The default of a switch.
     Default,
@@ -52,11 +52,11 @@ pub enum Outcome {
 /// Builds the files with clang's counters at -O0, runs the program, and reads the counts of each
 /// file back.
 ///
-/// `run` gets the executable and starts it as often as the woven one is started; its command needs
-/// no setting, the counts go to a directory of their own.
+/// `run` starts the executable as often as the woven program is started. It needs no settings,
+/// because the counts are written to a separate directory.
 ///
 /// # Errors
-/// A tool is missing or fails.
+/// If a tool is missing or fails.
 pub fn count(
     files: &[PathBuf],
     flags: &[String],
@@ -116,7 +116,7 @@ pub fn count(
 /// Reads the functions of an IR text.
 ///
 /// # Errors
-/// The text isn't as LLVM 22 writes it.
+/// If the text is not as LLVM 22 writes it.
 pub fn parse(text: &str) -> Result<Vec<Function>> {
     let nodes = metadata(text);
     let mut functions = Vec::new();
@@ -129,7 +129,7 @@ pub fn parse(text: &str) -> Result<Vec<Function>> {
         let calls = attached(line, "!prof").and_then(|id| entry_count(nodes.get(id)?));
         let jumps = jumps(lines.clone());
         let mut branches = Vec::new();
-        // The branch or switch being read: its ways out, each with its label.
+        // The outcomes of the current branch or switch, each with its label.
         let mut open: Vec<(Outcome, &str)> = Vec::new();
         for line in lines.by_ref() {
             let line = line.trim();
@@ -195,8 +195,8 @@ fn branch(
     let is_switch = line.starts_with(']');
     let mut by_label: Vec<(&str, Outcome, u64)> = Vec::new();
     for ((outcome, label), count) in ways.iter().zip(counts) {
-        // clang's counters split critical edges: a jump at the branch's own place is such an edge's
-        // block.
+        // clang's counters split critical edges. A block that only jumps, at the place of the
+        // branch, is the block of such an edge.
         let target = match jumps.get(label) {
             Some((target, at)) if is_switch && Some(*at) == dbg => target,
             _ => label,
@@ -225,7 +225,7 @@ fn branch(
     }))
 }
 
-/// Blocks of one function that only jump: label, where to, and the place node.
+/// The blocks of a function that only jump: by label, the target and the place's node.
 fn jumps<'a>(lines: impl Iterator<Item = &'a str>) -> HashMap<&'a str, (&'a str, &'a str)> {
     let mut jumps = HashMap::new();
     let mut label = None;
@@ -242,7 +242,7 @@ fn jumps<'a>(lines: impl Iterator<Item = &'a str>) -> HashMap<&'a str, (&'a str,
     jumps
 }
 
-/// Every `label %x` of a line, without its `label %`.
+/// Returns the labels of all `label %x` in a line.
 fn labels(line: &str) -> Vec<&str> {
     line.split("label %")
         .skip(1)
@@ -258,7 +258,7 @@ fn metadata(text: &str) -> HashMap<&str, &str> {
         .collect()
 }
 
-/// The node attached under a kind: `… !prof !46` gives `!46`.
+/// Returns the node that is attached to a line: `… !prof !46` gives `!46` for `!prof`.
 fn attached<'a>(line: &'a str, kind: &str) -> Option<&'a str> {
     let (_, rest) = line.split_once(&format!("{kind} "))?;
     rest.split([' ', ',', '{']).next()
@@ -277,7 +277,7 @@ fn entry_count(node: &str) -> Option<u64> {
     rest.split([',', '}']).next()?.trim().parse().ok()
 }
 
-/// `!{!"branch_weights", i32 5, i32 -1}`: weights are unsigned, printed signed.
+/// Reads `!{!"branch_weights", i32 5, i32 -1}`. Weights are unsigned, but printed as signed.
 fn weights(node: &str) -> Vec<u64> {
     let numbers = node
         .split([',', '}'])

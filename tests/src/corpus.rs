@@ -1,10 +1,10 @@
-//! Input that is the same on every machine: generated text and Markdown, a tree of text files to
-//! search, and the Rust files of a crate.
+//! Generates input that is the same on every machine: text, Markdown, and a tree of text files.
+//! Also copies the Rust files of a crate.
 
 use anyhow::{Context, Result};
 use std::path::Path;
 
-/// SplitMix64.
+/// The random number generator SplitMix64.
 #[derive(Debug, Clone)]
 pub struct Random(pub u64);
 
@@ -29,8 +29,8 @@ const SYLLABLES: [&str; 24] = [
     "pa", "qui", "re", "sto", "ta", "un", "ver", "way", "zo",
 ];
 
-/// Text of about `bytes` bytes: words of a skewed vocabulary, lines of differing length, now and
-/// then UTF-8.
+/// Generates text of about `bytes` bytes: words of a skewed vocabulary, lines of different lengths,
+/// and a few non-ASCII characters.
 #[must_use]
 pub fn text(seed: u64, bytes: usize) -> String {
     let mut random = Random(seed);
@@ -44,7 +44,7 @@ pub fn text(seed: u64, bytes: usize) -> String {
     let mut text = String::with_capacity(bytes + 100);
     while text.len() < bytes {
         for _ in 0..1 + random.below(14) {
-            // The product of two uniform numbers: few words are frequent, most are rare.
+            // The product of two uniform numbers makes few words frequent and most words rare.
             let index = random.below(3000) * random.below(3000) / 3000;
             text.push_str(&vocabulary[index as usize]);
             text.push(if random.below(12) == 0 { ',' } else { ' ' });
@@ -57,8 +57,8 @@ pub fn text(seed: u64, bytes: usize) -> String {
     text
 }
 
-/// Markdown of about `bytes` bytes: [`text`] under headings, in lists, quotes, tables and code,
-/// with links and emphasis.
+/// Generates Markdown of about `bytes` bytes: [`text`] as headings, lists, quotes, tables, and
+/// code, with links and emphasis.
 #[must_use]
 pub fn markdown(seed: u64, bytes: usize) -> String {
     let mut random = Random(seed);
@@ -83,7 +83,7 @@ pub fn markdown(seed: u64, bytes: usize) -> String {
 /// Copies every Rust file below `from` to `to`, numbered in the order of their paths.
 ///
 /// # Errors
-/// A file can't be read or written.
+/// If a file cannot be read or written.
 pub fn rust_files(from: &Path, to: &Path) -> Result<()> {
     let (mut folders, mut files) = (vec![from.to_owned()], Vec::new());
     while let Some(folder) = folders.pop() {
@@ -106,10 +106,11 @@ pub fn rust_files(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A directory tree of text files with `bytes` bytes in all, some ignored, some binary.
+/// Writes a directory tree of text files with `bytes` bytes in total. A `.gitignore` covers some
+/// files, and some are binary.
 ///
 /// # Errors
-/// A file can't be written.
+/// If a file cannot be written.
 pub fn tree(root: &Path, seed: u64, bytes: usize) -> Result<()> {
     let files = 60;
     for i in 0..files {

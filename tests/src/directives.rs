@@ -36,7 +36,7 @@
 //! //#expect-skipped F        F is listed as not profiled
 //! ```
 //! `//#[O0 exits] …` holds only at that level and in these kinds of profile: `paths` or `edges`,
-//! with `exits` or `closed`. `counted` stands for kinds that are no stream of paths: in streams,
+//! with `exits` or `closed`. `counted` means the kinds that are no stream of paths: in streams,
 //! functions are cut so that they have at most 2^16 paths.
 //!
 //! Directives about paths hold in kinds that count paths, and `expect-left` in kinds with exits. A
@@ -55,7 +55,7 @@ pub struct Directives {
     pub build: Vec<String>,
     /// Arguments of the run.
     pub args: Vec<String>,
-    /// Levels to build at; empty: the language's usual ones.
+    /// Levels to build at; empty for the default levels of the language.
     pub levels: Vec<String>,
     /// How the program must end.
     pub ending: Option<String>,
@@ -69,9 +69,9 @@ pub struct Directives {
     pub native: bool,
     /// The mark of lines that only the gcovs count, with the reason.
     pub uncut: Option<(String, String)>,
-    /// One of the gcovs has no counts of it.
+    /// Whether one of the gcovs has no counts of the program.
     pub uncounted: bool,
-    /// The only C compiler version, if one.
+    /// The only version of the C compiler, if the program allows just one.
     pub only: Option<String>,
     /// Whether the program cannot be linked with musl.
     pub glibc: bool,
@@ -79,8 +79,8 @@ pub struct Directives {
     pub open: bool,
     /// Whether samples of timed paths may be cut off.
     pub cut: bool,
-    /// Functions whose counts may differ between two runs, by name, `*` or `std`; each with the
-    /// reason.
+    /// Functions whose counts may differ between two runs, each with the reason: by name, `*`, or
+    /// `std`.
     pub unequal: Vec<(String, String)>,
     /// The expected counts, each with the levels and kinds where it holds.
     pub expectations: Vec<(Vec<String>, Expectation)>,
@@ -99,13 +99,13 @@ pub enum Expectation {
     Distinct(String, u64),
     /// Number of paths a function has; `true`: at least.
     Possible(String, u64, bool),
-    /// Times a marked line ran.
+    /// Executions of a marked line.
     Runs(String, u64),
-    /// Times the paths of a function ran that go from a start through just these marks to an end.
+    /// Executions of a function's paths that go from a start through exactly these marks to an end.
     Path {
         /// The function.
         function: String,
-        /// How often.
+        /// Number of executions.
         count: u64,
         /// Start, labels, end.
         words: Vec<String>,
@@ -118,7 +118,7 @@ pub enum Expectation {
         from: String,
         /// Mark of the blocks it went to.
         to: String,
-        /// How often.
+        /// Number of executions.
         count: u64,
     },
     /// Net number of frames left at the blocks of a marked line.
@@ -134,7 +134,7 @@ impl Directives {
     /// Reads every source file below a program's folder.
     ///
     /// # Errors
-    /// A file can't be read, or a directive isn't understood.
+    /// If a file cannot be read, or a directive is not understood.
     pub fn read(folder: &Path) -> Result<Self> {
         let mut all = Self::default();
         for file in sources(folder)? {
@@ -208,7 +208,7 @@ impl Directives {
         Ok(())
     }
 
-    /// How the program must end: `exit 0` if it doesn't say.
+    /// How the program must end. The default is `exit 0`.
     #[must_use]
     pub fn ending(&self) -> &str {
         self.ending.as_deref().unwrap_or("exit 0")
@@ -224,15 +224,16 @@ impl Directives {
             move |conditions: &[String]| conditions.iter().all(|c| c == level || kind.is(c));
         self.expectations
             .iter()
-            .filter(move |(conditions, e)| holds(conditions) && e.speaks_of(kind))
+            .filter(move |(conditions, e)| holds(conditions) && e.applies_to(kind))
             .map(|(_, e)| e)
     }
 }
 
 impl Expectation {
-    /// Whether a kind of profile can show it at all. In traces paths are others, and calls are held
-    /// against those counted; of a few timed paths the others' counts are estimates.
-    pub(crate) fn speaks_of(&self, kind: Kind) -> bool {
+    /// Whether this expectation applies to a kind of profile. Traces have different paths, and
+    /// their calls are compared with counts elsewhere. If only some paths are timed, the counts are
+    /// estimates.
+    pub(crate) fn applies_to(&self, kind: Kind) -> bool {
         match self {
             Self::Skipped(_) => true,
             _ if matches!(kind, Kind::Trace | Kind::Variation) => false,
@@ -244,7 +245,7 @@ impl Expectation {
         }
     }
 
-    /// The marks it names, which must stand somewhere.
+    /// The marks that the expectation names. They must exist in the sources.
     #[must_use]
     pub fn marks(&self) -> Vec<&str> {
         match self {
@@ -259,12 +260,13 @@ impl Expectation {
     }
 }
 
-/// What the program says of itself on standard error: `#calls F N`, `#total F N`, `#runs LABEL N`.
+/// Reads the counts that the program prints on standard error: `#calls F N`, `#total F N`, `#runs
+/// LABEL N`.
 ///
 /// # Errors
-/// A line begins like one of these, and isn't.
+/// If a line begins like one of these, and is not.
 pub fn self_reported(stderr: &str) -> Result<Vec<Expectation>> {
-    let mut all = Vec::new();
+    let mut expectations = Vec::new();
     for line in stderr.lines() {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
         let verb = match words.first().map(String::as_str) {
@@ -273,14 +275,14 @@ pub fn self_reported(stderr: &str) -> Result<Vec<Expectation>> {
             Some("#runs") => "expect-runs",
             _ => continue,
         };
-        all.push(expectation(verb, &words[1..]).with_context(|| line.to_owned())?);
+        expectations.push(expectation(verb, &words[1..]).with_context(|| line.to_owned())?);
     }
-    Ok(all)
+    Ok(expectations)
 }
 
 fn expectation(verb: &str, words: &[String]) -> Result<Expectation> {
     let name = words.first().context("a name is missing")?.clone();
-    let word = |at: usize| words.get(at).context("a word is missing");
+    let word = |index: usize| words.get(index).context("a word is missing");
     let number = || -> Result<u64> { Ok(word(1)?.replace('_', "").parse()?) };
     Ok(match verb {
         "expect-calls" => Expectation::Calls(name, number()?),
@@ -288,10 +290,10 @@ fn expectation(verb: &str, words: &[String]) -> Result<Expectation> {
         "expect-distinct" => Expectation::Distinct(name, number()?),
         "expect-possible" => {
             let text = word(1)?;
-            let (digits, more) = text
+            let (digits, at_least) = text
                 .strip_suffix('+')
                 .map_or((text.as_str(), false), |digits| (digits, true));
-            Expectation::Possible(name, digits.parse()?, more)
+            Expectation::Possible(name, digits.parse()?, at_least)
         }
         "expect-runs" => Expectation::Runs(name, number()?),
         "expect-path" => {

@@ -1,14 +1,14 @@
-//! Holds a report against what a program's directives expect.
+//! Compares a report with the expectations in a program's directives.
 
 use crate::directives::{Directives, Expectation};
 use crate::kind::Kind;
 use crate::report::{Block, ExecutedPath, Function, Report};
 use std::collections::{HashMap, HashSet};
 
-/// Marks of lines: (file name, line) to label.
+/// The marked lines: (file name, line) to label.
 pub type Labels = HashMap<(String, u64), String>;
 
-/// Every expectation that doesn't hold, one line each; none: all is well.
+/// Returns a message for each expectation that does not hold.
 #[must_use]
 pub fn failures<'a>(
     report: &Report,
@@ -45,20 +45,20 @@ fn failure(
             *count,
         ),
         Expectation::Distinct(name, count) => {
-            let found = report.named(name).map(|f| f.paths.len() as u64).sum();
-            differs(&format!("different paths of {name}"), found, *count)
+            let actual = report.named(name).map(|f| f.paths.len() as u64).sum();
+            differs(&format!("different paths of {name}"), actual, *count)
         }
         Expectation::Possible(name, count, at_least) => {
-            let found: u64 = report.named(name).map(|f| f.possible_paths).sum();
-            if *at_least && found >= *count {
+            let actual: u64 = report.named(name).map(|f| f.possible_paths).sum();
+            if *at_least && actual >= *count {
                 None
             } else {
-                differs(&format!("possible paths of {name}"), found, *count)
+                differs(&format!("possible paths of {name}"), actual, *count)
             }
         }
         Expectation::Runs(label, count) => {
-            let found = runs(report, kind, label, labels);
-            differs(&format!("runs of line @{label}"), found, *count)
+            let actual = runs(report, kind, label, labels);
+            differs(&format!("runs of line @{label}"), actual, *count)
         }
         Expectation::Edge {
             function,
@@ -75,10 +75,10 @@ fn failure(
                     .map(|e| e.2)
                     .sum()
             };
-            let found = report.named(function).map(between).sum();
+            let actual = report.named(function).map(between).sum();
             differs(
                 &format!("edge @{from} to @{to} of {function}"),
-                found,
+                actual,
                 *count,
             )
         }
@@ -91,8 +91,8 @@ fn failure(
                     .map(|(_, count)| count)
                     .sum()
             };
-            let found = report.functions.iter().map(left).sum::<i64>();
-            differs(&format!("frames left at line @{label}"), found, *count)
+            let actual = report.functions.iter().map(left).sum::<i64>();
+            differs(&format!("frames left at line @{label}"), actual, *count)
         }
         Expectation::Path {
             function,
@@ -100,21 +100,21 @@ fn failure(
             words,
         } => {
             let paths: Vec<&ExecutedPath> = report.named(function).flat_map(|f| &f.paths).collect();
-            let found = paths
+            let actual = paths
                 .iter()
                 .filter(|p| words_of(p, labels) == *words)
                 .map(|p| p.count)
                 .sum();
             let line = differs(
                 &format!("path {} of {function}", words.join(" ")),
-                found,
+                actual,
                 *count,
             )?;
-            let all: Vec<String> = paths
+            let path_list: Vec<String> = paths
                 .iter()
                 .map(|p| format!("{} {}", p.count, words_of(p, labels).join(" ")))
                 .collect();
-            Some(format!("{line}; there are: {}", all.join(" | ")))
+            Some(format!("{line}; there are: {}", path_list.join(" | ")))
         }
         Expectation::Skipped(name) => {
             let listed = report
@@ -127,23 +127,27 @@ fn failure(
 }
 
 fn differs<T: PartialEq + Copy + std::fmt::Display>(
-    what: &str,
-    found: T,
+    subject: &str,
+    actual: T,
     expected: T,
 ) -> Option<String> {
-    (found != expected).then(|| format!("{what}: {found}, not {expected}"))
+    (actual != expected).then(|| format!("{subject}: {actual}, not {expected}"))
 }
 
-/// Times a marked line ran: runs of paths through it, or, where not all that ran is on a path,
-/// arrivals at its blocks.
+/// Returns how often a marked line ran: the executions of paths through it, or the arrivals at its
+/// blocks if not all executions are on paths.
 #[must_use]
 pub fn runs(report: &Report, kind: Kind, label: &str, labels: &Labels) -> u64 {
     let is_on_paths = !kind.has_exits() && !kind.counts_edges();
-    let of = if is_on_paths { runs_of_paths } else { arrivals };
-    report.functions.iter().map(|f| of(f, label, labels)).sum()
+    let count = if is_on_paths { runs_of_paths } else { arrivals };
+    report
+        .functions
+        .iter()
+        .map(|f| count(f, label, labels))
+        .sum()
 }
 
-/// Runs of paths through a marked line.
+/// Executions of paths through a marked line.
 fn runs_of_paths(function: &Function, label: &str, labels: &Labels) -> u64 {
     let paths = function.paths.iter();
     paths
@@ -152,11 +156,11 @@ fn runs_of_paths(function: &Function, label: &str, labels: &Labels) -> u64 {
         .sum()
 }
 
-/// Times control came to the blocks of a marked line from elsewhere, from them by a jump backwards
-/// (a loop on that line), or out of a call that came back once more.
+/// Returns how often control came to the blocks of a marked line: from other blocks, from these
+/// blocks by a jump backward (a loop on that line), or from a call that came back once more.
 fn arrivals(function: &Function, label: &str, labels: &Labels) -> u64 {
     let mut blocks = marked(function, label, labels);
-    // What has no place in the source belongs to where it comes from.
+    // A block without places belongs to the blocks before it.
     for block in function.blocks.iter().filter(|b| b.places.is_empty()) {
         let mut before = function.edges.iter().filter(|e| e.1 == block.id);
         if before.all(|e| blocks.contains(&e.0)) {
@@ -175,24 +179,24 @@ fn arrivals(function: &Function, label: &str, labels: &Labels) -> u64 {
     again + sum(&|from, to| blocks.contains(&to) && (!blocks.contains(&from) || from >= to))
 }
 
-/// Blocks with all that runs straight on from them: behind a call that may not come back a block is
-/// divided.
+/// Adds to the blocks all blocks that always run after them: blocks are divided after calls that
+/// may not come back.
 fn with_parts(function: &Function, mut blocks: HashSet<i64>) -> HashSet<i64> {
-    let mut open: Vec<i64> = blocks.iter().copied().collect();
-    while let Some(block) = open.pop() {
-        let mut on = function.edges.iter().filter(|e| e.0 == block);
-        if let (Some((_, next, _)), None) = (on.next(), on.next())
+    let mut worklist: Vec<i64> = blocks.iter().copied().collect();
+    while let Some(block) = worklist.pop() {
+        let mut out = function.edges.iter().filter(|e| e.0 == block);
+        if let (Some((_, next, _)), None) = (out.next(), out.next())
             && *next != -1
             && function.edges.iter().filter(|e| e.1 == *next).count() == 1
             && blocks.insert(*next)
         {
-            open.push(*next);
+            worklist.push(*next);
         }
     }
     blocks
 }
 
-/// The blocks that a marked line lies in.
+/// The blocks that contain a place of a marked line.
 fn marked(function: &Function, label: &str, labels: &Labels) -> HashSet<i64> {
     let holds = |place: &String| label_of(place, labels).is_some_and(|l| l == label);
     let blocks = function.blocks.iter();
@@ -202,7 +206,8 @@ fn marked(function: &Function, label: &str, labels: &Labels) -> HashSet<i64> {
         .collect()
 }
 
-/// Start, marked lines in order (each once in a row), end.
+/// A path as words: its start, its marked lines in order, and its end. A line that is repeated
+/// without another line in between is listed once.
 fn words_of(path: &ExecutedPath, labels: &Labels) -> Vec<String> {
     let mut words = vec![path.start.clone()];
     for place in &path.places {

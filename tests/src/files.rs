@@ -1,12 +1,12 @@
-//! Files and folders of test programs.
+//! Copies folders of test programs.
 
 use anyhow::{Context, Result};
 use std::path::Path;
 
-/// Copies a folder with all below it.
+/// Copies a folder with everything below it.
 ///
 /// # Errors
-/// Reading or writing fails.
+/// If reading or writing fails.
 pub fn copy_tree(from: &Path, to: &Path) -> Result<()> {
     std::fs::create_dir_all(to)?;
     for entry in

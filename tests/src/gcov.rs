@@ -1,12 +1,12 @@
-//! Independent counters of lines: gcc's `--coverage`, as gcov reads it, and clang's, as `llvm-cov
-//! gcov` does.
+//! Reads independent counters of lines: gcc's `--coverage` with gcov, and clang's `--coverage` with
+//! `llvm-cov gcov`.
 //!
-//! Both count at -O0 with atomic counters, each in its own graph of a function. Where calls do not
-//! come back clang's counts are wrong, and gcc's seldom; where a line's code is in several blocks,
-//! each has its own idea of what to add up. So a count is known where both agree.
+//! Both count at -O0 with atomic counters, each in a different graph of a function. If calls do not
+//! come back, clang's counts are wrong, and gcc's are rarely wrong. If a line's code is in several
+//! blocks, the two add up different counts. So a count counts as known only if both agree.
 //!
-//! `_exit` and `abort` would lose the counts: the programs are linked with wrappers that write them
-//! first ([`Gcov::wrappers`]).
+//! `_exit` and `abort` would lose the counts. So the programs are linked with wrappers that first
+//! write the counts ([`Gcov::wrappers`]).
 
 use crate::tool::{clean, holloway_command, installed, run_ok};
 use anyhow::{Context, Result};
@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Counts by line, of each file by its name.
+/// Counts by file name and line.
 pub type Lines = BTreeMap<String, BTreeMap<u32, u64>>;
 
 /// Names of functions by file and line.
@@ -30,19 +30,19 @@ pub enum Gcov {
     Clang,
 }
 
-/// Both.
+/// Both compilers.
 pub const BOTH: [Gcov; 2] = [Gcov::Gcc, Gcov::Clang];
 
-/// The lines that both count alike.
+/// The lines with counts on which both compilers agree.
 #[derive(Debug, Default)]
 pub struct Agreed {
     lines: Lines,
-    /// The functions that gcc has each line in.
+    /// The functions that contain each line according to gcc.
     functions: Names,
 }
 
 impl Gcov {
-    /// Its name in names of directories.
+    /// The name in directory names.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -51,10 +51,10 @@ impl Gcov {
         }
     }
 
-    /// The compiler with counters, to be run in `folder`, where the counts go too.
+    /// Returns the compiler with counters. It is run in `folder`, and the counts are written there.
     ///
     /// # Errors
-    /// It isn't installed.
+    /// If it is not installed.
     pub fn compiler(self, folder: &Path) -> Result<Command> {
         let mut command = self.plain(folder)?;
         command.args(["--coverage", "-fprofile-update=atomic"]);
@@ -72,10 +72,11 @@ impl Gcov {
         Ok(command)
     }
 
-    /// What to link with a program that may end by `_exit` or `abort`.
+    /// Compiles wrappers, and returns the link options for a program that may end by `_exit` or
+    /// `abort`.
     ///
     /// # Errors
-    /// It can't be compiled.
+    /// If it cannot be compiled.
     pub fn wrappers(self, folder: &Path) -> Result<[&'static str; 3]> {
         let text = "void __gcov_dump(void);\n\
             void __real__exit(int) __attribute__((noreturn));\n\
@@ -87,7 +88,7 @@ impl Gcov {
         Ok(["wrappers.o", "-Wl,--wrap=_exit", "-Wl,--wrap=abort"])
     }
 
-    /// The counts in a folder; `functions` gets the names that gcc says.
+    /// Reads the counts in a folder. Adds the names of functions that gcc reports to `functions`.
     fn read(self, folder: &Path, functions: &mut Names) -> Result<Lines> {
         let mut lines = Lines::new();
         for file in counted(folder)? {
@@ -109,17 +110,17 @@ impl Gcov {
     }
 }
 
-/// What both counted in runs of one program, which each built in a folder.
+/// Returns the counts on which both agree. Each compiler built the same program in its folder.
 ///
 /// # Errors
-/// A gcov is missing, fails, or says something else than expected.
+/// If a gcov is missing, fails, or says something else than expected.
 pub fn agreed(gcc: &Path, clang: &Path) -> Result<Agreed> {
     let mut functions = Names::new();
     let mut lines = Gcov::Gcc.read(gcc, &mut functions)?;
-    let others = Gcov::Clang.read(clang, &mut functions)?;
+    let clang_lines = Gcov::Clang.read(clang, &mut functions)?;
     for (file, lines) in &mut lines {
-        let others = others.get(file);
-        lines.retain(|line, count| others.and_then(|others| others.get(line)) == Some(count));
+        let clang_lines = clang_lines.get(file);
+        lines.retain(|line, count| clang_lines.and_then(|lines| lines.get(line)) == Some(count));
     }
     Ok(Agreed { lines, functions })
 }
@@ -158,7 +159,7 @@ fn add_json(all: &mut Lines, functions: &mut Names, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// Adds `COUNT:LINE:TEXT` lines; line 0 says the file.
+/// Adds lines of the form `COUNT:LINE:TEXT`. Line 0 contains the file.
 fn add_text(all: &mut Lines, text: &str) {
     let mut file = String::new();
     for line in text.lines() {
@@ -181,10 +182,10 @@ fn add_text(all: &mut Lines, text: &str) {
     }
 }
 
-/// What `holloway report` says of the lines of a run.
+/// Reads the line counts that `holloway report` gives for a run.
 ///
 /// # Errors
-/// It fails, or its JSON is not as documented.
+/// If it fails, or its JSON is not as documented.
 pub fn lines_of_run(data: &Path) -> Result<Lines> {
     let mut command = holloway_command(["report", "--view", "lines", "--format", "json"]);
     let json: Value = serde_json::from_str(&run_ok(command.arg(data))?.text())?;
@@ -199,7 +200,8 @@ pub fn lines_of_run(data: &Path) -> Result<Lines> {
 }
 
 impl Agreed {
-    /// Leaves out lines by file and number, and those of functions by their names.
+    /// Leaves out the lines for which `line` is true, and the lines of functions for which
+    /// `function` is true.
     pub fn leave_out(&mut self, line: impl Fn(&str, u32) -> bool, function: impl Fn(&str) -> bool) {
         for (file, lines) in &mut self.lines {
             lines.retain(|&number, _| {
@@ -211,19 +213,19 @@ impl Agreed {
     }
 }
 
-/// How many lines on which both gcovs agree were compared, and which of these are counted
-/// otherwise.
+/// Compares the lines on which both gcovs agree. Returns the number of compared lines, and a
+/// message for each different count.
 #[must_use]
 pub fn unlike(ours: &Lines, agreed: &Agreed) -> (usize, Vec<String>) {
     let (mut compared, mut unlike) = (0, Vec::new());
     for (file, lines) in &agreed.lines {
         for (&line, &count) in lines {
             compared += 1;
-            let found = ours.get(file).and_then(|lines| lines.get(&line));
-            if found != Some(&count) {
-                let found = found.map_or("no count".to_owned(), u64::to_string);
+            let actual = ours.get(file).and_then(|lines| lines.get(&line));
+            if actual != Some(&count) {
+                let actual = actual.map_or("no count".to_owned(), u64::to_string);
                 unlike.push(format!(
-                    "{file}:{line}: {found}, both gcovs counted {count}"
+                    "{file}:{line}: {actual}, both gcovs counted {count}"
                 ));
             }
         }

@@ -1,4 +1,4 @@
-//! The kinds of profile that a program is woven for, and how to ask for each.
+//! The kinds of profile that a program is woven for, and the options that select each.
 //!
 //! `holloway cc` takes the kind from the environment, `cargo holloway` from options. The tests use
 //! both ways.
@@ -25,9 +25,9 @@ pub enum Kind {
     Loops,
     /// The stream of paths that end at calls.
     Trace,
-    /// The stream of timed paths: a few of the paths that run.
+    /// The stream of timed paths, with some of the paths timed.
     Variation,
-    /// The stream of timed paths: all paths.
+    /// The stream of timed paths, with all paths timed.
     Times,
 }
 
@@ -65,7 +65,7 @@ impl Kind {
         }
     }
 
-    /// Whether each path is reported as it ends.
+    /// Whether the program writes a stream of paths.
     #[must_use]
     pub fn is_stream(self) -> bool {
         matches!(self, Self::Loops | Self::Trace) || self.is_timed()
@@ -105,7 +105,7 @@ impl Kind {
     }
 }
 
-/// A kind, with the run that guides it.
+/// A kind of profile, with the run that guides it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Weaving {
     /// The kind of profile.
@@ -121,7 +121,7 @@ impl From<Kind> for Weaving {
 }
 
 impl Weaving {
-    /// A kind guided by the run in a directory.
+    /// Creates a weaving of a kind that the run in a directory guides.
     #[must_use]
     pub fn guided(kind: Kind, run: &Path) -> Self {
         Self {

@@ -1,8 +1,7 @@
-//! The parts that the end-to-end tests and the benchmarks share: they build a program plain and
-//! woven, run it, read its profile, and compare it with the counters of other tools.
+//! Code that the end-to-end tests and the benchmarks share. It builds a program plain and woven,
+//! runs the program, reads its profile, and compares the profile with the counters of other tools.
 //!
-//! No crate of the product is linked in here. The tests drive the `holloway` executable as a user
-//! does.
+//! No crate of the product is linked here. The tests run the `holloway` executable as a user does.
 #![forbid(unsafe_code)]
 
 pub mod agree;

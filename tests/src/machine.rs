@@ -1,5 +1,5 @@
-//! The machines that programs are built for: this one, and 64-bit Arm. qemu runs programs for Arm
-//! in user mode, so system calls go to this machine's kernel.
+//! The machines that programs are built for: this machine, and 64-bit Arm. qemu emulates Arm in
+//! user mode, so system calls go to this machine's kernel.
 
 use crate::tool::installed;
 use anyhow::Result;
@@ -10,24 +10,24 @@ use std::process::Command;
 /// A machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Machine {
-    /// This one.
+    /// This machine.
     Host,
     /// 64-bit Arm.
     Aarch64,
 }
 
 impl Machine {
-    /// Makes clang compile and link for the machine.
-    pub fn aim(self, command: &mut Command) {
+    /// Makes clang compile and link for this target.
+    pub fn set_target(self, command: &mut Command) {
         if self == Self::Aarch64 {
             command.arg("--target=aarch64-linux-gnu");
         }
     }
 
-    /// The command line that runs an executable.
+    /// Returns the words of the command line that runs an executable.
     ///
     /// # Errors
-    /// The emulator isn't installed.
+    /// If the emulator is not installed.
     pub fn words(self, executable: &Path) -> Result<Vec<OsString>> {
         let mut words: Vec<OsString> = Vec::new();
         if self == Self::Aarch64 {
@@ -38,10 +38,10 @@ impl Machine {
         Ok(words)
     }
 
-    /// Runs an executable.
+    /// Returns the command that runs an executable.
     ///
     /// # Errors
-    /// The emulator isn't installed.
+    /// If the emulator is not installed.
     pub fn command(self, executable: &Path) -> Result<Command> {
         let words = self.words(executable)?;
         let mut command = Command::new(&words[0]);

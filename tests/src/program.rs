@@ -1,13 +1,13 @@
-//! The programs of tests/programs: each is built plain and woven and run both ways, and the counts
-//! are compared.
+//! Tests the programs of tests/programs. Each program is built and run plain and woven, and the
+//! counts are compared.
 //!
-//! The language follows from the main file: `main.c`, `main.cpp`, `main.rs` (the build makes a
-//! Cargo project around the file), or `Cargo.toml` (a project of its own, copied before it is
+//! The main file determines the language: `main.c`, `main.cpp`, `main.rs` (the build makes a Cargo
+//! project with this file), or `Cargo.toml` (a complete project, which is copied before it is
 //! built).
 //!
 //! | module | contents |
 //! |---|---|
-//! | `catalog` | the programs, and what their sources say |
+//! | `catalog` | the programs, and the directives in their sources |
 //! | `variant` | one way to build a program |
 //! | `matrix` | the variants and the streams of each program, and the sample of them |
 //! | `build`, `run` | builds a program in a variant, and runs it |

@@ -1,9 +1,11 @@
-//! Random programs whose blocks call a tracer: graphs of any shape, with independent counts.
+//! Generates random programs whose blocks call a tracer: graphs of any shape, with independent
+//! counts.
 //!
-//! Each function is a set of labeled blocks. A block calls `trace(ID)` and goes on to random
-//! blocks, by an `if`, a `switch` with several cases for one block, or a `goto`. So there are
-//! irreducible loops, self loops, unreachable blocks, and multi-edges. A limit on the number of
-//! blocks ends every call. The tracer is compiled plain, so that one run gives both counts.
+//! Each function is a set of labeled blocks. A block calls `trace(ID)` and continues to random
+//! blocks by an `if`, a `switch` with several cases for one block, or a `goto`. So there are
+//! irreducible loops, self-loops, unreachable blocks, and multi-edges. A limit on the number of
+//! blocks ends every call. The tracer is compiled without instrumentation, so one run gives both
+//! the traced and the profiled counts.
 
 use crate::corpus::Random;
 use std::fmt::Write;
@@ -13,28 +15,29 @@ use std::fmt::Write;
 pub struct Source {
     /// The C text.
     pub text: String,
-    /// For each function: name, and for each line with a tracer call its id.
+    /// The functions with their tracer calls.
     pub functions: Vec<Traced>,
 }
 
-/// One function and where its tracer calls stand.
+/// A function with its tracer calls.
 #[derive(Debug, Clone)]
 pub struct Traced {
     /// Its name.
     pub name: String,
-    /// (line, id) of each tracer call: the function's number × [`IDS`] + a number in it,
-    /// [`ENTER`] and [`LEAVE`] among them.
+    /// (line, id) of each tracer call. The id is the function's number × [`IDS`] + a number in the
+    /// function. [`ENTER`] and [`LEAVE`] are such numbers.
     pub lines: Vec<(u32, u32)>,
 }
 
-/// Ids of one function.
+/// Number of ids per function.
 pub const IDS: u32 = 4096;
 /// Number traced at a function's entry.
 pub const ENTER: u32 = 4094;
 /// Number traced before a function's return.
 pub const LEAVE: u32 = 4095;
 
-/// The tracer, compiled plain: writes each id, 4 bytes, to the file that TRACE names.
+/// The source of the tracer. It writes each id as 4 bytes to the file that the variable TRACE
+/// names.
 pub const TRACER: &str = r#"#include <stdio.h>
 #include <stdlib.h>
 static FILE *file;
@@ -59,8 +62,8 @@ void finish(void) {
 }
 "#;
 
-/// A program of `functions` functions with up to `blocks` blocks each, and a main that calls each
-/// `calls` times.
+/// Generates a program of `functions` functions with up to `blocks` blocks each, and a `main` that
+/// calls each function `calls` times.
 #[must_use]
 pub fn generate(seed: u64, functions: u64, blocks: u64, calls: u64) -> Source {
     let mut random = Random(seed);
@@ -85,10 +88,11 @@ pub fn generate(seed: u64, functions: u64, blocks: u64, calls: u64) -> Source {
         });
     }
     text += "int main(void) {\n";
-    writeln!(text, "  for (int i = 0; i < {calls}; i++) {{").expect("a string takes everything");
+    writeln!(text, "  for (int i = 0; i < {calls}; i++) {{")
+        .expect("writing to a string cannot fail");
     for f in &traced {
         writeln!(text, "    refuel(draw() % 50); {}();", f.name)
-            .expect("a string takes everything");
+            .expect("writing to a string cannot fail");
     }
     text += "  }\n  finish();\n  return 0;\n}\n";
     Source {
@@ -97,7 +101,7 @@ pub fn generate(seed: u64, functions: u64, blocks: u64, calls: u64) -> Source {
     }
 }
 
-/// Writes one function, and remembers its tracer calls.
+/// Writes the text of a function and collects its tracer calls.
 struct Writer<'a> {
     text: &'a mut String,
     line: &'a mut u32,
@@ -118,8 +122,8 @@ impl Writer<'_> {
         self.add(&format!("{before} trace({id}u); {after}"));
     }
 
-    /// A traced jump, so that of two ways to one block each is known; on a line of its own, where
-    /// nothing else is.
+    /// Writes a traced jump on a separate line, so that two edges to the same block can be
+    /// distinguished.
     fn jump(&mut self, before: &str, target: &str) {
         self.next += 1;
         self.add(before);
@@ -128,12 +132,12 @@ impl Writer<'_> {
 }
 
 fn add(text: &mut String, number: &mut u32, line: &str) {
-    writeln!(text, "{line}").expect("a string takes everything");
+    writeln!(text, "{line}").expect("writing to a string cannot fail");
     *number += 1;
 }
 
-fn function(writer: &mut Writer, random: &mut Random, index: u64, most: u64) {
-    let blocks = 1 + random.below(most.min(200));
+fn function(writer: &mut Writer, random: &mut Random, index: u64, max_blocks: u64) {
+    let blocks = 1 + random.below(max_blocks.min(200));
     writer.next = blocks as u32;
     writer.add(&format!("__attribute__((noinline)) void f{index}(void) {{"));
     writer.trace("", ENTER, "");
@@ -159,7 +163,7 @@ fn function(writer: &mut Writer, random: &mut Random, index: u64, most: u64) {
             _ => {
                 writer.add("  switch (draw() % 13) {");
                 for (case, to) in targets.iter().enumerate() {
-                    // Two cases to one block: a multi-edge.
+                    // Two cases lead to one block: a multi-edge.
                     writer.jump(&format!("  case {case}: case {}: {{", case + 6), to);
                 }
                 writer.jump("  case 5: default: {", &targets[0]);

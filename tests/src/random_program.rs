@@ -1,13 +1,13 @@
-//! Random programs that count themselves: loops, switches, gotos, recursion, and calls through
-//! pointers. Some leave frames in the middle by longjmp and `exit` (in C) or by exceptions (in
-//! C++). Others do none of that and have loops without calls, whose counters Holloway keeps in
-//! registers.
+//! Generates random programs with a tracer that counts their blocks: loops, switches, gotos,
+//! recursion, and calls through pointers. Some leave frames by longjmp and `exit` (in C) or by
+//! exceptions (in C++). Others leave no frames and have loops without calls, whose counters
+//! Holloway keeps in registers.
 //!
 //! Each block begins with a call of the tracer, with the id of the block and its frame. Nothing
-//! before that call can leave the frame. The tracer keeps a stack of frames. So it knows which
-//! frames were left for good, and where, as soon as control returns to an older frame. The tracer
-//! is compiled plain, and writes its counts when the program ends. A limit on the number of blocks
-//! ends every program.
+//! before that call can leave the frame. The tracer keeps a stack of frames. So it detects left
+//! frames, and the blocks that they were left in, as soon as control returns to an older frame. The
+//! tracer is compiled without instrumentation, and writes its counts when the program ends. A limit
+//! on the number of blocks ends every program.
 
 use crate::corpus::Random;
 use anyhow::{Context, Result};
@@ -15,58 +15,58 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
-/// What a program is written in.
+/// The language of a program, and how it leaves frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dialect {
     /// C, with setjmp and longjmp.
     C,
     /// C++, with exceptions and destructors.
     Cpp,
-    /// C that never leaves a frame, with few calls; its tracer is an instruction.
+    /// C that never leaves a frame and makes few calls. Its tracer is a single instruction.
     Quiet,
 }
 
 /// A generated program.
 #[derive(Debug, Clone)]
 pub struct Source {
-    /// The text.
+    /// The source text.
     pub text: String,
     /// Its functions.
     pub functions: Vec<Traced>,
 }
 
-/// One function and where its tracer calls stand.
+/// A function with its tracer calls.
 #[derive(Debug, Clone, Default)]
 pub struct Traced {
-    /// Symbol.
+    /// The symbol.
     pub name: String,
     /// Lines with a tracer call, each with its id.
     pub lines: BTreeMap<u32, u32>,
-    /// Id of the block that it is entered by.
+    /// The id of the function's first block.
     pub entry: u32,
-    /// Ids of the blocks that it returns from.
+    /// The ids of the blocks that return.
     pub returns: Vec<u32>,
 }
 
-/// What the tracer counted, by id.
+/// The counts of the tracer, by id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Counts {
-    /// Times a block began.
+    /// Executions of each block.
     pub runs: Vec<u64>,
-    /// Frames that were left for good in a block.
+    /// Frames that were left in each block.
     pub left: Vec<u64>,
-    /// Times a setjmp in a block returned again.
+    /// Further returns of a setjmp in each block.
     pub again: Vec<u64>,
 }
 
-/// Ids that there may be.
+/// Maximum number of ids.
 const IDS: usize = 8192;
 /// Places of one function that frames are left for, and loop counters.
 const SITES: u64 = 20;
 const LOOPS: u32 = 40;
 
 impl Dialect {
-    /// The file that its text belongs in.
+    /// The name of the source file.
     #[must_use]
     pub fn file(self) -> &'static str {
         match self {
@@ -75,7 +75,7 @@ impl Dialect {
         }
     }
 
-    /// The compiler, and Holloway's verb for it.
+    /// The compiler, and the command of Holloway that replaces it.
     #[must_use]
     pub fn compiler(self) -> (&'static str, &'static str) {
         match self {
@@ -85,7 +85,7 @@ impl Dialect {
     }
 }
 
-/// What the generated text and the tracer share.
+/// Declarations that the generated text and the tracer share.
 const HEADER: &str = r#"#ifdef __cplusplus
 extern "C" {
 #endif
@@ -105,7 +105,7 @@ TRACER int may_end(void);
 #endif
 "#;
 
-/// The same where no call may stand in a loop.
+/// The shared declarations for programs without calls in loops.
 const QUIET_HEADER: &str = r#"struct counts { unsigned long runs[8192], left[8192], again[8192]; };
 extern struct counts counts;
 void start(void);
@@ -123,14 +123,14 @@ static unsigned draw(void) {
 }
 "#;
 
-/// In the file that SEQUENCE names: the innermost frame has returned.
+/// An entry in the file that SEQUENCE names: the innermost frame has returned.
 pub const RETURNED: u32 = 1 << 30;
-/// In the file that SEQUENCE names, with a number below: so many frames, the innermost ones, were
-/// left for good.
+/// An entry in the file that SEQUENCE names, plus a number: this many innermost frames were left.
 pub const LEFT: u32 = 1 << 31;
 
-/// The tracer: C, compiled plain. TRACE names the file that it writes; SEQUENCE, if set, another,
-/// of all ids in their order (and [`RETURNED`], [`LEFT`]), 4 bytes each.
+/// The source of the tracer. It writes its counts to the file that TRACE names. If SEQUENCE is set,
+/// it writes all ids in order, with [`RETURNED`] and [`LEFT`], to the file that SEQUENCE names, as
+/// 4 bytes each.
 pub const TRACER: &str = r#"#include <stdio.h>
 #include <stdlib.h>
 enum { IDS = 8192, FRAMES = 4096 };
@@ -208,10 +208,10 @@ int may_end(void) { return draw() % 4000 == 0; }
 "#;
 
 impl Counts {
-    /// Reads what the tracer has written.
+    /// Reads the counts that the tracer has written.
     ///
     /// # Errors
-    /// The file can't be read, or is too short.
+    /// If the file cannot be read, or is too short.
     pub fn read(file: &Path) -> Result<Self> {
         let bytes =
             std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
@@ -412,7 +412,7 @@ impl Writer {
         self.add(&line);
     }
 
-    /// Leaves for the innermost place that waits for it, if there is one.
+    /// Jumps or throws to the innermost frame that waits for this, if there is one.
     fn jump(&mut self) {
         self.add("if (may_jump()) {");
         self.trace();
@@ -434,7 +434,7 @@ impl Writer {
 
     fn goto(&mut self) {
         let label = self.random.below(self.labels);
-        // A jump past the start of a guard's life, or into a try block, isn't C++.
+        // A jump past the start of a guard's life, or into a try block, is not C++.
         if self.dialect != Dialect::Cpp {
             self.add("if (draw() % 6 == 0) {");
             self.trace();
@@ -584,7 +584,7 @@ mod tests {
     use crate::tool::{clean, installed, run, run_ok, scratch};
     use std::process::Command;
 
-    /// What a program does, and what it counts of itself, is defined: it doesn't depend on the
+    /// The behavior of a program and its counts are defined, so they do not depend on the
     /// optimizer.
     #[test]
     fn programs_count_the_same_at_all_levels() {

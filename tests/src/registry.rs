@@ -1,7 +1,8 @@
-//! Sources of real programs from the cargo registry.
+//! Provides the sources of real programs from the cargo registry.
 //!
 //! tests/registry lists the crates with checksums. `cargo fetch` unpacks them, and `cargo metadata`
-//! says where. Each crate is copied before it is built, so the registry's own copy never changes.
+//! reports their folders. Each crate is copied before it is built, so the registry's copy never
+//! changes.
 
 use crate::files::copy_tree;
 use crate::tool::{clean, run_ok, tests_directory};
@@ -10,18 +11,19 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// Copies a crate's unpacked source to `target`. `name` is one of tests/registry/Cargo.toml.
+/// Copies a crate's unpacked source to `target`. `name` is a dependency in
+/// tests/registry/Cargo.toml.
 ///
 /// # Errors
-/// Cargo can't fetch it, or it can't be copied.
+/// If Cargo cannot fetch it, or it cannot be copied.
 pub fn copy(name: &str, target: &Path) -> Result<()> {
     copy_tree(&source(name)?, target)
 }
 
-/// Where cargo has unpacked a crate.
+/// Returns the folder in which cargo has unpacked a crate.
 ///
 /// # Errors
-/// Cargo can't fetch it.
+/// If Cargo cannot fetch it.
 pub fn source(name: &str) -> Result<PathBuf> {
     let version = version(name)?;
     let folder = unpacked()?.join(format!("{name}-{version}"));
@@ -33,7 +35,7 @@ pub fn source(name: &str) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// The version that tests/registry/Cargo.lock holds.
+/// Returns the version of a crate in tests/registry/Cargo.lock.
 fn version(name: &str) -> Result<String> {
     let lock = std::fs::read_to_string(tests_directory().join("registry/Cargo.lock"))?;
     let (_, rest) = lock

@@ -1,6 +1,6 @@
 //! The JSON report (schema 1) as the tests read it.
 //!
-//! The reader follows docs/json.md and not the product's source, as any other program would.
+//! The tests follow docs/json.md, like any other reader, and share no code with the product.
 
 use crate::tool::{holloway_command, run_ok};
 use anyhow::{Context, Result, ensure};
@@ -12,9 +12,9 @@ use std::path::Path;
 pub struct Report {
     /// Functions with their paths and edges.
     pub functions: Vec<Function>,
-    /// Functions that aren't profiled, with the reason.
+    /// Functions that are not instrumented, with the reason.
     pub skipped: Vec<(String, String)>,
-    /// Everything, as it came.
+    /// The complete JSON.
     pub json: Value,
 }
 
@@ -27,15 +27,15 @@ pub struct Function {
     pub linkage_name: String,
     /// File it is defined in.
     pub file: String,
-    /// Paths its graph has.
+    /// Number of paths of its graph.
     pub possible_paths: u64,
     /// Paths that ran.
     pub paths: Vec<ExecutedPath>,
-    /// Paths that were entered in the middle, behind a call that came back more than once.
+    /// Left paths whose call came back more often than it was reached.
     pub reentries: Vec<ExecutedPath>,
-    /// Edges: from, to, count; block -1 is outside.
+    /// Edges as (from, to, count). Block -1 is outside the function.
     pub edges: Vec<(i64, i64, u64)>,
-    /// Exit edges: block, and how many more frames were left there for good than came back.
+    /// Exit edges as (block, net count): frames left there minus frames entered again.
     pub left: Vec<(i64, i64)>,
     /// Its blocks.
     pub blocks: Vec<Block>,
@@ -44,7 +44,7 @@ pub struct Function {
 /// One block.
 #[derive(Debug)]
 pub struct Block {
-    /// Its number.
+    /// The block's number.
     pub id: i64,
     /// Times it ran.
     pub count: u64,
@@ -57,7 +57,7 @@ pub struct Block {
 pub struct ExecutedPath {
     /// Times it ran.
     pub count: u64,
-    /// Its blocks in order.
+    /// The blocks of the path, in order.
     pub blocks: Vec<i64>,
     /// `entry` or `loop`.
     pub start: String,
@@ -68,10 +68,10 @@ pub struct ExecutedPath {
 }
 
 impl Report {
-    /// Asks `holloway report DIRECTORY --format json`.
+    /// Runs `holloway report DIRECTORY --format json`.
     ///
     /// # Errors
-    /// The command fails, or what it prints isn't schema 1.
+    /// If the command fails, or what it prints is not schema 1.
     pub fn of_run(directory: &Path) -> Result<Self> {
         let output = run_ok(holloway_command(["report", "--format", "json"]).arg(directory))?;
         Self::parse(&output.text())
@@ -81,7 +81,7 @@ impl Report {
     /// Reads the JSON text.
     ///
     /// # Errors
-    /// Not JSON, another schema, or a field is missing.
+    /// If the text is not JSON, has another schema, or lacks a field.
     pub fn parse(text: &str) -> Result<Self> {
         let json: Value = serde_json::from_str(text).context("not JSON")?;
         ensure!(json["schema"] == 1, "schema is {}, not 1", json["schema"]);
@@ -100,13 +100,13 @@ impl Report {
         })
     }
 
-    /// Functions that answer to a name: in the source, in the object, or the last part of
+    /// Returns the functions with a name: in the source, in the object, or the last part of
     /// `a::b::name`.
     pub fn named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Function> {
         self.functions.iter().filter(move |f| f.answers_to(name))
     }
 
-    /// Times the functions of that name were called.
+    /// Calls of all functions with this name.
     #[must_use]
     pub fn calls(&self, name: &str) -> u64 {
         self.named(name).map(Function::calls).sum()
@@ -118,10 +118,10 @@ impl Report {
         self.functions.iter().map(Function::total).sum()
     }
 
-    /// A number among the totals.
+    /// Returns a number of the totals.
     ///
     /// # Errors
-    /// There is no such number.
+    /// If there is no such number.
     pub fn total(&self, name: &str) -> Result<u64> {
         self.json["totals"][name]
             .as_u64()
@@ -130,21 +130,21 @@ impl Report {
 }
 
 impl Function {
-    /// What tells it from others across builds: its symbol, and its file's name.
+    /// Identifies the function across builds: its symbol and its file's name.
     #[must_use]
     pub fn key(&self) -> (String, String) {
-        // Each kind's build has a folder of its own.
+        // Each kind is built in a different folder.
         let file = self.file.rsplit('/').next().unwrap_or_default();
         (self.linkage_name.clone(), file.to_owned())
     }
 
-    /// Times it was entered: the edge from outside to the entry.
+    /// Calls: the count of the edge from outside to the entry.
     #[must_use]
     pub fn calls(&self) -> u64 {
         self.edges.iter().filter(|e| e.0 == -1).map(|e| e.2).sum()
     }
 
-    /// Whether frames were left anywhere, or came back.
+    /// Whether the function has frames that were left or entered again.
     #[must_use]
     pub fn has_left(&self) -> bool {
         self.left.iter().any(|(_, count)| *count != 0)
@@ -156,7 +156,7 @@ impl Function {
         self.paths.iter().map(|p| p.count).sum()
     }
 
-    /// Whether it is meant by a name.
+    /// Whether a name refers to the function.
     #[must_use]
     pub fn answers_to(&self, name: &str) -> bool {
         let plain = without_brackets(&self.name);
@@ -169,7 +169,7 @@ impl Function {
     }
 }
 
-/// `<A<B> as C>::d(e)` is `::d`: generic arguments and parameters taken off.
+/// Removes generic arguments and parameters: `<A<B> as C>::d(e)` becomes `::d`.
 fn without_brackets(name: &str) -> String {
     let mut depth = 0u32;
     let mut plain = String::new();

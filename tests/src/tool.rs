@@ -2,10 +2,10 @@
 //! child process can hang the tests.
 //!
 //! A missing tool fails the test with a message that says what to install or run. Two threads read
-//! a child's output while it runs, so that the child never blocks on a full pipe.
+//! a child's output while it runs, so the child never blocks on a full pipe.
 //!
-//! This is not `assert_cmd`, whose timeout ends only the child itself. Here the whole process group
-//! ends: compilers and test programs start processes of their own.
+//! This module does not use `assert_cmd`, whose timeout ends only the child. Here the whole process
+//! group ends, because compilers and test programs start further processes.
 
 use anyhow::{Context, Result, bail, ensure};
 use std::ffi::OsStr;
@@ -18,16 +18,16 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 use wait_timeout::ChildExt;
 
-/// The longest time that a program may run: far more than any program needs on a loaded machine.
-pub const PATIENCE: Duration = Duration::from_secs(300);
+/// The maximum time that a program may run: far more than any program needs on a loaded machine.
+pub const MAX_RUN_TIME: Duration = Duration::from_secs(300);
 
-/// The longest time that a program's file may be busy.
-const BUSY: Duration = Duration::from_secs(20);
+/// The maximum time to wait until an executable is no longer open for writing.
+const MAX_BUSY_TIME: Duration = Duration::from_secs(20);
 
-/// The outputs of a finished child, and how it ended.
+/// The outputs and the status of a finished child.
 #[derive(Debug, Clone)]
 pub struct Output {
-    /// How it ended.
+    /// The exit status.
     pub status: ExitStatus,
     /// Its standard output.
     pub stdout: Vec<u8>,
@@ -42,14 +42,14 @@ impl Output {
         String::from_utf8_lossy(&self.stdout).into_owned()
     }
 
-    /// How it ended in words: `exit 3`, `signal 9`.
+    /// How the child ended, as text: `exit 3`, `signal 9`.
     #[must_use]
     pub fn ending(&self) -> String {
         ending(self.status)
     }
 }
 
-/// How a process ended in words: `exit 3`, `signal 9`.
+/// Returns how a process ended, as text: `exit 3`, `signal 9`.
 #[must_use]
 pub fn ending(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
@@ -59,19 +59,19 @@ pub fn ending(status: ExitStatus) -> String {
     }
 }
 
-/// Runs a command to its end with both outputs captured and standard input empty.
+/// Runs a command to its end. Captures both outputs. Standard input is empty.
 ///
 /// # Errors
-/// The command can't be started, or takes longer than [`PATIENCE`] (its process group is killed
+/// If the command cannot be started, or takes longer than [`PATIENCE`] (its process group is killed
 /// then).
 pub fn run(command: &mut Command) -> Result<Output> {
     run_with_input(command, Stdio::null())
 }
 
-/// [`run`], with a standard input.
+/// Runs a command like [`run`], with this standard input.
 ///
 /// # Errors
-/// As [`run`].
+/// If [`run`] would fail.
 pub fn run_with_input(command: &mut Command, input: Stdio) -> Result<Output> {
     command
         .stdin(input)
@@ -81,7 +81,7 @@ pub fn run_with_input(command: &mut Command, input: Stdio) -> Result<Output> {
     let mut child = spawn(command)?;
     let stdout = drain(child.stdout.take().context("stdout was piped")?);
     let stderr = drain(child.stderr.take().context("stderr was piped")?);
-    let Some(status) = child.wait_timeout(PATIENCE)? else {
+    let Some(status) = child.wait_timeout(MAX_RUN_TIME)? else {
         let _ = Command::new("kill")
             .args(["-KILL", "--", &format!("-{}", child.id())])
             .status();
@@ -89,7 +89,7 @@ pub fn run_with_input(command: &mut Command, input: Stdio) -> Result<Output> {
         bail!(
             "{} still ran after {} s and was killed",
             shown(command),
-            PATIENCE.as_secs()
+            MAX_RUN_TIME.as_secs()
         );
     };
     let stdout = stdout
@@ -112,7 +112,9 @@ fn spawn(command: &mut Command) -> Result<Child> {
     let start = Instant::now();
     loop {
         match command.spawn() {
-            Err(e) if e.kind() == ErrorKind::ExecutableFileBusy && start.elapsed() < BUSY => {
+            Err(e)
+                if e.kind() == ErrorKind::ExecutableFileBusy && start.elapsed() < MAX_BUSY_TIME =>
+            {
                 std::thread::sleep(Duration::from_millis(5));
             }
             started => {
@@ -122,11 +124,11 @@ fn spawn(command: &mut Command) -> Result<Child> {
     }
 }
 
-/// [`run`] of a command that must succeed.
+/// Runs a command like [`run`]. The command must succeed.
 ///
 /// # Errors
-/// As [`run`], and when the command doesn't exit with 0: the message holds its whole standard
-/// error.
+/// If [`run`] would fail, and when the command does not exit with 0: the message holds its whole
+/// standard error.
 pub fn run_ok(command: &mut Command) -> Result<Output> {
     let output = run(command)?;
     ensure!(
@@ -140,7 +142,7 @@ pub fn run_ok(command: &mut Command) -> Result<Output> {
     Ok(output)
 }
 
-/// The command as one would type it.
+/// Formats the command as a user would type it.
 #[must_use]
 pub fn shown(command: &Command) -> String {
     let mut words: Vec<String> = command
@@ -161,11 +163,11 @@ fn drain(mut pipe: impl Read + Send + 'static) -> std::thread::JoinHandle<Vec<u8
     })
 }
 
-/// The `holloway` executable under test: `HOLLOWAY_EXE`, or the one beside the test's own target
-/// directory.
+/// Returns the `holloway` executable under test: `HOLLOWAY_EXE`, or the executable in the test's
+/// target directory.
 ///
 /// # Panics
-/// There is none: says how to build it.
+/// If there is none. The message says how to build it.
 #[must_use]
 pub fn holloway() -> &'static Path {
     static EXE: OnceLock<PathBuf> = OnceLock::new();
@@ -192,7 +194,7 @@ fn beside_the_test(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// A `holloway` command that sees no setting of the caller's and keeps its cache to this test
+/// Returns a `holloway` command without the caller's settings. Its cache belongs to this test
 /// process.
 #[must_use]
 pub fn holloway_command(arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
@@ -202,7 +204,8 @@ pub fn holloway_command(arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) 
     command
 }
 
-/// `cargo holloway …` by its executable, so that nothing needs to be installed.
+/// Returns the command `cargo holloway …`, started by its executable, so nothing needs to be
+/// installed.
 #[must_use]
 pub fn cargo_holloway(arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
     let exe = holloway().with_file_name("cargo-holloway");
@@ -217,8 +220,8 @@ pub fn cargo_holloway(arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) ->
     command
 }
 
-/// Takes from a command's environment what would lead it astray: cargo's own variables and the
-/// caller's settings.
+/// Removes environment variables that would change the command's behavior: cargo's variables and
+/// the caller's settings.
 pub fn clean(command: &mut Command) {
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
@@ -244,18 +247,18 @@ pub fn clean(command: &mut Command) {
     command.env("HOLLOWAY_CACHE", cache_directory());
 }
 
-/// The cache of woven objects: the one of this run of `cargo xtask test`, which removes it at the
-/// end, or one of this process. No run sees the objects of an older weaver.
+/// The cache of woven objects. `cargo xtask test` provides one for the whole run and removes it at
+/// the end. Without it, this process makes a cache. So no run uses objects of an older weaver.
 fn cache_directory() -> &'static Path {
     static CACHE: OnceLock<(PathBuf, Option<Cache>)> = OnceLock::new();
-    let made = CACHE.get_or_init(|| match std::env::var_os("HOLLOWAY_TEST_CACHE") {
+    let cache = CACHE.get_or_init(|| match std::env::var_os("HOLLOWAY_TEST_CACHE") {
         Some(shared) => (PathBuf::from(shared), None),
         None => {
-            let own = Cache::new().expect("a temporary directory");
-            (own.path().to_owned(), Some(own))
+            let private = Cache::new().expect("a temporary directory");
+            (private.path().to_owned(), Some(private))
         }
     });
-    &made.0
+    &cache.0
 }
 
 /// A directory for woven objects. If a process ends without dropping its cache, a later process
@@ -268,24 +271,24 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// Makes a cache with a name of its own, and removes this user's caches that nobody uses.
+    /// Makes a cache with a new name, and removes this user's caches that no process uses.
     ///
     /// # Errors
-    /// The temporary directory can't be written.
+    /// If the temporary directory cannot be written.
     pub fn new() -> std::io::Result<Self> {
         let user = std::fs::metadata("/proc/self")?.uid();
         let all = std::env::temp_dir().join(format!("holloway-test-caches-{user}"));
         std::fs::create_dir_all(&all)?;
         for entry in std::fs::read_dir(&all)?.flatten() {
-            let is_left = std::fs::File::open(entry.path().join(LOCK))
+            let is_unused = std::fs::File::open(entry.path().join(LOCK))
                 .is_ok_and(|lock| lock.try_lock().is_ok());
-            if is_left {
-                // Another process that starts now may remove it as well.
+            if is_unused {
+                // Another process may remove the cache at the same time.
                 let _ = std::fs::remove_dir_all(entry.path());
             }
         }
         let directory = tempfile::tempdir_in(all)?;
-        // The file has another name until it is locked.
+        // The lock file gets its final name after it is locked.
         let made = directory.path().join("new");
         let lock = std::fs::File::create(&made)?;
         lock.lock()?;
@@ -306,11 +309,11 @@ impl Cache {
 /// The file of a [`Cache`] that is locked.
 const LOCK: &str = "in-use";
 
-/// A directory for one test. It is removed when the test ends, unless `HOLLOWAY_TEST_KEEP=1` is
-/// set.
+/// Makes a directory for one test. The directory is removed when the test ends, unless
+/// `HOLLOWAY_TEST_KEEP=1` is set.
 ///
 /// # Errors
-/// The temporary directory can't be made.
+/// If the temporary directory cannot be made.
 pub fn scratch(name: &str) -> Result<tempfile::TempDir> {
     let mut dir = tempfile::Builder::new()
         .prefix(&format!("holloway-{name}-"))
@@ -328,10 +331,10 @@ pub fn tests_directory() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// A tool that `cargo xtask test` installs.
+/// Finds a tool that `cargo xtask test` installs.
 ///
 /// # Errors
-/// It isn't in `PATH`: says what to do.
+/// If it is not in `PATH`: says what to do.
 pub fn installed(name: &str) -> Result<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path)
@@ -342,10 +345,10 @@ pub fn installed(name: &str) -> Result<PathBuf> {
         })
 }
 
-/// Debian's libLLVM 19, the oldest that is supported.
+/// Finds Debian's libLLVM 19, the oldest supported version.
 ///
 /// # Errors
-/// It isn't there: says what to do.
+/// If it is not there: says what to do.
 pub fn libllvm_19() -> Result<PathBuf> {
     [
         "/usr/lib/llvm-19/lib/libLLVM.so.1",

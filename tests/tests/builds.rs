@@ -1,4 +1,4 @@
-//! Builds by CMake, configure, make, and cargo's own ways: each ends in a program that counts.
+//! Tests builds with CMake, configure, make, and cargo. Each must produce a program that counts.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use holloway_tests::files::copy_tree;
@@ -19,7 +19,7 @@ fn sources(folder: &Path) {
     std::fs::write(folder.join("twice.c"), TWICE).unwrap();
 }
 
-/// A command in which CC and CXX are Holloway.
+/// Returns a command whose CC and CXX are Holloway's compilers.
 fn with_compilers(program: &str, folder: &Path) -> Command {
     let mut command = Command::new(program);
     clean(&mut command);
@@ -99,7 +99,8 @@ fn compile_and_link_apart_with_plain_objects_between() {
         with_compilers(holloway().to_str().unwrap(), folder).args(["cc", "-O2", "-c", "twice.c"]),
     )
     .unwrap();
-    // The object is a real one: other tools read it, and another linker can link it unwoven.
+    // The object is a normal object: other tools read it, and another linker links it without
+    // instrumentation.
     let symbols = run_ok(Command::new("nm").current_dir(folder).arg("twice.o")).unwrap();
     assert!(symbols.text().contains("T twice"), "{}", symbols.text());
     run_ok(
@@ -114,7 +115,7 @@ fn compile_and_link_apart_with_plain_objects_between() {
             .ending(),
         "exit 7"
     );
-    // And a plain object of another compiler is linked as it is.
+    // A plain object of another compiler is linked unchanged.
     run_ok(
         Command::new("gcc")
             .current_dir(folder)
@@ -146,7 +147,7 @@ fn the_same_input_gives_the_same_bytes() {
         std::fs::create_dir_all(&folder).unwrap();
         sources(&folder);
         let mut command = with_compilers(holloway().to_str().unwrap(), &folder);
-        // A cache of its own: the second round must weave again.
+        // A separate cache, so that the second round weaves again.
         command.env(
             "HOLLOWAY_CACHE",
             scratch.path().join(format!("cache{round}")),
@@ -183,8 +184,8 @@ fn c_woven_in_a_rust_program() {
     );
 }
 
-/// A package with a library, a binary, tests of every kind, a bench, a build script and a proc
-/// macro.
+/// Writes a package with a library, a binary, tests of every kind, a bench, a build script, and a
+/// proc macro.
 fn cargo_project(folder: &Path) {
     let files = [
         (
@@ -238,7 +239,7 @@ fn cargo_project(folder: &Path) {
     }
 }
 
-/// `cargo holloway` in the project, with a run directory.
+/// Runs `cargo holloway` in the project with a run directory.
 fn cargo_run(
     folder: &Path,
     words: &[&str],

@@ -1,6 +1,6 @@
-//! Bad input and bad circumstances on the command line. Each gives one line that names the problem
-//! and the way out: no panic, and no half-written file. A program without a place for its data
-//! still runs.
+//! Tests bad input and bad environments on the command line. Each gives one line that names the
+//! problem and the remedy, without a panic and without a half-written file. A program that cannot
+//! write its data still runs.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use holloway_tests::program::{profiles, run_program};
@@ -32,7 +32,7 @@ int main(void) {
 }
 ";
 
-/// One line of holloway's own, with all these words in it, and no panic anywhere.
+/// Checks that holloway prints one line with all these words, and that nothing panics.
 #[track_caller]
 fn says(output: &Output, words: &[&str]) {
     let text = &output.stderr;
@@ -97,7 +97,7 @@ fn program(folder: &Path) -> PathBuf {
     folder.join("a")
 }
 
-/// A run's directory, by `holloway run`: sealed profile and map.
+/// Records a run with `holloway run`. Returns its directory, with a sealed profile and a map.
 fn recorded(folder: &Path) -> PathBuf {
     let program = program(folder);
     let data = folder.join("data");
@@ -115,12 +115,12 @@ fn only_file(folder: &Path, extension: &str) -> PathBuf {
         .unwrap()
         .map(|e| e.unwrap().path())
         .collect();
-    let found: Vec<_> = files
+    let actual: Vec<_> = files
         .iter()
         .filter(|f| f.extension().is_some_and(|e| e == extension))
         .collect();
-    assert_eq!(found.len(), 1, "one .{extension} in {files:?}");
-    found[0].clone()
+    assert_eq!(actual.len(), 1, "one .{extension} in {files:?}");
+    actual[0].clone()
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn truncated_bitcode() {
 #[test]
 fn bitcode_newer_than_the_library() {
     let scratch = scratch("input").unwrap();
-    // A slice's attributes are what LLVM 19 can't read.
+    // LLVM 19 cannot read the attributes of a slice parameter.
     let text = "#[unsafe(no_mangle)]\npub fn f(v: &[String]) -> usize {\n    v.iter().map(|s| s.len()).sum()\n}\n";
     std::fs::write(scratch.path().join("a.rs"), text).unwrap();
     let mut rustc = Command::new("rustc");
@@ -283,7 +283,7 @@ fn a_program_that_is_not_woven() {
 fn no_line_tables() {
     let scratch = scratch("input").unwrap();
     std::fs::write(scratch.path().join("a.c"), SOURCE).unwrap();
-    // Bitcode of a clang that nobody asked for line tables: `holloway cc` itself always does.
+    // `holloway cc` always asks clang for line tables. This bitcode is compiled without them.
     let mut clang = Command::new(installed("clang-22").unwrap());
     run_ok(
         clang
@@ -353,7 +353,7 @@ fn cut_and_flipped_profiles_and_maps() {
     let data = recorded(scratch.path());
     let raw_data = scratch.path().join("raw");
     run_program(&mut Command::new(scratch.path().join("a")), Some(&raw_data)).unwrap();
-    let whole = Report::of_run(&data).unwrap().path_executions();
+    let intact = Report::of_run(&data).unwrap().path_executions();
     for (folder, extension) in [(&data, "hwp"), (&data, "hwm"), (&raw_data, "hwp")] {
         let file = only_file(folder, extension);
         let bytes = std::fs::read(&file).unwrap();
@@ -367,21 +367,21 @@ fn cut_and_flipped_profiles_and_maps() {
             bytes.len() / 2,
             bytes.len() - 1,
         ] {
-            damaged(folder, &file, &bytes[..length], whole);
+            damaged(folder, &file, &bytes[..length], intact);
         }
         for at in (0..bytes.len().min(3000)).step_by(bytes.len().min(3000) / 60 + 1) {
             let mut flipped = bytes.clone();
             flipped[at] ^= 1 << (at % 8);
-            damaged(folder, &file, &flipped, whole);
+            damaged(folder, &file, &flipped, intact);
         }
         std::fs::write(&file, &bytes).unwrap();
     }
-    assert_eq!(Report::of_run(&data).unwrap().path_executions(), whole);
+    assert_eq!(Report::of_run(&data).unwrap().path_executions(), intact);
 }
 
-/// A report of damaged data fails with one line, or shows what is whole; it never panics and never
-/// shows more.
-fn damaged(folder: &Path, file: &Path, bytes: &[u8], whole: u64) {
+/// Checks that a report of damaged data fails with one line, or shows the intact data. It must
+/// never panic or show more counts than the intact profile.
+fn damaged(folder: &Path, file: &Path, bytes: &[u8], intact: u64) {
     std::fs::write(file, bytes).unwrap();
     let output = run(report(&["--format", "json"]).arg(folder)).unwrap();
     assert!(!output.stderr.contains("panicked"), "{}", output.stderr);
@@ -390,7 +390,7 @@ fn damaged(folder: &Path, file: &Path, bytes: &[u8], whole: u64) {
             let report = Report::parse(&output.text()).unwrap();
             let unsure = file.extension().unwrap() == "hwp" && bytes.starts_with(b"HLWRAWPR");
             assert!(
-                unsure || report.path_executions() <= whole,
+                unsure || report.path_executions() <= intact,
                 "more paths than ever ran"
             );
         }
@@ -416,11 +416,14 @@ fn cut_and_flipped_loops_traces_and_times() {
             let file = only_file(folder, extension);
             let bytes = std::fs::read(&file).unwrap();
             let intact = words(folder, kind).expect("an intact run is read");
-            let Found {
-                paths: whole,
+            let StreamContent {
+                paths: intact_paths,
                 is_said,
             } = intact;
-            assert!(whole >= 2000 && !is_said, "{whole} paths of {kind}");
+            assert!(
+                intact_paths >= 2000 && !is_said,
+                "{intact_paths} paths of {kind}"
+            );
             for length in [
                 0,
                 1,
@@ -435,14 +438,14 @@ fn cut_and_flipped_loops_traces_and_times() {
                     &file,
                     &bytes[..length.min(bytes.len())],
                     kind,
-                    whole,
+                    intact_paths,
                 );
             }
-            // Rings are sparse: what is written stands at their beginning, and in the head.
+            // Ring files are sparse: their data is at the beginning and in the head.
             for at in (0..bytes.len().min(9000)).step_by(bytes.len().min(9000) / 40 + 1) {
                 let mut flipped = bytes.clone();
                 flipped[at] ^= 1 << (at % 8);
-                damaged_stream(folder, &file, &flipped, kind, whole);
+                damaged_stream(folder, &file, &flipped, kind, intact_paths);
             }
             std::fs::write(&file, &bytes).unwrap();
             assert_eq!(words(folder, kind), Some(intact), "mended");
@@ -450,18 +453,18 @@ fn cut_and_flipped_loops_traces_and_times() {
     }
 }
 
-/// What a run's streams are said to hold.
+/// The reported content of a run's streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Found {
-    /// Paths in them.
+struct StreamContent {
+    /// Number of paths.
     paths: u64,
-    /// That something is damaged, or missing.
+    /// Whether damage or missing words are reported.
     is_said: bool,
 }
 
-/// What the streams of a run hold, by all that can be asked of it; none where it is refused, in one
-/// line.
-fn words(folder: &Path, kind: &str) -> Option<Found> {
+/// Reads the streams of a run with all commands that show them. Returns `None` if the run is
+/// refused with one line.
+fn words(folder: &Path, kind: &str) -> Option<StreamContent> {
     let asked = |arguments: &[&str]| -> Option<serde_json::Value> {
         let mut command = holloway_command(arguments);
         let output = run(command.arg(folder).args(["--format", "json"])).unwrap();
@@ -483,36 +486,36 @@ fn words(folder: &Path, kind: &str) -> Option<Found> {
             _ => (&["variation"][..], "samples", "samples"),
         };
         let answer = asked(&[&["report", "--view"], view].concat())?;
-        let found = Found {
+        let actual = StreamContent {
             paths: number(&answer[part][of]),
             is_said: is_damaged(&answer),
         };
-        return Some(found);
+        return Some(actual);
     }
     asked(&["trace", "cat"]);
     asked(&["trace", "loops", "3"]);
     let answer = asked(&["trace", "stats"])?;
     let streams = answer["streams"].as_array().expect("streams");
     let paths = streams.iter().map(|one| number(&one["answer"]["paths"]));
-    Some(Found {
+    Some(StreamContent {
         paths: paths.sum(),
         is_said: is_damaged(&answer) || streams.iter().any(is_damaged),
     })
 }
 
-/// Damaged streams are refused in one line, or what is whole of them is shown, and that it isn't
-/// all is said; never a panic.
-fn damaged_stream(folder: &Path, file: &Path, bytes: &[u8], kind: &str, whole: u64) {
+/// Checks that damaged streams are refused with one line, or that their intact part is shown with a
+/// note. Nothing may panic.
+fn damaged_stream(folder: &Path, file: &Path, bytes: &[u8], kind: &str, intact: u64) {
     std::fs::write(file, bytes).unwrap();
-    let Some(Found { paths, is_said }) = words(folder, kind) else {
+    let Some(StreamContent { paths, is_said }) = words(folder, kind) else {
         return;
     };
-    // Words in a ring have no checksum; what is sealed has.
+    // Words in a ring have no checksum, but sealed data has.
     if !bytes.starts_with(b"HLWRAWPR") {
-        let is_all = paths == whole;
+        let is_all = paths == intact;
         assert!(
-            is_all || is_said && paths < whole,
-            "{paths} paths of {whole}"
+            is_all || is_said && paths < intact,
+            "{paths} paths of {intact}"
         );
     }
 }
@@ -542,8 +545,7 @@ fn an_unwritable_data_directory() {
     }
 }
 
-/// A file-size limit of nothing: no privilege needed, and the kernel would send SIGXFSZ for writing
-/// beyond it.
+/// A file-size limit of 0 needs no privilege. The kernel would send SIGXFSZ for a write beyond it.
 #[test]
 fn no_room_by_a_file_size_limit() {
     let scratch = scratch("input").unwrap();
@@ -564,8 +566,8 @@ fn no_room_by_a_file_size_limit() {
     }
 }
 
-/// A file system of 16 KiB, full from the start or filling up: the program runs as if nothing were
-/// wrong, and the report says what is lost.
+/// A file system of 16 KiB is full from the start or becomes full. The program runs normally, and
+/// the report says what is lost.
 #[test]
 fn a_full_disk() {
     let scratch = scratch("input").unwrap();

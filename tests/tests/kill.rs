@@ -1,12 +1,12 @@
-//! SIGKILL at random moments, for each kind of profile. The profile has all paths that were
-//! finished before, and the file is always readable. Streams are tested with threads that spool and
-//! with a collector. A collector that is killed does not disturb the program, and the report says
-//! which words are missing.
+//! Kills programs with SIGKILL at random moments, for each kind of profile. The profile must
+//! contain all paths that ended before, and the file must always be readable. Streams are tested
+//! with threads that spool and with a collector. A collector that is killed does not disturb the
+//! program, and the report says which words are missing.
 //!
-//! The program prints the number of finished calls after each call. So for each thread and function
-//! the count is that number, or one more: the path of a call may be counted before the kill, and
-//! the call not printed. The iterations of the program's loop are those of the finished calls, and
-//! of at most one more.
+//! The program prints the number of finished calls after each call. So for each thread and
+//! function, the count must be that number, or one more: a path may be counted before the kill
+//! although its call was not printed. The iterations of the program's loop must be those of the
+//! finished calls, and of at most one more call.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use holloway_abi::SAMPLE_WORDS;
@@ -18,14 +18,14 @@ use holloway_tests::machine::Machine;
 use holloway_tests::program::{Libc, Program, Variant, profiles};
 use holloway_tests::report::{Function, Report};
 use holloway_tests::tool::{
-    PATIENCE, clean, holloway_command, installed, run_ok, scratch, tests_directory,
+    MAX_RUN_TIME, clean, holloway_command, installed, run_ok, scratch, tests_directory,
 };
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 const FUNCTIONS: [&str; 3] = ["work", "hashed", "spin"];
-/// Turns of the loop in a call of `spin`.
+/// Turns of the loop in one call of `spin`.
 const TURNS: u64 = 100;
 
 #[test]
@@ -61,19 +61,20 @@ fn kill_often(kind: Kind, rounds: usize) {
     kill_rounds(kind, rounds, &kill_after);
 }
 
-/// What starts the program, kills it, and reads how far each of its threads said it was.
+/// A function that starts the program, kills it, and reads the progress of each of its threads.
 type Kill<'a> = &'a dyn Fn(&Path, &Path, &Path, usize, Moment) -> Vec<[u64; 3]>;
 
 /// When a program is killed.
 #[derive(Clone, Copy, Debug)]
 struct Moment {
-    /// Counted from when its first thread has finished a call, not from its start.
+    /// Whether `pause` begins when the first thread has finished a call. If not, it begins at the
+    /// program's start.
     is_at_work: bool,
     pause: Duration,
 }
 
 impl Moment {
-    /// Waits for it; the program tells in `file` how far it is.
+    /// Waits for this moment. The program writes its progress to `file`.
     fn wait(self, file: &Path) {
         if self.is_at_work {
             wait_for("a finished call", || {
@@ -101,7 +102,7 @@ fn kill_rounds(kind: Kind, rounds: usize, kill: Kill<'_>) {
     for round in 0..rounds {
         let threads = 1 + round % 4;
         let data = scratch.path().join(format!("data{round}"));
-        // One of five is killed while it starts.
+        // One of five programs is killed while it starts.
         let is_at_work = round % 5 != 0;
         let pause = random.below(if is_at_work { 12_000 } else { 1_500 });
         let moment = Moment {
@@ -111,14 +112,14 @@ fn kill_rounds(kind: Kind, rounds: usize, kill: Kill<'_>) {
         let progress = kill(&executable, scratch.path(), &data, threads, moment);
         let total: [u64; 3] = std::array::from_fn(|f| progress.iter().map(|p| p[f]).sum());
         if total[0] == 0 && (!data.is_dir() || profiles(&data).unwrap().is_empty()) {
-            continue; // Killed before its first call: there is nothing to be read yet.
+            continue; // It was killed before its first call, so there is nothing to read.
         }
         let report = Report::of_run(&data).unwrap_or_else(|e| panic!("round {round}: {e:#}"));
         begun += usize::from(total[0] > 0);
-        let check = |what: &str, found: u64, finished: u64, more: u64| {
+        let check = |what: &str, actual: u64, finished: u64, more: u64| {
             assert!(
-                (finished..=finished + more * threads as u64).contains(&found),
-                "{} round {round}, killed at {moment:?}: {found} {what} in the profile, {finished} finished in {threads} threads",
+                (finished..=finished + more * threads as u64).contains(&actual),
+                "{} round {round}, killed at {moment:?}: {actual} {what} in the profile, {finished} finished in {threads} threads",
                 kind.name()
             );
         };
@@ -141,7 +142,7 @@ fn kill_rounds(kind: Kind, rounds: usize, kill: Kill<'_>) {
     );
 }
 
-/// Starts the program, kills it, and reads how far each of its threads said it was.
+/// Starts the program, kills it, and reads the progress of each of its threads.
 fn kill_after(
     executable: &Path,
     folder: &Path,
@@ -164,7 +165,7 @@ fn kill_after(
     progress(&file, threads)
 }
 
-/// The same below `holloway run`, which lives on.
+/// Does the same with `holloway run`, which is not killed.
 fn kill_collected(
     executable: &Path,
     folder: &Path,
@@ -210,32 +211,32 @@ fn kill(process: u32) {
     run_ok(Command::new("kill").args(["-KILL", &process.to_string()])).unwrap();
 }
 
-/// The first process that this one starts, once it runs its own program.
+/// Returns the first child process, after it has started its program.
 fn child_of(process: &Child) -> u32 {
     let tasks = format!("/proc/{}/task", process.id());
-    let own = std::fs::read_link(format!("/proc/{}/exe", process.id()));
+    let own_exe = std::fs::read_link(format!("/proc/{}/exe", process.id()));
     wait_for("a child of holloway run", || {
         let tasks = std::fs::read_dir(&tasks).ok()?.flatten();
         let lists = tasks.filter_map(|t| std::fs::read_to_string(t.path().join("children")).ok());
         let all: String = lists.collect();
         let child = all.split_whitespace().next()?.parse().ok()?;
         let exe = std::fs::read_link(format!("/proc/{child}/exe")).ok()?;
-        (Some(exe) != own.as_ref().ok().cloned()).then_some(child)
+        (Some(exe) != own_exe.as_ref().ok().cloned()).then_some(child)
     })
 }
 
 fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let start = Instant::now();
     loop {
-        if let Some(found) = look() {
-            return found;
+        if let Some(result) = look() {
+            return result;
         }
-        assert!(start.elapsed() < PATIENCE, "waited in vain for {what}");
+        assert!(start.elapsed() < MAX_RUN_TIME, "waited in vain for {what}");
         std::thread::sleep(Duration::from_micros(200));
     }
 }
 
-/// Calls of `f` in the program below.
+/// Calls of `f` in the program.
 const CALLS: u64 = 3_000_000;
 
 const LONG: &str = "\
@@ -296,7 +297,7 @@ fn a_killed_collector_takes_nothing_from_the_program() {
     assert!(dropped > 0, "no thread had to do without its collector");
 }
 
-/// Of a sample too: what was left out of it is not among the missing.
+/// A killed collector of a sample: paths that the sample leaves out do not count as missing.
 #[test]
 fn a_killed_collector_of_a_sample_says_what_is_missing() {
     let scratch = scratch("sampler").unwrap();
@@ -309,8 +310,8 @@ fn a_killed_collector_of_a_sample_says_what_is_missing() {
         woven.arg(&program).current_dir(folder);
         woven.env("HOLLOWAY_CLANG", installed("clang-22").unwrap());
         run_ok(woven.env("HOLLOWAY_COLLECT", kind)).unwrap();
-        // Of a sample, what was counted beside the rings is shown in part: `main` has nothing
-        // there.
+        // In a sample, paths that are counted next to the rings are shown only in part, and `main`
+        // has none of them.
         let paths = |report: &Report| match kind {
             "loops" => {
                 let main = report.functions.iter().find(|f| f.name == "main");
@@ -324,13 +325,13 @@ fn a_killed_collector_of_a_sample_says_what_is_missing() {
         while cut < 3 {
             round += 1;
             assert!(round < 100, "never killed while it left words out");
-            // Longer where the machine is slow to start it.
+            // The pause is longer if the machine starts the collector slowly.
             let pause = Duration::from_micros(random.below(60_000) + 3_000 * round);
             let data = folder.join(format!("{kind}-sample{round}"));
             let result = folder.join("result");
             kill_when(&program, &data, &result, &["--sample", "3"], pause);
             let Some(left_out) = left_out(&data) else {
-                continue; // It had all by then.
+                continue; // The collector had already read all words.
             };
             cut += u32::from(left_out > 0);
             let report = Report::of_run(&data).unwrap();
@@ -344,8 +345,8 @@ fn a_killed_collector_of_a_sample_says_what_is_missing() {
     }
 }
 
-/// Paths that a killed collector left out of its sample, by the rings of the one profile; none if
-/// it has finished that.
+/// Returns the number of paths that a killed collector left out of its sample, according to the
+/// rings of the only profile; `None` if the collector has finished.
 fn left_out(data: &Path) -> Option<u64> {
     let mut profiles = profiles(data).unwrap();
     let bytes = std::fs::read(profiles.pop().unwrap()).unwrap();
@@ -357,25 +358,26 @@ fn left_out(data: &Path) -> Option<u64> {
     Some(raw.rings().iter().map(|ring| ring.left_out).sum())
 }
 
-/// Whether the thread of a program dropped words; then the report must say from which on, and the
-/// missing paths be those behind it and some that were taken before.
+/// Whether the thread of a program dropped words. Then the report must show the position from which
+/// on words are missing, and the missing paths are those after it and some that the collector had
+/// read.
 fn says_from_where(data: &Path, missing: u64) -> bool {
     let mut profiles = profiles(data).unwrap();
     let bytes = std::fs::read(profiles.pop().unwrap()).unwrap();
     assert!(profiles.is_empty());
     if peek_profile(&bytes).unwrap().sealed {
-        return false; // All was taken.
+        return false; // The collector had read all words.
     }
     let raw = RawProfile::parse(&bytes).unwrap();
     let [ring] = raw.rings() else {
         panic!("{} rings", raw.rings().len());
     };
-    let said = Report::of_run(data).unwrap().json["damage"].to_string();
-    let (_, which) = said
+    let damage_text = Report::of_run(data).unwrap().json["damage"].to_string();
+    let (_, which) = damage_text
         .split_once(&format!("; of thread {} ", ring.tid))
         .unwrap_or_default();
     let is_dropped = ring.missing.is_some_and(|at| at < ring.cursor);
-    assert_eq!(which.contains("all "), is_dropped, "{said}");
+    assert_eq!(which.contains("all "), is_dropped, "{damage_text}");
     let Some((_, all)) = which.split_once("all ") else {
         return false;
     };
@@ -386,19 +388,19 @@ fn says_from_where(data: &Path, missing: u64) -> bool {
         false => ("", " from its word "),
     };
     let behind = |words: &str| {
-        let found = all.split_once(words);
-        number(found.unwrap_or_else(|| panic!("{said}")).1)
+        let actual = all.split_once(words);
+        number(actual.unwrap_or_else(|| panic!("{damage_text}")).1)
     };
-    // A path is a word, and the thread's beginning two.
+    // Each path is one word, and the beginning of a thread takes two.
     let word = behind(first) + if is_trace { 2 } else { 0 };
     let words = (ring.cursor - ring.end()) / 4;
-    assert_eq!(behind(count), words, "{said}");
-    // Whatever is in the ring stands right before it.
-    let kept = ring.words().count() as u64;
+    assert_eq!(behind(count), words, "{damage_text}");
+    // The words in the ring are the last ones before this position.
+    let ring_words = ring.words().count() as u64;
     assert_eq!(
-        ring.first() - ring.origin + 4 * kept,
+        ring.first() - ring.origin + 4 * ring_words,
         4 * (word - 1),
-        "{said}"
+        "{damage_text}"
     );
     let each = if raw.header().profile.kind == holloway_abi::Kind::Times {
         SAMPLE_WORDS as u64
@@ -413,7 +415,7 @@ fn says_from_where(data: &Path, missing: u64) -> bool {
     true
 }
 
-/// A run whose collector lives.
+/// A run whose collector is not killed.
 fn undisturbed(program: &Path, folder: &Path) -> Report {
     let data = folder.join(format!("{}-all", program.display()));
     let mut command = holloway_command(["run", "--no-report", "-o"]);
@@ -425,24 +427,26 @@ fn undisturbed(program: &Path, folder: &Path) -> Report {
     report
 }
 
-/// Paths that a report says are missing.
+/// Returns the number of missing paths in a report.
 fn missing(report: &Report) -> u64 {
     let damage = report.json["damage"].as_array().unwrap().iter();
-    let said = damage.filter_map(|one| one.as_str()?.split_once(" missing: not taken in time"));
+    let damage_text =
+        damage.filter_map(|one| one.as_str()?.split_once(" missing: not taken in time"));
     // `7 paths are` or `1 path is`.
-    said.map(|(before, _)| number(before.rsplit(' ').nth(2).unwrap()))
+    damage_text
+        .map(|(before, _)| number(before.rsplit(' ').nth(2).unwrap()))
         .sum()
 }
 
-/// The number that a text begins with, as it is shown.
+/// Returns the number at the beginning of a text.
 fn number(text: &str) -> u64 {
     let digits = text.split(|c: char| !c.is_ascii_digit() && c != ',');
     let digits = digits.map(|digits| digits.replace(',', "")).next().unwrap();
     digits.parse().unwrap_or_else(|_| panic!("{text}"))
 }
 
-/// Runs a program below a `holloway run` with these options, and kills that after a pause; waits
-/// for the program's end.
+/// Runs a program with a `holloway run` with these options, and kills `holloway run` after a pause.
+/// Waits for the end of the program.
 fn kill_when(program: &Path, data: &Path, result: &Path, options: &[&str], pause: Duration) {
     let _ = std::fs::remove_file(result);
     let mut command = holloway_command(["run", "--no-report", "-o"]);
@@ -458,8 +462,8 @@ fn kill_when(program: &Path, data: &Path, result: &Path, options: &[&str], pause
     });
 }
 
-/// Kills the collector; the program must end as if nothing were, and the profile say how many paths
-/// are missing. Gives those that aren't.
+/// Kills the collector. The program must end normally, and the profile must contain the number of
+/// missing paths. Returns the number of paths that are not missing.
 fn kill_collector(
     program: &Path,
     folder: &Path,
@@ -471,8 +475,8 @@ fn kill_collector(
     let data = folder.join(format!("{}-data{round}", program.display()));
     let result = folder.join("result");
     kill_when(program, &data, &result, &[], pause);
-    let found = std::fs::read_to_string(&result).unwrap();
-    assert_eq!(found, wanted, "killed after {pause:?}");
+    let actual = std::fs::read_to_string(&result).unwrap();
+    assert_eq!(actual, wanted, "killed after {pause:?}");
     let report = Report::of_run(&data).unwrap_or_else(|e| panic!("killed after {pause:?}: {e:#}"));
     let calls = report.calls("f");
     assert!(calls <= CALLS, "{calls} calls of f: some are invented");

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use wait4::Wait4;
 
-/// 256 paths a turn, at random.
+/// Each turn takes one of 256 paths at random.
 const PROGRAM: &str = "\
 #include <pthread.h>
 #include <stdlib.h>
@@ -43,13 +43,14 @@ int main(int count, char **words) {
 }
 ";
 
-/// Of all threads together.
+/// Turns of all threads together.
 const TURNS: u64 = 5_000_000;
 const THREADS: [u64; 2] = [1, 8];
-/// What is asked for, and what all of `holloway run` may take for it: what the option bounds is
-/// estimated, and code, maps, and what is being made and written come to it.
-const ASKED: &str = "64M";
-const MOST: u64 = 192 << 20;
+/// The value of `--memory`. The option bounds an estimate.
+const MEMORY_OPTION: &str = "64M";
+/// The maximum memory of `holloway run`. It includes code, maps, and buffers, which the option does
+/// not bound.
+const MAX_MEMORY: u64 = 192 << 20;
 
 fn built(kind: &str, folder: &Path) -> PathBuf {
     std::fs::write(folder.join("mix.c"), PROGRAM).unwrap();
@@ -61,9 +62,9 @@ fn built(kind: &str, folder: &Path) -> PathBuf {
     program
 }
 
-/// The most memory that `holloway run` had at a time, or its program, which takes little.
+/// Returns the peak memory of `holloway run` or of its program, which needs little.
 fn peak(program: &Path, threads: u64, data: &Path) -> u64 {
-    let mut command = holloway_command(["run", "--memory", ASKED, "--no-report", "-o"]);
+    let mut command = holloway_command(["run", "--memory", MEMORY_OPTION, "--no-report", "-o"]);
     command.arg(data).arg("--").arg(program);
     command.args([threads, TURNS / threads].map(|number| number.to_string()));
     let child = command.stdin(Stdio::null()).spawn().unwrap();
@@ -78,7 +79,7 @@ fn peak(program: &Path, threads: u64, data: &Path) -> u64 {
     peak
 }
 
-fn asked(words: &[&str], data: &Path) -> Value {
+fn report(words: &[&str], data: &Path) -> Value {
     let mut command = holloway_command(words);
     command.arg(data).args(["--format", "json"]);
     serde_json::from_str(&run_ok(&mut command).unwrap().text()).unwrap()
@@ -91,13 +92,13 @@ fn loops_keep_within_the_memory_asked_for() {
     for threads in THREADS {
         let data = scratch.path().join(format!("data-{threads}"));
         let peak = peak(&program, threads, &data);
-        let found = asked(&["report", "--view", "loops", "--stats"], &data);
-        // There was more than fits, all of it was seen, and what went is said.
-        let words = found["stats"]["words"].as_u64().unwrap();
+        let report = report(&["report", "--view", "loops", "--stats"], &data);
+        // The data exceeds the limit. All words were read, and the dropped ones are reported.
+        let words = report["stats"]["words"].as_u64().unwrap();
         assert!(words > TURNS, "{words} words");
-        let dropped = found["losses"]["dropped_words"].as_u64().unwrap();
+        let dropped = report["losses"]["dropped_words"].as_u64().unwrap();
         assert!(dropped > words / 10, "{dropped} of {words} were dropped");
-        assert!(peak < MOST, "{peak} bytes");
+        assert!(peak < MAX_MEMORY, "{peak} bytes");
     }
 }
 
@@ -115,14 +116,14 @@ fn a_trace_keeps_within_the_memory_asked_for() {
         let file = TraceFile::read(&bytes).unwrap();
         assert!(file.is_finished && file.damage.is_none());
         assert_eq!(file.streams.len() as u64, threads);
-        // There was more than fits: pieces were forgotten, and nothing but the file's size is worse
-        // for it.
+        // The data exceeds the limit, so the builder forgot pieces. This makes only the file
+        // larger.
         for stream in &file.streams {
             let blocks = stream.blocks().map(Result::unwrap);
             let fresh = blocks.filter(|block| block.is_fresh).count();
             assert!(fresh > 3, "{fresh} times all pieces were new");
             assert!(stream.length > TURNS / threads);
         }
-        assert!(peak < MOST, "{peak} bytes");
+        assert!(peak < MAX_MEMORY, "{peak} bytes");
     }
 }

@@ -1,8 +1,8 @@
-//! Programs that are linked with musl, statically or dynamically: they count as with glibc. For
-//! timed paths, the report says whether they were preempted, or that nothing watched for
-//! preemption.
+//! Tests programs that are linked with musl, statically or dynamically. They must have the same
+//! counts as with glibc. For timed paths, the report must say whether they were preempted, or that
+//! nothing detected preemption.
 //!
-//! `programs` tests single programs (variants with musl), and the runtime has tests of its own
+//! `programs` tests single programs in variants with musl, and the runtime has further tests
 //! (modules `musl`).
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const LIBCS: [Libc; 3] = [Libc::Glibc, Libc::Musl, Libc::MuslStatic];
-/// All but variation, of which counts are estimates.
+/// All kinds except variation, whose counts are estimates.
 const KINDS: [Kind; 6] = [
     Kind::PathsClosed,
     Kind::Paths,
@@ -26,19 +26,19 @@ const KINDS: [Kind; 6] = [
     Kind::Trace,
     Kind::Times,
 ];
-/// Functions of `all.c`: threads and children call `work`.
+/// The calls of functions in `all.c`. Threads and children call `work`.
 const CALLS: [(&str, u64); 3] = [
     ("work", 4 * 1000 + 3 * 100),
     ("on_signal", 50),
     ("in_thread", 4),
 ];
-/// Those of which frames are left, or come back to: where exit edges are counted. Jumps leave
-/// `deep`, whose recursion is a loop by then.
+/// The functions with left or reentered frames, and the number of these frames, if exit edges are
+/// counted. `deep` is left by jumps. Its recursion has been compiled to a loop.
 const LEFT: [(&str, u64); 4] = [("thrown", 1), ("deep", 20), ("children", 1), ("main", 1)];
-/// Preempted turns that `preempted.c` is to find.
+/// The number of preempted turns that `preempted.c` waits for.
 const FOUND: &str = "50";
 
-/// `holloway cc` for a kind and a C library.
+/// Returns the command of `holloway cc` for a kind and a C library.
 fn cc(kind: Kind, libc: Libc) -> Command {
     let variant = Variant {
         level: "O2".to_owned(),
@@ -59,12 +59,12 @@ fn build(name: &str, kind: Kind, libc: Libc, folder: &Path) -> PathBuf {
     program
 }
 
-/// Runs a program to its good end; where its data is.
+/// Runs a program, which must succeed. Returns the directory of its data.
 fn record(program: &Path, arguments: &[&str], wanted: &str) -> PathBuf {
     let data = program.with_extension("data");
     let mut run = holloway_command(["run", "--no-report", "-o"]);
     run.arg(&data).arg("--").arg(program).args(arguments);
-    // Every path that a burst may begin at is timed.
+    // No path passes untimed between bursts.
     let ran = run_ok(run.env("HOLLOWAY_BURST", "0:1")).unwrap();
     assert_eq!(ran.text(), wanted, "{}", program.display());
     data
@@ -95,7 +95,7 @@ fn counts_are_those_with_glibc() {
     }
 }
 
-/// The samples as they are counted by `--view variation`, and what it prints.
+/// Returns the sample statistics of `--view variation`, and its output.
 fn samples(data: &Path) -> (Value, String) {
     let view = |format: &str| {
         let words = ["report", "--view", "variation", "--format", format];
@@ -131,8 +131,8 @@ fn in_bursts_preemption_is_seen() {
         let data = record(&program, &[FOUND], &format!("{FOUND}\n"));
         let (samples, text) = samples(&data);
         assert_eq!(samples["unwatched"], 0, "{samples}");
-        // Some may have come in probes, whose time is no path's. Which samples say it is tested
-        // with the runtime.
+        // Some preemptions may happen in probes, whose time belongs to no path. The tests of the
+        // runtime check which samples are marked.
         assert!(samples["preempted"].as_u64() > Some(0), "{samples}");
         assert!(!text.contains("unwatched"), "{text}");
     }
@@ -167,7 +167,7 @@ fn what_dlopen_opens_must_be_there_from_the_start() {
             "1500\n"
         );
         let report = Report::of_run(&data).unwrap();
-        // glibc unloads it each time.
+        // glibc unloads the library each time.
         let opened = if is_said { 1 } else { 50 };
         for (name, calls) in [
             ("plugin_work", 1500),
@@ -180,8 +180,8 @@ fn what_dlopen_opens_must_be_there_from_the_start() {
     }
 }
 
-/// musl may crash where it says of a symbol without a name that it can't have it: what may be the
-/// reason is said of programs that can ask for it.
+/// musl may crash when it reports that it cannot find a symbol without a name. The report explains
+/// this possible reason for programs that use `dlopen`.
 #[test]
 fn a_crash_that_dlopen_may_be_the_reason_of_is_explained() {
     let scratch = scratch("musl-crash").unwrap();
@@ -199,7 +199,7 @@ fn a_crash_that_dlopen_may_be_the_reason_of_is_explained() {
         (Libc::Glibc, "opens", false),
         (Libc::Musl, "opens", true),
         (Libc::Musl, "crash", false),
-        // What is linked with musl whole opens nothing.
+        // A program that is linked statically with musl opens no libraries.
         (Libc::MuslStatic, "opens", false),
     ] {
         let mut command = cc(Kind::PathsClosed, libc);

@@ -1,6 +1,6 @@
-//! Real Rust programs with threads, from the registry: the output is the native one, and the counts
-//! of paths (and of edges, for the smaller program) are consistent. Programs that run the same way
-//! each time are tested in tests/exact/kinds.rs.
+//! Tests real Rust programs with threads, from the registry: the output is the native one, and the
+//! counts of paths (and of edges, for the smaller program) are consistent. tests/exact/kinds.rs
+//! tests programs that run the same way each time.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use holloway_tests::program::{inconsistencies, run_program};
@@ -9,7 +9,7 @@ use holloway_tests::tool::scratch;
 use holloway_tests::workload::{Flavor, PARALLEL, RIPGREP, Scale, Workload};
 use std::process::Command;
 
-/// What a program's report must at least show.
+/// The minimum content of a program's report.
 struct Sanity {
     functions: usize,
     must_run: &'static [&'static str],
@@ -38,7 +38,7 @@ fn rayon_sums_are_exact() {
         },
     );
     for report in reports {
-        // 200,000 numbers are asked for, on however many threads; the picture has (16 × 14)²
+        // The program computes 200,000 numbers on any number of threads. The picture has (16 × 14)²
         // points.
         assert_eq!(report.calls("is_prime"), 200_000);
         assert_eq!(report.calls("escape"), 224 * 224);
@@ -49,7 +49,7 @@ fn rayon_sums_are_exact() {
     }
 }
 
-/// The reports of these flavors.
+/// Returns the reports of these flavors.
 fn check(workload: &Workload, flavors: &[Flavor], sanity: &Sanity) -> Vec<Report> {
     let scratch = scratch(workload.name()).unwrap();
     let folder = workload.prepare(scratch.path()).unwrap();
@@ -61,11 +61,11 @@ fn check(workload: &Workload, flavors: &[Flavor], sanity: &Sanity) -> Vec<Report
         let name = format!("{} for {}", workload.name(), flavor.name());
         let woven = workload.build(&folder, flavor).unwrap();
         let data = scratch.path().join(flavor.name());
-        let found = workload.run(&woven, &input, Scale::Small, Some(&data));
-        for (expected, found) in expected.iter().zip(&found.unwrap()) {
+        let actual = workload.run(&woven, &input, Scale::Small, Some(&data));
+        for (expected, actual) in expected.iter().zip(&actual.unwrap()) {
             assert!(!expected.stdout.is_empty());
-            assert_eq!(expected.text(), found.text(), "{name}: other output");
-            assert_eq!(expected.stderr, found.stderr, "{name}: other messages");
+            assert_eq!(expected.text(), actual.text(), "{name}: other output");
+            assert_eq!(expected.stderr, actual.stderr, "{name}: other messages");
         }
         if *workload == RIPGREP {
             search_on_all_threads(&native, &woven, &input);
@@ -82,7 +82,8 @@ fn check(workload: &Workload, flavors: &[Flavor], sanity: &Sanity) -> Vec<Report
                 "{name}: {function} has no calls"
             );
         }
-        // rayon's workers never return, and exit() ends main in the middle: exit edges say so.
+        // rayon's workers never return, and `exit` leaves `main` in the middle. Exit edges count
+        // both.
         let wrong = inconsistencies(&report, &|_| false);
         assert!(wrong.is_empty(), "{name}: {}", wrong.join("\n"));
         println!("{name}: {run} functions, {executions} path executions");
@@ -91,7 +92,7 @@ fn check(workload: &Workload, flavors: &[Flavor], sanity: &Sanity) -> Vec<Report
     reports.collect()
 }
 
-/// Parallel search prints files in any order: the lines, sorted, must be the same.
+/// A parallel search prints files in any order, so sorted lines are compared.
 fn search_on_all_threads(
     native: &std::path::Path,
     woven: &std::path::Path,

@@ -1,16 +1,17 @@
-//! `cargo xtask bench`: the cost of counting paths and edges on the suite, side by side with the
+//! `cargo xtask bench`: measures the cost of counting paths and edges on the suite, and of the
 //! compilers' own counters.
 //!
-//! 1. `programs`: builds every program in every flavor, and keeps the builds below target/bench as
-//!    long as nothing changes that they are made of;
-//! 2. `rounds`: runs the flavors in turn, round by round, so that a slow spell of the machine hits
-//!    all of them;
-//! 3. `totals`: the counts of a run; `builds`: the cost of weaving at build time;
-//! 4. `summary`: ratios within a round, their medians, and geometric means; `targets`: compares
-//!    them with the targets;
-//! 5. `page`, `json`: docs/benchmarks.md, target/bench/latest.json, and the file of `--json`.
+//! 1. `programs` builds every program in every flavor. It keeps the builds below target/bench until
+//!    their sources or tools change.
+//! 2. `rounds` runs the flavors in turn, round by round, so that a slow phase of the machine slows
+//!    all of them.
+//! 3. `totals` reads the counts of a run. `builds` measures the cost of weaving at build time.
+//! 4. `summary` computes ratios within a round, their medians, and geometric means. `targets`
+//!    compares them with the targets.
+//! 5. `page` and `json` write docs/benchmarks.md, target/bench/latest.json, and the file of
+//!    `--json`.
 //!
-//! `callgrind` counts instructions instead of time, for a busy machine.
+//! `callgrind` counts instructions instead of time, so it works on a busy machine.
 
 mod builds;
 mod callgrind;
@@ -44,7 +45,7 @@ use results::Results;
 /// Runs the benches and writes their results.
 ///
 /// # Errors
-/// A build or a run fails, or the output of a flavor differs from the native output.
+/// If a build or a run fails, or if the output of a flavor differs from the native output.
 pub(crate) fn run(options: &Options) -> Result<()> {
     options.check()?;
     if let Some(file) = &options.json {
@@ -54,26 +55,27 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let suite = options.chosen(SUITE.into_iter());
     let micro = options.chosen(MICRO.iter());
     if options.build_only {
-        let all = suite.into_iter().chain(micro);
-        return shelf.build(all, &options.flavors(), options.scale());
+        let workloads = suite.into_iter().chain(micro);
+        return shelf.build(workloads, &options.flavors(), options.scale());
     }
-    build_apart(options)?;
+    build_in_other_process(options)?;
     if options.callgrind {
-        let all: Vec<_> = suite.into_iter().chain(micro).collect();
-        let counts = callgrind::run(&shelf, &all, options)?;
-        return keep(options, || {
+        let workloads: Vec<_> = suite.into_iter().chain(micro).collect();
+        let counts = callgrind::run(&shelf, &workloads, options)?;
+        return write_json(options, || {
             json::instructions(&machine::description(), &counts)
         });
     }
-    let measure = |all: Vec<_>, ways: &[way::Way], rounds| {
-        all.into_iter()
+    let measure = |workloads: Vec<_>, ways: &[way::Way], rounds| {
+        workloads
+            .into_iter()
             .map(|w| rounds::row(&shelf, w, options, ways, rounds))
             .collect::<Result<Vec<_>>>()
     };
     let ways = options.ways();
     let mut micro_ways = ways.clone();
     if options.is_all() {
-        // No table has streams of tight loops.
+        // The tables do not show streams of tight loops.
         micro_ways.retain(|way| !way.is_stream());
     }
     let mut results = Results {
@@ -91,7 +93,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             .then(builds::measure)
             .transpose()?,
     };
-    // Executables are read after all measuring, because reading takes memory.
+    // The executables are read after all measurements, because reading takes memory.
     for row in results.suite.iter_mut().chain(&mut results.micro) {
         for m in &mut row.ways {
             let executable = shelf.executable(row.workload.source, m.way.flavor());
@@ -99,12 +101,12 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         }
     }
     report(&results, options)?;
-    keep(options, || json::whole(&results))
+    write_json(options, || json::whole(&results))
 }
 
-/// Builds in another process. The peak memory of a child is at least that of its parent when it
-/// forks, so this process has to stay small.
-fn build_apart(options: &Options) -> Result<()> {
+/// Builds the programs in another process. The peak memory of a child is at least the memory of its
+/// parent at the fork, so the process that measures has to stay small.
+fn build_in_other_process(options: &Options) -> Result<()> {
     let mut builder = std::process::Command::new(std::env::current_exe()?);
     let status = builder
         .arg("bench")
@@ -115,7 +117,7 @@ fn build_apart(options: &Options) -> Result<()> {
 }
 
 /// Writes the file of `--json`, if the option is given.
-fn keep(options: &Options, json: impl FnOnce() -> serde_json::Value) -> Result<()> {
+fn write_json(options: &Options, json: impl FnOnce() -> serde_json::Value) -> Result<()> {
     let Some(file) = &options.json else {
         return Ok(());
     };
@@ -124,7 +126,7 @@ fn keep(options: &Options, json: impl FnOnce() -> serde_json::Value) -> Result<(
     Ok(())
 }
 
-/// Prints the results, and keeps those of a whole run.
+/// Prints the results, and writes the files if nothing was left out.
 fn report(results: &Results, options: &Options) -> Result<()> {
     if !options.is_all() {
         println!("{}\n\n{}", results.machine, page::tuning(results));

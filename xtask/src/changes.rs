@@ -1,4 +1,4 @@
-//! The crates that changed, and the crates that depend on them.
+//! Finds the crates that changed since a commit, and the crates that depend on them.
 
 use crate::workspace::root;
 use anyhow::{Context, Result, ensure};
@@ -14,7 +14,7 @@ pub(crate) struct Changes {
     pub(crate) changed: BTreeSet<String>,
     /// Packages that depend on these, directly or through others.
     pub(crate) dependents: BTreeSet<String>,
-    /// The integration tests of all these packages: package and test.
+    /// The integration tests of these packages, each as package and test.
     pub(crate) integration_tests: BTreeSet<(String, String)>,
 }
 
@@ -22,7 +22,7 @@ impl Changes {
     /// Compares the working tree, including uncommitted and untracked files, with a commit.
     ///
     /// # Errors
-    /// git or cargo fails.
+    /// If git or cargo fails.
     pub(crate) fn since(commit: &str) -> Result<Self> {
         let metadata = MetadataCommand::new()
             .manifest_path(root().join("Cargo.toml"))
@@ -37,41 +37,43 @@ impl Changes {
         for file in files {
             match package_of(file, &folders) {
                 Some(package) => drop(changed.insert(package.to_owned())),
-                // The manifest, the lock file, and the configuration concern every package.
+                // The workspace's manifest, lock file, and configuration affect every package.
                 None if is_workspace_file(file) => changed.extend(folders.values().cloned()),
                 None => {}
             }
         }
-        let mut all = changed.clone();
+        let mut affected = changed.clone();
         loop {
-            let depends = |name: &cargo_metadata::Dependency| all.contains(&name.name);
-            let more = metadata.packages.iter().filter(|package| {
-                !all.contains(package.name.as_str()) && package.dependencies.iter().any(depends)
+            let depends = |name: &cargo_metadata::Dependency| affected.contains(&name.name);
+            let dependents = metadata.packages.iter().filter(|package| {
+                !affected.contains(package.name.as_str())
+                    && package.dependencies.iter().any(depends)
             });
-            let more: Vec<String> = more.map(|package| package.name.to_string()).collect();
-            if more.is_empty() {
+            let dependents: Vec<String> =
+                dependents.map(|package| package.name.to_string()).collect();
+            if dependents.is_empty() {
                 break;
             }
-            all.extend(more);
+            affected.extend(dependents);
         }
         let packages = metadata.packages.iter();
-        let tested = packages.filter(|package| all.contains(package.name.as_str()));
+        let tested = packages.filter(|package| affected.contains(package.name.as_str()));
         let integration_tests = tested.flat_map(|package| {
             let tests = package.targets.iter().filter(|target| target.is_test());
             tests.map(|test| (package.name.to_string(), test.name.clone()))
         });
         Self {
             integration_tests: integration_tests.collect(),
-            dependents: all.difference(&changed).cloned().collect(),
+            dependents: affected.difference(&changed).cloned().collect(),
             changed,
         }
     }
 }
 
-/// The commit where this branch left `main`; on `main` itself, the last commit.
+/// Returns the commit where this branch left `main`. On `main`, this is the last commit.
 ///
 /// # Errors
-/// git fails.
+/// If git fails.
 pub(crate) fn merge_base() -> Result<String> {
     for main in ["origin/main", "main"] {
         if let Ok(base) = git(&["merge-base", "HEAD", main]) {
@@ -103,7 +105,7 @@ fn git(arguments: &[&str]) -> Result<String> {
     Ok(String::from_utf8(output.stdout)?)
 }
 
-/// Names of packages by their folders, relative to the workspace's root.
+/// The names of packages, by their folders relative to the workspace's root.
 fn package_folders(metadata: &Metadata) -> BTreeMap<String, String> {
     let folders = metadata.packages.iter().filter_map(|package| {
         let folder = package.manifest_path.parent()?;
@@ -115,10 +117,10 @@ fn package_folders(metadata: &Metadata) -> BTreeMap<String, String> {
 
 fn package_of<'a>(file: &str, folders: &'a BTreeMap<String, String>) -> Option<&'a str> {
     let file = Path::new(file);
-    let mut holding = folders
+    let mut containing = folders
         .iter()
         .filter(|(folder, _)| file.starts_with(folder));
-    holding.next().map(|(_, package)| package.as_str())
+    containing.next().map(|(_, package)| package.as_str())
 }
 
 fn is_workspace_file(file: &str) -> bool {
@@ -136,33 +138,33 @@ mod tests {
             .no_deps()
             .exec()
             .expect("cargo describes the workspace");
-        let found = Changes::of_files(&files, &metadata);
-        for (found, expected) in [(&found.changed, changed), (&found.dependents, dependents)] {
-            let missing: Vec<_> = expected.iter().filter(|e| !found.contains(**e)).collect();
+        let actual = Changes::of_files(&files, &metadata);
+        for (actual, expected) in [(&actual.changed, changed), (&actual.dependents, dependents)] {
+            let missing: Vec<_> = expected.iter().filter(|e| !actual.contains(**e)).collect();
             assert!(
                 missing.is_empty(),
-                "{files:?}: {missing:?} not in {found:?}"
+                "{files:?}: {missing:?} not in {actual:?}"
             );
         }
         if changed.is_empty() {
-            assert!(found.changed.is_empty() && found.dependents.is_empty());
+            assert!(actual.changed.is_empty() && actual.dependents.is_empty());
         }
     }
 
     #[test]
-    fn a_file_changes_its_package_and_those_above_it() {
-        let above = ["holloway", "holloway-report", "holloway-tests", "xtask"];
+    fn a_file_changes_its_package_and_the_dependents() {
+        let dependents = ["holloway", "holloway-report", "holloway-tests", "xtask"];
         check(
             &["crates/analysis/src/lib.rs"],
             &["holloway-analysis"],
-            &above,
+            &dependents,
         );
         check(&["crates/holloway/src/main.rs"], &["holloway"], &[]);
         check(&["xtask/src/main.rs"], &["xtask"], &[]);
     }
 
     #[test]
-    fn the_workspace_manifest_changes_everything_and_pages_nothing() {
+    fn the_workspace_manifest_changes_all_packages_and_pages_change_none() {
         check(&["Cargo.lock"], &["holloway-abi", "holloway", "xtask"], &[]);
         check(&["docs/guide.md", "README.md"], &[], &[]);
     }

@@ -1,7 +1,7 @@
-//! The machine that figures are measured on.
+//! Describes the machine that runs the measurements.
 
-/// Processor, cores, and kernel: what a reader needs to place the figures, and nothing that
-/// identifies the machine.
+/// Processor, number of cores, and kernel: enough to judge the results, without identifying the
+/// machine.
 pub(crate) fn description() -> String {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let info = read("/proc/cpuinfo");

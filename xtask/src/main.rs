@@ -57,8 +57,8 @@ enum Study {
     LongTrace(study::Options),
     /// Measure stored streams as the papers on whole program paths and on k iterations do
     ///
-    /// Compares with zstd, xz, and plain SEQUITUR. Writes docs/traces.md if the whole suite ran at
-    /// its full size.
+    /// Compares with zstd, xz, and plain SEQUITUR. Writes docs/studies/traces.md if the whole suite
+    /// ran at its full size.
     Traces(traces::Arguments),
     /// Count what the tables of the slides on efficient path profiling count
     ///

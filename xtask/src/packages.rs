@@ -10,23 +10,23 @@ pub(crate) const NEEDED: [&str; 18] = [
     "g++",                   // libstdc++ for the C++ programs
     "clang-19",              // the oldest clang and libLLVM supported
     "clang-22",              // the LLVM of rustc 1.95
-    "llvm-19-dev",           // its libLLVM where clang's is looked for
-    "llvm-22-dev",           // and that of the other
+    "llvm-19-dev",           // libLLVM 19 in the folder where clang-19's is expected
+    "llvm-22-dev",           // libLLVM 22 in the folder where clang-22's is expected
     "libclang-rt-19-dev",    // the older clang's sanitizers
     "libclang-rt-22-dev",    // clang's own counters and sanitizers
-    "lld-22",                // the other linker
+    "lld-22",                // the second linker that is tested
     "llvm-22",               // llvm-profdata and llvm-cov: clang's counters
     "cmake",                 // builds by CMake
     "autoconf",              // builds by configure
-    "make",                  // and what both of them call
-    "musl-tools",            // the other C library
+    "make",                  // CMake and configure call it
+    "musl-tools",            // the second C library that is tested
     "qemu-user-static",      // runs aarch64 programs
-    "gcc-aarch64-linux-gnu", // libc and the linker for them
-    "g++-aarch64-linux-gnu", // and libstdc++
-    PIP,                     // another SEQUITUR to compare with
+    "gcc-aarch64-linux-gnu", // libc and the linker for aarch64
+    "g++-aarch64-linux-gnu", // libstdc++ for aarch64
+    PIP,                     // installs another implementation of SEQUITUR for a comparison
 ];
 
-/// Any Python 3 with pip serves as well.
+/// Any other installation of Python 3 with pip is sufficient, too.
 const PIP: &str = "python3-pip";
 
 /// The Rust targets that the tests need besides this machine's.
@@ -38,7 +38,7 @@ const TARGETS: [&str; 2] = [
 /// Installs missing packages and targets.
 ///
 /// # Errors
-/// Something is missing and cannot be installed: the message says how to install it by hand.
+/// If something is missing and cannot be installed. The message says how to install it by hand.
 pub(crate) fn install() -> Result<()> {
     install_packages()?;
     add_targets()
@@ -79,8 +79,8 @@ fn install_packages() -> Result<()> {
             .with_context(|| format!("cannot start {}", line[0]))?
             .success())
     };
-    // An outdated list names versions that no longer exist. If the update fails, so does the next
-    // step.
+    // An outdated list of packages contains versions that no longer exist. If the update fails, the
+    // installation may fail, too.
     apt(&["update", "--quiet"])?;
     let mut words = vec!["install", "--yes", "--quiet", "--no-install-recommends"];
     words.extend(&missing);
@@ -95,7 +95,7 @@ fn install_packages() -> Result<()> {
 /// Adds missing targets with rustup.
 ///
 /// # Errors
-/// A target is missing and cannot be added: the message says how to add it by hand.
+/// If a target is missing and cannot be added. The message says how to add it by hand.
 fn add_targets() -> Result<()> {
     let missing: Vec<&str> = TARGETS.into_iter().filter(|t| !has_target(t)).collect();
     if missing.is_empty() {
@@ -115,10 +115,10 @@ fn add_targets() -> Result<()> {
 }
 
 fn has_target(target: &str) -> bool {
-    let asked = Command::new("rustc")
+    let output = Command::new("rustc")
         .args(["--print", "target-libdir", "--target", target])
         .output();
-    asked.is_ok_and(|o| Path::new(String::from_utf8_lossy(&o.stdout).trim()).is_dir())
+    output.is_ok_and(|o| Path::new(String::from_utf8_lossy(&o.stdout).trim()).is_dir())
 }
 
 fn is_installed(package: &str) -> bool {

@@ -1,13 +1,13 @@
-//! `cargo xtask study paths`: the slides' three tables (Ball, Larus 1996) for the suite, as far as
-//! they are counts.
+//! `cargo xtask study paths`: computes the three tables of the slides (Ball, Larus 1996) for the
+//! suite. Only counts are computed.
 //!
-//! 1. `record`: each program runs with its full input, paths counted and edges counted, and with
-//!    another input, paths counted;
-//! 2. `holloway report` and `holloway overlap` say what is in these runs;
-//! 3. `page`: docs/studies/paths.md.
+//! 1. `record` runs each program three times: with its full input with path counters and with edge
+//!    counters, and with another input with path counters. `holloway report` and `holloway overlap`
+//!    evaluate these runs.
+//! 2. `page` writes docs/studies/paths.md.
 //!
-//! Nothing is timed, so that the machine may be busy with other things. Overheads, the rest of the
-//! slides' first table, are in docs/benchmarks.md.
+//! Nothing is timed, so the machine may be busy. The overheads of the slides' first table are in
+//! docs/benchmarks.md.
 
 mod page;
 mod record;
@@ -20,7 +20,7 @@ use holloway_tests::workload::{Flavor, Scale, Workload};
 use record::Program;
 use std::sync::Mutex;
 
-/// What to study.
+/// The options of `cargo xtask study paths`.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Options {
     /// Use smaller inputs
@@ -45,12 +45,12 @@ impl Options {
     }
 }
 
-/// Runs programs, two at a time: nothing is timed.
+/// Runs programs, two at the same time.
 fn programs(shelf: &Shelf, workloads: &[&'static Workload], scale: Scale) -> Result<Vec<Program>> {
     let queue = Mutex::new(workloads.iter().enumerate());
     let work = || -> Result<Vec<(usize, Program)>> {
         let mut done = Vec::new();
-        while let Some((place, workload)) = {
+        while let Some((index, workload)) = {
             let mut queue = queue
                 .lock()
                 .map_err(|_| anyhow!("the other one panicked"))?;
@@ -61,7 +61,7 @@ fn programs(shelf: &Shelf, workloads: &[&'static Workload], scale: Scale) -> Res
                 "{}: {} path increments, {} edge increments",
                 workload.name, program.figures.paths.increments, program.figures.edges.increments
             );
-            done.push((place, program));
+            done.push((index, program));
         }
         Ok(done)
     };
@@ -71,14 +71,14 @@ fn programs(shelf: &Shelf, workloads: &[&'static Workload], scale: Scale) -> Res
         all.extend(other.join().map_err(|_| anyhow!("a run panicked"))??);
         Ok::<_, anyhow::Error>(all)
     })?;
-    all.sort_by_key(|(place, _)| *place);
+    all.sort_by_key(|(index, _)| *index);
     Ok(all.into_iter().map(|(_, program)| program).collect())
 }
 
-/// Runs the study, prints it, and writes the page where nothing was left out.
+/// Runs the study, prints it, and writes the page if nothing was left out.
 ///
 /// # Errors
-/// A build or a run fails, or counts were lost.
+/// If a build or a run fails, or counts were lost.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let shelf = Shelf::open()?;
     let chosen = suite::chosen(&options.only);

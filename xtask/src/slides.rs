@@ -1,36 +1,37 @@
-//! The tables of the slides on efficient path profiling (Ball, Larus 1996), program by program:
-//! they stand beside ours.
+//! The tables of the slides on efficient path profiling (Ball, Larus 1996), program by program. Our
+//! pages show their averages next to ours.
 //!
-//! Columns are by name, rows in the slides' order: the eight integer programs of SPEC95, then the
-//! ten of floating point. Averages are those printed, arithmetic means of the rows, as tests check;
-//! a quotient's too, so it is no quotient of averages. Two misprints are settled: the integer
-//! programs' path increments (22251.1 there on average, 2251.1 by their rows), and wave5's common
-//! paths ("146.wave | 5821").
+//! The rows are in the order of the slides: eight integer programs of SPEC95, and then ten
+//! floating-point programs. The averages are copied from the slides. They are arithmetic means of
+//! the rows, as the tests check. The average of quotients is a mean, too, not a quotient of
+//! averages. Two misprints of the slides are corrected: the average path increments of the integer
+//! programs (printed as 22251.1, but 2251.1 according to the rows), and the common paths of wave5
+//! ("146.wave | 5821").
 
-/// A table: the programs' rows, and what the slides print under them.
+/// A table of the slides: a row for each program, and the averages.
 #[derive(Debug)]
 pub(crate) struct Table<const COLUMNS: usize> {
     rows: [(&'static str, [f64; COLUMNS]); 18],
-    /// Of each of [`Programs::EACH`]; the means of the rows where none are printed.
+    /// The printed averages of each of [`Programs::EACH`]; `None` if the slides print none.
     averages: Option<[[f64; COLUMNS]; 3]>,
 }
 
-/// Programs whose average is taken.
+/// A group of programs with an average.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Programs {
     /// The integer programs.
     Integer,
-    /// Those of floating point.
+    /// The floating-point programs.
     FloatingPoint,
-    /// All of them.
+    /// All programs.
     All,
 }
 
 impl Programs {
-    /// Each, in the slides' order.
+    /// All groups, in the order of the slides.
     pub(crate) const EACH: [Self; 3] = [Self::Integer, Self::FloatingPoint, Self::All];
 
-    /// Their name in our tables.
+    /// The name of the group in our tables.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Integer => "SPEC95 integer, 1996",
@@ -41,7 +42,7 @@ impl Programs {
 }
 
 impl<const COLUMNS: usize> Table<COLUMNS> {
-    /// The average of a column.
+    /// The printed average of a column, or the mean of the rows if none is printed.
     pub(crate) fn average(&self, programs: Programs, column: usize) -> f64 {
         match &self.averages {
             Some(averages) => averages[programs as usize][column],
@@ -61,23 +62,23 @@ impl<const COLUMNS: usize> Table<COLUMNS> {
 
 /// Columns of [`OVERHEADS`].
 pub(crate) mod overhead {
-    /// Overhead of PP, in per cent.
+    /// Overhead of PP, in percent.
     pub(crate) const PATHS: usize = 0;
-    /// Overhead of QPT2, in per cent.
+    /// Overhead of QPT2, in percent.
     pub(crate) const EDGES: usize = 1;
-    /// The first over the second, as printed.
+    /// The overhead of PP divided by the overhead of QPT2, as printed.
     pub(crate) const QUOTIENT: usize = 2;
-    /// Path increments, in millions: as many as paths ran.
+    /// Path increments in millions. This is also the number of paths that ran.
     pub(crate) const MILLION: usize = 3;
-    /// Edge increments, as a multiple of these.
+    /// Edge increments, as a multiple of the path increments.
     pub(crate) const EDGE_INCREMENTS: usize = 4;
-    /// Share of the path increments that were hashed, in per cent.
+    /// Share of path increments in hash tables, in percent.
     pub(crate) const HASHED: usize = 5;
-    /// Instructions for each path increment.
+    /// Instructions per path increment.
     pub(crate) const LENGTH: usize = 6;
 }
 
-/// "PP overhead", but for the base times.
+/// The table "PP overhead", without the base times.
 #[rustfmt::skip]
 pub(crate) static OVERHEADS: Table<7> = Table {
     rows: [
@@ -111,23 +112,24 @@ pub(crate) static OVERHEADS: Table<7> = Table {
 pub(crate) mod prediction {
     /// Different paths that ran.
     pub(crate) const PATHS: usize = 0;
-    /// The longest path's edges, and its instructions.
+    /// Edges and instructions of the longest path.
     pub(crate) const LONGEST: [usize; 2] = [1, 2];
-    /// The same of the average path that ran.
+    /// Edges and instructions of the average path that ran.
     pub(crate) const MEAN: [usize; 2] = [3, 4];
-    /// Share of the paths that edges predict, in per cent.
+    /// Share of the paths that are predicted correctly from edges, in percent.
     pub(crate) const CORRECT: usize = 5;
-    /// The longest path that edges predict: edges, instructions.
+    /// Edges and instructions of the longest path that is predicted correctly.
     pub(crate) const PREDICTED_LONGEST: [usize; 2] = [6, 7];
-    /// The same of the average one.
+    /// Edges and instructions of the average path that is predicted correctly.
     pub(crate) const PREDICTED_MEAN: [usize; 2] = [8, 9];
     /// Routines that ran.
     pub(crate) const ROUTINES: usize = 10;
-    /// Different paths of the routine with most, and of the average one.
+    /// The number of different paths in the routine with the most paths, and in the average
+    /// routine.
     pub(crate) const OF_A_ROUTINE: [usize; 2] = [11, 12];
 }
 
-/// "Path profiling versus edge profiling".
+/// The table "Path profiling versus edge profiling".
 #[rustfmt::skip]
 pub(crate) static PREDICTIONS: Table<13> = Table {
     rows: [
@@ -159,19 +161,19 @@ pub(crate) static PREDICTIONS: Table<13> = Table {
 
 /// Columns of [`COMMON`].
 pub(crate) mod common {
-    /// Different paths that both runs took.
+    /// Different paths that both runs executed.
     pub(crate) const PATHS: usize = 0;
-    /// Their share of all that any run took, in per cent.
+    /// The share of common paths in all paths that either run executed, in percent.
     pub(crate) const STATIC: usize = 1;
-    /// Their share of the path executions with the reference input, in per cent.
+    /// The share of common paths in the path executions with the reference input, in percent.
     pub(crate) const DYNAMIC: usize = 2;
-    /// Instructions on them with the reference input.
+    /// Instructions on common paths with the reference input.
     pub(crate) const INSTRUCTIONS: usize = 3;
-    /// Their share of all instructions with that input, in per cent.
+    /// The share of these instructions in all instructions with the reference input, in percent.
     pub(crate) const DYNAMIC_INSTRUCTIONS: usize = 4;
 }
 
-/// "ref versus train datasets".
+/// The table "ref versus train datasets".
 #[rustfmt::skip]
 pub(crate) static COMMON: Table<5> = Table {
     rows: [
@@ -201,7 +203,7 @@ pub(crate) static COMMON: Table<5> = Table {
 mod tests {
     use super::*;
 
-    /// The averages printed are those of the rows, as far as these are rounded.
+    /// Checks that the printed averages equal the means of the rows, except for rounding.
     fn check<const COLUMNS: usize>(table: &Table<COLUMNS>, decimals: [i32; COLUMNS]) {
         for programs in Programs::EACH {
             for (column, places) in decimals.into_iter().enumerate() {
@@ -209,7 +211,7 @@ mod tests {
                     table.average(programs, column),
                     table.mean(programs, column),
                 );
-                // Half a unit for the average, half a unit for the rows.
+                // Rounding may change the average by half a unit, and the rows by half a unit.
                 let unit = 0.1f64.powi(places);
                 assert!(
                     (printed - mean).abs() <= unit,
@@ -227,13 +229,14 @@ mod tests {
         assert_eq!(quotients, [1.4, 4.0, 2.8]);
     }
 
-    /// So their average is no quotient of averages, which would be 1.5, 4.6 and 1.9.
+    /// The average of these quotients is no quotient of averages. Quotients of averages would be
+    /// 1.5, 4.6, and 1.9.
     #[test]
     fn slides_pp_overhead_quotients_are_of_programs() {
         for (name, row) in &OVERHEADS.rows {
             let quotient = row[overhead::PATHS] / row[overhead::EDGES];
             let printed = row[overhead::QUOTIENT];
-            // What rounding of both overheads can change.
+            // The largest change by rounding both overheads.
             let slack =
                 (0.05 * (1.0 + quotient.abs())) / (row[overhead::EDGES].abs() - 0.05) + 0.05;
             assert!(
@@ -246,26 +249,32 @@ mod tests {
     #[test]
     fn slides_path_profiling_versus_edge_profiling() {
         check(&PREDICTIONS, [0, 0, 0, 1, 1, 1, 0, 0, 1, 1, 0, 0, 1]);
-        // Instructions of the average path are those of a path increment in the other table.
-        for (one, other) in OVERHEADS.rows.iter().zip(&PREDICTIONS.rows) {
-            let lengths = [one.1[overhead::LENGTH], other.1[prediction::MEAN[1]]];
-            assert_eq!(one.0, other.0);
+        // The instructions of the average path equal the instructions per path increment of the
+        // other table.
+        for ((name, overheads), (other_name, predictions)) in
+            OVERHEADS.rows.iter().zip(&PREDICTIONS.rows)
+        {
+            let lengths = [
+                overheads[overhead::LENGTH],
+                predictions[prediction::MEAN[1]],
+            ];
+            assert_eq!(name, other_name);
             assert!(
                 (lengths[0] - lengths[1]).abs() < 0.11,
-                "{}: {lengths:?}",
-                one.0
+                "{name}: {lengths:?}"
             );
         }
     }
 
-    /// Static shares are of the paths that either run took: what they come to is never less than
-    /// what the reference run took.
+    /// A static share is relative to the paths that either run executed. These are at least as many
+    /// as the paths of the reference run.
     #[test]
     fn slides_ref_versus_train() {
-        for (one, other) in COMMON.rows.iter().zip(&PREDICTIONS.rows) {
-            let either = one.1[common::PATHS] / (one.1[common::STATIC] - 0.05) * 100.0;
-            assert_eq!(one.0, other.0);
-            assert!(either >= other.1[prediction::PATHS], "{}: {either}", one.0);
+        for ((name, common), (other_name, predictions)) in COMMON.rows.iter().zip(&PREDICTIONS.rows)
+        {
+            let either = common[common::PATHS] / (common[common::STATIC] - 0.05) * 100.0;
+            assert_eq!(name, other_name);
+            assert!(either >= predictions[prediction::PATHS], "{name}: {either}");
         }
         let mean = COMMON.average(Programs::All, common::STATIC);
         assert!((mean - 82.3).abs() < 0.05, "{mean}");

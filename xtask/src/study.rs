@@ -1,8 +1,8 @@
 //! `cargo xtask study long-trace`: a check that takes too long for a test.
 //!
-//! Records a program of 10^9 paths with `--collect trace`. No path may be missing, the grammar must
-//! expand to the very events that were recorded (`trace verify`), and the number of calls must be
-//! that of the program.
+//! The check records a program of 10^9 paths with `--collect trace`. No path may be missing, the
+//! grammar must expand to exactly the recorded events (`trace verify`), and the number of calls
+//! must be right.
 
 use crate::workspace::{BuildProfile, build_holloway};
 use anyhow::{Context, Result, ensure};
@@ -17,10 +17,11 @@ use wait4::Wait4;
 /// The default number of paths.
 const PATHS: NonZeroU64 = NonZeroU64::new(1_000_000_000).expect("it is above 0");
 
-/// The largest memory in bytes that recording may take, for any number of paths.
-const MOST_MEMORY: u64 = 1 << 30;
+/// The maximum memory that recording may take, in bytes, for any number of paths.
+const MAX_MEMORY: u64 = 1 << 30;
 
-/// Draws a random number every 16 iterations, often enough to let the grammar grow all the time.
+/// The source of the recorded program. It draws a random number every 16 iterations, so the grammar
+/// never stops growing.
 const SOURCE: &str = "\
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,7 +46,7 @@ int main(int argc, char **argv) {
 }
 ";
 
-/// What to study.
+/// The options of `cargo xtask study long-trace`.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Options {
     /// Record a program of this many paths
@@ -56,18 +57,18 @@ pub(crate) struct Options {
 /// Runs the study.
 ///
 /// # Errors
-/// A command fails, or the trace is wrong.
+/// If a command fails, or if the trace is wrong.
 pub(crate) fn run(options: &Options) -> Result<()> {
     long_trace(options.paths.get())
 }
 
 fn long_trace(paths: u64) -> Result<()> {
-    // Each call makes two paths: its own, and an iteration of its caller.
+    // Each call ends two paths: one in `step`, and one in `main`'s loop.
     let calls = paths.div_ceil(2);
     let holloway = build_holloway(BuildProfile::Release)?;
     let scratch = scratch("long-trace")?;
     let folder = scratch.path();
-    let ours = |words: &[&str]| {
+    let holloway_command = |words: &[&str]| {
         let mut command = Command::new(&holloway);
         clean(&mut command);
         command.current_dir(folder).args(words);
@@ -75,14 +76,14 @@ fn long_trace(paths: u64) -> Result<()> {
     };
     std::fs::write(folder.join("long.c"), SOURCE)?;
     let clang = installed("clang-22")?;
-    let mut build = ours(&["cc", "-O1", "-g", "long.c", "-o", "long"]);
+    let mut build = holloway_command(&["cc", "-O1", "-g", "long.c", "-o", "long"]);
     run_ok(
         build
             .env("HOLLOWAY_CLANG", clang)
             .env("HOLLOWAY_COLLECT", "trace"),
     )?;
     let start = Instant::now();
-    let mut record = ours(&[
+    let mut record = holloway_command(&[
         "run",
         "--no-report",
         "-o",
@@ -102,11 +103,11 @@ fn long_trace(paths: u64) -> Result<()> {
     println!(
         "recorded in {recorded:.1} s, {:.0} MiB at most, {} bytes on disk",
         memory as f64 / f64::from(1 << 20),
-        traced(&folder.join("data"))?
+        trace_bytes(&folder.join("data"))?
     );
     let start = Instant::now();
-    // Without a time limit, unlike the commands of tests.
-    let answer = ours(&["trace", "verify", "data", "--format", "json"]).output()?;
+    // Verifying may take minutes, so there is no time limit.
+    let answer = holloway_command(&["trace", "verify", "data", "--format", "json"]).output()?;
     let verified = start.elapsed().as_secs_f64();
     let answer: Value = serde_json::from_slice(&answer.stdout)
         .with_context(|| String::from_utf8_lossy(&answer.stderr).into_owned())?;
@@ -123,8 +124,8 @@ fn long_trace(paths: u64) -> Result<()> {
         number("enters")?
     );
     ensure!(
-        memory <= MOST_MEMORY,
-        "{memory} bytes of memory were used to record it, more than {MOST_MEMORY}"
+        memory <= MAX_MEMORY,
+        "{memory} bytes of memory were used to record it, more than {MAX_MEMORY}"
     );
     println!(
         "{} paths verified in {verified:.1} s; {} rules",
@@ -134,8 +135,8 @@ fn long_trace(paths: u64) -> Result<()> {
     Ok(())
 }
 
-/// The bytes of all traces in the directory of a run.
-fn traced(data: &Path) -> Result<u64> {
+/// The size of all trace files in the directory of a run, in bytes.
+fn trace_bytes(data: &Path) -> Result<u64> {
     let mut sum = 0;
     for entry in std::fs::read_dir(data)? {
         let entry = entry?;

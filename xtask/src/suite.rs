@@ -1,11 +1,11 @@
-//! Programs of the suite, chosen by name on the command line.
+//! Chooses programs of the suite by name, as given on the command line.
 
 use holloway_tests::workload::{SUITE, Workload};
 
 /// Checks the name of a program of the suite.
 ///
 /// # Errors
-/// No program has this name: the message lists the names.
+/// If no program has this name. The message lists the names.
 pub(crate) fn parse_name(name: &str) -> Result<String, String> {
     match SUITE.iter().any(|w| w.name == name) {
         true => Ok(name.to_owned()),
@@ -16,7 +16,8 @@ pub(crate) fn parse_name(name: &str) -> Result<String, String> {
     }
 }
 
-/// The programs with these names, in the suite's order; without names, all of them.
+/// Returns the programs with these names, in the suite's order. Returns all programs if no names
+/// are given.
 pub(crate) fn chosen(names: &[String]) -> Vec<&'static Workload> {
     let is_chosen = |w: &&Workload| names.is_empty() || names.iter().any(|n| n == w.name);
     SUITE.into_iter().filter(is_chosen).collect()

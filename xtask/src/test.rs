@@ -8,10 +8,10 @@
 //!
 //! The programs of the matrix, and the sample of it, are in `tests/src/program/matrix.rs`.
 //!
-//! `test` and `campaign` drive an optimized `holloway`, as users do: an unoptimized build spends
-//! most of its time in linking. The profile `tested` is a release without inlining between its
-//! parts, because compiling a full release took a tenth of the whole run. One
-//! `cargo test --workspace` runs all tests, so that cargo's own summary lines are complete.
+//! `test` and `campaign` use an optimized `holloway`, as users do, because an unoptimized build
+//! spends most of its time in linking. The profile `tested` is a release without inlining between
+//! its parts, because compiling a full release took a tenth of the whole run. One `cargo test
+//! --workspace` runs all tests, so that cargo's summary lines are complete.
 
 use crate::changes::{Changes, merge_base};
 use crate::packages;
@@ -24,14 +24,14 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-/// What to test.
+/// The options of `cargo xtask test`.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Options {
     /// Test only what changed, in less than four minutes
     ///
-    /// Runs the unit and integration tests of the crates that changed, those of the crates that depend
-    /// on them except slow ones, and a few end-to-end programs. The end of the output lists what was
-    /// left out.
+    /// Runs the unit and integration tests of the crates that changed, those of the crates that
+    /// depend on them except slow ones, and a few end-to-end programs. The end of the output lists
+    /// what was left out.
     #[arg(long)]
     quick: bool,
     /// With --quick: a crate changed if its files differ from this commit [default: where this
@@ -59,12 +59,12 @@ const THREADS: &str = "RUST_TEST_THREADS";
 /// The package of the end-to-end tests.
 const END_TO_END: &str = "holloway-tests";
 
-/// The end-to-end tests that `--quick` always runs besides the harness's own unit tests: the
-/// architecture, and [`Matrix::Quick`]'s programs.
+/// The end-to-end tests that `--quick` always runs, in addition to the unit tests of their harness.
+/// `programs` runs the programs of [`Matrix::Quick`].
 const QUICK: [&str; 2] = ["architecture", "programs"];
 
-/// Integration tests that build programs or run them for a minute and more. `--quick` runs them only if
-/// their own crate changed.
+/// Integration tests that build or run programs for a minute or more. `--quick` runs them only if
+/// their crate changed.
 const SLOW: [(&str, &str); 5] = [
     ("holloway", "cli"),
     ("holloway", "link"),
@@ -76,7 +76,7 @@ const SLOW: [(&str, &str); 5] = [
 /// Runs the tests.
 ///
 /// # Errors
-/// The tests need something that is missing, holloway does not build, or a test fails.
+/// If something that the tests need is missing, if holloway does not build, or if a test fails.
 pub(crate) fn run(options: &Options) -> Result<()> {
     match options.quick {
         true => run_quick(options),
@@ -87,7 +87,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 /// Runs the tests with the whole matrix.
 ///
 /// # Errors
-/// As [`run`].
+/// If [`run`] would fail.
 pub(crate) fn campaign(options: &CampaignOptions) -> Result<()> {
     run_all(options, Matrix::Whole)
 }
@@ -121,13 +121,13 @@ fn run_quick(options: &Options) -> Result<()> {
             package != END_TO_END
                 && (changes.changed.contains(package) || !SLOW.contains(&(package, test)))
         };
-        // cargo chooses tests by name, whatever their package.
-        let all = changes.integration_tests.iter();
-        let names = all.filter(|(package, test)| is_chosen(package, test));
+        // cargo chooses tests by name, no matter which package contains them.
+        let tests = changes.integration_tests.iter();
+        let names = tests.filter(|(package, test)| is_chosen(package, test));
         let names: BTreeSet<&String> = names.map(|(_, test)| test).collect();
         let mut tests = test_command(&exe, &cache, Matrix::Quick);
         tests.arg("--bins");
-        // xtask alone has no library, and cargo refuses to test none.
+        // xtask has no library, and `cargo test --lib` fails if there is no library at all.
         if tested.iter().any(|name| *name != "xtask") {
             tests.arg("--lib");
         }
@@ -164,7 +164,7 @@ fn run_quick(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Names in one line.
+/// Formats names in one line.
 fn list(names: &BTreeSet<String>) -> String {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     match names.is_empty() {
@@ -173,7 +173,7 @@ fn list(names: &BTreeSet<String>) -> String {
     }
 }
 
-/// Installs what the tests need, and checks that it is there.
+/// Installs the tools that the tests need, and checks that they are present.
 fn set_up(options: &CampaignOptions) -> Result<()> {
     if !options.skip_install {
         packages::install()?;
@@ -198,7 +198,7 @@ fn set_up(options: &CampaignOptions) -> Result<()> {
     Ok(())
 }
 
-/// `cargo test` for this build of `holloway`.
+/// Returns the command `cargo test` with the environment for this build of `holloway`.
 fn test_command(exe: &Path, cache: &Cache, matrix: Matrix) -> Command {
     let mut tests = cargo();
     tests
@@ -207,7 +207,7 @@ fn test_command(exe: &Path, cache: &Cache, matrix: Matrix) -> Command {
         .env("HOLLOWAY_TEST_CACHE", cache.path())
         .env(Matrix::VARIABLE, matrix.name());
     if std::env::var_os(THREADS).is_none() {
-        // Tests wait for programs, for locks, and for each other: one more than the number of
+        // Tests wait for programs, for locks, and for each other. One thread more than there are
         // cores keeps the cores busy.
         let cores = std::thread::available_parallelism().map_or(1, Into::into);
         tests.env(THREADS, (cores + 1).to_string());

@@ -1,12 +1,12 @@
-//! `cargo xtask study variation`: the paper's use of variational path profiling (Perelman,
-//! Chilimbi, Calder 2005, section 5.4) on one real program.
+//! `cargo xtask study variation`: applies variational path profiling to one real program, as in the
+//! paper (Perelman, Chilimbi, Calder 2005, section 5.4).
 //!
-//! MiniSat, of which nothing was written for this, decides a formula larger than the caches.
-//! `--collect variation` says which paths are slow at times; the paper's rule (prefetch what the
-//! next turn of the loop loads, under an `if` that keeps it in bounds) is applied by hand to one of
-//! them; both programs are timed in turn. The program as it is also runs on another formula and
-//! beside others, for the paper's question whether the same paths vary there (`holloway
-//! stability`). docs/studies/variation.md is written from what came out.
+//! MiniSat, which was not written for this study, decides a formula larger than the caches.
+//! `--collect variation` finds the paths that are sometimes slow. The paper's rule (prefetch what
+//! the next turn of the loop loads, under an `if` that checks bounds) was applied by hand to one of
+//! them. The original and the patched program are timed in turn. The original program also runs on
+//! another formula, and on a loaded machine. `holloway stability` then compares which paths vary in
+//! these runs. The results are written to docs/studies/variation.md.
 
 use crate::bench::{Samples, Shelf};
 use crate::machine;
@@ -22,36 +22,39 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use wait4::Wait4;
 
-/// The function that the rule is applied to, and the rule: each turn of its outer loop takes the
-/// next fact off the trail and walks the watchers of it; those of the fact behind it are asked for
-/// meanwhile, and where those of the one behind that are told to lie.
+/// The function that the rule is applied to. Each turn of its outer loop takes the next fact off
+/// the trail and visits the fact's watchers. The patch, which replaces [`BEFORE`] by [`AFTER`],
+/// prefetches the watchers of the next fact, and the pointer to the watchers of the fact after the
+/// next.
 const FUNCTION: &str = "Minisat::Solver::propagate";
 const BEFORE: &str = "        num_props++;\n\n        for (i = j";
 const AFTER: &str = "        num_props++;\n        if (qhead < trail.size())\n            __builtin_prefetch((Watcher*)watches[trail[qhead]]);\n        \
                      if (qhead + 1 < trail.size())\n            __builtin_prefetch(&watches[trail[qhead + 1]]);\n\n        for (i = j";
-/// Where that stands in the sources.
+/// The source file of the function.
 const FILE: &str = "minisat/core/Solver.cc";
 
-/// How often paths are timed: the run is short, so ten times as often as usual.
+/// The bursts of the timed runs. The runs are short, so paths are timed ten times as often as by
+/// default.
 const BURST: &str = "1000:1";
-/// Rounds in which both programs are timed.
+/// Rounds that measure the time of both programs.
 const ROUNDS: usize = 9;
-/// Rounds in which paths of both are timed.
+/// Rounds that time the paths of both programs.
 const TIMED_ROUNDS: usize = 5;
-/// Functions and pieces of advice that are shown.
+/// Number of functions that the page shows.
 const FUNCTIONS: usize = 6;
+/// Number of pieces of advice that the page shows.
 const ADVICE: usize = 4;
-/// Variables, clauses and seed of another formula.
-const OTHER: [&str; 3] = ["300000", "900000", "7"];
+/// Variables, clauses, and seed of another formula.
+const OTHER_FORMULA: [&str; 3] = ["300000", "900000", "7"];
 
-/// The program, as it is or with the prefetch.
+/// The builds of the program, original or patched.
 struct Program {
     native: PathBuf,
     woven: PathBuf,
 }
 
-/// What a timed run of it says.
-struct Seen {
+/// The report of a run whose paths were timed.
+struct TimedRun {
     json: Value,
     text: String,
 }
@@ -59,30 +62,34 @@ struct Seen {
 /// Runs the study, prints it, and writes the page.
 ///
 /// # Errors
-/// A build or a run fails, the programs don't print the same, or the function isn't timed.
+/// If a build or a run fails, if the outputs of the programs differ, or if the function was not
+/// timed.
 pub(crate) fn run() -> Result<()> {
     Shelf::open()?;
-    // A folder of its own name: it is part of the places that are shown.
+    // The folder always has the same name, because source places in the page contain it.
     let folder = bench_folder()?.join("study-variation");
     if folder.exists() {
         std::fs::remove_dir_all(&folder)?;
     }
-    let build = |name: &str, patch: bool| {
-        let built = Program::build(&folder.join(name), patch);
+    let build = |name: &str, source: Source| {
+        let built = Program::build(&folder.join(name), source);
         built.with_context(|| format!("the {name} program"))
     };
-    let (plain, patched) = (build("plain", false)?, build("patched", true)?);
+    let (plain, patched) = (
+        build("plain", Source::Plain)?,
+        build("patched", Source::Patched)?,
+    );
     let data = |name: &str| folder.join(name);
     let mut nets = [Samples::default(), Samples::default()];
     let mut before = None;
     for round in 0..TIMED_ROUNDS {
-        let seen = plain.see(&data(&format!("before{round}")))?;
-        nets[0].push(seen.net()?);
-        nets[1].push(patched.see(&data(&format!("after{round}")))?.net()?);
-        before.get_or_insert(seen);
+        let timed_run = plain.time_paths(&data(&format!("before{round}")))?;
+        nets[0].push(timed_run.net()?);
+        nets[1].push(patched.time_paths(&data(&format!("after{round}")))?.net()?);
+        before.get_or_insert(timed_run);
     }
     let before = before.context("there is a round")?;
-    plain.record(&data("other"), &OTHER)?;
+    plain.record(&data("other"), &OTHER_FORMULA)?;
     beside_noise(|| plain.record(&data("loaded"), &[]))?;
     let mut stability = holloway_command(["stability"]);
     let stability = run_ok(stability.args(["before0", "other", "loaded"].map(data)))?.text();
@@ -92,8 +99,8 @@ pub(crate) fn run() -> Result<()> {
         if round % 2 == 1 {
             order.reverse();
         }
-        for (place, program) in order {
-            times[place].push(seconds(&program.native)?);
+        for (index, program) in order {
+            times[index].push(seconds(&program.native)?);
         }
     }
     let page = page(&before, &nets, &times, &stability)?;
@@ -104,12 +111,21 @@ pub(crate) fn run() -> Result<()> {
     Ok(())
 }
 
+/// The source of a program.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Source {
+    /// As published.
+    Plain,
+    /// With the study's patch.
+    Patched,
+}
+
 impl Program {
-    fn build(scratch: &Path, patch: bool) -> Result<Self> {
+    fn build(scratch: &Path, source: Source) -> Result<Self> {
         let folder = MINISAT.prepare(scratch)?;
-        // The large formula, in place of the suite's.
+        // The driver with the large formula replaces the suite's driver.
         std::fs::rename(folder.join("large.cc"), folder.join("driver.cc"))?;
-        if patch {
+        if source == Source::Patched {
             let file = folder.join(FILE);
             let text = std::fs::read_to_string(&file)?;
             ensure!(
@@ -124,32 +140,32 @@ impl Program {
         })
     }
 
-    /// Runs it woven, on the formula of these words or the usual; what it prints must be what it
-    /// prints as it is.
+    /// Runs the woven program on the formula with these arguments, or on the default formula. The
+    /// output must equal the native program's output.
     fn record(&self, data: &Path, formula: &[&str]) -> Result<()> {
-        let wanted = run_ok(Command::new(&self.native).args(formula))?;
+        let native = run_ok(Command::new(&self.native).args(formula))?;
         let mut record = holloway_command(["run", "--no-report", "--burst", BURST, "-o"]);
         record.arg(data).arg("--").arg(&self.woven).args(formula);
-        let found = run_ok(&mut record)?;
-        ensure!(found.stdout == wanted.stdout, "other output when woven");
+        let woven = run_ok(&mut record)?;
+        ensure!(woven.stdout == native.stdout, "other output when woven");
         Ok(())
     }
 
-    /// Runs it woven, and asks for its times.
-    fn see(&self, data: &Path) -> Result<Seen> {
+    /// Runs the woven program and reads its report.
+    fn time_paths(&self, data: &Path) -> Result<TimedRun> {
         self.record(data, &[])?;
         let report = |words: &[&str]| {
             let mut command = holloway_command(["report", "--view", "variation"]);
             run_ok(command.args(words).arg(data)).map(|output| output.text())
         };
-        Ok(Seen {
+        Ok(TimedRun {
             json: serde_json::from_str(&report(&["--format", "json"])?)?,
             text: report(&["--top", "6", "--function", "propagate"])?,
         })
     }
 }
 
-/// Processor time of a run, user and system.
+/// Returns the processor time of a run, user and system, in seconds.
 fn seconds(program: &Path) -> Result<f64> {
     let mut command = Command::new(program);
     let child = command.stdout(Stdio::null()).spawn()?;
@@ -163,7 +179,7 @@ fn seconds(program: &Path) -> Result<f64> {
     Ok((end.rusage.utime + end.rusage.stime).as_secs_f64())
 }
 
-impl Seen {
+impl TimedRun {
     /// The paths of the ranking.
     fn paths(&self) -> Result<&Vec<Value>> {
         self.json["variation"].as_array().context("no ranking")
@@ -171,11 +187,14 @@ impl Seen {
 
     /// Net variation of the function that the rule is applied to, in seconds.
     fn net(&self) -> Result<f64> {
-        let own = self.paths()?.iter().filter(|path| is_own(path));
-        Ok(own.filter_map(|path| path["seconds"]["net"].as_f64()).sum())
+        let paths = self.paths()?.iter();
+        let paths = paths.filter(|path| is_patched_function(path));
+        Ok(paths
+            .filter_map(|path| path["seconds"]["net"].as_f64())
+            .sum())
     }
 
-    /// The table of the terminal's report, without the folders of this run.
+    /// The table of the report on the terminal, without the folder names of this run.
     fn shown(&self) -> String {
         let lines = self.text.lines();
         let table = lines.skip_while(|line| !line.starts_with("Variation"));
@@ -184,16 +203,16 @@ impl Seen {
     }
 }
 
-fn is_own(path: &Value) -> bool {
+fn is_patched_function(path: &Value) -> bool {
     let name = path["function"].as_str().unwrap_or_default();
     name.starts_with(FUNCTION)
 }
 
-/// Net variation by function, where it is certain, as shares of the run, largest first.
-fn by_function(seen: &Seen) -> Result<Vec<(String, f64)>> {
+/// Certain net variation by function, as shares of the run, largest first.
+fn by_function(timed_run: &TimedRun) -> Result<Vec<(String, f64)>> {
     let mut sums: BTreeMap<String, f64> = BTreeMap::new();
     let certain = |path: &&Value| path["certain"] == true;
-    for path in seen.paths()?.iter().filter(certain) {
+    for path in timed_run.paths()?.iter().filter(certain) {
         let name = path["function"].as_str().context("no function")?;
         let name = name.split('(').next().unwrap_or(name);
         *sums.entry(name.to_owned()).or_default() += path["share"].as_f64().unwrap_or(0.0);
@@ -203,36 +222,40 @@ fn by_function(seen: &Seen) -> Result<Vec<(String, f64)>> {
     Ok(sums)
 }
 
-/// What the report advises for the function's paths, each once.
-fn advice(seen: &Seen) -> Result<Vec<String>> {
-    let mut all: Vec<String> = Vec::new();
-    for path in seen.paths()?.iter().filter(|path| is_own(path)) {
-        for one in path["advice"].as_array().into_iter().flatten() {
-            let text = |name: &str| one[name].as_str().unwrap_or_default();
+/// The report's advice for the function's paths, without duplicates.
+fn advice(timed_run: &TimedRun) -> Result<Vec<String>> {
+    let mut lines: Vec<String> = Vec::new();
+    for path in timed_run
+        .paths()?
+        .iter()
+        .filter(|path| is_patched_function(path))
+    {
+        for advice in path["advice"].as_array().into_iter().flatten() {
+            let text = |name: &str| advice[name].as_str().unwrap_or_default();
             let place = text("insert_at").rsplit('/').next().unwrap_or_default();
             let line = format!("`{place}`: {}", text("insert"));
-            if !all.contains(&line) {
-                all.push(line);
+            if !lines.contains(&line) {
+                lines.push(line);
             }
         }
     }
-    Ok(all)
+    Ok(lines)
 }
 
-/// The page.
+/// Formats the page.
 fn page(
-    before: &Seen,
+    before: &TimedRun,
     nets: &[Samples; 2],
     times: &[Samples; 2],
     stability: &str,
 ) -> Result<String> {
     let functions = by_function(before)?;
-    let place = functions.iter().position(|one| one.0 == FUNCTION);
-    let place = place.context("nothing of propagate was timed")?;
+    let rank = functions.iter().position(|(name, _)| name == FUNCTION);
+    let rank = rank.context("nothing of propagate was timed")?;
     let [plain, patched] = times;
     let ratio = patched.over(plain);
     let [net, net_after] = nets;
-    let left = net_after.over(net);
+    let remaining = net_after.over(net);
     let mut page = String::from(HEAD);
     writeln!(page, "Measured on: {}.\n", machine::description())?;
     writeln!(
@@ -240,7 +263,7 @@ fn page(
         "## What is slow at times\n\n`holloway run --burst {BURST}` on the program as it is: paths whose times vary, by function (times are with what paths call, so a caller's \
          variation holds its callees').\n\n| function | net variation, share of the run |\n|---|---|"
     )?;
-    for (name, share) in functions.iter().take(FUNCTIONS.max(place + 1)) {
+    for (name, share) in functions.iter().take(FUNCTIONS.max(rank + 1)) {
         writeln!(page, "| `{name}` | {:.1} % |", share * 100.0)?;
     }
     writeln!(
@@ -276,16 +299,16 @@ fn page(
         (patched.least() / plain.least() - 1.0) * 100.0,
         net.median(),
         net_after.median(),
-        (1.0 - left.median()) * 100.0,
-        left.spread() * 100.0
+        (1.0 - remaining.median()) * 100.0,
+        remaining.spread() * 100.0
     )?;
     page.push_str("The paper's figures, on its programs of 2005: 8.5 % faster on average (2 to 19 %), 41 % of those paths' variation gone.\n");
     writeln!(
         page,
         "\n## Another formula, other load\n\nThe same program, as it is, on a formula of {} variables and {} clauses of another seed (B), and on the first one while threads on every core take time in every other \
          millisecond (C): the paper's question whether the paths that vary most in one run do so in others, by `holloway stability`.\n\n```text\n{}\n```",
-        OTHER[0],
-        OTHER[1],
+        OTHER_FORMULA[0],
+        OTHER_FORMULA[1],
         stability.trim_end()
     )?;
     Ok(page)

@@ -1,4 +1,4 @@
-//! The workspace: its root, its target directory, and builds of `holloway`.
+//! Locates the workspace and its target directory, and builds `holloway`.
 
 use anyhow::{Context, Result, bail, ensure};
 use std::path::{Path, PathBuf};
@@ -11,18 +11,18 @@ pub(crate) fn root() -> &'static Path {
         .expect("xtask lies in the workspace")
 }
 
-/// A command of the cargo that runs this program.
+/// Returns a command that starts the same cargo that runs this program.
 pub(crate) fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root());
     command
 }
 
-/// The folder of benchmark programs and results, `bench` in the target directory. It exists when
-/// this function returns.
+/// Returns the folder of benchmark programs and results, `bench` in the target directory. Makes the
+/// folder if it is missing.
 ///
 /// # Errors
-/// The folder cannot be made.
+/// If the folder cannot be made.
 pub(crate) fn bench_folder() -> Result<PathBuf> {
     let target =
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
@@ -37,9 +37,9 @@ pub(crate) fn bench_folder() -> Result<PathBuf> {
 pub(crate) enum BuildProfile {
     /// Unoptimized: compiles fastest.
     Dev,
-    /// What the tests drive: optimized, but without inlining between codegen units.
+    /// For tests: optimized, but without inlining between codegen units.
     Tested,
-    /// What users get.
+    /// For users: fully optimized.
     Release,
 }
 
@@ -56,7 +56,7 @@ impl BuildProfile {
 /// Builds `holloway` and `cargo-holloway`, and returns the path of `holloway`.
 ///
 /// # Errors
-/// The build fails.
+/// If the build fails.
 pub(crate) fn build_holloway(profile: BuildProfile) -> Result<PathBuf> {
     let output = cargo()
         .args([

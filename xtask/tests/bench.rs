@@ -1,10 +1,10 @@
-//! `cargo xtask bench` as far as it goes without measuring anything.
+//! Tests of `cargo xtask bench` that measure nothing.
 #![allow(clippy::expect_used, reason = "tests fail by panicking")]
 
 use assert_cmd::cargo_bin_cmd;
 
-/// A file that cannot be written gives one line of error, before anything is built or measured, and
-/// the folder stays empty.
+/// If the file of `--json` cannot be written, the command prints one line of error before it builds
+/// or measures anything, and leaves no file.
 #[test]
 fn an_unusable_file_is_refused_at_once() {
     let folder = holloway_tests::tool::scratch("xtask-bench").expect("a folder");

@@ -1,89 +1,97 @@
-//! Bursts: which paths are timed, and the program time (kinds variation and times).
+//! The rate of timed paths, and the program time (kinds variation and times).
+//!
+//! A *visit* is a call of the runtime's entry point [`BURST_SYMBOL`](crate::BURST_SYMBOL) or
+//! [`SAMPLE_SYMBOL`](crate::SAMPLE_SYMBOL) from woven code. The *clock* is the processor's time
+//! stamp counter.
 //!
 //! # Program time
-//! Paths are timed by the *program time*: the time stamp counter less [`BurstState::probe`], the
-//! cycles that probes have taken so far. A visit of the runtime stops it. Whatever a probe takes
-//! outside of the path that it times (in the runtime, before, and after), and the bias, are no
-//! program time of the paths around it.
+//! Paths are timed by the *program time*: the clock minus [`BurstState::probe`], the cycles that
+//! probes have taken so far. Program time stands still during a visit. It also excludes the rest of
+//! a probe's cost outside of the path that the probe times, and the probe's bias.
 //!
-//! Woven code reads the clock in these places:
+//! Woven code reads the clock in three cases:
 //!
-//! - A path begins behind a visit that answered "timed". Woven code reads `inner` =
-//!   [`BurstState::inner`] and `start` = [`BurstState::resume`], then the clock (`lfence; rdtsc;
-//!   lfence`). It writes `inner` and `resume` back, then `probe` = clock − `start`.
-//! - A path begins without a visit (kind times: at a function's entry). Woven code reads `inner`
-//!   and `probe`, then the clock (`lfence; rdtsc; lfence`); `start` = clock − `probe`.
-//! - A path ends. `end` is the clock (`lfence; rdtsc`).
+//! 1. A path begins after a visit whose result says that the path is timed. Woven code reads
+//!    `inner` = [`BurstState::inner`] and `start` = [`BurstState::resume`], then the clock
+//!    (`lfence; rdtsc; lfence`). It writes `inner` and `resume` back, then `probe` = clock −
+//!    `start`.
+//! 2. A path begins without a visit (kind times: at a function's entry). Woven code reads `inner`
+//!    and `probe`, then the clock (`lfence; rdtsc; lfence`); `start` = clock − `probe`.
+//! 3. A path ends. `end` is the clock (`lfence; rdtsc`).
 //!
-//! In the first case a handler that is timed may come in between: its time is a probe's time. If it
-//! comes between the last two stores, `probe + resume` is ahead of the clock until the next visit.
-//! In all other cases the visit itself has read the clock when it ended. The runtime computes the
-//! duration `end - probe - start`.
+//! A signal handler with timed paths may interrupt case 1. The handler's time then counts as time
+//! of a probe. If the handler runs between the last two stores, `probe + resume` is ahead of the
+//! clock until the next visit.
 //!
-//! On AArch64 the clock is `cntvct_el0`: `isb; mrs x, cntvct_el0; isb` and `isb; mrs x,
-//! cntvct_el0`. There, "cycles" are ticks of that counter, and "time stamp counter" means that
-//! counter.
+//! If the next path is not timed, the visit itself reads the clock when it ends, and writes `probe`
+//! and `resume`. The runtime computes the duration of a path as `end - probe - start`.
+//!
+//! On AArch64 the clock is the counter `cntvct_el0`, read with `isb; mrs x, cntvct_el0; isb` or
+//! `isb; mrs x, cntvct_el0`. There, "cycles" are ticks of that counter.
 
 use crate::environment;
 use crate::ring::RingHeader;
 
-/// Environment variable: `N:M`, the number of paths that pass before a burst and the number that a
-/// burst times.
+/// The name of the variable with the rate of timed paths, `N:M`: N untimed paths begin before a
+/// burst, and a burst times M paths.
 ///
-/// Each is at most [`BURST_MOST`]; `0:1` times all paths. Absent: [`DEFAULT_BURST_RATE`].
+/// Both numbers are at most [`BURST_MOST`]. `0:1` times all paths. Programs use
+/// [`DEFAULT_BURST_RATE`] if the variable is unset.
 pub const BURST_VARIABLE: &str = environment::BURST.name;
 
-/// Greatest numbers in [`BURST_VARIABLE`]. M is at least 1.
+/// The greatest N and M in [`BURST_VARIABLE`]. M is at least 1.
 pub const BURST_MOST: u32 = 1_000_000_000;
 
-/// How often paths are timed.
+/// The rate of timed paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BurstRate {
-    /// Paths that pass before a burst, on average.
-    pub pass: u32,
-    /// Paths that a burst times; at least 1.
+    /// N: untimed paths that begin before a burst, on average.
+    pub untimed: u32,
+    /// M: paths that a burst times; at least 1.
     pub timed: u32,
 }
 
-/// The rate where [`BURST_VARIABLE`] is absent (Perelman, Chilimbi, Calder 2005).
+/// The rate if [`BURST_VARIABLE`] is unset (Perelman, Chilimbi, Calder 2005).
 pub const DEFAULT_BURST_RATE: BurstRate = BurstRate {
-    pass: 10_000,
+    untimed: 10_000,
     timed: 1,
 };
 
-/// Paths at the beginning of a burst that run in the timed code with probes, but give no sample.
+/// The most warm-up paths of a burst: its first paths, which run in timed code without a sample.
 ///
-/// There is at most one such path for each [`WARM_EVERY`] paths that pass before a burst. Where
-/// bursts are closer together, the caches still hold their code.
+/// A burst has at most one warm-up path for each [`WARM_EVERY`] untimed paths before it. If bursts
+/// are closer together, the processor's caches still hold the timed code.
 pub const WARM_UP: u32 = 8;
 
-/// Least number of passing paths for each path that warms up.
+/// The least number of untimed paths before a burst for each warm-up path of the burst.
 pub const WARM_EVERY: u32 = 128;
 
-/// State of a thread's timed paths, [`BURST_STATE`] bytes after the start of its [`RingHeader`].
+/// The state of a thread's timed paths, [`BURST_STATE`] bytes after the start of its
+/// [`RingHeader`].
 ///
 /// Woven code reads and writes the first three fields.
 ///
 /// ```text
 /// OFFSET SIZE MEANING
 ///      0    8  probe: cycles that probes have taken
-///      8    8  inner: own cycles of all timed paths that ended, each without the paths timed
-///              inside it; bit 63 is the runtime's mark: the path that begins warms a burst up
-///     16    8  resume: program time at which the last visit of the runtime began, and at which the
-///              program goes on behind it; probe + resume is the clock when the program went on
-///     24  104  the runtime's own
+///      8    8  inner: exclusive cycles of all timed paths that ended: each path's cycles without
+///              the cycles of the paths that were timed inside it; the runtime sets bit 63 if the
+///              path that begins is a warm-up path
+///     16    8  resume: program time at the beginning of the last visit, and at which the program
+///              continues after that visit; probe + resume is the clock when the program continued
+///     24  104  private to the runtime
 /// ```
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct BurstState {
     /// Cycles that probes have taken.
     pub probe: u64,
-    /// Own cycles of all timed paths that ended.
+    /// Exclusive cycles of all timed paths that ended.
     pub inner: u64,
-    /// Program time at which the program goes on behind the last visit.
+    /// Program time at which the program continues after the last visit.
     pub resume: u64,
-    /// The runtime's own.
-    pub own: [u64; 13],
+    /// Private to the runtime.
+    pub runtime_private: [u64; 13],
 }
 
 /// Offset of the [`BurstState`] from the [`RingHeader`].

@@ -1,205 +1,224 @@
-//! The environment variables. This file describes each variable once.
+//! The table of environment variables: the name, type, default, and effect of each variable.
 //!
 //! `holloway show-env`, `holloway help environment`, and docs/environment.md print [`VARIABLES`].
-//! Code that reads a variable takes its name from here. An empty variable counts as unset, unless
-//! its description says otherwise.
+//! Code that reads a variable takes its name from here, and parses its value with
+//! [`Variable::parse`]. An empty variable counts as unset, except where its description gives it
+//! another meaning.
 
-use core::fmt;
+use core::marker::PhantomData;
 
-/// An environment variable that Holloway or a woven program reads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Variable {
+pub use value::{
+    Collection, Directory, File, Flag, InvalidBurst, InvalidCollection, InvalidNumber,
+    InvalidSwitch, Number, Parse, Patterns, Program, Run, Switch, ValueType,
+};
+
+use crate::burst::BurstRate;
+
+mod value;
+
+/// An environment variable that Holloway or a woven program reads. The type of its value is `T`.
+#[derive(Clone, Copy, Debug)]
+pub struct Variable<T> {
     /// The name of the variable.
     pub name: &'static str,
     /// The type of the variable's value.
-    pub value: ValueType,
+    pub value_type: PhantomData<T>,
     /// The default while the variable is unset.
     pub default: &'static str,
     /// The effect of the variable.
     pub help: &'static str,
 }
 
-/// The type of a variable's value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ValueType {
-    /// A kind of collection; for loops optionally with K: `loops=8`.
-    Collection,
-    /// `on` or `off`.
-    Switch,
-    /// `1`.
-    Flag,
-    /// A number, at least 1.
-    Number,
-    /// The burst sizes of timing: `N:M`.
-    Burst,
-    /// The directory of a run, one profile of a run, or `latest`.
-    Run,
-    /// A directory.
-    Directory,
-    /// A file.
-    File,
-    /// The name or path of a program.
-    Program,
-    /// Patterns, one per line.
-    Patterns,
-}
-
-impl fmt::Display for ValueType {
-    /// The placeholder for the value in help texts.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Collection => "KIND",
-            Self::Switch => "on|off",
-            Self::Flag => "1",
-            Self::Number => "N",
-            Self::Burst => "N:M",
-            Self::Run => "RUN",
-            Self::Directory => "DIR",
-            Self::File => "FILE",
-            Self::Program => "PROGRAM",
-            Self::Patterns => "PATTERNS",
-        })
+impl<T: ValueType> Variable<T> {
+    /// The description of the variable for help texts.
+    #[inline]
+    #[must_use]
+    pub const fn description(&self) -> Description {
+        Description {
+            name: self.name,
+            value: T::PLACEHOLDER,
+            default: self.default,
+            help: self.help,
+        }
     }
 }
 
+impl<T: Parse> Variable<T> {
+    /// Parses a value of the variable.
+    ///
+    /// # Errors
+    /// If the text is no value of the variable's type.
+    #[inline]
+    pub fn parse(&self, text: &[u8]) -> Result<T, T::Error> {
+        T::parse(text)
+    }
+}
+
+/// The description of an environment variable for help texts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Description {
+    /// The name of the variable.
+    pub name: &'static str,
+    /// The placeholder for the value.
+    pub value: &'static str,
+    /// The default while the variable is unset.
+    pub default: &'static str,
+    /// The effect of the variable.
+    pub help: &'static str,
+}
+
 /// The kind of collection that builds use.
-pub const COLLECT: Variable = Variable {
+pub const COLLECT: Variable<Collection> = Variable {
     name: "HOLLOWAY_COLLECT",
-    value: ValueType::Collection,
+    value_type: PhantomData,
     default: "paths",
     help: "what builds collect, as --collect",
 };
 
 /// Whether exit edges count frames that are left early.
-pub const EXITS: Variable = Variable {
+pub const EXITS: Variable<Switch> = Variable {
     name: "HOLLOWAY_EXITS",
-    value: ValueType::Switch,
+    value_type: PhantomData,
     default: "frames that are left early are counted with paths, edges, and loops",
     help: "whether builds count frames that are left early, as --exits",
 };
 
-/// The run that guides the placement of probes.
-pub const GUIDE: Variable = Variable {
+/// The run whose counts guide the placement of probes.
+pub const GUIDE: Variable<Run> = Variable {
     name: "HOLLOWAY_GUIDE",
-    value: ValueType::Run,
+    value_type: PhantomData,
     default: "probes are placed by estimates",
     help: "the earlier run that guides the placing of probes, as --guide",
 };
 
-/// How often paths are timed.
-pub const BURST: Variable = Variable {
+/// The rate at which a running program times paths.
+pub const BURST: Variable<BurstRate> = Variable {
     name: "HOLLOWAY_BURST",
-    value: ValueType::Burst,
+    value_type: PhantomData,
     default: "one path is timed after about every 10000 (programs that collect variation)",
     help: "how often a running program times paths, as --burst",
 };
 
 /// The directory into which programs write their profiles.
-pub const DATA: Variable = Variable {
+pub const DATA: Variable<Directory> = Variable {
     name: "HOLLOWAY_DATA",
-    value: ValueType::Directory,
+    value_type: PhantomData,
     default: "runs go to target/holloway/runs/TIME-NAME",
     help: "the directory of the run, for programs and reports",
 };
 
-/// The directory of runs that the link step writes into the program.
-pub const RUNS: Variable = Variable {
+/// The directory of runs. The link step writes the name of this directory into the program.
+pub const RUNS: Variable<Directory> = Variable {
     name: "HOLLOWAY_RUNS",
-    value: ValueType::Directory,
+    value_type: PhantomData,
     default: "target/holloway/runs below the program's current directory",
     help: "the directory of runs that a build writes into the program",
 };
 
 /// Whether the standard library is woven.
-pub const STD: Variable = Variable {
+pub const STD: Variable<Flag> = Variable {
     name: "HOLLOWAY_STD",
-    value: ValueType::Flag,
+    value_type: PhantomData,
     default: "the standard library is not woven",
     help: "weave the Rust standard library too, as --std",
 };
 
 /// Functions to weave.
-pub const ONLY: Variable = Variable {
+pub const ONLY: Variable<Patterns> = Variable {
     name: "HOLLOWAY_ONLY",
-    value: ValueType::Patterns,
+    value_type: PhantomData,
     default: "everything is woven",
     help: "weave these crates and functions only, as --only",
 };
 
 /// Functions to leave out.
-pub const SKIP: Variable = Variable {
+pub const SKIP: Variable<Patterns> = Variable {
     name: "HOLLOWAY_SKIP",
-    value: ValueType::Patterns,
+    value_type: PhantomData,
     default: "nothing is left out",
     help: "leave these crates and functions out, as --skip",
 };
 
 /// The libLLVM that the weaver uses.
-pub const LLVM: Variable = Variable {
+pub const LLVM: Variable<File> = Variable {
     name: "HOLLOWAY_LLVM",
-    value: ValueType::File,
+    value_type: PhantomData,
     default: "the libLLVM of the sysroot, else the system's",
     help: "the libLLVM that weaves",
 };
 
 /// The Rust toolchain whose libLLVM the weaver uses.
-pub const SYSROOT: Variable = Variable {
+pub const SYSROOT: Variable<Directory> = Variable {
     name: "HOLLOWAY_SYSROOT",
-    value: ValueType::Directory,
+    value_type: PhantomData,
     default: "what `rustc --print sysroot` says",
     help: "the Rust toolchain whose libLLVM weaves",
 };
 
 /// The clang that `holloway cc` calls.
-pub const CLANG: Variable = Variable {
+pub const CLANG: Variable<Program> = Variable {
     name: "HOLLOWAY_CLANG",
-    value: ValueType::Program,
+    value_type: PhantomData,
     default: "the newest clang-N in PATH that fits the libLLVM, else clang",
     help: "the clang behind `holloway cc`",
 };
 
 /// The linker that rustc's link steps call.
-pub const LINKER: Variable = Variable {
+pub const LINKER: Variable<Program> = Variable {
     name: "HOLLOWAY_LINKER",
-    value: ValueType::Program,
+    value_type: PhantomData,
     default: "rustc's links go on to cc",
     help: "the linker behind rustc's links",
 };
 
 /// The linker that clang's link steps call.
-pub const LD: Variable = Variable {
+pub const LD: Variable<Program> = Variable {
     name: "HOLLOWAY_LD",
-    value: ValueType::Program,
+    value_type: PhantomData,
     default: "clang's links go on to ld",
     help: "the linker behind clang's links",
 };
 
 /// The cache of woven modules.
-pub const CACHE: Variable = Variable {
+pub const CACHE: Variable<Directory> = Variable {
     name: "HOLLOWAY_CACHE",
-    value: ValueType::Directory,
+    value_type: PhantomData,
     default: "holloway's directory in the user's cache directory",
     help: "the cache of woven modules; empty: no cache",
 };
 
 /// The number of worker processes of a link step.
-pub const JOBS: Variable = Variable {
+pub const JOBS: Variable<Number> = Variable {
     name: "HOLLOWAY_JOBS",
-    value: ValueType::Number,
+    value_type: PhantomData,
     default: "a worker for each processor, where cargo or make lets it",
     help: "how many modules a link weaves at the same time, at most",
 };
 
 /// All variables that users set, in the order of the help texts.
-pub const VARIABLES: [Variable; 16] = [
-    COLLECT, EXITS, GUIDE, BURST, DATA, RUNS, STD, ONLY, SKIP, LLVM, SYSROOT, CLANG, LINKER, LD,
-    CACHE, JOBS,
+pub const VARIABLES: [Description; 16] = [
+    COLLECT.description(),
+    EXITS.description(),
+    GUIDE.description(),
+    BURST.description(),
+    DATA.description(),
+    RUNS.description(),
+    STD.description(),
+    ONLY.description(),
+    SKIP.description(),
+    LLVM.description(),
+    SYSROOT.description(),
+    CLANG.description(),
+    LINKER.description(),
+    LD.description(),
+    CACHE.description(),
+    JOBS.description(),
 ];
 
-/// Names of variables that Holloway's processes use among themselves. Users do not set them.
+/// The names of variables that Holloway's processes set for each other. Users do not set them.
 pub mod internal {
-    /// The process id and start time of the collector, for the runtime of a program that `holloway
-    /// run` started.
+    /// The process id of the collector and the directory of the run, for the runtime of a program
+    /// that `holloway run` started.
     pub const COLLECTOR: &str = "HOLLOWAY_COLLECTOR";
     /// The rustc wrapper that cargo would call without Holloway.
     pub const INNER_WRAPPER: &str = "HOLLOWAY_INNER_WRAPPER";
@@ -209,8 +228,8 @@ pub mod internal {
     pub const OPT: &str = "HOLLOWAY_OPT";
 }
 
-/// Names under which `holloway show-env` gives the compilers, each as one word. Users do not set
-/// them, and Holloway does not read them.
+/// The names of variables in which `holloway show-env` prints the compilers, each as one word.
+/// Users do not set these variables, and Holloway does not read them.
 pub mod compilers {
     /// The C compiler.
     pub const CC: &str = "HOLLOWAY_CC";

@@ -1,8 +1,10 @@
-//! Counters of hashed functions: open addressing in segments of `2^bits` slots.
+//! The counters of a hashed function: a hash table with linear probing, called a segment.
 //!
-//! A key stands at [`hash_slot`], or after it (wrapping) with no free slot between. It never moves.
-//! A key is written before its count, so a process killed in between leaves a key with a count of
-//! 0. Several segments of one function add up. Readers check all of this.
+//! A segment has `2^bits` slots. A path's key is in the slot [`hash_slot`], or in a later slot with
+//! no free slot in between; after the last slot, the search continues at the first. A key never
+//! moves. The runtime writes a key before its count. If the process is killed in between, the key
+//! has a count of 0. A function may have several segments in one thread; a path's count is the sum
+//! over them. Readers reject a segment that breaks these rules.
 
 /// A counter of a hashed function.
 ///
@@ -20,13 +22,13 @@
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct HashSlot {
-    /// Path number + 1, or 0.
+    /// Path number + 1; 0 for a free slot.
     pub key: u64,
     /// Executions of the path.
     pub count: u64,
 }
 
-/// Slot where the search for `path` begins in a segment of `2^bits` slots (then linear, wrapping).
+/// The index of the slot where the search for `path` begins, in a segment of `2^bits` slots.
 #[inline]
 pub const fn hash_slot(path: u64, bits: u32) -> u64 {
     path.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - bits)

@@ -1,10 +1,11 @@
-//! The image: a woven program or shared object.
+//! The header of an image, which is a woven program or shared object.
 //!
-//! The link of an image adds one object with three things:
-//! - [`ImageHeader`] under the hidden symbol `__holloway_image`, in read-only data;
+//! The link step adds one object to the image. This object has three parts:
+//! - the [`ImageHeader`], in read-only data, at the hidden symbol `__holloway_image`;
 //! - the thread-local slot `__holloway_slot` (8 bytes, null at first), which holds the address of
-//!   the thread's counter block or ring;
-//! - the path map in the allocated read-only section `.holloway_map`, which survives `strip`.
+//!   the thread's block of counters or ring;
+//! - the path map, in the read-only section `.holloway_map`. `strip` keeps this section because
+//!   the program loads it.
 
 /// First eight bytes of an [`ImageHeader`].
 pub const IMAGE_MAGIC: [u8; 8] = *b"HLWIMAGE";
@@ -15,12 +16,12 @@ pub const IMAGE_MAGIC: [u8; 8] = *b"HLWIMAGE";
 /// OFFSET SIZE MEANING
 ///      0    8  IMAGE_MAGIC
 ///      8    4  ABI_VERSION
-///     12    4  kind of profile
+///     12    4  kind of collection
 ///     16   16  build id: hash of the path map
-///     32    8  block_size: bytes of counters for each thread, a multiple of 4096 less 64
-///     40    8  parameter of the kind: for loops, k (iterations); 0: the reader chooses
+///     32    8  block_size: bytes of counters for each thread; 64 less than a multiple of 4096
+///     40    8  parameter of the kind: for loops, K (iterations); 0: the reader's default
 ///     48   80  name of the image (file name of the link's output), NUL padded
-///    128  896  directory for runs where HOLLOWAY_DATA is not set, NUL padded;
+///    128  896  directory of runs if HOLLOWAY_DATA is not set, NUL padded;
 ///              empty: target/holloway/runs
 /// ```
 ///
@@ -39,7 +40,7 @@ pub struct ImageHeader {
     pub magic: [u8; 8],
     /// [`ABI_VERSION`](crate::ABI_VERSION).
     pub version: u32,
-    /// Kind of profile.
+    /// Kind of collection, as its number.
     pub kind: u32,
     /// Hash of the path map.
     pub build_id: [u8; 16],

@@ -1,8 +1,8 @@
 //! The kinds of collection, and the traits that distinguish them.
 //!
 //! This is the only list of kinds. A program is woven for one kind. Its image, its profiles, and
-//! its path map carry the kind's number. All other code asks for [`Kind::traits`] or matches on
-//! [`Kind`] exhaustively, so the compiler names each place that a new kind concerns.
+//! its path map carry the kind's number. All other code uses [`Kind::traits`] or an exhaustive
+//! `match` on [`Kind`]. So the compiler reports all code that a new kind must extend.
 
 use core::fmt;
 use core::str::FromStr;
@@ -27,12 +27,12 @@ pub enum Kind {
     Times = 5,
 }
 
-/// The place where a thread puts its events.
+/// The memory where a thread records its paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Storage {
-    /// Counters, in a block that belongs to the thread.
+    /// Counters, in a block of counters that belongs to the thread.
     Counters,
-    /// A ring. A collector reads its words, or the thread spools them.
+    /// A ring. A collector takes its words, or the thread spools them.
     Stream,
 }
 
@@ -47,7 +47,7 @@ pub enum Timing {
     All,
 }
 
-/// The places where a path ends, in addition to the ends of the function.
+/// Where paths end, in addition to the ends of the function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathEnds {
     /// Paths end at back edges.
@@ -56,17 +56,17 @@ pub enum PathEnds {
     Calls,
 }
 
-/// The events that woven code counts inline, in counters that the thread owns.
+/// The paths or edges that woven code counts inline, in counters that the thread owns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InlineCounts {
-    /// Nothing: each path that ends goes into the stream.
+    /// Nothing: each path that ends appends to the stream.
     Nothing,
     /// Paths.
     Paths,
     /// Edges.
     Edges,
-    /// Paths that are whole activations or are left in a call. Their counters lie behind the ring's
-    /// words.
+    /// Paths that are complete activations, and left paths. Their counters are ring counters: they
+    /// follow the ring's words.
     Activations,
 }
 
@@ -105,13 +105,13 @@ pub struct StreamFile {
 pub struct Traits {
     /// The kind's name on the command line, in reports, and in JSON.
     pub name: &'static str,
-    /// The place where a thread puts its events.
+    /// The memory where a thread records its paths.
     pub storage: Storage,
     /// Which paths are timed.
     pub timing: Timing,
-    /// The places where paths end.
+    /// Where paths end, in addition to the ends of the function.
     pub path_ends: PathEnds,
-    /// The events that woven code counts inline.
+    /// The paths or edges that woven code counts inline.
     pub inline_counts: InlineCounts,
     /// The unit of the profile's counts.
     pub unit: Unit,
@@ -241,8 +241,8 @@ impl Kind {
         }
     }
 
-    /// The number of bytes in a module's code that one unit of its base stands for. A word of a
-    /// stream stands for the 8 bytes of a counter.
+    /// The number of bytes of counters that one unit of a module's base stands for in woven code: 1
+    /// for blocks of counters, and 8 for streams, whose words are indices of 8-byte counters.
     #[inline]
     #[must_use]
     pub const fn base_unit(self) -> u64 {
@@ -264,19 +264,19 @@ impl Kind {
     }
 }
 
-/// Slab forests.
+/// The file with slab forests.
 const LOOPS_FILE: StreamFile = StreamFile {
     extension: "hwl",
     magic: *b"HLWLOOPS",
 };
 
-/// Traces.
+/// The file with traces.
 const TRACE_FILE: StreamFile = StreamFile {
     extension: "hwt",
     magic: *b"HLWTRACE",
 };
 
-/// Distributions of times.
+/// The file with distributions of path times.
 const TIMINGS_FILE: StreamFile = StreamFile {
     extension: "hwv",
     magic: *b"HLWTIMES",

@@ -1,25 +1,27 @@
-//! What woven code, the runtime in the program, and the readers of its files share, byte for byte.
+//! The binary layouts, constants, and names that woven code, the runtime inside the program, and
+//! the readers of its files share.
 //!
-//! Cargo compiles this crate for the readers. The build script of `holloway-runtime` compiles it
-//! again, into the runtime object. So the crate is `no_std` without dependencies, and each function
-//! is `#[inline]`: the runtime object links nothing else.
+//! Cargo compiles this crate for the readers: the weaver, the link step, the collector, and the
+//! reports. The build script of `holloway-runtime` compiles the crate again for the runtime object.
+//! The runtime object links with no library. So this crate is `no_std` without dependencies, and
+//! each function that the runtime calls is `#[inline]`.
 //!
 //! | module | contents |
 //! |---|---|
 //! | `kind` | the kinds of collection |
 //! | [`environment`] | the environment variables |
 //! | `image` | the header of a woven program or shared object |
-//! | `symbols` | names of sections, symbols, and entry points |
-//! | `profile` | the raw profile and its head |
-//! | `extent` | the pieces of a raw profile |
-//! | `hash` | counters of hashed functions |
-//! | `ring` | the ring of a thread: appending, taking words out, holes |
+//! | `symbols` | names of sections, symbols, and entry points of the runtime |
+//! | `profile` | the raw profile and its header |
+//! | `extent` | extents: the pieces of a raw profile |
+//! | `hash` | counters of functions with too many paths for an array |
+//! | `ring` | the ring of a thread: how its owner appends words, and how a reader takes them |
 //! | `word` | the words of a stream |
-//! | `burst` | which paths are timed, and the program time |
-//! | `sample` | records of timed paths, clocks |
+//! | `burst` | the rate of timed paths, and the program time |
+//! | `sample` | the records of timed paths, and clock records |
 //!
-//! All modules but [`environment`] are private: their items are at the crate's root.
-//! Numbers are little-endian.
+//! All modules except [`environment`] are private. The crate's root exports their items.
+//! All numbers are little-endian.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -60,5 +62,7 @@ pub use symbols::{
 };
 pub use word::{OPERAND, WORD_CAUGHT, WORD_CLOCK, WORD_CONTROL, WORD_OWNER};
 
-/// Version of everything in this crate. Woven objects, runtime, and readers refuse another.
+/// The version of the layouts and names in this crate.
+///
+/// The link step, the runtime, and the readers reject objects and files of other versions.
 pub const ABI_VERSION: u32 = 5;

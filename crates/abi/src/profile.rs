@@ -1,4 +1,4 @@
-//! The raw profile: one file for each process and image, written through a shared mapping.
+//! The raw profile: the file that an image in a process counts into, through a shared mapping.
 //!
 //! ```text
 //! OFFSET  SIZE  MEANING
@@ -7,22 +7,22 @@
 //! ```
 //!
 //! Each extent starts with an [`ExtentHeader`](crate::ExtentHeader) and has a multiple of 4096
-//! bytes. It is complete before `RawHeader::end` moves past it. So a reader never meets half an
-//! extent, whenever the process was killed.
+//! bytes. The runtime completes an extent before it moves `RawHeader::end` past it. So readers
+//! never find an incomplete extent, even if the process was killed.
 
 /// First eight bytes of a raw profile.
 pub const RAW_MAGIC: [u8; 8] = *b"HLWRAWPR";
 
-/// Size of the raw header's page, and granule of extents.
+/// The size of the raw header's page. The size of each extent is a multiple of it.
 pub const PAGE: u64 = 4096;
 
-/// Head of a raw profile.
+/// The header of a raw profile.
 ///
 /// ```text
 /// OFFSET SIZE MEANING
 ///      0    8  RAW_MAGIC
 ///      8    4  ABI_VERSION
-///     12    4  kind of profile
+///     12    4  kind of collection
 ///     16   16  build id of the image
 ///     32    8  block_size
 ///     40    8  end: offset after the last complete extent
@@ -30,19 +30,20 @@ pub const PAGE: u64 = 4096;
 ///     52    4  parent's process id
 ///     56    8  start: nanoseconds since 1970
 ///     64    8  lost: threads and hash segments whose counts are not in the file, and rings whose
-///              `missing` is set
-///     72    4  threads that have entered
-///     76    4  flags: 1 child of a fork
-///     80    8  start of the process on the boot clock in nanoseconds, which tells reused process
-///              ids apart; 0: unknown
+///              owner dropped words
+///     72    4  threads: threads that have entered woven code
+///     76    4  flags; bit 0: the process is the child of a fork
+///     80    8  start of the process on the boot clock in nanoseconds, which distinguishes
+///              processes with the same process id; 0: unknown
 ///     88    8  PID namespace of the process: inode of /proc/self/ns/pid; 0: unknown
-///     96    4  process id of the collector that takes words out of the rings; 0: threads spool
+///     96    4  process id of the collector that takes words out of the rings; 0: there is none,
+///              and each thread spools its own stream
 ///    100   28  reserved, 0
 ///    128   80  image name, NUL padded
 ///    208 1024  path of the image's file, NUL padded; empty if unknown
 /// ```
 ///
-/// The head of process 1234 (parent 1200) with one block of 4,096 bytes:
+/// The header of process 1234 (parent 1200) with one block of 4,096 bytes:
 ///
 /// ```text
 ///  0  48 4c 57 52 41 57 50 52  05 00 00 00 00 00 00 00   HLWRAWPR, version 5, kind 0
@@ -57,7 +58,7 @@ pub struct RawHeader {
     pub magic: [u8; 8],
     /// [`ABI_VERSION`](crate::ABI_VERSION).
     pub version: u32,
-    /// Kind of profile.
+    /// Kind of collection, as its number.
     pub kind: u32,
     /// Build id of the image.
     pub build_id: [u8; 16],
@@ -69,19 +70,19 @@ pub struct RawHeader {
     pub pid: u32,
     /// Parent's process id.
     pub ppid: u32,
-    /// Nanoseconds since 1970.
+    /// Start of the profile, in nanoseconds since 1970.
     pub start: u64,
-    /// Blocks and segments that are not in the file, and rings that dropped words.
+    /// Number of blocks and segments that are not in the file, and of rings that dropped words.
     pub lost: u64,
     /// Threads that have entered woven code.
     pub threads: u32,
-    /// 1: child of a fork.
+    /// Bit 0: the process is the child of a fork.
     pub flags: u32,
     /// Start of the process on the boot clock, in nanoseconds; 0: unknown.
     pub boot_start: u64,
     /// Inode of the namespace that `pid` belongs to; 0: unknown.
     pub pid_namespace: u64,
-    /// Process that takes words out of the rings; 0: none, threads spool.
+    /// Process id of the collector; 0: there is none, and each thread spools its own stream.
     pub collector: u32,
     /// 0.
     pub reserved: [u32; 7],

@@ -1,4 +1,4 @@
-//! Measures grammars of a stored trace.
+//! Measures the speed and the size of grammars that are built from stored traces.
 //!
 //! Usage: `cargo run --release -p holloway-analysis --example grammar -- TRACE.u32…`
 //!
@@ -8,7 +8,7 @@
 //! - the speed of the grammar builder and of the file's coder
 //! - the size of the trace file, and of the trace compressed by zstd -1, zstd -19, and `xz -9e` (if
 //!   `xz` is installed)
-//! - the size of the grammar that a reader gets from the trace file
+//! - the size of the grammar that is read back from the trace file
 //! - the size of plain SEQUITUR's grammar, of at most 2^24 symbols because SEQUITUR keeps
 //!   everything in memory
 //!
@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             .map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]))
             .collect();
         println!("{path}: {} symbols, {} bytes", trace.len(), bytes.len());
-        ours(&trace)?;
+        trace_builder(&trace)?;
         for level in [1, 19] {
             let start = Instant::now();
             let size = zstd::bulk::compress(&bytes, level)?.len();
@@ -49,17 +49,17 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn row(what: &str, symbols: usize, start: Instant, result: &str) {
+fn row(step: &str, symbols: usize, start: Instant, result: &str) {
     let seconds = start.elapsed().as_secs_f64();
     let rate = symbols as f64 / seconds / 1e6;
-    println!("  {what:22} {seconds:8.3} s {rate:8.1} M/s  {result}");
+    println!("  {step:22} {seconds:8.3} s {rate:8.1} M/s  {result}");
 }
 
 fn size(grammar: &Grammar) -> String {
     format!("{} symbols, {} rules", grammar.size(), grammar.rules())
 }
 
-fn ours(trace: &[u32]) -> Result<(), Box<dyn Error>> {
+fn trace_builder(trace: &[u32]) -> Result<(), Box<dyn Error>> {
     let start = Instant::now();
     let mut blocks: Vec<Block> = Vec::new();
     let mut builder = GrammarBuilder::new(Limits::default(), Depth::Quick);

@@ -1,14 +1,14 @@
-//! Measures how fast slab forests grow.
+//! Measures how fast slab forests are built.
 //!
 //! Usage: `cargo run --release -p holloway-analysis --example loops -- [STREAM.u32 [MAP.hwm]]`
 //!
-//! Reads the words of a stored stream: little-endian `u32`, with the path map of its image. Without
-//! a map, the words may be any numbers, and the example takes them as the paths of one loop.
-//! Without a stream, the example generates streams of several shapes.
+//! `STREAM.u32` contains the words of a stream as little-endian `u32` numbers, and `MAP.hwm` the
+//! path map of its image. Without a map, the words may be any numbers. The example then uses them
+//! as paths of one loop. Without a stream, the example generates several kinds of streams.
 //!
-//! For each k, it prints million words per second of processor time, and nodes. For comparison, it
-//! prints the speed of reading activations without building a forest, and of a hash table that only
-//! counts paths.
+//! For each k, the example prints the speed in million words per second of processor time, and the
+//! number of nodes. For comparison, it prints the speed of reading activations without building a
+//! forest, and the speed of a hash table that only counts paths.
 #![allow(clippy::unwrap_used, reason = "an example fails by panicking")]
 
 use std::hint::black_box;
@@ -124,7 +124,7 @@ struct NullListener;
 impl Listener for NullListener {
     type State = u32;
 
-    fn path(&mut self, path: EndedPath, state: &mut u32) {
+    fn path_ended(&mut self, path: EndedPath, state: &mut u32) {
         *state = black_box(path.word);
     }
 }
@@ -147,7 +147,7 @@ fn processor_time() -> f64 {
     stat.split(' ').next().unwrap().parse().unwrap()
 }
 
-/// Hashed counters, as woven code has them for functions with many paths.
+/// A hash table of counters, as instrumented code uses it for functions with many paths.
 struct HashedCounters {
     slots: Vec<(u64, u64)>,
     bits: u32,
@@ -167,12 +167,12 @@ impl HashedCounters {
         let key = u64::from(word);
         let mut slot = (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - self.bits)) as usize;
         loop {
-            let (held, count) = &mut self.slots[slot];
-            if *held == key {
+            let (slot_key, count) = &mut self.slots[slot];
+            if *slot_key == key {
                 *count += 1;
                 return;
             }
-            if *held == 0 {
+            if *slot_key == 0 {
                 break;
             }
             slot = (slot + 1) & ((1 << self.bits) - 1);
@@ -213,9 +213,9 @@ impl Random {
     }
 }
 
-/// A function: an entry, a switch in a loop, and a return. Its paths, by number: 0 from entry to
-/// return; then, by case, from entry to back edge; then from loop head to return; then, by case,
-/// from loop head to back edge.
+/// A function with a switch in a loop. Its paths, in the order of their numbers, lead from the
+/// entry to the return; for each case, from the entry to the back edge; from the loop head to the
+/// return; and for each case, from the loop head to the back edge.
 fn switch(cases: u32) -> FunctionMap {
     let (head, ret, exit) = (1, 2 + cases, 3 + cases);
     let edge = |from, to| EdgeMap {

@@ -1,10 +1,10 @@
-//! Block counts of functions, whether their paths or their edges were counted.
+//! Ranks the blocks of functions by their counts, no matter whether paths or edges were counted.
 //!
 //! Cost: linear in blocks, after each function's [`Flow`](crate::flow::Flow).
 
 use std::cmp::Reverse;
 
-use holloway_format::BlockMap;
+use holloway_format::{BlockMap, Count};
 
 use crate::bounds::Bound;
 use crate::paths::Sort;
@@ -20,22 +20,22 @@ pub struct HotBlock<'a> {
     /// Instructions and places of the block.
     pub map: &'a BlockMap,
     /// Times that control reached the block.
-    pub count: u64,
+    pub count: Count,
     /// How the count may differ from the real number of executions.
     pub bound: Bound,
     /// Instructions that did not run because the frame was left in a call before them.
-    pub not_run: u64,
+    pub not_run: Count,
 }
 
 impl HotBlock<'_> {
     /// Instructions of all executions.
-    pub fn total_instructions(&self) -> u64 {
-        let all = u64::from(self.map.instructions).saturating_mul(self.count);
+    pub fn total_instructions(&self) -> Count {
+        let all = self.count.saturating_mul(self.map.instructions.into());
         all.saturating_sub(self.not_run)
     }
 
     /// The weight that ranks the block.
-    pub fn weight(&self, sort: Sort) -> u64 {
+    pub fn weight(&self, sort: Sort) -> Count {
         match sort {
             Sort::Count => self.count,
             Sort::Instructions => self.total_instructions(),
@@ -43,15 +43,15 @@ impl HotBlock<'_> {
     }
 }
 
-/// The blocks reached most often, with the total that their shares refer to.
+/// The blocks that control reached most often, with the total that their shares refer to.
 #[derive(Clone, Debug)]
 pub struct Ranking<'a> {
-    /// Hottest first; blocks of equal weight by function and number.
+    /// Hottest first. Blocks of equal weight are in the order of functions and numbers.
     pub blocks: Vec<HotBlock<'a>>,
-    /// Blocks that were reached, in the functions that `keep` accepts.
+    /// Number of blocks that control reached, in the functions that `keep` accepts.
     pub ranked: u64,
     /// Weight of all blocks of the run.
-    pub total: u64,
+    pub total: Count,
 }
 
 /// Ranks the blocks of the functions that `keep` accepts. Returns at most `top` of them, or all if
@@ -62,15 +62,15 @@ pub fn hottest<'a>(
     top: Option<usize>,
     keep: &dyn Fn(FunctionId) -> bool,
 ) -> Ranking<'a> {
-    let mut total = 0u64;
+    let mut total = Count::ZERO;
     let mut blocks: Vec<HotBlock<'a>> = Vec::new();
     for (id, function) in run.ids().filter(|(_, function)| function.ran()) {
-        let kept = keep(id);
+        let is_accepted = keep(id);
         let flow = function.flow();
         let counted = function.map.blocks.iter().zip(&flow.blocks);
         let counted = counted.zip(&flow.not_run);
         for (block, ((map, &count), &not_run)) in (0u32..).zip(counted) {
-            if count == 0 || map.instructions == 0 || block == function.map.exit {
+            if count == Count::ZERO || map.instructions == 0 || block == function.map.exit {
                 continue;
             }
             let hot = HotBlock {
@@ -82,7 +82,7 @@ pub fn hottest<'a>(
                 not_run,
             };
             total = total.saturating_add(hot.weight(sort));
-            if kept {
+            if is_accepted {
                 blocks.push(hot);
             }
         }

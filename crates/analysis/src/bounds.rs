@@ -1,22 +1,23 @@
-//! Bounds of counts where frames that were left early are not counted (`--exits off`).
+//! Determines how far counts may be wrong because frames that were left in calls are not counted
+//! (`--exits off`).
 //!
 //! The map names the blocks in which a frame may be left ([`FunctionMap::leaks`]). The error of the
 //! counts depends on the counted unit:
 //!
-//! - *Paths*: the path that the frame was on is missing. So a block or edge is counted too low if a
-//!   path leads from it to a leaking block. It is never counted too high.
-//! - *Edges*: propagation assumed that every call came back (`flow`). The counts of counted edges
-//!   have no error. Of the other edges, some counts are too high and some too low (`tree`).
+//! - *Paths*: the path that the frame was on is missing. So the count of a block or edge may be too
+//!   low if a path leads from it to a block in which a frame may be left. It is never too high.
+//! - *Edges*: propagation assumes that every call comes back (`flow`). The counts of counted edges
+//!   have no error. The counts of some other edges are too high, and of some too low (`tree`).
 //!
 //! Two things change the direction of the error:
 //!
-//! - A call that comes back once more (`setjmp`) makes the opposite error where edges were counted.
-//! - A fork's child goes on in any call of its parent. So in runs with forks, every count with an
+//! - A call that comes back once more (`setjmp`) causes the opposite error if edges were counted.
+//! - A fork's child continues in frames of its parent. So in runs with forks, every count with an
 //!   error may be too high or too low.
 //!
-//! Example (edges): b0 calls and goes on to b1, the exit. The edge b0→b1 is counted, and the number
-//! of calls is propagated. A frame left in b0 ran nothing but the entry: no edge is counted, 0 is
-//! propagated, and the number of calls is one too low.
+//! Example (edges): b0 makes a call and leads to b1, the exit. The edge b0→b1 is counted, and the
+//! number of calls is propagated from it. A frame that is left in b0 never takes the edge. So the
+//! edge counts 0, and the propagated number of calls is one too low.
 //!
 //! Cost: linear in blocks and edges.
 
@@ -32,12 +33,13 @@ use tree::{Errors, Signs, Tree, Uncounted};
 
 pub use bound::Bound;
 
-/// Whether any of the processes is a child of a fork. Such a child goes on in its parent's frames.
+/// Whether any of the processes is a child of a fork. Such a child continues in its parent's
+/// frames.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Forks {
-    /// No process is.
+    /// No process is a fork's child.
     Absent,
-    /// At least one process is.
+    /// At least one process is a fork's child.
     Present,
 }
 
@@ -53,7 +55,8 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// The bounds of a function. The indices of its map are checked, and its counters count `unit`.
+    /// Computes the bounds of a function. The indices of its map must have been checked, and its
+    /// counters count `unit`.
     pub(crate) fn new(map: &FunctionMap, unit: Unit, forks: Forks) -> Bounds {
         let mut bounds = Bounds {
             calls: Bound::Exact,
@@ -99,7 +102,7 @@ impl Bounds {
         self.calls = self.blocks[map.entry as usize];
     }
 
-    /// Returns `None` if the map has no valid graph. There are no counts then.
+    /// Returns `None` if the map has no valid graph. Then there are no counts either.
     fn set_for_edges(&mut self, map: &FunctionMap, forks: Forks) -> Option<()> {
         let cfg = graph_of(map).ok()?;
         let ids = |edges: &[u32]| edges.iter().copied().map(EdgeId).collect();
@@ -107,18 +110,18 @@ impl Bounds {
         let tree = Tree::new(map, &counters);
         let edges = map.edges.iter();
         let reentered = edges.filter(|edge| edge.outcome == Outcome::Again);
-        let left = tree.errors(map, map.leaks.iter().copied(), Uncounted::Left);
-        self.add(&left, |signs| match Bound::of_signs(signs) {
+        let left_errors = tree.errors(map, map.leaks.iter().copied(), Uncounted::Left);
+        self.add(&left_errors, |signs| match Bound::of_signs(signs) {
             Bound::Exact => Bound::Exact,
             _ if forks == Forks::Present => Bound::Either,
             bound => bound,
         });
-        let reentered = tree.errors(map, reentered.map(|edge| edge.to), Uncounted::Reentered);
-        self.add(&reentered, Bound::of_signs);
+        let reentry_errors = tree.errors(map, reentered.map(|edge| edge.to), Uncounted::Reentered);
+        self.add(&reentry_errors, Bound::of_signs);
         Some(())
     }
 
-    /// Combines the bounds with the bounds of further errors.
+    /// Combines the bounds with the bounds that these errors cause.
     fn add(&mut self, errors: &Errors, bound: impl Fn(Signs) -> Bound) {
         self.calls = self.calls.and(bound(errors.calls));
         let blocks = self.blocks.iter_mut().zip(&errors.blocks);

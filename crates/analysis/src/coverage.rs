@@ -5,7 +5,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use holloway_format::{EdgeKind, EdgeMap, Skipped, VanishedFunction};
+use holloway_format::{Count, EdgeKind, EdgeMap, Skipped, VanishedFunction};
 
 use crate::edges::jumps;
 use crate::flow::add;
@@ -21,7 +21,7 @@ pub struct Coverage {
     pub forked: u64,
     /// Threads that entered instrumented code, over all processes.
     pub threads: u64,
-    /// Threads and hash segments whose counts were lost.
+    /// Number of threads and hash segments whose counts were lost.
     pub lost: u64,
     /// Functions instrumented.
     pub instrumented: u64,
@@ -29,22 +29,22 @@ pub struct Coverage {
     pub run: u64,
     /// Functions left uninstrumented, by reason, the most frequent first.
     pub skipped: Vec<(String, u64)>,
-    /// Functions without code of their own that were inlined into instrumented functions.
+    /// Functions that have no separate code and were inlined into instrumented functions.
     pub inlined: u64,
-    /// Functions without any code.
+    /// Functions that have no code at all.
     pub gone: u64,
     /// Times the functions were entered.
-    pub calls: u64,
+    pub calls: Count,
     /// Functions that ran and whose paths were counted.
     pub by_paths: u64,
     /// Functions that ran and whose edges were counted.
     pub by_edges: u64,
     /// Paths executed.
-    pub path_executions: u64,
+    pub path_executions: Count,
     /// Path executions that were counted in hash tables.
-    pub hashed_executions: u64,
+    pub hashed_executions: Count,
     /// Increments of all counters, of paths and of edges.
-    pub increments: u64,
+    pub increments: Count,
     /// Different paths executed.
     pub distinct_paths: u64,
     /// All paths of the functions that ran and whose paths were counted.
@@ -55,22 +55,21 @@ pub struct Coverage {
     /// Images in which frames of edge functions may have been left in a call, although the counts
     /// assume that every call came back (`--exits off`).
     pub edges_without_exits: Vec<String>,
-    /// Executions of edges, where edges were counted: the edges that [`crate::edges::hottest`]
-    /// ranks, without exit edges.
-    pub edges_taken: u64,
-    /// Different edges taken, where edges were counted.
+    /// Executions of edges in functions whose edges were counted. Only the edges that
+    /// [`crate::edges::hottest`] ranks count, without exit edges.
+    pub edges_taken: Count,
+    /// Different edges taken in functions whose edges were counted.
     pub distinct_edges: u64,
     /// All edges of the functions that ran and whose edges were counted.
     pub possible_edges: u64,
-    /// Times a function was left in a call that did not come back. This is a net count by block:
-    /// times that a call came back once more are subtracted.
-    pub left: u64,
-    /// Times a call came back once more. This is a net count by block: times that a call did not
-    /// come back are subtracted.
-    pub entered_again: u64,
+    /// Frames that were left in a call that did not come back. In each block, calls that came back
+    /// once more are subtracted.
+    pub left: Count,
+    /// Calls that came back once more. In each block, calls that did not come back are subtracted.
+    pub entered_again: Count,
     /// Instructions run.
-    pub instructions: u64,
-    /// Modules that ran and have no line tables, so their paths have no places; sorted.
+    pub instructions: Count,
+    /// Names of modules that ran and have no line tables, so their paths have no places. Sorted.
     pub without_lines: Vec<String>,
 }
 
@@ -100,8 +99,8 @@ pub fn coverage(run: &RunProfile) -> Coverage {
         }
         count_left(function, &mut coverage);
         if run.images[run.module_of(function).image.index()].ends_paths_at_calls() {
-            let left = function.flow().left.iter();
-            left.for_each(|&left| add(&mut coverage.left, left));
+            let left_frames = function.flow().left.iter();
+            left_frames.for_each(|&frames| add(&mut coverage.left, frames));
         }
     }
     coverage.without_lines = without_lines(run);
@@ -115,7 +114,9 @@ fn count_paths(function: &Function, coverage: &mut Coverage) {
     coverage.by_paths += 1;
     coverage.distinct_paths += function.counts.len() as u64;
     add(&mut coverage.path_executions, executions);
-    add(&mut coverage.possible_paths, function.map.path_count);
+    coverage.possible_paths = coverage
+        .possible_paths
+        .saturating_add(function.map.path_count);
     if function.hashed() {
         add(&mut coverage.hashed_executions, executions);
     }
@@ -129,7 +130,7 @@ fn count_edges(function: &Function, coverage: &mut Coverage) {
     for (_, &count) in edges.filter(|(edge, _)| is_counted(edge)) {
         coverage.possible_edges += 1;
         coverage.distinct_edges += u64::from(count > 0);
-        add(&mut coverage.edges_taken, count.unsigned_abs());
+        add(&mut coverage.edges_taken, Count(count.unsigned_abs()));
     }
 }
 
@@ -141,16 +142,16 @@ fn count_left(function: &Function, coverage: &mut Coverage) {
         } else {
             &mut coverage.entered_again
         };
-        add(sum, count.unsigned_abs());
+        add(sum, Count(count.unsigned_abs()));
     }
 }
 
 /// Names of the images that ran and in which frames of functions that collect `collected` may have
 /// been left without being counted.
 ///
-/// If all frames of a function were left, it has no counts and seems not to have run, so a leaking
-/// function need not have run. Where the map does not say which functions leak, every function that
-/// ran may leak, unless the image counts frames that were left.
+/// A function in which a frame may be left without being counted *leaks*. A leaking function is
+/// included even if it has no counts, because all of its frames may have been left. If the map does
+/// not list leaks, every function that ran may leak, unless the image counts frames that were left.
 fn without_exits(run: &RunProfile, collected: Unit) -> Vec<String> {
     let has_exits = run.exits_by_image();
     let image_of = |function: &&Function| run.module_of(function).image.index();
@@ -167,15 +168,15 @@ fn without_exits(run: &RunProfile, collected: Unit) -> Vec<String> {
     names.collect()
 }
 
-/// Names of the modules that ran and have no line tables: no function of such a module has a file.
-/// A single function without a file may be the compiler's own.
+/// Names of the modules that ran and have no line tables. In such a module no function has a source
+/// file. A single function without a file may be one that the compiler generated.
 fn without_lines(run: &RunProfile) -> Vec<String> {
     let mut ran: BTreeMap<&str, bool> = BTreeMap::new();
     for function in run.functions.iter().filter(|function| function.ran()) {
         let name: &str = &run.module_of(function).name;
         *ran.entry(name).or_default() |= !function.map.file.is_empty();
     }
-    let without_lines = ran.into_iter().filter(|&(_, lines)| !lines);
+    let without_lines = ran.into_iter().filter(|&(_, has_lines)| !has_lines);
     without_lines.map(|(name, _)| name.to_owned()).collect()
 }
 
@@ -187,7 +188,7 @@ fn count_processes(run: &RunProfile, coverage: &mut Coverage) {
         if process.forked {
             forked.insert(process.pid);
         }
-        add(&mut coverage.lost, process.lost);
+        coverage.lost = coverage.lost.saturating_add(process.lost);
     }
     coverage.processes = pids.len() as u64;
     coverage.forked = forked.len() as u64;
@@ -196,11 +197,11 @@ fn count_processes(run: &RunProfile, coverage: &mut Coverage) {
 
 /// Number of threads in all processes.
 ///
-/// The threads of a process enter several images; the image that most threads entered gives their
-/// number. If a process lists one image several times, it executed the image again: the thread that
-/// called `exec` went on and is counted once.
+/// The threads of a process may enter several images. The image that most threads entered gives
+/// their number. If a process lists one image several times, it executed the image again. The
+/// thread that called `exec` continues in the new image and is counted once.
 fn threads(run: &RunProfile) -> u64 {
-    let mut most: BTreeMap<u32, u64> = BTreeMap::new();
+    let mut max_by_process: BTreeMap<u32, u64> = BTreeMap::new();
     for image in &run.images {
         let mut by_process: BTreeMap<u32, u64> = BTreeMap::new();
         for process in &image.processes {
@@ -208,15 +209,15 @@ fn threads(run: &RunProfile) -> u64 {
             let sum = by_process.entry(process.pid).or_default();
             *sum = match *sum {
                 0 => threads,
-                before => before + threads.saturating_sub(1),
+                earlier => earlier + threads.saturating_sub(1),
             };
         }
         for (pid, threads) in by_process {
-            let maximum = most.entry(pid).or_default();
+            let maximum = max_by_process.entry(pid).or_default();
             *maximum = threads.max(*maximum);
         }
     }
-    most.values().sum()
+    max_by_process.values().sum()
 }
 
 fn count_left_out(run: &RunProfile, coverage: &mut Coverage) {
@@ -244,12 +245,12 @@ fn count_left_out(run: &RunProfile, coverage: &mut Coverage) {
 pub struct LeftOut<'a> {
     /// Uninstrumented functions.
     pub skipped: Vec<(ModuleId, &'a Skipped)>,
-    /// Functions without code of their own in any module, each with whether an instrumented
+    /// Functions that have no separate code in any module. The flag says whether an instrumented
     /// function contains an inlined copy.
     pub gone: Vec<(ModuleId, &'a VanishedFunction, bool)>,
 }
 
-/// Lists the functions without counters, in the order of the modules.
+/// Returns the functions without counters, in the order of the modules.
 pub fn left_out(run: &RunProfile) -> LeftOut<'_> {
     let instrumented: HashSet<Identity<'_>> = run
         .functions

@@ -6,33 +6,35 @@
 //! the shortest description that no other edge has ([`Directions::destination`]).
 //!
 //! # Where an edge leads
-//! The *straight way* of an edge runs from its target through blocks with one edge out. The edge
-//! leads to the first known place on it. The place is shown in the frame of the branch, or in the
-//! innermost frame around both. A branch in library code (`next` of a `for` loop's range) is shown
-//! in the frame that called the library, if the line changes in that frame.
+//! The *chain* of an edge is the sequence of blocks from its target on, as long as each block has
+//! one edge out. The edge leads to the first known place in its chain. This place is shown in the
+//! frame of the branch, or in the innermost inlined frame that contains both the branch and the
+//! place. A branch in library code (`next` of a `for` loop's range) is shown in the frame that
+//! called the library, if the line changes in that frame.
 //!
 //! # When a loop is left
-//! An edge out of a natural loop need not leave a loop of the source: an unrolled or vectorized
-//! loop goes on in a remainder loop, and jump threading makes several loops of one. A copy of a
-//! loop's code keeps its places. So the edge leaves the loop if both conditions hold:
-//! - The straight way reaches one of these: a place that the loop does not have, the function's
-//!   end, or the head of the enclosing loop. Or no place of the loop can follow before that head.
+//! An edge out of a natural loop need not leave a loop of the source. An unrolled or vectorized
+//! loop continues in a remainder loop, and jump threading splits one loop into several. But a copy
+//! of a loop's code has the same places. So the edge leaves the loop of the source if both
+//! conditions hold:
+//! - The chain reaches a place that the loop does not have, the function's end, or the head of the
+//!   enclosing loop; or control cannot reach a place of the loop before that head.
 //! - The enclosing loop, if there is one, begins with a place that this loop does not have.
 //!
 //! Otherwise only the line is shown. Code that the optimizer sinks out of a loop (a store of a sum)
-//! keeps its place inside the loop, too; such a place on the straight way is skipped. A branch to
-//! further lines of the loop's text that never come back to its head (`{ found = i; break; }`)
-//! leads to these lines. The same holds for the arms of a switch.
+//! keeps its place inside the loop. Such a place in the chain is skipped. Lines inside the loop's
+//! text may never come back to its head (`{ found = i; break; }`). A branch to such lines is
+//! described by the lines, not as an exit. The same holds for the arms of a switch.
 //!
-//! If neither a return nor a loop head can be reached from some code, it ends in calls that do not
+//! Code from which control reaches neither a return nor a loop head ends in calls that do not
 //! return: a failed check, an abort.
 //!
-//! This file is long because the rules for one branch depend on each other's straight ways.
-//! `directions/loops.rs` finds the loops of the code and knows nothing of branches.
+//! This file is long because the description of one edge depends on the chains of the branch's
+//! other edges. `directions/loops.rs` finds the loops of the code, independently of branches.
 //!
-//! Cost: the function's graph once; the code of each loop that is left; for each branch its
-//! straight ways once; for each edge that leaves a loop, in the worst case the code that can
-//! follow.
+//! Cost: each function's graph is built once, and each loop's places are collected at most once.
+//! The chains of a branch are followed once. For an edge that leaves a loop, all code that control
+//! can reach from it is visited in the worst case.
 
 mod loops;
 
@@ -44,48 +46,48 @@ use holloway_flow::BlockId;
 use holloway_format::{EdgeKind, EdgeMap, FunctionMap, Outcome, Place, Text};
 
 use crate::trail::{first_place, last_place};
-use loops::{Graph, LoopCode};
+use loops::{LoopCode, LoopGraph};
 
 /// Where control goes along an edge.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Destination<'a> {
     /// Into these cases of a switch, given by name.
     Case(&'a [Text]),
-    /// Out of the innermost loop. With the target, if another edge of the branch leaves the loop
+    /// Out of the innermost loop. The target is given if another edge of the branch leaves the loop
     /// too.
-    LeavesLoop(Option<Spot<'a>>),
-    /// On in the loop, on the same line, while another edge leaves the loop.
+    LeavesLoop(Option<ShownPlace<'a>>),
+    /// To code in the loop, on the same line, while another edge leaves the loop.
     StaysInLoop,
-    /// On at the same place, while the other edges leave its line.
+    /// To code at the same place as the branch, while the other edges leave its line.
     StaysOnLine,
     /// Back to the head of a loop.
-    Back(Spot<'a>),
+    Back(ShownPlace<'a>),
     /// Back to the caller, without running another line.
     Returns,
     /// To a call that does not return, without running another line.
     NeverReturns,
-    /// On at the same line, while all other edges lead to calls that do not return. Usually this is
-    /// a check that the compiler inserted.
+    /// To code on the same line, while all other edges lead to calls that do not return. Usually
+    /// this is a check that the compiler inserted.
     GoesOn,
     /// To a landing pad: a call unwinds.
     Unwinds,
-    /// On after a call that may return twice.
+    /// To the code after a call that may return twice.
     MayReturnAgain,
     /// To this place.
-    To(Spot<'a>),
+    To(ShownPlace<'a>),
 }
 
-/// A place, as precise as needed to distinguish it from the targets of the other edges of the
-/// branch.
+/// A place as reports show it: just as precise as needed to distinguish it from the targets of the
+/// branch's other edges.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub struct Spot<'a> {
+pub struct ShownPlace<'a> {
     /// Source file; empty if unknown.
     pub file: &'a str,
     /// Line, 0 if unknown.
     pub line: u32,
     /// Column, 0 if unknown or not needed.
     pub column: u32,
-    /// The block, if the place is not enough.
+    /// The block, if line and column do not distinguish the place.
     pub block: Option<u32>,
 }
 
@@ -97,42 +99,47 @@ pub struct Directions<'a> {
     out: Vec<Vec<u32>>,
     /// By edge: the names of its switch cases.
     cases: HashMap<u32, &'a [Text]>,
-    graph: OnceCell<Option<Graph>>,
+    graph: OnceCell<Option<LoopGraph>>,
     /// By block: the destinations of its edges, in the order of `out`.
     branches: RefCell<HashMap<u32, Rc<[Destination<'a>]>>>,
 }
 
-/// The straight way of an edge.
-struct StraightWay {
+/// The chain of an edge, with its places.
+struct Chain {
     edge: u32,
-    /// The blocks on the way.
+    /// The blocks of the chain.
     blocks: Vec<u32>,
-    /// The places on the way, each with its block.
+    /// The known places in these blocks, each with its block.
     places: Vec<(u32, Place)>,
-    end: WayEnd,
-    /// `Some` if the edge leaves a loop of the source, with the first place outside if one is
-    /// known.
-    #[expect(clippy::option_option, reason = "left, but to no known place")]
-    left: Option<Option<(u32, Place)>>,
+    end: ChainEnd,
+    /// `Some` if the edge leaves a loop of the source.
+    loop_exit: Option<LoopExit>,
 }
 
-/// The straight ways of a branch.
+/// An edge's exit from a loop of the source.
+#[derive(Clone, Copy)]
+struct LoopExit {
+    /// The first known place outside the loop, with its block.
+    outside: Option<(u32, Place)>,
+}
+
+/// The chains of a branch.
 struct Branch {
-    ways: Vec<StraightWay>,
-    /// By block: the number of ways that begin there.
+    chains: Vec<Chain>,
+    /// By block: the number of chains that begin with it.
     targets: HashMap<u32, usize>,
-    /// The number of ways that leave a loop.
+    /// The number of the branch's edges that leave a loop.
     leaving: usize,
 }
 
-/// Where a straight way ends.
+/// Where a chain ends.
 #[derive(Clone, Copy)]
-enum WayEnd {
-    /// The way ends with this edge to a loop head.
+enum ChainEnd {
+    /// The chain ends with this edge to a loop head.
     Back(u32),
-    /// The way ends with this edge to the exit.
+    /// The chain ends with this edge to the exit.
     Exit(u32),
-    /// The way ends in this block, which has several edges out or was visited before.
+    /// The chain ends in this block, which has several edges out or was visited before.
     Block(u32),
 }
 
@@ -160,7 +167,7 @@ impl<'a> Directions<'a> {
         }
     }
 
-    /// Where control goes along an edge.
+    /// Returns where control goes along an edge.
     ///
     /// # Panics
     /// If the function has no such edge.
@@ -168,7 +175,7 @@ impl<'a> Directions<'a> {
         let from = self.edge(edge).from;
         let siblings = &self.out[from as usize];
         let Some(index) = siblings.iter().position(|&sibling| sibling == edge) else {
-            return Destination::To(self.block_spot(self.edge(edge).to));
+            return Destination::To(self.shown_block(self.edge(edge).to));
         };
         let known = self.branches.borrow().get(&from).cloned();
         let destinations = known.unwrap_or_else(|| {
@@ -180,11 +187,12 @@ impl<'a> Directions<'a> {
         destinations[index]
     }
 
-    /// The destinations of all edges of a branch.
+    /// Chooses the destinations of all edges of a branch: the shortest descriptions that differ.
+    /// Edges with equal descriptions get longer ones, until no longer ones are left.
     fn destinations(&self, siblings: &[u32]) -> Vec<Destination<'a>> {
         let branch = self.branch(siblings);
-        let ways = branch.ways.iter();
-        let candidates = ways.map(|way| self.candidates(&branch, way));
+        let chains = branch.chains.iter();
+        let candidates = chains.map(|chain| self.candidates(&branch, chain));
         let candidates: Vec<Vec<Destination<'a>>> = candidates.collect();
         let mut chosen = vec![0; siblings.len()];
         loop {
@@ -215,9 +223,9 @@ impl<'a> Directions<'a> {
         }
     }
 
-    /// Possible descriptions of a straight way, the shortest first.
-    fn candidates(&self, branch: &Branch, way: &StraightWay) -> Vec<Destination<'a>> {
-        let edge = self.edge(way.edge);
+    /// Possible descriptions of a chain, the shortest first.
+    fn candidates(&self, branch: &Branch, chain: &Chain) -> Vec<Destination<'a>> {
+        let edge = self.edge(chain.edge);
         match edge.outcome {
             Outcome::Unwind => return vec![Destination::Unwinds],
             Outcome::Again => return vec![Destination::MayReturnAgain],
@@ -238,50 +246,57 @@ impl<'a> Directions<'a> {
             | Outcome::Returned => {}
         }
         let branch_frames = self.frames(self.decision_place(edge));
-        if let (true, WayEnd::Back(back)) = (way.places.is_empty(), way.end) {
+        if let (true, ChainEnd::Back(back)) = (chain.places.is_empty(), chain.end) {
             let head = self.edge(back).to;
-            let spots = self.spots(&branch_frames, self.opening_place(head), head);
+            let shown_places = self.shown_places(&branch_frames, self.opening_place(head), head);
             // The branch line itself may be the loop head, so the line is always a candidate.
-            let line = spots.first().map(|spot| Spot { column: 0, ..*spot });
-            let line = line.filter(|spot| spot.block.is_none());
+            let line = shown_places.first().map(|shown_place| ShownPlace {
+                column: 0,
+                ..*shown_place
+            });
+            let line = line.filter(|shown_place| shown_place.block.is_none());
             return line
                 .into_iter()
-                .chain(spots)
+                .chain(shown_places)
                 .map(Destination::Back)
                 .collect();
         }
         let mut candidates = Vec::new();
-        let names = self.cases.get(&way.edge).copied();
+        let names = self.cases.get(&chain.edge).copied();
         if let Some(names) = names.filter(|names| !names.is_empty()) {
             candidates.push(Destination::Case(names));
-            let (block, place) = self.arrival(way);
-            let spots = self.spots(&branch_frames, place, block).into_iter();
-            candidates.extend(spots.map(Destination::To));
+            let (block, place) = self.arrival(chain);
+            let shown_places = self.shown_places(&branch_frames, place, block).into_iter();
+            candidates.extend(shown_places.map(Destination::To));
             return candidates;
         }
-        candidates.extend(self.function_end(&branch_frames, branch, way));
-        let mut arrival = self.arrival(way);
+        candidates.extend(self.function_end(&branch_frames, branch, chain));
+        let mut arrival = self.arrival(chain);
         if candidates.is_empty()
-            && let Some(outside) = way.left
+            && let Some(LoopExit { outside }) = chain.loop_exit
         {
-            let within = |place: &Place| {
+            // Lines of the loop's text from which control never comes back to its head.
+            let is_in_loop_text = |place: &Place| {
                 !self.on_line(&branch_frames, *place)
-                    && (branch.ways.len() > 2 || self.is_within(&branch_frames, edge.from, *place))
+                    && (branch.chains.len() > 2
+                        || self.is_in_loop_text(&branch_frames, edge.from, *place))
             };
-            if let Some((block, place)) = outside.filter(|(_, place)| within(place)) {
+            if let Some((block, place)) = outside.filter(|(_, place)| is_in_loop_text(place)) {
                 arrival = (block, Some(place));
             } else {
                 let (block, place) = outside.map_or(arrival, |(block, place)| (block, Some(place)));
                 candidates.push(Destination::LeavesLoop(None));
-                let spots = self.spots(&branch_frames, place, block).into_iter();
-                candidates.extend(spots.map(|spot| Destination::LeavesLoop(Some(spot))));
+                let shown_places = self.shown_places(&branch_frames, place, block).into_iter();
+                candidates.extend(
+                    shown_places.map(|shown_place| Destination::LeavesLoop(Some(shown_place))),
+                );
                 return candidates;
             }
         }
         let (block, place) = arrival;
-        candidates.extend(self.on_same_line(&branch_frames, branch, way, place));
-        let spots = self.spots(&branch_frames, place, block).into_iter();
-        candidates.extend(spots.map(Destination::To));
+        candidates.extend(self.on_same_line(&branch_frames, branch, chain, place));
+        let shown_places = self.shown_places(&branch_frames, place, block).into_iter();
+        candidates.extend(shown_places.map(Destination::To));
         candidates
     }
 
@@ -291,54 +306,58 @@ impl<'a> Directions<'a> {
         &self,
         branch_frames: &[Place],
         branch: &Branch,
-        way: &StraightWay,
+        chain: &Chain,
     ) -> Option<Destination<'a>> {
-        if !self.can_go_on(self.edge(way.edge).to) {
-            let mut places = way.places.iter();
+        if !self.can_continue(self.edge(chain.edge).to) {
+            let mut places = chain.places.iter();
             let same_line = places.all(|(_, place)| self.on_line(branch_frames, *place));
             return same_line.then_some(Destination::NeverReturns);
         }
-        let WayEnd::Exit(_) = way.end else {
+        let ChainEnd::Exit(_) = chain.end else {
             return None;
         };
-        let to = self.edge(way.edge).to;
-        let starts_other_way = |block: &u32| {
+        let to = self.edge(chain.edge).to;
+        let starts_other_chain = |block: &u32| {
             let count = branch.targets.get(block).copied();
             count.is_some_and(|count| count > usize::from(*block == to))
         };
-        if way.blocks.iter().any(starts_other_way) {
+        if chain.blocks.iter().any(starts_other_chain) {
             return None;
         }
         // The last block that all returns share has the place of the closing brace.
-        let last = way.blocks.last().copied();
-        let in_last_block = way.places.iter().filter(|(block, _)| Some(*block) == last);
+        let last = chain.blocks.last().copied();
+        let in_last_block = chain
+            .places
+            .iter()
+            .filter(|(block, _)| Some(*block) == last);
         let is_shared = in_last_block.count() == 1
-            && way.places.len() > 1
-            && (way.left.is_none() || self.is_separate_exit(way));
-        let mut places = way.places.iter();
+            && chain.places.len() > 1
+            && (chain.loop_exit.is_none() || self.is_separate_exit(chain));
+        let mut places = chain.places.iter();
         let same_line = places.all(|(block, place)| {
             (is_shared && Some(*block) == last) || self.on_line(branch_frames, *place)
         });
         same_line.then_some(Destination::Returns)
     }
 
-    /// Whether no other exit of the loop leads to where this edge leads. False if the loop has no
-    /// other exit. True if the branch is in no loop.
-    fn is_separate_exit(&self, way: &StraightWay) -> bool {
-        let from = BlockId(self.edge(way.edge).from);
-        let Some((graph, inside)) = self
+    /// Whether the innermost loop has other exits and none of them leads to a block of this chain.
+    /// True if the branch is in no loop.
+    fn is_separate_exit(&self, chain: &Chain) -> bool {
+        let from = BlockId(self.edge(chain.edge).from);
+        let Some((graph, loop_index)) = self
             .graph()
             .and_then(|graph| Some((graph, graph.loops.innermost(from)?)))
         else {
             return true;
         };
-        let to = self.edge(way.edge).to;
-        let is_exit = self.can_go_on(to) && !graph.contains(inside, to);
-        let exits = &self.code_of(graph, inside).exits;
+        let to = self.edge(chain.edge).to;
+        let is_exit = self.can_continue(to) && !graph.contains(loop_index, to);
+        let exits = &self.code_of(graph, loop_index).exits;
         let has_others = |block: u32, edges: usize| edges > usize::from(is_exit && block == to);
-        let mut all = exits.iter();
-        let mut blocks = way.blocks.iter();
-        all.any(|(&block, &edges)| has_others(block, edges))
+        let mut blocks = chain.blocks.iter();
+        exits
+            .iter()
+            .any(|(&block, &edges)| has_others(block, edges))
             && !blocks.any(|block| {
                 let edges = exits.get(block).copied();
                 edges.is_some_and(|edges| has_others(*block, edges))
@@ -351,33 +370,37 @@ impl<'a> Directions<'a> {
         &self,
         branch_frames: &[Place],
         branch: &Branch,
-        way: &StraightWay,
+        chain: &Chain,
         place: Option<Place>,
     ) -> Option<Destination<'a>> {
         let place = place.filter(|place| self.on_line(branch_frames, *place))?;
-        let edge = self.edge(way.edge);
-        let mut others = branch.ways.iter().filter(|other| other.edge != way.edge);
-        let never_returns = |other: &StraightWay| {
+        let edge = self.edge(chain.edge);
+        let mut others = branch
+            .chains
+            .iter()
+            .filter(|other| other.edge != chain.edge);
+        let never_returns = |other: &Chain| {
             self.function_end(branch_frames, branch, other) == Some(Destination::NeverReturns)
         };
-        if branch.ways.len() > 1 && others.all(never_returns) {
+        if branch.chains.len() > 1 && others.all(never_returns) {
             return Some(Destination::GoesOn);
         }
-        if branch.leaving > usize::from(way.left.is_some())
-            && !self.is_left(edge)
+        if branch.leaving > usize::from(chain.loop_exit.is_some())
+            && !self.leaves_graph_loop(edge)
             && !self.may_leave(branch_frames, edge.to)
         {
             return Some(Destination::StaysInLoop);
         }
-        let own = branch_frames.last()?;
+        let branch_frame = branch_frames.last()?;
         let target_frames = self.frames(Some(place));
         let target = target_frames.get(self.level(branch_frames, &target_frames))?;
-        let same_line = (target.scope, target.line) == (own.scope, own.line);
-        let other_column = target.column != 0 && target.column != own.column;
+        let same_line = (target.scope, target.line) == (branch_frame.scope, branch_frame.line);
+        let other_column = target.column != 0 && target.column != branch_frame.column;
         (same_line && !other_column).then_some(Destination::StaysOnLine)
     }
 
-    /// Whether a further branch on the same line, at or after a block, may leave the loop.
+    /// Whether another branch on the same line may leave the loop: a branch of this block or of a
+    /// block after it.
     fn may_leave(&self, branch_frames: &[Place], block: u32) -> bool {
         let mut seen = HashSet::from([block]);
         let mut worklist = vec![block];
@@ -390,7 +413,7 @@ impl<'a> Directions<'a> {
             }
             for &number in &self.out[block as usize] {
                 let edge = self.edge(number);
-                if self.can_go_on(edge.to) && self.is_left(edge) {
+                if self.can_continue(edge.to) && self.leaves_graph_loop(edge) {
                     return true;
                 }
                 if !self.is_back(number) && seen.insert(edge.to) {
@@ -401,107 +424,117 @@ impl<'a> Directions<'a> {
         false
     }
 
-    /// The first place after an edge, and its block.
-    fn arrival(&self, way: &StraightWay) -> (u32, Option<Place>) {
-        let to = self.edge(way.edge).to;
-        if let Some((block, place)) = way.places.first() {
+    /// The first known place after an edge, and its block.
+    fn arrival(&self, chain: &Chain) -> (u32, Option<Place>) {
+        let to = self.edge(chain.edge).to;
+        if let Some((block, place)) = chain.places.first() {
             return (*block, Some(*place));
         }
-        match way.end {
-            WayEnd::Block(block) => (to, self.branch_place(block)),
-            WayEnd::Exit(edge) => (to, self.edge(edge).place.filter(|place| place.line != 0)),
-            WayEnd::Back(edge) => (to, self.opening_place(self.edge(edge).to)),
+        match chain.end {
+            ChainEnd::Block(block) => (to, self.branch_place(block)),
+            ChainEnd::Exit(edge) => (to, self.edge(edge).place.filter(|place| place.line != 0)),
+            ChainEnd::Back(edge) => (to, self.opening_place(self.edge(edge).to)),
         }
     }
 
-    /// Descriptions of a place: by line, by line and column, and with its block.
-    fn spots(&self, branch_frames: &[Place], place: Option<Place>, block: u32) -> Vec<Spot<'a>> {
+    /// Descriptions of a place: by line, by line and column, and by its block too.
+    fn shown_places(
+        &self,
+        branch_frames: &[Place],
+        place: Option<Place>,
+        block: u32,
+    ) -> Vec<ShownPlace<'a>> {
         let target_frames = place.map(|place| self.frames(Some(place)));
-        let shown_place = target_frames.and_then(|frames| {
+        let frame_place = target_frames.and_then(|frames| {
             let level = self.level(branch_frames, &frames);
             frames.get(level).copied()
         });
-        let Some(shown_place) = shown_place.filter(|place| place.line != 0) else {
-            return vec![self.block_spot(block)];
+        let Some(frame_place) = frame_place.filter(|place| place.line != 0) else {
+            return vec![self.shown_block(block)];
         };
-        let spot = Spot {
-            file: self.file(shown_place),
-            line: shown_place.line,
-            column: shown_place.column,
+        let shown_place = ShownPlace {
+            file: self.file(frame_place),
+            line: frame_place.line,
+            column: frame_place.column,
             block: None,
         };
-        let same_line = branch_frames
-            .last()
-            .is_some_and(|own| (self.file(*own), own.line) == (spot.file, spot.line));
-        let mut spots = Vec::new();
+        let same_line = branch_frames.last().is_some_and(|frame| {
+            (self.file(*frame), frame.line) == (shown_place.file, shown_place.line)
+        });
+        let mut shown_places = Vec::new();
         if !same_line {
-            spots.push(Spot { column: 0, ..spot });
+            shown_places.push(ShownPlace {
+                column: 0,
+                ..shown_place
+            });
         }
-        spots.push(spot);
-        // On the branch's own line, the place adds nothing to the block.
-        spots.push(match same_line {
-            true => self.block_spot(block),
-            false => Spot {
+        shown_places.push(shown_place);
+        // If the target is on the branch's line, the block alone says as much as line and block.
+        shown_places.push(match same_line {
+            true => self.shown_block(block),
+            false => ShownPlace {
                 block: Some(block),
-                ..spot
+                ..shown_place
             },
         });
-        spots.dedup();
-        spots
+        shown_places.dedup();
+        shown_places
     }
 
-    fn block_spot(&self, block: u32) -> Spot<'a> {
-        Spot {
+    fn shown_block(&self, block: u32) -> ShownPlace<'a> {
+        ShownPlace {
             block: Some(block),
-            ..Spot::default()
+            ..ShownPlace::default()
         }
     }
 
-    /// The level of the frame in which a target is shown.
+    /// The level of the frame in which a target is shown. Level 0 is the function's frame, and
+    /// deeper inlined frames have higher levels.
     fn level(&self, branch_frames: &[Place], to: &[Place]) -> usize {
         let shared = shared_frames(branch_frames, to).max(1);
-        let own = self.own(&to[..shared.min(to.len())]);
-        let moves = branch_frames.get(own).zip(to.get(own));
-        if moves.is_some_and(|(from, to)| from.line != to.line) {
-            return own;
+        let user_level = self.user_level(&to[..shared.min(to.len())]);
+        let user_frames = branch_frames.get(user_level).zip(to.get(user_level));
+        if user_frames.is_some_and(|(from, to)| from.line != to.line) {
+            return user_level;
         }
         shared - 1
     }
 
-    /// The level of the innermost frame that is not library code, or of the function.
-    fn own(&self, frames: &[Place]) -> usize {
-        let is_own = |place: &Place| !(self.is_library)(self.file(*place));
-        frames.iter().rposition(is_own).unwrap_or(0)
+    /// The level of the innermost frame that is not library code. If all frames are library code,
+    /// 0: the level of the function.
+    fn user_level(&self, frames: &[Place]) -> usize {
+        let is_user_code = |place: &Place| !(self.is_library)(self.file(*place));
+        frames.iter().rposition(is_user_code).unwrap_or(0)
     }
 
-    /// Whether a place is on the line of a branch, in the user's own frame.
+    /// Whether a place is on the line of a branch, in the innermost frame of user code.
     fn on_line(&self, branch_frames: &[Place], place: Place) -> bool {
         let to = self.frames(Some(place));
-        let shared = shared_frames(branch_frames, &to).min(self.own(branch_frames) + 1);
+        let shared = shared_frames(branch_frames, &to).min(self.user_level(branch_frames) + 1);
         let Some(level) = shared.checked_sub(1) else {
             return false;
         };
         branch_frames[level].line == to[level].line
     }
 
-    /// Whether a place is in the text of the innermost loop around a block: between the first and
-    /// the last line of the loop.
-    fn is_within(&self, branch_frames: &[Place], from: u32, place: Place) -> bool {
-        let (Some(graph), level) = (self.graph(), self.own(branch_frames)) else {
+    /// Whether a place is in the text of the innermost loop that contains a block: between the
+    /// first and the last line of the loop.
+    fn is_in_loop_text(&self, branch_frames: &[Place], from: u32, place: Place) -> bool {
+        let (Some(graph), level) = (self.graph(), self.user_level(branch_frames)) else {
             return false;
         };
-        let Some(own) = branch_frames.get(level) else {
+        let Some(branch_frame) = branch_frames.get(level) else {
             return false;
         };
         let line = |place: Place| {
             let place = self.frames(Some(place)).get(level).copied();
-            let place = place.filter(|place| place.scope == own.scope);
+            let place = place.filter(|place| place.scope == branch_frame.scope);
             place.map(|place| place.line)
         };
-        let Some(inside) = graph.loops.innermost(BlockId(from)) else {
+        let Some(loop_index) = graph.loops.innermost(BlockId(from)) else {
             return false;
         };
-        let lines = self.code_of(graph, inside).places.iter().copied();
+        let lines = self.code_of(graph, loop_index).places.iter().copied();
         let lines = lines.filter_map(line);
         let (mut first, mut last) = (u32::MAX, 0);
         for line in lines.filter(|&line| line != 0) {
@@ -510,64 +543,66 @@ impl<'a> Directions<'a> {
         line(place).is_some_and(|line| (first..=last).contains(&line))
     }
 
-    /// `Some` if an edge leaves a loop of the source, with the first place outside if one is known.
-    #[expect(clippy::option_option, reason = "left, but to no known place")]
-    fn leaves(&self, way: &StraightWay) -> Option<Option<(u32, Place)>> {
-        let edge = self.edge(way.edge);
+    /// Returns the exit from a loop of the source, if the chain's edge leaves one.
+    fn loop_exit(&self, chain: &Chain) -> Option<LoopExit> {
+        let edge = self.edge(chain.edge);
         let graph = self.graph()?;
-        if !self.is_left(edge) || !self.can_go_on(edge.to) {
+        if !self.leaves_graph_loop(edge) || !self.can_continue(edge.to) {
             return None;
         }
-        let all = graph.loops.all();
-        let mut left = graph.loops.innermost(BlockId(edge.from))?;
-        while let Some(parent) = all[left]
+        let loops = graph.loops.all();
+        // The outermost loop that the edge leaves.
+        let mut left_loop = graph.loops.innermost(BlockId(edge.from))?;
+        while let Some(parent) = loops[left_loop]
             .parent
             .filter(|&index| !graph.contains(index, edge.to))
         {
-            left = parent;
+            left_loop = parent;
         }
-        let inside = &self.code_of(graph, left).places;
-        let around = all[left].parent.map(|parent| all[parent].head.0);
-        if let Some(head) = around
+        let loop_places = &self.code_of(graph, left_loop).places;
+        let enclosing_head = loops[left_loop].parent.map(|parent| loops[parent].head.0);
+        if let Some(head) = enclosing_head
             && self
                 .opening_place(head)
-                .is_none_or(|place| inside.contains(&place))
+                .is_none_or(|place| loop_places.contains(&place))
         {
             return None;
         }
-        let outside = way.places.iter().find(|(_, place)| !inside.contains(place));
-        if let Some(outside) = outside {
-            return Some(Some(*outside));
+        let mut places = chain.places.iter();
+        if let Some(outside) = places.find(|(_, place)| !loop_places.contains(place)) {
+            return Some(LoopExit {
+                outside: Some(*outside),
+            });
         }
-        let is_left = match way.end {
-            WayEnd::Back(_) | WayEnd::Exit(_) => true,
-            WayEnd::Block(block) => !self.may_reach(block, around, inside),
+        let is_outside = match chain.end {
+            ChainEnd::Back(_) | ChainEnd::Exit(_) => true,
+            ChainEnd::Block(block) => !self.may_reach(block, enclosing_head, loop_places),
         };
-        is_left.then_some(None)
+        is_outside.then_some(LoopExit { outside: None })
     }
 
     /// Whether an edge leaves a loop of the graph.
-    fn is_left(&self, edge: &EdgeMap) -> bool {
+    fn leaves_graph_loop(&self, edge: &EdgeMap) -> bool {
         let (from, to) = (BlockId(edge.from), BlockId(edge.to));
         let graph = self.graph();
         graph.is_some_and(|graph| graph.loops.leaves(from, to))
     }
 
-    /// Whether control can go on from a block to a return or to a loop head.
-    fn can_go_on(&self, block: u32) -> bool {
+    /// Whether control can reach a return or a loop head from a block.
+    fn can_continue(&self, block: u32) -> bool {
         let graph = self.graph();
-        graph.is_none_or(|graph| graph.can_go_on[block as usize])
+        graph.is_none_or(|graph| graph.can_continue[block as usize])
     }
 
-    /// Whether code at any of these places may run at or after a block, before the head of the
-    /// enclosing loop.
-    fn may_reach(&self, block: u32, around: Option<u32>, places: &HashSet<Place>) -> bool {
+    /// Whether control can reach one of these places from a block, before it reaches the head of
+    /// the enclosing loop.
+    fn may_reach(&self, block: u32, enclosing_head: Option<u32>, places: &HashSet<Place>) -> bool {
         let mut seen = HashSet::from([block]);
         let mut worklist = vec![block];
         while let Some(block) = worklist.pop() {
             for &edge in &self.out[block as usize] {
                 let to = self.edge(edge).to;
-                if Some(to) != around && seen.insert(to) {
+                if Some(to) != enclosing_head && seen.insert(to) {
                     worklist.push(to);
                 }
             }
@@ -579,13 +614,14 @@ impl<'a> Directions<'a> {
     }
 
     /// The code of a loop.
-    fn code_of<'g>(&self, graph: &'g Graph, inside: usize) -> &'g LoopCode {
-        graph.code(inside, |blocks| {
+    fn code_of<'g>(&self, graph: &'g LoopGraph, loop_index: usize) -> &'g LoopCode {
+        graph.code(loop_index, |blocks| {
             let places = blocks.iter().flat_map(|&block| self.all_places(block));
             let mut exits = HashMap::new();
             let out = blocks.iter().flat_map(|&block| &self.out[block as usize]);
             let targets = out.map(|&edge| self.edge(edge).to);
-            for to in targets.filter(|&to| self.can_go_on(to) && !graph.contains(inside, to)) {
+            for to in targets.filter(|&to| self.can_continue(to) && !graph.contains(loop_index, to))
+            {
                 *exits.entry(to).or_default() += 1;
             }
             LoopCode {
@@ -602,53 +638,59 @@ impl<'a> Directions<'a> {
         places.chain(self.branch_place(block))
     }
 
-    /// The straight ways of a branch.
+    /// The chains of a branch.
     fn branch(&self, siblings: &[u32]) -> Branch {
-        let ways: Vec<StraightWay> = siblings.iter().map(|&sibling| self.way(sibling)).collect();
+        let chains: Vec<Chain> = siblings
+            .iter()
+            .map(|&sibling| self.chain_of(sibling))
+            .collect();
         let mut targets: HashMap<u32, usize> = HashMap::new();
-        for way in &ways {
-            *targets.entry(self.edge(way.edge).to).or_default() += 1;
+        for chain in &chains {
+            *targets.entry(self.edge(chain.edge).to).or_default() += 1;
         }
         Branch {
-            leaving: ways.iter().filter(|way| way.left.is_some()).count(),
+            leaving: chains
+                .iter()
+                .filter(|chain| chain.loop_exit.is_some())
+                .count(),
             targets,
-            ways,
+            chains,
         }
     }
 
-    /// Follows an edge as long as each block has one edge out.
-    fn way(&self, first: u32) -> StraightWay {
+    /// Follows an edge as long as each block has one edge out. Returns the edge's chain.
+    fn chain_of(&self, first: u32) -> Chain {
         let (mut blocks, mut places) = (Vec::new(), Vec::new());
         let (mut edge, mut seen) = (first, HashSet::new());
         let end = loop {
             if self.is_back(edge) {
-                break WayEnd::Back(edge);
+                break ChainEnd::Back(edge);
             }
             let block = self.edge(edge).to;
             if block == self.map.exit {
-                break WayEnd::Exit(edge);
+                break ChainEnd::Exit(edge);
             }
             if !seen.insert(block) {
-                break WayEnd::Block(block);
+                break ChainEnd::Block(block);
             }
             blocks.push(block);
-            let known = self.map.blocks[block as usize].places.iter();
-            let known = known.filter(|place| place.line != 0);
-            places.extend(known.map(|place| (block, *place)));
+            let known_places = self.map.blocks[block as usize].places.iter();
+            let known_places = known_places.filter(|place| place.line != 0);
+            places.extend(known_places.map(|place| (block, *place)));
             match self.out[block as usize][..] {
-                [only] => edge = only,
-                _ => break WayEnd::Block(block),
+                [next] => edge = next,
+                _ => break ChainEnd::Block(block),
             }
         };
-        let mut way = StraightWay {
+        let mut chain = Chain {
             edge: first,
             blocks,
             places,
             end,
-            left: None,
+            loop_exit: None,
         };
-        way.left = self.leaves(&way);
-        way
+        chain.loop_exit = self.loop_exit(&chain);
+        chain
     }
 
     /// Whether an edge leads back to the head of its loop.
@@ -666,7 +708,7 @@ impl<'a> Directions<'a> {
                 return Some(place);
             }
             match self.out[current as usize][..] {
-                [only] => current = self.edge(only).to,
+                [next] => current = self.edge(next).to,
                 _ => return None,
             }
         }
@@ -686,11 +728,12 @@ impl<'a> Directions<'a> {
         place.or_else(|| last_place(&self.map.blocks[edge.from as usize].places))
     }
 
-    /// The frames around a place, outermost first. Each is given by its current place.
+    /// The inlined frames of a place, outermost first. Each frame is given by the place where
+    /// control is in it.
     fn frames(&self, place: Option<Place>) -> Vec<Place> {
         let mut frames = Vec::new();
         let mut next = place;
-        // A map that no reader checked may chain its scopes in a ring, so the number of frames is
+        // The scopes of an unchecked map may form a cycle, so the number of frames is
         // limited to the number of scopes.
         while let Some(place) = next.filter(|_| frames.len() < self.map.scopes.len()) {
             let Some(scope) = self.map.scopes.get(place.scope as usize) else {
@@ -716,8 +759,8 @@ impl<'a> Directions<'a> {
         &self.map.edges[number as usize]
     }
 
-    fn graph(&self) -> Option<&Graph> {
-        self.graph.get_or_init(|| Graph::new(self.map)).as_ref()
+    fn graph(&self) -> Option<&LoopGraph> {
+        self.graph.get_or_init(|| LoopGraph::new(self.map)).as_ref()
     }
 }
 

@@ -1,23 +1,24 @@
-//! Edge counts of functions, whether their paths or their edges were counted.
+//! Returns and ranks the edge counts of functions, no matter whether their paths or their edges
+//! were counted.
 //!
 //! Cost: linear in edges, after each function's [`Flow`](crate::flow::Flow).
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use holloway_format::{EdgeKind, EdgeMap, FunctionMap, Outcome};
+use holloway_format::{Count, EdgeKind, EdgeMap, FunctionMap, Outcome};
 
 use crate::bounds::Bound;
 use crate::run::{Function, FunctionId, RunProfile};
 
-/// An edge between blocks of a function. Block -1 stands for the callers and for the exit.
+/// The count of an edge between blocks of a function. Block -1 represents the callers and the exit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EdgeCount {
     /// Block that the edge leaves, or -1.
     pub from: i64,
     /// Block that the edge enters, or -1.
     pub to: i64,
-    /// Executions; for an exit edge, the times left minus the times entered again.
+    /// Executions. For an exit edge: the frames left minus the frames entered again.
     pub count: i64,
     /// Whether this is an exit edge.
     pub left: bool,
@@ -25,7 +26,7 @@ pub struct EdgeCount {
     pub bound: Bound,
 }
 
-/// A block's number, -1 for the exit.
+/// Returns a block's number, or -1 for the exit.
 pub fn block_number(function: &Function, block: u32) -> i64 {
     if block == function.map.exit {
         -1
@@ -34,14 +35,15 @@ pub fn block_number(function: &Function, block: u32) -> i64 {
     }
 }
 
-/// All edges of a function by (from, to), including edges that were never taken. The edge from -1
+/// Returns all edges of a function in the order of (from, to), including edges that were never
+/// taken. The edge from -1
 /// to the entry counts the calls. An exit edge is listed only if its count is not 0.
 ///
 /// Several edges between the same two blocks, such as cases of a switch, are added up.
 pub fn of_function(function: &Function) -> Vec<EdgeCount> {
     let flow = function.flow();
     let entry = block_number(function, function.map.entry);
-    let calls = i64::try_from(flow.calls).unwrap_or(i64::MAX);
+    let calls = i64::try_from(flow.calls.0).unwrap_or(i64::MAX);
     let bounds = function.bounds();
     let mut counts = BTreeMap::from([((-1, entry, false), (calls, bounds.calls))]);
     let edges = function.map.edges.iter().zip(&flow.edges);
@@ -81,7 +83,7 @@ pub struct HotEdge<'a> {
     /// The block that the edge leads to. If the edge enters a block that is only a jump, this is
     /// the target of the jump.
     pub to: u32,
-    /// Executions; for an exit edge, the times left minus the times entered again.
+    /// Executions. For an exit edge: the frames left minus the frames entered again.
     pub count: i64,
     /// How the count may differ from the real number of executions.
     pub bound: Bound,
@@ -89,26 +91,26 @@ pub struct HotEdge<'a> {
 
 impl HotEdge<'_> {
     /// The weight that ranks the edge: the absolute value of its count.
-    pub fn weight(&self) -> u64 {
-        self.count.unsigned_abs()
+    pub fn weight(&self) -> Count {
+        Count(self.count.unsigned_abs())
     }
 }
 
 /// The edges taken most often, with the total that their shares refer to.
 #[derive(Clone, Debug)]
 pub struct Ranking<'a> {
-    /// Hottest first; edges of equal weight by function and number.
+    /// Hottest first. Edges of equal weight are in the order of functions and numbers.
     pub edges: Vec<HotEdge<'a>>,
     /// Exit edges with a negative count, in the functions that `keep` accepts: frames were entered
     /// again more often than left. The largest absolute count comes first. These edges are not
     /// ranked.
     pub reentered: Vec<HotEdge<'a>>,
-    /// Edges that were taken, in the functions that `keep` accepts.
+    /// Number of edges that were taken, in the functions that `keep` accepts.
     pub ranked: u64,
     /// Weight of all edges of the run, without the exit edges in `reentered`.
-    pub total: u64,
-    /// The part of `total` from exit edges: times that functions were left in a call.
-    pub left: u64,
+    pub total: Count,
+    /// The part of `total` from exit edges: frames that were left in a call.
+    pub left: Count,
 }
 
 /// Ranks the edges of the functions that `keep` accepts. Returns at most `top` of them, or all if
@@ -121,11 +123,11 @@ pub fn hottest<'a>(
     top: Option<usize>,
     keep: &dyn Fn(FunctionId) -> bool,
 ) -> Ranking<'a> {
-    let (mut total, mut left) = (0u64, 0u64);
+    let (mut total, mut left) = (Count::ZERO, Count::ZERO);
     let mut reentered: Vec<HotEdge<'a>> = Vec::new();
     let mut edges: Vec<HotEdge<'a>> = Vec::new();
     for (id, function) in run.ids().filter(|(_, function)| function.ran()) {
-        let kept = keep(id);
+        let is_accepted = keep(id);
         let jumps = jumps(&function.map);
         let counted = function.map.edges.iter().zip(&function.flow().edges);
         let bounds = &function.bounds().edges;
@@ -143,12 +145,12 @@ pub fn hottest<'a>(
             };
             let is_exit = edge.kind == EdgeKind::Exit;
             if is_exit && count < 0 {
-                reentered.extend(kept.then_some(hot));
+                reentered.extend(is_accepted.then_some(hot));
                 continue;
             }
             total = total.saturating_add(hot.weight());
-            left = left.saturating_add(if is_exit { hot.weight() } else { 0 });
-            if kept && count != 0 {
+            left = left.saturating_add(if is_exit { hot.weight() } else { Count::ZERO });
+            if is_accepted && count != 0 {
                 edges.push(hot);
             }
         }
@@ -167,8 +169,8 @@ pub fn hottest<'a>(
     }
 }
 
-/// By block: the target of its jump, if the block is only a jump and has no instruction and no
-/// place in the source.
+/// By block: the target of its jump, if the block is only a jump. Such a block has no other
+/// instruction, and no place in the source.
 pub(crate) fn jumps(map: &FunctionMap) -> Vec<Option<u32>> {
     let mut out: Vec<(u32, Option<u32>)> = vec![(0, None); map.blocks.len()];
     for edge in &map.edges {
@@ -184,8 +186,8 @@ pub(crate) fn jumps(map: &FunctionMap) -> Vec<Option<u32>> {
     jumps.collect()
 }
 
-/// The block that an edge into `block` leads to. A block that is only a jump gives the jump's
-/// target.
+/// Returns the block that an edge into `block` leads to: the target of the jump if `block` is only
+/// a jump, else `block`.
 pub fn target(map: &FunctionMap, block: u32) -> u32 {
     follow_jumps(&jumps(map), block)
 }

@@ -1,6 +1,6 @@
 //! Finds out what the build did with a function: instrumented, inlined, skipped, or removed.
 //!
-//! Cost: linear in the scopes of all functions; the caller's `asked_name` runs once for each.
+//! Cost: linear in the scopes of all functions; the caller's `asked_name` runs once for each scope.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -9,20 +9,20 @@ use holloway_format::Text;
 
 use crate::run::{FunctionId, ModuleId, RunProfile};
 
-/// The copies of one source function: instrumented, inlined, skipped, or without code.
+/// What the build did with the copies of one source function.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Fate {
     /// Instrumented copies.
     pub instrumented: Vec<FunctionId>,
-    /// Functions that it was inlined into, each with the number of inlined copies there.
+    /// Functions that contain inlined copies, each with the number of these copies.
     pub inlined: Vec<(FunctionId, u32)>,
     /// Modules that hold an uninstrumented copy, each with the reason.
     pub skipped: Vec<(ModuleId, Text)>,
-    /// Modules that define it but have no code for it.
+    /// Modules that define the function but have no code for it.
     pub gone: Vec<ModuleId>,
 }
 
-/// Looks for functions by name: among instrumented, inlined, skipped, and removed functions.
+/// Finds functions by name among instrumented, inlined, skipped, and removed functions.
 ///
 /// `asked_name` receives a linkage name and a source name. If the user asked for that function, it
 /// returns the name that the user knows the function by. The result has one entry for each such

@@ -1,7 +1,8 @@
-//! Ranks functions by how much ran in them.
+//! Ranks functions by their executed paths, blocks, or instructions.
 //!
 //! Cost: linear in counted paths and blocks, after each function's [`Flow`](crate::flow::Flow).
 
+use holloway_format::Count;
 use std::cmp::Reverse;
 
 use holloway_flow::PathId;
@@ -16,12 +17,12 @@ pub struct Summary {
     /// The function.
     pub function: FunctionId,
     /// Times the function was entered.
-    pub calls: u64,
+    pub calls: Count,
     /// Executions of blocks with instructions, the blocks that [`crate::blocks::hottest`] ranks.
-    pub blocks: u64,
+    pub blocks: Count,
     /// Instructions run.
-    pub instructions: u64,
-    /// The paths that ran; `None` where edges were counted.
+    pub instructions: Count,
+    /// The paths that ran; `None` if edges were counted.
     pub paths: Option<Paths>,
 }
 
@@ -29,13 +30,13 @@ pub struct Summary {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Paths {
     /// Executions of all paths.
-    pub executions: u64,
+    pub executions: Count,
     /// Different paths that ran.
     pub distinct: u64,
     /// Paths in the function's graph.
     pub possible: u64,
-    /// The path that ran most often, and how often.
-    pub hottest: (PathId, u64),
+    /// The path that ran most often, with its executions.
+    pub hottest: (PathId, Count),
 }
 
 /// The measure by which functions are ranked.
@@ -50,7 +51,7 @@ pub enum Weight {
 }
 
 impl Weight {
-    /// The measure for the functions of a run. It must be known for all of them.
+    /// Returns the measure for a run: one that is known for all of its functions.
     pub fn of(run: &RunProfile, sort: Sort) -> Weight {
         let by_edges = |function: &Function| function.ran() && function.unit() == Unit::Edges;
         match sort {
@@ -63,9 +64,9 @@ impl Weight {
 
 impl Summary {
     /// The value of the measure for this function.
-    pub fn weight(&self, weight: Weight) -> u64 {
+    pub fn weight(&self, weight: Weight) -> Count {
         match weight {
-            Weight::Paths => self.paths.map_or(0, |paths| paths.executions),
+            Weight::Paths => self.paths.map_or(Count::ZERO, |paths| paths.executions),
             Weight::Blocks => self.blocks,
             Weight::Instructions => self.instructions,
         }
@@ -75,14 +76,14 @@ impl Summary {
 /// The hottest functions, with the total that their shares refer to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Ranking {
-    /// Hottest first; functions of equal weight in the order of the run.
+    /// Hottest first. Functions of equal weight are in the order of the run.
     pub functions: Vec<Summary>,
-    /// Functions that ran and that `keep` accepts.
+    /// Number of functions that ran and that `keep` accepts.
     pub ranked: u64,
-    /// The measure that they are ranked by.
+    /// The measure that ranks the functions.
     pub weight: Weight,
     /// Weight of all functions of the run.
-    pub total: u64,
+    pub total: Count,
 }
 
 /// Ranks the functions that `keep` accepts. Returns at most `top` of them, or all if `top` is
@@ -94,7 +95,7 @@ pub fn hottest(
     keep: &dyn Fn(FunctionId) -> bool,
 ) -> Ranking {
     let weight = Weight::of(run, sort);
-    let mut total = 0u64;
+    let mut total = Count::ZERO;
     let mut functions = Vec::new();
     for (id, function) in run.ids() {
         let Some(summary) = summary(id, function) else {
@@ -129,7 +130,9 @@ pub fn summary(id: FunctionId, function: &Function) -> Option<Summary> {
     Some(Summary {
         function: id,
         calls: flow.calls,
-        blocks: code_blocks.fold(0, |sum, (_, (_, &count))| sum.saturating_add(count)),
+        blocks: code_blocks.fold(Count::ZERO, |sum, (_, (_, &count))| {
+            sum.saturating_add(count)
+        }),
         instructions: flow.instructions,
         paths: paths(function),
     })
@@ -144,6 +147,6 @@ fn paths(function: &Function) -> Option<Paths> {
         executions: function.executions(),
         distinct: function.counts.len() as u64,
         possible: function.map.path_count,
-        hottest: (PathId(path), count),
+        hottest: (path, count),
     })
 }

@@ -2,25 +2,26 @@
 //!
 //! Paths that are sorted by number are also sorted by their edges (Ball, Larus 1996, section 3.2;
 //! path regeneration uses the same fact). So one walk (`walk.rs`) over the sorted paths visits each
-//! shared beginning once. The count of an edge is the sum of the counts below it.
+//! shared prefix once. The count of an edge is the sum of the counts of the paths through it.
 //!
-//! A *left path* ends with an exit edge: a call in its last block left the frame. The counter of a
-//! left path says how often control *reached* that call along the path, so the counter is the
-//! number of entries into the visit of that block. The other paths through the visit say how
-//! often control went on from the call. The difference of both is the number of left paths. It is
-//! negative where a call came back more often than it was reached, for example when a fork's child
-//! returns into the frames of its parent. For every other visit, the number of entries equals the
-//! number of times control went on.
+//! A *visit* is a block reached by one path prefix. A *left path* ends with an exit edge: its frame
+//! was left in a call in its last block. The counter of a left path says how often control
+//! *reached* that call along the path, which is the number of entries into the last visit. The
+//! other paths through the visit say how often control continued after the call. The difference is
+//! the number of executions of the left path. It is negative if the call came back more often than
+//! it was reached, for example if a fork's child returns into the frames of its parent. In every
+//! other visit, control continues as often as it enters.
 //!
-//! Example: b0 calls and goes on to b1 or b2; the counters are: b0 left 10, b0 b1 5, b0 b2 3. The
-//! call was reached ten times and control went on eight times, so the left path ran twice.
+//! Example: b0 makes a call and leads to b1 or b2. The left path's counter is 10, the counter of
+//! path b0 b1 is 5, and the counter of b0 b2 is 3. The call was reached ten times and control
+//! continued eight times, so the left path ran twice.
 //!
 //! Cost: the number of distinct path prefixes, not the sum of path lengths.
 
 use std::cmp::Ordering;
 
 use holloway_flow::{BlockId, DagEdge, DagEdgeKind, EdgeId, Numbering, Path, PathId};
-use holloway_format::{DagKind, EdgeKind, EdgeMap, FunctionMap};
+use holloway_format::{Count, DagKind, EdgeKind, EdgeMap, FunctionMap};
 
 use crate::flow::{BlockFlow, Flow, add, clamped};
 use crate::misfit::Misfit;
@@ -39,7 +40,7 @@ pub struct MeasuredPath {
     /// The path number.
     pub path: PathId,
     /// Executions of the path.
-    pub count: u64,
+    pub count: Count,
     /// Instructions of one execution.
     pub instructions: u64,
     /// Edges of one execution, including the edge that ends the path.
@@ -52,17 +53,17 @@ pub(crate) struct Tally {
     /// Counts of all edges and blocks.
     pub(crate) flow: Flow,
     /// (path number, executions) of the paths that ran, by number.
-    pub(crate) paths: Vec<(u64, u64)>,
+    pub(crate) paths: Vec<(PathId, Count)>,
     /// (path number, excess) of the left paths whose call came back more often than it was reached,
-    /// by number. The excess is the difference of both.
-    pub(crate) reentries: Vec<(u64, u64)>,
+    /// by number. The excess is the number of returns minus the number of times it was reached.
+    pub(crate) reentries: Vec<(PathId, Count)>,
 }
 
 impl Graph {
     /// Builds and checks the graph of a function whose indices are [checked](check_indices).
     ///
     /// # Errors
-    /// The inconsistency of the map.
+    /// If the map is inconsistent.
     pub(crate) fn new(map: &FunctionMap) -> Result<Graph, Misfit> {
         let edges: Vec<(DagEdge, u64)> = map
             .dag
@@ -92,12 +93,13 @@ impl Graph {
         self.numbering.path_count()
     }
 
-    /// The path with this number; `None` from [`path_count`](Self::path_count) on.
+    /// Returns the path with this number, or `None` if the number is not below
+    /// [`path_count`](Self::path_count).
     pub fn path(&self, id: PathId) -> Option<Path> {
         self.numbering.regenerate(id)
     }
 
-    /// The number of a path, if this graph has the path.
+    /// Returns the number of a path, if this graph has the path.
     pub(crate) fn number(&self, path: &Path) -> Option<PathId> {
         self.numbering.number_of(path)
     }
@@ -109,22 +111,22 @@ impl Graph {
 
     /// Whether a path is a left path: it ends in a call that did not come back.
     pub(crate) fn is_left(&self, id: PathId) -> bool {
-        self.has_left_paths() && self.dictionary.is_left(id.0)
+        self.has_left_paths() && self.dictionary.is_left(id)
     }
 
-    /// The counters that left paths would have if every call had come back: each call is then
-    /// reached as often as control goes on from it.
+    /// Returns the counters that left paths would have if every call had come back: each call would
+    /// be reached as often as control continues after it.
     ///
     /// `counters` are sorted by number and contain no left paths.
     pub(crate) fn left_counters_if_all_returned(
         &self,
         map: &FunctionMap,
-        counters: &[(u64, u64)],
-    ) -> Vec<(u64, u64)> {
+        counters: &[(PathId, Count)],
+    ) -> Vec<(PathId, Count)> {
         let mut left_counters = Vec::new();
         let mut finished = |visit: &Visit| {
             let path = self.dictionary.left_path_at(visit);
-            let path = path.filter(|_| visit.continued > 0);
+            let path = path.filter(|_| visit.continued > Count::ZERO);
             left_counters.extend(path.map(|path| (path, visit.continued)));
         };
         let mut walk = Walk::over_counts(&self.dictionary, map);
@@ -139,9 +141,9 @@ impl Graph {
 
     /// Derives the counts of all paths, edges, and blocks from the path counters, which are sorted
     /// by number.
-    pub(crate) fn tally(&self, map: &FunctionMap, counters: &[(u64, u64)]) -> Tally {
+    pub(crate) fn tally(&self, map: &FunctionMap, counters: &[(PathId, Count)]) -> Tally {
         let (mut paths, mut reentries) = (Vec::with_capacity(counters.len()), Vec::new());
-        let (mut dag, mut calls) = (vec![0; map.dag.len()], 0);
+        let (mut dag, mut calls) = (vec![Count::ZERO; map.dag.len()], Count::ZERO);
         let mut walk = Walk::over_counters(&self.dictionary, map);
         let mut finished = |visit: &Visit| {
             match visit.edge {
@@ -155,7 +157,7 @@ impl Graph {
                     Ordering::Equal => {}
                 }
             } else if visit.is_end && visit.role != EdgeRole::Exit {
-                paths.push((visit.base, visit.continued));
+                paths.push((PathId(visit.base), visit.continued));
             }
         };
         for &(path, count) in counters {
@@ -173,18 +175,18 @@ impl Graph {
         }
     }
 
-    /// Calls `each` with the length of each path in `paths`. The paths are sorted by number.
+    /// Calls `visit` with the length of each path in `paths`. The paths are sorted by number.
     pub fn measure(
         &self,
         map: &FunctionMap,
-        paths: &[(u64, u64)],
-        mut each: impl FnMut(MeasuredPath),
+        paths: &[(PathId, Count)],
+        mut visit: impl FnMut(MeasuredPath),
     ) {
         let mut walk = Walk::over_counts(&self.dictionary, map);
         for &(path, count) in paths {
             let end = walk.walk_to(path, &mut |_| {});
-            each(MeasuredPath {
-                path: PathId(path),
+            visit(MeasuredPath {
+                path,
                 count,
                 instructions: end.instructions,
                 edges: end.edges,
@@ -192,9 +194,9 @@ impl Graph {
         }
     }
 
-    /// Executions of each DAG edge on the paths, which are sorted by number.
-    pub(crate) fn dag_counts(&self, map: &FunctionMap, paths: &[(u64, u64)]) -> Vec<u64> {
-        let mut dag = vec![0; map.dag.len()];
+    /// Returns the executions of each DAG edge on these paths, which are sorted by number.
+    pub(crate) fn dag_counts(&self, map: &FunctionMap, paths: &[(PathId, Count)]) -> Vec<Count> {
+        let mut dag = vec![Count::ZERO; map.dag.len()];
         let mut finished = |visit: &Visit| {
             if let Some(edge) = visit.edge {
                 add(&mut dag[edge as usize], visit.entries());
@@ -212,12 +214,12 @@ impl Graph {
 
 /// Derives the counts of real edges from DAG edges. The counts of exit edges follow by conservation
 /// of flow.
-fn flow_of_dag(map: &FunctionMap, dag: &[u64], calls: u64) -> Flow {
+fn flow_of_dag(map: &FunctionMap, dag: &[Count], calls: Count) -> Flow {
     let mut edges = vec![0; map.edges.len()];
     for (edge, &count) in map.dag.iter().zip(dag) {
         match edge.kind {
-            DagKind::Edge(real) | DagKind::Back(real) | DagKind::Cut(real) => {
-                edges[real as usize] = clamped(count.into());
+            DagKind::Edge(map_edge) | DagKind::Back(map_edge) | DagKind::Cut(map_edge) => {
+                edges[map_edge as usize] = clamped(count.into());
             }
             DagKind::Start(_) => {}
         }
@@ -234,7 +236,7 @@ fn flow_of_dag(map: &FunctionMap, dag: &[u64], calls: u64) -> Flow {
 /// Checks that all blocks and edges that a map refers to exist, so that later code can index them.
 ///
 /// # Errors
-/// The first missing block or misplaced edge.
+/// If a block is missing, or if an edge does not join the blocks that it should join.
 pub(crate) fn check_indices(map: &FunctionMap) -> Result<(), Misfit> {
     let ends = map.edges.iter().flat_map(|edge| [edge.from, edge.to]);
     let blocks = ends.chain([map.entry, map.exit]);
@@ -258,9 +260,9 @@ pub(crate) fn check_indices(map: &FunctionMap) -> Result<(), Misfit> {
 
 fn dag_kind(kind: DagKind) -> DagEdgeKind {
     match kind {
-        DagKind::Edge(real) => DagEdgeKind::Edge(EdgeId(real)),
-        DagKind::Back(real) => DagEdgeKind::Back(EdgeId(real)),
-        DagKind::Cut(real) => DagEdgeKind::Cut(EdgeId(real)),
+        DagKind::Edge(map_edge) => DagEdgeKind::Edge(EdgeId(map_edge)),
+        DagKind::Back(map_edge) => DagEdgeKind::Back(EdgeId(map_edge)),
+        DagKind::Cut(map_edge) => DagEdgeKind::Cut(EdgeId(map_edge)),
         DagKind::Start(head) => DagEdgeKind::Start(BlockId(head)),
     }
 }

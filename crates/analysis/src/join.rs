@@ -1,21 +1,22 @@
 //! Joins the profiles of a run with the path maps of its images.
 //!
-//! Several modules may hold copies of one function, such as a template or a generic; the linker
-//! kept one copy. The run lists such a function once. Copies without counts are dropped if another
-//! copy has counts. If no copy has counts, the first copy stays.
+//! Several modules may hold copies of one function, such as a template or a generic, of which the
+//! linker keeps one. Only the copies with counts are listed. If no copy has counts, the first copy
+//! is listed.
 //!
-//! Counts become final in this module: the flow is derived from edge counters, and execution counts
-//! are derived from the counters of paths that can be left in a call. Counts that do not fit the
-//! map are found here, so that a note can list them. Everything else is derived on first use.
+//! This module derives the flow from edge counters, and the executions of paths from the counters
+//! of functions with left paths. It also finds counts that do not fit the map and lists them in
+//! notes. Everything else is derived on first use.
 //!
-//! Cost: time and memory linear in functions and counted paths, plus sorting where the counts of
+//! Cost: time and memory are linear in functions and counted paths, plus sorting if the counts of
 //! several processes are added up.
 
+use holloway_flow::PathId;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use holloway_abi::Unit;
-use holloway_format::{Damage, FunctionMap, ImageMap, Profile};
+use holloway_format::{Count, Damage, FunctionMap, ImageMap, Profile};
 
 use crate::bounds::Forks;
 use crate::flow::Flow;
@@ -25,7 +26,7 @@ use crate::note::{FunctionPlace, Note, Origin};
 use crate::run::{Function, Image, ImageId, Module, ModuleId, Process, RunProfile};
 
 /// Sums of counts by module and function.
-type Sums = HashMap<(u32, u32), Vec<(u64, u64)>>;
+type Sums = HashMap<(u32, u32), Vec<(u64, Count)>>;
 
 impl RunProfile {
     /// Joins images, each with its path map and the profiles of the processes that ran it.
@@ -61,14 +62,16 @@ impl RunProfile {
             processes: processes(profiles),
         });
         let mut functions = Vec::new();
-        for (index, placed) in (0u32..).zip(map.modules) {
+        for (index, image_module) in (0u32..).zip(map.modules) {
             let id = ModuleId(self.modules.len() as u32);
-            let module = placed.module;
+            let module = image_module.module;
             for (number, map) in (0u32..)
                 .zip(module.functions)
                 .filter(|(_, map)| !map.is_damaged())
             {
                 let counts = counts.remove(&(index, number)).unwrap_or_default();
+                let counts = counts.into_iter();
+                let counts: Vec<_> = counts.map(|(path, count)| (PathId(path), count)).collect();
                 functions.push(Function {
                     module: id,
                     copies: 1,
@@ -76,10 +79,10 @@ impl RunProfile {
                     ran: !counts.is_empty(),
                     counts,
                     reentries: Vec::new(),
-                    increments: 0,
+                    increments: Count::ZERO,
                     graph: None,
                     flow: OnceLock::new(),
-                    forks: match profiles.iter().any(|profile| profile.forked) {
+                    forks: match profiles.iter().any(|profile| profile.head.forked) {
                         true => Forks::Present,
                         false => Forks::Absent,
                     },
@@ -114,7 +117,7 @@ impl RunProfile {
             let note = |damage: &Damage| Note::Profile {
                 origin: Origin {
                     image: map.name.clone(),
-                    process: profile.pid,
+                    process: profile.head.pid,
                 },
                 damage: damage.clone(),
             };
@@ -123,7 +126,12 @@ impl RunProfile {
                 let sum = sums
                     .entry((function.module, function.function))
                     .or_default();
-                sum.extend(function.counts.iter().filter(|&&(_, count)| count > 0));
+                sum.extend(
+                    function
+                        .counts
+                        .iter()
+                        .filter(|&&(_, count)| count > Count::ZERO),
+                );
             }
         }
         for sum in sums.values_mut() {
@@ -141,7 +149,7 @@ impl RunProfile {
         if let Err(misfit) = derived {
             self.leave_out(function, misfit);
             function.counts.clear();
-            function.increments = 0;
+            function.increments = Count::ZERO;
         }
         function.ran = !function.counts.is_empty();
         if function.unit() == Unit::Edges {
@@ -167,7 +175,13 @@ impl RunProfile {
         let counters = function.map.counted.len() as u64;
         self.drop_counts_beyond_limit(function, counters, "counter");
         function.increments = function.executions();
-        let (flow, negative) = Flow::of_counters(&function.map, &function.counts)?;
+        let (flow, negative) = Flow::of_counters(
+            &function.map,
+            function
+                .counts
+                .iter()
+                .map(|&(counter, count)| (counter.0, count)),
+        )?;
         if negative > 0 {
             let note = Note::NegativeEdges {
                 function: self.place_of(function),
@@ -186,15 +200,15 @@ impl RunProfile {
         limit: u64,
         counted: &'static str,
     ) {
-        let kept = function
+        let within_limit = function
             .counts
-            .partition_point(|&(number, _)| number < limit);
-        let beyond = function.counts.split_off(kept);
+            .partition_point(|&(number, _)| number < PathId(limit));
+        let beyond = function.counts.split_off(within_limit);
         if let Some(&(first, _)) = beyond.first() {
             let misfit = Misfit::CountsBeyond {
                 counted,
                 numbers: beyond.len(),
-                first,
+                first: first.0,
                 limit,
             };
             self.leave_out(function, misfit);
@@ -220,12 +234,12 @@ fn processes(profiles: &[Profile]) -> Vec<Process> {
     let mut processes: Vec<_> = profiles
         .iter()
         .map(|profile| Process {
-            pid: profile.pid,
-            ppid: profile.ppid,
-            threads: profile.threads,
-            lost: profile.lost,
-            forked: profile.forked,
-            image_path: profile.image_path.clone(),
+            pid: profile.head.pid,
+            ppid: profile.head.ppid,
+            threads: profile.head.threads,
+            lost: profile.head.lost,
+            forked: profile.head.forked,
+            image_path: profile.head.image_path.clone(),
         })
         .collect();
     processes.sort_by_key(|process| process.pid);
@@ -233,34 +247,36 @@ fn processes(profiles: &[Profile]) -> Vec<Process> {
 }
 
 /// Sorts counts by number and adds up the counts of equal numbers.
-pub(crate) fn add_up<N: Ord + Copy>(counts: &mut Vec<(N, u64)>) {
+pub(crate) fn add_up<N: Ord + Copy>(counts: &mut Vec<(N, Count)>) {
     if !counts.is_sorted_by(|a, b| a.0 < b.0) {
-        counts.sort_unstable_by_key(|&(path, _)| path);
-        counts.dedup_by(|next, kept| {
-            let same = next.0 == kept.0;
-            if same {
-                kept.1 = kept.1.saturating_add(next.1);
+        counts.sort_unstable_by_key(|&(number, _)| number);
+        counts.dedup_by(|next, sum| {
+            let is_same_number = next.0 == sum.0;
+            if is_same_number {
+                sum.1 = sum.1.saturating_add(next.1);
             }
-            same
+            is_same_number
         });
     }
 }
 
-/// Drops the copies of a function that never ran, if another copy stays. Each copy that stays knows
-/// how many copies there were.
+/// Drops the copies of a function without counts, except the first copy if no copy has counts. Sets
+/// the number of copies in each remaining function.
 fn without_copies(mut functions: Vec<Function>) -> Vec<Function> {
+    // By function: the number of its copies, and whether any copy ran.
     let mut groups: HashMap<(&str, &str, u32), (u32, bool)> = HashMap::new();
     for function in &functions {
-        let group = groups.entry(key(&function.map)).or_default();
+        let group = groups.entry(identity(&function.map)).or_default();
         group.0 += 1;
         group.1 |= function.ran;
     }
+    // By function: the number of its copies, and whether it stays.
     let mut decisions = Vec::with_capacity(functions.len());
     let mut seen = std::collections::HashSet::new();
     for function in &functions {
-        let (copies, any_ran) = groups[&key(&function.map)];
-        let first = seen.insert(key(&function.map));
-        decisions.push((copies, if any_ran { function.ran() } else { first }));
+        let (copies, any_ran) = groups[&identity(&function.map)];
+        let is_first = seen.insert(identity(&function.map));
+        decisions.push((copies, if any_ran { function.ran() } else { is_first }));
     }
     let mut decisions = decisions.into_iter();
     functions.retain_mut(|function| {
@@ -271,6 +287,6 @@ fn without_copies(mut functions: Vec<Function>) -> Vec<Function> {
     functions
 }
 
-fn key(map: &FunctionMap) -> (&str, &str, u32) {
+fn identity(map: &FunctionMap) -> (&str, &str, u32) {
     (&map.linkage_name, &map.file, map.line)
 }

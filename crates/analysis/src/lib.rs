@@ -3,17 +3,17 @@
 //! [`run`] joins the profiles of a run with the path map of each image. [`graph`] derives edge and
 //! block counts from path counts, and [`flow`] derives them from edge counters.
 //!
-//! The answers are computed from these counts. No answer depends on another one's module:
-//! [`paths`], [`trail`], [`directions`], [`edges`], [`blocks`], [`functions`], [`lines`],
-//! [`bounds`], [`find`], [`coverage`], [`predict`], and, for two runs, [`overlap`].
+//! Each of these modules computes one answer from these counts: [`paths`], [`trail`],
+//! [`directions`], [`edges`], [`blocks`], [`functions`], [`lines`], [`bounds`], [`find`],
+//! [`coverage`], [`predict`], and, for two runs, [`overlap`].
 //!
-//! Some images write each path to a stream instead of counting it. [`stream`] reads the words of a
-//! thread as activations with the paths of each. [`loops`] counts sequences of paths over loop
+//! Some images write each path to a stream instead of counting it. [`stream`] divides the words of
+//! a thread into activations, each with its paths. [`loops`] counts sequences of paths over loop
 //! iterations. [`trace`] keeps the complete sequence. [`variation`] ranks paths by how much their
 //! time varies.
 //!
-//! [`note`] holds facts that the counts do not show. [`misfit`] explains why the counts of a
-//! function do not fit its map. The report puts both into words.
+//! [`note`] holds facts that the counts do not show. [`misfit`] holds the reasons why the counts of
+//! a function do not fit its map. `holloway-report` puts both into words.
 //!
 //! This crate is pure: it opens no files, reads no clock, and prints nothing.
 #![forbid(unsafe_code)]

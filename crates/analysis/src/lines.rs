@@ -1,26 +1,27 @@
-//! Line counts: how often control came to each line of the source.
+//! Computes line counts: how often control came to each line of the source.
 //!
 //! The count of a line is the flow into its blocks from blocks of other lines, plus the rounds of
-//! loops among its blocks (`cycles`). A block is on every line that it has a place of, including
-//! the place of the jump at its end. This is gcov's definition, and in unoptimized code the counts
-//! are gcov's.
+//! loops among its blocks (`cycles`). A block is on every line that one of its places is on,
+//! including the place of the jump at its end. This is gcov's definition. In unoptimized code the
+//! counts equal gcov's.
 //!
-//! A block may come to a line several times, each time from another line. In unoptimized code, all
-//! these times count. In optimized code only one counts, because the optimizer interleaves lines.
+//! The code of a block may come to a line several times, each time from another line. In
+//! unoptimized code, each of these arrivals counts. In optimized code only the first counts,
+//! because the optimizer interleaves lines.
 //!
 //! The line of a function's declaration counts its calls.
 //!
 //! # Inlined code
-//! A line is counted in the *frame* that contains it. An inlined place is at its own line, and at
-//! the same time at the line of the call in the caller's frame. A loop that lies completely in an
-//! inlined function does not count at the line of the call. The declaration of an inlined function
-//! counts how often control came to its frame. The counts of all frames of a line are added up, no
-//! matter into which functions the line was inlined.
+//! A line is counted in the *frame* that contains it. Inlined code is on its own line in the frame
+//! of the inlined function, and on the line of the inlined call in the caller's frame. A loop that
+//! lies completely in an inlined function does not count at the line of the call. The declaration
+//! of an inlined function counts how often control came to its frame. The counts of all frames of a
+//! line are added up, no matter into which functions the line was inlined.
 //!
 //! # Calls that do not come back, or come back once more
-//! If calls did not come back, the lines of their block after them have lower counts (`whole`). If
-//! a call comes back once more (`setjmp`, `fork`), control comes once more to the lines after it.
-//! The call's own line does not count a return, neither the first one nor a further one.
+//! If a call does not come back, the lines after it in its block have lower counts (`whole`). If a
+//! call comes back once more (`setjmp`, `fork`), control comes once more to the lines after it. The
+//! line of the call counts no return.
 //!
 //! # Example
 //! `for (i = 0; i < 100; i++) if (i & 1) n++;` on one line, executed once. b0 sets `i`, b1 tests
@@ -35,7 +36,7 @@ mod whole;
 
 use std::collections::BTreeMap;
 
-use holloway_format::{FunctionMap, Place, Scope};
+use holloway_format::{Count, FunctionMap, Place, Scope};
 
 use crate::bounds::Bound;
 use crate::run::{Function, RunProfile};
@@ -44,10 +45,10 @@ use cycles::Cycles;
 use whole::{Part, UndividedGraph};
 
 /// Counts of the lines of a file that have code, by line; 0 where the code never ran.
-pub type Lines = BTreeMap<u32, u64>;
+pub type Lines = BTreeMap<u32, Count>;
 
-/// Counts of all lines of the scopes that `keep` accepts, by file. The files are named as in the
-/// map.
+/// Returns the counts of all lines of the scopes that `keep` accepts, by file. The files are named
+/// as in the map.
 ///
 /// `keep` receives a function and one of its scopes: the function itself or an inlined function.
 pub fn counts(
@@ -56,12 +57,12 @@ pub fn counts(
 ) -> BTreeMap<String, Lines> {
     let mut files: BTreeMap<&str, Lines> = BTreeMap::new();
     for function in &run.functions {
-        let kept = kept(function, keep);
-        if !kept.contains(&true) {
+        let accepted_scopes = accepted_scopes(function, keep);
+        if !accepted_scopes.contains(&true) {
             continue;
         }
         for (frame, count) in arrivals(function) {
-            if !kept[frame.scope as usize] {
+            if !accepted_scopes[frame.scope as usize] {
                 continue;
             }
             let scope = &function.map.scopes[frame.scope as usize];
@@ -77,7 +78,7 @@ pub fn counts(
 }
 
 /// By scope of a function: whether it has a file and `keep` accepts it.
-fn kept(function: &Function, keep: &dyn Fn(&Function, &Scope) -> bool) -> Vec<bool> {
+fn accepted_scopes(function: &Function, keep: &dyn Fn(&Function, &Scope) -> bool) -> Vec<bool> {
     let scopes = function.map.scopes.iter();
     scopes
         .map(|scope| !scope.file.is_empty() && keep(function, scope))
@@ -110,17 +111,16 @@ impl Region {
 #[derive(Debug)]
 struct Member {
     block: usize,
-    /// The parts in which control comes to the region from elsewhere.
+    /// The parts in which control comes to the region from outside it.
     starts: Vec<usize>,
     /// The number of parts up to the last part with a place in the region.
     parts_seen: usize,
-    /// Times that control came to the region because a call came back once more, after the one
-    /// start that counts.
-    reentries: u64,
+    /// Arrivals in the region after `starts` because a call came back once more.
+    reentries: Count,
 }
 
-/// Bounds of line counts, by file and line. Lines with exact counts are not listed. The lines are
-/// in the scopes that `keep` accepts, as in [`counts`].
+/// Returns the bounds of line counts, by file and line, for the scopes that `keep` accepts, as in
+/// [`counts`]. Lines with exact counts are not listed.
 pub fn bounds(
     run: &RunProfile,
     keep: &dyn Fn(&Function, &Scope) -> bool,
@@ -130,12 +130,12 @@ pub fn bounds(
         if function.map.leaks.is_empty() {
             continue;
         }
-        let kept = kept(function, keep);
-        if !kept.contains(&true) {
+        let accepted_scopes = accepted_scopes(function, keep);
+        if !accepted_scopes.contains(&true) {
             continue;
         }
         for (frame, bound) in frame_bounds(function) {
-            if !kept[frame.scope as usize] {
+            if !accepted_scopes[frame.scope as usize] {
                 continue;
             }
             let scope = &function.map.scopes[frame.scope as usize];
@@ -170,14 +170,14 @@ fn frame_bounds(function: &Function) -> BTreeMap<Frame, Bound> {
 }
 
 /// How often control came to each line of each frame of a function.
-fn arrivals(function: &Function) -> BTreeMap<Frame, u64> {
+fn arrivals(function: &Function) -> BTreeMap<Frame, Count> {
     let map = &function.map;
     let graph = UndividedGraph::new(function);
     let members = members(map, &graph);
     let owners = owners(map, &graph);
     let mut cycles = Cycles::new(&graph.arcs, &graph.out);
     let mut is_member = vec![false; graph.blocks.len()];
-    let mut counts: BTreeMap<Frame, u64> = BTreeMap::new();
+    let mut counts: BTreeMap<Frame, Count> = BTreeMap::new();
     for (&region, members) in &members {
         let blocks: Vec<usize> = members.iter().map(|member| member.block).collect();
         blocks.iter().for_each(|&block| is_member[block] = true);
@@ -195,11 +195,11 @@ fn arrivals(function: &Function) -> BTreeMap<Frame, u64> {
     counts
 }
 
-/// Times that control came to a region in a block, from elsewhere.
-fn arrivals_at(graph: &UndividedGraph, is_member: &[bool], member: &Member) -> u64 {
+/// Number of arrivals in a region at one of its blocks.
+fn arrivals_at(graph: &UndividedGraph, is_member: &[bool], member: &Member) -> Count {
     let arcs = graph.into[member.block].iter().map(|&arc| graph.arcs[arc]);
     let outside = arcs.filter(|arc| !is_member[arc.from]);
-    let mut outside = outside.fold(0u64, |sum, arc| sum.saturating_add(arc.count));
+    let mut outside = outside.fold(Count::ZERO, |sum, arc| sum.saturating_add(arc.count));
     if member.block == graph.front() {
         outside = graph.calls;
     }
@@ -207,13 +207,13 @@ fn arrivals_at(graph: &UndividedGraph, is_member: &[bool], member: &Member) -> u
     let mut count = member.reentries;
     for &start in &member.starts {
         let reentries = parts[..=start].iter().map(|part| part.reentries);
-        let arrivals = reentries.fold(outside, u64::saturating_add);
+        let arrivals = reentries.fold(outside, Count::saturating_add);
         count = count.saturating_add(arrivals.min(parts[start].reached));
     }
     count
 }
 
-/// The regions of a function with their blocks.
+/// Returns the regions of a function with their blocks.
 fn members(map: &FunctionMap, graph: &UndividedGraph) -> BTreeMap<Region, Vec<Member>> {
     let mut members: BTreeMap<Region, Vec<Member>> = BTreeMap::new();
     for (block, parts) in graph.blocks.iter().enumerate() {
@@ -228,7 +228,11 @@ fn members(map: &FunctionMap, graph: &UndividedGraph) -> BTreeMap<Region, Vec<Me
                     }
                     let member = in_region.last_mut().expect("a member of this block");
                     if !previous.contains(&region) {
-                        member.add_arrival(parts, index, map.in_source_order);
+                        if map.in_source_order {
+                            member.starts.push(index);
+                        } else {
+                            member.add_arrival(parts, index);
+                        }
                     }
                     member.parts_seen = index + 1;
                 }
@@ -245,21 +249,22 @@ impl Member {
             block,
             starts: Vec::new(),
             parts_seen: 0,
-            reentries: 0,
+            reentries: Count::ZERO,
         }
     }
 
     /// Adds an arrival: in this part, control comes to the region from another place of the block.
-    /// In code in source order every arrival counts, otherwise only the first.
-    fn add_arrival(&mut self, parts: &[Part], index: usize, in_source_order: bool) {
-        if in_source_order || self.starts.is_empty() {
+    /// Only the first arrival counts. (In code that is in source order, the caller adds every
+    /// arrival to `starts` itself.)
+    fn add_arrival(&mut self, parts: &[Part], index: usize) {
+        if self.starts.is_empty() {
             self.starts.push(index);
             return;
         }
         // Calls that came back after the last place of the region are not counted yet.
         let parts_since = parts[self.parts_seen..=index].iter();
         let reentries = parts_since.map(|part| part.reentries);
-        let reentries = reentries.fold(0, u64::saturating_add);
+        let reentries = reentries.fold(Count::ZERO, Count::saturating_add);
         self.reentries = self
             .reentries
             .saturating_add(reentries.min(parts[index].reached));
@@ -306,8 +311,8 @@ fn parent(map: &FunctionMap, scope: u32) -> Option<u32> {
     map.scopes.get(scope as usize)?.parent
 }
 
-/// The blocks in a region that belong to inlined functions, grouped by function. A loop within one
-/// group does not count in the region.
+/// The blocks in a region that belong to inlined functions, grouped by inlined function. A loop
+/// within one group does not count in the region.
 fn inner_loops(
     map: &FunctionMap,
     owners: &[Option<u32>],

@@ -17,7 +17,7 @@ pub enum Misfit {
         /// The edge's number.
         edge: usize,
     },
-    /// An edge of the numbered graph does not join the blocks of the edge that it stands for.
+    /// An edge of the numbered graph does not join the blocks of the edge that it represents.
     #[error("edge d{edge} of its map is not between the blocks it stands for")]
     MisplacedDagEdge {
         /// The edge's number.
@@ -29,12 +29,12 @@ pub enum Misfit {
     /// The map's numbered graph does not number its paths.
     #[error("its map is no numbering: {0}")]
     NoNumbering(NumberingError),
-    /// The map gives another number of paths than its numbered graph has.
+    /// The number of paths in the map differs from the number of paths of its numbered graph.
     #[error("its map numbers {numbered} paths and says {stated}")]
     PathCount {
         /// Paths of the numbered graph.
         numbered: u64,
-        /// The map's figure.
+        /// Paths according to the map.
         stated: u64,
     },
     /// The counts of the other edges do not follow from the counts of the counted edges.

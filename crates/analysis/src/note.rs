@@ -40,7 +40,7 @@ pub enum Note {
     LostThreads {
         /// The threads' process.
         origin: Origin,
-        /// How many threads, at least.
+        /// Minimum number of these threads.
         threads: u64,
     },
     /// A function is left out because its counts do not fit its map, or only some of its counts are
@@ -56,21 +56,21 @@ pub enum Note {
     NegativeEdges {
         /// The function.
         function: FunctionPlace,
-        /// How many edges.
+        /// Number of these edges.
         edges: usize,
     },
     /// Damaged records of a profile are left out.
     DamagedRecords {
         /// The profile.
         file: PathBuf,
-        /// How many.
+        /// Number of these records.
         records: u64,
     },
     /// A profile cannot be read, or cannot be joined with a path map.
     Unreadable {
         /// The profile.
         file: PathBuf,
-        /// Why not.
+        /// Why the profile cannot be read.
         why: Unreadable,
     },
     /// A file is in the run's directory, but the profile that it belongs to is missing.
@@ -89,7 +89,7 @@ pub enum Note {
     UnreadableFile {
         /// The file.
         file: PathBuf,
-        /// Why not.
+        /// Why the file cannot be read.
         why: FileDamage,
     },
     /// The traces of a process differ from the counts in its profile.
@@ -133,7 +133,7 @@ pub enum Unreadable {
         /// The system's message.
         message: String,
     },
-    /// The path map that is stored next to the profile is damaged in its head.
+    /// The head of the path map next to the profile is damaged.
     MapFormat {
         /// The path map.
         file: PathBuf,
@@ -156,10 +156,10 @@ pub enum Unreadable {
     },
     /// The program's file has no readable path map.
     NoMapInProgram {
-        /// Why not, with advice for the user.
+        /// The reason, with advice for the user.
         message: String,
     },
-    /// The path map in the program's file is damaged in its head.
+    /// The head of the path map in the program's file is damaged.
     MapInProgram {
         /// The program.
         file: PathBuf,
@@ -170,11 +170,11 @@ pub enum Unreadable {
     Rebuilt {
         /// Build id of the profile.
         profile: [u8; 16],
-        /// File name of the image, as the profile has it.
+        /// File name of the image, as stored in the profile.
         image: String,
         /// The program.
         file: PathBuf,
-        /// Its build id now.
+        /// The current build id of the program.
         program: [u8; 16],
     },
 }
@@ -182,7 +182,7 @@ pub enum Unreadable {
 /// Why the file of a profile's loops, traces, or timings cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileDamage {
-    /// The system cannot read it.
+    /// The system cannot read the file.
     System {
         /// The system's message.
         message: String,
@@ -220,7 +220,7 @@ pub struct Account {
 }
 
 impl Account {
-    /// The note that traces and profile differ, if they do.
+    /// Returns a note if traces and profile differ.
     pub fn note(&self) -> Option<Note> {
         let is_balanced = self.missing == 0 && self.surplus == 0;
         (!is_balanced).then(|| Note::Account(self.clone()))
@@ -228,8 +228,8 @@ impl Account {
 }
 
 impl Note {
-    /// The sample, if this note says that the run's counts or traces are only a sample. A sample is
-    /// not damage.
+    /// Returns the sample, if this note reports that the run's counts or traces are only a sample.
+    /// A sample is not damage.
     pub fn sample(&self) -> Option<Sample> {
         match self {
             Note::Streams { fact, .. } | Note::Trace(fact) => fact.sample(),

@@ -1,9 +1,10 @@
-//! The hottest paths of a run.
+//! Ranks the hottest paths of a run.
 //!
 //! Cost: ranking by count takes one pass over the counted paths and a selection; only the selected
 //! paths are regenerated. Ranking by instructions walks the paths of each function (see
 //! [`graph`](crate::graph)). Functions whose edges were counted have no paths to rank.
 
+use holloway_format::Count;
 use std::cmp::Reverse;
 
 use holloway_flow::{Path, PathId};
@@ -28,19 +29,19 @@ pub struct HotPath {
     /// The path number in that function.
     pub path: PathId,
     /// Executions of the path.
-    pub count: u64,
+    pub count: Count,
     /// Instructions of one execution.
     pub instructions: u64,
 }
 
 impl HotPath {
     /// Instructions of all executions.
-    pub fn total_instructions(&self) -> u64 {
-        self.instructions.saturating_mul(self.count)
+    pub fn total_instructions(&self) -> Count {
+        self.count.saturating_mul(self.instructions)
     }
 
     /// The weight that ranks the path.
-    pub fn weight(&self, sort: Sort) -> u64 {
+    pub fn weight(&self, sort: Sort) -> Count {
         match sort {
             Sort::Count => self.count,
             Sort::Instructions => self.total_instructions(),
@@ -51,12 +52,12 @@ impl HotPath {
 /// The hottest paths, with the total that their shares refer to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Ranking {
-    /// Hottest first; paths of equal weight by function and number.
+    /// Hottest first. Paths of equal weight are in the order of functions and numbers.
     pub paths: Vec<HotPath>,
-    /// Distinct paths that were ranked.
+    /// Number of distinct paths that were ranked.
     pub ranked: u64,
     /// Weight of all paths of the run, whether ranked or not.
-    pub total: u64,
+    pub total: Count,
 }
 
 /// Ranks the paths of the functions that `keep` accepts. Returns at most `top` of them, or all if
@@ -87,8 +88,8 @@ pub fn instructions(function: &Function, path: &Path) -> u64 {
 }
 
 fn by_count(run: &RunProfile, top: Option<usize>, keep: &dyn Fn(FunctionId) -> bool) -> Ranking {
-    let mut total = 0u64;
-    let mut ranked: Vec<(Reverse<u64>, FunctionId, u64)> = Vec::new();
+    let mut total = Count::ZERO;
+    let mut ranked: Vec<(Reverse<Count>, FunctionId, PathId)> = Vec::new();
     for (id, function) in run.ids() {
         total = total.saturating_add(function.executions());
         if keep(id) {
@@ -105,10 +106,10 @@ fn by_count(run: &RunProfile, top: Option<usize>, keep: &dyn Fn(FunctionId) -> b
     let paths = ranked.into_iter().map(|(Reverse(count), id, path)| {
         let function = run.function(id);
         let instructions =
-            regenerate(function, PathId(path)).map_or(0, |path| instructions(function, &path));
+            regenerate(function, path).map_or(0, |path| instructions(function, &path));
         HotPath {
             function: id,
-            path: PathId(path),
+            path,
             count,
             instructions,
         }
@@ -125,18 +126,18 @@ fn by_instructions(
     top: Option<usize>,
     keep: &dyn Fn(FunctionId) -> bool,
 ) -> Ranking {
-    let mut total = 0u64;
-    let mut ranked: Vec<(Reverse<u64>, FunctionId, u64, u64, u64)> = Vec::new();
+    let mut total = Count::ZERO;
+    let mut ranked: Vec<(Reverse<Count>, FunctionId, PathId, Count, u64)> = Vec::new();
     for (id, function) in run.ids() {
         let Some(graph) = function.graph() else {
             continue;
         };
-        let kept = keep(id);
+        let is_accepted = keep(id);
         graph.measure(&function.map, &function.counts, |measured| {
-            let weight = measured.instructions.saturating_mul(measured.count);
+            let weight = measured.count.saturating_mul(measured.instructions);
             total = total.saturating_add(weight);
-            if kept {
-                let (path, count) = (measured.path.0, measured.count);
+            if is_accepted {
+                let (path, count) = (measured.path, measured.count);
                 ranked.push((Reverse(weight), id, path, count, measured.instructions));
             }
         });
@@ -147,7 +148,7 @@ fn by_instructions(
         .into_iter()
         .map(|(_, function, path, count, instructions)| HotPath {
             function,
-            path: PathId(path),
+            path,
             count,
             instructions,
         });
@@ -158,7 +159,7 @@ fn by_instructions(
     }
 }
 
-/// Keeps the `top` smallest items, sorted.
+/// Keeps the `top` smallest items and sorts them.
 fn keep_smallest<T: Ord>(items: &mut Vec<T>, top: Option<usize>) {
     if let Some(top) = top
         && top < items.len()

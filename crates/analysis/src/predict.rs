@@ -1,43 +1,43 @@
 //! Predicts paths from an edge profile, and compares them with the paths that ran (Ball, Larus
 //! 1996, the table "path profiling versus edge profiling").
 //!
-//! An edge profile does not say which paths ran: many path profiles have the same edge counts. A
-//! *prediction* is one of these path profiles. A greedy search finds it from the run's own edge
-//! counts:
+//! An edge profile does not determine which paths ran: many path profiles have the same edge
+//! counts. A *prediction* is one of these path profiles. A greedy search finds it from the run's
+//! edge counts:
 //!
 //! 1. Take the hottest remaining edge. Of equally hot edges, take the one with the smallest number.
 //! 2. Extend it forward and backward along the hottest remaining edges to a complete path.
-//! 3. Predict the path with the smallest count on it, and subtract this count from its edges.
+//! 3. Predict this path with the smallest count of its edges, and subtract this count from them.
 //! 4. Repeat until no count remains.
 //!
 //! There are two measures of a prediction. A path is predicted right if it ran and the prediction
-//! contains it; the share of the different paths that ran is the slides' "correct". An execution is
-//! predicted right as far as its path is predicted as often as it ran: these executions are the sum
-//! over paths of the smaller of both counts. Hot paths are predicted more often than cold paths, so
-//! the share of executions is usually larger.
+//! contains it. The share of these paths in the different paths that ran is called "correct" in the
+//! slides of Ball and Larus. The executions predicted right are the sum over paths of the smaller
+//! of two counts: the predicted count and the real count. Hot paths are predicted more often than
+//! cold paths, so the share of executions is usually larger.
 //!
-//! Example, the slides' graph with edges AB 120, AC 150, BC 100, BD 20, CD 250, DE 160, DF 110, EF
-//! 160: the prediction is ACDEF 150, ABCDF 100, ABDF 10, ABDEF 10, in this order. The slides give
-//! two path profiles with these edge counts; ACDEF is the hottest path of neither.
+//! Example: the graph of the slides with edges AB 120, AC 150, BC 100, BD 20, CD 250, DE 160, DF
+//! 110, EF 160: the prediction is ACDEF 150, ABCDF 100, ABDF 10, ABDEF 10, in this order. The
+//! slides give two path profiles with these edge counts; ACDEF is the hottest path of neither.
 //!
-//! The slides say how good a prediction is, but not how to make it. Their columns would fit one
-//! predicted path for each place where paths begin, found along the hottest edges: 4.3 % of go's
-//! 24,414 paths are right, which is 1,050 in 407 routines.
+//! The slides say how good the predictions are, but not how they were made. The numbers of the
+//! slides would fit one predicted path, along the hottest edges, for each block where paths begin:
+//! 4.3 % of the 24,414 paths of the benchmark `go` are right, which is 1,050 paths in 407 routines.
 //!
-//! A prediction has as many executions as the real paths and runs as many edges. So the mean
-//! lengths over executions are equal. The paths predicted right tend to be short.
+//! The predicted paths have as many executions as the real paths and run as many edges. So the mean
+//! lengths over executions are equal. Paths that are predicted right tend to be short.
 //!
 //! The edge counts are the counts of finished paths. Only functions whose paths were counted can be
 //! compared.
 //!
-//! Cost: at most one predicted path for each edge of the DAG; each costs the edges of the blocks
-//! that it runs.
+//! Cost: the search predicts at most one path for each edge of the DAG. Each path costs as much as
+//! the blocks that it runs have edges.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use holloway_flow::PathId;
-use holloway_format::DagKind;
+use holloway_format::{Count, DagKind};
 
 use crate::graph::{Graph, MeasuredPath};
 use crate::run::{Function, FunctionId, RunProfile};
@@ -48,7 +48,7 @@ pub struct Lengths {
     /// Different paths.
     pub paths: u64,
     /// Executions of these paths.
-    pub executions: u64,
+    pub executions: Count,
     /// Lengths in edges, including the edge that ends a path.
     pub edges: Length,
     /// Lengths in instructions.
@@ -67,7 +67,7 @@ pub struct Length {
 }
 
 impl Length {
-    fn add(&mut self, length: u64, count: u64) {
+    fn add(&mut self, length: u64, count: Count) {
         self.longest = self.longest.max(length);
         self.sum += u128::from(length);
         self.executed += u128::from(length) * u128::from(count);
@@ -129,25 +129,26 @@ pub struct Prediction {
 
 /// Compares the functions that `keep` accepts and whose paths were counted.
 pub fn prediction(run: &RunProfile, keep: &dyn Fn(FunctionId) -> bool) -> Prediction {
-    let mut all = Prediction::default();
+    let mut prediction = Prediction::default();
     for (id, function) in run.ids().filter(|&(id, _)| keep(id)) {
         let Some(comparison) = compare(id, function) else {
             continue;
         };
-        all.right.merge(&comparison.right);
-        all.hottest_right += u64::from(comparison.hottest_right);
-        all.real.merge(&comparison.real);
-        all.predicted.merge(&comparison.predicted);
-        all.functions.push(comparison);
+        prediction.right.merge(&comparison.right);
+        prediction.hottest_right += u64::from(comparison.hottest_right);
+        prediction.real.merge(&comparison.real);
+        prediction.predicted.merge(&comparison.predicted);
+        prediction.functions.push(comparison);
     }
     // The sort is stable: functions with equal executions stay in order.
-    all.functions
+    prediction
+        .functions
         .sort_by_key(|comparison| Reverse(comparison.real.executions));
-    all
+    prediction
 }
 
-/// Predicts the paths of a function, in the order in which the search finds them. There are none
-/// where edges were counted.
+/// Predicts the paths of a function, in the order in which the search finds them. Returns none if
+/// edges were counted.
 pub fn predict_paths(function: &Function) -> Vec<MeasuredPath> {
     function
         .graph()
@@ -163,23 +164,23 @@ fn compare(id: FunctionId, function: &Function) -> Option<Comparison> {
     paths.iter().for_each(|path| lengths.add(path));
     let mut right = Lengths::default();
     let count_of = |path: PathId| {
-        let index = function.counts.binary_search_by_key(&path.0, |&(id, _)| id);
-        index.map_or(0, |index| function.counts[index].1)
+        let index = function.counts.binary_search_by_key(&path, |&(id, _)| id);
+        index.map_or(Count::ZERO, |index| function.counts[index].1)
     };
     for path in &paths {
         let count = path.count.min(count_of(path.path));
-        if count > 0 {
+        if count > Count::ZERO {
             right.add(&MeasuredPath { count, ..*path });
         }
     }
     let hottest = function.counts.iter().map(|&(_, count)| count).max();
-    let guess = paths
+    let hottest_predicted = paths
         .iter()
         .max_by_key(|path| (path.count, Reverse(path.path)));
     Some(Comparison {
         function: id,
         right,
-        hottest_right: guess.map(|path| count_of(path.path)) == hottest,
+        hottest_right: hottest_predicted.map(|path| count_of(path.path)) == hottest,
         real,
         predicted: lengths,
     })
@@ -189,7 +190,7 @@ fn compare(id: FunctionId, function: &Function) -> Option<Comparison> {
 struct Search<'a> {
     function: &'a Function,
     /// By DAG edge: the remaining count.
-    remaining: Vec<u64>,
+    remaining: Vec<Count>,
     /// By block: the DAG edges that leave and that enter it.
     out: Vec<Vec<u32>>,
     into: Vec<Vec<u32>>,
@@ -216,7 +217,7 @@ impl<'a> Search<'a> {
 
     fn paths(mut self) -> Vec<MeasuredPath> {
         let counts = self.remaining.iter().copied().zip((0u32..).map(Reverse));
-        let mut heap: BinaryHeap<_> = counts.filter(|&(count, _)| count > 0).collect();
+        let mut heap: BinaryHeap<_> = counts.filter(|&(count, _)| count > Count::ZERO).collect();
         let mut paths = Vec::new();
         while let Some((count, Reverse(edge))) = heap.pop() {
             let remaining = self.remaining[edge as usize];
@@ -224,11 +225,11 @@ impl<'a> Search<'a> {
                 match self.take_path(edge) {
                     Some(path) => paths.push(path),
                     // Saturated sums do not conserve flow.
-                    None => self.remaining[edge as usize] = 0,
+                    None => self.remaining[edge as usize] = Count::ZERO,
                 }
             }
             let remaining = self.remaining[edge as usize];
-            if remaining > 0 {
+            if remaining > Count::ZERO {
                 heap.push((remaining, Reverse(edge)));
             }
         }
@@ -263,12 +264,15 @@ impl<'a> Search<'a> {
 
     fn hottest(&self, edges: &[u32]) -> Option<u32> {
         let remaining = |edge: &u32| self.remaining[*edge as usize];
-        let edges = edges.iter().copied().filter(|edge| remaining(edge) > 0);
+        let edges = edges
+            .iter()
+            .copied()
+            .filter(|edge| remaining(edge) > Count::ZERO);
         edges.max_by_key(|edge| (remaining(edge), Reverse(*edge)))
     }
 
     /// The path with these edges, which may be in any order.
-    fn path_of_edges(&self, edges: &[u32], count: u64) -> MeasuredPath {
+    fn path_of_edges(&self, edges: &[u32], count: Count) -> MeasuredPath {
         let map = &self.function.map;
         let mut path = MeasuredPath {
             path: PathId(0),

@@ -1,14 +1,15 @@
-//! A run: the counts of all its processes, joined with the path maps of its images.
+//! Represents a run: the counts of all its processes, joined with the path maps of its images.
 //!
 //! Each function's own map says whether its counters count paths or edges. Some images of a run may
 //! have been woven for paths and others for edges. An image woven for edges also holds functions
 //! whose paths are counted.
 
+use holloway_flow::PathId;
 use std::fmt;
 use std::sync::OnceLock;
 
 use holloway_abi::{Kind, PathEnds, Unit};
-use holloway_format::{Counters, FunctionMap, Skipped, Text, VanishedFunction};
+use holloway_format::{Count, Counters, FunctionMap, Skipped, Text, VanishedFunction};
 
 use crate::bounds::{Bounds, Forks};
 use crate::flow::Flow;
@@ -75,7 +76,7 @@ pub struct RunProfile {
     pub modules: Vec<Module>,
     /// Instrumented functions of all images.
     pub functions: Vec<Function>,
-    /// Damage, losses, and functions that were left out. Also notes that the counts are a sample.
+    /// Damage, losses, functions that were left out, and the fact that the counts are a sample.
     pub damage: Vec<Note>,
 }
 
@@ -88,10 +89,10 @@ pub struct Image {
     pub build_id: [u8; 16],
     /// The kind that the image was woven to collect.
     pub kind: Kind,
-    /// Whether frames may be left uncounted although no function of the image
-    /// [leaks](FunctionMap::leaks): an earlier version wrote the map and did not list leaks.
+    /// Whether the map does not list the blocks in which frames may be left uncounted
+    /// ([`FunctionMap::leaks`]), because an earlier version wrote the map.
     pub leaks_unknown: bool,
-    /// Processes that ran it, by process id.
+    /// Processes that ran the image, by process id.
     pub processes: Vec<Process>,
 }
 
@@ -104,9 +105,9 @@ pub struct Process {
     pub ppid: u32,
     /// Threads that entered instrumented code.
     pub threads: u32,
-    /// Threads and hash segments whose counts were lost.
+    /// Number of threads and hash segments whose counts were lost.
     pub lost: u64,
-    /// Child of a fork that did not exec.
+    /// Whether the process is a child of a fork that did not call `exec`.
     pub forked: bool,
     /// Path of the image's file, as the process saw it.
     pub image_path: String,
@@ -136,18 +137,18 @@ pub struct Function {
     pub copies: u32,
     /// Blocks, edges, numbering, and places in the source.
     pub map: FunctionMap,
-    /// (path number, executions), by number, without zeros. Empty where edges were counted.
-    pub counts: Vec<(u64, u64)>,
+    /// (path number, executions), by number, without zeros. Empty if edges were counted.
+    pub counts: Vec<(PathId, Count)>,
     /// (path number, excess), by number: left paths whose call came back more often than it was
-    /// reached along the path. The excess is the difference of both. For example, a fork's child
-    /// goes on in the frames of its parent.
-    pub reentries: Vec<(u64, u64)>,
-    /// The sum of its counters, before counts were derived from them: the number of increments.
-    pub(crate) increments: u64,
+    /// reached along the path, for example in a fork's child. The excess is the number of returns
+    /// minus the number of times the call was reached.
+    pub reentries: Vec<(PathId, Count)>,
+    /// The sum of the function's counters, which is the number of increments.
+    pub(crate) increments: Count,
     pub(crate) ran: bool,
     pub(crate) graph: Option<Graph>,
     pub(crate) flow: OnceLock<Flow>,
-    /// Whether a child of a fork counted in it.
+    /// Whether a fork's child counted in the function's image.
     pub(crate) forks: Forks,
     pub(crate) bounds: OnceLock<Bounds>,
 }
@@ -161,7 +162,7 @@ impl Image {
 }
 
 impl Function {
-    /// The unit that its counters count.
+    /// The unit that the function's counters count.
     pub fn unit(&self) -> Unit {
         match self.map.counters {
             Counters::Array { .. } | Counters::Hash { .. } => Unit::Paths,
@@ -169,17 +170,17 @@ impl Function {
         }
     }
 
-    /// Path executions; 0 where edges were counted.
-    pub fn executions(&self) -> u64 {
+    /// Path executions; 0 if edges were counted.
+    pub fn executions(&self) -> Count {
         self.counts
             .iter()
-            .fold(0, |sum, &(_, count)| sum.saturating_add(count))
+            .fold(Count::ZERO, |sum, &(_, count)| sum.saturating_add(count))
     }
 
-    /// Increments of all its counters. A path that goes on after a call that may not come back is
-    /// counted once more at that call. Of edges, only those off the spanning tree are counted.
-    /// Loops that count in registers appear as if they counted in memory.
-    pub fn increments(&self) -> u64 {
+    /// Increments of all counters of the function. A path that runs through a call that may not
+    /// come back is counted at that call, too. Only edges off the spanning tree have counters.
+    /// Loops that count in a register appear as if they counted in memory.
+    pub fn increments(&self) -> Count {
         self.increments
     }
 
@@ -193,7 +194,7 @@ impl Function {
         self.map.has_exits()
     }
 
-    /// Whether its counters are a hash table.
+    /// Whether the function's counters are in a hash table.
     pub fn hashed(&self) -> bool {
         matches!(self.map.counters, Counters::Hash { .. })
     }
@@ -223,8 +224,8 @@ impl RunProfile {
     pub fn unit(&self) -> Unit {
         let ran = |image: &&Image| !image.processes.is_empty();
         let unit = |image: &Image| image.kind.traits().unit;
-        let unit_of_ran = self.images.iter().filter(ran).map(unit).min();
-        unit_of_ran
+        let units_that_ran = self.images.iter().filter(ran).map(unit).min();
+        units_that_ran
             .or_else(|| self.images.iter().map(unit).min())
             .unwrap_or(Unit::Paths)
     }
@@ -238,8 +239,8 @@ impl RunProfile {
         exits
     }
 
-    /// Whether frames left in a call are counted, in the images with functions that ran. If no
-    /// function ran, in all images with functions.
+    /// Whether the images with functions that ran count frames left in a call. If no function ran,
+    /// all images with functions are considered.
     pub fn exits(&self) -> Exits {
         let by_image = self.exits_by_image();
         let any_ran = self.functions.iter().any(Function::ran);

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `words` | the words of an image: function, path, and the activations that they open or close |
 //! | `activations` | the stack of open activations, and the interface of listeners |
-//! | `activations::effects` | the effect of word stretches on the stack, for streams that repeat |
+//! | `activations::effects` | the effects of recurring pieces of a stream on the stack |
 
 mod activations;
 mod words;

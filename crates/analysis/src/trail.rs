@@ -1,8 +1,8 @@
 //! Maps a path to the source: the places it runs through, the decisions there, and inlined frames.
 //!
 //! Consecutive places on one line of one frame form one [`Step`]. Compiler-made code without a line
-//! is left out. A decision belongs to the step with the place of its branch. A decision is stored
-//! as the edge that was taken; [`directions`](crate::directions) describes where that edge leads.
+//! is left out. A decision belongs to the step with the place of its branch. The decision is stored
+//! as the edge that was taken. [`directions`](crate::directions) describes where that edge leads.
 
 use holloway_flow::{Path, PathEnd, PathStart};
 use holloway_format::{DagKind, EdgeMap, FunctionMap, Outcome, Place};
@@ -34,7 +34,7 @@ pub enum End {
 pub struct Step {
     /// The first place of the line that the path ran through.
     pub place: Place,
-    /// The edges taken on the line where there was a choice, in order. Numbers of edges of the map.
+    /// The edges taken on the line at branches, in order, as numbers of edges of the map.
     pub decisions: Vec<u32>,
 }
 
@@ -54,20 +54,20 @@ pub struct Trail {
 /// A frame of a place: the function's own frame, or an inlined frame.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Frame {
-    /// Scope of the map.
+    /// The scope's number in the map.
     pub scope: u32,
     /// The current line of the frame: the line of the place, or of the inlined call.
     pub line: u32,
 }
 
-/// The frames around a place, innermost first.
+/// Returns the frames of a place, innermost first.
 pub fn frames<'a>(map: &'a FunctionMap, place: &Place) -> impl Iterator<Item = Frame> + use<'a> {
     let mut next = Some(Frame {
         scope: place.scope,
         line: place.line,
     });
-    // A map that no reader checked may chain its scopes in a ring, so the number of frames is
-    // limited to the number of scopes.
+    // The scopes of an unchecked map may form a cycle, so the number of frames is limited to the
+    // number of scopes.
     (0..map.scopes.len()).map_while(move |_| {
         let frame = next?;
         let scope = map.scopes.get(frame.scope as usize)?;
@@ -101,7 +101,7 @@ pub fn trail(map: &FunctionMap, path: &Path) -> Trail {
         if let Some((number, edge)) =
             taken.and_then(|edge| Some((edge.0, map.edges.get(edge.index())?)))
         {
-            decide(&mut steps, begin, number, edge);
+            add_decision(&mut steps, begin, number, edge);
         }
     }
     let head = |block: u32| {
@@ -169,7 +169,7 @@ pub fn is_choice(outcome: Outcome) -> bool {
     }
 }
 
-/// The edge that ends a path, if its outcome belongs to the path's last block.
+/// The edge that ends a path.
 fn end_edge(end: &PathEnd) -> Option<&holloway_flow::EdgeId> {
     match end {
         PathEnd::Exit(edge) | PathEnd::Back(edge) | PathEnd::Cut(edge) => Some(edge),
@@ -178,8 +178,8 @@ fn end_edge(end: &PathEnd) -> Option<&holloway_flow::EdgeId> {
 
 /// Adds a step for a place, unless the last step is on the same line of the same scope.
 fn add_place(steps: &mut Vec<Step>, place: Place) {
-    let same = |step: &Step| step.place.scope == place.scope && step.place.line == place.line;
-    if place.line != 0 && !steps.last().is_some_and(same) {
+    let is_on_line = |step: &Step| step.place.scope == place.scope && step.place.line == place.line;
+    if place.line != 0 && !steps.last().is_some_and(is_on_line) {
         steps.push(Step {
             place,
             decisions: Vec::new(),
@@ -189,16 +189,16 @@ fn add_place(steps: &mut Vec<Step>, place: Place) {
 
 /// Adds a decision to the step with the place of its branch: to the last such step since `begin`,
 /// or to a new step.
-fn decide(steps: &mut Vec<Step>, begin: usize, number: u32, edge: &EdgeMap) {
+fn add_decision(steps: &mut Vec<Step>, begin: usize, number: u32, edge: &EdgeMap) {
     if !is_choice(edge.outcome) {
         return;
     }
     let place = edge.place.filter(|place| place.line != 0);
     if let Some(place) = place {
         let begin = begin.saturating_sub(1).min(steps.len());
-        let same =
+        let is_on_line =
             |step: &&mut Step| step.place.scope == place.scope && step.place.line == place.line;
-        if let Some(step) = steps[begin..].iter_mut().rev().find(same) {
+        if let Some(step) = steps[begin..].iter_mut().rev().find(is_on_line) {
             step.decisions.push(number);
             return;
         }

@@ -1,18 +1,20 @@
-//! Walks over paths that are sorted by number, and visits each shared beginning once.
+//! Walks over paths that are sorted by number, and visits each shared prefix once.
 //!
 //! The edges out of each block divide the numbers below that block into intervals. So paths that
 //! are sorted by number are also sorted by their edges, like the words of a dictionary. The walk
-//! keeps the blocks of the current path as a stack. For the next path it pops only the blocks that
-//! the next path does not share. It reports each popped block, with the sum of the counts below
-//! that block.
+//! keeps the blocks of the current path as a stack of *visits*. Before the next path, it pops only
+//! the visits that the next path does not share. It reports each popped visit, with the sum of the
+//! counts of all paths through the visit.
 //!
-//! Cost: the number of distinct path prefixes; searches of a block's edges are binary.
+//! Cost: linear in the number of distinct path prefixes, with a binary search of the block's edges
+//! for each.
 
-use holloway_format::{DagKind, EdgeKind, FunctionMap};
+use holloway_flow::PathId;
+use holloway_format::{Count, DagKind, EdgeKind, FunctionMap};
 
 use crate::flow::add;
 
-/// The edges of a DAG by block and value.
+/// The edges of a DAG, sorted by block and value.
 #[derive(Debug)]
 pub(crate) struct Dictionary {
     root: u32,
@@ -74,26 +76,26 @@ impl Dictionary {
     }
 
     /// Whether a path ends with an exit edge.
-    pub(crate) fn is_left(&self, path: u64) -> bool {
-        let (mut block, mut rest) = (self.root, path);
+    pub(crate) fn is_left(&self, path: PathId) -> bool {
+        let (mut block, mut remaining_value) = (self.root, path.0);
         let mut role = EdgeRole::Step;
-        if path >= self.path_count {
+        if path.0 >= self.path_count {
             return false;
         }
         loop {
             let out = self.out(block);
-            let taken = out.partition_point(|edge| edge.value <= rest);
+            let taken = out.partition_point(|edge| edge.value <= remaining_value);
             let Some(edge) = taken.checked_sub(1).map(|taken| out[taken]) else {
                 return role == EdgeRole::Exit;
             };
-            (block, rest, role) = (edge.to, rest - edge.value, edge.role);
+            (block, remaining_value, role) = (edge.to, remaining_value - edge.value, edge.role);
         }
     }
 
     /// The number of the left path that ends at a visit's block, if the block has an exit edge.
-    pub(crate) fn left_path_at(&self, visit: &Visit) -> Option<u64> {
+    pub(crate) fn left_path_at(&self, visit: &Visit) -> Option<PathId> {
         let value = self.exit_values[visit.block as usize]?;
-        Some(visit.base + value)
+        Some(PathId(visit.base + value))
     }
 
     fn out(&self, block: u32) -> &[OutEdge] {
@@ -132,7 +134,7 @@ fn by_block(map: &FunctionMap) -> (Vec<u32>, Vec<OutEdge>) {
     (first, out)
 }
 
-/// A walk, at one path.
+/// The state of a walk: the current path.
 pub(crate) struct Walk<'a> {
     dictionary: &'a Dictionary,
     map: &'a FunctionMap,
@@ -142,7 +144,8 @@ pub(crate) struct Walk<'a> {
     stack: Vec<Visit>,
 }
 
-/// A block on the current path, reached by `edge`. The path numbers `base..end` lie below it.
+/// A block on the current path, reached by `edge`. The paths with numbers `base..end` run through
+/// this visit.
 #[derive(Clone, Copy)]
 pub(crate) struct Visit {
     block: u32,
@@ -153,18 +156,18 @@ pub(crate) struct Visit {
     /// Whether the block is the exit, so no edge follows.
     pub(crate) is_end: bool,
     /// The number of the left path that ends in this block, if the block has an exit edge.
-    pub(crate) left_path: Option<u64>,
-    /// The counter of the left path: times that its last call was reached.
-    pub(crate) reached: u64,
-    /// Times that control went on from this block, or that a path ended in it.
-    pub(crate) continued: u64,
+    pub(crate) left_path: Option<PathId>,
+    /// The counter of the left path: times that control reached its last call.
+    pub(crate) reached: Count,
+    /// Times that control continued from this block, or that a path ended in it.
+    pub(crate) continued: Count,
     pub(crate) instructions: u64,
     pub(crate) edges: u32,
 }
 
 impl Visit {
-    /// Times that control came into the block.
-    pub(crate) fn entries(&self) -> u64 {
+    /// Times that control entered the visit.
+    pub(crate) fn entries(&self) -> Count {
         if self.left_path.is_some() {
             self.reached
         } else {
@@ -174,13 +177,13 @@ impl Visit {
 }
 
 impl<'a> Walk<'a> {
-    /// A walk over path counters. The counter of a left path says how often its last call was
-    /// reached.
+    /// Starts a walk over path counters. The counter of a left path says how often control reached
+    /// its last call.
     pub(crate) fn over_counters(dictionary: &'a Dictionary, map: &'a FunctionMap) -> Walk<'a> {
         Walk::new(dictionary, map, &dictionary.exit_values)
     }
 
-    /// A walk over execution counts of paths.
+    /// Starts a walk over execution counts of paths.
     pub(crate) fn over_counts(dictionary: &'a Dictionary, map: &'a FunctionMap) -> Walk<'a> {
         Walk::new(dictionary, map, &[])
     }
@@ -197,9 +200,13 @@ impl<'a> Walk<'a> {
             edge: None,
             role: EdgeRole::Step,
             is_end: false,
-            left_path: exit_values.get(dictionary.root as usize).copied().flatten(),
-            reached: 0,
-            continued: 0,
+            left_path: exit_values
+                .get(dictionary.root as usize)
+                .copied()
+                .flatten()
+                .map(PathId),
+            reached: Count::ZERO,
+            continued: Count::ZERO,
             instructions: u64::from(map.blocks[dictionary.root as usize].instructions),
             edges: 0,
         };
@@ -211,14 +218,14 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Walks to the end of a path, whose number is not below the last one's. Calls `finished` for
-    /// each visit that is popped.
-    pub(crate) fn walk_to(&mut self, path: u64, finished: &mut impl FnMut(&Visit)) -> Visit {
-        while self.stack.last().is_some_and(|visit| path >= visit.end) {
+    /// Walks to the end of a path. Its number must not be below the previous path's number. Calls
+    /// `finished` for each visit that is popped.
+    pub(crate) fn walk_to(&mut self, path: PathId, finished: &mut impl FnMut(&Visit)) -> Visit {
+        while self.stack.last().is_some_and(|visit| path.0 >= visit.end) {
             self.pop_visit(finished);
         }
-        let mut visit = *self.stack.last().expect("the root holds every path");
-        while let Some(next) = self.descend(visit, path) {
+        let mut visit = *self.stack.last().expect("the root contains every path");
+        while let Some(next) = self.descend(visit, path.0) {
             self.stack.push(next);
             visit = next;
         }
@@ -226,12 +233,12 @@ impl<'a> Walk<'a> {
     }
 
     /// Adds to the count of the current path.
-    pub(crate) fn count(&mut self, count: u64) {
-        let visit = self.stack.last_mut().expect("the root holds every path");
+    pub(crate) fn count(&mut self, count: Count) {
+        let visit = self.stack.last_mut().expect("the root contains every path");
         add(&mut visit.continued, count);
     }
 
-    /// Pops all visits that are left.
+    /// Pops all remaining visits.
     pub(crate) fn finish(mut self, finished: &mut impl FnMut(&Visit)) {
         while !self.stack.is_empty() {
             self.pop_visit(finished);
@@ -255,9 +262,9 @@ impl<'a> Walk<'a> {
     /// The visit that follows `parent` on `path`; `None` at the exit.
     fn descend(&self, parent: Visit, path: u64) -> Option<Visit> {
         let out = self.dictionary.out(parent.block);
-        let rest = path - parent.base;
+        let remaining_value = path - parent.base;
         let taken = out
-            .partition_point(|edge| edge.value <= rest)
+            .partition_point(|edge| edge.value <= remaining_value)
             .checked_sub(1)?;
         let edge = out[taken];
         let base = parent.base + edge.value;
@@ -276,9 +283,9 @@ impl<'a> Walk<'a> {
             edge: Some(edge.dag),
             role: edge.role,
             is_end: self.dictionary.out(edge.to).is_empty(),
-            left_path: exit_value.map(|value| base + value),
-            reached: 0,
-            continued: 0,
+            left_path: exit_value.map(|value| PathId(base + value)),
+            reached: Count::ZERO,
+            continued: Count::ZERO,
             instructions: instructions + u64::from(self.map.blocks[edge.to as usize].instructions),
             edges,
         })

@@ -1,5 +1,5 @@
-//! Bounds of counts where frames that are left early are not counted, compared with the errors that
-//! single frames make.
+//! Tests of the bounds of counts if frames that were left in calls are not counted. The bounds are
+//! compared with the errors that single frames cause.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use build::{Build, count_edges, function, image, module, profile};
@@ -18,9 +18,9 @@ fn bounds_of(map: FunctionMap) -> Bounds {
     run.functions[0].bounds().clone()
 }
 
-/// A chain of blocks to the exit, with further edges `more` and exit edges out of the blocks
-/// `left`.
-fn graph(blocks: u32, more: &[(u32, u32)], left: &[u32]) -> Build {
+/// Builds a chain of blocks to the exit, with the extra edges `extra` and exit edges out of the
+/// blocks `left`.
+fn graph(blocks: u32, extra: &[(u32, u32)], left: &[u32]) -> Build {
     let mut build = function("f", "f.c", 1);
     for block in 0..blocks {
         build = build.block(1, &[(0, 2 + block)]);
@@ -29,7 +29,7 @@ fn graph(blocks: u32, more: &[(u32, u32)], left: &[u32]) -> Build {
     for block in 0..blocks {
         build = build.edge(block, block + 1, Outcome::Jump);
     }
-    for &(from, to) in more {
+    for &(from, to) in extra {
         build = build.edge(from, to, Outcome::Case(to.into()));
     }
     left.iter().fold(build, |build, &block| build.left(block))
@@ -66,8 +66,8 @@ fn bound(error: i64) -> Bound {
     }
 }
 
-/// Runs one frame into each block that may leak. Propagates the frame's counters and compares the
-/// result with its route.
+/// Computes the bounds from single frames. Each frame runs into one block that may leak. The
+/// frame's counters are propagated, and the result is compared with the frame's route.
 fn naive(map: &FunctionMap) -> Bounds {
     let cfg = build::cfg(map);
     let ids = |edges: &[u32]| edges.iter().copied().map(EdgeId).collect();
@@ -79,7 +79,7 @@ fn naive(map: &FunctionMap) -> Bounds {
     };
     for &block in &map.leaks {
         let route = route_to(map, block);
-        let ran = |edge: usize| route.iter().filter(|&&other| other == edge).count() as i64;
+        let executions = |edge: usize| route.iter().filter(|&&other| other == edge).count() as i64;
         let from = |edge: usize| map.edges[edge].from;
         let outflow = |block: u32| route.iter().filter(|&&edge| from(edge) == block).count() as u64;
         let counts = map.counted.iter().map(|&edge| {
@@ -88,7 +88,7 @@ fn naive(map: &FunctionMap) -> Bounds {
                 // The counter of an exit edge is in the middle of its block.
                 EdgeKind::Exit => outflow(edge_map.from),
                 EdgeKind::Plain | EdgeKind::Pinned | EdgeKind::Cut => {
-                    ran(edge as usize).cast_unsigned()
+                    executions(edge as usize).cast_unsigned()
                 }
             }
         });
@@ -97,7 +97,7 @@ fn naive(map: &FunctionMap) -> Bounds {
         let mut blocks = vec![0; map.blocks.len()];
         blocks[map.entry as usize] += propagated.calls - 1;
         for (index, edge) in map.edges.iter().enumerate() {
-            let error = propagated.edges[index] - ran(index);
+            let error = propagated.edges[index] - executions(index);
             bounds.edges[index] = bounds.edges[index].and(bound(error));
             blocks[edge.to as usize] += error;
         }
@@ -110,19 +110,19 @@ fn naive(map: &FunctionMap) -> Bounds {
 
 proptest! {
     #[test]
-    fn bounds_are_those_of_single_frames(
+    fn bounds_equal_the_errors_of_single_frames(
         blocks in 1u32..9,
-        more in prop::collection::vec((0u32..9, 0u32..10), 0..9),
+        extra in prop::collection::vec((0u32..9, 0u32..10), 0..9),
         left in prop::collection::btree_set(0u32..9, 0..3),
         leaks in prop::collection::btree_set(0u32..9, 0..5),
         weights in prop::collection::vec(0u64..20, 0..20),
     ) {
-        let more: Vec<(u32, u32)> = more
+        let extra: Vec<(u32, u32)> = extra
             .into_iter()
             .map(|(from, to)| (from % blocks, to % blocks + 1))
             .collect();
         let left: Vec<u32> = left.into_iter().filter(|block| *block < blocks).collect();
-        let map = graph(blocks, &more, &left).unfinished();
+        let map = graph(blocks, &extra, &left).unfinished();
         let Some(mut map) = count_edges(&map, &weights) else {
             return Ok(());
         };
@@ -135,12 +135,12 @@ proptest! {
 #[test]
 fn large_functions_are_bounded_in_linear_time() {
     let blocks = 50_000;
-    let more: Vec<(u32, u32)> = (0..blocks - 2).map(|block| (block, block + 2)).collect();
-    let mut map = graph(blocks, &more, &[]).edges();
+    let extra: Vec<(u32, u32)> = (0..blocks - 2).map(|block| (block, block + 2)).collect();
+    let mut map = graph(blocks, &extra, &[]).edges();
     map.leaks = (0..blocks).collect();
     let by_edges = bounds_of(map.clone());
     assert_ne!(by_edges.sum(), Bound::Exact);
-    // For path counts, a chain is used: it has only one path.
+    // Paths are counted on a chain of blocks, which has only one path.
     let mut map = graph(blocks, &[], &[]).done();
     map.leaks = (0..blocks).collect();
     let by_paths = bounds_of(map);

@@ -1,4 +1,5 @@
-//! Edge and block counts derived from path counts, compared with a tracer that counts every edge.
+//! Tests that edge and block counts derived from path counts equal those of a tracer that counts
+//! every edge.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use holloway_testkit::build;
@@ -11,8 +12,15 @@ use holloway_analysis::note::{FunctionPlace, Note};
 use holloway_analysis::paths::{hottest, instructions, regenerate};
 use holloway_analysis::{FunctionId, RunProfile, Sort};
 use holloway_flow::{BlockId, EdgeId, Path, PathEnd, PathId, PathStart};
-use holloway_format::{DagKind, FunctionMap, Outcome};
+use holloway_format::{Count, DagKind, FunctionMap, Outcome};
 use proptest::prelude::*;
+
+fn path_counts(counts: &[(u64, u64)]) -> Vec<(PathId, Count)> {
+    let counts = counts.iter();
+    counts
+        .map(|&(path, count)| (PathId(path), Count(count)))
+        .collect()
+}
 
 fn run_of(map: FunctionMap, counts: &[&[(u64, u64)]]) -> RunProfile {
     let image = image("app", vec![module("a", vec![map])]);
@@ -59,12 +67,12 @@ fn processes_add_up() {
     let run = run_of(slide(), &[SLIDE_FIRST, SLIDE_SECOND, &[(5, 1)]]);
     assert_eq!(
         run.functions[0].counts,
-        [(0, 200), (1, 100), (3, 200), (4, 20), (5, 21)]
+        path_counts(&[(0, 200), (1, 100), (3, 200), (4, 20), (5, 21)])
     );
-    assert_eq!(run.functions[0].flow().calls, 541);
+    assert_eq!(run.functions[0].flow().calls, Count(541));
 }
 
-/// The note that the counts of `slide` do not fit its map.
+/// The note that says that the counts of `slide` do not fit its map.
 fn left_out(misfit: Misfit) -> Note {
     let function = FunctionPlace {
         image: "app".to_owned(),
@@ -77,7 +85,7 @@ fn left_out(misfit: Misfit) -> Note {
 #[test]
 fn counts_beyond_the_paths_are_damage() {
     let run = run_of(slide(), &[&[(0, 1), (6, 2), (7, 2)]]);
-    assert_eq!(run.functions[0].counts, [(0, 1)]);
+    assert_eq!(run.functions[0].counts, path_counts(&[(0, 1)]));
     assert_eq!(
         run.damage,
         [left_out(Misfit::CountsBeyond {
@@ -90,7 +98,7 @@ fn counts_beyond_the_paths_are_damage() {
 }
 
 #[test]
-fn a_map_that_is_no_numbering_costs_its_function() {
+fn a_function_with_an_invalid_numbering_is_left_out() {
     let mut map = slide();
     map.dag[1].value += 1;
     let run = run_of(map, &[SLIDE_FIRST]);
@@ -103,7 +111,7 @@ fn a_map_that_is_no_numbering_costs_its_function() {
 }
 
 #[test]
-fn a_map_that_refers_to_nothing_costs_its_function_even_if_it_never_ran() {
+fn a_function_with_a_missing_block_is_left_out_even_if_it_never_ran() {
     let mut map = slide();
     map.edges[3].to = 70;
     let run = run_of(map, &[]);
@@ -114,8 +122,8 @@ fn a_map_that_refers_to_nothing_costs_its_function_even_if_it_never_ran() {
 #[test]
 fn sums_saturate() {
     let run = run_of(slide(), &[&[(0, u64::MAX), (1, u64::MAX)], &[(0, 1)]]);
-    assert_eq!(run.functions[0].executions(), u64::MAX);
-    assert_eq!(run.functions[0].flow().calls, u64::MAX);
+    assert_eq!(run.functions[0].executions(), Count(u64::MAX));
+    assert_eq!(run.functions[0].flow().calls, Count(u64::MAX));
 }
 
 #[test]
@@ -138,7 +146,7 @@ fn copies_of_a_function_are_shown_once() {
     let shown: Vec<_> = run
         .functions
         .iter()
-        .map(|f| (f.module.0, &*f.map.name, f.copies, f.executions()))
+        .map(|f| (f.module.0, &*f.map.name, f.copies, f.executions().0))
         .collect();
     assert_eq!(shown, [(1, "shared", 3, 7), (2, "slide", 1, 0)]);
     let run = RunProfile::new(vec![(image, Vec::new())]);
@@ -178,8 +186,8 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    /// Runs one call. `choose(n)` returns a number below n. Each block takes the edge with that
-    /// index.
+    /// Runs one call. At each block with n edges out, `choose(n)` returns the index of the edge
+    /// that is taken.
     fn call(&mut self, mut choose: impl FnMut(usize) -> usize) {
         let numbering = number(self.map);
         self.calls += 1;
@@ -269,7 +277,7 @@ fn graphs() -> impl Strategy<Value = FunctionMap> {
 
 proptest! {
     #[test]
-    fn edges_derived_from_paths_are_the_edges_taken(map in graphs(), choices in prop::collection::vec(any::<u8>(), 0..400)) {
+    fn edge_counts_derived_from_paths_equal_the_edges_taken(map in graphs(), choices in prop::collection::vec(any::<u8>(), 0..400)) {
         let mut tracer = Tracer::new(&map);
         let mut choices = choices.into_iter();
         let mut calls = 0;
@@ -286,12 +294,12 @@ proptest! {
         let function = &run.functions[0];
         let flow = function.flow();
         prop_assert_eq!(&flow.edges, &edges);
-        prop_assert_eq!(flow.calls, calls);
-        prop_assert_eq!(flow.instructions, total);
+        prop_assert_eq!(flow.calls, Count(calls));
+        prop_assert_eq!(flow.instructions, Count(total));
         for (block, &count) in flow.blocks.iter().enumerate() {
             let into: i64 = map.edges.iter().zip(&edges).filter(|(e, _)| e.to as usize == block).map(|(_, &c)| c).sum();
             let calls = if block == map.entry as usize { calls } else { 0 };
-            prop_assert_eq!(count, into as u64 + calls);
+            prop_assert_eq!(count, Count(into as u64 + calls));
         }
         for sort in [Sort::Count, Sort::Instructions] {
             let all = hottest(&run, sort, None, &|_| true);

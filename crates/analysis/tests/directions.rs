@@ -1,9 +1,9 @@
-//! Descriptions of where control goes along edges. Each rule is tested on a graph as compilers
-//! generate it.
+//! Tests of the descriptions of where control goes along edges. Each rule is tested on a graph like
+//! those that compilers generate.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use build::{Build, function};
-use holloway_analysis::directions::{Destination, Directions, Spot};
+use holloway_analysis::directions::{Destination, Directions, ShownPlace};
 use holloway_format::Outcome::{self, Case, Default, False, Jump, Noreturn, Return, True, Unwind};
 use holloway_testkit::build;
 
@@ -16,38 +16,38 @@ fn descriptions(build: Build) -> Vec<String> {
     let branches = edges.filter(|(_, edge)| edges_out(edge.from) > 1);
     branches
         .map(|(number, edge)| {
-            let destination = words(directions.destination(number));
+            let destination = describe(directions.destination(number));
             format!("{}→{} {destination}", edge.from, edge.to)
         })
         .collect()
 }
 
-fn words(destination: Destination<'_>) -> String {
+fn describe(destination: Destination<'_>) -> String {
     match destination {
         Destination::Case(names) => format!("case {}", names.join(" ")),
         Destination::LeavesLoop(None) => "leaves".to_owned(),
-        Destination::LeavesLoop(Some(to)) => format!("leaves to {}", spot(to)),
+        Destination::LeavesLoop(Some(to)) => format!("leaves to {}", format_place(to)),
         Destination::StaysInLoop => "stays in".to_owned(),
         Destination::StaysOnLine => "stays on".to_owned(),
-        Destination::Back(to) => format!("back to {}", spot(to)),
+        Destination::Back(to) => format!("back to {}", format_place(to)),
         Destination::Returns => "returns".to_owned(),
         Destination::NeverReturns => "never returns".to_owned(),
         Destination::GoesOn => "goes on".to_owned(),
         Destination::Unwinds => "unwinds".to_owned(),
         Destination::MayReturnAgain => "again".to_owned(),
-        Destination::To(to) => spot(to),
+        Destination::To(to) => format_place(to),
     }
 }
 
-/// Formats a spot: `f.c:3`, `f.c:3:7`, `f.c:3:7 b2`, or `b2`.
-fn spot(spot: Spot<'_>) -> String {
-    let place = match (spot.line, spot.column) {
+/// Formats a place: `f.c:3`, `f.c:3:7`, `f.c:3:7 b2`, or `b2`.
+fn format_place(place: ShownPlace<'_>) -> String {
+    let position = match (place.line, place.column) {
         (0, _) => String::new(),
-        (line, 0) => format!("{}:{line}", spot.file),
-        (line, column) => format!("{}:{line}:{column}", spot.file),
+        (line, 0) => format!("{}:{line}", place.file),
+        (line, column) => format!("{}:{line}:{column}", place.file),
     };
-    let block = spot.block.map(|block| format!("b{block}"));
-    let parts = [place, block.unwrap_or_default()];
+    let block = place.block.map(|block| format!("b{block}"));
+    let parts = [position, block.unwrap_or_default()];
     parts.join(" ").trim().to_owned()
 }
 
@@ -55,9 +55,10 @@ fn check(build: Build, expect: &[&str]) {
     assert_eq!(descriptions(build), expect);
 }
 
-/// `2 for (…) {`, `3 if (a > b) break;`, `4 sum += a; }`, `6 return sum;`, unoptimized. `out` is
-/// the outcome of the condition that leaves the loop, and `on` the other outcome.
-fn breaks(out: Outcome, on: Outcome) -> Build {
+/// The source, with line numbers: `2 for (…) {`, `3 if (a > b) break;`, `4 sum += a; }`, `6 return
+/// sum;`. The code is unoptimized. `leaves` is the outcome of the condition that leaves the loop,
+/// and `stays` the other outcome.
+fn breaks(leaves: Outcome, stays: Outcome) -> Build {
     function("f", "f.c", 1)
         .block_at(&[(0, 1, 5)])
         .block_at(&[(0, 2, 20)])
@@ -70,8 +71,8 @@ fn breaks(out: Outcome, on: Outcome) -> Build {
         .edge(0, 1, Jump)
         .edge(1, 2, True)
         .edge(1, 6, False)
-        .edge(2, 3, out)
-        .edge(2, 4, on)
+        .edge(2, 3, leaves)
+        .edge(2, 4, stays)
         .edge(3, 6, Jump)
         .edge(4, 5, Jump)
         .edge(5, 1, Jump)
@@ -79,7 +80,7 @@ fn breaks(out: Outcome, on: Outcome) -> Build {
 }
 
 #[test]
-fn a_break_leaves_the_loop_whatever_its_condition_compiled_to() {
+fn a_break_leaves_the_loop_even_if_its_condition_is_inverted() {
     let expect = ["1→2 f.c:3", "1→6 leaves", "2→3 leaves", "2→4 f.c:4"];
     check(breaks(True, False), &expect);
     check(breaks(False, True), &expect);
@@ -121,8 +122,9 @@ fn a_rotated_loop_goes_back_or_is_left() {
 }
 
 #[test]
-fn a_loop_that_goes_on_in_a_remainder_is_not_left() {
-    // 2 `for`, 3 its body: four iterations at a time, then the remaining iterations one by one.
+fn a_loop_that_continues_in_a_remainder_loop_is_not_left() {
+    // Line 2 is the `for`, and line 3 its body. Block 1 runs four iterations at a time, and block 3
+    // the remaining iterations one by one.
     let build = function("f", "f.c", 1)
         .block_at(&[(0, 2, 20)])
         .block_at(&[(0, 3, 9), (0, 3, 13), (0, 2, 20)])
@@ -152,8 +154,9 @@ fn a_loop_that_goes_on_in_a_remainder_is_not_left() {
     check(build, &expect);
 }
 
-/// `2 for {`, `3 for {`, `4 body } }`, `6 return`: the edge leaves the inner loop, if `head`
-/// shows that the outer loop is another loop.
+/// `2 for {`, `3 for {`, `4 body } }`, `6 return`. `head` holds the places of the outer loop's
+/// head. An edge leaves the inner loop only if these places show that the outer loop is another
+/// loop.
 fn nested(head: &[(u32, u32, u32)]) -> Build {
     function("f", "f.c", 1)
         .block_at(&[(0, 1, 5)])
@@ -172,7 +175,7 @@ fn nested(head: &[(u32, u32, u32)]) -> Build {
 }
 
 #[test]
-fn an_inner_loop_is_left_to_the_outer_one() {
+fn an_edge_may_leave_an_inner_loop_for_the_outer_loop() {
     let expect = [
         "2→2 back to f.c:4",
         "2→3 leaves",
@@ -183,7 +186,7 @@ fn an_inner_loop_is_left_to_the_outer_one() {
 }
 
 #[test]
-fn two_loops_of_the_graph_may_be_one_of_the_source() {
+fn two_loops_of_the_graph_may_be_one_loop_of_the_source() {
     // `continue` in the middle of a body: some compilers turn the two back edges into two nested
     // loops.
     let expect = [
@@ -196,8 +199,8 @@ fn two_loops_of_the_graph_may_be_one_of_the_source() {
 }
 
 #[test]
-fn lines_of_the_loops_text_are_told_where_it_is_left_later() {
-    // 2 `while (1) {`, 3 `if (x) {`, 4 `found = i;`, 5 `break; }`, 7 `i++; }`, 9 `return`.
+fn an_edge_to_later_lines_of_the_loops_text_shows_the_line() {
+    // `2 while (1) {`, `3 if (x) {`, `4 found = i;`, `5 break; }`, `7 i++; }`, `9 return`.
     let build = function("f", "f.c", 1)
         .block_at(&[(0, 1, 5)])
         .block_at(&[(0, 3, 9)])
@@ -230,17 +233,17 @@ fn branch(a: &[(u32, u32, u32)], b: &[(u32, u32, u32)]) -> Build {
 }
 
 #[test]
-fn what_tells_the_ways_apart_is_told() {
+fn edges_have_the_shortest_descriptions_that_differ() {
     check(
         branch(&[(0, 3, 5)], &[(0, 4, 5)]),
         &["0→1 f.c:3", "0→2 f.c:4"],
     );
-    // The same line.
+    // Both targets are on the same line.
     check(
         branch(&[(0, 3, 5)], &[(0, 3, 15)]),
         &["0→1 f.c:3:5", "0→2 f.c:3:15"],
     );
-    // The line of the branch: `x = a ? b : c;`.
+    // Both targets are on the line of the branch: `x = a ? b : c;`.
     check(
         branch(&[(0, 2, 13)], &[(0, 2, 17)]),
         &["0→1 f.c:2:13", "0→2 f.c:2:17"],
@@ -261,7 +264,7 @@ fn what_tells_the_ways_apart_is_told() {
 
 #[test]
 fn a_return_on_the_line_of_its_condition() {
-    // `2 if (n < 0) return -1;`, `3 …`, `5 }` with the return that both share.
+    // `2 if (n < 0) return -1;`, `3 …`, `5 }`. Both edges share the return on line 5.
     let build = |end: &[(u32, u32, u32)]| {
         function("f", "f.c", 1)
             .block_at(&[(0, 2, 9)])
@@ -276,12 +279,12 @@ fn a_return_on_the_line_of_its_condition() {
             .edge(3, 4, Return)
     };
     check(build(&[(0, 5, 1)]), &["0→1 returns", "0→2 f.c:3"]);
-    // `if (n < 0) n = 1;` and a return that does something.
+    // `if (n < 0) n = 1;`, and a return with an expression.
     check(
         build(&[(0, 5, 5), (0, 5, 12)]),
         &["0→1 f.c:2:16", "0→2 f.c:3"],
     );
-    // `if (n < 0) n = 1;`; the other edge leads directly past it.
+    // `if (n < 0) n = 1;`. The other edge leads directly to the code after it.
     let joins = function("f", "f.c", 1)
         .block_at(&[(0, 2, 9)])
         .block_at(&[(0, 2, 16)])
@@ -323,13 +326,13 @@ fn a_return_in_a_loop() {
 }
 
 #[test]
-fn checks_that_hold_go_on() {
+fn control_goes_on_after_a_check_that_holds() {
     // `2 total += a[i];`, `3 return total;`, with a check at 2:14 in the middle.
-    let build = |behind: &[(u32, u32, u32)]| {
+    let build = |after: &[(u32, u32, u32)]| {
         function("f", "f.rs", 1)
             .block_at(&[(0, 2, 14)])
             .block_at(&[(0, 2, 14)])
-            .block_at(behind)
+            .block_at(after)
             .block(0, &[])
             .edge(0, 1, False)
             .edge(0, 2, True)
@@ -345,8 +348,8 @@ fn checks_that_hold_go_on() {
 
 #[test]
 fn library_code_is_described_by_the_users_lines() {
-    // 2 `for i in 0..n {`, 3 `work(i); }`, 5. `next` is inlined at line 2, and a further function
-    // is inlined into `next`.
+    // `2 for i in 0..n {`, `3 work(i); }`. `next` is inlined at line 2, and `lt` is inlined into
+    // `next`.
     let build = |body: (u32, u32, u32)| {
         function("f", "f.rs", 1)
             .inlined("next", "<std>/range.rs", 0, 2)
@@ -364,7 +367,7 @@ fn library_code_is_described_by_the_users_lines() {
     };
     check(build((0, 3, 9)), &["1→2 f.rs:3", "1→3 leaves"]);
     check(build((1, 711, 9)), &["1→2 stays in", "1→3 leaves"]);
-    // Outside of loops, all within one library function: the lines of that function.
+    // If all code is in one library function, its lines are shown.
     let inside = function("f", "f.rs", 1)
         .inlined("pop", "<std>/vec.rs", 0, 2)
         .block_at(&[(1, 90, 9)])
@@ -381,7 +384,7 @@ fn library_code_is_described_by_the_users_lines() {
 }
 
 #[test]
-fn inlined_code_is_told_by_the_line_that_calls_it() {
+fn inlined_code_is_shown_at_the_line_that_calls_it() {
     // `2 match op {`, `3 A => push(x),`, `4 B => {}`: push is inlined.
     let build = function("f", "f.rs", 1)
         .inlined("push", "vec.rs", 0, 3)
@@ -399,7 +402,7 @@ fn inlined_code_is_told_by_the_line_that_calls_it() {
 }
 
 #[test]
-fn arms_of_a_switch_in_a_loop_are_told_by_their_lines() {
+fn arms_of_a_switch_in_a_loop_are_shown_by_their_lines() {
     // `2 loop { match op {`, `3 A => x += 1,`, `4 B => x += 2,`, `5 C => return x } }`.
     let build = function("f", "f.rs", 1)
         .block_at(&[(0, 1, 5)])
@@ -419,7 +422,7 @@ fn arms_of_a_switch_in_a_loop_are_told_by_their_lines() {
 }
 
 #[test]
-fn cases_are_told_by_name_where_there_is_one() {
+fn cases_are_shown_by_name_if_they_have_one() {
     let build = function("f", "f.c", 1)
         .block_at(&[(0, 2, 9)])
         .block_at(&[(0, 3, 9)])
@@ -452,8 +455,9 @@ fn a_call_returns_or_unwinds() {
 }
 
 #[test]
-fn a_switch_of_ten_thousand_cases_in_a_loop_is_looked_at_once() {
-    // Arms with names go on in the loop. The others leave the loop, each to its own line.
+fn a_switch_with_ten_thousand_cases_in_a_loop_takes_linear_time() {
+    // Arms with named cases continue in the loop. The other arms leave the loop, each after a
+    // different line.
     const ARMS: u32 = 10_000;
     let (switch, end, exit) = (1, ARMS + 2, ARMS + 3);
     let mut build = function("f", "f.c", 1)
@@ -484,7 +488,7 @@ fn a_switch_of_ten_thousand_cases_in_a_loop_is_looked_at_once() {
     let directions = Directions::new(&map, |_| false);
     let descriptions = (1..=ARMS).map(|edge| {
         let to = map.edges[edge as usize].to;
-        format!("1→{to} {}", words(directions.destination(edge)))
+        format!("1→{to} {}", describe(directions.destination(edge)))
     });
     assert_eq!(descriptions.collect::<Vec<_>>(), expect);
     // This takes a second. Comparing each edge with all others would take hours.

@@ -1,6 +1,6 @@
-//! Edge counters and path counters give the same counts for the same run. Random programs make
-//! calls that come back once, never, or more than once. A machine executes the probes of both
-//! kinds, and a tracer sees every event.
+//! Tests that edge counters and path counters give the same counts for the same run. Random
+//! programs make calls that come back once, never, or more than once. An interpreter executes the
+//! probes of both kinds and also traces every event.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use holloway_testkit::build;
@@ -17,7 +17,7 @@ use holloway_flow::{
     Action, BlockId, Cfg, CfgError, CountBase, EdgeId, Numbering, Path, PathEnd, PathId, PathStart,
     Probes, SuccessorOrder, TreeError, net_counts,
 };
-use holloway_format::{DagKind, EdgeKind, FunctionMap, Outcome};
+use holloway_format::{Count, DagKind, EdgeKind, FunctionMap, Outcome};
 use proptest::prelude::*;
 
 /// A function under test, with counters of both kinds and its numbering.
@@ -60,18 +60,18 @@ impl TestFunction {
     }
 }
 
-/// A frame with the state of its probes and of the tracer.
+/// A frame with its path register and the path that it is on.
 #[derive(Clone)]
 struct Frame {
     block: u32,
     register: i64,
     path: Path,
-    /// The edges after calls that may return again, as far as the frame has run them.
+    /// The edges that the frame took after calls that may return again.
     return_edges: Vec<u32>,
 }
 
 /// Executes a function. Counts as the probes do, and also traces every event.
-struct Machine<'a> {
+struct Interpreter<'a> {
     function: &'a TestFunction,
     path_counters: BTreeMap<u64, u64>,
     edge_counters: BTreeMap<u64, u64>,
@@ -80,9 +80,9 @@ struct Machine<'a> {
     paths: BTreeMap<u64, i64>,
 }
 
-impl<'a> Machine<'a> {
-    fn new(function: &'a TestFunction) -> Machine<'a> {
-        Machine {
+impl<'a> Interpreter<'a> {
+    fn new(function: &'a TestFunction) -> Interpreter<'a> {
+        Interpreter {
             function,
             path_counters: BTreeMap::new(),
             edge_counters: BTreeMap::new(),
@@ -92,7 +92,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Runs one call. `choose(n)` returns a number below n; 0 leads toward the exit.
+    /// Runs one call. `choose(n)` returns a number below n. 0 leads toward the exit.
     fn call(&mut self, choose: &mut dyn FnMut(usize) -> usize) {
         let entry = self.function.paths.entry;
         let mut frame = Frame {
@@ -102,12 +102,12 @@ impl<'a> Machine<'a> {
             return_edges: Vec::new(),
         };
         self.calls += 1;
-        act(
+        run_actions(
             &mut self.path_counters,
             &mut frame.register,
             &self.function.path_probes.entry,
         );
-        act(
+        run_actions(
             &mut self.edge_counters,
             &mut 0,
             &self.function.edge_probes.entry,
@@ -118,7 +118,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Runs a block and an edge. Returns whether the frame goes on.
+    /// Runs a block and an edge. Returns whether the frame continues.
     fn visit(
         &mut self,
         frame: &mut Frame,
@@ -158,14 +158,14 @@ impl<'a> Machine<'a> {
     fn reach_call(&mut self, frame: &mut Frame, exit: u32) {
         let function = self.function;
         if let Some(probe) = function.path_probes.edge(EdgeId(exit)) {
-            act(&mut self.path_counters, &mut frame.register, &probe.before);
+            run_actions(&mut self.path_counters, &mut frame.register, &probe.before);
         }
         if let Some(probe) = function.edge_probes.edge(EdgeId(exit)) {
-            act(&mut self.edge_counters, &mut 0, &probe.before);
+            run_actions(&mut self.edge_counters, &mut 0, &probe.before);
         }
     }
 
-    /// Takes an edge out of the block. Returns whether the frame goes on.
+    /// Takes an edge out of the block. Returns whether the frame continues.
     fn take_edge(&mut self, frame: &mut Frame, choose: &mut dyn FnMut(usize) -> usize) -> bool {
         let function = self.function;
         let out = function.cfg.successors(BlockId(frame.block));
@@ -178,10 +178,10 @@ impl<'a> Machine<'a> {
         let map = &function.paths.edges[edge.index()];
         self.edges[edge.index()] += 1;
         if let Some(probe) = function.path_probes.edge(edge) {
-            act(&mut self.path_counters, &mut frame.register, &probe.before);
+            run_actions(&mut self.path_counters, &mut frame.register, &probe.before);
         }
         if let Some(probe) = function.edge_probes.edge(edge) {
-            act(&mut self.edge_counters, &mut 0, &probe.before);
+            run_actions(&mut self.edge_counters, &mut 0, &probe.before);
         }
         if map.outcome == Outcome::Again {
             frame.return_edges.push(edge.0);
@@ -210,7 +210,7 @@ impl<'a> Machine<'a> {
         frame.block = self.function.paths.edges[edge as usize].to;
         frame.path = begin(PathStart::Loop(BlockId(frame.block)), frame.block);
         if let Some(probe) = self.function.path_probes.edge(EdgeId(edge)) {
-            act(&mut self.path_counters, &mut frame.register, &probe.after);
+            run_actions(&mut self.path_counters, &mut frame.register, &probe.after);
         }
     }
 
@@ -234,11 +234,11 @@ fn begin(start: PathStart, block: u32) -> Path {
     }
 }
 
-fn act(counters: &mut BTreeMap<u64, u64>, register: &mut i64, actions: &[Action]) {
+fn run_actions(counters: &mut BTreeMap<u64, u64>, register: &mut i64, actions: &[Action]) {
     for action in actions {
         match *action {
-            Action::Set(to) => *register = to,
-            Action::Add(more) => *register = register.wrapping_add(more),
+            Action::Set(value) => *register = value,
+            Action::Add(value) => *register = register.wrapping_add(value),
             Action::Count { base, increment } => {
                 let base = match base {
                     CountBase::Zero => 0,
@@ -263,23 +263,24 @@ fn programs() -> impl Strategy<Value = FunctionMap> {
             0u8..10,
         );
         let blocks = prop::collection::vec(block, count as usize);
-        let more = prop::collection::vec((0..count, 1..=count, 0u8..8), 0..14);
-        (Just(count), blocks, more).prop_map(|(count, blocks, more)| {
+        let extra_edges = prop::collection::vec((0..count, 1..=count, 0u8..8), 0..14);
+        (Just(count), blocks, extra_edges).prop_map(|(count, blocks, extra_edges)| {
             let mut build = function("f", "f.c", 1).inlined("g", "g.h", 0, 2);
             for (_, instructions, places, _) in &blocks {
                 build = build.block(*instructions, places);
             }
             build = build.block(0, &[]);
             let kind = |block: u32| blocks.get(block as usize).map_or(0, |block| block.3);
-            let twice = |block: u32| block + 1 < count && kind(block) == 0;
-            let follows_call = |block: u32| block > 0 && twice(block - 1);
+            let may_return_again = |block: u32| block + 1 < count && kind(block) == 0;
+            let follows_call = |block: u32| block > 0 && may_return_again(block - 1);
             let enterable = |mut block: u32| {
                 while follows_call(block) {
                     block -= 1;
                 }
                 block
             };
-            // If a block cannot be entered, the first later block that can be entered.
+            // The target of an edge from `from`: the block with which `to`'s calls begin, or the
+            // first later block that edges may enter.
             let forward = |from: u32, to: u32| {
                 let entered = enterable(to);
                 if entered > from {
@@ -292,18 +293,18 @@ fn programs() -> impl Strategy<Value = FunctionMap> {
             };
             for (from, (to, ..)) in (0u32..).zip(&blocks) {
                 let to = from + 1 + to.index((count - from) as usize) as u32;
-                build = if twice(from) {
+                build = if may_return_again(from) {
                     build.edge(from, from + 1, Outcome::Again).cut()
                 } else {
                     build.edge(from, forward(from, to), Outcome::Jump)
                 };
-                if kind(from) < 5 && !twice(from) || follows_call(from) {
+                if kind(from) < 5 && !may_return_again(from) || follows_call(from) {
                     build = build.left(from);
                 }
             }
-            for (from, to, kind) in more {
+            for (from, to, kind) in extra_edges {
                 let to = enterable(to);
-                if twice(from) || to == 0 {
+                if may_return_again(from) || to == 0 {
                     continue;
                 }
                 build = build.edge(from, to, Outcome::Jump);
@@ -320,7 +321,8 @@ fn programs() -> impl Strategy<Value = FunctionMap> {
 
 fn run_of(map: &FunctionMap, counters: &BTreeMap<u64, u64>) -> RunProfile {
     let image = image("app", vec![module("a", vec![map.clone()])]);
-    // Two processes share the counts: the first counted each counter once, the second the rest.
+    // Two processes share the counts: the first counted 1 in each counter, and the second the
+    // remaining count.
     let (mut first, mut second) = (Vec::new(), Vec::new());
     for (&counter, &count) in counters {
         first.push((counter, 1));
@@ -333,21 +335,21 @@ fn run_of(map: &FunctionMap, counters: &BTreeMap<u64, u64>) -> RunProfile {
     RunProfile::new(vec![(image, profiles)])
 }
 
-fn check_truth(machine: &Machine<'_>, function: &Function) -> Result<(), TestCaseError> {
+fn check_truth(interpreter: &Interpreter<'_>, function: &Function) -> Result<(), TestCaseError> {
     let (map, flow) = (&function.map, function.flow());
-    prop_assert_eq!(flow.calls, machine.calls);
+    prop_assert_eq!(flow.calls, Count(interpreter.calls));
     let exit = |edge: &holloway_format::EdgeMap| edge.kind == EdgeKind::Exit;
     for (index, edge) in map.edges.iter().enumerate().filter(|(_, edge)| !exit(edge)) {
         prop_assert_eq!(
             flow.edges[index],
-            machine.edges[index],
+            interpreter.edges[index],
             "edge {}: {:?}",
             index,
             edge
         );
     }
     let sum = |fits: &dyn Fn(&holloway_format::EdgeMap) -> bool| -> i64 {
-        let edges = map.edges.iter().zip(&machine.edges);
+        let edges = map.edges.iter().zip(&interpreter.edges);
         edges
             .filter(|(edge, _)| fits(edge) && !exit(edge))
             .map(|(_, &count)| count)
@@ -355,14 +357,14 @@ fn check_truth(machine: &Machine<'_>, function: &Function) -> Result<(), TestCas
     };
     for block in (0..map.blocks.len() as u32).filter(|&block| block != map.exit) {
         let calls = if block == map.entry {
-            machine.calls as i64
+            interpreter.calls as i64
         } else {
             0
         };
         let inflow = sum(&|edge| edge.to == block) + calls;
         let outflow = sum(&|edge| edge.from == block);
         prop_assert_eq!(
-            flow.blocks[block as usize] as i64,
+            flow.blocks[block as usize].0 as i64,
             inflow.max(outflow),
             "block {}",
             block
@@ -382,29 +384,32 @@ fn check_truth(machine: &Machine<'_>, function: &Function) -> Result<(), TestCas
 }
 
 /// Checks the executions and reentries of paths against the tracer and against `flow`.
-fn check_paths(machine: &Machine<'_>, function: &Function) -> Result<(), TestCaseError> {
+fn check_paths(interpreter: &Interpreter<'_>, function: &Function) -> Result<(), TestCaseError> {
     let mut known: Vec<(u64, i64)> = Vec::new();
     known.extend(
         function
             .counts
             .iter()
-            .map(|&(path, count)| (path, count as i64)),
+            .map(|&(path, count)| (path.0, count.0 as i64)),
     );
     known.extend(
         function
             .reentries
             .iter()
-            .map(|&(path, count)| (path, -(count as i64))),
+            .map(|&(path, count)| (path.0, -(count.0 as i64))),
     );
     known.sort_unstable();
-    let traced = machine.paths.iter().map(|(&path, &count)| (path, count));
+    let traced = interpreter
+        .paths
+        .iter()
+        .map(|(&path, &count)| (path, count));
     let traced: Vec<_> = traced.filter(|&(_, count)| count != 0).collect();
     prop_assert_eq!(&known, &traced);
-    let counters = machine
+    let counters = interpreter
         .path_counters
         .iter()
         .map(|(&path, &count)| (PathId(path), count));
-    let function = machine.function;
+    let function = interpreter.function;
     let net = net_counts(&function.cfg, &function.numbering, counters).unwrap();
     let net: Vec<_> = net
         .into_iter()
@@ -414,7 +419,7 @@ fn check_paths(machine: &Machine<'_>, function: &Function) -> Result<(), TestCas
     Ok(())
 }
 
-/// Checks every answer that both kinds have.
+/// Checks every answer that exists for both kinds.
 fn check_answers(paths: &RunProfile, edges: &RunProfile) -> Result<(), TestCaseError> {
     let all = |_| true;
     let flow = |run: &RunProfile| -> Flow { run.functions[0].flow().clone() };
@@ -426,7 +431,7 @@ fn check_answers(paths: &RunProfile, edges: &RunProfile) -> Result<(), TestCaseE
     let lines = |run: &RunProfile| counts(run, &|_, _| true);
     prop_assert_eq!(lines(paths), lines(edges));
     for sort in [Sort::Count, Sort::Instructions] {
-        let hot = |run: &RunProfile| -> Vec<(u32, u64)> {
+        let hot = |run: &RunProfile| -> Vec<(u32, Count)> {
             let ranking = blocks::hottest(run, sort, None, &all);
             assert!(
                 ranking
@@ -467,7 +472,7 @@ fn check_answers(paths: &RunProfile, edges: &RunProfile) -> Result<(), TestCaseE
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
-    fn both_kinds_tell_what_happened(
+    fn both_kinds_give_the_traced_counts(
         map in programs(),
         weights in prop::collection::vec(0u64..9, 30),
         limit in prop_oneof![Just(1u64 << 31), 1u64..20],
@@ -476,30 +481,30 @@ proptest! {
         let Some(function) = TestFunction::new(&map, &weights, limit) else {
             return Ok(());
         };
-        let mut machine = Machine::new(&function);
+        let mut interpreter = Interpreter::new(&function);
         let mut choices = choices.into_iter();
-        while choices.len() > 0 && machine.calls < 20 {
-            machine.call(&mut |count| choices.next().map_or(0, usize::from) % count);
+        while choices.len() > 0 && interpreter.calls < 20 {
+            interpreter.call(&mut |count| choices.next().map_or(0, usize::from) % count);
         }
-        let paths = run_of(&function.paths, &machine.path_counters);
-        let edges = run_of(&function.edges, &machine.edge_counters);
+        let paths = run_of(&function.paths, &interpreter.path_counters);
+        let edges = run_of(&function.edges, &interpreter.edge_counters);
         prop_assert!(paths.damage.is_empty() && edges.damage.is_empty(), "{:?} {:?}", paths.damage, edges.damage);
-        check_truth(&machine, &paths.functions[0])?;
-        check_truth(&machine, &edges.functions[0])?;
-        check_paths(&machine, &paths.functions[0])?;
+        check_truth(&interpreter, &paths.functions[0])?;
+        check_truth(&interpreter, &edges.functions[0])?;
+        check_paths(&interpreter, &paths.functions[0])?;
         check_answers(&paths, &edges)?;
     }
 }
 
-/// Burger and Dybvig, Figure 3: `fact 5` left early: B1→B2 1, B1→B3 4, B3→B4 0, and 4 by the exit
-/// edge of B3.
+/// Burger and Dybvig, Figure 3: all frames of `fact 5` are left early. The counts are B1→B2 1,
+/// B1→B3 4, B3→B4 0, and 4 for the exit edge of B3.
 #[test]
 fn bd_figure_3_fact_left_early() {
     check_fact(&[(0, 0, 1), (0, 1, 4), (2, 3, 0)], 5, 4);
 }
 
-/// Burger and Dybvig, Figure 4: `fact 4` entered again once: B1→B2 1, B1→B3 3, B3→B4 6, and −3 by
-/// the exit edge.
+/// Burger and Dybvig, Figure 4: the frames of `fact 4` are entered again once. The counts are B1→B2
+/// 1, B1→B3 3, B3→B4 6, and −3 for the exit edge.
 #[test]
 fn bd_figure_4_fact_entered_again() {
     check_fact(&[(0, 0, 1), (0, 1, 3), (2, 3, 6)], 4, -3);
@@ -546,8 +551,8 @@ fn check_fact(expect: &[(u32, u32, i64)], calls: u64, left: i64) {
         let function = &run.functions[0];
         assert_eq!(run.damage, []);
         // Increments of counters: more than executed paths, fewer than executed edges.
-        assert_eq!(coverage(&run).increments, increments);
-        assert_eq!(function.flow().calls, calls);
+        assert_eq!(coverage(&run).increments, Count(increments));
+        assert_eq!(function.flow().calls, Count(calls));
         let expected = [
             base as i64,
             deeper as i64,
@@ -571,10 +576,10 @@ fn run_of_one_process(map: &FunctionMap, counters: &BTreeMap<u64, u64>) -> RunPr
     RunProfile::new(vec![(image, vec![profile])])
 }
 
-/// The process was killed between two counters: CD was counted, but no edge after it. So
-/// propagation gives AC 1, and AB and BD −1.
+/// The process was killed between two counters: CD was counted, but no edge after CD. So
+/// propagation gives 1 for AC, and −1 for AB and BD.
 #[test]
-fn a_killed_process_is_named_once() {
+fn negative_counts_are_reported_once() {
     let map = count_edges(&build::slide(), &[]).unwrap();
     assert_eq!(map.counted, [2, 4, 7, 8]);
     // Counter 1 belongs to CD.
@@ -597,9 +602,9 @@ fn place_of_slide() -> FunctionPlace {
     }
 }
 
-/// If counters do not fit the map, the function loses its counts, with one note.
+/// If counters do not fit the map, the function loses its counts, and one note is added.
 #[test]
-fn counters_that_measure_no_flow_cost_their_function() {
+fn a_function_whose_counters_do_not_fit_is_left_out() {
     let check = |map: FunctionMap, counters: &[(u64, u64)], ran: bool, misfit: Misfit| {
         let run = run_of_one_process(&map, &counters.iter().copied().collect());
         assert_eq!(run.functions[0].ran(), ran);
@@ -627,10 +632,10 @@ fn counters_that_measure_no_flow_cost_their_function() {
             limit: 4,
         },
     );
-    let mut twice = map();
-    twice.edges[0].to = 0;
+    let mut enters_entry = map();
+    enters_entry.edges[0].to = 0;
     check(
-        twice,
+        enters_entry,
         &[(0, 1)],
         false,
         Misfit::NoGraph(CfgError::EntersEntry(EdgeId(0))),

@@ -1,5 +1,5 @@
-//! Line counts: hand-made small functions, and random functions compared with a walk that visits
-//! every block.
+//! Tests of line counts: small functions made by hand, and random functions compared with a walk
+//! that visits every block.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use build::{Build, count_edges, function, path_number, run_of, slide};
@@ -20,8 +20,8 @@ fn lines_of_edges(map: &FunctionMap, edges: &[u64]) -> BTreeMap<(String, u32), u
     line_counts(&run_of(map.clone(), &counters))
 }
 
-fn lines(map: FunctionMap, counts_of: &[(&[u32], u64)]) -> BTreeMap<(String, u32), u64> {
-    let mut by_path: Vec<(u64, u64)> = counts_of
+fn lines(map: FunctionMap, path_counts: &[(&[u32], u64)]) -> BTreeMap<(String, u32), u64> {
+    let mut by_path: Vec<(u64, u64)> = path_counts
         .iter()
         .map(|(blocks, count)| (path_number(&map, blocks), *count))
         .collect();
@@ -32,22 +32,22 @@ fn lines(map: FunctionMap, counts_of: &[(&[u32], u64)]) -> BTreeMap<(String, u32
 fn line_counts(run: &RunProfile) -> BTreeMap<(String, u32), u64> {
     let files = counts(run, &|_, _| true).into_iter();
     let lines = files.flat_map(|(file, lines)| {
-        let key = move |(line, count)| ((file.clone(), line), count);
+        let key = move |(line, count)| ((file.clone(), line), u64::from(count));
         lines.into_iter().map(key)
     });
     lines.collect()
 }
 
-fn check_lines(map: FunctionMap, counts_of: &[(&[u32], u64)], expect: &[(&str, u32, u64)]) {
-    check(&lines(map, counts_of), expect);
+fn check_lines(map: FunctionMap, path_counts: &[(&[u32], u64)], expect: &[(&str, u32, u64)]) {
+    check(&lines(map, path_counts), expect);
 }
 
-fn check(found: &BTreeMap<(String, u32), u64>, expect: &[(&str, u32, u64)]) {
-    let found: Vec<_> = found
+fn check(actual: &BTreeMap<(String, u32), u64>, expect: &[(&str, u32, u64)]) {
+    let actual: Vec<_> = actual
         .iter()
         .map(|((file, line), count)| (file.as_str(), *line, *count))
         .collect();
-    assert_eq!(found, expect);
+    assert_eq!(actual, expect);
 }
 
 /// `while (*p) p++;` on one line, then a return: b0 before, b1 the loop, b2 after.
@@ -70,8 +70,8 @@ fn a_loop_on_one_line_counts_its_rounds() {
     );
 }
 
-/// `for (i = 0; i < n; i++)` on line 2, body on line 3: initialisation, test and step are three
-/// blocks of one line.
+/// `for (i = 0; i < n; i++)` is on line 2, and the body is on line 3. Initialization, test, and
+/// step are three blocks of one line.
 #[test]
 fn a_for_line_counts_its_tests() {
     let map = function("f", "f.c", 1)
@@ -88,7 +88,8 @@ fn a_for_line_counts_its_tests() {
         .edge(3, 1, Outcome::Jump)
         .edge(4, 5, Outcome::Return)
         .done();
-    // One call with ten rounds: eleven tests. Step and test are one arrival at the line.
+    // One call with ten rounds runs eleven tests. Step and test together are one arrival at the
+    // line.
     let counts: &[(&[u32], u64)] = &[(&[0, 1, 2, 3], 1), (&[1, 2, 3], 9), (&[1, 4], 1)];
     check_lines(
         map,
@@ -119,10 +120,10 @@ fn branches_inside_a_line_count_once() {
     );
 }
 
-/// `a(); p = fork();` on lines 2 and 3, `b();` on line 4: the child comes back to line 3, which was
-/// executed once, and goes on.
+/// `a(); p = fork();` is on lines 2 and 3, and `b();` on line 4. The child comes back to line 3,
+/// which still counts once, and continues to line 4.
 #[test]
-fn a_fork_comes_back_to_the_lines_behind_it() {
+fn a_fork_comes_back_to_the_lines_after_it() {
     let map = function("f", "f.c", 1)
         .block(2, &[(0, 2), (0, 3)])
         .block(2, &[(0, 3), (0, 4)])
@@ -136,10 +137,10 @@ fn a_fork_comes_back_to_the_lines_behind_it() {
     check_lines(map, counters, &expect);
 }
 
-/// `if (setjmp(b))` on line 3, the rest on line 4: three jumps come back there, and go on to line
-/// 4.
+/// `if (setjmp(b))` is on line 3, and the following code on line 4. Three jumps come back to line 3
+/// and continue to line 4.
 #[test]
-fn a_setjmp_comes_back_to_the_lines_behind_it() {
+fn a_setjmp_comes_back_to_the_lines_after_it() {
     let map = function("f", "f.c", 1)
         .block(2, &[(0, 2), (0, 3)])
         .block(2, &[(0, 3), (0, 4)])
@@ -156,8 +157,8 @@ fn a_setjmp_comes_back_to_the_lines_behind_it() {
     check_lines(map, counters, &expect);
 }
 
-/// A call inlined on line 2, with a loop in it: the line of the call counts once a call, the
-/// callee's lines their rounds.
+/// A call with a loop is inlined on line 2. The line of the call counts the calls, and the lines of
+/// the callee count the rounds of the loop.
 #[test]
 fn inlined_code_counts_at_its_own_line_and_at_the_call() {
     let map = function("f", "f.c", 1)
@@ -200,8 +201,8 @@ fn code_that_never_ran_counts_zero() {
     );
 }
 
-/// `for (i = 0; i < 100; i++) if (i & 1) n++;` on line 2: once from outside, and 100 rounds along
-/// two routes.
+/// `for (i = 0; i < 100; i++) if (i & 1) n++;` is on line 2. Control comes once from outside, and
+/// takes 100 rounds along two routes.
 #[test]
 fn a_for_with_an_if_on_one_line_counts_its_tests() {
     let map = function("f", "f.c", 1)
@@ -231,8 +232,8 @@ fn a_for_with_an_if_on_one_line_counts_its_tests() {
     check_lines(map, counts, &expect);
 }
 
-/// `while (c)` on line 2, `if (d) continue;` on lines 3 and 4: the jump of `continue` is on its
-/// line, and that at the loop's end on line 2.
+/// `while (c)` is on line 2, and `if (d) continue;` on lines 3 and 4. The jump of `continue` is on
+/// line 4, and the jump at the loop's end is on line 2.
 #[test]
 fn a_block_is_on_the_line_of_its_jump() {
     let map = function("f", "f.c", 1)
@@ -271,8 +272,8 @@ fn a_block_is_on_the_line_of_its_jump() {
     check_lines(map, counts, &expect);
 }
 
-/// `if (a ||` on line 2, `b) g();` on line 3: b2 tests `b`, with its branch on line 2, and the edge
-/// from there to the call is divided by b3.
+/// `if (a ||` is on line 2, and `b) g();` on line 3. Block b1 tests `b`, and its branch is on line
+/// 2. Block b2 divides the edge from there to the call.
 #[test]
 fn a_block_that_divides_an_edge_is_on_no_line() {
     let map = function("f", "f.c", 1)
@@ -303,9 +304,9 @@ fn a_block_that_divides_an_edge_is_on_no_line() {
     check_lines(map, counts, &expect);
 }
 
-/// `s = f(x) +` on line 2, `g(y);` on line 3, in one block: control is on line 2 twice.
+/// `s = f(x) +` is on line 2, and `g(y);` on line 3, in one block. Control comes to line 2 twice.
 #[test]
-fn a_statement_over_two_lines_comes_to_the_first_twice_as_the_source_does() {
+fn a_statement_over_two_lines_comes_to_the_first_line_twice() {
     let build = || {
         function("f", "f.c", 1)
             .block(4, &[(0, 2), (0, 3), (0, 2)])
@@ -321,7 +322,7 @@ fn a_statement_over_two_lines_comes_to_the_first_twice_as_the_source_does() {
 
 /// A call on line 2 comes back in 3 of 10 cases. A jump on line 4 follows.
 #[test]
-fn the_jump_behind_a_call_runs_as_often_as_the_call_comes_back() {
+fn the_jump_after_a_call_runs_as_often_as_the_call_comes_back() {
     let map = function("f", "f.c", 1)
         .block(2, &[(0, 2)])
         .block(1, &[(0, 5)])
@@ -336,8 +337,8 @@ fn the_jump_behind_a_call_runs_as_often_as_the_call_comes_back() {
     check_lines(map, counters, &expect);
 }
 
-/// Line 2 calls, line 3 calls, and line 2 goes on. These are three parts of one block; the second
-/// part is left twice.
+/// Line 2 makes a call, line 3 makes a call, and line 2 continues. These are three parts of one
+/// block. Two frames are left in the second part.
 #[test]
 fn the_parts_of_a_block_are_counted_as_one() {
     let build = || {
@@ -358,7 +359,7 @@ fn the_parts_of_a_block_are_counted_as_one() {
     check_lines(build().in_source_order().done(), counters, &expect);
 }
 
-/// `while (more) g();` on line 2. `g` is inlined and has a loop of its own. Line 2 counts only the
+/// `while (more) g();` is on line 2. `g` is inlined and contains a loop. Line 2 counts only the
 /// rounds of the `while` loop.
 #[test]
 fn a_line_counts_its_own_loop_around_inlined_code() {
@@ -377,7 +378,7 @@ fn a_line_counts_its_own_loop_around_inlined_code() {
         .edge(3, 4, Outcome::Return)
         .edges();
     // One call with 4 rounds. In each round, the loop of `g` takes its back edge 3 times.
-    let found = lines_of_edges(&map, &[1, 4, 1, 12, 4, 1]);
+    let actual = lines_of_edges(&map, &[1, 4, 1, 12, 4, 1]);
     let expect = [
         ("f.c", 1, 1),
         ("f.c", 2, 5),
@@ -385,7 +386,7 @@ fn a_line_counts_its_own_loop_around_inlined_code() {
         ("g.h", 1, 4),
         ("g.h", 11, 16),
     ];
-    check(&found, &expect);
+    check(&actual, &expect);
 }
 
 /// Random graphs whose blocks have one line each, with choices for a walk.
@@ -394,8 +395,8 @@ fn graphs() -> impl Strategy<Value = (FunctionMap, Vec<u8>)> {
     let walk = prop::collection::vec(any::<u8>(), 1..300);
     blocks.prop_flat_map(move |lines| {
         let count = lines.len() as u32;
-        let more = prop::collection::vec((0..count, 1..count.max(2)), 0..10);
-        (Just(lines), more, walk.clone()).prop_map(|(lines, more, walk)| {
+        let extra_edges = prop::collection::vec((0..count, 1..count.max(2)), 0..10);
+        (Just(lines), extra_edges, walk.clone()).prop_map(|(lines, extra_edges, walk)| {
             let count = lines.len() as u32;
             let mut build = function("f", "f.c", 1);
             for &line in &lines {
@@ -403,7 +404,7 @@ fn graphs() -> impl Strategy<Value = (FunctionMap, Vec<u8>)> {
             }
             build = build.block(0, &[]);
             let mut edges: Vec<(u32, u32)> = (0..count).map(|from| (from, from + 1)).collect();
-            edges.extend(more.into_iter().filter(|&(_, to)| to < count));
+            edges.extend(extra_edges.into_iter().filter(|&(_, to)| to < count));
             edges.sort_unstable();
             edges.dedup();
             for (from, to) in edges {
@@ -452,7 +453,7 @@ fn walk(map: &FunctionMap, choices: &[u8]) -> (Vec<u64>, BTreeMap<u32, u64>) {
     (edges, arrivals)
 }
 
-/// Whether blocks of one line form a cycle. The count of the line then includes rounds.
+/// Whether blocks of one line form a cycle. Then the count of the line includes rounds.
 fn has_cycle_on_a_line(map: &FunctionMap) -> bool {
     let line_of = |block: u32| {
         map.blocks[block as usize]
@@ -481,10 +482,10 @@ proptest! {
     fn lines_without_cycles_count_arrivals((map, choices) in graphs()) {
         prop_assume!(!has_cycle_on_a_line(&map));
         let (edges, arrivals) = walk(&map, &choices);
-        let mut found = lines_of_edges(&map, &edges);
-        found.retain(|_, count| *count > 0);
-        let found: BTreeMap<u32, u64> = found.into_iter().map(|((_, line), count)| (line, count)).collect();
-        prop_assert_eq!(found, arrivals);
+        let mut actual = lines_of_edges(&map, &edges);
+        actual.retain(|_, count| *count > 0);
+        let actual: BTreeMap<u32, u64> = actual.into_iter().map(|((_, line), count)| (line, count)).collect();
+        prop_assert_eq!(actual, arrivals);
     }
 }
 
@@ -499,7 +500,7 @@ fn bounds_of(map: FunctionMap) -> Vec<(String, u32, Bound)> {
 }
 
 /// Block b1 makes a call that may not come back. Its code is inlined at line 2 from `g`, declared
-/// on line 1 of g.c. Block b2 is another way to the exit.
+/// on line 1 of g.c. Block b2 is an alternative to block b1.
 fn leaking() -> Build {
     function("f", "f.c", 1)
         .inlined("g", "g.c", 0, 2)
@@ -518,7 +519,7 @@ fn leaking() -> Build {
 
 /// The declaration of an inlined function has the bound of the block's places.
 #[test]
-fn lines_are_marked_where_frames_may_be_left() {
+fn lines_before_a_leaking_call_have_bounds() {
     let mut map = leaking().done();
     assert_eq!(bounds_of(map.clone()), []);
     map.leaks = vec![1];
@@ -530,26 +531,28 @@ fn lines_are_marked_where_frames_may_be_left() {
         at_least("g.c", 1),
         at_least("g.c", 8),
     ];
-    let found: Vec<_> = bounds_of(map)
+    let actual: Vec<_> = bounds_of(map)
         .into_iter()
-        .filter(|mark| mark.1 != 7)
+        .filter(|bound| bound.1 != 7)
         .collect();
-    assert_eq!(found, expect);
+    assert_eq!(actual, expect);
 }
 
-/// Where edges were counted, the count of a jump after the call is too high, like the count of the
+/// If edges were counted, the count of a jump after the call is too high, like the count of the
 /// call.
 #[test]
-fn the_line_of_a_jump_is_marked_as_its_edge() {
+fn the_line_of_a_jump_has_the_bound_of_its_edge() {
     // The count of the jump (edge 2) follows from the edge into the block, which is counted.
     let mut map = count_edges(&leaking().done(), &[1, 2, 9, 9, 9]).unwrap();
     map.leaks = vec![1];
     let run = run_of(map.clone(), &[]);
     let function_bounds = run.functions[0].bounds();
-    let found = bounds_of(map);
+    let actual = bounds_of(map);
     let bound = |line| {
-        let mark = found.iter().find(|mark| mark.0 == "f.c" && mark.1 == line);
-        mark.map_or(Bound::Exact, |mark| mark.2)
+        let bound = actual
+            .iter()
+            .find(|bound| bound.0 == "f.c" && bound.1 == line);
+        bound.map_or(Bound::Exact, |bound| bound.2)
     };
     assert_eq!(function_bounds.edges[0], Bound::Exact);
     assert_eq!(
@@ -560,7 +563,7 @@ fn the_line_of_a_jump_is_marked_as_its_edge() {
     assert_eq!(bound(1), function_bounds.calls);
 }
 
-/// A long chain of blocks without places. Each is replaced by the next.
+/// In a long chain of blocks without places, each block is replaced by the next.
 #[test]
 fn a_long_chain_of_blocks_without_places_is_followed_once() {
     let blocks = 100_000;
@@ -576,8 +579,8 @@ fn a_long_chain_of_blocks_without_places_is_followed_once() {
     let counts: Vec<(u64, u64)> = (0..map.counted.len() as u64)
         .map(|counter| (counter, 3))
         .collect();
-    let found = line_counts(&run_of(map, &counts));
-    check(&found, &[("f.c", 1, 3), ("f.c", 2, 3), ("f.c", 3, 3)]);
+    let actual = line_counts(&run_of(map, &counts));
+    check(&actual, &[("f.c", 1, 3), ("f.c", 2, 3), ("f.c", 3, 3)]);
 }
 
 /// A map may have no scopes at all.

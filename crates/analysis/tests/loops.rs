@@ -1,5 +1,5 @@
-//! Slab forests and path forests: the paper's figures, naive twins, pruning (D'Elia, Demetrescu,
-//! Finocchi 2013).
+//! Tests of slab forests and path forests: the figures of the paper, slow reference
+//! implementations, and pruning (D'Elia, Demetrescu, Finocchi 2013).
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 mod iterations;
@@ -14,7 +14,7 @@ use holloway_abi::Kind;
 use holloway_analysis::loops::{Kipf, Limits, LoopsBuilder, LoopsRun, SlabForest, paths, seal};
 use holloway_analysis::stream::{StreamCounts, Words};
 use holloway_flow::PathId;
-use holloway_format::{FunctionMap, ImageMap, LoopsHead, Outcome, ProcessImage};
+use holloway_format::{Count, FunctionMap, ImageMap, LoopsHead, Outcome, ProcessImage};
 use proptest::prelude::*;
 use streams::{Simulator, placed, program};
 
@@ -40,7 +40,8 @@ fn figure_3() -> FunctionMap {
 
 const STREAM: [u32; 14] = [6, 2, 0, 0, 2, 2, 0, 0, 2, 2, 0, 0, 2, 3];
 
-/// The words of the paper's path numbers, whatever numbers the paths have here.
+/// The words of the paths, ordered by the path numbers of the paper. Holloway numbers the paths in
+/// another order.
 fn figure_words() -> (Arc<ImageMap>, Vec<u32>) {
     let map = figure_3();
     let numbering = number(&map);
@@ -80,16 +81,18 @@ fn figure_forest(k: u32) -> (SlabForest, Vec<u32>) {
 /// A forest of sequences as text: `label:count(children)`, with children ordered by label.
 fn text(sequences: &BTreeMap<Vec<u32>, u64>, names: &[u32]) -> String {
     fn below(sequences: &BTreeMap<Vec<u32>, u64>, names: &[u32], prefix: &[u32]) -> Vec<String> {
-        let level = sequences.keys().filter(|one| one.len() == prefix.len() + 1);
+        let level = sequences
+            .keys()
+            .filter(|longer| longer.len() == prefix.len() + 1);
         let mut children: Vec<(usize, &Vec<u32>)> = level
-            .filter(|one| one.starts_with(prefix))
-            .map(|one| {
+            .filter(|longer| longer.starts_with(prefix))
+            .map(|longer| {
                 (
                     names
                         .iter()
-                        .position(|name| name == one.last().unwrap())
+                        .position(|name| name == longer.last().unwrap())
                         .unwrap(),
-                    one,
+                    longer,
                 )
             })
             .collect();
@@ -111,7 +114,7 @@ fn text(sequences: &BTreeMap<Vec<u32>, u64>, names: &[u32]) -> String {
 fn sequences(kipf: &Kipf) -> BTreeMap<Vec<u32>, u64> {
     let nodes = (0u32..).zip(kipf.nodes());
     nodes
-        .map(|(place, node)| (kipf.sequence(place), node.count))
+        .map(|(index, node)| (kipf.sequence(index), node.count.0))
         .collect()
 }
 
@@ -127,7 +130,7 @@ fn figure_3_the_4_ipf() {
         .iter()
         .map(|&number: &usize| words[number])
         .collect();
-    assert_eq!(kipf.find(&repeated).unwrap().count, 3);
+    assert_eq!(kipf.find(&repeated).unwrap().count, Count(3));
     let stats = kipf.stats();
     assert_eq!(stats.nodes, 22);
     assert_eq!(
@@ -157,8 +160,8 @@ fn nodes_of_both_forests_for_other_k() {
     assert_eq!(nodes.collect::<Vec<_>>(), expect);
 }
 
-/// All sequences of up to k paths, counted one by one.
-fn naive(activations: &[Vec<u32>], k: usize) -> BTreeMap<Vec<u32>, u64> {
+/// Slow reference implementation: all sequences of up to k paths, counted one by one.
+fn reference_sequences(activations: &[Vec<u32>], k: usize) -> BTreeMap<Vec<u32>, u64> {
     let mut counts = BTreeMap::new();
     for words in activations {
         for n in 1..=k {
@@ -170,8 +173,8 @@ fn naive(activations: &[Vec<u32>], k: usize) -> BTreeMap<Vec<u32>, u64> {
     counts
 }
 
-/// Definition 3, implemented literally: the slab forest of complete activations.
-fn naive_slabs(activations: &[Vec<u32>], k: usize) -> BTreeMap<Vec<u32>, u64> {
+/// Slow reference implementation of Definition 3: the slab forest of complete activations.
+fn reference_slab_forest(activations: &[Vec<u32>], k: usize) -> BTreeMap<Vec<u32>, u64> {
     let mut counts = BTreeMap::new();
     for words in activations {
         let slabs: Vec<&[u32]> = words.chunks(k - 1).collect();
@@ -204,7 +207,7 @@ fn activations() -> impl Strategy<Value = Vec<Vec<usize>>> {
         )
             .prop_map(|(unit, times)| unit.repeat(times)),
     ];
-    let one = (
+    let activation = (
         prop_oneof![Just(4), Just(6)],
         inside,
         prop_oneof![Just(1), Just(3)],
@@ -215,7 +218,7 @@ fn activations() -> impl Strategy<Value = Vec<Vec<usize>>> {
             words.push(last);
             words
         });
-    prop::collection::vec(one, 0..8)
+    prop::collection::vec(activation, 0..8)
 }
 
 fn forest_of(
@@ -225,10 +228,10 @@ fn forest_of(
     limits: Limits,
 ) -> SlabForest {
     let mut builder = LoopsBuilder::new(Words::new(image), k, limits);
-    let mut at = 0;
+    let mut position = 0;
     for words in activations {
-        builder.feed(at, words);
-        at += 4 * words.len() as u64;
+        builder.feed(position, words);
+        position += 4 * words.len() as u64;
     }
     builder.finish()
 }
@@ -244,23 +247,23 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn forests_are_the_definitions(activations in activations(), k in 2u32..9) {
+    fn forests_match_the_definitions(activations in activations(), k in 2u32..9) {
         let (image, names) = figure_words();
         let activations = named(&activations, &names);
         let forest = forest_of(&activations, &image, k, Limits::default());
-        prop_assert_eq!(forest.sequences(), naive_slabs(&activations, k as usize));
+        prop_assert_eq!(forest.sequences(), reference_slab_forest(&activations, k as usize));
         let kipf = forest.k_ipf(k);
-        prop_assert_eq!(sequences(&kipf), naive(&activations, k as usize));
-        prop_assert!(kipf.nodes().iter().all(|node| node.missed == 0));
-        for (place, node) in (0u32..).zip(kipf.nodes()) {
-            let children = kipf.children(place).iter().map(|&child| kipf.nodes()[child as usize].count);
+        prop_assert_eq!(sequences(&kipf), reference_sequences(&activations, k as usize));
+        prop_assert!(kipf.nodes().iter().all(|node| node.missed == Count(0)));
+        for (index, node) in (0u32..).zip(kipf.nodes()) {
+            let children = kipf.children(index).iter().map(|&child| kipf.nodes()[child as usize].count);
             prop_assert!(node.count >= children.sum());
         }
-        let more = forest_of(&activations, &image, k + 1, Limits::default()).k_ipf(k + 1);
-        let more = sequences(&more);
-        prop_assert!(sequences(&kipf).iter().all(|(sequence, count)| more.get(sequence) == Some(count)));
+        let longer = forest_of(&activations, &image, k + 1, Limits::default()).k_ipf(k + 1);
+        let longer = sequences(&longer);
+        prop_assert!(sequences(&kipf).iter().all(|(sequence, count)| longer.get(sequence) == Some(count)));
         let paths = sequences(&forest.k_ipf(1));
-        prop_assert_eq!(paths, naive(&activations, 1));
+        prop_assert_eq!(paths, reference_sequences(&activations, 1));
     }
 
     #[test]
@@ -277,11 +280,11 @@ proptest! {
         let forest = forest_of(&all, &image, k, Limits::default());
         prop_assert_eq!(merged.sequences(), forest.sequences());
         prop_assert_eq!(merged.words(), forest.words());
-        prop_assert_eq!(sequences(&merged.k_ipf(k)), naive(&all, k as usize));
+        prop_assert_eq!(sequences(&merged.k_ipf(k)), reference_sequences(&all, k as usize));
     }
 
     #[test]
-    fn activations_that_nest_do_not_disturb_each_other(seed in 1u64.., k in 2u32..9, batch in 1usize..50) {
+    fn nested_activations_are_counted_separately(seed in 1u64.., k in 2u32..9, batch in 1usize..50) {
         let mut state = seed;
         let mut choices = |below: u32| {
             state ^= state << 13;
@@ -296,14 +299,14 @@ proptest! {
             for (index, words) in simulator.stream.chunks(batch).enumerate() {
                 builder.feed(4 * (index * batch) as u64, words);
             }
-            let found = sequences(&builder.finish().k_ipf(k));
-            prop_assert_eq!(found, naive(&simulator.truth.activations, k as usize));
+            let actual = sequences(&builder.finish().k_ipf(k));
+            prop_assert_eq!(actual, reference_sequences(&simulator.truth.activations, k as usize));
         }
     }
 }
 
 #[test]
-fn a_run_has_the_figures_of_its_forests() {
+fn stats_of_a_run_match_its_forests() {
     let (image, names) = figure_words();
     let activations = noisy(&names, 0x9E37_79B9, 3000);
     for k in [2, 3, 7, 40] {
@@ -318,29 +321,29 @@ fn a_run_has_the_figures_of_its_forests() {
         };
         let sealed = seal(head, &words, &forest, StreamCounts::default());
         let counted = paths(&sealed).functions;
-        let expect = naive(&activations, 1);
+        let expect = reference_sequences(&activations, 1);
         let first = words.function(0).first;
         assert!(
             counted[0]
                 .counts
                 .iter()
-                .all(|&(path, count)| expect[&vec![first + path as u32]] == count)
+                .all(|&(path, count)| expect[&vec![first + path as u32]] == count.0)
         );
         assert_eq!(counted[0].counts.len(), expect.len());
         let run = LoopsRun::new(vec![((*image).clone(), vec![sealed.clone(), sealed])]);
         assert_eq!(run.kipf_stats(), forest.k_ipf(k).stats());
-        let twice = run.functions[0].kipf(k, 1);
-        let twice = (0u32..).zip(twice.nodes()).map(|(place, node)| {
+        let twice = run.functions[0].kipf(k, Count(1));
+        let twice = (0u32..).zip(twice.nodes()).map(|(index, node)| {
             let words = twice
-                .sequence(place)
+                .sequence(index)
                 .iter()
                 .map(|path| first + path)
                 .collect();
-            (words, node.count / 2)
+            (words, node.count.0 / 2)
         });
         assert_eq!(
             twice.collect::<BTreeMap<Vec<u32>, u64>>(),
-            naive(&activations, k as usize)
+            reference_sequences(&activations, k as usize)
         );
     }
 }
@@ -397,33 +400,33 @@ fn the_losses_of_pruning_are_bounded() {
         assert_eq!(forest.words(), words as u64);
         let slabs = activations
             .iter()
-            .map(|one| one.len().div_ceil(k as usize - 1) as u64);
+            .map(|activation| activation.len().div_ceil(k as usize - 1) as u64);
         assert_eq!(forest.slabs(), slabs.sum::<u64>());
-        let real = naive(&activations, k as usize);
+        let real = reference_sequences(&activations, k as usize);
         let kipf = forest.k_ipf(k);
         let mut exact = 0;
-        for (place, node) in (0u32..).zip(kipf.nodes()) {
-            let count = real[&kipf.sequence(place)];
-            assert!(node.count <= count && count <= node.count + node.missed);
-            assert!(node.level > 1 || node.count == count);
-            exact += u64::from(node.count == count);
+        for (index, node) in (0u32..).zip(kipf.nodes()) {
+            let count = real[&kipf.sequence(index)];
+            assert!(node.count <= Count(count) && count <= (node.count + node.missed).0);
+            assert!(node.level > 1 || node.count == Count(count));
+            exact += u64::from(node.count == Count(count));
         }
         assert!(exact > 0);
         // The forest contains the hottest sequences.
-        let found = sequences(&kipf);
+        let actual = sequences(&kipf);
         let hot = real.iter().filter(|(_, count)| **count > 6000);
         assert!(hot.clone().count() > 8);
         for (sequence, count) in hot {
             assert!(
-                found[sequence] * 2 > *count,
+                actual[sequence] * 2 > *count,
                 "{sequence:?}: {} of {count}",
-                found[sequence]
+                actual[sequence]
             );
         }
     }
 }
 
-/// A loop over `number` consecutive branches, with 2 to the power of `number` ways around.
+/// A loop over `number` consecutive branches. Its body has 2^`number` paths.
 fn branches(number: u32) -> FunctionMap {
     let mut build = function("branches", "branches.c", 1);
     for line in 1..=3 * number + 3 {
@@ -446,9 +449,9 @@ fn branches(number: u32) -> FunctionMap {
         .done()
 }
 
-/// Activations of a function that take its ways at random, alternating between repeated and random
-/// ways.
-fn random_ways(image: &Arc<ImageMap>, words: usize, mut seed: u64) -> Vec<Vec<u32>> {
+/// A stream of activations of a function, whose loop alternates between phases with repeated paths
+/// and phases with random paths.
+fn random_turns(image: &Arc<ImageMap>, words: usize, mut seed: u64) -> Vec<Vec<u32>> {
     let mut next = |below: usize| {
         seed ^= seed << 13;
         seed ^= seed >> 7;
@@ -463,12 +466,12 @@ fn random_ways(image: &Arc<ImageMap>, words: usize, mut seed: u64) -> Vec<Vec<u3
                 .push(word);
         }
     }
-    let [rounds, opening, closing, alone] = &kinds;
+    let [rounds, entering, leaving, single_path] = &kinds;
     let (mut activations, mut total) = (Vec::new(), 0);
     while total < words {
-        let mut activation = vec![opening[next(opening.len())]];
+        let mut activation = vec![entering[next(entering.len())]];
         match next(4) {
-            0 => activation = vec![alone[next(alone.len())]],
+            0 => activation = vec![single_path[next(single_path.len())]],
             1 => activation.extend(vec![rounds[next(8)]; next(40)]),
             2 => {
                 let turn: Vec<u32> = (0..1 + next(5)).map(|_| rounds[next(16)]).collect();
@@ -476,8 +479,8 @@ fn random_ways(image: &Arc<ImageMap>, words: usize, mut seed: u64) -> Vec<Vec<u3
             }
             _ => activation.extend((0..next(300)).map(|_| rounds[next(rounds.len())])),
         }
-        if !alone.contains(&activation[0]) {
-            activation.push(closing[next(closing.len())]);
+        if !single_path.contains(&activation[0]) {
+            activation.push(leaving[next(leaving.len())]);
         }
         total += activation.len();
         activations.push(activation);
@@ -486,14 +489,17 @@ fn random_ways(image: &Arc<ImageMap>, words: usize, mut seed: u64) -> Vec<Vec<u3
 }
 
 #[test]
-fn many_ways_around_are_counted_and_pruned_with_small_k() {
+fn loops_with_many_paths_are_counted_and_pruned_with_small_k() {
     let image = placed(vec![branches(7)], Kind::Loops);
-    let activations = random_ways(&image, 60_000, 0x9E37_79B9);
+    let activations = random_turns(&image, 60_000, 0x9E37_79B9);
     for k in 2..5 {
-        let real = naive(&activations, k as usize);
+        let real = reference_sequences(&activations, k as usize);
         let forest = forest_of(&activations, &image, k, Limits::default());
         assert_eq!(forest.losses().prunings, 0);
-        assert_eq!(forest.sequences(), naive_slabs(&activations, k as usize));
+        assert_eq!(
+            forest.sequences(),
+            reference_slab_forest(&activations, k as usize)
+        );
         assert_eq!(sequences(&forest.k_ipf(k)), real);
         let mut builder = LoopsBuilder::new(Words::new(&image), k, Limits { nodes: 1 });
         for (batch, words) in activations.concat().chunks(5000).enumerate() {
@@ -504,13 +510,13 @@ fn many_ways_around_are_counted_and_pruned_with_small_k() {
         assert!(forest.losses().prunings > 0);
         assert_eq!(forest.words(), words as u64);
         let slabs = activations.iter();
-        let slabs = slabs.map(|one| one.len().div_ceil(k as usize - 1) as u64);
+        let slabs = slabs.map(|activation| activation.len().div_ceil(k as usize - 1) as u64);
         assert_eq!(forest.slabs(), slabs.sum::<u64>());
         let kipf = forest.k_ipf(k);
-        for (place, node) in (0u32..).zip(kipf.nodes()) {
-            let count = real[&kipf.sequence(place)];
-            assert!(node.count <= count && count <= node.count + node.missed);
-            assert!(node.level > 1 || node.count == count);
+        for (index, node) in (0u32..).zip(kipf.nodes()) {
+            let count = real[&kipf.sequence(index)];
+            assert!(node.count <= Count(count) && count <= (node.count + node.missed).0);
+            assert!(node.level > 1 || node.count == Count(count));
         }
     }
 }
@@ -518,11 +524,14 @@ fn many_ways_around_are_counted_and_pruned_with_small_k() {
 #[test]
 fn slabs_looked_up_in_batches_match_the_stream() {
     let image = placed(vec![branches(7)], Kind::Loops);
-    let activations = random_ways(&image, 60_000, 0x9E37_79B9);
+    let activations = random_turns(&image, 60_000, 0x9E37_79B9);
     for k in [6, 8, 16] {
         let forest = forest_of(&activations, &image, k, Limits::default());
         assert_eq!(forest.losses().prunings, 0);
-        assert_eq!(forest.sequences(), naive_slabs(&activations, k as usize));
+        assert_eq!(
+            forest.sequences(),
+            reference_slab_forest(&activations, k as usize)
+        );
     }
 }
 
@@ -538,23 +547,23 @@ fn merged_forests_keep_within_the_limit() {
         all.extend(activations);
         assert!(merged.nodes() <= 5000);
     }
-    let real = naive(&all, 12);
+    let real = reference_sequences(&all, 12);
     let kipf = merged.k_ipf(12);
-    for (place, node) in (0u32..).zip(kipf.nodes()) {
-        let count = real[&kipf.sequence(place)];
-        assert!(node.count <= count && count <= node.count + node.missed);
-        assert!(node.level > 1 || node.count == count);
+    for (index, node) in (0u32..).zip(kipf.nodes()) {
+        let count = real[&kipf.sequence(index)];
+        assert!(node.count <= Count(count) && count <= (node.count + node.missed).0);
+        assert!(node.level > 1 || node.count == Count(count));
     }
 }
 
 #[test]
-fn gaps_divide_only_the_activations_around_them() {
+fn gaps_divide_only_activations_that_are_open() {
     let (image, names) = figure_words();
     let [a, b] = [names[0], names[2]];
     let mut builder = LoopsBuilder::new(Words::new(&image), 4, Limits::default());
     builder.feed(0, &[a, b, a]);
     builder.feed(1000, &[b, b]);
-    let expect = naive(&[vec![a, b, a], vec![b, b]], 4);
+    let expect = reference_sequences(&[vec![a, b, a], vec![b, b]], 4);
     assert_eq!(builder.stream_counts().gaps, 1);
     assert_eq!(sequences(&builder.finish().k_ipf(4)), expect);
 }
@@ -570,5 +579,8 @@ fn k_is_clamped_to_its_range() {
             .map(|&number| words[number as usize])
             .collect(),
     ];
-    assert_eq!(sequences(&forest.k_ipf(5000)), naive(&all, 14));
+    assert_eq!(
+        sequences(&forest.k_ipf(5000)),
+        reference_sequences(&all, 14)
+    );
 }

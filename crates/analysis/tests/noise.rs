@@ -1,5 +1,5 @@
-//! Variation is distinguished from noise: samples as on a loaded machine, with seeded random
-//! numbers.
+//! Tests that variation is distinguished from noise: the samples are generated as on a loaded
+//! machine, with seeded random numbers.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use holloway_testkit::{build, samples};
@@ -10,13 +10,14 @@ use holloway_analysis::variation::{Certainty, RankOptions, Ranking, rank};
 use holloway_format::{FunctionMap, ImageMap, Outcome};
 use samples::{Sample, clock, names, run, timed};
 
-/// Number of runs of each sort.
+/// Number of runs for each load and set of paths.
 const TRIALS: u64 = 50;
-/// Cycles between two samples, and cycles in a second.
-const APART: u64 = 1_000_000;
+/// Cycles between two samples.
+const SAMPLE_DISTANCE: u64 = 1_000_000;
+/// Cycles in a second.
 const FREQUENCY: u64 = 3_000_000_000;
 
-/// A function with a loop; `NAME 12` is the loop's turn.
+/// A function with a loop. `NAME 12` names the path of a turn: blocks 1 and 2.
 fn loop_function(name: &str) -> FunctionMap {
     function(name, "a.c", 1)
         .block(1, &[(0, 1)])
@@ -40,7 +41,7 @@ fn app() -> Arc<ImageMap> {
     )
 }
 
-/// Pseudorandom numbers.
+/// A generator of pseudorandom numbers.
 struct Chance(u64);
 
 impl Chance {
@@ -56,8 +57,9 @@ impl Chance {
         self.next() < probability
     }
 
-    /// A time with a very heavy tail: once in a hundred times it is a hundred times `least`.
-    fn long(&mut self, least: f64) -> f64 {
+    /// A time with a very heavy tail: with a probability of 1 %, it is at least a hundred times
+    /// `least`.
+    fn heavy_tailed(&mut self, least: f64) -> f64 {
         least / self.next().max(1e-5)
     }
 }
@@ -67,35 +69,35 @@ impl Chance {
 struct Load {
     /// Interruptions per second.
     interruptions: f64,
-    /// By how much code is slower while others share the core.
-    sharing: f64,
-    /// The share of the time in which others share the core.
-    shared: f64,
+    /// The slowdown of code while other programs share the core: 0.25 for 25 %.
+    slowdown: f64,
+    /// The share of the time in which other programs share the core.
+    shared_time: f64,
 }
 
 const LOADS: [Load; 3] = [
     Load {
         interruptions: 50.0,
-        sharing: 0.02,
-        shared: 0.5,
+        slowdown: 0.02,
+        shared_time: 0.5,
     },
     Load {
         interruptions: 300.0,
-        sharing: 0.25,
-        shared: 0.5,
+        slowdown: 0.25,
+        shared_time: 0.5,
     },
     Load {
         interruptions: 1000.0,
-        sharing: 0.4,
-        shared: 0.8,
+        slowdown: 0.4,
+        shared_time: 0.8,
     },
 ];
 
-/// A path: the name of the function whose turn it is, its number of samples, and the duration of a
-/// sample on an idle machine.
+/// A path to generate samples of: the name of its function, the number of samples, and the duration
+/// of a sample on an idle machine.
 type Path<'a> = (&'a str, u64, &'a dyn Fn(&mut Chance) -> f64);
 
-/// Ranks samples of these paths, spread over a run. Each sample stands for ten thousand executions.
+/// Ranks samples of these paths, spread over a run. Each sample represents 10,000 executions.
 fn ranked(seed: u64, load: Load, paths: &[Path<'_>]) -> Ranking {
     let image = app();
     let names = names(&image);
@@ -105,9 +107,9 @@ fn ranked(seed: u64, load: Load, paths: &[Path<'_>]) -> Ranking {
     let rounds = paths.iter().map(|path| path.1).max().unwrap();
     let (mut is_shared, mut rounds_left) = (false, 0);
     for round in 0..rounds {
-        // Other programs come and go; each stays for many samples.
+        // Other programs start and stop. Each runs for many samples.
         if rounds_left == 0 {
-            is_shared = chance.happens(load.shared);
+            is_shared = chance.happens(load.shared_time);
             rounds_left = 1 + (chance.next() * 40.0) as u32;
         }
         rounds_left -= 1;
@@ -117,15 +119,15 @@ fn ranked(seed: u64, load: Load, paths: &[Path<'_>]) -> Ranking {
             }
             let mut time = time(&mut chance);
             if is_shared {
-                time *= 1.0 + load.sharing;
+                time *= 1.0 + load.slowdown;
             }
             if chance.happens(time * load.interruptions / FREQUENCY as f64) {
-                time += chance.long(6_000.0);
+                time += chance.heavy_tailed(6_000.0);
             }
             let sample = Sample::new(names[&format!("{name} 12")], now, time as u64);
             let begun = 10_000;
             words.extend(Sample { begun, ..sample }.words());
-            now += APART + 2 * time as u64;
+            now += SAMPLE_DISTANCE + 2 * time as u64;
         }
     }
     let nanoseconds = 1_000 + (u128::from(now) * 1_000_000_000 / u128::from(FREQUENCY)) as u64;
@@ -133,7 +135,7 @@ fn ranked(seed: u64, load: Load, paths: &[Path<'_>]) -> Ranking {
     rank(&run(&image, &words), RankOptions::default())
 }
 
-/// The indices in the image of the functions whose paths vary for certain, in rank order.
+/// The indices in the image of the functions whose paths certainly vary, in rank order.
 fn certain(ranking: &Ranking) -> Vec<u32> {
     let paths = ranking.paths[..ranking.certain].iter();
     paths.map(|path| path.function.0).collect()
@@ -158,23 +160,23 @@ fn steady(cycles: f64) -> impl Fn(&mut Chance) -> f64 {
     move |chance| cycles * (1.0 + 0.02 * chance.next())
 }
 
-/// Slow in one turn of 64, as when a lock is taken.
-fn held(chance: &mut Chance) -> f64 {
+/// A duration that is long in one turn of 64, like waiting for a lock.
+fn waiting_for_lock(chance: &mut Chance) -> f64 {
     match chance.happens(1.0 / 64.0) {
-        true => chance.long(20_000.0).min(1e6),
+        true => chance.heavy_tailed(20_000.0).min(1e6),
         false => 90.0 + 10.0 * chance.next(),
     }
 }
 
-/// Slow in three turns of ten, as when a cache is missed.
-fn missing(chance: &mut Chance) -> f64 {
+/// A duration that is long in three turns of ten, like a cache miss.
+fn missing_cache(chance: &mut Chance) -> f64 {
     match chance.happens(0.3) {
         true => 180.0,
         false => 80.0,
     }
 }
 
-/// Neither a slow loop nor a fast loop varies, together or alone, whatever the machine's load.
+/// A slow loop and a fast loop do not vary, together or alone, under any load.
 #[test]
 fn load_on_the_machine_is_no_variation() {
     let (long, short) = (steady(2_600.0), steady(60.0));
@@ -193,7 +195,7 @@ fn load_on_the_machine_is_no_variation() {
                     );
                     // No path takes longer than the run, even if few samples suggest it.
                     let longest = ranking.paths[ranking.by_total[0]].total;
-                    assert!(longest <= ranking.cycles as f64, "{load:?}, seed {seed}");
+                    assert!(longest <= ranking.cycles.to_f64(), "{load:?}, seed {seed}");
                 }
             }
         }
@@ -209,19 +211,23 @@ fn paths_that_vary_come_first() {
             let paths: [Path<'_>; 4] = [
                 ("long", 250, &long),
                 ("short", 3_000, &short),
-                ("held", 3_000, &held),
-                ("missing", 2_000, &missing),
+                ("held", 3_000, &waiting_for_lock),
+                ("missing", 2_000, &missing_cache),
             ];
             let ranking = ranked(seed, load, &paths);
-            let all = describe(&ranking);
-            assert_eq!(certain(&ranking), [2, 3], "{load:?}, seed {seed}: {all}");
+            let description = describe(&ranking);
+            assert_eq!(
+                certain(&ranking),
+                [2, 3],
+                "{load:?}, seed {seed}: {description}"
+            );
         }
     }
 }
 
 /// One turn in a thousand is slow: about ten of ten thousand turns, spread over the run.
 #[test]
-fn rarely_slow_paths_are_found() {
+fn rarely_slow_paths_certainly_vary() {
     let long = steady(2_600.0);
     let seldom = |chance: &mut Chance| match chance.happens(1e-3) {
         true => 50_000.0,
@@ -232,15 +238,15 @@ fn rarely_slow_paths_are_found() {
             let paths: [Path<'_>; 2] = [("long", 100, &long), ("held", 10_000, &seldom)];
             certain(&ranked(seed, load, &paths))
         });
-        let found = runs.inspect(|certain| assert!(!certain.contains(&0)));
-        let found = found.filter(|certain| certain[..] == [2]).count() as u64;
+        let actual = runs.inspect(|certain| assert!(!certain.contains(&0)));
+        let actual = actual.filter(|certain| certain[..] == [2]).count() as u64;
         // In three runs of a hundred, fewer than five turns are slow.
-        assert!(found * 10 >= TRIALS * 9, "{load:?}: {found} of {TRIALS}");
+        assert!(actual * 10 >= TRIALS * 9, "{load:?}: {actual} of {TRIALS}");
     }
 }
 
-/// All samples of a burst are slow if something slowed the burst. The samples of two bursts confirm
-/// nothing, however many they are.
+/// One cause may slow all samples of a burst. So the samples of two bursts confirm nothing, no
+/// matter how many there are.
 #[test]
 fn samples_of_few_bursts_are_no_evidence() {
     const BURSTS: u64 = 60;
@@ -252,7 +258,7 @@ fn samples_of_few_bursts_are_no_evidence() {
             for sample in 0..8 {
                 let is_slow = burst % (BURSTS / slow) == 0;
                 let time = if is_slow { 900 } else { 100 };
-                let start = APART * (burst + 1) + 1_000 * sample;
+                let start = SAMPLE_DISTANCE * (burst + 1) + 1_000 * sample;
                 let begun = if sample == 0 { 1_000 } else { 1 };
                 let sample = Sample::new(word, start, time);
                 words.extend(Sample { begun, ..sample }.words());

@@ -1,4 +1,4 @@
-//! Overlaps of two runs.
+//! Tests of the comparison of two runs.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use holloway_testkit::build;
@@ -11,7 +11,7 @@ use holloway_abi::Unit;
 use holloway_analysis::overlap::{Overlap, Why, edge_of, overlap, share};
 use holloway_analysis::{Function, RunProfile};
 use holloway_flow::{PathId, SuccessorOrder};
-use holloway_format::{FunctionMap, Outcome};
+use holloway_format::{Count, FunctionMap, Outcome};
 use proptest::prelude::*;
 
 type Counts<'a> = &'a [(u64, u64)];
@@ -44,45 +44,46 @@ fn straight(linkage_name: &str, name: &str) -> FunctionMap {
 
 /// The rounded shares of these counts add up to more than 1.
 #[test]
-fn a_run_overlaps_itself_by_1_and_no_more() {
+fn a_run_overlaps_itself_by_exactly_1() {
     let run = run_of(vec![slide()], &[&[(0, 1), (1, 3), (2, 3), (3, 3), (4, 3)]]);
     assert_eq!(compare(&run, &run).overlap.to_string(), "1");
 }
 
-/// The slides' two path profiles: ACDF 90/110, ACDEF 60/40, ABCDEF 100/100, ABDF 20/0, ABDEF 0/20.
+/// The two path profiles of the slides about PP: ACDF 90/110, ACDEF 60/40, ABCDEF 100/100, ABDF
+/// 20/0, ABDEF 0/20.
 #[test]
 fn pp_slides_two_profiles_share_most_paths() {
     let (a, b) = (
         run_of(vec![slide()], &[SLIDE_FIRST]),
         run_of(vec![slide()], &[SLIDE_SECOND]),
     );
-    let found = compare(&a, &b);
-    assert_eq!(found.unit, Unit::Paths);
-    assert_eq!(found.common, 3);
-    for side in found.sides {
+    let actual = compare(&a, &b);
+    assert_eq!(actual.unit, Unit::Paths);
+    assert_eq!(actual.common, 3);
+    for side in actual.sides {
         assert_eq!(
             (side.distinct, side.executions, side.common_executions),
-            (4, 270, 250)
+            (4, Count(270), Count(250))
         );
     }
-    assert_eq!(found.sides[0].instructions, 2600);
-    assert_eq!(found.sides[0].common_instructions, 2600 - 20 * 8);
+    assert_eq!(actual.sides[0].instructions, Count(2600));
+    assert_eq!(actual.sides[0].common_instructions, Count(2600 - 20 * 8));
     assert!(
-        (found.overlap - 230.0 / 270.0).abs() < 1e-9,
+        (actual.overlap - 230.0 / 270.0).abs() < 1e-9,
         "{}",
-        found.overlap
+        actual.overlap
     );
-    let differences: Vec<_> = found
+    let differences: Vec<_> = actual
         .differences
         .iter()
-        .map(|difference| (difference.unit, difference.counts))
+        .map(|difference| (difference.unit, difference.counts.map(u64::from)))
         .collect();
     assert_eq!(
         differences,
         [(0, [90, 110]), (1, [60, 40]), (4, [20, 0]), (5, [0, 20])]
     );
-    assert!((found.difference([90, 110]) + 20.0 / 270.0).abs() < 1e-9);
-    assert!(found.alone.iter().all(Vec::is_empty));
+    assert!((actual.difference([Count(90), Count(110)]) + 20.0 / 270.0).abs() < 1e-9);
+    assert!(actual.alone.iter().all(Vec::is_empty));
 }
 
 /// The edge counts of both profiles are equal.
@@ -105,19 +106,19 @@ fn pp_slides_two_profiles_are_equal_by_edges() {
     let edges = run_of(vec![map], &[&counts]);
     let paths = run_of(vec![slide()], &[SLIDE_SECOND]);
     for [a, b] in [[&edges, &edges], [&edges, &paths], [&paths, &edges]] {
-        let found = compare(a, b);
-        assert_eq!(found.unit, Unit::Edges);
+        let actual = compare(a, b);
+        assert_eq!(actual.unit, Unit::Edges);
         assert_eq!(
             (
-                found.common,
-                found.sides[0].executions,
-                found.sides[1].executions
+                actual.common,
+                actual.sides[0].executions,
+                actual.sides[1].executions
             ),
-            (9, 1340, 1340)
+            (9, Count(1340), Count(1340))
         );
-        assert_eq!(found.sides[0].common_instructions, 2600);
-        assert!((found.overlap - 1.0).abs() < 1e-9);
-        assert_eq!(found.differences, []);
+        assert_eq!(actual.sides[0].common_instructions, Count(2600));
+        assert!((actual.overlap - 1.0).abs() < 1e-9);
+        assert_eq!(actual.differences, []);
         assert_eq!(
             edge_of(&a.functions[0].map, 8).map(|(_, edge)| edge.from),
             Some(5)
@@ -127,7 +128,7 @@ fn pp_slides_two_profiles_are_equal_by_edges() {
 
 /// A guide changes the numbers of paths. The paths stay the same.
 #[test]
-fn paths_with_other_numbers_are_the_same() {
+fn paths_with_different_numbers_are_matched() {
     let weights = [0, 9, 0, 9, 0, 0, 9];
     let guided = build::count_paths(&slide(), SuccessorOrder::HottestFirst(&weights), 100).unwrap();
     let numberings = [build::numbering_of(&slide()), build::numbering_of(&guided)];
@@ -144,16 +145,16 @@ fn paths_with_other_numbers_are_the_same() {
     let (first, second) = (renumbered(SLIDE_FIRST), renumbered(SLIDE_SECOND));
     assert_ne!(first, SLIDE_FIRST);
     let plain = run_of(vec![slide()], &[SLIDE_FIRST]);
-    let found = compare(&plain, &run_of(vec![guided.clone()], &[&first]));
-    assert!((found.overlap - 1.0).abs() < 1e-9, "{found:?}");
-    let found = compare(&plain, &run_of(vec![guided], &[&second]));
+    let actual = compare(&plain, &run_of(vec![guided.clone()], &[&first]));
+    assert!((actual.overlap - 1.0).abs() < 1e-9, "{actual:?}");
+    let actual = compare(&plain, &run_of(vec![guided], &[&second]));
     let straight = compare(&plain, &run_of(vec![slide()], &[SLIDE_SECOND]));
-    assert_eq!(found.differences, straight.differences);
-    assert_eq!(found.sides, straight.sides);
+    assert_eq!(actual.differences, straight.differences);
+    assert_eq!(actual.sides, straight.sides);
 }
 
-/// The second build cuts paths at other edges. Its own paths are listed by their numbers in that
-/// build.
+/// The second build cuts paths at other edges. Paths that only this build has are listed by their
+/// numbers in this build.
 #[test]
 fn paths_cut_elsewhere_are_different() {
     let cut = build::count_paths(&slide(), SuccessorOrder::MostPathsLast, 5).unwrap();
@@ -161,64 +162,65 @@ fn paths_cut_elsewhere_are_different() {
     let all: Vec<(u64, u64)> = (0..cut.path_count).map(|path| (path, 10)).collect();
     let a = run_of(vec![slide()], &[&[(0, 7), (3, 8)]]);
     let b = run_of(vec![cut], &[&all]);
-    let found = compare(&a, &b);
-    assert_eq!(found.pairs.len(), 1);
-    let own: Vec<_> = found
+    let actual = compare(&a, &b);
+    assert_eq!(actual.pairs.len(), 1);
+    let own: Vec<_> = actual
         .differences
         .iter()
         .filter(|difference| difference.side == 1)
         .collect();
     assert!(!own.is_empty());
     for difference in own {
-        assert_eq!(difference.counts, [0, 10]);
+        assert_eq!(difference.counts, [Count(0), Count(10)]);
         assert!(difference.unit < b.functions[0].map.path_count);
     }
-    assert!(found.differences.iter().any(|difference| (
+    assert!(actual.differences.iter().any(|difference| (
         difference.side,
         difference.unit,
         difference.counts[0]
-    ) == (0, 3, 8)));
+    ) == (0, 3, Count(8))));
 }
 
 /// Copies of a function whose paths are cut at different edges: a path that only one copy has is
 /// not merged with another path.
 #[test]
-fn copies_with_other_cuts_stay_apart() {
+fn copies_with_different_cuts_are_not_merged() {
     let cut = |order| build::count_paths(&slide(), order, 5).unwrap();
     let weights = [0, 9, 0, 9, 0, 0, 9];
-    let some = cut(SuccessorOrder::MostPathsLast);
-    let more = cut(SuccessorOrder::HottestFirst(&weights));
-    assert_ne!(some.structure_hash(), more.structure_hash());
-    let all = |map: &FunctionMap| -> Vec<(u64, u64)> {
+    let first_copy = cut(SuccessorOrder::MostPathsLast);
+    let second_copy = cut(SuccessorOrder::HottestFirst(&weights));
+    assert_ne!(first_copy.structure_hash(), second_copy.structure_hash());
+    let every_path = |map: &FunctionMap| -> Vec<(u64, u64)> {
         (0..map.path_count).map(|path| (path, 10)).collect()
     };
-    let counts = [all(&some), all(&more)];
-    let maps = || vec![slide(), some.clone(), more.clone()];
+    let counts = [every_path(&first_copy), every_path(&second_copy)];
+    let maps = || vec![slide(), first_copy.clone(), second_copy.clone()];
     let run = || run_of(maps(), &[&[(0, 7)], &counts[0], &counts[1]]);
-    let found = compare(&run(), &run());
-    assert_eq!((found.pairs.len(), found.differences.len()), (1, 0));
-    assert!((found.overlap - 1.0).abs() < 1e-9);
-    let executions = 7 + 10 * (some.path_count + more.path_count);
-    assert_eq!(found.sides[0].executions, executions);
-    // The first run never ran the last copy, so it lacks the paths of that copy. These are listed
-    // by their own numbers.
+    let actual = compare(&run(), &run());
+    assert_eq!((actual.pairs.len(), actual.differences.len()), (1, 0));
+    assert!((actual.overlap - 1.0).abs() < 1e-9);
+    let executions = 7 + 10 * (first_copy.path_count + second_copy.path_count);
+    assert_eq!(actual.sides[0].executions, Count(executions));
+    // The last copy never ran in the first run. The paths of this copy are listed by their numbers
+    // in this copy.
     let other = run_of(maps(), &[&[(0, 7)], &counts[0], &[]]);
-    let found = compare(&other, &run());
-    let own: Vec<_> = found
+    let actual = compare(&other, &run());
+    let own: Vec<_> = actual
         .differences
         .iter()
-        .filter(|difference| difference.counts[0] == 0)
+        .filter(|difference| difference.counts[0] == Count(0))
         .collect();
     assert!(!own.is_empty());
     assert!(
         own.iter()
-            .all(|difference| difference.unit < more.path_count && difference.counts[1] == 10)
+            .all(|difference| difference.unit < second_copy.path_count
+                && difference.counts[1] == Count(10))
     );
 }
 
 /// A build without exit edges has the same paths, except left paths.
 #[test]
-fn exit_edges_make_no_other_paths() {
+fn exit_edges_do_not_change_other_paths() {
     let with = build::fact().done();
     let mut without = with.clone();
     without.edges.retain(|edge| edge.outcome != Outcome::Left);
@@ -231,30 +233,30 @@ fn exit_edges_make_no_other_paths() {
     // Two paths return, each twice. The call was reached five times, so it was left three times.
     let mut counters: Vec<(u64, u64)> = (0..3).map(|id| (id, 2)).collect();
     counters[left.unwrap() as usize].1 = 5;
-    let found = compare(
+    let actual = compare(
         &run_of(vec![with], &[&counters]),
         &run_of(vec![without], &[&[(0, 2), (1, 2)]]),
     );
     assert_eq!(
         (
-            found.common,
-            found.sides[0].distinct,
-            found.sides[1].distinct
+            actual.common,
+            actual.sides[0].distinct,
+            actual.sides[1].distinct
         ),
         (2, 3, 2)
     );
     assert_eq!(
-        (found.sides[0].executions, found.sides[1].executions),
-        (7, 4)
+        (actual.sides[0].executions, actual.sides[1].executions),
+        (Count(7), Count(4))
     );
 }
 
 /// How the weaver builds the block with calls.
 #[derive(Clone, Copy, PartialEq)]
 enum Blocks {
-    /// Not divided.
+    /// Each block is undivided.
     Undivided,
-    /// Divided into parts after calls.
+    /// Blocks are divided into parts after calls.
     Divided,
 }
 
@@ -262,8 +264,8 @@ enum Blocks {
 /// the block is divided after each call.
 fn calls(blocks: Blocks) -> FunctionMap {
     let mut build = function("f", "f.c", 1);
-    // Undivided: b0 is the entry, b1 has the calls and the branch, b2 and b3 are its targets, b4 is
-    // the end.
+    // If undivided, b0 is the entry, b1 contains the calls and the branch, b2 and b3 are the
+    // targets of the branch, and b4 is the end.
     for instructions in [1, 6, 2, 3, 4] {
         build = match (blocks, instructions) {
             (Blocks::Divided, 6) => build.block(1, &[]).block(2, &[]).block(3, &[]),
@@ -292,7 +294,7 @@ fn calls(blocks: Blocks) -> FunctionMap {
 }
 
 #[test]
-fn divided_blocks_are_the_same_blocks() {
+fn divided_blocks_equal_undivided_blocks() {
     let weights = [5, 1, 0, 3, 0, 9, 2, 7];
     let undivided = build::count_paths(
         &calls(Blocks::Undivided),
@@ -307,7 +309,7 @@ fn divided_blocks_are_the_same_blocks() {
     )
     .unwrap();
     assert_eq!(undivided.graph_hash(), divided.graph_hash());
-    // Paths by the undivided blocks that they run.
+    // The paths, by the undivided blocks that they run.
     let counts: &[(&[u32], u64)] = &[(&[0, 1, 2], 3), (&[1, 2], 5), (&[1, 3], 7), (&[1, 3, 4], 3)];
     let counters = |map: &FunctionMap, build_blocks: Blocks| -> Vec<(u64, u64)> {
         let is_divided = build_blocks == Blocks::Divided;
@@ -358,14 +360,14 @@ fn divided_blocks_are_the_same_blocks() {
     );
     assert_eq!(
         (a.functions[0].executions(), b.functions[0].executions()),
-        (18, 18)
+        (Count(18), Count(18))
     );
     for [a, b] in [[&a, &b], [&b, &a]] {
-        let found = compare(a, b);
-        assert!((found.overlap - 1.0).abs() < 1e-9, "{found:?}");
+        let actual = compare(a, b);
+        assert!((actual.overlap - 1.0).abs() < 1e-9, "{actual:?}");
         assert_eq!(
-            (found.common, found.sides[0].common_instructions),
-            (4, found.sides[1].instructions)
+            (actual.common, actual.sides[0].common_instructions),
+            (4, actual.sides[1].instructions)
         );
     }
     let count_all = |map: &FunctionMap| {
@@ -373,9 +375,9 @@ fn divided_blocks_are_the_same_blocks() {
         let counts: Vec<(u64, u64)> = (0..map.counted.len() as u64).map(|k| (k, 1)).collect();
         run_of(vec![map], &[&counts])
     };
-    let found = compare(&count_all(&calls(Blocks::Divided)), &a);
+    let actual = compare(&count_all(&calls(Blocks::Divided)), &a);
     assert_eq!(
-        (found.unit, found.pairs.len(), found.alone[0].len()),
+        (actual.unit, actual.pairs.len(), actual.alone[0].len()),
         (Unit::Edges, 1, 0)
     );
 }
@@ -392,9 +394,9 @@ fn exit_edges_are_left_out() {
         let counts: Vec<(u64, u64)> = (0..map.counted.len() as u64).map(|k| (k, 2)).collect();
         run_of(vec![map], &[&counts])
     };
-    let found = compare(&run(with), &run(without));
-    assert_eq!(found.pairs.len(), 1);
-    assert_eq!(found.common, 5);
+    let actual = compare(&run(with), &run(without));
+    assert_eq!(actual.pairs.len(), 1);
+    assert_eq!(actual.common, 5);
 }
 
 #[test]
@@ -425,8 +427,8 @@ fn functions_are_matched_by_name_and_structure() {
         ],
         &[&[(0, 10)], &[(0, 4)], &[], &[(3, 6)]],
     );
-    let found = compare(&a, &b);
-    let names: Vec<_> = found
+    let actual = compare(&a, &b);
+    let names: Vec<_> = actual
         .pairs
         .iter()
         .map(|pair| source_name(a.function(pair.functions[0])))
@@ -438,12 +440,12 @@ fn functions_are_matched_by_name_and_structure() {
         ["slide", "one"]
     );
     let alone = |side: usize, run: &RunProfile| -> Vec<(String, u64, Why)> {
-        let alone = found.alone[side].iter();
+        let alone = actual.alone[side].iter();
         alone
             .map(|alone| {
                 (
                     source_name(run.function(alone.function)).to_string(),
-                    alone.executions,
+                    alone.executions.0,
                     alone.why,
                 )
             })
@@ -459,16 +461,16 @@ fn functions_are_matched_by_name_and_structure() {
     assert_eq!(alone(1, &b), [("changed".to_owned(), 4, Why::Changed)]);
     // `one` has 10 of 20 executions in both runs, which is half. The paths of `slide` differ.
     assert_eq!(
-        (found.sides[0].executions, found.sides[1].executions),
-        (20, 20)
+        (actual.sides[0].executions, actual.sides[1].executions),
+        (Count(20), Count(20))
     );
-    assert!((found.overlap - 0.5).abs() < 1e-9);
-    assert_eq!(found.common, 1);
+    assert!((actual.overlap - 0.5).abs() < 1e-9);
+    assert_eq!(actual.common, 1);
 }
 
 /// Copies are added up. If several functions have the same name, functions of the same file match.
 #[test]
-fn copies_and_namesakes_find_each_other() {
+fn copies_and_functions_with_equal_names_are_matched() {
     let copy = |file: &str| FunctionMap {
         file: file.into(),
         ..straight("helper", "helper")
@@ -485,26 +487,26 @@ fn copies_and_namesakes_find_each_other() {
     };
     let a = run(["x.c", "y.c", "x.c"], [&[(0, 1)], &[(0, 5)], &[(0, 2)]]);
     let b = run(["y.c", "z.c", "x.c"], [&[(0, 5)], &[(0, 9)], &[(0, 3)]]);
-    let found = compare(&a, &b);
-    let executions: Vec<_> = found
+    let actual = compare(&a, &b);
+    let executions: Vec<_> = actual
         .pairs
         .iter()
         .map(|pair| pair.sides.map(|side| side.executions))
         .collect();
     assert_eq!(executions.len(), 2);
     assert!(
-        executions.contains(&[3, 3]) && executions.contains(&[5, 5]),
+        executions.contains(&[Count(3), Count(3)]) && executions.contains(&[Count(5), Count(5)]),
         "{executions:?}"
     );
-    assert_eq!(found.alone[1].len(), 1);
+    assert_eq!(actual.alone[1].len(), 1);
 }
 
 #[test]
-fn nothing_against_nothing() {
+fn empty_runs_have_no_overlap() {
     let empty = || run_of(vec![slide()], &[&[]]);
-    let found = compare(&empty(), &empty());
-    assert_eq!((found.pairs.len(), found.common), (0, 0));
-    assert_eq!(share(0, 0), 0.0);
+    let actual = compare(&empty(), &empty());
+    assert_eq!((actual.pairs.len(), actual.common), (0, 0));
+    assert_eq!(share(0u64, 0u64), 0.0);
 }
 
 proptest! {
@@ -517,18 +519,18 @@ proptest! {
             map.iter().map(|(&path, &count)| (path, count)).collect()
         };
         let (first, second) = (run_of(vec![slide()], &[&counts(&a)]), run_of(vec![slide()], &[&counts(&b)]));
-        let found = compare(&first, &second);
+        let actual = compare(&first, &second);
         let total = |map: &std::collections::BTreeMap<u64, u64>| map.values().sum::<u64>() as f64;
         let part = |map: &std::collections::BTreeMap<u64, u64>, path: u64| map.get(&path).copied().unwrap_or(0) as f64;
         let expect: f64 = (0..6).map(|path| (part(&a, path) / total(&a)).min(part(&b, path) / total(&b))).sum();
-        prop_assert!((found.overlap - expect).abs() < 1e-9);
+        prop_assert!((actual.overlap - expect).abs() < 1e-9);
         let common: Vec<u64> = (0..6).filter(|path| a.contains_key(path) && b.contains_key(path)).collect();
-        prop_assert_eq!(found.common as usize, common.len());
-        prop_assert_eq!(found.sides[0].common_executions, common.iter().map(|path| a[path]).sum::<u64>());
-        prop_assert_eq!(found.sides[1].common_executions, common.iter().map(|path| b[path]).sum::<u64>());
+        prop_assert_eq!(actual.common as usize, common.len());
+        prop_assert_eq!(actual.sides[0].common_executions, Count(common.iter().map(|path| a[path]).sum()));
+        prop_assert_eq!(actual.sides[1].common_executions, Count(common.iter().map(|path| b[path]).sum()));
         let swapped = compare(&second, &first);
-        prop_assert!((swapped.overlap - found.overlap).abs() < 1e-9);
-        prop_assert_eq!([swapped.sides[1], swapped.sides[0]], found.sides);
+        prop_assert!((swapped.overlap - actual.overlap).abs() < 1e-9);
+        prop_assert_eq!([swapped.sides[1], swapped.sides[0]], actual.sides);
         let itself = compare(&first, &first);
         prop_assert!((itself.overlap - 1.0).abs() < 1e-9 && itself.differences.is_empty());
     }

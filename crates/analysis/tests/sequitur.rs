@@ -6,12 +6,12 @@ use holloway_testkit::sequitur;
 use proptest::prelude::*;
 use sequitur::{LOOK_AHEADS, check_laws, grammar};
 
-/// The rules in the order in which a reader reaches them, named S, A, B, …
+/// The rules as text, in the order of their first use. They are named S, A, B, …
 fn show(grammar: &Grammar) -> String {
     let mut seen = vec![0];
     let mut text = String::new();
-    let mut at = 0;
-    while at < seen.len() {
+    let mut index = 0;
+    while index < seen.len() {
         let name = |index: usize| {
             if index == 0 {
                 'S'
@@ -19,9 +19,9 @@ fn show(grammar: &Grammar) -> String {
                 (b'A' + index as u8 - 1) as char
             }
         };
-        text.push(name(at));
+        text.push(name(index));
         text.push('=');
-        for symbol in grammar.rule(seen[at]) {
+        for symbol in grammar.rule(seen[index]) {
             text.push(match symbol.part() {
                 Part::Terminal(id) => char::from_u32(id).expect("terminals are characters here"),
                 Part::Rule(rule) => {
@@ -34,7 +34,7 @@ fn show(grammar: &Grammar) -> String {
             });
         }
         text.push(' ');
-        at += 1;
+        index += 1;
     }
     text.trim_end().to_owned()
 }
@@ -56,7 +56,7 @@ fn larus_3_1_with_and_without_look_ahead() {
         // The grammar printed in the paper breaks rule utility.
         check(look_ahead, "abcabdabcab", "S=AdA A=BcB B=ab");
         check(look_ahead, "abcabdabcabd", "S=AA A=BcBd B=ab");
-        // The paper has a misprint here.
+        // The paper's grammar for this string has a misprint.
         check(look_ahead, "abcabcabcabc", "S=AA A=BB B=abc");
     }
 }
@@ -81,7 +81,7 @@ fn larus_figure_4_look_ahead() {
 }
 
 #[test]
-fn strings_that_other_implementations_get_wrong() {
+fn strings_that_break_other_implementations() {
     for text in [
         "52225222",
         "acccaccc",
@@ -97,7 +97,9 @@ fn strings_that_other_implementations_get_wrong() {
 fn every_short_string_of_three_symbols() {
     for length in 0..=10u32 {
         for number in 0..3u32.pow(length) {
-            let digits: Vec<u32> = (0..length).map(|at| number / 3u32.pow(at) % 3).collect();
+            let digits: Vec<u32> = (0..length)
+                .map(|index| number / 3u32.pow(index) % 3)
+                .collect();
             check_laws(&digits);
         }
     }
@@ -129,7 +131,7 @@ proptest! {
     }
 
     #[test]
-    fn a_cleared_sequitur_is_as_new(first in prop::collection::vec(0u32..4, 0..100), second in prop::collection::vec(0u32..4, 0..100)) {
+    fn a_cleared_sequitur_equals_a_new_one(first in prop::collection::vec(0u32..4, 0..100), second in prop::collection::vec(0u32..4, 0..100)) {
         for look_ahead in LOOK_AHEADS {
             let mut used = Sequitur::new(look_ahead);
             first.iter().for_each(|&symbol| used.push(symbol));

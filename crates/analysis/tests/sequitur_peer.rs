@@ -1,5 +1,5 @@
-//! Plain SEQUITUR makes the same grammars as PyPI's scikit-sequitur, a port of the authors' own
-//! program.
+//! Tests that SEQUITUR without look-ahead makes the same grammars as scikit-sequitur (from PyPI), a
+//! port of the program of SEQUITUR's authors.
 //!
 //! The test needs Python 3 with pip. It installs the package once, below the target directory.
 

@@ -1,5 +1,5 @@
-//! Paths, lines, and functions in terms of the source: outcomes, inlined frames, finding a
-//! function, coverage.
+//! Tests how paths, lines, and functions relate to the source: outcomes, inlined frames, the fate
+//! of a function, coverage.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use build::{
@@ -11,7 +11,7 @@ use holloway_analysis::lines::counts;
 use holloway_analysis::trail::{End, Start, trail};
 use holloway_analysis::{FunctionId, ModuleId, RunProfile};
 use holloway_flow::PathId;
-use holloway_format::{FunctionMap, Outcome, Place};
+use holloway_format::{Count, FunctionMap, Outcome, Place};
 use holloway_testkit::build;
 
 /// The outcomes of edges.
@@ -23,7 +23,7 @@ fn outcomes(map: &FunctionMap, edges: &[u32]) -> Vec<Outcome> {
 }
 
 #[test]
-fn a_path_is_its_lines_with_outcomes() {
+fn a_path_is_shown_as_lines_with_outcomes() {
     let map = slide();
     let path = build::number(&map).regenerate(PathId(3)).unwrap();
     let trail = trail(&map, &path);
@@ -71,21 +71,21 @@ fn lines_of_several_blocks_are_one_step_and_keep_their_outcomes() {
         [(2, vec![Outcome::True, Outcome::Case(-3)]), (4, vec![])]
     );
     assert_eq!(trail_of_path.end, End::Exit(Outcome::Noreturn));
-    let trail_of_round = trail_of(path_number(&map, &[1]));
+    let trail_of_turn = trail_of(path_number(&map, &[1]));
     let head = Place {
         scope: 0,
         line: 2,
         column: 3,
     };
     assert_eq!(
-        (trail_of_round.start, trail_of_round.at),
+        (trail_of_turn.start, trail_of_turn.at),
         (Start::Loop, Some(head))
     );
     assert_eq!(
-        outcomes(&map, &trail_of_round.steps[0].decisions),
+        outcomes(&map, &trail_of_turn.steps[0].decisions),
         [Outcome::Default]
     );
-    assert_eq!(trail_of_round.end, End::Back(Some(head)));
+    assert_eq!(trail_of_turn.end, End::Back(Some(head)));
 }
 
 fn sample_run() -> RunProfile {
@@ -102,13 +102,13 @@ fn sample_run() -> RunProfile {
         skipped("_Zcopy", "left out by --only"),
     ];
     first.gone = vec![gone("helper"), gone("unused"), gone("slide")];
-    let hash = function("hashed", "f.c", 9)
+    let hashed = function("hashed", "f.c", 9)
         .block(1, &[])
         .block(0, &[])
         .edge(0, 1, Outcome::Return)
         .hashed()
         .done();
-    let mut second = module("b", vec![hash]);
+    let mut second = module("b", vec![hashed]);
     second.skipped = vec![
         skipped("_Zcopy", "left out by --only"),
         skipped("other", "naked function"),
@@ -116,27 +116,27 @@ fn sample_run() -> RunProfile {
     let image = image("app", vec![first, second]);
     let parent = profile(&image, 10, &[(0, 0, &[(0, 4)]), (1, 0, &[(0, 6)])]);
     let mut child = profile(&image, 11, &[(0, 0, &[(0, 1)])]);
-    (child.forked, child.threads, child.lost) = (true, 3, 2);
+    (child.head.forked, child.head.threads, child.head.lost) = (true, 3, 2);
     RunProfile::new(vec![(image, vec![child, parent])])
 }
 
-/// An image that executes itself goes on in the same process, in the thread that called `exec`.
+/// An image that executes itself continues in the same process, in the thread that called `exec`.
 #[test]
 fn threads_of_a_process_that_executes_itself_are_counted_once() {
     let image = image("app", vec![module("a", vec![slide().clone()])]);
     let mut profiles = vec![profile(&image, 10, &[(0, 0, &[(0, 1)])]); 21];
     for profile in &mut profiles {
-        profile.threads = 1;
+        profile.head.threads = 1;
     }
     let run = |profiles: Vec<_>| RunProfile::new(vec![(image.clone(), profiles)]);
     let threads = |run: &RunProfile| (coverage(run).processes, coverage(run).threads);
     assert_eq!(threads(&run(profiles.clone())), (1, 1));
-    profiles[3].threads = 4;
+    profiles[3].head.threads = 4;
     assert_eq!(threads(&run(profiles)), (1, 4));
 }
 
 #[test]
-fn coverage_says_what_is_left_out() {
+fn coverage_counts_what_is_left_out() {
     let coverage = coverage(&sample_run());
     assert_eq!(
         (
@@ -157,15 +157,18 @@ fn coverage_says_what_is_left_out() {
     assert_eq!((coverage.inlined, coverage.gone), (1, 1));
     assert_eq!(
         (coverage.path_executions, coverage.hashed_executions),
-        (11, 6)
+        (Count(11), Count(6))
     );
-    assert_eq!(coverage.increments, 11);
+    assert_eq!(coverage.increments, Count(11));
     assert_eq!((coverage.distinct_paths, coverage.possible_paths), (2, 2));
-    assert_eq!((coverage.calls, coverage.instructions), (11, 31));
+    assert_eq!(
+        (coverage.calls, coverage.instructions),
+        (Count(11), Count(31))
+    );
 }
 
 #[test]
-fn functions_are_found_wherever_they_went() {
+fn where_is_finds_inlined_skipped_and_removed_functions() {
     let run = sample_run();
     let fate = |asked: &str| {
         let mut fates = where_is(&run, &|_, name| {
@@ -187,7 +190,7 @@ fn functions_are_found_wherever_they_went() {
 }
 
 #[test]
-fn a_map_with_scopes_in_a_ring_or_missing_is_no_trouble() {
+fn a_map_with_cyclic_or_missing_scopes_is_read() {
     let mut map = slide();
     map.scopes[0].parent = Some(0);
     map.blocks[1].places[0].scope = 77;

@@ -1,5 +1,5 @@
-//! Streams as activations: handwritten streams, and streams of random programs compared with the
-//! activations that really ran.
+//! Tests of reading streams as activations: handwritten streams, and streams of random programs,
+//! which are compared with the activations that the program really ran.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use holloway_testkit::streams;
@@ -7,24 +7,27 @@ use std::sync::Arc;
 
 use holloway_abi::Kind;
 use holloway_analysis::stream::{Activations, EndedPath, Listener, StreamCounts, Words};
-use holloway_format::ImageMap;
+use holloway_format::{Count, ImageMap};
 use proptest::prelude::*;
 use streams::{JUMP, PADS, PLAIN, Simulator, caught, owner, program};
 
 /// Records all calls of a listener.
 #[derive(Default)]
-struct Notes {
+struct CallRecorder {
+    /// The words of each activation.
     activations: Vec<Vec<u32>>,
+    /// The calls as text. A path is the index of its activation; `+` marks the first path of an
+    /// activation, and `.` marks a path that closes it.
     text: Vec<String>,
     opened: u64,
     closed: u64,
     left: u64,
 }
 
-impl Listener for Notes {
+impl Listener for CallRecorder {
     type State = usize;
 
-    fn path(&mut self, path: EndedPath, state: &mut usize) {
+    fn path_ended(&mut self, path: EndedPath, state: &mut usize) {
         if path.is_first {
             self.activations.push(Vec::new());
             *state = self.activations.len() - 1;
@@ -37,7 +40,7 @@ impl Listener for Notes {
         self.text.push(format!("{first}{}{last}", state));
     }
 
-    fn left(&mut self, activations: u64) {
+    fn frames_left(&mut self, activations: u64) {
         self.left += activations;
         self.text.push(format!("left {activations}"));
     }
@@ -47,7 +50,7 @@ impl Listener for Notes {
         self.text.push(format!("gap {activations}"));
     }
 
-    fn owner(&mut self, thread: u32, activations: u64) {
+    fn new_owner(&mut self, thread: u32, activations: u64) {
         self.left += activations;
         self.text.push(format!("owner {thread} {activations}"));
     }
@@ -63,7 +66,8 @@ struct Paths {
     whole: u32,
 }
 
-/// Finds paths by their ends, 0 if there is none. With `catches`, the paths must run a landing pad.
+/// The words of a function's paths; 0 if the function has no path of this form. With `catches`, the
+/// words of paths that run a landing pad.
 fn paths(image: &Arc<ImageMap>, function_index: usize, catches: bool) -> Paths {
     let mut words = Words::new(image);
     let function = words.functions().nth(function_index).unwrap();
@@ -84,18 +88,21 @@ fn paths(image: &Arc<ImageMap>, function_index: usize, catches: bool) -> Paths {
     }
 }
 
-fn read(image: &Arc<ImageMap>, batches: &[(u64, &[u32])]) -> (Notes, StreamCounts) {
-    let (mut words, mut activations, mut notes) =
-        (Words::new(image), Activations::default(), Notes::default());
-    for (at, batch) in batches {
-        activations.feed(&mut words, &mut notes, *at, batch);
+fn read(image: &Arc<ImageMap>, batches: &[(u64, &[u32])]) -> (CallRecorder, StreamCounts) {
+    let (mut words, mut activations, mut recorder) = (
+        Words::new(image),
+        Activations::default(),
+        CallRecorder::default(),
+    );
+    for (start, batch) in batches {
+        activations.feed(&mut words, &mut recorder, *start, batch);
     }
-    (notes, activations.stream_counts())
+    (recorder, activations.stream_counts())
 }
 
 fn check(image: &Arc<ImageMap>, stream: &[u32], expect: &str) {
-    let (notes, counts) = read(image, &[(0, stream)]);
-    assert_eq!(notes.text.join(" "), expect);
+    let (recorder, counts) = read(image, &[(0, stream)]);
+    assert_eq!(recorder.text.join(" "), expect);
     assert_eq!(counts.strangers, 0);
 }
 
@@ -113,7 +120,7 @@ fn recursion_nests() {
 }
 
 #[test]
-fn frames_left_past_unwoven_code_are_seen_when_the_caller_goes_on() {
+fn frames_left_through_unwoven_code_are_reported_when_the_caller_continues() {
     let image = program(Kind::Loops);
     let (f, g) = (paths(&image, PADS, false), paths(&image, PLAIN, false));
     let j = paths(&image, JUMP, false);
@@ -200,7 +207,7 @@ fn a_resumed_catcher_closes() {
 }
 
 #[test]
-fn a_forked_child_has_frames_it_does_not_know() {
+fn a_forked_child_continues_activations_older_than_its_stream() {
     let image = program(Kind::Loops);
     let (f, g) = (paths(&image, PADS, false), paths(&image, PLAIN, false));
     check(
@@ -208,7 +215,8 @@ fn a_forked_child_has_frames_it_does_not_know() {
         &[g.enter, g.leave, g.round, g.leave, g.leave, f.leave],
         "+0 0. +1 1. +2. +3.",
     );
-    // A word shows an older activation: all others are gone.
+    // A word continues an activation that is older than the stream, so all open activations are
+    // discarded.
     check(&image, &[g.enter, f.round], "+0 left 1 +1");
 }
 
@@ -237,9 +245,12 @@ fn operands_may_come_in_any_number_of_batches() {
         let batches: Vec<(u64, &[u32])> = batches
             .map(|(index, batch)| (far + 4 * (index * size) as u64, batch))
             .collect();
-        let (notes, counts) = read(&image, &batches);
-        assert_eq!(notes.text.join(" "), "+0 +1 1 owner 9 2");
-        assert_eq!((counts.gaps, counts.strangers, counts.caught), (0, 0, 1));
+        let (recorder, counts) = read(&image, &batches);
+        assert_eq!(recorder.text.join(" "), "+0 +1 1 owner 9 2");
+        assert_eq!(
+            (counts.gaps, counts.strangers, counts.caught),
+            (0, 0, Count(1))
+        );
     }
 }
 
@@ -247,7 +258,7 @@ fn operands_may_come_in_any_number_of_batches() {
 fn gaps_holes_and_strangers_are_counted() {
     let image = program(Kind::Trace);
     let f = paths(&image, PLAIN, false);
-    let (notes, counts) = read(
+    let (recorder, counts) = read(
         &image,
         &[
             (0, &[f.enter, 0, 0, f.round]),
@@ -255,16 +266,16 @@ fn gaps_holes_and_strangers_are_counted() {
             (24, &[f.round, 1 << 27, 0xFFFF_FFF0, 0x8000_0001]),
         ],
     );
-    assert_eq!(notes.text.join(" "), "+0 0 +1 gap 2 +2");
+    assert_eq!(recorder.text.join(" "), "+0 0 +1 gap 2 +2");
     let expect = StreamCounts {
-        paths: 4,
+        paths: Count(4),
         holes: 2,
         strangers: 3,
         gaps: 1,
-        caught: 0,
+        caught: Count(0),
     };
     assert_eq!(counts, expect);
-    assert_eq!(notes.opened, notes.closed + notes.left + 1);
+    assert_eq!(recorder.opened, recorder.closed + recorder.left + 1);
 }
 
 #[test]
@@ -273,9 +284,9 @@ fn a_misplaced_operand_is_a_stranger() {
     let f = paths(&image, PLAIN, false);
     let record = caught(0, f.path_0);
     let stream = [record[0], record[1], f.enter, record[2], record[3], f.round];
-    let (notes, counts) = read(&image, &[(0, &stream)]);
-    assert_eq!(notes.text.join(" "), "+0 0");
-    assert_eq!((counts.caught, counts.strangers), (0, 2));
+    let (recorder, counts) = read(&image, &[(0, &stream)]);
+    assert_eq!(recorder.text.join(" "), "+0 0");
+    assert_eq!((counts.caught, counts.strangers), (Count(0), 2));
 }
 
 #[test]
@@ -309,20 +320,29 @@ fn choices(bytes: &[u8]) -> impl FnMut(u32) -> u32 {
     }
 }
 
-fn matches_what_ran(kind: Kind, seed: &[u8], batch: usize) {
+fn check_random_program(kind: Kind, seed: &[u8], batch: usize) {
     let mut choices = choices(seed);
     let mut simulator = Simulator::new(kind, 1 << 20, 60, &mut choices);
     simulator.run();
     let image = program(kind);
-    let (mut words, mut activations, mut notes) =
-        (Words::new(&image), Activations::default(), Notes::default());
-    for (index, words_of) in simulator.stream.chunks(batch).enumerate() {
-        let at = simulator.start + 4 * (index * batch) as u64;
-        activations.feed(&mut words, &mut notes, at, words_of);
+    let (mut words, mut activations, mut recorder) = (
+        Words::new(&image),
+        Activations::default(),
+        CallRecorder::default(),
+    );
+    for (index, batch_words) in simulator.stream.chunks(batch).enumerate() {
+        let position = simulator.start + 4 * (index * batch) as u64;
+        activations.feed(&mut words, &mut recorder, position, batch_words);
     }
-    assert_eq!(notes.activations, simulator.truth.activations);
-    assert_eq!(notes.opened, notes.closed + notes.left + activations.open());
-    assert_eq!(simulator.truth.left, notes.left + activations.open());
+    assert_eq!(recorder.activations, simulator.truth.activations);
+    assert_eq!(
+        recorder.opened,
+        recorder.closed + recorder.left + activations.open_count()
+    );
+    assert_eq!(
+        simulator.truth.left,
+        recorder.left + activations.open_count()
+    );
     assert_eq!(activations.stream_counts().strangers, 0);
 }
 
@@ -331,8 +351,8 @@ proptest! {
 
     #[test]
     fn streams_of_random_programs_match_their_runs(seed in prop::array::uniform8(0u8..), batch in 1usize..50) {
-        matches_what_ran(Kind::Loops, &seed, batch);
-        matches_what_ran(Kind::Trace, &seed, batch);
+        check_random_program(Kind::Loops, &seed, batch);
+        check_random_program(Kind::Trace, &seed, batch);
     }
 
     #[test]
@@ -341,8 +361,8 @@ proptest! {
     ], 0..300), batch in 1usize..50) {
         let image = program(Kind::Trace);
         let batches = stream.chunks(batch).enumerate().map(|(index, words)| (4 * (index * batch) as u64, words));
-        let (notes, counts) = read(&image, &batches.collect::<Vec<_>>());
-        prop_assert!(notes.opened >= notes.closed + notes.left);
-        prop_assert!(counts.paths + counts.holes + counts.strangers + 4 * counts.caught <= 2 * stream.len() as u64);
+        let (recorder, counts) = read(&image, &batches.collect::<Vec<_>>());
+        prop_assert!(recorder.opened >= recorder.closed + recorder.left);
+        prop_assert!(counts.paths.0 + counts.holes + counts.strangers + 4 * counts.caught.0 <= 2 * stream.len() as u64);
     }
 }

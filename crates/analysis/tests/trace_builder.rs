@@ -1,5 +1,5 @@
-//! Tests that strings survive the builder and the file: exactly, with forgotten pieces, from any
-//! position, and in truncated files.
+//! Tests that a string is unchanged after it was built, written to a file, and assembled: also if
+//! pieces were forgotten, from any position, and in truncated files.
 
 use holloway_analysis::trace::builder::{Depth, GrammarBuilder};
 use holloway_analysis::trace::{Assembler, Grammar, Limits, Part, Terminal, Trace, check};
@@ -49,10 +49,10 @@ fn file(blocks: &[Block]) -> Vec<u8> {
     writer.finish().expect("memory can be written")
 }
 
-/// Rules of one symbol do not hide the use of another rule. Otherwise a file of some hundred tokens
-/// would take exponential time and memory.
+/// The uses of a rule of one symbol count as uses of that symbol. If they did not, a file of a few
+/// hundred tokens would take exponential time and memory.
 #[test]
-fn rules_of_one_symbol_do_not_hide_uses() {
+fn uses_of_rules_of_one_symbol_count_for_the_symbol() {
     const DEPTH: u32 = 40;
     let rule = |number| Token::symbol(Symbol::rule(number));
     let terminal = Token::symbol(Symbol::terminal(0));
@@ -71,7 +71,7 @@ fn rules_of_one_symbol_do_not_hide_uses() {
     };
     let grammar = assemble(&[block]);
     check_rules(&grammar);
-    // Each right side also stands in the string where its rule is defined.
+    // The definition of a rule is also a use.
     assert_eq!(grammar.len(), 6 * (1 << DEPTH) - 4);
 }
 
@@ -146,7 +146,7 @@ const MIDDLE: Limits = Limits {
     pieces: 100_000,
 };
 
-/// A string like a program's: nested loops with choices.
+/// A string like the trace of a program: nested loops with choices.
 fn program(length: usize, mut random: impl FnMut(u32) -> u32) -> Vec<u32> {
     let mut out = Vec::new();
     while out.len() < length {
@@ -171,7 +171,7 @@ fn xorshift(mut state: u64) -> impl FnMut(u32) -> u32 {
 }
 
 #[test]
-fn programs_survive() {
+fn strings_like_programs_are_unchanged() {
     for seed in 1..20 {
         let input = program(20_000, xorshift(seed));
         check_round_trip(&input, SMALL);
@@ -181,7 +181,7 @@ fn programs_survive() {
 }
 
 #[test]
-fn repetitions_across_blocks_survive() {
+fn repetitions_across_blocks_are_unchanged() {
     let mut random = xorshift(77);
     for period in [1, 5, 70, 999, 1000, 1001, 1500, 2500] {
         let part: Vec<u32> = (0..period).map(|_| random(40)).collect();
@@ -199,7 +199,7 @@ fn repetitions_across_blocks_survive() {
 }
 
 #[test]
-fn runs_and_short_strings_survive() {
+fn runs_and_short_strings_are_unchanged() {
     for length in [0, 1, 2, 3, 15, 16, 17, 63, 64, 65, 66, 128, 129, 1000, 5000] {
         check_round_trip(&vec![0; length], SMALL);
         check_round_trip(&vec![3; length], Limits::default());
@@ -319,13 +319,13 @@ fn streams_of_several_threads_are_kept_apart() {
 
 proptest! {
     #[test]
-    fn random_strings_survive(input in prop::collection::vec(0u32..6, 0..1500)) {
+    fn random_strings_are_unchanged(input in prop::collection::vec(0u32..6, 0..1500)) {
         check_round_trip(&input, SMALL);
         check_round_trip(&input, MIDDLE);
     }
 
     #[test]
-    fn repeated_parts_survive(pieces in prop::collection::vec(prop::collection::vec(0u32..50, 1..40), 1..5),
+    fn repeated_parts_are_unchanged(pieces in prop::collection::vec(prop::collection::vec(0u32..50, 1..40), 1..5),
                                  order in prop::collection::vec(0usize..5, 0..200)) {
         let input: Vec<u32> = order.iter().flat_map(|&i| pieces[i % pieces.len()].clone()).collect();
         check_round_trip(&input, SMALL);

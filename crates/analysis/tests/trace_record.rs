@@ -85,7 +85,7 @@ fn calls(words: &mut Words, stream: &[u32]) -> Vec<Vec<u32>> {
     calls
 }
 
-/// Random numbers below the argument.
+/// A generator of random numbers below its argument.
 fn xorshift(mut state: u64) -> impl FnMut(u32) -> u32 {
     move |below| {
         state ^= state << 13;
@@ -95,13 +95,13 @@ fn xorshift(mut state: u64) -> impl FnMut(u32) -> u32 {
     }
 }
 
-/// Ignores everything.
+/// A listener that ignores all calls.
 struct IgnoringListener;
 
 impl Listener for IgnoringListener {
     type State = ();
 
-    fn path(&mut self, _path: EndedPath, (): &mut ()) {}
+    fn path_ended(&mut self, _path: EndedPath, (): &mut ()) {}
 }
 
 /// Collects the events of a stream, word by word.
@@ -116,7 +116,7 @@ impl EventCollector {
     fn push(&mut self, event: Terminal) {
         self.traces
             .last_mut()
-            .expect("one from the start")
+            .expect("a trace exists from the start")
             .1
             .push(event);
     }
@@ -125,14 +125,14 @@ impl EventCollector {
 impl Listener for EventCollector {
     type State = ();
 
-    fn path(&mut self, path: EndedPath, (): &mut ()) {
+    fn path_ended(&mut self, path: EndedPath, (): &mut ()) {
         self.push(Terminal::Path {
             function: path.function,
             path: path.word - self.firsts[path.function as usize],
         });
     }
 
-    fn left(&mut self, activations: u64) {
+    fn frames_left(&mut self, activations: u64) {
         self.push(Terminal::Left(activations as u32));
     }
 
@@ -140,7 +140,7 @@ impl Listener for EventCollector {
         self.push(Terminal::Gap);
     }
 
-    fn owner(&mut self, thread: u32, _activations: u64) {
+    fn new_owner(&mut self, thread: u32, _activations: u64) {
         self.traces.push((Some(thread), Vec::new()));
     }
 }
@@ -184,7 +184,7 @@ fn a_gap_is_an_event() {
 }
 
 #[test]
-fn a_gap_and_many_paths_at_once() {
+fn a_gap_before_many_paths_is_an_event() {
     let words = Words::new(&program(Kind::Trace));
     let first = words.function(0).first;
     let mut builder = TraceBuilder::new(words, LIMITS);
@@ -222,7 +222,7 @@ fn pieces_are_forgotten_when_the_limit_shrinks() {
     let before = fresh(builder.flush());
     assert!(before.len() > 3, "{before:?}");
     assert!(before[0] && !before[1..].contains(&true), "{before:?}");
-    builder.limit(Limits {
+    builder.set_limits(Limits {
         block: 50,
         pieces: 0,
     });
@@ -233,18 +233,18 @@ fn pieces_are_forgotten_when_the_limit_shrinks() {
 
 proptest! {
     #[test]
-    fn every_path_in_order_and_every_frame_left(state in 1u64.., batch in 1usize..70) {
+    fn traces_contain_every_path_in_order_and_every_left_frame(state in 1u64.., batch in 1usize..70) {
         let mut choose = xorshift(state);
         let mut simulator = Simulator::new(Kind::Trace, 4096, 300, &mut choose);
         simulator.run();
         let words = Words::new(&program(Kind::Trace));
         let mut builder = TraceBuilder::new(words.clone(), LIMITS);
         let mut recorded = Vec::new();
-        let mut at = simulator.start;
+        let mut position = simulator.start;
         for batch in simulator.stream.chunks(batch) {
-            builder.feed(at, batch);
+            builder.feed(position, batch);
             recorded.extend(builder.take());
-            at += 4 * batch.len() as u64;
+            position += 4 * batch.len() as u64;
         }
         recorded.extend(builder.flush());
         let traces = traces(&recorded);
@@ -275,13 +275,13 @@ proptest! {
         // Frames that nobody caught are open at the end.
         let mut activations = Activations::default();
         activations.feed(&mut known, &mut IgnoringListener, simulator.start, &simulator.stream);
-        prop_assert_eq!(left + activations.open(), simulator.truth.left);
+        prop_assert_eq!(left + activations.open_count(), simulator.truth.left);
     }
 
-    /// Stretches that are read once give the same events as their words read one by one, even if
-    /// words between them are missing, moved, or invalid.
+    /// Reading piece by piece gives the same events as reading word by word, even if words are
+    /// missing, moved, or invalid.
     #[test]
-    fn stretches_give_the_events_of_their_words(
+    fn pieces_give_the_events_of_their_words(
         state in 1u64..,
         batch in 1usize..300,
         rounds in 1usize..6,
@@ -299,14 +299,14 @@ proptest! {
             stream.extend_from_within(from..);
         }
         for _ in 0..fault_count {
-            let at = choose(stream.len() as u32) as usize;
+            let index = choose(stream.len() as u32) as usize;
             match choose(6) {
-                0 => drop(stream.remove(at)),
-                1 => stream.insert(at, 0),
-                2 => stream.insert(at, words.end() + choose(1 << 30)),
-                3 => stream.insert(at, choose(words.end())),
-                4 => drop(stream.splice(at..at, owner(choose(100)))),
-                _ => stream.rotate_left(at),
+                0 => drop(stream.remove(index)),
+                1 => stream.insert(index, 0),
+                2 => stream.insert(index, words.end() + choose(1 << 30)),
+                3 => stream.insert(index, choose(words.end())),
+                4 => drop(stream.splice(index..index, owner(choose(100)))),
+                _ => stream.rotate_left(index),
             }
         }
         let mut collector = EventCollector {
@@ -317,17 +317,17 @@ proptest! {
         let mut known = words.clone();
         let limits = Limits { block: 50 + choose(400) as usize, pieces: 3000 };
         let mut builder = TraceBuilder::new(words, limits);
-        let (mut at, mut recorded) = (start, Vec::new());
+        let (mut position, mut recorded) = (start, Vec::new());
         for batch in stream.chunks(batch) {
-            builder.feed(at, batch);
-            activations.feed(&mut known, &mut collector, at, batch);
+            builder.feed(position, batch);
+            activations.feed(&mut known, &mut collector, position, batch);
             match choose(40) {
                 0 => recorded.extend(builder.flush()),
-                1 => at += 4 * u64::from(choose(10)),
-                2 => builder.limit(Limits { block: choose(400) as usize, pieces: choose(3000) as usize }),
+                1 => position += 4 * u64::from(choose(10)),
+                2 => builder.set_limits(Limits { block: choose(400) as usize, pieces: choose(3000) as usize }),
                 _ => recorded.extend(builder.take()),
             }
-            at += 4 * batch.len() as u64;
+            position += 4 * batch.len() as u64;
         }
         recorded.extend(builder.flush());
         let mut counts: HashMap<(u32, u32), u64> = HashMap::new();
@@ -341,10 +341,10 @@ proptest! {
         prop_assert_eq!(builder.stream_counts(), activations.stream_counts());
     }
 
-    /// The same for stretches of stretches: phrases of calls, and longer phrases of these, repeated
-    /// many times.
+    /// The same for pieces of higher levels: sequences of calls, and longer sequences of these
+    /// sequences, are repeated many times.
     #[test]
-    fn long_stretches_give_the_events_of_their_words(state in 1u64.., fault_count in 0u32..4) {
+    fn pieces_of_higher_levels_give_the_events_of_their_words(state in 1u64.., fault_count in 0u32..4) {
         let mut choose = xorshift(state);
         let words = Words::new(&program(Kind::Trace));
         let stream = {
@@ -366,11 +366,11 @@ proptest! {
             stream.extend_from_slice(&phrases[choose(6) as usize]);
         }
         for _ in 0..fault_count {
-            let at = choose(stream.len() as u32) as usize;
+            let index = choose(stream.len() as u32) as usize;
             match choose(3) {
-                0 => drop(stream.remove(at)),
-                1 => stream.insert(at, choose(words.end())),
-                _ => drop(stream.splice(at..at, caught(4 * u64::from(choose(40_000)), words.function(0).first))),
+                0 => drop(stream.remove(index)),
+                1 => stream.insert(index, choose(words.end())),
+                _ => drop(stream.splice(index..index, caught(4 * u64::from(choose(40_000)), words.function(0).first))),
             }
         }
         let mut collector = EventCollector {
@@ -387,18 +387,18 @@ proptest! {
 
     /// An excerpt contains the events of the whole trace, at the same depth.
     #[test]
-    fn excerpts_are_parts_of_the_whole(state in 1u64.., from in any::<prop::sample::Index>(), count in 0u64..400) {
+    fn excerpts_are_parts_of_the_trace(state in 1u64.., from in any::<prop::sample::Index>(), count in 0u64..400) {
         let mut choose = xorshift(state);
         let mut simulator = Simulator::new(Kind::Trace, 4096, 600, &mut choose);
         simulator.run();
         let image = program(Kind::Trace);
         let mut builder = TraceBuilder::new(Words::new(&image), LIMITS);
-        let (mut at, mut recorded) = (simulator.start, Vec::new());
-        // Words are missing after each batch. Open activations do not change the events there.
+        let (mut position, mut recorded) = (simulator.start, Vec::new());
+        // Words are missing after each batch, so no activation is open across batches.
         for batch in simulator.stream.chunks(170) {
-            builder.feed(at, batch);
+            builder.feed(position, batch);
             recorded.extend(builder.take());
-            at += 4 * batch.len() as u64 + 8;
+            position += 4 * batch.len() as u64 + 8;
         }
         recorded.extend(builder.flush());
         let bytes = file(&recorded);
@@ -408,8 +408,8 @@ proptest! {
         let code = Code::new(&image);
         let all: Vec<Terminal> = whole.events(0).collect();
         let from = from.index(all.len() + 1);
-        let found = Excerpt::read(stream, from as u64, count).expect("blocks are well formed");
-        let Excerpt { before, trace } = found.expect("nothing is damaged");
+        let excerpt = Excerpt::read(stream, from as u64, count).expect("blocks are well formed");
+        let Excerpt { before, trace } = excerpt.expect("nothing is damaged");
         let start = before.events as usize;
         let sum = |events: &[Terminal]| -> i64 { events.iter().map(|&event| change(code.event(event))).sum() };
         prop_assert_eq!(before.depth, sum(&all[..start]));

@@ -1,17 +1,21 @@
-//! `--burst N[:M]`: how often a program woven for variation times its paths.
+//! The option `--burst N[:M]`: how often a program woven for variation times its paths.
 //!
-//! The program reads the variable [`BURST_VARIABLE`] when it starts, so no build depends on it.
+//! The program reads the variable [`BURST_VARIABLE`] when it starts. So another burst does not
+//! require another build.
 
 use std::ffi::OsString;
 use std::fmt;
 use std::str::FromStr;
 
+use holloway_abi::environment::{BURST, InvalidBurst};
 use holloway_abi::{BURST_MOST, BURST_VARIABLE, BurstRate, DEFAULT_BURST_RATE};
 
-/// `pass` paths run untimed, then `timed` paths are timed, and so on.
+/// How many paths run untimed before the next burst of timed paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Burst {
-    pass: u32,
+    /// The number of untimed paths.
+    untimed: u32,
+    /// The number of timed paths.
     timed: u32,
 }
 
@@ -23,21 +27,21 @@ pub struct Burst {
 )]
 pub struct BurstError;
 
-/// [`BURST_VARIABLE`] holds no burst.
+/// The error for a value of [`BURST_VARIABLE`] that is no burst.
 #[derive(Debug, thiserror::Error)]
 #[error("{BURST_VARIABLE}={}: {source}", value.display())]
 pub struct BurstVariableError {
     /// The variable's value.
     pub value: OsString,
-    /// The expected form of a burst.
+    /// The error of the value.
     pub source: BurstError,
 }
 
 impl Burst {
-    /// Checks the environment's burst, if it has one.
+    /// Checks the value of [`BURST_VARIABLE`], if it is set.
     ///
     /// # Errors
-    /// [`BURST_VARIABLE`] holds no burst.
+    /// If the value is no burst.
     pub fn check_environment() -> Result<(), BurstVariableError> {
         let value = std::env::var_os(BURST_VARIABLE).filter(|value| !value.is_empty());
         let Some(value) = value else { return Ok(()) };
@@ -47,42 +51,34 @@ impl Burst {
         }
     }
 
-    /// The variable for a program's environment.
+    /// Returns the environment variable that sets the burst in a program.
     pub fn variable(self) -> (&'static str, String) {
         (BURST_VARIABLE, self.to_string())
     }
 }
 
 impl Default for Burst {
-    /// The paper's burst.
+    /// Returns the burst of the paper (Perelman, Chilimbi, Calder 2005).
     fn default() -> Self {
-        let BurstRate { pass, timed } = DEFAULT_BURST_RATE;
-        Self { pass, timed }
+        let BurstRate { untimed, timed } = DEFAULT_BURST_RATE;
+        Self { untimed, timed }
     }
 }
 
 impl fmt::Display for Burst {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.pass, self.timed)
+        write!(f, "{}:{}", self.untimed, self.timed)
     }
 }
 
 impl FromStr for Burst {
     type Err = BurstError;
 
-    /// `N:M`, or `N` for bursts of one path.
+    /// Parses `N:M`, or `N` for bursts of one timed path.
     fn from_str(text: &str) -> Result<Self, BurstError> {
-        let number = |word: &str| {
-            let is_number = word.bytes().all(|byte| byte.is_ascii_digit());
-            let number = word.parse().ok().filter(|_| is_number);
-            number.filter(|&number| number <= BURST_MOST)
-        };
-        let (pass, timed) = text.split_once(':').unwrap_or((text, "1"));
-        let timed = number(timed).filter(|&timed| timed > 0);
-        let burst = number(pass).zip(timed);
-        burst
-            .map(|(pass, timed)| Self { pass, timed })
-            .ok_or(BurstError)
+        let rate = BURST.parse(text.as_bytes());
+        let BurstRate { untimed, timed } = rate.map_err(|InvalidBurst| BurstError)?;
+        Ok(Self { untimed, timed })
     }
 }
 
@@ -104,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_told_with_what_would_be_right() {
+    fn the_error_describes_the_expected_form() {
         for text in [
             "",
             ":",
@@ -119,8 +115,8 @@ mod tests {
             "1000000001",
             "99999999999999999999",
         ] {
-            let why = text.parse::<Burst>().expect_err(text).to_string();
-            assert!(why.contains("as in 10000:1"), "{text}: {why}");
+            let error = text.parse::<Burst>().expect_err(text).to_string();
+            assert!(error.contains("as in 10000:1"), "{text}: {error}");
         }
     }
 }

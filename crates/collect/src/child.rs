@@ -1,20 +1,24 @@
-//! Running the program to profile: its signals, its exit code.
+//! Runs the program to profile as a child process, forwards signals to it, and returns its exit
+//! code.
 //!
-//! Ctrl-C goes to the whole foreground process group, so the program gets it from the terminal;
-//! holloway only has to stay alive to report. A signal sent to holloway alone is forwarded: SIGTERM
-//! always, the terminal's own signals (SIGINT, SIGQUIT, SIGHUP) if holloway runs in the background.
-//! A signal that arrives just after the program's end was meant for the program too, and is
-//! ignored: the results are still being written then. Later signals end holloway as usual.
+//! When the user presses Ctrl-C, the terminal sends SIGINT to the whole foreground process group.
+//! So the program gets the signal from the terminal, and holloway only has to survive to report. A
+//! signal that reaches only holloway is forwarded to the program: SIGTERM always, and the signals
+//! that terminals send (SIGINT, SIGQUIT, SIGHUP) if holloway runs in the background.
+//!
+//! A signal that arrives shortly after the program's end was probably meant for the program, too.
+//! It is ignored, because holloway is still writing the results. Later signals end holloway as
+//! usual.
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Command, ExitStatus};
 
 use crate::error::RunError;
 
-/// Runs `command` to its end, whatever signals arrive meanwhile.
+/// Runs `command` to its end. Signals to this process do not end it meanwhile.
 ///
 /// # Errors
-/// The program cannot be started, or its end cannot be waited for.
+/// If the program cannot be started, or waiting for its end fails.
 pub fn run(command: &mut Command) -> Result<ExitStatus, RunError> {
     let forwarder = forward::Forwarder::start().map_err(RunError::Start)?;
     let mut child = match command.spawn() {
@@ -30,7 +34,8 @@ pub fn run(command: &mut Command) -> Result<ExitStatus, RunError> {
     status
 }
 
-/// The exit code to end with: the program's own, or 128+n when signal n killed it.
+/// Returns the exit code for holloway: the program's exit code, or 128 + n if signal n killed the
+/// program.
 pub fn exit_code(status: ExitStatus) -> u8 {
     let code = match status.signal() {
         Some(signal) => Some(128 + signal),
@@ -41,8 +46,8 @@ pub fn exit_code(status: ExitStatus) -> u8 {
 }
 
 mod forward {
-    //! A thread that receives our signals. It forwards the signals that the program did not get
-    //! itself.
+    //! A thread that receives the signals to holloway. It forwards the signals that the program did
+    //! not get from the terminal.
 
     use std::sync::atomic::{AtomicU32, Ordering};
     use std::sync::{Arc, OnceLock};
@@ -52,20 +57,22 @@ mod forward {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
     use signal_hook::iterator::Signals;
 
-    /// In place of a process id: there is no child.
+    /// The value of [`Forwarder::child`] while there is no child.
     const NONE: u32 = 0;
-    /// In place of a process id: the child is being started, and may run before its id is known
-    /// here.
+    /// The value of [`Forwarder::child`] while the child is being started. The child may already
+    /// run before its process id is known here.
     const STARTING: u32 = u32::MAX;
 
-    /// For this long after the program's end, a signal still counts as the program's: `timeout` and
-    /// terminals send the same signal to both, some of them twice.
-    const AFTERMATH: Duration = Duration::from_secs(1);
+    /// The time after the program's end in which signals are ignored. `timeout` and terminals send
+    /// the same signal to the program and to holloway, and some of them send it twice.
+    const GRACE_PERIOD: Duration = Duration::from_secs(1);
 
-    /// The thread stays to the end of the process: without a child, a signal has its default
-    /// effect.
+    /// The thread that forwards signals. It runs to the end of the process. Without a child, a
+    /// signal has its default effect.
     pub(super) struct Forwarder {
+        /// The process id of the child, [`NONE`], or [`STARTING`].
         child: Arc<AtomicU32>,
+        /// The time when the child ended.
         ended: Arc<OnceLock<Instant>>,
     }
 
@@ -74,13 +81,18 @@ mod forward {
             let mut signals = Signals::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP])?;
             let child = Arc::new(AtomicU32::new(STARTING));
             let ended: Arc<OnceLock<Instant>> = Arc::default();
-            let (receiver, end) = (Arc::clone(&child), Arc::clone(&ended));
+            let (thread_child, thread_ended) = (Arc::clone(&child), Arc::clone(&ended));
             std::thread::Builder::new()
                 .name("signals".to_owned())
                 .spawn(move || {
                     for signal in signals.forever() {
-                        match started(&receiver) {
-                            NONE if end.get().is_some_and(|end| end.elapsed() < AFTERMATH) => {}
+                        let is_grace_period = || {
+                            thread_ended
+                                .get()
+                                .is_some_and(|end| end.elapsed() < GRACE_PERIOD)
+                        };
+                        match wait_until_started(&thread_child) {
+                            NONE if is_grace_period() => {}
                             NONE => drop(signal_hook::low_level::emulate_default_handler(signal)),
                             child => forward(signal, child),
                         }
@@ -99,22 +111,22 @@ mod forward {
         }
     }
 
-    /// The child's id, waited for while it is being started (a millisecond).
-    fn started(child: &AtomicU32) -> u32 {
+    /// Waits while the child is being started. Returns its process id, or [`NONE`].
+    fn wait_until_started(child: &AtomicU32) -> u32 {
         loop {
             match child.load(Ordering::SeqCst) {
                 STARTING => std::thread::sleep(Duration::from_millis(1)),
-                known => return known,
+                id => return id,
             }
         }
     }
 
     fn forward(signal: i32, child: u32) {
-        // The terminal's own signals reach the foreground group's every process.
+        // A terminal sends these signals to every process of the foreground process group.
         if signal != SIGTERM && in_foreground() {
             return;
         }
-        let named = match signal {
+        let signal = match signal {
             SIGINT => Signal::INT,
             SIGQUIT => Signal::QUIT,
             SIGHUP => Signal::HUP,
@@ -122,7 +134,7 @@ mod forward {
         };
         if let Some(pid) = i32::try_from(child).ok().and_then(Pid::from_raw) {
             // The child may have ended just now.
-            kill_process(pid, named).ok();
+            kill_process(pid, signal).ok();
         }
     }
 

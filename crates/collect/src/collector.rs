@@ -1,4 +1,4 @@
-//! Runs a program and collects its streams meanwhile.
+//! Runs a program, and collects its streams while it runs.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -13,14 +13,14 @@ use crate::notice::Notify;
 use crate::pool::Collector;
 use crate::settings::Settings;
 
-/// Runs `command` to its end, and collects its streams meanwhile. The program records into
-/// `directory`, which its variable `HOLLOWAY_DATA` must name in the same words.
+/// Runs `command` to its end, and collects its streams while it runs. The program records into
+/// `directory`. The caller must set the program's variable `HOLLOWAY_DATA` to exactly this path.
 ///
-/// The collector goes on for processes that outlive the program, until it is dropped.
+/// The returned collector continues for processes that outlive the program, until it is dropped.
 ///
 /// # Errors
-/// The program, or the collector's thread, cannot be started, or the program's end cannot be waited
-/// for.
+/// If the program or the collector's thread cannot be started, or waiting for the program's end
+/// fails.
 pub fn run(
     command: &mut Command,
     directory: &Path,

@@ -1,6 +1,7 @@
-//! Errors between a running program and its files. Each stage has its own error type.
+//! The errors of running a program and of reading and writing the files of its run. Each stage has
+//! an error type.
 //!
-//! The command line turns these errors into its failures, with an exit status.
+//! The command line adds an exit status to these errors.
 
 use std::io;
 use std::path::PathBuf;
@@ -62,7 +63,8 @@ pub enum StoreError {
         /// The reason.
         source: io::Error,
     },
-    /// A file could not be written. The name of the temporary file in between is left out.
+    /// A file could not be written. The error does not contain the name of the temporary file that
+    /// was written first.
     #[error("cannot write {}: {kind}", path.display())]
     Write {
         /// The file.
@@ -70,7 +72,7 @@ pub enum StoreError {
         /// The reason.
         kind: io::ErrorKind,
     },
-    /// The trace beside a profile could not be written.
+    /// The trace next to a profile could not be written.
     #[error("cannot write the trace of {}: {source}", profile.display())]
     WriteTrace {
         /// The profile.
@@ -80,10 +82,10 @@ pub enum StoreError {
     },
 }
 
-/// The directory of a new run could not be made.
+/// The directory of a new run could not be created.
 #[derive(Debug, thiserror::Error)]
 pub enum RunDirectoryError {
-    /// `-o` names a directory that holds something.
+    /// `-o` names a directory that is not empty.
     #[error(
         "cannot record into {}: it is not empty, and an earlier run is never overwritten; choose another directory or delete it",
         directory.display()
@@ -92,7 +94,7 @@ pub enum RunDirectoryError {
         /// The directory.
         directory: PathBuf,
     },
-    /// `-o` names something that cannot be listed.
+    /// `-o` names a file, or a directory that cannot be listed.
     #[error("cannot record into {}: {source}; choose another directory", directory.display())]
     Unusable {
         /// The directory.
@@ -120,7 +122,7 @@ pub enum RunDirectoryError {
         /// The reason.
         source: io::Error,
     },
-    /// The directory that holds all runs could not be created.
+    /// The directory for all runs could not be created.
     #[error(
         "cannot create the directory of runs {}: {kind}; name another directory with -o or {}",
         runs.display(),
@@ -132,7 +134,7 @@ pub enum RunDirectoryError {
         /// The reason.
         kind: io::ErrorKind,
     },
-    /// The run's own directory could not be created.
+    /// The directory of this run could not be created.
     #[error(
         "cannot create the run's directory {}: {source}; name another with -o",
         directory.display()
@@ -143,7 +145,7 @@ pub enum RunDirectoryError {
         /// The reason.
         source: io::Error,
     },
-    /// Nothing can be written into the directory.
+    /// No file can be written into the directory.
     #[error(
         "cannot write into the run's directory {}: {kind}; name another directory with -o or {}",
         directory.display(),
@@ -168,10 +170,10 @@ pub enum RunDirectoryError {
 /// The program to profile could not be run to its end.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// It could not be started.
+    /// The program could not be started.
     #[error("{0}")]
     Start(io::Error),
-    /// Its end could not be waited for.
+    /// Waiting for the program's end failed.
     #[error("cannot wait for the program: {0}")]
     Wait(io::Error),
 }
@@ -179,24 +181,24 @@ pub enum RunError {
 /// A run could not be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// There is no such run.
+    /// The run does not exist.
     #[error(
         "cannot read the run {}: {source}; name a run's directory, as in target/holloway/runs",
         run.display()
     )]
     NoRun {
-        /// The run as it was named.
+        /// The path that the user named.
         run: PathBuf,
         /// The reason.
         source: io::Error,
     },
-    /// A path map was named, which holds no counts.
+    /// The user named a path map, which contains no counts.
     #[error(
         "{} is a path map, which has no counts: name the run's directory, or a profile in it (.hwp)",
         file.display()
     )]
     PathMap {
-        /// The file as it was named.
+        /// The path that the user named.
         file: PathBuf,
     },
     /// The run's directory holds no profile.
@@ -215,7 +217,7 @@ pub enum LoadError {
         run: PathBuf,
         /// The reason why the first profile could not be read.
         first: Box<Note>,
-        /// Number of the other profiles.
+        /// The number of the other profiles.
         others: usize,
     },
     /// The run's directory could not be read.

@@ -1,4 +1,4 @@
-//! The files of a run's directory: names, listing, and whole reads and writes.
+//! The files of a run's directory: their names, and functions to list, read, and write them.
 
 use std::fs::{File, Permissions};
 use std::io::{self, Read as _, Write as _};
@@ -16,15 +16,15 @@ use crate::error::StoreError;
 /// Extension of profiles.
 pub const PROFILE: &str = "hwp";
 
-/// `<build id>.hwm`
+/// Returns the file name of a path map: `<build id>.hwm`.
 pub fn map_name(build_id: &[u8; 16]) -> String {
     format!("{}.{MAP_EXTENSION}", hex_id(build_id))
 }
 
-/// The profiles in a run's directory, by name.
+/// Lists the profiles in a run's directory, sorted by name.
 ///
 /// # Errors
-/// The directory cannot be read.
+/// If the directory cannot be read.
 pub fn profiles(directory: &Path) -> Result<Vec<PathBuf>, StoreError> {
     let files = files(directory)?;
     let mut profiles: Vec<PathBuf> = files.filter(|file| is_profile(file)).collect();
@@ -32,16 +32,16 @@ pub fn profiles(directory: &Path) -> Result<Vec<PathBuf>, StoreError> {
     Ok(profiles)
 }
 
-/// Whether the file is named like a profile.
+/// Returns whether the file has the extension of a profile.
 pub(crate) fn is_profile(file: &Path) -> bool {
     file.extension()
         .is_some_and(|extension| extension == PROFILE)
 }
 
-/// All files of a run's directory.
+/// Lists all files in a run's directory.
 ///
 /// # Errors
-/// The directory cannot be read.
+/// If the directory cannot be read.
 pub(crate) fn files(directory: &Path) -> Result<impl Iterator<Item = PathBuf>, StoreError> {
     let entries = std::fs::read_dir(directory).map_err(|source| StoreError::ReadDirectory {
         directory: directory.to_owned(),
@@ -50,19 +50,19 @@ pub(crate) fn files(directory: &Path) -> Result<impl Iterator<Item = PathBuf>, S
     Ok(entries.filter_map(|entry| entry.ok().map(|entry| entry.path())))
 }
 
-/// Reads a whole file. Opening a FIFO would wait for a writer, and a device may do anything:
-/// neither is opened.
+/// Reads a whole file. Does not open FIFOs or devices: opening a FIFO would wait for a writer, and
+/// reading a device may have any effect.
 ///
 /// # Errors
-/// If the file cannot be read, or is neither a regular file nor a directory. A directory goes to
-/// the system, whose error names it.
+/// If the file cannot be read, or is no regular file. For a directory, the error is the operating
+/// system's.
 pub fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
     check_regular(path)?;
     std::fs::read(path)
 }
 
-/// Reads a whole raw profile. Most counters of a large program are 0 and lie in holes of the file,
-/// which are not read.
+/// Reads a whole raw profile. Most counters of a large program are 0 and lie in holes of the file.
+/// The holes are not read.
 ///
 /// # Errors
 /// As [`read_regular`].
@@ -90,7 +90,7 @@ pub(crate) fn read_sparse(path: &Path) -> io::Result<Vec<u8>> {
 /// Checks that a file can be opened without waiting and without effects.
 ///
 /// # Errors
-/// If it is neither a regular file nor a directory, or cannot be found.
+/// If the file is neither a regular file nor a directory, or cannot be found.
 pub(crate) fn check_regular(path: &Path) -> io::Result<()> {
     let kind = std::fs::metadata(path)?.file_type();
     match kind.is_file() || kind.is_dir() {
@@ -99,8 +99,8 @@ pub(crate) fn check_regular(path: &Path) -> io::Result<()> {
     }
 }
 
-/// The head of a profile. Only the file's beginning is read: the profile of a running program may
-/// be long.
+/// Reads the head of a profile. Reads only the beginning of the file, because the profile of a
+/// running program may be large.
 pub(crate) fn profile_head(profile: &Path) -> Option<ProfileHead> {
     peek_profile(&read_beginning(profile)?).ok()
 }
@@ -116,17 +116,17 @@ pub(crate) fn read_beginning(path: &Path) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Replaces a file in one step: readers see the old or the new content, never a part. The file gets
-/// the permissions of any new file.
+/// Replaces a file in one step: readers see either the old or the new content. The file gets the
+/// default permissions of a new file.
 ///
 /// # Errors
-/// The directory cannot be written.
+/// If the directory cannot be written.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     let directory = path.parent().unwrap_or(Path::new("."));
     let replace = || -> io::Result<()> {
         let mut file = tempfile::Builder::new()
             .prefix(".holloway-")
-            // As for a file that `creat` makes: the umask trims it.
+            // The system applies the umask to these permissions.
             .permissions(Permissions::from_mode(0o666))
             .tempfile_in(directory)?;
         file.write_all(bytes)?;
@@ -166,12 +166,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_has_the_rights_of_any_new_file() {
+    fn written_files_have_the_default_permissions() {
         let dir = tempfile::tempdir().unwrap();
-        let (ours, plain) = (dir.path().join("ours"), dir.path().join("plain"));
-        write_atomically(&ours, b"x").unwrap();
+        let (atomic, plain) = (dir.path().join("atomic"), dir.path().join("plain"));
+        write_atomically(&atomic, b"x").unwrap();
         std::fs::write(&plain, b"x").unwrap();
         let mode = |path| std::fs::metadata(path).map(|meta| meta.permissions().mode());
-        assert_eq!(mode(&ours).ok(), mode(&plain).ok());
+        assert_eq!(mode(&atomic).ok(), mode(&plain).ok());
     }
 }

@@ -1,14 +1,17 @@
-//! After a run: stores what later readers of the run's directory need.
+//! Finishes a run's directory after the run, so that it can be read without the program.
 //!
-//! - The path map of each image, as `<build id>.hwm`. It comes from the program's file, or from the
-//!   links for programs that are gone by now, like doctests.
-//! - Each profile of an ended process in sealed form, compact and checksummed, in place of the raw
-//!   mapping.
-//! - Streams (loops, trace, times) that no collector took: they are analyzed here, and the result
-//!   is stored beside the profile.
+//! [`finish`] does the following:
 //!
-//! A profile that cannot be sealed without loss (because of damage, or without a map) stays as it
-//! is.
+//! - It stores the path map of each image as `<build id>.hwm`. It reads the map from the program's
+//!   file. If the program no longer exists, as with doctests, it uses the map that the link step
+//!   recorded.
+//! - It replaces the raw profile of each ended process by a sealed profile, which is compact and
+//!   has checksums.
+//! - It analyzes streams (loops, trace, times) that no collector took, and stores the results next
+//!   to the profile.
+//!
+//! If sealing would lose information, because the profile is damaged or has no path map, the raw
+//! profile stays unchanged.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -21,41 +24,41 @@ use crate::error::StoreError;
 use crate::files::{profile_head, profiles, read_beginning, read_sparse, write_atomically};
 use crate::image::MapSection;
 use crate::kinds::{HostKind, host_kind};
-use crate::path_map::{keep_map, kept_map};
+use crate::path_map::{store_map, stored_map};
 use crate::process::{has_ended, is_collected};
 use crate::process_streams::ProcessStreams;
 use crate::settings::{MapDirectories, Settings};
 
 /// The result of finishing a run's directory.
 #[derive(Debug, Default)]
-pub struct Outcome {
-    /// Number of profiles in the directory.
+pub struct FinishSummary {
+    /// The number of profiles in the directory.
     pub profiles: usize,
-    /// The first failure to write something. What the programs wrote is there all the same, and can
-    /// be reported as long as the programs are.
-    pub unfinished: Option<StoreError>,
+    /// The first failure to write a file. The raw profiles still exist then. They can be reported
+    /// as long as the programs exist, which contain the path maps.
+    pub write_error: Option<StoreError>,
 }
 
 /// Finishes a run's directory.
 ///
-/// Profiles that stay as they are, for damage or without a map, are no error: the report names
-/// them.
+/// A profile that stays raw because of damage or a missing path map is no error. The report lists
+/// these profiles.
 ///
 /// # Errors
-/// The directory cannot be read.
-pub fn finish(directory: &Path, maps: &MapDirectories) -> Result<Outcome, StoreError> {
-    let mut outcome = Outcome::default();
+/// If the directory cannot be read.
+pub fn finish(directory: &Path, maps: &MapDirectories) -> Result<FinishSummary, StoreError> {
+    let mut summary = FinishSummary::default();
     let mut images = Images {
         directory,
         maps: HashMap::new(),
     };
     for path in profiles(directory)? {
-        outcome.profiles += 1;
+        summary.profiles += 1;
         let Some(head) = profile_head(&path) else {
             continue;
         };
-        if let Err(error) = keep_map(directory, &head, maps) {
-            outcome.unfinished.get_or_insert(error);
+        if let Err(error) = store_map(directory, &head, maps) {
+            summary.write_error.get_or_insert(error);
         }
         if head.sealed {
             continue;
@@ -66,10 +69,10 @@ pub fn finish(directory: &Path, maps: &MapDirectories) -> Result<Outcome, StoreE
             && let Ok(bytes) = read_sparse(&path)
         {
             let sealed = seal(&path, &head, &bytes, &mut images);
-            outcome.unfinished = outcome.unfinished.or(sealed.err());
+            summary.write_error = summary.write_error.or(sealed.err());
         }
     }
-    Ok(outcome)
+    Ok(summary)
 }
 
 /// The path maps of a run's images, read when they are needed.
@@ -82,7 +85,7 @@ impl Images<'_> {
     /// The path map of a profile's image, unless it is damaged.
     fn intact_map(&mut self, head: &ProfileHead) -> Option<Arc<ImageMap>> {
         let map = self.maps.entry(head.build_id).or_insert_with(|| {
-            let map = kept_map(self.directory, head);
+            let map = stored_map(self.directory, head);
             map.filter(|map| map.damage.is_empty()).map(Arc::new)
         });
         map.clone()

@@ -1,4 +1,5 @@
-//! Woven programs and shared objects: their path map, and the settings that the link left in them.
+//! Reads the path map and the settings that the link step stored in a woven program or shared
+//! object.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -13,19 +14,19 @@ use object::{Object as _, ObjectSection as _, ObjectSymbol as _, ReadCache, Read
 use crate::error::ImageError;
 use crate::files::check_regular;
 
-/// The facts about an ELF file that runs need.
+/// Facts about an ELF file that are needed to run it.
 #[derive(Debug, Default)]
 pub struct WovenFile {
-    /// Whether it has a path map.
+    /// Whether the file has a path map.
     pub is_woven: bool,
-    /// Directory for runs that was chosen when it was linked.
+    /// The directory for runs that was chosen when the file was linked.
     pub runs: Option<PathBuf>,
-    /// Kind of its profiles.
+    /// The kind of profile.
     pub kind: Option<Kind>,
-    /// Iterations that sequences of loops span, if it was woven for loops.
+    /// K for the kind loops: the number of consecutive iterations in a sequence.
     pub k: Option<u32>,
-    /// Whether it imports musl's `dlopen`. Known for every program, woven or not.
-    pub opens_by_musl: bool,
+    /// Whether the file imports `dlopen` from musl. This is known even if the file is not woven.
+    pub imports_musl_dlopen: bool,
 }
 
 /// The section of a program's file that holds its path map. Only the parts that are asked for are
@@ -61,10 +62,10 @@ impl MapSection {
     }
 }
 
-/// Inspects a program. Scripts and other files that are no object files count as not woven.
+/// Inspects a program. Files other than object files, such as scripts, count as not woven.
 ///
 /// # Errors
-/// The file cannot be read.
+/// If the file cannot be read.
 pub fn inspect(path: &Path) -> Result<WovenFile, ImageError> {
     let file = open(path).map_err(|source| ImageError::Read {
         path: path.to_owned(),
@@ -74,17 +75,17 @@ pub fn inspect(path: &Path) -> Result<WovenFile, ImageError> {
     let Ok(file) = object::File::parse(&cache) else {
         return Ok(WovenFile::default());
     };
-    let opens_by_musl = opens_by_musl(&file);
+    let imports_musl_dlopen = imports_musl_dlopen(&file);
     if file.section_by_name(abi::MAP_SECTION).is_none() {
         return Ok(WovenFile {
-            opens_by_musl,
+            imports_musl_dlopen,
             ..WovenFile::default()
         });
     }
     let header = file
         .sections()
         .filter(|section| {
-            // A linker that merges strings makes one of them of all read-only data.
+            // Linkers that merge strings may put all read-only data into a string section.
             use object::SectionKind::{ReadOnlyData, ReadOnlyString};
             matches!(section.kind(), ReadOnlyData | ReadOnlyString)
                 && section.name() != Ok(abi::MAP_SECTION)
@@ -96,11 +97,11 @@ pub fn inspect(path: &Path) -> Result<WovenFile, ImageError> {
         runs: header.runs,
         kind: header.kind,
         k: header.k,
-        opens_by_musl,
+        imports_musl_dlopen,
     })
 }
 
-fn opens_by_musl<'data>(file: &object::File<'data, impl ReadRef<'data>>) -> bool {
+fn imports_musl_dlopen<'data>(file: &object::File<'data, impl ReadRef<'data>>) -> bool {
     let loader = file.section_by_name(".interp");
     let loader = loader.and_then(|section| section.data().ok());
     loader.is_some_and(|path| path.starts_with(b"/lib/ld-musl-"))
@@ -109,7 +110,7 @@ fn opens_by_musl<'data>(file: &object::File<'data, impl ReadRef<'data>>) -> bool
             .any(|symbol| symbol.is_undefined() && symbol.name() == Ok("dlopen"))
 }
 
-/// The fields of an [`abi::ImageHeader`] that matter here.
+/// The fields of an [`abi::ImageHeader`] that [`WovenFile`] needs.
 #[derive(Default)]
 struct Header {
     runs: Option<PathBuf>,
@@ -125,8 +126,8 @@ impl Header {
     ///      0     8  magic
     ///      8     4  version of the ABI
     ///     12     4  kind
-    ///     40     8  iterations of loops, or 0
-    ///    128     -  directory for runs, ends with a zero
+    ///     40     8  K for the kind loops, else 0
+    ///    128     -  directory for runs, ends with a zero byte
     /// ```
     fn find(data: &[u8]) -> Option<Self> {
         let header = data.chunks(8).position(|chunk| chunk == abi::IMAGE_MAGIC)? * 8;
@@ -146,10 +147,10 @@ impl Header {
     }
 }
 
-/// The path map of a program or shared object: the content of its `.holloway_map` section.
+/// Reads the path map of a program or shared object: the content of its section `.holloway_map`.
 ///
 /// # Errors
-/// The file cannot be read, or was not built by holloway.
+/// If the file cannot be read, or was not built by holloway.
 pub fn read_map(path: &Path) -> Result<Vec<u8>, ImageError> {
     let file = open(path).map_err(|source| ImageError::Read {
         path: path.to_owned(),

@@ -1,13 +1,28 @@
-//! Everything between a running woven program and its files: rings, analysis of streams, sealing,
-//! run directories, loading.
+//! Runs woven programs, collects their event streams, and writes and reads the files of runs.
 //!
-//! - A run: [`run_directory`], [`collector`], [`child`], [`burst`], [`settings`], [`memory`],
-//!   [`notice`]. `watch` finds the rings of running processes, `pool` empties them,
-//!   `process_streams` and `ring_stream` feed the words to the analysis of their kind in `kinds/`.
-//! - After a run: [`finish()`](finish::finish) seals profiles, [`load`] reads them.
+//! - During a run: [`run_directory`] creates the directory, and [`collector`] runs the program. A
+//!   thread (`watch`) finds the rings of running processes. Workers (`pool`) take words out of the
+//!   rings and feed them (`process_streams`, `ring_stream`) to the analysis of their kind in
+//!   `kinds/`.
+//! - After a run: [`finish()`](finish::finish) seals profiles, and [`load`] reads them.
 //! - Files: [`files`], [`image`], [`path_map`], `side_files`.
 //!
-//! This crate prints nothing. Errors and [notices](notice) are typed; the command line words them.
+//! Terms of this crate, in addition to the glossary:
+//!
+//! - The *owner* of a ring is the thread that appends to it. When the owner ends, a new thread may
+//!   become the next owner.
+//! - The *position* of a word is its offset in bytes from the start of the ring's stream. Positions
+//!   only grow.
+//! - A *chunk* is a part of a ring: 64 KiB, which are 16,384 words.
+//! - A *control word* is a word that ends no path. It may be followed by *operands*, for example
+//!   the id of the ring's next owner.
+//! - A *hole* is a word that a thread reserved in its ring but never wrote. Readers see a 0.
+//! - An activation is *open* as long as its last path has not ended.
+//! - *Inline counts* are counts that a thread keeps in its ring counters instead of appending
+//!   words.
+//!
+//! This crate prints nothing. Errors and [notices](notice) are typed, and the command line prints
+//! them.
 #![forbid(unsafe_code)]
 
 pub mod burst;

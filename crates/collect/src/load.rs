@@ -1,11 +1,12 @@
-//! Loads a run's directory, or one profile of it, for the analysis.
+//! Loads a run's directory, or one profile in it, for the analysis.
 //!
-//! Each profile is joined with the path map of its image: `<build id>.hwm` beside it, or the
-//! section in the image's file, which is then stored beside the profile, because the program may be
-//! gone next time. Files that cannot be read are noted and left out.
+//! A profile is read with the path map of its image. The map is in the file `<build id>.hwm` next
+//! to the profile, or in the image's file. In the second case, the loader stores the map next to
+//! the profile, because the program may be deleted later. If a file cannot be read, the loader
+//! skips it and adds a note.
 //!
-//! A program that still runs, or ran without a collector, leaves words of its streams in its
-//! profile. They are analyzed here, together with the files of an earlier collector.
+//! If a program still runs, or ran without a collector, its raw profile contains words of its
+//! streams. The loader analyzes them, together with the side files of an earlier collector.
 
 mod side_file_damage;
 mod streams;
@@ -39,18 +40,18 @@ pub use streams::{Loaded, Streams};
 /// Profiles by build id, each group with its map.
 type Images = BTreeMap<[u8; 16], (Arc<ImageMap>, Vec<Profile>)>;
 
-/// The streams of a run.
+/// The streams of the profiles that have been read so far.
 #[derive(Default)]
-struct Found {
+struct LoadedStreams {
     streams: Vec<Streams>,
-    /// Losses of the streams.
-    missing: Vec<Note>,
+    /// Notes on losses of the streams.
+    losses: Vec<Note>,
 }
 
 /// Reads `run`: a run's directory, or one `.hwp` file.
 ///
 /// # Errors
-/// It does not exist, or nothing in it can be read.
+/// If the run does not exist, or no profile in it can be read.
 pub fn load(run: &Path) -> Result<RunProfile> {
     load_with_streams(run, &Settings::default()).map(|loaded| loaded.profile)
 }
@@ -58,7 +59,7 @@ pub fn load(run: &Path) -> Result<RunProfile> {
 /// Reads `run` with its streams.
 ///
 /// # Errors
-/// It does not exist, or nothing in it can be read.
+/// If the run does not exist, or no profile in it can be read.
 pub fn load_with_streams(run: &Path, settings: &Settings) -> Result<Loaded> {
     let loaded = load_readable(run, settings)?;
     if loaded.profile.images.is_empty() {
@@ -67,19 +68,19 @@ pub fn load_with_streams(run: &Path, settings: &Settings) -> Result<Loaded> {
     Ok(loaded)
 }
 
-/// Reads `run` for a caller that looks for damage. If nothing can be read, the result has no image,
-/// and its damage tells why.
+/// Reads `run` for a caller that searches for damage. If no profile can be read, the result has no
+/// image, and its damage contains the reasons.
 ///
 /// # Errors
-/// The run does not exist, or is an empty directory.
+/// If the run does not exist, or is an empty directory.
 pub fn load_readable(run: &Path, settings: &Settings) -> Result<Loaded> {
     let files = profile_files(run)?;
     let mut images = Images::new();
     let mut unreadable = Vec::new();
     let mut damaged = Vec::new();
-    let mut found = Found::default();
+    let mut loaded = LoadedStreams::default();
     for file in &files {
-        match add(file, &mut images, &mut found, settings) {
+        match add_profile(file, &mut images, &mut loaded, settings) {
             Ok(0) => {}
             Ok(records) => damaged.push(Note::DamagedRecords {
                 file: file.clone(),
@@ -92,33 +93,34 @@ pub fn load_readable(run: &Path, settings: &Settings) -> Result<Loaded> {
         }
     }
     if run.is_dir() {
-        unreadable.extend(without_profile(run)?);
+        unreadable.extend(orphaned_files(run)?);
     }
     if images.is_empty() && unreadable.is_empty() {
         return Err(nothing_readable(run, &[]));
     }
     let mut kinds = RecordedKinds::default();
     for (map, profiles) in images.values().filter(|(_, profiles)| !profiles.is_empty()) {
-        let image = profiles.first().map_or(&map.name, |profile| &profile.image);
+        let image = profiles
+            .first()
+            .map_or(&map.name, |profile| &profile.head.image);
         kinds.add(map.kind, image);
     }
     let mut profile = RunProfile::new(in_order(images));
     // Notes on whole files come first, because the report shows only the first notes.
     unreadable.append(&mut damaged);
-    unreadable.append(&mut found.missing);
+    unreadable.append(&mut loaded.losses);
     profile.damage.splice(0..0, unreadable);
-    let streams = found.streams;
     Ok(Loaded {
         profile,
         kinds,
-        streams,
+        streams: loaded.streams,
     })
 }
 
-/// The profiles of a run's directory, or the one profile that `run` names.
+/// Lists the profiles in a run's directory, or the one profile that `run` names.
 ///
 /// # Errors
-/// There is no such run, or it cannot be read.
+/// If the run does not exist, or cannot be read.
 pub fn profile_files(run: &Path) -> Result<Vec<PathBuf>> {
     let metadata = std::fs::metadata(run).map_err(|source| LoadError::NoRun {
         run: run.to_owned(),
@@ -138,7 +140,8 @@ pub fn profile_files(run: &Path) -> Result<Vec<PathBuf>> {
     Ok(vec![profile_of(run).unwrap_or_else(|| run.to_owned())])
 }
 
-/// The profile that a file of loops, traces, or timings lies beside. None for other files.
+/// Returns the path of the profile that a side file belongs to. Returns `None` if `file` is no side
+/// file.
 fn profile_of(file: &Path) -> Option<PathBuf> {
     let kinds = Kind::ALL.into_iter().filter_map(stream_kind_of);
     let mut extensions = kinds.flat_map(|kind| kind.files().extensions());
@@ -150,11 +153,11 @@ fn profile_of(file: &Path) -> Option<PathBuf> {
     Some(file.with_file_name(format!("{stem}.{PROFILE}")))
 }
 
-/// Notes on the files of a run's directory whose profile is gone.
-fn without_profile(directory: &Path) -> Result<Vec<Note>> {
+/// Returns notes on the side files in a run's directory whose profile is missing.
+fn orphaned_files(directory: &Path) -> Result<Vec<Note>> {
     let mut orphans: Vec<(PathBuf, PathBuf)> = files(directory)?
         .filter_map(|file| {
-            // A profile is there before the files beside it.
+            // A profile is created before its side files.
             let profile = profile_of(&file).filter(|profile| !profile.exists())?;
             Some((file, profile))
         })
@@ -171,26 +174,26 @@ fn without_profile(directory: &Path) -> Result<Vec<Note>> {
     Ok(notes.collect())
 }
 
-/// Reads one profile, and adds it to the others of its image. Gives the number of its damaged
+/// Reads one profile, and adds it to the profiles of its image. Returns the number of its damaged
 /// records.
-fn add(
+fn add_profile(
     file: &Path,
     images: &mut Images,
-    found: &mut Found,
+    loaded: &mut LoadedStreams,
     settings: &Settings,
 ) -> std::result::Result<usize, Unreadable> {
-    // The lock keeps the files beside the profile consistent with the profile.
-    let _held = hold(file, Access::Read);
+    // The lock keeps the side files consistent with the profile.
+    let _lock = hold(file, Access::Read);
     let bytes = read_regular(file).map_err(|error| Unreadable::System {
         message: error.to_string(),
     })?;
     let head = peek_profile(&bytes).map_err(Unreadable::Format)?;
     let (map, profiles) = match images.entry(head.build_id) {
-        Entry::Occupied(known) => known.into_mut(),
-        Entry::Vacant(new) => new.insert((Arc::new(find_map(file, &head)?), Vec::new())),
+        Entry::Occupied(entry) => entry.into_mut(),
+        Entry::Vacant(entry) => entry.insert((Arc::new(find_map(file, &head)?), Vec::new())),
     };
     let profile = match host_kind(head.kind) {
-        HostKind::Streams(kind) => add_streams(file, &head, kind, &bytes, map, found, settings),
+        HostKind::Streams(kind) => add_streams(file, &head, kind, &bytes, map, loaded, settings),
         HostKind::Counters(kind) => kind.read(&bytes, map).map_err(Unreadable::Format),
     };
     match profile {
@@ -208,53 +211,53 @@ fn add(
     }
 }
 
-/// Adds the streams of a profile, with notes on their losses. The streams of a raw profile are
-/// analyzed. Returns the counts.
+/// Adds the streams of a profile, with notes on their losses. Analyzes the streams of a raw
+/// profile. Returns the counts.
 fn add_streams(
     file: &Path,
     head: &ProfileHead,
     kind: &'static dyn StreamKind,
     bytes: &[u8],
     map: &Arc<ImageMap>,
-    found: &mut Found,
+    loaded: &mut LoadedStreams,
     settings: &Settings,
 ) -> std::result::Result<Profile, Unreadable> {
     let mut profile = read_profile(bytes, map).map_err(Unreadable::Format)?;
-    let mut now = None;
+    let mut analyzed_now = None;
     if !head.sealed {
-        let result = read_streams(file, head, bytes, map, settings)?;
-        (profile, now) = (result.profile, result.data);
+        let result = analyze_raw(file, head, bytes, map, settings)?;
+        (profile, analyzed_now) = (result.profile, result.data);
     }
     let origin = Origin {
         image: head.image.clone(),
         process: head.pid,
     };
-    found
-        .missing
+    loaded
+        .losses
         .extend(side_file_damage::notes(file, head, kind, map, &profile));
-    if profile.lost > 0 {
-        found.missing.push(Note::LostThreads {
+    if profile.head.lost > 0 {
+        loaded.losses.push(Note::LostThreads {
             origin: origin.clone(),
-            threads: profile.lost,
+            threads: profile.head.lost,
         });
     }
     let facts = std::mem::take(&mut profile.damage).into_iter();
-    found.missing.extend(facts.map(|damage| Note::Streams {
+    loaded.losses.extend(facts.map(|damage| Note::Streams {
         origin: origin.clone(),
         fact: damage.fact,
     }));
-    found.streams.push(Streams {
+    loaded.streams.push(Streams {
         head: head.clone(),
         kind,
         map: Arc::clone(map),
         file: file.to_owned(),
-        now,
+        analyzed_now,
     });
     Ok(profile)
 }
 
-/// Analyzes the streams of a raw profile. The file stays as it is.
-fn read_streams(
+/// Analyzes the streams of a raw profile. Does not change the file.
+fn analyze_raw(
     file: &Path,
     head: &ProfileHead,
     bytes: &[u8],
@@ -269,22 +272,22 @@ fn read_streams(
     })
 }
 
-/// The streams of a run that no collector took.
+/// The words of a run that no collector took. Each load of the run analyzes them again.
 #[derive(Debug)]
 pub struct Untaken {
-    /// The first process with such streams.
+    /// The head of the first profile with untaken words.
     pub head: ProfileHead,
-    /// Number of profiles with such streams.
+    /// The number of profiles with untaken words.
     pub profiles: u64,
-    /// Number of words in them.
+    /// The number of untaken words.
     pub words: u64,
-    /// Whether all their processes have ended. Then finishing the run analyzes them once and for
-    /// all.
+    /// Whether the processes of all these profiles have ended. Finishing the run then stores the
+    /// analysis, so that later loads are fast.
     pub has_ended: bool,
 }
 
-/// Looks for streams that no collector took: loading the run analyzes them first. Nothing where
-/// there are none, or where the run cannot be read.
+/// Searches for words that no collector took. Returns `None` if there are none, or if the run
+/// cannot be read.
 pub fn untaken(run: &Path) -> Option<Untaken> {
     let files = profile_files(run).ok()?;
     let waiting: Vec<Waiting> = files
@@ -303,7 +306,7 @@ pub fn untaken(run: &Path) -> Option<Untaken> {
 /// A raw profile with words to analyze.
 struct Waiting {
     head: ProfileHead,
-    /// Number of words.
+    /// The number of words.
     words: u64,
     has_ended: bool,
 }
@@ -318,8 +321,8 @@ impl Waiting {
         let raw = RawProfile::parse(&bytes).ok()?;
         let words = raw.ring_words().iter().fold(0u64, |sum, ring| {
             let spooled = ring.spools.iter().map(|spool| spool.length);
-            let held = ring.ring.map(|ring| ring.end() - ring.first());
-            spooled.chain(held).fold(sum, u64::saturating_add)
+            let in_ring = ring.ring.map(|ring| ring.end() - ring.first());
+            spooled.chain(in_ring).fold(sum, u64::saturating_add)
         }) / 4;
         (words > 0).then(|| Self {
             head,
@@ -329,20 +332,19 @@ impl Waiting {
     }
 }
 
-/// Images in the order in which their first process began: the program that the user ran comes
-/// first.
+/// Sorts images by the start of their first process. The program that the user ran comes first.
 fn in_order(images: Images) -> Vec<(ImageMap, Vec<Profile>)> {
     let images = images.into_values();
     let mut images: Vec<_> = images
         .map(|(map, profiles)| (Arc::unwrap_or_clone(map), profiles))
         .collect();
-    let began = |profiles: &[Profile]| {
+    let first_start = |profiles: &[Profile]| {
         profiles
             .iter()
-            .map(|profile| (profile.start_ns, profile.pid))
+            .map(|profile| (profile.head.start_ns, profile.head.pid))
             .min()
     };
-    images.sort_by_cached_key(|(map, profiles)| (began(profiles), map.name.clone()));
+    images.sort_by_cached_key(|(map, profiles)| (first_start(profiles), map.name.clone()));
     images
 }
 

@@ -1,4 +1,5 @@
-//! Path maps of a run: `<build id>.hwm` beside the profiles, or the section in the program's file.
+//! Finds the path map of an image: in the file `<build id>.hwm` in the run's directory, or in a
+//! section of the program's file.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -12,16 +13,16 @@ use crate::files::{map_name, read_beginning, read_regular, write_atomically};
 use crate::image;
 use crate::settings::MapDirectories;
 
-/// Makes sure that the run's directory holds the path map of a profile's image. Gives whether it
-/// does: without any map there is nothing to store, and the report says why.
+/// Stores the path map of a profile's image in the run's directory, unless it is there already.
+/// Returns whether the directory holds the map. If no map is found, the report shows the reason.
 ///
 /// A map is compressed and stored once per build, in the store that runs share. A run's directory
 /// has a hard link to it, so the directory stays complete when it is moved, and when the store is
 /// deleted. A file system without hard links gets a copy.
 ///
 /// # Errors
-/// The run's directory cannot be written.
-pub(crate) fn keep_map(
+/// If the run's directory cannot be written.
+pub(crate) fn store_map(
     directory: &Path,
     head: &ProfileHead,
     maps: &MapDirectories,
@@ -49,7 +50,7 @@ pub(crate) fn keep_map(
     };
     let packed = pack_map(&map, &head.build_id);
     if let Some(stored) = stored
-        && store(&stored, &packed).is_ok()
+        && add_to_store(&stored, &packed).is_ok()
         && share(&stored, &kept)
     {
         return Ok(true);
@@ -65,7 +66,7 @@ fn holds_map(file: &Path, head: &ProfileHead) -> bool {
 }
 
 /// Adds a map to the store, and deletes the maps that no run links to.
-fn store(stored: &Path, packed: &[u8]) -> Result<(), StoreError> {
+fn add_to_store(stored: &Path, packed: &[u8]) -> Result<(), StoreError> {
     let Some(directory) = stored.parent() else {
         return Ok(());
     };
@@ -91,7 +92,7 @@ fn share(stored: &Path, kept: &Path) -> bool {
 }
 
 /// Reads the path map that the run's directory holds, else the one in the image's file.
-pub(crate) fn kept_map(directory: &Path, head: &ProfileHead) -> Option<ImageMap> {
+pub(crate) fn stored_map(directory: &Path, head: &ProfileHead) -> Option<ImageMap> {
     let kept = read_map_file(&directory.join(map_name(&head.build_id)));
     let kept = kept.ok().filter(|map| map.build_id == head.build_id);
     match kept {
@@ -103,7 +104,7 @@ pub(crate) fn kept_map(directory: &Path, head: &ProfileHead) -> Option<ImageMap>
 /// Reads a `.hwm` file.
 ///
 /// # Errors
-/// The file cannot be read, or is no path map.
+/// If the file cannot be read, or is no path map.
 pub fn read_map_file(path: &Path) -> Result<ImageMap, Unreadable> {
     let bytes = read_regular(path).map_err(|error| Unreadable::MapFile {
         file: path.to_owned(),
@@ -115,10 +116,10 @@ pub fn read_map_file(path: &Path) -> Result<ImageMap, Unreadable> {
     })
 }
 
-/// The bytes of the path map in the image's file.
+/// Reads the bytes of the path map in the image's file.
 ///
 /// # Errors
-/// There is none, or the image is no longer the build that the profile was recorded from.
+/// If the file has no path map, or the file is no longer the build that wrote the profile.
 fn map_bytes_of_image(head: &ProfileHead) -> Result<Vec<u8>, Unreadable> {
     let path = Path::new(&head.image_path);
     let bytes = image::read_map(path).map_err(|error| Unreadable::NoMapInProgram {
@@ -139,11 +140,10 @@ fn map_bytes_of_image(head: &ProfileHead) -> Result<Vec<u8>, Unreadable> {
     }
 }
 
-/// The path map in the image's file.
+/// Reads the path map in the image's file.
 ///
 /// # Errors
-/// There is none that can be read, or the image is no longer the build that the profile was
-/// recorded from.
+/// If the file has no readable path map, or is no longer the build that wrote the profile.
 fn map_of_image(head: &ProfileHead) -> Result<ImageMap, Unreadable> {
     let bytes = map_bytes_of_image(head)?;
     decode_image(&bytes).map_err(|error| Unreadable::MapInProgram {
@@ -152,37 +152,38 @@ fn map_of_image(head: &ProfileHead) -> Result<ImageMap, Unreadable> {
     })
 }
 
-/// The path map of a profile: the file beside it, else the section in the image's file, which is
-/// then stored beside the profile.
+/// Finds the path map of a profile: in the file next to the profile, else in the image's file. In
+/// the second case, stores the map next to the profile.
 ///
 /// # Errors
-/// There is no readable map of the profile's build.
+/// If no map of the profile's build can be read.
 pub(crate) fn find_map(profile: &Path, head: &ProfileHead) -> Result<ImageMap, Unreadable> {
-    let kept = profile.with_file_name(map_name(&head.build_id));
-    if kept.exists() {
-        let map = read_map_file(&kept)?;
+    let map_file = profile.with_file_name(map_name(&head.build_id));
+    if map_file.exists() {
+        let map = read_map_file(&map_file)?;
         if map.build_id == head.build_id {
-            return with_functions(map, &kept);
+            return with_functions(map, &map_file);
         }
         return Err(Unreadable::MapOfOtherBuild {
-            file: kept,
+            file: map_file,
             build_id: map.build_id,
         });
     }
     let map = with_functions(map_of_image(head)?, Path::new(&head.image_path))?;
     if let Some(directory) = profile.parent() {
-        // Someone else's run may be read-only: it is shown all the same.
-        keep_map(directory, head, &MapDirectories::default()).ok();
+        // Another user's run may be read-only. It can be shown without the map file.
+        store_map(directory, head, &MapDirectories::default()).ok();
     }
     Ok(map)
 }
 
-/// The map, unless all its functions are lost: a report of such a map would show only zeros.
+/// Rejects a map that lost all its functions to damage. A report with this map would show only
+/// zeros.
 fn with_functions(map: ImageMap, file: &Path) -> Result<ImageMap, Unreadable> {
     let mut modules = map.modules.iter();
-    let has_any = modules.any(|placed| !placed.module.functions.is_empty());
+    let has_functions = modules.any(|placed| !placed.module.functions.is_empty());
     match map.damage.first() {
-        Some(damage) if !has_any => Err(Unreadable::NoFunctions {
+        Some(damage) if !has_functions => Err(Unreadable::NoFunctions {
             file: file.to_owned(),
             fact: damage.fact.clone(),
         }),

@@ -1,11 +1,12 @@
-//! Workers that take words out of rings and feed them to the analysis.
+//! The threads of the collector: one watches the run's directory for new rings, *workers* take
+//! words out of the rings and feed them to the analysis, and a *sealer* seals profiles.
 //!
-//! A ring has one worker at a time. There are as many workers as processors, and no more of them
-//! work than there are rings.
+//! Only one worker reads a ring at a time. There are as many workers as processors, but at most as
+//! many of them are active as there are rings.
 //!
-//! A busy thread's ring is emptied in whole chunks, so that the thread keeps the cache line that it
-//! writes to next. Less than a chunk is taken when no more words came for a while, or when the
-//! owner waits.
+//! A worker takes whole chunks out of the ring of a busy thread. So it does not touch the cache
+//! line that the thread writes to next. It takes less than a chunk only if no more words came for a
+//! while, or if the ring's owner waits for space.
 
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -21,25 +22,26 @@ use holloway_rings::{Ring, RingFile};
 use crate::error::StoreError;
 use crate::lock::locked;
 use crate::notice::{Notice, Notify};
-use crate::path_map::{keep_map, kept_map};
+use crate::path_map::{store_map, stored_map};
 use crate::process_streams::ProcessStreams;
 use crate::ring_stream::RingStream;
 use crate::settings::Settings;
-use crate::watch::{News, Watch};
+use crate::watch::{Watch, WatchEvent};
 
-/// How long a ring's last words may wait.
-const IDLE: Duration = Duration::from_millis(3);
-/// Bytes that are taken at once, at most.
-const MOST: u64 = 4 * CHUNK;
-/// Shortest and longest sleep of an idle worker. A busy thread fills its ring in some milliseconds.
-const SLEEP: [Duration; 2] = [Duration::from_micros(100), Duration::from_millis(2)];
+/// If no more words come for this time, less than a chunk is taken.
+const IDLE_TIME: Duration = Duration::from_millis(3);
+/// The maximum number of bytes to take at once.
+const MAX_TAKEN: u64 = 4 * CHUNK;
+/// The shortest and longest sleep of an idle worker. A busy thread fills its ring in a few
+/// milliseconds.
+const SLEEP_RANGE: [Duration; 2] = [Duration::from_micros(100), Duration::from_millis(2)];
 
-/// Rings are being emptied.
-const RUNS: u8 = 0;
-/// The collector ends, and so do the workers.
-const ENDS: u8 = 1;
+/// The phase in which workers take words out of rings.
+const RUNNING: u8 = 0;
+/// The phase in which the collector and its workers end.
+const ENDING: u8 = 1;
 
-/// The collector of a run; its threads end when it is dropped.
+/// The collector of a run. Dropping it ends its threads.
 pub struct Collector {
     shared: Arc<Shared>,
     watcher: Option<JoinHandle<()>>,
@@ -48,48 +50,55 @@ pub struct Collector {
 struct Shared {
     directory: PathBuf,
     settings: Settings,
+    /// [`RUNNING`] or [`ENDING`].
     phase: AtomicU8,
     watch: Mutex<Watch>,
-    taps: Mutex<Vec<Arc<Mutex<Tap>>>>,
+    readers: Mutex<Vec<Arc<Mutex<RingReader>>>>,
+    /// The running processes, by the path of their raw profile.
     processes: Mutex<HashMap<PathBuf, Arc<ProcessStreams>>>,
-    /// Processes that are gone, to be sealed. The sealing thread holds `seals`.
+    /// The processes that have ended and are not sealed yet.
     ended: Mutex<VecDeque<Arc<ProcessStreams>>>,
-    seals: Mutex<()>,
-    /// By build id. None: there is no path map.
+    /// Locked by the thread that seals.
+    sealing: Mutex<()>,
+    /// The table of each image's words, by build id. `None` if an image has no path map.
     words: Mutex<HashMap<[u8; 16], Option<Words>>>,
     notify: Notify,
 }
 
-/// Whether a look waits for the time to ask which processes have ended.
+/// When a search checks which processes have ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Interval {
-    Kept,
-    Skipped,
+enum EndedCheck {
+    /// The search checks only if the last check is long enough ago.
+    AtIntervals,
+    /// The search checks in any case.
+    Always,
 }
 
-/// Whether the process of a ring still runs.
+/// Whether a process still runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Owner {
-    Runs,
-    VanishedFunction,
+enum ProcessState {
+    Running,
+    Ended,
 }
 
-/// A ring that is being emptied.
-struct Tap {
+/// Takes words out of one ring and feeds them to the analysis.
+struct RingReader {
     ring: Ring,
     process: Arc<ProcessStreams>,
     stream: RingStream,
+    /// The words that were taken last.
     words: Vec<u32>,
-    /// Bytes that waited at the last look, and since when their number is the same.
-    seen: u64,
-    since: Instant,
+    /// The number of bytes that waited at the last turn.
+    waiting: u64,
+    /// The time since which this number has not changed.
+    unchanged_since: Instant,
 }
 
 impl Collector {
-    /// Starts to watch a run's directory.
+    /// Starts the collector for a run's directory.
     ///
     /// # Errors
-    /// No thread can be started.
+    /// If its thread cannot be started.
     pub(crate) fn start(
         directory: &Path,
         settings: Settings,
@@ -98,31 +107,31 @@ impl Collector {
         let shared = Arc::new(Shared {
             directory: directory.to_owned(),
             settings,
-            phase: AtomicU8::new(RUNS),
+            phase: AtomicU8::new(RUNNING),
             watch: Mutex::new(Watch::new(directory, notify)),
-            taps: Mutex::default(),
+            readers: Mutex::default(),
             processes: Mutex::default(),
             ended: Mutex::default(),
-            seals: Mutex::default(),
+            sealing: Mutex::default(),
             words: Mutex::default(),
             notify,
         });
-        let watched = Arc::clone(&shared);
+        let watcher_shared = Arc::clone(&shared);
         let thread = std::thread::Builder::new().name("collector".to_owned());
-        let watcher = thread.spawn(move || watched.watch())?;
+        let watcher = thread.spawn(move || watcher_shared.watch())?;
         Ok(Self {
             shared,
             watcher: Some(watcher),
         })
     }
 
-    /// The program has ended: takes its last words, and stores the results so far of processes that
-    /// run on.
+    /// Takes the last words of a program that has ended, and seals its profiles. Stores the current
+    /// results of processes that continue to run.
     pub(crate) fn drain(&self) {
-        self.shared.look(Interval::Skipped);
+        self.shared.search(EndedCheck::Always);
         self.shared.seal();
         for (_, process) in self.shared.running_processes() {
-            self.shared.empty(&process, Owner::Runs);
+            self.shared.empty(&process, ProcessState::Running);
             self.shared.check(process.keep());
         }
     }
@@ -130,10 +139,10 @@ impl Collector {
 
 impl Drop for Collector {
     fn drop(&mut self) {
-        self.shared.phase.store(ENDS, Ordering::SeqCst);
+        self.shared.phase.store(ENDING, Ordering::SeqCst);
         if let Some(watcher) = self.watcher.take() {
             watcher.thread().unpark();
-            // A panic has printed its message.
+            // If the thread panicked, the panic has printed its message.
             watcher.join().ok();
         }
         self.drain();
@@ -144,18 +153,19 @@ impl Drop for Collector {
 }
 
 impl Shared {
-    fn runs(&self) -> bool {
-        self.phase.load(Ordering::SeqCst) == RUNS
+    fn is_running(&self) -> bool {
+        self.phase.load(Ordering::SeqCst) == RUNNING
     }
 
-    /// The thread that looks for rings. Workers come with the first ring.
+    /// Runs the thread that watches the run's directory. It starts the workers when the first ring
+    /// has words.
     fn watch(&self) {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         std::thread::scope(|scope| {
             let mut workers = 0;
-            while self.runs() {
-                let pause = self.look(Interval::Kept);
-                if workers == 0 && self.turns(&mut Vec::new()) {
+            while self.is_running() {
+                let pause = self.search(EndedCheck::AtIntervals);
+                if workers == 0 && self.take_turns(&mut Vec::new()) {
                     for _ in 0..processors {
                         let number = workers;
                         let thread = std::thread::Builder::new().name(format!("worker {number}"));
@@ -163,9 +173,9 @@ impl Shared {
                         workers += usize::from(spawned.is_ok());
                     }
                 }
-                if !locked(&self.ended).is_empty() && self.seals.try_lock().is_ok() {
+                if !locked(&self.ended).is_empty() && self.sealing.try_lock().is_ok() {
                     let thread = std::thread::Builder::new().name("sealer".to_owned());
-                    // If the thread cannot be started, the work is done when the program has ended.
+                    // If the thread cannot be started, `drain` seals after the program's end.
                     thread.spawn_scoped(scope, || self.seal()).ok();
                 }
                 std::thread::park_timeout(pause);
@@ -173,25 +183,25 @@ impl Shared {
         });
     }
 
-    /// Looks for new rings and for processes that are gone. Gives how long to wait before the next
-    /// look.
-    fn look(&self, interval: Interval) -> Duration {
+    /// Searches for new rings and for processes that have ended. Returns how long to wait before
+    /// the next search.
+    fn search(&self, check: EndedCheck) -> Duration {
         let mut ended = Vec::new();
-        let tell = |news: News<'_>| match news {
-            News::Ring(path, file, ring) => {
+        let report = |event: WatchEvent<'_>| match event {
+            WatchEvent::Ring(path, file, ring) => {
                 let mut processes = locked(&self.processes);
                 let process = processes
                     .entry(path.to_owned())
                     .or_insert_with(|| Arc::new(self.process(path, file)));
-                let tap = Tap::new(ring, Arc::clone(process));
-                locked(&self.taps).push(Arc::new(Mutex::new(tap)));
+                let reader = RingReader::new(ring, Arc::clone(process));
+                locked(&self.readers).push(Arc::new(Mutex::new(reader)));
             }
-            News::Ended(path) => ended.push(path.to_owned()),
+            WatchEvent::Ended(path) => ended.push(path.to_owned()),
         };
         let mut watch = locked(&self.watch);
-        let pause = match interval {
-            Interval::Kept => watch.look(tell),
-            Interval::Skipped => watch.look_now(tell),
+        let pause = match check {
+            EndedCheck::AtIntervals => watch.search(report),
+            EndedCheck::Always => watch.search_now(report),
         };
         for path in ended {
             let process = locked(&self.processes).remove(&path);
@@ -200,26 +210,26 @@ impl Shared {
         pause
     }
 
-    /// Seals the processes that have ended, one after the other. Sealing takes long for long
-    /// streams; other threads find and empty rings meanwhile.
+    /// Seals the processes that have ended, one after the other. Sealing long streams takes long.
+    /// Other threads continue to find and empty rings meanwhile.
     fn seal(&self) {
-        let _alone = locked(&self.seals);
+        let _lock = locked(&self.sealing);
         loop {
             let next = locked(&self.ended).pop_front();
             let Some(process) = next else { break };
-            self.empty(&process, Owner::VanishedFunction);
+            self.empty(&process, ProcessState::Ended);
             self.check(process.seal());
         }
     }
 
     fn process(&self, path: &Path, file: &RingFile) -> ProcessStreams {
         let head = &file.head().profile;
-        let mut known = locked(&self.words);
-        let words = known.entry(head.build_id).or_insert_with(|| {
-            if let Err(error) = keep_map(&self.directory, head, &self.settings.maps) {
+        let mut words_by_build = locked(&self.words);
+        let words = words_by_build.entry(head.build_id).or_insert_with(|| {
+            if let Err(error) = store_map(&self.directory, head, &self.settings.maps) {
                 (self.notify)(Notice::Unwritten(error));
             }
-            kept_map(&self.directory, head).map(|map| Words::new(&Arc::new(map)))
+            stored_map(&self.directory, head).map(|map| Words::new(&Arc::new(map)))
         });
         ProcessStreams::live(path, head, words.clone(), self.settings.clone())
     }
@@ -232,63 +242,62 @@ impl Shared {
             .collect()
     }
 
-    /// Takes all words that are left in the rings of a process. The rings of a process that is gone
-    /// are dropped.
-    fn empty(&self, process: &Arc<ProcessStreams>, owner: Owner) {
-        for tap in self.taps_now() {
-            let mut tap = locked(&tap);
-            if Arc::ptr_eq(&tap.process, process) {
-                tap.empty(owner);
+    /// Takes all words that are in the rings of a process. If the process has ended, its rings are
+    /// removed.
+    fn empty(&self, process: &Arc<ProcessStreams>, state: ProcessState) {
+        let readers = locked(&self.readers).clone();
+        for reader in readers {
+            let mut reader = locked(&reader);
+            if Arc::ptr_eq(&reader.process, process) {
+                reader.empty(state);
             }
         }
-        if owner == Owner::VanishedFunction {
-            locked(&self.taps).retain(|tap| !Arc::ptr_eq(&locked(tap).process, process));
+        if state == ProcessState::Ended {
+            locked(&self.readers).retain(|reader| !Arc::ptr_eq(&locked(reader).process, process));
         }
     }
 
-    /// Tells that a file could not be written. The program goes on.
+    /// Sends a notice if a file could not be written. The program continues.
     fn check(&self, stored: Result<(), StoreError>) {
         if let Err(error) = stored {
             (self.notify)(Notice::Unwritten(error));
         }
     }
 
-    fn taps_now(&self) -> Vec<Arc<Mutex<Tap>>> {
-        locked(&self.taps).clone()
-    }
-
-    /// A worker. No more workers work than there are rings: with more, the analysis of a ring would
-    /// move from one processor's cache to another's.
+    /// Runs a worker. At most as many workers are active as there are rings. Otherwise, the
+    /// analysis of a ring would move from one processor's cache to another.
     fn work(&self, number: usize) {
-        let [least, longest] = SLEEP;
-        let mut pause = least;
-        let mut taps = Vec::new();
-        while self.runs() {
-            if number < locked(&self.taps).len() && self.turns(&mut taps) {
-                pause = least;
+        let [shortest, longest] = SLEEP_RANGE;
+        let mut pause = shortest;
+        let mut readers = Vec::new();
+        while self.is_running() {
+            if number < locked(&self.readers).len() && self.take_turns(&mut readers) {
+                pause = shortest;
                 continue;
             }
-            // A ring's analysis must not outlive its process here: it holds a share of the memory.
-            taps.clear();
+            // An idle worker must not keep the reader of an ended process alive, because the reader
+            // holds a share of the memory.
+            readers.clear();
             std::thread::sleep(pause);
             pause = (pause * 2).min(longest);
         }
     }
 
-    /// Gives each ring that no other worker holds a turn. Tells whether any words were taken.
-    fn turns(&self, taps: &mut Vec<Arc<Mutex<Tap>>>) -> bool {
-        taps.clone_from(&locked(&self.taps));
-        let mut took = false;
-        for tap in taps {
-            if let Ok(mut tap) = tap.try_lock() {
-                took |= tap.turn();
+    /// Gives a turn to the reader of each ring that no other worker reads now. Returns whether any
+    /// words were taken. `readers` is a buffer.
+    fn take_turns(&self, readers: &mut Vec<Arc<Mutex<RingReader>>>) -> bool {
+        readers.clone_from(&locked(&self.readers));
+        let mut has_taken = false;
+        for reader in readers {
+            if let Ok(mut reader) = reader.try_lock() {
+                has_taken |= reader.take_turn();
             }
         }
-        took
+        has_taken
     }
 }
 
-impl Tap {
+impl RingReader {
     fn new(ring: Ring, process: Arc<ProcessStreams>) -> Self {
         let stream = process.ring(ring.tid());
         Self {
@@ -296,40 +305,42 @@ impl Tap {
             process,
             stream,
             words: Vec::new(),
-            seen: 0,
-            since: Instant::now(),
+            waiting: 0,
+            unchanged_since: Instant::now(),
         }
     }
 
-    /// Takes some words if it is time. Tells whether it took any.
-    fn turn(&mut self) -> bool {
+    /// Takes whole chunks, or all words of an idle ring. Returns whether any words were taken.
+    fn take_turn(&mut self) -> bool {
         let waiting = self.ring.waiting_bytes();
         if waiting == 0 {
-            self.seen = 0;
+            self.waiting = 0;
             return false;
         }
         let now = Instant::now();
-        if waiting != self.seen {
-            (self.seen, self.since) = (waiting, now);
+        if waiting != self.waiting {
+            (self.waiting, self.unchanged_since) = (waiting, now);
         }
-        let is_idle = now.duration_since(self.since) >= IDLE;
-        let whole_chunks = self.ring.taken().saturating_add(waiting) / CHUNK * CHUNK;
-        let most = whole_chunks.saturating_sub(self.ring.taken()).min(MOST);
-        if most > 0 {
-            return self.take(most);
+        let is_idle = now.duration_since(self.unchanged_since) >= IDLE_TIME;
+        let last_chunk_end = self.ring.taken().saturating_add(waiting) / CHUNK * CHUNK;
+        let whole_chunks = last_chunk_end.saturating_sub(self.ring.taken());
+        if whole_chunks > 0 {
+            return self.take(whole_chunks.min(MAX_TAKEN));
         }
-        (is_idle || self.ring.owner_waits()) && self.take(MOST)
+        (is_idle || self.ring.owner_waits()) && self.take(MAX_TAKEN)
     }
 
-    fn take(&mut self, most: u64) -> bool {
+    /// Takes at most `limit` bytes. Returns whether any words were taken.
+    fn take(&mut self, limit: u64) -> bool {
         self.words.clear();
-        let batch = self.ring.take(most, &mut self.words);
+        let batch = self.ring.take(limit, &mut self.words);
         self.feed(batch)
     }
 
+    /// Feeds the taken words to the analysis. Returns whether there are any.
     fn feed(&mut self, batch: holloway_rings::Batch) -> bool {
-        self.process.recording().lose(batch.lost / 4);
-        let left_out = self.stream.feed(batch.at, &self.words);
+        self.process.recording().count_lost(batch.lost / 4);
+        let left_out = self.stream.feed(batch.position, &self.words);
         if left_out > 0 {
             self.ring.leave_out(left_out);
         }
@@ -337,19 +348,20 @@ impl Tap {
     }
 
     /// Takes all words that the ring has now.
-    fn empty(&mut self, owner: Owner) {
+    fn empty(&mut self, state: ProcessState) {
         let end = self.ring.taken().saturating_add(self.ring.waiting_bytes());
-        // Words that come meanwhile are left for later: the thread may be faster.
+        // Words that the thread appends meanwhile are not taken: if the thread is faster than the
+        // analysis, the loop would not end.
         while self.ring.taken() < end {
-            let took = match owner {
-                Owner::Runs => self.take(MOST),
-                Owner::VanishedFunction => {
+            let has_taken = match state {
+                ProcessState::Running => self.take(MAX_TAKEN),
+                ProcessState::Ended => {
                     self.words.clear();
-                    let batch = self.ring.take_rest(MOST, &mut self.words);
+                    let batch = self.ring.take_rest(MAX_TAKEN, &mut self.words);
                     self.feed(batch)
                 }
             };
-            if !took {
+            if !has_taken {
                 break;
             }
         }

@@ -1,4 +1,4 @@
-//! Finds out, from `/proc`, whether a process still runs.
+//! Finds out from `/proc` whether the process that wrote a profile still runs.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -7,15 +7,16 @@ use holloway_format::raw::RawHead;
 use procfs::FromRead as _;
 use procfs::process::Stat;
 
-/// Nanoseconds of a tick, in which `/proc` tells when a process began: the runtime's own figure.
-const TICK: u64 = 10_000_000;
+/// Nanoseconds of a clock tick, the unit of process start times in `/proc`. The runtime uses the
+/// same value.
+const TICK_NS: u64 = 10_000_000;
 
-/// Whether the process that wrote a raw profile is gone: no process with its id began when it
-/// began. A process of another PID namespace (a container) cannot be looked up, and may still be
-/// counting.
+/// Returns whether the process that wrote a raw profile has ended: no running process has its id
+/// and its start time. Returns `false` for a process in another PID namespace (a container),
+/// because this process cannot look it up.
 pub(crate) fn has_ended(head: &RawHead) -> bool {
     let namespace = head.pid_namespace;
-    if namespace != 0 && own_namespace().is_some_and(|own| own != namespace) {
+    if namespace != 0 && this_namespace().is_some_and(|this| this != namespace) {
         return false;
     }
     let pid = head.profile.pid;
@@ -25,12 +26,12 @@ pub(crate) fn has_ended(head: &RawHead) -> bool {
     let Ok(stat) = Stat::from_read(stat) else {
         return false;
     };
-    let recorded = head.boot_start;
-    !runs(&stat) || recorded != 0 && start(&stat) != recorded
+    let recorded_start = head.boot_start;
+    !runs(&stat) || recorded_start != 0 && start(&stat) != recorded_start
 }
 
-/// Whether a live collector takes the words out of the profile's rings. Then that collector stores
-/// them.
+/// Returns whether a running collector takes the words out of the profile's rings. That collector
+/// will store the results.
 pub(crate) fn is_collected(head: &RawHead) -> bool {
     head.collector != 0 && exists(head.collector)
 }
@@ -39,21 +40,23 @@ fn exists(pid: u32) -> bool {
     Path::new(&format!("/proc/{pid}")).exists()
 }
 
-/// This process's PID namespace, as the runtime names it.
-fn own_namespace() -> Option<u64> {
+/// Returns the number of this process's PID namespace: the inode of `/proc/self/ns/pid`, which the
+/// runtime records too.
+fn this_namespace() -> Option<u64> {
     let namespace = std::fs::metadata("/proc/self/ns/pid").ok()?;
     Some(namespace.ino())
 }
 
-/// Whether a thread of the process is left. A first thread that ended before the others is a zombie
-/// until they end.
+/// Returns whether a thread of the process still runs. If the main thread ends before the other
+/// threads, it is a zombie until they end.
 fn runs(stat: &Stat) -> bool {
     !matches!(stat.state, 'Z' | 'X') || stat.num_threads > 1
 }
 
-/// When the process began, in nanoseconds on the boot clock, as the runtime computes it.
+/// Returns the start time of the process in nanoseconds on the boot clock. The runtime computes the
+/// same value.
 fn start(stat: &Stat) -> u64 {
-    stat.starttime.saturating_mul(TICK)
+    stat.starttime.saturating_mul(TICK_NS)
 }
 
 #[cfg(test)]
@@ -63,11 +66,11 @@ mod tests {
 
     use super::*;
 
-    /// A line of `/proc/<pid>/stat`, with a name that looks like the end of a name.
+    /// A line of `/proc/<pid>/stat`. The process name contains a parenthesis.
     fn stat(state: &str, threads: u32, ticks: u32) -> String {
-        let rest = [" 0"; 30].concat();
+        let other_fields = [" 0"; 30].concat();
         format!(
-            "42 (a) b) {state} 1 42 42 0 -1 4194304 0 0 0 0 0 0 0 0 20 0 {threads} 0 {ticks}{rest}"
+            "42 (a) b) {state} 1 42 42 0 -1 4194304 0 0 0 0 0 0 0 0 20 0 {threads} 0 {ticks}{other_fields}"
         )
     }
 
@@ -81,8 +84,8 @@ mod tests {
         assert!(parse("42 (a").is_none());
     }
 
-    /// A raw profile of process `pid`, with `field` at `offset` of its head.
-    fn raw(pid: u32, offset: usize, field: u64) -> RawHead {
+    /// The head of a raw profile of process `pid`. The field at `offset` has the given value.
+    fn raw_head(pid: u32, offset: usize, field: u64) -> RawHead {
         let head = ProfileHead {
             pid,
             ..ProfileHead::default()
@@ -93,22 +96,22 @@ mod tests {
     }
 
     #[test]
-    fn another_process_of_the_same_id_began_at_another_time() {
-        let own = std::fs::File::open("/proc/self/stat").expect("this process");
-        let began = start(&Stat::from_read(own).expect("a whole line"));
-        let raw = |boot_start: u64| raw(std::process::id(), 80, boot_start);
-        assert!(!has_ended(&raw(began)));
-        assert!(has_ended(&raw(began + 10_000_000)));
-        assert!(!has_ended(&raw(0)), "unknown");
+    fn a_process_with_another_start_time_is_another_process() {
+        let file = std::fs::File::open("/proc/self/stat").expect("this process");
+        let start = start(&Stat::from_read(file).expect("a whole line"));
+        let head = |boot_start: u64| raw_head(std::process::id(), 80, boot_start);
+        assert!(!has_ended(&head(start)));
+        assert!(has_ended(&head(start + 10_000_000)));
+        assert!(!has_ended(&head(0)), "unknown");
     }
 
     #[test]
-    fn a_process_of_another_namespace_may_still_count() {
-        // Above the largest id there can be.
-        let raw = |namespace: u64| raw(u32::MAX, 88, namespace);
-        let own = own_namespace().expect("a namespace");
-        assert!(has_ended(&raw(own)));
-        assert!(has_ended(&raw(0)), "unknown");
-        assert!(!has_ended(&raw(own + 1)));
+    fn a_process_of_another_namespace_may_still_run() {
+        // No process can have this id.
+        let head = |namespace: u64| raw_head(u32::MAX, 88, namespace);
+        let this = this_namespace().expect("a namespace");
+        assert!(has_ended(&head(this)));
+        assert!(has_ended(&head(0)), "unknown");
+        assert!(!has_ended(&head(this + 1)));
     }
 }

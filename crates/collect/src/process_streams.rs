@@ -1,15 +1,13 @@
-//! The streams of one image in one process: analyzed while the process runs, stored beside its
-//! profile, and sealed.
+//! Analyzes the streams of one image in one process, stores the results in side files, and seals
+//! the profile.
 //!
-//! While the process runs, the events of a thread are with the worker that reads its ring
-//! ([`RingAnalysis`](crate::kinds::stream_kind::RingAnalysis)). From there they go to the analysis
-//! of the process ([`ProcessAnalysis`]). When the process has ended, the result is stored beside
-//! the profile ([`ProcessStreams::seal`]), and a sealed profile replaces the raw one: its head, how
-//! often each path ran, and its losses.
+//! While the process runs, the worker that reads a ring analyzes the ring's words
+//! ([`RingAnalysis`](crate::kinds::stream_kind::RingAnalysis)). It hands the results over to the
+//! analysis of the process ([`ProcessAnalysis`]). When the process has ended,
+//! [`ProcessStreams::seal`] stores the result in a side file. Then it replaces the raw profile by a
+//! sealed profile, which contains the head, how often each path ran, and the losses.
 //!
-//! No word counts twice, wherever sealing is interrupted: the analysis of words that the raw
-//! profile still has goes to files that count only beside a sealed profile, so both change places
-//! in one step.
+//! If sealing is interrupted, no word is counted twice: see [`side_files`](crate::side_files).
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -34,9 +32,10 @@ use crate::settings::Settings;
 /// The streams of one image in one process.
 pub(crate) struct ProcessStreams {
     recording: Arc<Recording>,
-    /// None: nothing can be analyzed, for want of a path map, or because the kind has no streams.
+    /// `None` if the words cannot be analyzed, because there is no path map or the kind has no
+    /// streams.
     analysis: Option<Analysis>,
-    /// Whether files of an earlier collector are continued.
+    /// Whether the analysis continues the side files of an earlier collector.
     earlier: Earlier,
 }
 
@@ -46,17 +45,17 @@ struct Analysis {
     process: Arc<dyn ProcessAnalysis>,
 }
 
-/// The result of analyzing a raw profile that stays as it is.
+/// The result of analyzing a raw profile without sealing it.
 pub(crate) struct RawResult {
     /// The analyzed streams.
     pub(crate) data: Option<StreamData>,
-    /// Counts of paths, and losses.
+    /// The counts of paths, and the losses.
     pub(crate) profile: Profile,
 }
 
 impl ProcessStreams {
-    /// The streams of the raw profile at `profile`, taken while the process runs. Without a path
-    /// map, `words` is none.
+    /// Starts the analysis of a running process, whose raw profile is the file `profile`. `words`
+    /// is `None` if there is no path map.
     pub(crate) fn live(
         profile: &Path,
         head: &ProfileHead,
@@ -77,8 +76,8 @@ impl ProcessStreams {
         }
     }
 
-    /// The streams of a raw profile without a live collector, continuing the files of an earlier
-    /// one.
+    /// Starts the analysis of a raw profile without a running collector. It continues the side
+    /// files of an earlier collector, if there are any.
     pub(crate) fn resume(
         profile: &Path,
         head: &ProfileHead,
@@ -103,24 +102,23 @@ impl ProcessStreams {
         }
     }
 
-    /// The recording.
+    /// Returns the recording.
     pub(crate) fn recording(&self) -> &Recording {
         &self.recording
     }
 
-    /// The stream of a ring. The words before the first change of owners are `thread`'s.
+    /// Starts the stream of a ring. `thread` is the ring's owner until the first control word that
+    /// names another owner.
     pub(crate) fn ring(&self, thread: u32) -> RingStream {
         let analysis = self.analysis.as_ref();
         let ring = analysis.map(|analysis| analysis.process.ring(thread));
         RingStream::new(Arc::clone(&self.recording), ring)
     }
 
-    /// Analyzes the words that a raw profile still has: in spools and in rings.
+    /// Analyzes the words that are still in a raw profile: in spools and in rings. Returns the
+    /// damage of the spools.
     fn absorb(&self, raw: &RawProfile<'_>) -> Vec<Damage> {
-        let taker = match raw.header().collector {
-            0 => Taker::Nobody,
-            _ => Taker::Collector,
-        };
+        let had_collector = raw.header().collector != 0;
         let rings = raw.ring_words();
         let damage = Mutex::new(Vec::new());
         let next = AtomicUsize::new(0);
@@ -129,8 +127,8 @@ impl ProcessStreams {
             for _ in 0..workers.min(rings.len()) {
                 scope.spawn(|| {
                     while let Some(ring) = rings.get(next.fetch_add(1, Ordering::Relaxed)) {
-                        let lost = self.absorb_ring(ring, taker);
-                        locked(&damage).extend(lost);
+                        let ring_damage = self.absorb_ring(ring, had_collector);
+                        locked(&damage).extend(ring_damage);
                     }
                 });
             }
@@ -138,7 +136,9 @@ impl ProcessStreams {
         damage.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn absorb_ring(&self, ring: &RingWords<'_>, taker: Taker) -> Vec<Damage> {
+    /// Analyzes the words of one ring. If the process `had_collector`, the collector may have taken
+    /// words out of the ring.
+    fn absorb_ring(&self, ring: &RingWords<'_>, had_collector: bool) -> Vec<Damage> {
         let mut damage = Vec::new();
         let recording = &self.recording;
         let head = ring.ring.as_ref();
@@ -147,39 +147,41 @@ impl ProcessStreams {
         for piece in ring.pieces() {
             match piece {
                 Ok(piece) => {
-                    // A killed collector may have taken words without saying so: their places are
-                    // 0.
-                    let taken = match (taker, next) {
-                        (Taker::Collector, None) => zeros(&piece.words),
-                        (Taker::Collector, Some(_)) | (Taker::Nobody, _) => 0,
+                    // A collector that was killed may have replaced words by 0 without recording
+                    // that it took them.
+                    let taken = match next {
+                        None if had_collector => leading_zeros(&piece.words),
+                        None | Some(_) => 0,
                     };
                     let words = &piece.words[taken..];
-                    let at = piece.at + 4 * taken as u64;
-                    let continues = next.is_none() && head.is_some_and(|head| head.origin < at);
-                    let begins = words.first().is_none_or(|&word| word == WORD_OWNER);
-                    if continues && self.has_earlier_part() && !begins {
-                        recording.cut();
+                    let position = piece.position + 4 * taken as u64;
+                    let follows_taken_words =
+                        next.is_none() && head.is_some_and(|head| head.origin < position);
+                    let begins_stream = words.first().is_none_or(|&word| word == WORD_OWNER);
+                    if follows_taken_words && self.has_earlier_part() && !begins_stream {
+                        recording.count_cut();
                     }
-                    let gap = next.map_or(0, |next| at.saturating_sub(next));
-                    recording.lose(gap / 4);
+                    let gap = next.map_or(0, |next| position.saturating_sub(next));
+                    recording.count_lost(gap / 4);
                     known += path_words(words, recording.words_per_path());
-                    stream.feed(at, words);
-                    next = Some(at + 4 * words.len() as u64);
+                    stream.feed(position, words);
+                    next = Some(position + 4 * words.len() as u64);
                 }
-                Err(lost) => damage.push(lost),
+                Err(piece_damage) => damage.push(piece_damage),
             }
         }
         stream.hand_over();
         self.count_appended(head, known);
         if let Some(head) = head {
-            // Cut off, and dropped.
-            let missing = head.end().saturating_sub(next.unwrap_or(head.first()));
-            recording.lose((missing + head.cursor.saturating_sub(head.end())) / 4);
+            // The last words may be cut off in the file, and the thread may have dropped words.
+            let cut_off = head.end().saturating_sub(next.unwrap_or(head.first()));
+            let dropped = head.cursor.saturating_sub(head.end());
+            recording.count_lost((cut_off + dropped) / 4);
         }
         damage
     }
 
-    /// Whether the words of a raw profile may continue words that were analyzed before.
+    /// Returns whether the words of a raw profile may continue words that were analyzed before.
     fn has_earlier_part(&self) -> bool {
         match (self.recording.origin, self.earlier) {
             (Origin::Live, _) | (Origin::Resumed, Earlier::Files) => true,
@@ -187,8 +189,8 @@ impl ProcessStreams {
         }
     }
 
-    /// Adds a ring's words to the statistics: all words that its threads appended, the `known` words
-    /// that were read, and the words that `--sample` left out.
+    /// Adds a ring's words to the statistics of a resumed recording: all words that its owners
+    /// appended, the `known` words that were read now, and the words that `--sample` left out.
     fn count_appended(&self, head: Option<&Ring<'_>>, known: u64) {
         let recording = &self.recording;
         if recording.origin == Origin::Live {
@@ -196,68 +198,68 @@ impl ProcessStreams {
         }
         let appended = head.map_or(known, Ring::appended);
         let left_out = head.map_or(0, |head| head.left_out.min(appended));
-        // A timed path that lacks a word is lost.
+        // Holes are no losses, except for timed paths: a sample with a hole is lost.
         let holes = match recording.head.kind.is_timed() {
             true => 0,
             false => head.map_or(0, |head| head.taken_holes),
         };
-        recording.leave_out(left_out);
-        recording.append(appended);
-        recording.know(known.saturating_add(left_out).saturating_add(holes));
+        recording.count_left_out(left_out);
+        recording.count_appended(appended);
+        recording.count_known(known.saturating_add(left_out).saturating_add(holes));
     }
 
-    /// Stores the results so far beside the raw profile.
+    /// Stores the current results in the first side file.
     ///
     /// # Errors
-    /// The run's directory cannot be written.
+    /// If the run's directory cannot be written.
     pub(crate) fn keep(&self) -> Result<(), StoreError> {
         let analysis = self.analysis.as_ref();
         analysis.map_or(Ok(()), |analysis| analysis.process.keep().map(drop))
     }
 
-    /// Ends the files that are open: nothing more is collected.
+    /// Closes the open side files, because no more words will be collected.
     ///
     /// # Errors
-    /// The run's directory cannot be written.
+    /// If the run's directory cannot be written.
     pub(crate) fn close(&self) -> Result<(), StoreError> {
         let analysis = self.analysis.as_ref();
         analysis.map_or(Ok(()), |analysis| analysis.process.close())
     }
 
-    /// The process has ended, and all its words are here or in the raw profile: stores the result,
-    /// and replaces the raw profile by a sealed one.
+    /// Stores the final result of a process that has ended, and replaces its raw profile by a
+    /// sealed profile. All its words must have been fed, or still be in the raw profile.
     ///
     /// # Errors
-    /// The run's directory cannot be read or written.
+    /// If the run's directory cannot be read or written.
     pub(crate) fn seal(&self) -> Result<(), StoreError> {
         let Some(analysis) = &self.analysis else {
             return Ok(());
         };
         let path = &self.recording.profile;
-        let _alone = hold(path, Access::Finish);
+        let _lock = hold(path, Access::Finish);
         let raw = read_regular(path).map_err(|source| StoreError::Read {
             path: path.clone(),
             source,
         })?;
-        // Another process may have sealed it meanwhile.
+        // The file is no raw profile if another process has sealed it meanwhile.
         let Ok(raw) = RawProfile::parse(&raw) else {
             return Ok(());
         };
         let process = &analysis.process;
-        let mut kept = None;
+        let mut stored_summary = None;
         if self.recording.origin == Origin::Live {
-            kept = process.keep()?;
+            stored_summary = process.keep()?;
             process.close()?;
         }
-        let taken = self.recording.stats();
+        let stored_stats = self.recording.stats();
         process.redirect(Destination::SecondFile)?;
         let damage = self.absorb(&raw);
-        let has_inline = process.take_inline_counts(&raw) == InlineCounts::Some;
-        let has_more = has_inline
+        let has_inline_counts = process.take_inline_counts(&raw) == InlineCounts::Some;
+        let has_changed = has_inline_counts
             || self.recording.origin == Origin::Resumed
-            || self.recording.stats() != taken;
-        let summary = match kept.filter(|_| !has_more) {
-            Some(kept) => kept,
+            || self.recording.stats() != stored_stats;
+        let summary = match stored_summary.filter(|_| !has_changed) {
+            Some(summary) => summary,
             None => process.seal()?,
         };
         let profile = self.sealed_profile(&raw, summary, damage);
@@ -266,10 +268,10 @@ impl ProcessStreams {
         Ok(())
     }
 
-    /// The result, including the words that the raw profile still has. Nothing is stored.
+    /// Returns the result, including the words that are still in the raw profile. Writes no file.
     ///
     /// # Errors
-    /// None in practice: memory is the destination.
+    /// If the analysis fails to write. It does not fail in practice, because it writes to memory.
     pub(crate) fn into_result(self, raw: &RawProfile<'_>) -> Result<RawResult, StoreError> {
         let process = self.analysis.as_ref().map(|analysis| &analysis.process);
         if let Some(process) = process {
@@ -288,7 +290,7 @@ impl ProcessStreams {
         Ok(RawResult { data, profile })
     }
 
-    /// The sealed profile: counts, and facts about losses.
+    /// Makes the sealed profile: the head, counts, and facts about losses.
     fn sealed_profile(
         &self,
         raw: &RawProfile<'_>,
@@ -304,18 +306,12 @@ impl ProcessStreams {
         let stored = analysis.and_then(|analysis| analysis.process.stored_paths());
         let missing = self.recording.stats().damage(raw.rings(), stored.as_ref());
         profile.damage.extend(missing);
-        // The paths of rings that dropped words are counted, so the rings need no mention.
+        // The lost paths of rings that dropped words are among `missing`. So these rings are not
+        // counted as lost threads, too.
         let dropped = raw.rings().iter().filter(|ring| ring.missing.is_some());
-        profile.lost = profile.lost.saturating_sub(dropped.count() as u64);
+        profile.head.lost = profile.head.lost.saturating_sub(dropped.count() as u64);
         profile
     }
-}
-
-/// The processes that may have taken words out of a raw profile's rings.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Taker {
-    Nobody,
-    Collector,
 }
 
 fn recording(
@@ -333,13 +329,13 @@ fn recording(
     })
 }
 
-/// Number of places before the first word that were never written, or are free again.
-fn zeros(words: &[u32]) -> usize {
+/// Counts the zeros at the beginning: holes, and words that were taken.
+fn leading_zeros(words: &[u32]) -> usize {
     words.iter().take_while(|&&word| word == 0).count()
 }
 
-/// Number of these words that belong to paths. A path has `words_per_path` words; all but the first
-/// are operands. A place that was never written counts as a word of a path.
+/// Counts the words that belong to paths. A path has `words_per_path` words, and all except the
+/// first are operands. A hole counts as a word of a path.
 fn path_words(words: &[u32], words_per_path: u64) -> u64 {
     let words_of_path = |&word: &u32| match word {
         0 => 1,

@@ -1,4 +1,4 @@
-//! One image in one process, whose streams are analyzed, and the counters of their words.
+//! A recording: the streams of one image in one process, with statistics about their words.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,51 +9,53 @@ use holloway_format::ProfileHead;
 use crate::settings::Settings;
 use crate::stream_stats::StreamStats;
 
-/// One image in one process.
+/// The streams of one image in one process.
 #[derive(Debug)]
 pub(crate) struct Recording {
-    /// Its raw profile.
+    /// The raw profile.
     pub(crate) profile: PathBuf,
     /// The head of the profile.
     pub(crate) head: ProfileHead,
-    /// How its streams are collected.
+    /// The settings for collecting the streams.
     pub(crate) settings: Settings,
-    /// The earlier analysis of its words, if any.
+    /// How the words reach the analysis.
     pub(crate) origin: Origin,
-    /// Its words, by their fate.
+    /// Statistics about the words.
     pub(crate) words: WordCounters,
 }
 
-/// The earlier analysis of a recording's words.
+/// How the words of a recording reach the analysis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// Nobody: a collector takes the words while the process runs.
+    /// This collector takes all words while the process runs.
     Live,
-    /// A collector that is gone, or nobody. The remaining words are in the raw profile.
+    /// The words are read from the raw profile. An earlier collector may have taken some of the
+    /// words, and stored their analysis.
     Resumed,
 }
 
-/// Words of a recording's streams, by their fate. Many threads count.
+/// Statistics about the words of a recording. Several threads add to them.
 #[derive(Debug, Default)]
 pub(crate) struct WordCounters {
-    /// Analyzed.
+    /// Words that were analyzed.
     pub(crate) analyzed: AtomicU64,
-    /// Not in the sample.
+    /// Words that `--sample` left out.
     pub(crate) left_out: AtomicU64,
-    /// Lost before they could be taken.
+    /// Words that were lost before the collector could take them.
     pub(crate) lost: AtomicU64,
-    /// Words of paths that threads appended. Counted when a recording is resumed.
+    /// Words of paths that threads appended. Counted only for a resumed recording.
     pub(crate) appended: AtomicU64,
-    /// Appended words that were found again: analyzed now, in a file, or left out of a sample. The
-    /// others of a resumed recording are lost.
+    /// Appended words whose fate is known: they are analyzed now, an earlier collector stored their
+    /// analysis, or `--sample` left them out. The other appended words of a resumed recording are
+    /// lost.
     pub(crate) known: AtomicU64,
-    /// Streams that went on after their analysis was stored with open activations.
+    /// Streams that continued after their analysis was stored with open activations.
     pub(crate) cut: AtomicU64,
 }
 
 impl Recording {
-    /// One chunk in so many is analyzed. Timed paths are a sample already, or all of them are
-    /// wanted.
+    /// Returns N if one of every N chunks is analyzed. All words of timed paths are analyzed:
+    /// bursts are already a sample, and the kind times measures all paths.
     pub(crate) fn sample(&self) -> u64 {
         match self.head.kind.is_timed() {
             true => 1,
@@ -61,7 +63,7 @@ impl Recording {
         }
     }
 
-    /// Words of a path that ended.
+    /// Returns how many words each path appends.
     pub(crate) fn words_per_path(&self) -> u64 {
         match self.head.kind.is_timed() {
             true => SAMPLE_WORDS as u64,
@@ -69,42 +71,43 @@ impl Recording {
         }
     }
 
-    /// Counts words that were lost before they could be taken.
-    pub(crate) fn lose(&self, words: u64) {
+    /// Counts words that were lost before the collector could take them.
+    pub(crate) fn count_lost(&self, words: u64) {
         if words > 0 {
             self.words.lost.fetch_add(words, Ordering::Relaxed);
         }
     }
 
     /// Counts words of paths that threads appended.
-    pub(crate) fn append(&self, words: u64) {
+    pub(crate) fn count_appended(&self, words: u64) {
         self.words.appended.fetch_add(words, Ordering::Relaxed);
     }
 
-    /// Counts a stream that goes on without its open activations. A timed path needs none.
-    pub(crate) fn cut(&self) {
+    /// Counts a stream that continues without its open activations. For timed paths, this is no
+    /// loss, because their analysis does not need activations.
+    pub(crate) fn count_cut(&self) {
         if !self.head.kind.is_timed() {
             self.words.cut.fetch_add(1, Ordering::Relaxed);
         }
     }
 
     /// Counts words that were analyzed.
-    pub(crate) fn analyze(&self, words: u64) {
+    pub(crate) fn count_analyzed(&self, words: u64) {
         self.words.analyzed.fetch_add(words, Ordering::Relaxed);
     }
 
-    /// Counts words that are not in the sample.
-    pub(crate) fn leave_out(&self, words: u64) {
+    /// Counts words that `--sample` leaves out.
+    pub(crate) fn count_left_out(&self, words: u64) {
         self.words.left_out.fetch_add(words, Ordering::Relaxed);
     }
 
-    /// Counts appended words that were stored before, at least in part.
-    pub(crate) fn know(&self, words: u64) {
+    /// Counts appended words whose fate is known ([`WordCounters::known`]).
+    pub(crate) fn count_known(&self, words: u64) {
         self.words.known.fetch_add(words, Ordering::Relaxed);
     }
 
-    /// The words by their fate. The losses of a resumed recording are known when all its words
-    /// were read.
+    /// Returns the statistics. For a resumed recording, the losses are correct only after all its
+    /// words have been read.
     pub(crate) fn stats(&self) -> StreamStats {
         let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
         let words = &self.words;

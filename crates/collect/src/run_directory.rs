@@ -1,15 +1,15 @@
-//! Run directories: their places, their names, and the latest of them.
+//! Creates run directories, and finds the latest one.
 //!
 //! ```text
 //! <target directory>/holloway/runs/
 //!     20260102-030405-app/        a run: the UTC time of its start, and the program
 //!         4711-app.hwp            a profile: one for each process and image
-//!         4711-app.hwl, .hwt      its analyzed streams, if loops or a trace were collected
+//!         4711-app.hwl, .hwt      its side files: analyzed streams of loops or a trace
 //!         <build id>.hwm          the path map of each image
 //!     latest -> 20260102-030405-app
 //!     .maps/                      the path maps of all runs, which have hard links to them
 //! ```
-//! A run's directory is never reused and never deleted here.
+//! Existing runs are never overwritten or deleted here.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -22,22 +22,22 @@ use crate::error::RunDirectoryError;
 
 type Result<T> = std::result::Result<T, RunDirectoryError>;
 
-/// Directory of runs below holloway's own.
+/// The name of the directory of runs in holloway's directory.
 pub const RUNS: &str = "runs";
-/// Symlink to the latest run, beside the runs.
+/// The name of the symlink to the latest run, in the directory of runs.
 pub const LATEST: &str = "latest";
-/// Default directory of runs, below the current directory.
+/// The default directory of runs, below the current directory.
 pub const DEFAULT_RUNS: &str = "target/holloway/runs";
 /// Directory of the path maps that the runs beside it share.
 const MAPS: &str = ".maps";
-/// Environment variable that names the run's directory itself.
+/// The environment variable that names the directory of one run.
 pub const DATA: &str = environment::DATA.name;
 
-/// Makes the directory of a new run: `-o` if given, else `$HOLLOWAY_DATA`, else a new one in
-/// `runs`.
+/// Creates the directory of a new run: `output` (the value of `-o`) if given, else
+/// `$HOLLOWAY_DATA`, else a new directory in `runs`.
 ///
 /// # Errors
-/// `-o` names something that is there and not empty, or the directory cannot be made or written.
+/// If `output` exists and is not an empty directory, or the directory cannot be created or written.
 pub fn create(output: Option<&Path>, runs: &Path, name: &str) -> Result<PathBuf> {
     let directory = match output {
         Some(output) => create_named(output)?,
@@ -51,7 +51,7 @@ pub fn create(output: Option<&Path>, runs: &Path, name: &str) -> Result<PathBuf>
     absolute.map_err(|source| RunDirectoryError::NotAbsolute { directory, source })
 }
 
-/// `-o RUN`: new or empty.
+/// Creates the directory of `-o`. It may exist if it is empty.
 fn create_named(output: &Path) -> Result<PathBuf> {
     let directory = output.to_owned();
     match std::fs::read_dir(output) {
@@ -69,7 +69,8 @@ fn create_named(output: &Path) -> Result<PathBuf> {
     }
 }
 
-/// `$HOLLOWAY_DATA`: several programs may share it.
+/// Creates the directory of `$HOLLOWAY_DATA`. It may contain profiles, because several programs may
+/// record into it.
 fn create_shared(data: &Path) -> Result<PathBuf> {
     let directory = data.to_owned();
     match std::fs::create_dir_all(data) {
@@ -78,10 +79,11 @@ fn create_shared(data: &Path) -> Result<PathBuf> {
     }
 }
 
-/// A directory of its own for a run that begins now; a second one in the same second gets a number.
+/// Creates a directory in `runs` for a run that begins now. If another run began in the same
+/// second, the name gets a number.
 ///
 /// # Errors
-/// It cannot be made.
+/// If the directory cannot be created.
 pub fn create_in(runs: &Path, name: &str) -> Result<PathBuf> {
     let stem = format!("{}-{}", timestamp(SystemTime::now()), file_name(name));
     std::fs::create_dir_all(runs).map_err(|error| RunDirectoryError::CreateRuns {
@@ -111,8 +113,8 @@ pub fn map_store(runs: &Path) -> Option<PathBuf> {
     runs.is_dir().then(|| runs.join(MAPS))
 }
 
-/// Writes a file as the program will. So an unwritable directory is reported before a long run, not
-/// after it.
+/// Checks that files can be written into a directory, so that an error is reported before a long
+/// run and not after it.
 fn check_writable(directory: &Path) -> Result<()> {
     tempfile::Builder::new()
         .prefix(".holloway-")
@@ -124,10 +126,9 @@ fn check_writable(directory: &Path) -> Result<()> {
         })
 }
 
-/// Removes a run's directory if nothing was recorded into it, and lets `latest` point to the run
-/// before.
+/// Removes a run's directory if it is empty, and makes `latest` point to the previous run.
 pub fn discard_if_empty(directory: &Path) {
-    // remove_dir refuses a directory that holds anything.
+    // `remove_dir` fails if the directory is not empty.
     if std::fs::remove_dir(directory).is_err() {
         return;
     }
@@ -135,23 +136,23 @@ pub fn discard_if_empty(directory: &Path) {
         return;
     };
     let link = runs.join(LATEST);
-    let pointed_here = std::fs::read_link(&link).is_ok_and(|to| runs.join(to) == directory);
-    if !pointed_here || std::fs::remove_file(&link).is_err() {
+    let was_latest = std::fs::read_link(&link).is_ok_and(|target| runs.join(target) == directory);
+    if !was_latest || std::fs::remove_file(&link).is_err() {
         return;
     }
-    let before = std::fs::read_dir(runs).into_iter().flatten().flatten();
-    match before
+    let entries = std::fs::read_dir(runs).into_iter().flatten().flatten();
+    match entries
         .map(|entry| entry.path())
         .filter(|path| path.is_dir() && !path.ends_with(MAPS))
         .max()
     {
         Some(previous) => point_latest(runs, &previous),
-        // The first run ever leaves no empty `target/holloway/runs` behind.
+        // There was no other run. Removes `target/holloway/runs` as far as it is empty.
         None => drop(runs.ancestors().take(3).try_for_each(std::fs::remove_dir)),
     }
 }
 
-/// Points `latest` at a run. A file system without symlinks goes without.
+/// Makes `latest` point to a run. Does nothing on a file system without symlinks.
 fn point_latest(runs: &Path, directory: &Path) {
     let Some(name) = directory.file_name() else {
         return;
@@ -164,31 +165,31 @@ fn point_latest(runs: &Path, directory: &Path) {
     }
 }
 
-/// `YYYYMMDD-HHMMSS` of a run's name.
+/// Returns the start time in a run's name: `YYYYMMDD-HHMMSS`.
 pub fn start_time(run: &Path) -> Vec<u8> {
     let name = run.file_name().unwrap_or_default().as_encoded_bytes();
     name.iter().copied().take(15).collect()
 }
 
-/// `latest` among `runs`, followed.
+/// Returns the run that `latest` in `runs` points to.
 pub fn latest_in(runs: &Path) -> Option<PathBuf> {
     let link = runs.join(LATEST);
     match std::fs::read_link(&link) {
-        Ok(to) => Some(runs.join(to)).filter(|run| run.is_dir()),
+        Ok(target) => Some(runs.join(target)).filter(|run| run.is_dir()),
         Err(_) => link.is_dir().then_some(link),
     }
 }
 
-/// `name` as part of a file name: anything unusual becomes `_`.
+/// Converts a program's name for use in a file name. Unusual characters become `_`.
 fn file_name(name: &str) -> String {
-    let plain = |c: char| {
+    let replace = |c: char| {
         if c.is_alphanumeric() || "._+-".contains(c) {
             c
         } else {
             '_'
         }
     };
-    let name: String = name.chars().map(plain).take(60).collect();
+    let name: String = name.chars().map(replace).take(60).collect();
     if name.is_empty() {
         "program".to_owned()
     } else {
@@ -196,7 +197,7 @@ fn file_name(name: &str) -> String {
     }
 }
 
-/// `YYYYMMDD-HHMMSS` in UTC.
+/// Formats a time as `YYYYMMDD-HHMMSS` in UTC.
 fn timestamp(time: SystemTime) -> String {
     let time = Timestamp::try_from(time).unwrap_or_default();
     time.strftime("%Y%m%d-%H%M%S").to_string()
@@ -210,11 +211,11 @@ mod tests {
 
     #[test]
     fn timestamps_are_utc() {
-        let at = |seconds| timestamp(UNIX_EPOCH + Duration::from_secs(seconds));
-        assert_eq!(at(0), "19700101-000000");
-        assert_eq!(at(951_782_399), "20000228-235959");
-        assert_eq!(at(951_782_400), "20000229-000000");
-        assert_eq!(at(1_767_323_045), "20260102-030405");
+        let format = |seconds| timestamp(UNIX_EPOCH + Duration::from_secs(seconds));
+        assert_eq!(format(0), "19700101-000000");
+        assert_eq!(format(951_782_399), "20000228-235959");
+        assert_eq!(format(951_782_400), "20000229-000000");
+        assert_eq!(format(1_767_323_045), "20260102-030405");
     }
 
     #[test]
@@ -229,14 +230,14 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_with_something_in_it_is_refused() {
+    fn a_directory_that_is_not_empty_is_rejected() {
         let runs = tempfile::tempdir().unwrap();
         assert!(create_named(runs.path()).is_ok());
-        std::fs::write(runs.path().join("kept"), "x").unwrap();
-        let refusal = create_named(runs.path()).unwrap_err().to_string();
+        std::fs::write(runs.path().join("file"), "x").unwrap();
+        let error = create_named(runs.path()).unwrap_err().to_string();
         assert!(
-            refusal.contains("not empty") && refusal.contains("choose another"),
-            "{refusal}"
+            error.contains("not empty") && error.contains("choose another"),
+            "{error}"
         );
     }
 }

@@ -1,32 +1,35 @@
-//! How the streams of a run are collected.
+//! The settings for collecting the streams of a run.
 
 use std::path::PathBuf;
 
 use crate::burst::Burst;
 use crate::memory::Memory;
 
-/// How the streams of a run are collected.
+/// The settings for collecting the streams of a run.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Iterations that sequences of loops span, in place of the image's.
+    /// K for the kind loops: the number of consecutive iterations in a sequence. Overrides the K in
+    /// the image header.
     pub k: Option<u32>,
-    /// One chunk in `sample` is analyzed.
+    /// `--sample N`: one of every N chunks of a stream is analyzed.
     pub sample: u64,
-    /// Memory that the run's streams share.
+    /// The memory that the analyses of the run's streams share.
     pub memory: Memory,
-    /// How often paths are timed, in place of the environment's burst.
+    /// `--burst`: how often paths are timed. Overrides the environment variable.
     pub burst: Option<Burst>,
     /// Where path maps are.
     pub maps: MapDirectories,
 }
 
-/// The directories with path maps of several builds, by build id.
+/// The directories with path maps of several builds (`<build id>.hwm`).
 #[derive(Debug, Clone, Default)]
 pub struct MapDirectories {
-    /// The maps that links left. Programs that are gone by now, like doctests, have no other.
+    /// The directory where the link steps of `cargo holloway` recorded path maps. Programs that no
+    /// longer exist, such as doctests, have no other map.
     pub linked: Option<PathBuf>,
-    /// The maps that runs share ([`run_directory::map_store`](crate::run_directory::map_store)).
-    /// Without such a directory, each run has its own copy.
+    /// The directory of the maps that runs share
+    /// ([`run_directory::map_store`](crate::run_directory::map_store)). Without it, each run has a
+    /// copy of the map.
     pub store: Option<PathBuf>,
 }
 

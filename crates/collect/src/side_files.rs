@@ -1,10 +1,10 @@
-//! The files that a stream kind stores beside a profile.
+//! Side files: the files next to a profile that contain its analyzed streams.
 //!
 //! A collector writes the first file, `<profile>.<extension>`, while the process runs. Sealing
-//! reads the words that the raw profile still has, and writes a second file, which counts only
-//! beside a sealed profile. So no word counts twice, wherever sealing is interrupted: the raw
-//! profile and the second file change places in one step. When the profile is sealed, the second
-//! file gets the name of the first.
+//! analyzes the words that are still in the raw profile, and writes a second file. Readers ignore
+//! the second file as long as the profile is raw. So if sealing is interrupted, no word is counted
+//! twice: replacing the raw profile by a sealed one removes its words and makes the second file
+//! valid, in one step. Afterwards, the second file gets the name of the first.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,43 +13,44 @@ use holloway_abi::Kind;
 
 use crate::files::read_regular;
 
-/// The extension of a stream kind's first file.
+/// Returns the extension of a stream kind's first file.
 pub(crate) const fn extension(kind: Kind) -> &'static str {
     match kind.traits().stream_file {
         Some(file) => file.extension,
-        None => panic!("a stream kind has a file"),
+        None => panic!("the kind has no streams"),
     }
 }
 
-/// The names of the files that a kind stores beside a profile.
+/// The names of the side files of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SideFiles {
-    /// Extension of the first file.
+    /// The extension of the first file.
     pub(crate) extension: &'static str,
-    /// The second file.
+    /// How the second file relates to the first.
     pub(crate) second: SecondFile,
 }
 
 /// The relation of the second file to the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SecondFile {
-    /// `sealed.<extension>` holds everything, and replaces the first file.
+    /// The second file (`sealed.<extension>`) includes the content of the first, and replaces it.
     Replacement,
-    /// `rest.<extension>` continues the first file.
+    /// The second file (`rest.<extension>`) continues the first file.
     Continuation,
 }
 
-/// The state of the profile that files lie beside.
+/// The state of a profile with side files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ProfileState {
-    /// It still has words of its streams.
+    /// The profile may still contain words of streams.
     Raw,
-    /// It has counts only.
+    /// The profile contains counts, but no words.
     Sealed,
 }
 
 impl SideFiles {
-    /// The extensions of the second and the first file: one file name may end with both.
+    /// Returns the extensions of the second and the first file. The longer extension comes first,
+    /// because the name of a second file ends with both.
     pub(crate) fn extensions(self) -> [String; 2] {
         let prefix = match self.second {
             SecondFile::Replacement => "sealed",
@@ -61,18 +62,18 @@ impl SideFiles {
         ]
     }
 
-    /// The file that a collector writes.
+    /// Returns the path of the first file, which a collector writes.
     pub(crate) fn first(self, profile: &Path) -> PathBuf {
         profile.with_extension(self.extension)
     }
 
-    /// The file that sealing writes.
+    /// Returns the path of the second file, which sealing writes.
     pub(crate) fn second(self, profile: &Path) -> PathBuf {
         let [second, _] = self.extensions();
         profile.with_extension(second)
     }
 
-    /// Reads the files that count beside a profile, as far as they can be read.
+    /// Reads the valid files next to a profile in this state. Skips files that cannot be read.
     pub(crate) fn read(self, profile: &Path, state: ProfileState) -> Vec<Vec<u8>> {
         let (first, second) = (self.first(profile), self.second(profile));
         let files = match (state, self.second) {
@@ -87,19 +88,19 @@ impl SideFiles {
         }
     }
 
-    /// Removes the second file, which an interrupted sealing may have left.
+    /// Removes the second file of an interrupted sealing, if there is one.
     ///
     /// # Errors
-    /// It cannot be removed.
-    pub(crate) fn forget_second(self, profile: &Path) -> io::Result<()> {
+    /// If the file cannot be removed.
+    pub(crate) fn remove_second(self, profile: &Path) -> io::Result<()> {
         match std::fs::remove_file(self.second(profile)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             Ok(()) | Err(_) => Ok(()),
         }
     }
 
-    /// The profile is sealed: gives the second file the name of the first. A continuation keeps its
-    /// name if there is a first file.
+    /// Renames the second file to the first after the profile has been sealed. A continuation keeps
+    /// its name if a first file exists.
     pub(crate) fn rename_second(self, profile: &Path) {
         let (first, second) = (self.first(profile), self.second(profile));
         let is_free = match self.second {
@@ -107,7 +108,7 @@ impl SideFiles {
             SecondFile::Continuation => !first.exists(),
         };
         if is_free {
-            // Most often there is no second file.
+            // Usually there is no second file.
             std::fs::rename(second, first).ok();
         }
     }

@@ -1,53 +1,54 @@
-//! The traces of one process, read back from its files: one for each thread.
+//! Reads the traces of a process from its side files. Each thread has a trace.
 
 use std::collections::{BTreeMap, HashMap};
 
 use holloway_analysis::trace::{AssembleError, Checked, Excerpt, Extent, Terminal, Trace, check};
 use holloway_format::trace::{TraceFile, TraceHead, TraceStream};
-use holloway_format::{Fact, FunctionCounts, ImageMap, ProfileHead};
+use holloway_format::{Count, Fact, FunctionCounts, ImageMap, ProfileHead};
 
-/// Which part of the traces is read.
+/// The part of the traces to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceSelection {
-    /// All events.
+    /// Read all events.
     All,
-    /// Counts, and whether the files can be decoded. No grammars.
+    /// Read counts of paths, and check whether the files can be decoded. Build no grammars.
     Check,
-    /// A part of the events.
+    /// Read a range of the events.
     Events {
-        /// Position of the first.
+        /// The index of the first event.
         from: u64,
-        /// Number of events.
+        /// The number of events.
         count: u64,
     },
 }
 
 /// The trace of one thread.
 pub struct ThreadTrace {
-    /// The thread's id.
+    /// The thread id.
     pub thread: u32,
-    /// Its events.
+    /// The events.
     pub trace: Trace,
-    /// Which part of the events this is, unless it is all of them.
+    /// The range of the events, if `trace` does not contain all events.
     pub part: Option<Extent>,
-    /// The result of a [check](TraceSelection::Check). Then the grammar is empty.
+    /// The result of a [check](TraceSelection::Check). `trace` has no grammar then.
     pub checked: Option<Checked>,
-    /// Bytes in the file of traces.
+    /// The size of the trace in the file.
     pub file_bytes: Option<u64>,
-    /// Why a part of the trace could not be read.
+    /// The reasons why parts of the trace could not be read.
     pub damage: Vec<Fact>,
 }
 
 impl ThreadTrace {
-    /// Number of paths, in a [checked](TraceSelection::Check) trace.
+    /// Returns the number of paths in a [checked](TraceSelection::Check) trace.
     pub(crate) fn paths(&self) -> u64 {
         let counts = self.counts().map(|(_, count)| count);
         counts.fold(0, u64::saturating_add)
     }
 
-    /// How often each path ran, in a [checked](TraceSelection::Check) trace.
+    /// Iterates over how often each path ran in a [checked](TraceSelection::Check) trace.
     fn counts(&self) -> impl Iterator<Item = ((u32, u32), u64)> {
-        let counts = self.checked.as_ref().map_or(&[][..], |found| &found.counts);
+        let checked = self.checked.as_ref();
+        let counts = checked.map_or(&[][..], |checked| &checked.counts);
         let counts = self.trace.terminals.iter().zip(counts);
         counts.filter_map(|(terminal, &count)| match *terminal {
             Terminal::Path { function, path } if count > 0 => Some(((function, path), count)),
@@ -59,7 +60,7 @@ impl ThreadTrace {
 /// How often paths ran, by the function's index in the map and the path's number.
 pub(crate) type PathCounts = HashMap<(u32, u32), u64>;
 
-/// The head of a file of traces.
+/// Returns the head of the trace file for a profile.
 pub(crate) fn head(profile: &ProfileHead) -> TraceHead {
     TraceHead {
         process: profile.pid,
@@ -67,7 +68,7 @@ pub(crate) fn head(profile: &ProfileHead) -> TraceHead {
     }
 }
 
-/// Reads the traces in files. Files of other processes are skipped.
+/// Reads the traces in files. Skips files of other processes.
 pub(crate) fn read(
     files: &[Vec<u8>],
     profile: &ProfileHead,
@@ -82,7 +83,7 @@ pub(crate) fn read(
             continue;
         }
         for stream in &file.streams {
-            let Read {
+            let ReadStream {
                 trace,
                 part,
                 checked,
@@ -108,69 +109,69 @@ pub(crate) fn read(
     traces
 }
 
-/// A stream as it was read.
+/// The result of reading one stream.
 #[derive(Default)]
-struct Read {
+struct ReadStream {
     trace: Trace,
     part: Option<Extent>,
     checked: Option<Checked>,
     damage: Option<Fact>,
 }
 
-/// Reads a stream. If only a part can be read, the part is read, with the damage.
-fn read_stream(stream: &TraceStream<'_>, selection: TraceSelection) -> Read {
+/// Reads a stream. If only a part can be read, returns that part and the damage.
+fn read_stream(stream: &TraceStream<'_>, selection: TraceSelection) -> ReadStream {
     let read = match selection {
         TraceSelection::All => read_all(stream),
         TraceSelection::Check => check_stream(stream),
         TraceSelection::Events { from, count } => match Excerpt::read(stream, from, count) {
             Ok(Some(Excerpt { before, trace })) => {
                 let events = stream.length;
-                Ok(Read {
+                Ok(ReadStream {
                     trace,
                     part: Some(Extent { before, events }),
-                    ..Read::default()
+                    ..ReadStream::default()
                 })
             }
             Ok(None) => read_all(stream),
-            Err(why) => Err(why),
+            Err(error) => Err(error),
         },
     };
-    read.unwrap_or_else(|why| Read {
-        damage: Some(Fact::TraceGrammar(why)),
-        ..Read::default()
+    read.unwrap_or_else(|error| ReadStream {
+        damage: Some(Fact::TraceGrammar(error)),
+        ..ReadStream::default()
     })
 }
 
-fn read_all(stream: &TraceStream<'_>) -> Result<Read, AssembleError> {
+fn read_all(stream: &TraceStream<'_>) -> Result<ReadStream, AssembleError> {
     let (trace, damage) = Trace::read(stream)?;
-    Ok(Read {
+    Ok(ReadStream {
         trace,
         damage: damage.map(Fact::TraceBlock),
-        ..Read::default()
+        ..ReadStream::default()
     })
 }
 
-fn check_stream(stream: &TraceStream<'_>) -> Result<Read, AssembleError> {
+fn check_stream(stream: &TraceStream<'_>) -> Result<ReadStream, AssembleError> {
     let checked = check(stream)?;
-    Ok(Read {
+    Ok(ReadStream {
         trace: Trace {
             terminals: stream.terminals.clone(),
             ..Trace::default()
         },
         damage: checked.damage.clone().map(Fact::TraceBlock),
         checked: Some(checked),
-        ..Read::default()
+        ..ReadStream::default()
     })
 }
 
-/// How often each path ran in [checked](TraceSelection::Check) traces.
+/// Counts how often each path ran in [checked](TraceSelection::Check) traces.
 pub(crate) fn path_counts(traces: &[ThreadTrace]) -> PathCounts {
     let mut all = PathCounts::new();
     add(&mut all, traces.iter().flat_map(ThreadTrace::counts));
     all
 }
 
-/// Adds counts of paths.
+/// Adds counts of paths to `sums`.
 pub(crate) fn add(sums: &mut PathCounts, counts: impl IntoIterator<Item = ((u32, u32), u64)>) {
     for (path, count) in counts {
         let sum = sums.entry(path).or_default();
@@ -178,29 +179,33 @@ pub(crate) fn add(sums: &mut PathCounts, counts: impl IntoIterator<Item = ((u32,
     }
 }
 
-/// The counts by module, function and path.
+/// Groups the counts by function. In `all`, a function is given by its index in the whole map; in
+/// the result, by its module and its index in the module.
 pub(crate) fn by_function(all: &PathCounts, map: &ImageMap) -> Vec<FunctionCounts> {
-    let mut sums: BTreeMap<u32, BTreeMap<u64, u64>> = BTreeMap::new();
+    let mut counts_of_function: BTreeMap<u32, BTreeMap<u64, u64>> = BTreeMap::new();
     for (&(function, path), &count) in all {
-        sums.entry(function).or_default().insert(path.into(), count);
+        let counts = counts_of_function.entry(function).or_default();
+        counts.insert(path.into(), count);
     }
     let modules = (0u32..).zip(&map.modules);
-    let places = modules.flat_map(|(module, placed)| {
+    let functions = modules.flat_map(|(module, placed)| {
         let functions = (0u32..).zip(&placed.module.functions);
         functions.map(move |(function, map)| (module, function, map.hash))
     });
-    let counts = (0u32..).zip(places).filter_map(|(number, place)| {
-        let (module, function, hash) = place;
-        Some(FunctionCounts {
-            module,
-            function,
-            hash,
-            counts: sums
-                .get(&number)?
-                .iter()
-                .map(|(&path, &count)| (path, count))
-                .collect(),
-        })
-    });
+    let counts = (0u32..)
+        .zip(functions)
+        .filter_map(|(index_in_map, function)| {
+            let (module, function, hash) = function;
+            Some(FunctionCounts {
+                module,
+                function,
+                hash,
+                counts: counts_of_function
+                    .get(&index_in_map)?
+                    .iter()
+                    .map(|(&path, &count)| (path, Count(count)))
+                    .collect(),
+            })
+        });
     counts.collect()
 }

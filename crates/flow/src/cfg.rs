@@ -107,11 +107,11 @@ impl fmt::Display for CfgError {
 impl core::error::Error for CfgError {}
 
 impl Cfg {
-    /// Makes a graph of `blocks` blocks.
+    /// Makes a graph with the blocks `0..blocks`.
     ///
     /// # Errors
-    /// See [`CfgError`]. Unreachable blocks, parallel edges, self loops, blocks without a way out,
-    /// and graphs that never reach the exit are all valid.
+    /// If the edges do not form a graph; see [`CfgError`]. Unreachable blocks, parallel edges, self
+    /// loops, blocks without a way out, and graphs that never reach the exit are all valid.
     pub fn new(
         blocks: u32,
         entry: BlockId,
@@ -119,14 +119,14 @@ impl Cfg {
         edges: Vec<Edge>,
     ) -> Result<Self, CfgError> {
         check(blocks, entry, exit, &edges)?;
-        let ends = |end: fn(&Edge) -> BlockId| {
+        let group_by = |end: fn(&Edge) -> BlockId| {
             let ids = edges.iter().enumerate();
             Lists::new(
                 blocks as usize,
                 ids.map(move |(i, e)| (end(e).index(), EdgeId::new(i))),
             )
         };
-        let (successors, predecessors) = (ends(|e| e.from), ends(|e| e.to));
+        let (successors, predecessors) = (group_by(|e| e.from), group_by(|e| e.to));
         Ok(Self {
             entry,
             exit,
@@ -184,7 +184,7 @@ impl Cfg {
         self.successors.list(block.index())
     }
 
-    /// The exit edge of a block.
+    /// The exit edge of a block; `None` if the block has none.
     ///
     /// # Panics
     /// If `block` is not a block of this graph.
@@ -219,7 +219,7 @@ fn check(blocks: u32, entry: BlockId, exit: BlockId, edges: &[Edge]) -> Result<(
     if entry == exit {
         return Err(CfgError::EntryIsExit(entry));
     }
-    let mut left = vec![false; blocks as usize];
+    let mut has_exit_edge = vec![false; blocks as usize];
     for (index, edge) in edges.iter().enumerate() {
         let id = EdgeId::new(index);
         if edge.from == exit {
@@ -233,7 +233,7 @@ fn check(blocks: u32, entry: BlockId, exit: BlockId, edges: &[Edge]) -> Result<(
                 return Err(CfgError::ExitNotPlain(id));
             }
             EdgeKind::Exit if edge.to != exit => return Err(CfgError::ExitElsewhere(id)),
-            EdgeKind::Exit if core::mem::replace(&mut left[edge.from.index()], true) => {
+            EdgeKind::Exit if core::mem::replace(&mut has_exit_edge[edge.from.index()], true) => {
                 return Err(CfgError::SecondExit(id));
             }
             _ => {}

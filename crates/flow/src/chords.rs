@@ -1,5 +1,5 @@
-//! Event counting (PP, section 3.3, after Ball 1994): chooses the edges that need an increment, and
-//! computes the increments.
+//! Event counting (Ball and Larus 1996, section 3.3, after Ball 1994): chooses the edges that need
+//! an increment, and computes the increments.
 //!
 //! A spanning tree of maximum weight (Kruskal) covers the dag, to which an edge EXIT→ENTRY is
 //! added. The tree must contain EXIT→ENTRY. Only the edges off the tree, the *chords*, keep an
@@ -10,10 +10,10 @@
 //! potential(w). This is 0 on the tree. In the sum along any path from entry to exit, the
 //! potentials cancel.
 //!
-//! Worked example (the slides' figure, X its exit, weighted with the slides' edge profile): the
-//! tree is FX, CD, DE, EF, AB. The chord DF closes D→F←E←D, so Inc(DF) = DF − EF − DE = 0 − 0 − 1.
-//! The chord AC closes A→C→D→E→F→X→A, so Inc(AC) = AC + CD + DE + EF + FX = 1. The path ACDF has
-//! the number 1 − 1 = 0.
+//! Worked example (the slides' graph, see the crate's documentation; X is the exit; the weights are
+//! the slides' edge profile): the tree is FX, CD, DE, EF, AB. The chord DF closes D→F←E←D, so
+//! Inc(DF) = DF − EF − DE = 0 − 0 − 1. The chord AC closes A→C→D→E→F→X→A, so Inc(AC) = AC + CD + DE
+//! + EF + FX = 1. The path ACDF has the number 1 − 1 = 0.
 //!
 //! Arithmetic wraps. Sums of increments are exact modulo 2^64, and the sum along a path is the path
 //! number.
@@ -28,8 +28,10 @@ use core::cmp::Reverse;
 /// A spanning tree of a numbered dag, and the increments of the chords.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chords {
+    /// Whether each edge is on the tree.
     tree: Vec<bool>,
     increments: Vec<i64>,
+    /// The potential of each node.
     pub(crate) potentials: Vec<i64>,
 }
 
@@ -100,7 +102,7 @@ pub(crate) fn signed(value: u64) -> i64 {
 fn potentials(numbering: &Numbering, tree: &[bool]) -> Vec<i64> {
     let shape = &numbering.shape;
     let on_tree = shape.edge_ids().filter(|edge| tree[edge.index()]);
-    let ends = on_tree.flat_map(|edge| {
+    let steps = on_tree.flat_map(|edge| {
         let (from, to) = (shape.sources[edge.index()], shape.targets[edge.index()]);
         let value = signed(numbering.value(edge));
         [
@@ -108,17 +110,17 @@ fn potentials(numbering: &Numbering, tree: &[bool]) -> Vec<i64> {
             (to as usize, (from, value.wrapping_neg())),
         ]
     });
-    let neighbors = Lists::new(shape.nodes.len(), ends);
+    let neighbors = Lists::new(shape.nodes.len(), steps);
     let mut potentials = vec![None; shape.nodes.len()];
     potentials[shape.entry] = Some(0i64);
     potentials[shape.exit] = Some(0);
     let mut ready = vec![(shape.entry, 0i64), (shape.exit, 0)];
     while let Some((node, potential)) = ready.pop() {
         for &(next, value) in neighbors.list(node) {
-            let slot = &mut potentials[next as usize];
-            if slot.is_none() {
+            let known_potential = &mut potentials[next as usize];
+            if known_potential.is_none() {
                 let next_potential = potential.wrapping_add(value);
-                *slot = Some(next_potential);
+                *known_potential = Some(next_potential);
                 ready.push((next as usize, next_potential));
             }
         }

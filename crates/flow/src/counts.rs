@@ -1,31 +1,32 @@
-//! Derives from path counters how often each edge ran, and how often each path was left.
+//! Derives from path counters how often each edge ran, and how often each path ran.
 //!
 //! Without exit edges the derivation is simple. Each execution of a path runs every edge between
-//! its blocks once, plus the edge that ends it. A path that ends by a back edge counts for exactly
-//! that back edge, because the dag has a separate dummy edge for each back edge.
+//! its blocks once, plus the edge that ends it. Each back edge ends different paths, because the
+//! dag has a separate dummy edge for each back edge. So the counts of back edges are exact, too.
 //!
 //! A path that ends by an exit edge is a *left path*. Its counter counts how often control
-//! *reached* the middle of its last block; control may have gone on from there. So the counter of a
-//! left path says how often its blocks were entered, up to and including the last block. If control
-//! goes on, the paths with the same beginning count that execution again. To interpret the counter
-//! of a path, take the last block on the path that has an exit edge which the path does not run:
+//! *reached* the middle of its last block; control may have continued from there. So the counter of
+//! a left path says how often its blocks were entered, up to and including the last block. If
+//! control continues, a longer path with the same beginning counts that execution again. To
+//! interpret the counter of a path, take the last block on the path that has an exit edge which the
+//! path does not run:
 //!
-//! - The edges behind this block ran as often as the counter says. The edges before this block are
-//!   already counted by the left path that ends in it. If no such block exists, all edges of the
-//!   path ran as often as the counter says.
-//! - The left path that ends in this block was left less often, by the value of the counter. The
-//!   remainder is net. It is negative if more executions went on than came, as in a frame that is
-//!   re-entered.
+//! - The edges after this block ran as often as the counter says. The edges before this block are
+//!   already counted by the left path that ends in the block. If no such block exists, all edges of
+//!   the path ran as often as the counter says.
+//! - The counter is subtracted from the count of the left path that ends in this block. What
+//!   remains of that count is net. It is negative if control continued more often than it arrived,
+//!   as in a frame that is re-entered.
 //!
 //! The count of an exit edge follows from conservation: the flow into its block, minus the flow out
-//! of the block through other edges. (More paths may start behind a cut than end before it, for
-//! example behind a call that returns twice. The exit edge accounts for this difference; no left
+//! of the block through other edges. (More paths may start after a cut than end before it, for
+//! example after a call that returns twice. The exit edge accounts for this difference; no left
 //! path does.)
 //!
 //! Example (`fact` of Burger and Dybvig, Figure 3): b0 branches to b1, which returns, and to b2,
-//! which calls and goes on to b3. There are five calls, and the innermost leaves all frames. So
-//! control reaches b2 4 times and never reaches b3. The paths are b0 b1 (1), b0 b2 b3 (0), and b0
-//! b2 left there (4). b2's exit edge ran 4 times.
+//! which calls `fact` and then jumps to b3. There are five calls, and the innermost call leaves all
+//! frames. So control reaches b2 4 times and never reaches b3. The path counters are 1 for b0 b1, 0
+//! for b0 b2 b3, and 4 for the left path b0 b2. The exit edge of b2 ran 4 times.
 //!
 //! The counts are exact for every edge if frames are left and re-entered only in blocks with an
 //! exit edge. Sums wrap, so they are right whenever the true counts are below 2^63. Cost: the
@@ -77,7 +78,8 @@ impl core::error::Error for CountError {}
 /// Derives how often each edge of `cfg` ran from the counters of its paths.
 ///
 /// # Errors
-/// If a path or an edge does not exist.
+/// If a counter belongs to a path, or the numbering contains an edge, that the function does not
+/// have.
 pub fn edge_counts(
     cfg: &Cfg,
     numbering: &Numbering,
@@ -91,15 +93,15 @@ pub fn edge_counts(
     for (id, count) in counts {
         let path = numbering.regenerate(id).ok_or(CountError::NoSuchPath(id))?;
         let count = count.cast_signed();
-        let counted_before = exit_edges.last_passed_exit(&path);
-        if counted_before.is_none() && path.start == PathStart::Entry {
+        let last_passed = exit_edges.last_passed_exit(&path);
+        if last_passed.is_none() && path.start == PathStart::Entry {
             flow.calls = flow.calls.wrapping_add(count);
         }
         let mut add = |edge: EdgeId| {
             let sum = &mut flow.edges[edge.index()];
             *sum = sum.wrapping_add(count);
         };
-        path.edges[counted_before.unwrap_or(0)..]
+        path.edges[last_passed.unwrap_or(0)..]
             .iter()
             .copied()
             .for_each(&mut add);
@@ -107,16 +109,17 @@ pub fn edge_counts(
             add(path.end.edge());
         }
     }
-    conserve(cfg, &mut flow);
+    derive_exit_counts(cfg, &mut flow);
     Ok(flow)
 }
 
 /// Derives how often each path ran from the path counters. The counter of a left path counts how
-/// often control reached the exit edge; the path itself ran only if control did not go on from
+/// often control reached the exit edge; the path itself ran only if control did not continue from
 /// there. The result is in order of the paths, without paths whose count is 0.
 ///
 /// # Errors
-/// If a path or an edge does not exist.
+/// If a counter belongs to a path, or the numbering contains an edge, that the function does not
+/// have.
 pub fn net_counts(
     cfg: &Cfg,
     numbering: &Numbering,
@@ -137,9 +140,9 @@ pub fn net_counts(
             path.edges.truncate(last);
             let exit = exit_edges.exits[path.blocks[last].index()];
             path.end = PathEnd::Exit(exit.expect("the block was found by its exit edge"));
-            let left = numbering.number_of(&path);
+            let left_path = numbering.number_of(&path);
             add(
-                left.expect("a path's beginning is a path where it can be left"),
+                left_path.expect("a path's beginning is a path where it can be left"),
                 count.wrapping_neg(),
             );
         }
@@ -147,7 +150,7 @@ pub fn net_counts(
     Ok(net.into_iter().filter(|&(_, count)| count != 0).collect())
 }
 
-/// The graph and its exit edges, as both derivations need them.
+/// A graph and its exit edges.
 struct ExitEdges<'a> {
     cfg: &'a Cfg,
     /// The exit edge of each block.
@@ -193,7 +196,7 @@ impl<'a> ExitEdges<'a> {
 
 /// Sets the count of every exit edge to the flow into its block minus the flow out through other
 /// edges.
-fn conserve(cfg: &Cfg, flow: &mut EdgeFlow) {
+fn derive_exit_counts(cfg: &Cfg, flow: &mut EdgeFlow) {
     for (index, edge) in cfg.edges().iter().enumerate() {
         if edge.kind != EdgeKind::Exit {
             continue;

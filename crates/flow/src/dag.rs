@@ -1,4 +1,5 @@
-//! The acyclic graph (dag) whose paths are numbered (PP, section "arbitrary control flow").
+//! The acyclic graph (dag) whose paths are numbered (Ball and Larus 1996, section "arbitrary
+//! control flow").
 //!
 //! Two dummy edges replace every back edge w→v: ENTRY→v, along which a path starts at the loop
 //! head, and w→EXIT, along which a path ends. The construction differs from the paper in these
@@ -37,7 +38,7 @@ use core::fmt;
 pub enum DagEdgeKind {
     /// A real edge, inside a path or out of the function (to the exit).
     Edge(EdgeId),
-    /// ENTRY→head: a path starts at this block, behind a back or cut edge. The dag has one `Start`
+    /// ENTRY→head: a path starts at this block, after a back or cut edge. The dag has one `Start`
     /// edge for each distinct head.
     Start(BlockId),
     /// w→EXIT: a path ends with this back edge.
@@ -62,8 +63,11 @@ pub struct DagEdge {
 pub(crate) enum Role {
     /// The edge is not in the dag, because its source is unreachable.
     Absent,
+    /// Paths run through the edge.
     Inside,
+    /// The edge is a back edge: a path ends there.
     Back,
+    /// The edge is a cut edge: a path ends there.
     Cut,
 }
 
@@ -110,7 +114,7 @@ impl Dag {
         let mut position = positions(cfg, &order);
         if pinned_edges(cfg, &position).any(|(from, to)| position[to] <= position[from]) {
             check_pinned(cfg)?;
-            order = bend(cfg, &order, &position);
+            order = reorder(cfg, &order, &position);
             position = positions(cfg, &order);
         }
         let roles = cfg
@@ -157,7 +161,7 @@ impl Dag {
     /// their real edges. The start edges come last, in order of their heads.
     pub(crate) fn edges(&self, cfg: &Cfg) -> Vec<DagEdge> {
         let mut edges = Vec::with_capacity(cfg.edges().len());
-        let mut head = vec![false; cfg.block_count() as usize];
+        let mut is_head = vec![false; cfg.block_count() as usize];
         for block in cfg.blocks() {
             for &id in cfg.successors(block) {
                 let to = cfg.edge(id).to;
@@ -167,7 +171,7 @@ impl Dag {
                     Role::Back => (cfg.exit(), DagEdgeKind::Back(id)),
                     Role::Cut => (cfg.exit(), DagEdgeKind::Cut(id)),
                 };
-                head[cfg.edge(id).to.index()] |= !matches!(kind, DagEdgeKind::Edge(_));
+                is_head[cfg.edge(id).to.index()] |= !matches!(kind, DagEdgeKind::Edge(_));
                 edges.push(DagEdge {
                     from: block,
                     to,
@@ -175,7 +179,7 @@ impl Dag {
                 });
             }
         }
-        let heads = cfg.blocks().filter(|block| head[block.index()]);
+        let heads = cfg.blocks().filter(|block| is_head[block.index()]);
         edges.extend(heads.map(|block| DagEdge {
             from: cfg.entry(),
             to: block,
@@ -188,8 +192,8 @@ impl Dag {
 /// The position of each block in `order`; `None` if the block is not in `order`.
 fn positions(cfg: &Cfg, order: &[BlockId]) -> Vec<Option<u32>> {
     let mut position = vec![None; cfg.block_count() as usize];
-    for (place, block) in (0u32..).zip(order) {
-        position[block.index()] = Some(place);
+    for (index, block) in (0u32..).zip(order) {
+        position[block.index()] = Some(index);
     }
     position
 }
@@ -224,30 +228,35 @@ fn check_pinned(cfg: &Cfg) -> Result<(), PinnedCycle> {
     }
 }
 
-/// A topological order of the pinned edges that stays as close to `order` as it can. The next block
-/// is always the earliest block whose pinned predecessors have all been placed.
-fn bend(cfg: &Cfg, order: &[BlockId], position: &[Option<u32>]) -> Vec<BlockId> {
-    let mut missing = vec![0u32; cfg.block_count() as usize];
+/// Reorders the blocks such that all pinned edges lead forward, and stays as close to `order` as it
+/// can. The next block is always the earliest block of `order` whose predecessors along pinned
+/// edges are all in the new order.
+fn reorder(cfg: &Cfg, order: &[BlockId], position: &[Option<u32>]) -> Vec<BlockId> {
+    // For each block: the number of its incoming pinned edges from blocks not in the new order yet.
+    let mut pending_sources = vec![0u32; cfg.block_count() as usize];
     for (_, to) in pinned_edges(cfg, position) {
-        missing[to] += 1;
+        pending_sources[to] += 1;
     }
-    let place =
-        |block: BlockId| Reverse(position[block.index()].expect("reached, so it has a place"));
-    let free = order.iter().filter(|block| missing[block.index()] == 0);
-    let mut ready: BinaryHeap<_> = free.map(|&block| place(block)).collect();
-    let mut bent = Vec::with_capacity(order.len());
+    let priority = |block: BlockId| {
+        Reverse(position[block.index()].expect("the block is reachable, so it has a position"))
+    };
+    let free_blocks = order
+        .iter()
+        .filter(|block| pending_sources[block.index()] == 0);
+    let mut ready: BinaryHeap<_> = free_blocks.map(|&block| priority(block)).collect();
+    let mut reordered = Vec::with_capacity(order.len());
     while let Some(Reverse(next)) = ready.pop() {
         let block = order[next as usize];
-        bent.push(block);
+        reordered.push(block);
         for &edge in cfg.successors(block) {
             let edge = cfg.edge(edge);
             if edge.kind == EdgeKind::Pinned {
-                missing[edge.to.index()] -= 1;
-                if missing[edge.to.index()] == 0 {
-                    ready.push(place(edge.to));
+                pending_sources[edge.to.index()] -= 1;
+                if pending_sources[edge.to.index()] == 0 {
+                    ready.push(priority(edge.to));
                 }
             }
         }
     }
-    bent
+    reordered
 }

@@ -1,16 +1,17 @@
-//! Dominators, found by the Semi-NCA algorithm (Georgiadis, "Linear-time algorithms for
+//! Dominators, found by the Semidominators-NCA algorithm (Georgiadis, "Linear-time algorithms for
 //! dominators", 2005).
 //!
 //! A depth-first search numbers the blocks. The *semidominator* of a block is the least number from
 //! which a path leads to the block through greater numbers only. The algorithm finds semidominators
-//! from the last block to the first, and compresses ways up the search tree. Then it visits the
-//! blocks from first to last. The immediate dominator of a block is the nearest ancestor of its
-//! parent, in the tree of dominators found so far, that is not above the semidominator.
+//! from the last block to the first, and compresses the routes up the search tree, as a union-find
+//! structure does. Then it visits the blocks from first to last. The immediate dominator of a block
+//! is the nearest ancestor of its parent, in the tree of dominators found so far, that is not above
+//! the semidominator.
 //!
 //! A walk of the finished tree gives each block two numbers. With them, "does a dominate b" takes
-//! two comparisons. Cost: close to linear, even for deep loops and many `continue`s. There the
-//! simpler iterative algorithm (Cooper, Harvey, Kennedy) takes quadratic time: 20,000 nested loops
-//! took it 3.6 s.
+//! two comparisons. Cost: close to linear, even for deep loops and many `continue`s. In these
+//! cases the simpler iterative algorithm (Cooper, Harvey, Kennedy) takes quadratic time: 3.6 s for
+//! 20,000 nested loops.
 
 use crate::cfg::Cfg;
 use crate::ids::BlockId;
@@ -119,18 +120,20 @@ impl Tree {
 }
 
 /// Semidominators during the computation, all indexed by node.
-struct Semi {
+struct Semidominators {
     /// The nearest ancestor that has not been compressed away.
     up: Vec<usize>,
-    /// The node with the least semidominator on the compressed way from a node up to `up`.
+    /// The node with the least semidominator on the compressed route from a node up to `up`.
     label: Vec<usize>,
+    /// The semidominator of each node.
     semi: Vec<usize>,
+    /// Scratch space of `least`.
     stack: Vec<usize>,
 }
 
-impl Semi {
-    /// The node with the least semidominator on the way from `node` up to the first ancestor below
-    /// `linked`.
+impl Semidominators {
+    /// The node with the least semidominator on the route from `node` up to the first ancestor
+    /// below `linked`.
     fn least(&mut self, mut node: usize, linked: usize) -> usize {
         while self.up[node] >= linked {
             self.stack.push(node);
@@ -148,28 +151,28 @@ impl Semi {
     }
 }
 
-/// The immediate dominator of each node; the entry's is the entry itself.
+/// The immediate dominator of each node. The entry is its own immediate dominator here.
 fn immediate(cfg: &Cfg, tree: &Tree) -> Vec<usize> {
     let count = tree.blocks.len();
-    let own: Vec<usize> = (0..count).collect();
-    let mut find = Semi {
+    let identity: Vec<usize> = (0..count).collect();
+    let mut semidominators = Semidominators {
         up: tree.parents.clone(),
-        label: own.clone(),
-        semi: own,
+        label: identity.clone(),
+        semi: identity,
         stack: Vec::new(),
     };
     for node in (1..count).rev() {
         let into = cfg.predecessors(tree.blocks[node]).iter();
         let sources = into.map(|&edge| tree.nodes[cfg.edge(edge).from.index()]);
         let semi = sources.filter(|&from| from != usize::MAX).map(|from| {
-            let least = find.least(from, node + 1);
-            find.semi[least]
+            let least = semidominators.least(from, node + 1);
+            semidominators.semi[least]
         });
-        find.semi[node] = semi.fold(tree.parents[node], usize::min);
+        semidominators.semi[node] = semi.fold(tree.parents[node], usize::min);
     }
     let mut immediate = tree.parents.clone();
     for node in 1..count {
-        while immediate[node] > find.semi[node] {
+        while immediate[node] > semidominators.semi[node] {
             immediate[node] = immediate[immediate[node]];
         }
     }

@@ -13,14 +13,15 @@
 //! edge is the only unknown edge at its new block. Therefore propagation visits the tree edges in
 //! reverse order and needs no search.
 //!
-//! We add one thing to the paper. A block with an exit edge has two halves: an upper half, which
-//! control enters, and a lower half, which begins at the call and which the exit edge leaves. The
-//! flow from the upper into the lower half nearly always follows from other counts. But edges that
-//! must be on the tree may close a cycle through both halves. (The exit edge of the *entry block*
-//! does, together with exit→entry.) In that case a counter in the middle of the block counts this
-//! flow, as for a left path. The exit edge is then listed among the counted edges. Its counter says
-//! how often control reached the middle of the block, and its own flow follows last. If edges that
-//! must be on the tree close a cycle that no such block opens, the result is an error.
+//! This file adds one thing to the paper. A block with an exit edge has two halves: an upper half,
+//! which control enters, and a lower half, which begins at the call and which the exit edge leaves.
+//! The flow from the upper into the lower half nearly always follows from other counts. But edges
+//! that must be on the tree may close a cycle through both halves. (The exit edge of the *entry
+//! block* does so, together with exit→entry.) In that case a counter in the middle of the block
+//! counts this flow, as for a left path. The exit edge is then listed among the counted edges. Its
+//! counter says how often control reached the middle of the block. The count of the exit edge
+//! itself is derived last. If edges that must be on the tree close a cycle that no such block
+//! opens, the result is an error.
 //!
 //! Example (Figure 3, `fact` of Figure 2; X is the exit, the edge X→B1 stands for the calls): the
 //! edges are B1→B2, B1→B3, B2→X, B3→B4, B4→X, and the exit edge B3→X. Six edges and five blocks
@@ -28,9 +29,9 @@
 //! early, the counters are B1→B3 4, B2→X 1, B3→B4 0. Propagation in reverse order gives B4→X 0,
 //! B1→B2 1, B3→X 4, and 1 + 4 calls.
 //!
-//! Deviation: the paper takes its weights from the last run; ours are from a run or estimated. Of
-//! edges with equal weight, the search takes the first. Cost: O(E log E) for the tree, O(E) for
-//! propagation.
+//! Deviation: the paper takes its weights from the last run. Here, weights come from a guide or are
+//! estimated. Of edges with equal weight, the search takes the first. Cost: O(E log E) for the
+//! tree, O(E) for propagation.
 
 use crate::cfg::{Cfg, EdgeKind};
 use crate::counts::EdgeFlow;
@@ -44,10 +45,12 @@ use core::fmt;
 /// The counted edges of a graph, and the tree from which the counts of the other edges follow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EdgeCounters {
+    /// The edges with a counter.
     counted: Vec<EdgeId>,
+    /// The other edges, in the order in which the search added them.
     tree: Vec<EdgeId>,
-    /// By position in `tree`: whether the edge leads to the half that it added. Otherwise it leads
-    /// from that half.
+    /// For each edge of `tree`: whether it enters the half that it added to the tree. If not, it
+    /// leaves that half.
     enters: Vec<bool>,
 }
 
@@ -100,7 +103,7 @@ impl EdgeCounters {
             .map(EdgeId::new)
             .filter(|&id| !on_tree[id.index()] && reached[cfg.edge(id).from.index()]);
         let counters = Self::from_parts(cfg, counted.collect(), tree);
-        Ok(counters.expect("what the search added is a tree"))
+        Ok(counters.expect("the search adds the edges of a tree"))
     }
 
     /// Restores counters from the edge lists of a path map.
@@ -145,7 +148,7 @@ impl EdgeCounters {
     /// The counted edges: counter `k` counts `counted()[k]`. An exit edge in this list stands for
     /// the middle of its block. Its counter says how often control reached the middle. This must
     /// equal the number of times that control entered the block by its edges, so the block may not
-    /// stand behind a call that returns twice.
+    /// follow a call that returns twice.
     #[must_use]
     pub fn counted(&self) -> &[EdgeId] {
         &self.counted
@@ -217,7 +220,7 @@ fn halves(cfg: &Cfg, counted: &[EdgeId]) -> Halves {
     let mut halves = Halves::new(cfg);
     for &id in counted {
         if cfg.edge(id).kind == EdgeKind::Exit {
-            halves.part(cfg.edge(id).from);
+            halves.split(cfg.edge(id).from);
         }
     }
     halves

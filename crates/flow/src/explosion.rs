@@ -1,23 +1,25 @@
-//! Cuts edges of functions with too many paths (PP, section 4.2: edges are removed where too many
-//! paths leave a vertex).
+//! Cuts edges of functions with too many paths (Ball and Larus 1996, section 4.2: edges are removed
+//! where too many paths leave a vertex).
 //!
 //! The paper cuts the edges of the vertex at which a limit is passed. This rule alone cuts again at
 //! every vertex above, because the remaining edges still lead to almost as many paths. Cutting
 //! *whole levels* keeps the number of cuts small. A level begins at a join from which more than a
-//! threshold of paths lead on. The cutter cuts either the join's only way out (one cut) or all
-//! edges into the join. The blocks above the join then see only one path there. The sum over all
-//! starts must stay within the limit, and how low the threshold must be for that depends on the
-//! graph. So the cutter tries all powers of two up to the limit as thresholds, each in one pass.
+//! threshold of paths lead on. The cutter cuts either the join's only edge out (one cut) or all
+//! edges into the join. For the blocks above the join, only one path then leads on from there. The
+//! sum of the path counts at all starts must stay within the limit. How low the threshold must be
+//! for that depends on the graph. So the cutter tries all powers of two up to the limit as
+//! thresholds, each in one pass.
 //!
 //! A cut edge costs a counter update each time it runs, so cuts belong on edges that rarely run.
 //! The cutter cuts no edge heavier than a *bound*. It tries bounds in rising order: 0, then powers
-//! of two minus one. The least bound that allows the limit shows how heavy the cuts must be. The
-//! cutter also tries the next few bounds, because a few heavier cuts can replace many. For each
-//! bound, the attempt with the least total weight wins; of equal weights, the one with the fewest
-//! cuts. Afterwards the cutter takes back cuts that are not needed, the heaviest first. So if it is
-//! enough to cut edges that never run, only such edges are cut. Cuts get dummy edges like back
-//! edges do, so the sums are exact in any case. In the programs of the test `cuts_run_little`, cut
-//! edges are 0.034 % of the executed edges. Without weights they would be 0.601 %.
+//! of two minus one. The least bound under which some attempt stays within the limit shows how
+//! heavy the cuts must be. The cutter also tries the next few bounds, because a few heavier cuts
+//! can replace many light ones. For each bound, the attempt with the least total weight wins; of
+//! equal weights, the one with the fewest cuts. Afterward the cutter takes back cuts that are not
+//! needed, the heaviest first. So if it is enough to cut edges that never run, only such edges are
+//! cut. Cuts get dummy edges like back edges do, so the sums are exact in any case. In the programs
+//! of the test `cuts_run_little`, cut edges are 0.034 % of the executed edges. Without weights they
+//! would be 0.601 %.
 //!
 //! Example: 62 diamonds in a row have 2^62 paths. At a limit of 2^31 − 1 the cutter cuts two
 //! levels, which leaves pieces of 29, 29, and 4 diamonds. If one side of each diamond never runs,
@@ -32,13 +34,16 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 
-/// How many steps taking back needless cuts may cost under one bound: the number of edges visited.
+/// The maximum number of edges that the cutter visits under one bound to take back needless cuts.
 const RESTORE_BUDGET: usize = 4_000_000;
 
-/// How many bounds the cutter tries, beginning with the least sufficient bound.
-const BOUNDS: usize = 4;
+/// The maximum number of bounds that the cutter tries, beginning with the least sufficient bound.
+const MAX_BOUNDS: usize = 4;
 
 /// Cuts plain edges of `dag` until there are at most `limit` paths.
+///
+/// # Errors
+/// If no attempt brings the number of paths down to `limit`.
 pub(crate) fn cut(
     cfg: &Cfg,
     dag: &mut Dag,
@@ -51,22 +56,23 @@ pub(crate) fn cut(
         return Ok(());
     }
     let bounds = cutter.bounds();
-    let first = bounds.partition_point(|&bound| cutter.best(bound, &mut least).is_none());
-    let mut plan: Option<(Cost, Vec<bool>)> = None;
-    for &bound in bounds[first..].iter().take(BOUNDS) {
-        let Some((_, cuts)) = cutter.best(bound, &mut least) else {
+    let first =
+        bounds.partition_point(|&bound| cutter.cheapest_attempt(bound, &mut least).is_none());
+    let mut best: Option<(Cost, Vec<bool>)> = None;
+    for &bound in bounds[first..].iter().take(MAX_BOUNDS) {
+        let Some((_, cuts)) = cutter.cheapest_attempt(bound, &mut least) else {
             continue;
         };
         let cuts = cutter.restore(cuts);
         let cost = cutter.cost(&cuts);
-        if plan.as_ref().is_none_or(|plan| cost < plan.0) {
-            plan = Some((cost, cuts));
+        if best.as_ref().is_none_or(|best| cost < best.0) {
+            best = Some((cost, cuts));
         }
         if cost.weight == 0 {
             break;
         }
     }
-    let Some((_, cuts)) = plan else {
+    let Some((_, cuts)) = best else {
         return Err(TooManyPaths { least, limit });
     };
     for index in (0..cuts.len()).filter(|&index| cuts[index]) {
@@ -93,17 +99,18 @@ struct Cutter<'a> {
     /// NumPaths of each block.
     paths: Vec<u64>,
     /// Whether paths start at each block.
-    head: Vec<bool>,
-    /// How many edges inside paths lead to each block.
-    joins: Vec<u32>,
+    is_head: Vec<bool>,
+    /// The number of edges inside paths that lead to each block.
+    inner_edges_into: Vec<u32>,
 }
 
 impl<'a> Cutter<'a> {
     fn new(cfg: &'a Cfg, dag: &'a Dag, weights: &'a [u64], limit: u64) -> Self {
         let blocks = cfg.block_count() as usize;
-        let mut joins = vec![0u32; blocks];
+        let mut inner_edges_into = vec![0u32; blocks];
         for (index, edge) in cfg.edges().iter().enumerate() {
-            joins[edge.to.index()] += u32::from(dag.role(EdgeId::new(index)) == Role::Inside);
+            inner_edges_into[edge.to.index()] +=
+                u32::from(dag.role(EdgeId::new(index)) == Role::Inside);
         }
         Self {
             cfg,
@@ -112,8 +119,8 @@ impl<'a> Cutter<'a> {
             limit,
             bound: u64::MAX,
             paths: vec![0; blocks],
-            head: vec![false; blocks],
-            joins,
+            is_head: vec![false; blocks],
+            inner_edges_into,
         }
     }
 
@@ -150,8 +157,8 @@ impl<'a> Cutter<'a> {
     }
 
     /// The cheapest attempt that stays within the limit and cuts no edge heavier than `bound`.
-    /// `least` becomes the smallest number of paths seen so far.
-    fn best(&mut self, bound: u64, least: &mut u64) -> Option<(Cost, Vec<bool>)> {
+    /// Updates `least`, the smallest number of paths that any attempt reached.
+    fn cheapest_attempt(&mut self, bound: u64, least: &mut u64) -> Option<(Cost, Vec<bool>)> {
         self.bound = bound;
         let mut cuts = vec![false; self.cfg.edges().len()];
         let mut best: Option<(Cost, Vec<bool>)> = None;
@@ -176,10 +183,10 @@ impl<'a> Cutter<'a> {
     fn clear(&mut self) {
         self.paths.fill(0);
         self.paths[self.cfg.exit().index()] = 1;
-        self.head.fill(false);
+        self.is_head.fill(false);
         for (index, edge) in self.cfg.edges().iter().enumerate() {
             let role = self.dag.role(EdgeId::new(index));
-            self.head[edge.to.index()] |= matches!(role, Role::Back | Role::Cut);
+            self.is_head[edge.to.index()] |= matches!(role, Role::Back | Role::Cut);
         }
     }
 
@@ -205,10 +212,10 @@ impl<'a> Cutter<'a> {
                 .iter()
                 .filter(|edge| cuts[edge.index()])
             {
-                self.head[cfg.edge(edge).to.index()] = true;
+                self.is_head[cfg.edge(edge).to.index()] = true;
             }
         }
-        let heads = cfg.blocks().filter(|block| self.head[block.index()]);
+        let heads = cfg.blocks().filter(|block| self.is_head[block.index()]);
         let starts = heads.map(|block| self.paths[block.index()]);
         starts.fold(self.paths[cfg.entry().index()], u64::saturating_add)
     }
@@ -229,14 +236,14 @@ impl<'a> Cutter<'a> {
             && self.paths[self.cfg.edge(id).to.index()] > 0
     }
 
-    /// One pass of cuts at a threshold. It cuts a whole level at each join from which more than
-    /// `threshold` paths lead on. It cuts single edges of a block that alone has more than eight
-    /// times as many.
+    /// Makes one pass of cuts at a threshold. The pass cuts a whole level at each join from which
+    /// more than `threshold` paths lead on. It cuts single edges of a block from which more than
+    /// eight times as many paths lead on.
     fn attempt(&mut self, threshold: u64, cuts: &mut [bool]) {
         self.clear();
         cuts.fill(false);
-        let mut level = vec![false; self.paths.len()];
-        let most = threshold.saturating_mul(8).max(1);
+        let mut starts_level = vec![false; self.paths.len()];
+        let block_limit = threshold.saturating_mul(8).max(1);
         let cfg = self.cfg;
         for &block in self
             .dag
@@ -247,20 +254,20 @@ impl<'a> Cutter<'a> {
         {
             let successors = cfg.successors(block);
             for &edge in successors {
-                cuts[edge.index()] = level[cfg.edge(edge).to.index()] && self.can_cut(edge);
+                cuts[edge.index()] = starts_level[cfg.edge(edge).to.index()] && self.can_cut(edge);
             }
             let sum = successors.iter().map(|&edge| self.through(edge, cuts));
             let mut sum = sum.fold(0u64, u64::saturating_add);
-            if sum > most {
+            if sum > block_limit {
                 sum = self.narrow(block, threshold, cuts);
             }
-            if sum > threshold && self.joins[block.index()] > 1 {
-                match self.only_way(block) {
-                    Some(only) if self.can_cut(only) && !cuts[only.index()] => {
-                        cuts[only.index()] = true;
+            if sum > threshold && self.inner_edges_into[block.index()] > 1 {
+                match self.only_jump(block) {
+                    Some(edge) if self.can_cut(edge) && !cuts[edge.index()] => {
+                        cuts[edge.index()] = true;
                         sum = successors.len() as u64;
                     }
-                    _ => level[block.index()] = true,
+                    _ => starts_level[block.index()] = true,
                 }
             }
             self.paths[block.index()] = sum;
@@ -268,11 +275,11 @@ impl<'a> Cutter<'a> {
     }
 
     /// The only edge that leaves a block, not counting its exit edge.
-    fn only_way(&self, block: BlockId) -> Option<EdgeId> {
-        let ways = self.cfg.successors(block).iter();
-        let mut ways = ways.filter(|id| self.cfg.edge(**id).kind != EdgeKind::Exit);
-        let only = ways.next().copied();
-        only.filter(|_| ways.next().is_none())
+    fn only_jump(&self, block: BlockId) -> Option<EdgeId> {
+        let successors = self.cfg.successors(block).iter();
+        let mut jumps = successors.filter(|id| self.cfg.edge(**id).kind != EdgeKind::Exit);
+        let first = jumps.next().copied();
+        first.filter(|_| jumps.next().is_none())
     }
 
     /// Cuts edges of a block, the edge with the most paths first, until at most `threshold` paths
@@ -293,7 +300,7 @@ impl<'a> Cutter<'a> {
             }
             if self.can_cut(edge) {
                 cuts[edge.index()] = true;
-                // A saturated sum does not tell how many paths remain, so count them again.
+                // A saturated sum hides how many paths remain, so count them again.
                 total = if total == u64::MAX {
                     sum(cuts)
                 } else {

@@ -45,6 +45,7 @@ id! {
 }
 id! {
     /// A path number, from 0 to the function's path count − 1, printed `p12`.
+    #[derive(Default)]
     PathId(u64), "p"
 }
 

@@ -1,7 +1,8 @@
 //! Control-flow graphs: this crate cuts cycles, numbers paths, places probes, and regenerates paths
 //! from their numbers. It also places edge counters.
 //!
-//! The paper is Ball and Larus, "Efficient path profiling" (1996), called PP below. A function
+//! The paper is Ball and Larus, "Efficient path profiling" (1996). *The slides* are slides about
+//! this paper; some worked examples in this crate use their graph, which is shown below. A function
 //! passes through these stages:
 //!
 //! 1. [`Cfg`]: the graph of the function, as numbers; [`Dominators`] and [`Loops`] where a caller
@@ -23,7 +24,7 @@
 //!
 //! # Example
 //!
-//! The figure of the slides: A to F are b0 to b5, and b6 is the exit.
+//! The graph of the slides: their blocks A to F are b0 to b5, and b6 is the exit.
 //!
 //! ```
 //! use holloway_flow::{BlockId, Cfg, Dag, Numbering, PathId, Probes, SuccessorOrder};

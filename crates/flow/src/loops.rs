@@ -3,7 +3,7 @@
 //! A back edge is an edge whose target dominates its source. The loop of a head contains every
 //! block that reaches a back edge of the head without passing the head. The search visits heads
 //! from the innermost outward, and skips each known inner loop in one step per level, as LLVM's
-//! LoopInfo does. Cycles without a dominating head (irreducible cycles) are not loops here.
+//! `LoopInfo` does. Cycles without a dominating head (irreducible cycles) are not loops here.
 
 use crate::cfg::Cfg;
 use crate::dominators::Dominators;
@@ -28,6 +28,7 @@ pub struct Loop {
 #[derive(Clone, Debug)]
 pub struct Loops {
     loops: Vec<Loop>,
+    /// The innermost loop of each block.
     innermost: Vec<Option<usize>>,
 }
 
@@ -120,8 +121,8 @@ struct Finder<'a> {
     dominators: &'a Dominators,
     loops: Vec<Loop>,
     innermost: Vec<Option<usize>>,
-    /// For each loop, an enclosing loop or the loop itself. Walks halve these ways, so deep nests
-    /// cost no more.
+    /// For each loop, an enclosing loop or the loop itself. `outermost` shortens these links while
+    /// it follows them, so deep nests cost no more.
     enclosing: Vec<usize>,
 }
 
@@ -139,7 +140,7 @@ impl Finder<'_> {
         self.enclosing.push(index);
         self.innermost[head.index()] = Some(index);
         while let Some(block) = work.pop() {
-            let from = match self.outermost(block) {
+            let entered = match self.outermost(block) {
                 Some(outermost) if outermost == index => continue,
                 Some(inner) => {
                     self.loops[inner].parent = Some(index);
@@ -151,7 +152,7 @@ impl Finder<'_> {
                     block
                 }
             };
-            let into = cfg.predecessors(from).iter();
+            let into = cfg.predecessors(entered).iter();
             let sources = into.map(|&edge| cfg.edge(edge).from);
             work.extend(sources.filter(|&source| dominators.dominates(head, source)));
         }

@@ -1,5 +1,6 @@
-//! Path numbering (PP, section 3.2). Each edge of the dag gets a value such that the sum of the
-//! values along a path is the number of the path. The path numbers are 0, 1, … path count − 1.
+//! Path numbering (Ball and Larus 1996, section 3.2). Each edge of the dag gets a value such that
+//! the sum of the values along a path is the number of the path. The path numbers are 0, 1, … path
+//! count − 1.
 //!
 //! The algorithm visits blocks in reverse topological order, beginning with NumPaths(EXIT) = 1. It
 //! visits the successors of v in some order. The edge to w gets the current NumPaths(v) as its
@@ -8,16 +9,16 @@
 //! order) or the value 0 and thus no probe (hottest first, the *smart numbering* of Bond and
 //! McKinley).
 //!
-//! Two kinds of edges have a fixed place in every order:
+//! Two kinds of edges have a fixed position in every order:
 //!
 //! - If a block has several pinned edges, they come first, in an order that depends on their
 //!   targets only. Two computed gotos with the same targets then number them alike, so that these
 //!   edges can stay without increments.
 //! - A block's exit edge comes last. It rarely runs, so the value 0 would be wasted on it.
 //!
-//! Worked example (the slides' figure; A to F are b0 to b5, largest NumPaths last, edges of a block
-//! in the order listed here): NumPaths F=1, E=1, D=2 (DF 0, DE 1), C=2 (CD 0), B=4 (BC 0, BD 2),
-//! A=6 (AC 0, AB 2). The path ABCDEF has the number 2+0+0+1+0 = 3.
+//! Worked example (the slides' graph, see the crate's documentation; A to F are b0 to b5, largest
+//! NumPaths last, edges of a block in the order listed here): NumPaths F=1, E=1, D=2 (DF 0, DE 1),
+//! C=2 (CD 0), B=4 (BC 0, BD 2), A=6 (AC 0, AB 2). The path ABCDEF has the number 2+0+0+1+0 = 3.
 //!
 //! The numbering leaves out edges into blocks from which no path ends (no exit, no back edge, no
 //! cut). A path that goes there never finishes, so there is nothing to count. Cost: a sort of each
@@ -77,8 +78,8 @@ impl Numbering {
         };
         explosion::cut(cfg, &mut dag, weights, limit)?;
         let mut edges = dag.edges(cfg);
-        let finite = ending_blocks(cfg, &dag);
-        edges.retain(|edge| finite[edge.to.index()]);
+        let can_end = ending_blocks(cfg, &dag);
+        edges.retain(|edge| can_end[edge.to.index()]);
         let mut shape = Shape::new(cfg.entry(), cfg.exit(), edges).expect("back edges are cut");
         let sorter = Sorter::new(cfg, &shape.edges, successors);
         let mut values = vec![0u64; shape.edges.len()];
@@ -189,7 +190,7 @@ impl Numbering {
     }
 }
 
-/// Which blocks have a way to the exit, a back edge, or a cut edge.
+/// Whether paths from each block can end: at the exit, a back edge, or a cut edge.
 fn ending_blocks(cfg: &Cfg, dag: &Dag) -> Vec<bool> {
     let mut ends = vec![false; cfg.block_count() as usize];
     ends[cfg.exit().index()] = true;
@@ -269,16 +270,16 @@ pub(crate) fn is_exit(cfg: &Cfg, edge: &DagEdge) -> bool {
 /// and cut edges to its head together.
 pub(crate) fn dag_weights(cfg: &Cfg, edges: &[DagEdge], weights: &[u64]) -> Vec<u64> {
     let weight = |id: EdgeId| weights.get(id.index()).copied().unwrap_or(0);
-    let mut arriving = vec![0u64; cfg.block_count() as usize];
+    let mut weight_into = vec![0u64; cfg.block_count() as usize];
     for edge in edges {
         if let DagEdgeKind::Back(id) | DagEdgeKind::Cut(id) = edge.kind {
-            let sum = &mut arriving[cfg.edge(id).to.index()];
+            let sum = &mut weight_into[cfg.edge(id).to.index()];
             *sum = sum.saturating_add(weight(id));
         }
     }
     let weights = edges.iter().map(|edge| match edge.kind {
         DagEdgeKind::Edge(id) | DagEdgeKind::Back(id) | DagEdgeKind::Cut(id) => weight(id),
-        DagEdgeKind::Start(head) => arriving[head.index()],
+        DagEdgeKind::Start(head) => weight_into[head.index()],
     });
     weights.collect()
 }

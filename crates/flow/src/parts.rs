@@ -1,6 +1,6 @@
 //! Restores a numbering from the parts that a path map contains.
 //!
-//! The reader trusts no part. The parts form a numbering if and only if these conditions hold:
+//! The constructor trusts no part. The parts form a numbering if and only if these conditions hold:
 //!
 //! - The dag has no cycle.
 //! - Dummy edges are between the right blocks.
@@ -20,7 +20,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 impl Numbering {
-    /// A numbering from the edges of its dag and their values, in the order of [`DagEdgeId`].
+    /// Restores a numbering from the edges of its dag and their values, in the order of
+    /// [`DagEdgeId`].
     ///
     /// # Errors
     /// If the parts do not form a numbering, see [`NumberingError`]. Never panics, for any input.
@@ -36,7 +37,10 @@ impl Numbering {
         if u32::try_from(edges.len()).is_err() {
             return Err(NumberingError::TooManyEdges);
         }
-        if let Some(index) = edges.iter().position(|edge| misplaced(entry, exit, edge)) {
+        if let Some(index) = edges
+            .iter()
+            .position(|edge| is_misplaced(entry, exit, edge))
+        {
             return Err(NumberingError::Misplaced(DagEdgeId::new(index)));
         }
         let mut shape = Shape::new(entry, exit, edges)?;
@@ -55,17 +59,20 @@ impl Numbering {
     }
 }
 
-fn misplaced(entry: BlockId, exit: BlockId, edge: &DagEdge) -> bool {
-    let dummy = match edge.kind {
+fn is_misplaced(entry: BlockId, exit: BlockId, edge: &DagEdge) -> bool {
+    let is_wrong_dummy = match edge.kind {
         DagEdgeKind::Edge(_) => false,
         DagEdgeKind::Start(head) => edge.from != entry || edge.to != head || head == exit,
         DagEdgeKind::Back(_) | DagEdgeKind::Cut(_) => edge.to != exit,
     };
-    dummy || edge.from == exit || edge.to == entry
+    is_wrong_dummy || edge.from == exit || edge.to == entry
 }
 
-/// Sorts each node's edges by value, and checks that the values are the running sums of path
-/// counts.
+/// Sorts each node's edges by value, and returns the path count of each node.
+///
+/// # Errors
+/// If the values of a node's edges are not the running sums of path counts, a node other than the
+/// exit has no edges, or a path count does not fit in 64 bits.
 fn count_paths(shape: &mut Shape, values: &[u64]) -> Result<Vec<u64>, NumberingError> {
     let mut path_counts = vec![0u64; shape.nodes.len()];
     path_counts[shape.exit] = 1;

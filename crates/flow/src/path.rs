@@ -1,10 +1,11 @@
-//! Converts a path number to the blocks of the path, and back (PP, section 3.4).
+//! Converts a path number to the blocks of the path, and back (Ball and Larus 1996, section 3.4).
 //!
-//! Regeneration starts at the entry with the path number as the rest. At each block it takes the
-//! edge with the largest value that is not above the rest, subtracts this value, and goes to the
-//! edge's target, until it reaches the exit. Example of the slides: the number 3 at A takes AB (2).
-//! The rest 1 takes BC (0) at B, CD (0) at C, DE (1) at D, and EF (0) at E: ABCDEF. Each step is a
-//! binary search among the block's edges.
+//! Regeneration starts at the entry with the path number as the remainder. At each block it takes
+//! the edge with the largest value that is not above the remainder, subtracts this value, and
+//! continues at the edge's target, until it reaches the exit. Example (the slides' graph, see the
+//! crate's documentation): at A, the remainder 3 takes AB (2). The remainder 1 takes BC (0) at B,
+//! CD (0) at C, DE (1) at D, and EF (0) at E: ABCDEF. Each step is a binary search among the
+//! block's edges.
 
 use crate::dag::DagEdgeKind;
 use crate::ids::{BlockId, DagEdgeId, EdgeId, PathId};
@@ -63,10 +64,10 @@ impl Numbering {
         }
         let (mut blocks, mut edges) = (Vec::new(), Vec::new());
         let mut start = PathStart::Entry;
-        let (mut node, mut rest) = (self.shape.entry, path.0);
+        let (mut node, mut remainder) = (self.shape.entry, path.0);
         loop {
-            let step = self.step(node, rest);
-            rest -= self.values[step.index()];
+            let step = self.step(node, remainder);
+            remainder -= self.values[step.index()];
             if let DagEdgeKind::Start(head) = self.shape.edges[step.index()].kind {
                 start = PathStart::Loop(head);
             } else {
@@ -92,11 +93,11 @@ impl Numbering {
         }
     }
 
-    /// The edge of `node` with the largest value that is not above `rest`.
-    fn step(&self, node: usize, rest: u64) -> DagEdgeId {
+    /// The edge of `node` with the largest value that is not above `remainder`.
+    fn step(&self, node: usize, remainder: u64) -> DagEdgeId {
         let out = self.shape.out.list(node);
-        let after = out.partition_point(|edge| self.values[edge.index()] <= rest);
-        out[after - 1]
+        let first_above = out.partition_point(|edge| self.values[edge.index()] <= remainder);
+        out[first_above - 1]
     }
 
     /// The number of a path; `None` if it is not a path of this function.
@@ -115,17 +116,17 @@ impl Numbering {
             if self.shape.nodes[node] != block {
                 return None;
             }
-            let real = path.edges.get(index).copied().unwrap_or(path.end.edge());
-            let edge = self.shape.dag_edge_of(real)?;
+            let real_edge = path.edges.get(index).copied().unwrap_or(path.end.edge());
+            let edge = self.shape.dag_edge_of(real_edge)?;
             let (value, next) = self.follow(edge, node)?;
             let kind = self.shape.edges[edge.index()].kind;
-            let expected = match path.end {
+            let kind_fits = match path.end {
                 _ if index < path.edges.len() => next != self.shape.exit,
                 PathEnd::Exit(_) => matches!(kind, DagEdgeKind::Edge(_)) && next == self.shape.exit,
                 PathEnd::Back(_) => matches!(kind, DagEdgeKind::Back(_)),
                 PathEnd::Cut(_) => matches!(kind, DagEdgeKind::Cut(_)),
             };
-            if !expected {
+            if !kind_fits {
                 return None;
             }
             number += value;
@@ -134,7 +135,8 @@ impl Numbering {
         Some(PathId(number))
     }
 
-    /// The value of an edge and the node that it enters; `None` if it does not leave `node`.
+    /// The value of an edge and the node that it enters; `None` if the edge does not leave
+    /// `node`.
     fn follow(&self, edge: DagEdgeId, node: usize) -> Option<(u64, usize)> {
         let leaves = self.shape.sources[edge.index()] as usize == node;
         leaves.then(|| {

@@ -1,4 +1,5 @@
-//! Places the probes (PP, section 3.3, Figures 8 and 9), and decides what each probe does.
+//! Places the probes (Ball and Larus 1996, section 3.3, Figures 8 and 9), and decides what each
+//! probe does.
 //!
 //! The paper walks down from the entry while each block can be reached in only one way, and
 //! initializes the register at the end of this walk. It walks up from the exit while each block has
@@ -12,11 +13,11 @@
 //! - between: the register holds the sum of the increments so far.
 //!
 //! Every path leaves the early region once; there the probe sets the register. Every path enters
-//! the done region once; there the probe counts the path. The counter's address includes all
-//! increments that are still to come. An edge from early straight into done counts the path without
-//! a register. Only edges strictly between the regions need an `Add`, so only these edges have a
-//! weight in the spanning tree. Dummy edges and edges at the border of a region may be chords at no
-//! cost.
+//! the done region once; there the probe counts the path. The `Count` adds all increments that
+//! follow on the path. An edge from early straight into done counts the path without a register.
+//! Only edges strictly between the regions need an `Add`, so only these edges have a weight in the
+//! spanning tree. A dummy edge or an edge at the border of a region has a `Set` or a `Count`
+//! anyway, so it may be a chord at no cost.
 //!
 //! A pinned edge can carry no action. There are three cases:
 //!
@@ -26,24 +27,24 @@
 //!
 //! If pinned edges close a cycle whose values do not cancel, no placement exists, and the result is
 //! an error. A block with an edge to a block from which no path ends is not done, even if only one
-//! path leads to the exit. There it is not decided that the path will end.
+//! path leads to the exit. There, control may still take the other edge and never end the path.
 //!
 //! Example (a diamond, b0→b1→b3, b0→b2→b3, b3→b4 the exit): b0 is early; b1, b2, b3 are done. The
 //! two edges out of b0 count their path without a register. No other edge has a probe. With a loop
 //! around the diamond, the head has two ways in: the edge from the entry and the back edge set the
 //! register.
 //!
-//! A path is counted when it is decided, which may be some blocks before its end. The paper stops
-//! here. But a call can leave its frame for good (longjmp, unwinding, the end of the process). A
-//! path counted before such a call would show code after the call as executed. So no block that
-//! *leaks*, as the caller defines it, is in the done region: a counted path has run to its end.
-//! Cost: linear, plus the sort for the spanning tree.
+//! A path is counted as soon as only one path is possible, which may be some blocks before its end.
+//! The paper stops here. But a call can leave its frame for good (longjmp, unwinding, the end of
+//! the process). A path counted before such a call would show code after the call as executed. So
+//! no block that *leaks*, as the caller defines it, is in the done region: a counted path has run
+//! to its end. Cost: linear, plus the sort for the spanning tree.
 //!
 //! A block with an exit edge counts the path that ends by the exit edge. This probe is a single
 //! `Count` in the middle of the block: after the probes of the edges into the block, before the
 //! probes of the edges out of it. The probe runs whether or not the call comes back.
 //! [`net_counts`](crate::net_counts) derives how often the call did not come back. Such a block is
-//! never done, because it has two ways on.
+//! never done, because two paths lead on from it.
 
 use crate::cfg::Cfg;
 use crate::chords::{Chords, signed};
@@ -151,11 +152,13 @@ impl Probes {
         let regions = Regions::new(cfg, numbering, &pinned, leaks);
         let weights = tree_weights(cfg, numbering, &regions, &pinned, weights);
         let chords = Chords::new(numbering, &weights);
-        let blocked = shape.edge_ids().filter(|&edge| {
-            let between = regions.between(numbering, edge);
-            pinned[edge.index()] && between && chords.increment(edge) != 0
+        let unplaceable = shape.edge_ids().filter(|&edge| {
+            let needs_add = regions.needs_add(numbering, edge);
+            pinned[edge.index()] && needs_add && chords.increment(edge) != 0
         });
-        let edges: Vec<EdgeId> = blocked.filter_map(|edge| real(numbering, edge)).collect();
+        let edges: Vec<EdgeId> = unplaceable
+            .filter_map(|edge| real_edge(numbering, edge))
+            .collect();
         if !edges.is_empty() {
             return Err(PinnedIncrement { edges });
         }
@@ -171,12 +174,13 @@ impl Probes {
     /// The actions on an edge; `None` if the edge has no actions.
     #[must_use]
     pub fn edge(&self, edge: EdgeId) -> Option<&EdgeProbe> {
-        let found = self.edges.binary_search_by_key(&edge, |entry| entry.0);
-        found.ok().map(|index| &self.edges[index].1)
+        let position = self.edges.binary_search_by_key(&edge, |entry| entry.0);
+        position.ok().map(|index| &self.edges[index].1)
     }
 }
 
-fn real(numbering: &Numbering, edge: DagEdgeId) -> Option<EdgeId> {
+/// The real edge of an edge of the dag; `None` for a start edge.
+fn real_edge(numbering: &Numbering, edge: DagEdgeId) -> Option<EdgeId> {
     match numbering.shape.edges[edge.index()].kind {
         DagEdgeKind::Edge(id) | DagEdgeKind::Back(id) | DagEdgeKind::Cut(id) => Some(id),
         DagEdgeKind::Start(_) => None,
@@ -195,7 +199,7 @@ fn tree_weights(
     let weights = dag_weights(cfg, numbering.dag_edges(), weights);
     let weights = weights.into_iter().enumerate().map(|(index, weight)| {
         match (
-            regions.between(numbering, DagEdgeId::new(index)),
+            regions.needs_add(numbering, DagEdgeId::new(index)),
             pinned[index],
         ) {
             (false, _) => 0,
@@ -227,15 +231,15 @@ impl Sums {
         }
         for node in (0..shape.nodes.len()).rev() {
             if let Some(&edge) = shape.out.list(node).first() {
-                let rest = after[shape.targets[edge.index()] as usize];
-                after[node] = rest.wrapping_add(chords.increment(edge));
+                let target_sum = after[shape.targets[edge.index()] as usize];
+                after[node] = target_sum.wrapping_add(chords.increment(edge));
             }
         }
         Self { before, after }
     }
 }
 
-/// The action on one edge of the dag.
+/// The action on one edge of the dag; `None` if the edge needs no action.
 fn action(
     numbering: &Numbering,
     sums: &Sums,
@@ -247,13 +251,13 @@ fn action(
     let source = shape.sources[edge.index()] as usize;
     let target = shape.targets[edge.index()] as usize;
     let increment = chords.increment(edge);
-    let constant = sums.before[source].wrapping_add(increment);
+    let constant_sum = sums.before[source].wrapping_add(increment);
     if regions.done[source] {
         return None;
     }
     if regions.done[target] {
         let (base, sum) = match regions.constant[source] {
-            true => (CountBase::Zero, constant),
+            true => (CountBase::Zero, constant_sum),
             false => (CountBase::Register, increment),
         };
         return Some(Action::Count {
@@ -261,13 +265,13 @@ fn action(
             increment: sum.wrapping_add(sums.after[target]),
         });
     }
-    if regions.unset(numbering, edge) {
-        return (!regions.early[target]).then_some(Action::Set(constant));
+    if regions.register_is_unset(numbering, edge) {
+        return (!regions.early[target]).then_some(Action::Set(constant_sum));
     }
-    // The source is constant, and a pinned edge forced an early `Set`. So the new register value is
-    // a constant too, and `Set` replaces `Add`.
+    // If exactly one path leads to the source, the register is set there only because of a pinned
+    // edge. The new value is a constant too, so a `Set` replaces the `Add`.
     let action = if regions.constant[source] {
-        Action::Set(constant)
+        Action::Set(constant_sum)
     } else {
         Action::Add(increment)
     };

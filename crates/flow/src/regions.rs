@@ -14,12 +14,12 @@ use alloc::vec::Vec;
 
 /// The early region, the done region, and the constant nodes, by node.
 pub(crate) struct Regions {
-    /// The register is not set yet. For the entry, this describes calls; a start edge always begins
-    /// with an unset register.
+    /// The register is not set yet at the node. For the entry, this describes calls; a start edge
+    /// always begins with an unset register.
     pub(crate) early: Vec<bool>,
-    /// The path has been counted.
+    /// The path has been counted before the node.
     pub(crate) done: Vec<bool>,
-    /// Exactly one path leads here, so the sum so far is a constant.
+    /// Exactly one path leads to the node, so the sum of increments so far is a constant.
     pub(crate) constant: Vec<bool>,
 }
 
@@ -49,16 +49,16 @@ impl Regions {
     }
 
     /// Whether the register is unset where an edge begins.
-    pub(crate) fn unset(&self, numbering: &Numbering, edge: DagEdgeId) -> bool {
+    pub(crate) fn register_is_unset(&self, numbering: &Numbering, edge: DagEdgeId) -> bool {
         let shape = &numbering.shape;
-        let start = matches!(shape.edges[edge.index()].kind, DagEdgeKind::Start(_));
-        start || self.early[shape.sources[edge.index()] as usize]
+        let is_start = matches!(shape.edges[edge.index()].kind, DagEdgeKind::Start(_));
+        is_start || self.early[shape.sources[edge.index()] as usize]
     }
 
     /// Whether an increment on this edge would need an `Add`.
-    pub(crate) fn between(&self, numbering: &Numbering, edge: DagEdgeId) -> bool {
+    pub(crate) fn needs_add(&self, numbering: &Numbering, edge: DagEdgeId) -> bool {
         let target = numbering.shape.targets[edge.index()] as usize;
-        !self.unset(numbering, edge) && !self.done[target]
+        !self.register_is_unset(numbering, edge) && !self.done[target]
     }
 }
 
@@ -88,8 +88,13 @@ fn constant(numbering: &Numbering) -> Vec<bool> {
     ways.into_iter().map(|ways| ways == Ways::One).collect()
 }
 
-/// The greatest set of nodes with these properties: one path to the exit, no edge into nowhere, no
-/// leak, closed forward, and no pinned edge enters the set.
+/// The greatest set of nodes with these properties:
+///
+/// - Exactly one path leads from each node to the exit.
+/// - No edge of a node leads to a block from which no path ends.
+/// - No node is a leak.
+/// - The successors of each node are in the set.
+/// - No pinned edge enters the set.
 fn done(
     cfg: &Cfg,
     numbering: &Numbering,
@@ -105,36 +110,39 @@ fn done(
     for edge in cfg.edges().iter().filter(|e| e.kind == EdgeKind::Exit) {
         leaky[edge.from.index()] = true;
     }
-    let decided = |node: usize| {
+    let is_candidate = |node: usize| {
         let mut real = cfg.successors(shape.nodes[node]).iter();
         numbering.path_counts[node] == 1
             && !leaky[shape.nodes[node].index()]
             && real.all(|&edge| shape.dag_edge_of(edge).is_some())
     };
-    let mut done: Vec<bool> = (0..shape.nodes.len()).map(decided).collect();
-    let mut open: Vec<usize> = (0..done.len()).filter(|&node| !done[node]).collect();
-    while let Some(node) = open.pop() {
-        let before = into
+    let mut done: Vec<bool> = (0..shape.nodes.len()).map(is_candidate).collect();
+    let mut removed: Vec<usize> = (0..done.len()).filter(|&node| !done[node]).collect();
+    while let Some(node) = removed.pop() {
+        let sources = into
             .list(node)
             .iter()
             .map(|edge| shape.sources[edge.index()]);
-        let behind = shape
+        let after = shape
             .out
             .list(node)
             .iter()
             .filter(|edge| pinned[edge.index()]);
-        let behind = behind.map(|edge| shape.targets[edge.index()]);
-        for neighbor in before.chain(behind) {
+        let after = after.map(|edge| shape.targets[edge.index()]);
+        for neighbor in sources.chain(after) {
             if core::mem::replace(&mut done[neighbor as usize], false) {
-                open.push(neighbor as usize);
+                removed.push(neighbor as usize);
             }
         }
     }
     done
 }
 
-/// The greatest set of nodes with these properties: one path from the entry, closed backward, and
-/// no pinned edge leaves the set.
+/// The greatest set of nodes with these properties:
+///
+/// - Exactly one path leads from the entry to each node.
+/// - The predecessors of each node are in the set.
+/// - No pinned edge leaves the set.
 fn early(
     numbering: &Numbering,
     into: &Lists<DagEdgeId>,
@@ -143,17 +151,17 @@ fn early(
 ) -> Vec<bool> {
     let shape = &numbering.shape;
     let mut early = constant.to_vec();
-    let mut set: Vec<usize> = (0..early.len()).filter(|&node| !early[node]).collect();
-    while let Some(node) = set.pop() {
-        let start =
+    let mut removed: Vec<usize> = (0..early.len()).filter(|&node| !early[node]).collect();
+    while let Some(node) = removed.pop() {
+        let is_inner =
             |edge: &&DagEdgeId| !matches!(shape.edges[edge.index()].kind, DagEdgeKind::Start(_));
-        let behind = shape.out.list(node).iter().filter(start);
-        let behind = behind.map(|edge| shape.targets[edge.index()]);
+        let after = shape.out.list(node).iter().filter(is_inner);
+        let after = after.map(|edge| shape.targets[edge.index()]);
         let before = into.list(node).iter().filter(|edge| pinned[edge.index()]);
         let before = before.map(|edge| shape.sources[edge.index()]);
-        for neighbor in behind.chain(before) {
+        for neighbor in after.chain(before) {
             if core::mem::replace(&mut early[neighbor as usize], false) {
-                set.push(neighbor as usize);
+                removed.push(neighbor as usize);
             }
         }
     }

@@ -1,10 +1,10 @@
 //! Depth-first search without recursion: real functions are deep enough to overflow a stack.
 //!
 //! All callers share one routine. It walks the edges that a filter accepts, from several roots in
-//! turn, and lists the blocks in postorder. A *retreating* edge leads to a block that is not
-//! finished yet, or back to the same block. Without the retreating edges, the reversed postorder is
-//! a topological order. So removing them makes any graph acyclic, whether it is reducible or not.
-//! Cost: one step for each block and each edge.
+//! turn, and lists the blocks in postorder. A *retreating* edge leads to a block whose successors
+//! are still being visited, or back to the same block. Without the retreating edges, the reversed
+//! postorder is a topological order. So removing them makes any graph acyclic, whether it is
+//! reducible or not. Cost: one step for each block and each edge.
 
 use crate::cfg::{Cfg, Edge, EdgeKind};
 use crate::ids::BlockId;
@@ -14,8 +14,11 @@ use alloc::vec::Vec;
 /// The state of a block during a search.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mark {
+    /// Not visited yet.
     New,
+    /// Visited; not all of its successors are done.
     Open,
+    /// Finished, with all of its successors.
     Done,
 }
 
@@ -87,14 +90,14 @@ pub fn reverse_postorder(cfg: &Cfg) -> Vec<BlockId> {
 pub(crate) fn order_between_cuts(cfg: &Cfg) -> Vec<BlockId> {
     let mut search = Search::new(cfg, |edge| edge.kind != EdgeKind::Cut);
     search.run(cfg.entry(), |_| {});
-    let mut seen = 0;
-    while let Some(&block) = search.postorder.get(seen) {
-        seen += 1;
+    let mut next = 0;
+    while let Some(&block) = search.postorder.get(next) {
+        next += 1;
         for &edge in cfg.successors(block) {
             search.run(cfg.edge(edge).to, |_| {});
         }
     }
-    // No walk goes from the exit or to the entry, so their places in the order are free.
+    // No edge leaves the exit or enters the entry, so the exit may come last and the entry first.
     let inner = search.postorder.iter().rev().copied();
     let inner = inner.filter(|&block| block != cfg.entry() && block != cfg.exit());
     let mut order: Vec<BlockId> = [cfg.entry()].into_iter().chain(inner).collect();

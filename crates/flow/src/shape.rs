@@ -1,8 +1,8 @@
 //! A dag described by its edges alone: nodes in topological order, and the edges of each node.
 //!
 //! The same code builds this form for a new numbering and for a numbering read from a path map. So
-//! the reader can check every numbering that the writer can write. Block ids need not be dense
-//! here, because a damaged map may contain any id. Nodes are dense.
+//! the reader of a map can check every numbering that a writer of maps can write. Block ids need
+//! not be dense here, because a damaged map may contain any id. Nodes are dense.
 
 use crate::dag::{DagEdge, DagEdgeKind};
 use crate::error::NumberingError;
@@ -18,14 +18,16 @@ pub(crate) struct Shape {
     pub(crate) nodes: Vec<BlockId>,
     /// The nodes in order of their blocks, for binary search.
     by_block: Vec<u32>,
+    /// The node of the entry block.
     pub(crate) entry: usize,
+    /// The node of the exit block.
     pub(crate) exit: usize,
     pub(crate) edges: Vec<DagEdge>,
     /// The node that each edge leaves.
     pub(crate) sources: Vec<u32>,
     /// The node that each edge enters.
     pub(crate) targets: Vec<u32>,
-    /// The edges out of each node, in order of their values once the paths are numbered.
+    /// The edges out of each node. After the paths are numbered, they are in order of their values.
     pub(crate) out: Lists<DagEdgeId>,
     /// Pairs of real edge and edge of the dag, sorted.
     real: Vec<(EdgeId, DagEdgeId)>,
@@ -57,8 +59,8 @@ impl Shape {
             .collect();
         let order = sort_nodes(blocks.len(), find(entry), &ends).ok_or(NumberingError::Cycle)?;
         let mut by_block = vec![0u32; blocks.len()];
-        for (node, &place) in (0u32..).zip(&order) {
-            by_block[place] = node;
+        for (node, &index) in (0u32..).zip(&order) {
+            by_block[index] = node;
         }
         let out = Lists::new(
             blocks.len(),
@@ -67,7 +69,7 @@ impl Shape {
                 .map(|(i, end)| (by_block[end.0] as usize, DagEdgeId::new(i))),
         );
         let shape = Self {
-            nodes: order.iter().map(|&place| blocks[place]).collect(),
+            nodes: order.iter().map(|&index| blocks[index]).collect(),
             entry: by_block[find(entry)] as usize,
             exit: by_block[find(exit)] as usize,
             sources: ends.iter().map(|end| by_block[end.0]).collect(),
@@ -83,22 +85,22 @@ impl Shape {
 
     /// The node of a block.
     pub(crate) fn node(&self, block: BlockId) -> Option<usize> {
-        let found = self
+        let position = self
             .by_block
             .binary_search_by_key(&block, |&node| self.nodes[node as usize]);
-        found.ok().map(|place| self.by_block[place] as usize)
+        position.ok().map(|index| self.by_block[index] as usize)
     }
 
     /// The edge of the dag that represents a real edge.
     pub(crate) fn dag_edge_of(&self, edge: EdgeId) -> Option<DagEdgeId> {
-        let found = self.real.binary_search_by_key(&edge, |entry| entry.0);
-        found.ok().map(|place| self.real[place].1)
+        let position = self.real.binary_search_by_key(&edge, |entry| entry.0);
+        position.ok().map(|index| self.real[index].1)
     }
 
     /// The start edge of a head: paths start along this edge.
     pub(crate) fn start_edge_of(&self, head: BlockId) -> Option<DagEdgeId> {
-        let found = self.starts.binary_search_by_key(&head, |entry| entry.0);
-        found.ok().map(|place| self.starts[place].1)
+        let position = self.starts.binary_search_by_key(&head, |entry| entry.0);
+        position.ok().map(|index| self.starts[index].1)
     }
 
     /// A real edge that appears twice.
@@ -151,24 +153,25 @@ fn start_edges(edges: &[DagEdge]) -> Vec<(BlockId, DagEdgeId)> {
     starts
 }
 
-/// A topological order (Kahn's algorithm). The entry comes first if no edge enters it. `None` if
-/// there is a cycle.
+/// Returns the nodes in a topological order (Kahn's algorithm), or `None` if there is a cycle. The
+/// entry comes first if no edge enters it.
 fn sort_nodes(count: usize, entry: usize, ends: &[(usize, usize)]) -> Option<Vec<usize>> {
     let out = Lists::new(count, ends.iter().copied());
-    let mut missing = vec![0u32; count];
+    // For each node: the number of its incoming edges from nodes that are not in the order yet.
+    let mut unplaced_sources = vec![0u32; count];
     for &(_, to) in ends {
-        missing[to] += 1;
+        unplaced_sources[to] += 1;
     }
-    let free = |missing: &[u32], node: usize| missing[node] == 0;
+    let is_free = |unplaced_sources: &[u32], node: usize| unplaced_sources[node] == 0;
     let mut order: Vec<usize> = Vec::with_capacity(count);
-    order.extend(Some(entry).filter(|&node| free(&missing, node)));
-    order.extend((0..count).filter(|&node| node != entry && free(&missing, node)));
+    order.extend(Some(entry).filter(|&node| is_free(&unplaced_sources, node)));
+    order.extend((0..count).filter(|&node| node != entry && is_free(&unplaced_sources, node)));
     let mut next = 0;
     while let Some(&node) = order.get(next) {
         next += 1;
         for &to in out.list(node) {
-            missing[to] -= 1;
-            if missing[to] == 0 {
+            unplaced_sources[to] -= 1;
+            if unplaced_sources[to] == 0 {
                 order.push(to);
             }
         }

@@ -2,16 +2,17 @@
 //! The file `edges` describes the purpose of the tree and the halves of blocks.
 //!
 //! This is Prim's algorithm: a heap holds the ways from nodes on the tree to other nodes, best
-//! first. A way is an edge, or the step from the upper half of a block into its lower half. Ways
+//! first. A *way* is an edge, or the step from the upper half of a block into its lower half. Ways
 //! are compared by rank (exit edges, pinned edges, steps into a lower half, all other edges), then
 //! by weight, then by id. So the tree has these properties, in this order of preference:
 //!
 //! - It contains every exit edge.
 //! - It contains all pinned edges, unless they close a cycle.
-//! - It keeps as many blocks whole as possible.
+//! - It contains the step between the halves of as many blocks as possible. Such a block needs no
+//!   counter in its middle.
 //! - It is as heavy as possible.
 //!
-//! No recursion. Cost: O(E log E).
+//! The search does not recurse. Cost: O(E log E).
 
 use crate::cfg::{Cfg, Edge, EdgeKind};
 use crate::ids::{BlockId, EdgeId};
@@ -43,26 +44,29 @@ impl fmt::Display for PinnedCycleOfCounts {
 
 impl core::error::Error for PinnedCycleOfCounts {}
 
-/// The blocks as nodes: some blocks are one node, others have an upper and a lower half.
+/// The blocks as nodes of the search: some blocks are one node, others have two nodes, an upper and
+/// a lower half.
 pub(crate) struct Halves {
-    parted: Vec<bool>,
+    /// Whether each block has two halves.
+    split: Vec<bool>,
 }
 
 impl Halves {
-    /// Nodes for blocks that are all whole.
+    /// One node for each block.
     pub(crate) fn new(cfg: &Cfg) -> Self {
         Self {
-            parted: vec![false; cfg.block_count() as usize],
+            split: vec![false; cfg.block_count() as usize],
         }
     }
 
-    pub(crate) fn part(&mut self, block: BlockId) {
-        self.parted[block.index()] = true;
+    /// Gives a block two halves.
+    pub(crate) fn split(&mut self, block: BlockId) {
+        self.split[block.index()] = true;
     }
 
     /// The number of nodes.
     pub(crate) fn count(&self) -> usize {
-        2 * self.parted.len()
+        2 * self.split.len()
     }
 
     /// The node through which control enters a block.
@@ -72,14 +76,14 @@ impl Halves {
 
     /// The node through which control leaves a block.
     pub(crate) fn lower(&self, block: BlockId) -> usize {
-        let parted = self.parted[block.index()];
-        block.index() + if parted { self.parted.len() } else { 0 }
+        let is_split = self.split[block.index()];
+        block.index() + if is_split { self.split.len() } else { 0 }
     }
 
     /// The block of a node.
     fn block(&self, node: usize) -> BlockId {
-        let index = u32::try_from(node % self.parted.len());
-        BlockId(index.expect("as many halves as blocks, twice"))
+        let index = u32::try_from(node % self.split.len());
+        BlockId(index.expect("a remainder is below the number of blocks"))
     }
 
     /// The nodes that an edge leaves and enters.
@@ -93,7 +97,7 @@ impl Halves {
         let mut roots = vec![false; self.count()];
         roots[self.upper(cfg.exit())] = true;
         roots[self.upper(cfg.entry())] = true;
-        for block in cfg.blocks().filter(|block| self.parted[block.index()]) {
+        for block in cfg.blocks().filter(|block| self.split[block.index()]) {
             roots[self.lower(block)] = true;
         }
         roots
@@ -109,8 +113,11 @@ pub(crate) fn reached(cfg: &Cfg) -> Vec<bool> {
     reached
 }
 
-/// The edges of the tree in the order in which the search added them, without the exit edges that
-/// must be counted in the middle of their blocks.
+/// Returns the edges of the tree in the order in which the search added them, without the exit
+/// edges that must be counted in the middle of their blocks.
+///
+/// # Errors
+/// If edges that cannot be counted close a cycle.
 pub(crate) fn span(cfg: &Cfg, weights: &[u64]) -> Result<Vec<EdgeId>, PinnedCycleOfCounts> {
     let mut search = Search::new(cfg, weights);
     search.run();
@@ -121,16 +128,16 @@ pub(crate) fn span(cfg: &Cfg, weights: &[u64]) -> Result<Vec<EdgeId>, PinnedCycl
         halves,
         ..
     } = search;
-    let is_whole = |block: BlockId| {
-        let through = Some(Way::Through(block));
+    let step_is_on_tree = |block: BlockId| {
+        let step = Some(Way::Through(block));
         let (upper, lower) = (halves.upper(block), halves.lower(block));
         [upper, lower]
             .iter()
-            .any(|&half| joined_by[half].map(|step| step.0) == through)
+            .any(|&half| joined_by[half].map(|(way, _)| way) == step)
     };
     tree.retain(|&id| {
         let edge = cfg.edge(id);
-        edge.kind != EdgeKind::Exit || is_whole(edge.from)
+        edge.kind != EdgeKind::Exit || step_is_on_tree(edge.from)
     });
     Ok(tree)
 }
@@ -152,14 +159,17 @@ enum Rank {
     Exit,
 }
 
+/// The state of the search.
 struct Search<'a> {
     cfg: &'a Cfg,
     weights: &'a [u64],
     reached: Vec<bool>,
     /// Every block with an exit edge has two halves.
     halves: Halves,
+    /// Whether each node is on the tree.
     joined: Vec<bool>,
-    /// By node: the way that joined it, and the node at the other end of this way.
+    /// For each node: the way that joined it to the tree, and the node at the other end of this
+    /// way.
     joined_by: Vec<Option<(Way, usize)>>,
     /// Ways from the tree, each with its rank, its weight, the node that it leads to, and the node
     /// that it comes from.
@@ -175,7 +185,7 @@ impl<'a> Search<'a> {
             .iter()
             .filter(|edge| edge.kind == EdgeKind::Exit)
         {
-            halves.part(edge.from);
+            halves.split(edge.from);
         }
         Self {
             cfg,
@@ -220,15 +230,17 @@ impl<'a> Search<'a> {
                 self.offer(id, self.halves.upper(cfg.edge(id).to), node);
             }
         }
-        let other = if node == upper { lower } else { upper };
-        if !self.joined[other] {
+        let other_half = if node == upper { lower } else { upper };
+        if !self.joined[other_half] {
             let into = cfg.predecessors(block).iter();
             let weight = into.fold(0u64, |sum, &id| sum.saturating_add(self.weight(id)));
             let way = Reverse(Way::Through(block));
-            self.ways.push((Rank::Through, weight, way, other, node));
+            self.ways
+                .push((Rank::Through, weight, way, other_half, node));
         }
     }
 
+    /// Adds an edge from the tree to the heap.
     fn offer(&mut self, id: EdgeId, to: usize, from: usize) {
         let edge = self.cfg.edge(id);
         if self.joined[to] || !self.reached[edge.from.index()] {
@@ -247,8 +259,10 @@ impl<'a> Search<'a> {
         self.weights.get(id.index()).copied().unwrap_or(0)
     }
 
-    /// Returns an error if a pinned edge is off the tree. The error names the cycle that the first
-    /// such edge closes.
+    /// Checks that all pinned edges are on the tree.
+    ///
+    /// # Errors
+    /// If a pinned edge is off the tree. The error names the cycle that this edge closes.
     fn check_pinned(&self) -> Result<(), PinnedCycleOfCounts> {
         let mut on_tree = vec![false; self.cfg.edges().len()];
         for edge in &self.tree {
@@ -262,19 +276,19 @@ impl<'a> Search<'a> {
             return Ok(());
         };
         let (from, to) = self.halves.ends(*edge);
-        let (mut up, mut down) = (self.to_root(from), self.to_root(to));
-        while up.last().is_some() && up.last() == down.last() {
-            up.pop();
-            down.pop();
+        let (mut from_source, mut from_target) = (self.edges_to_root(from), self.edges_to_root(to));
+        while from_source.last().is_some() && from_source.last() == from_target.last() {
+            from_source.pop();
+            from_target.pop();
         }
-        let way = [EdgeId(id)].into_iter().chain(down);
+        let first_part = [EdgeId(id)].into_iter().chain(from_target);
         Err(PinnedCycleOfCounts {
-            edges: way.chain(up.into_iter().rev()).collect(),
+            edges: first_part.chain(from_source.into_iter().rev()).collect(),
         })
     }
 
     /// The edges of the tree from a node up to the exit or the entry.
-    fn to_root(&self, mut node: usize) -> Vec<EdgeId> {
+    fn edges_to_root(&self, mut node: usize) -> Vec<EdgeId> {
         let mut edges = Vec::new();
         while let Some((way, from)) = self.joined_by[node] {
             if let Way::Edge(edge) = way {

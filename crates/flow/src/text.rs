@@ -13,8 +13,8 @@
 //! b3: exit
 //! ```
 //!
-//! Each block appears once. Each edge appears once, below the block that it leaves. Ids are dense
-//! and may be in any order. Printed text parses to the same graph.
+//! Each block appears once. Each edge appears once, below the block that it leaves. Ids are
+//! dense and may be in any order. Printed text parses to the same graph.
 
 use crate::cfg::{Cfg, CfgError, Edge, EdgeKind};
 use crate::ids::BlockId;
@@ -67,7 +67,7 @@ pub enum ParseErrorKind {
     /// A line is neither `b0:`, `b0: entry`, `b0: exit`, nor `e0 -> b1`. An edge may end with
     /// `pinned`, `cut`, or `exit-edge`.
     Syntax,
-    /// An edge stands before the first block.
+    /// An edge comes before the first block.
     EdgeOutsideBlock,
     /// The text has a second entry or a second exit.
     Repeated,
@@ -111,26 +111,27 @@ impl FromStr for Cfg {
 
     fn from_str(text: &str) -> Result<Self, ParseError> {
         let mut parser = Parser::default();
-        let mut last = 1;
+        let mut last_line = 1;
         for (line, content) in (1..).zip(text.lines()) {
-            last = line;
+            last_line = line;
             let content = content.split(';').next().unwrap_or("");
             parser
                 .line(content)
                 .map_err(|kind| ParseError { line, kind })?;
         }
-        parser.finish(last)
+        parser.finish(last_line)
     }
 }
 
 /// The entry, exit, blocks, and edges of the lines read so far.
 #[derive(Default)]
 struct Parser {
+    /// The block that the next edges leave.
     current: Option<BlockId>,
     blocks: Vec<u32>,
     entry: Option<BlockId>,
     exit: Option<BlockId>,
-    /// `(id, edge, line)`
+    /// The edges with their ids.
     edges: Vec<(u32, Edge)>,
 }
 
@@ -140,11 +141,11 @@ impl Parser {
         let Some(first) = words.next() else {
             return Ok(());
         };
-        let rest = [words.next(), words.next(), words.next()];
+        let arguments = [words.next(), words.next(), words.next()];
         if words.next().is_some() {
             return Err(ParseErrorKind::Syntax);
         }
-        match (first.strip_suffix(':'), rest) {
+        match (first.strip_suffix(':'), arguments) {
             (Some(block), [role, None, None]) => self.block(number(block, 'b')?, role),
             (None, [Some("->"), Some(to), kind]) => {
                 self.edge(number(first, 'e')?, BlockId(number(to, 'b')?), kind)
@@ -155,14 +156,14 @@ impl Parser {
 
     fn block(&mut self, id: u32, role: Option<&str>) -> Result<(), ParseErrorKind> {
         let block = BlockId(id);
-        let slot = match role {
+        let end = match role {
             None => None,
             Some("entry") => Some(&mut self.entry),
             Some("exit") => Some(&mut self.exit),
             Some(_) => return Err(ParseErrorKind::Syntax),
         };
-        if let Some(slot) = slot
-            && slot.replace(block).is_some()
+        if let Some(end) = end
+            && end.replace(block).is_some()
         {
             return Err(ParseErrorKind::Repeated);
         }
@@ -188,8 +189,8 @@ impl Parser {
         let fail = |kind| ParseError { line, kind };
         self.blocks.sort_unstable();
         self.edges.sort_by_key(|(id, _)| *id);
-        dense(self.blocks.iter().copied()).map_err(fail)?;
-        dense(self.edges.iter().map(|(id, _)| *id)).map_err(fail)?;
+        check_dense(self.blocks.iter().copied()).map_err(fail)?;
+        check_dense(self.edges.iter().map(|(id, _)| *id)).map_err(fail)?;
         let (Some(entry), Some(exit)) = (self.entry, self.exit) else {
             return Err(fail(ParseErrorKind::NoEntryOrExit));
         };
@@ -209,7 +210,7 @@ impl Parser {
 }
 
 /// Checks that the sorted ids are 0, 1, 2, …
-fn dense(mut ids: impl Iterator<Item = u32>) -> Result<(), ParseErrorKind> {
+fn check_dense(mut ids: impl Iterator<Item = u32>) -> Result<(), ParseErrorKind> {
     let mut expected = 0..;
     if ids.all(|id| expected.next() == Some(id)) {
         Ok(())

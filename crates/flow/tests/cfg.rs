@@ -11,7 +11,7 @@
 //!
 //! - `order: most-paths-last | hottest-first | as-given` (the default is the first)
 //! - `limit: N`
-//! - `weights: W0 W1 ..` by edge (else estimated)
+//! - `weights: W0 W1 ..` by edge (estimated by default)
 //! - `cold: b1 ..` for the estimate
 //! - `leaks: b1 ..` for the probes
 //! - `show: weights`
@@ -24,10 +24,10 @@
 //! - loops
 //! - the values at each block
 //! - the actions of the probes: `= n` sets the register, `+n` adds, `count r+n` and `count n`
-//!   count; `then` stands before the actions for the path that follows
+//!   count; `then` precedes the actions for the path that starts after the edge
 //! - edge counters: the counted edges, and the edges of the tree
 //! - the paths, if there are few enough
-//! - or the `error`
+//! - the `error`, if there is one
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use holloway_flow::{
@@ -38,8 +38,8 @@ use holloway_flow::{
 use std::fmt::Write;
 use std::path::PathBuf;
 
-/// A file lists its paths if there are at most this many.
-const LISTED: u64 = 24;
+/// The maximum number of paths for which a file lists the paths.
+const MAX_LISTED: u64 = 24;
 
 fn files() -> Vec<PathBuf> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/cfg");
@@ -56,7 +56,7 @@ fn files() -> Vec<PathBuf> {
 fn annotations_are_complete_and_true() {
     let bless = std::env::var_os("HOLLOWAY_BLESS").is_some_and(|value| value == "1");
     let files = files();
-    assert!(files.len() > 15, "the files are where they belong");
+    assert!(files.len() > 15, "tests/cfg contains the files");
     let mut stale = Vec::new();
     for file in files {
         let text = std::fs::read_to_string(&file).unwrap();
@@ -71,7 +71,7 @@ fn annotations_are_complete_and_true() {
     }
     assert!(
         stale.is_empty(),
-        "not what comes out: {stale:?}; HOLLOWAY_BLESS=1 updates"
+        "stale annotations in {stale:?}; HOLLOWAY_BLESS=1 updates them"
     );
 }
 
@@ -87,7 +87,7 @@ struct Directives {
 
 impl Directives {
     fn parse(text: &str, cfg: &Cfg) -> Result<Self, String> {
-        let mut this = Self {
+        let mut directives = Self {
             order: "most-paths-last".into(),
             limit: 1 << 31,
             weights: Vec::new(),
@@ -102,25 +102,27 @@ impl Directives {
                 .ok_or(format!("no `:` in `;!{line}`"))?;
             let value = value.trim();
             match key.trim() {
-                "order" => this.order = value.into(),
-                "limit" => this.limit = value.parse().map_err(|_| format!("no limit: {value}"))?,
+                "order" => directives.order = value.into(),
+                "limit" => {
+                    directives.limit = value.parse().map_err(|_| format!("no limit: {value}"))?;
+                }
                 "weights" => {
-                    this.weights = value
+                    directives.weights = value
                         .split_whitespace()
                         .map(|w| w.parse().unwrap())
                         .collect();
                 }
                 "cold" => cold = blocks(value),
-                "leaks" => this.leaks = blocks(value),
-                "show" if value == "weights" => this.show_weights = true,
-                "show" if value == "counters" => this.show_counters = true,
+                "leaks" => directives.leaks = blocks(value),
+                "show" if value == "weights" => directives.show_weights = true,
+                "show" if value == "counters" => directives.show_counters = true,
                 _ => return Err(format!("no such directive: {line}")),
             }
         }
-        if this.weights.is_empty() {
-            this.weights = estimate_weights(cfg, &cold);
+        if directives.weights.is_empty() {
+            directives.weights = estimate_weights(cfg, &cold);
         }
-        Ok(this)
+        Ok(directives)
     }
 
     fn order(&self) -> Result<SuccessorOrder<'_>, String> {
@@ -184,7 +186,7 @@ fn results(out: &mut String, cfg: &Cfg, directives: &Directives) -> Result<(), S
     for (edge, probed) in &probes.edges {
         writeln!(out, "; {edge}: {}", probe(probed)).unwrap();
     }
-    if numbering.path_count() <= LISTED {
+    if numbering.path_count() <= MAX_LISTED {
         for id in (0..numbering.path_count()).map(PathId) {
             writeln!(out, "; {id}: {}", path(&numbering.regenerate(id).unwrap())).unwrap();
         }

@@ -1,5 +1,5 @@
-//! The laws of edge counters on random graphs. Naive twins check them: one traces every edge, the
-//! other is Kruskal's tree.
+//! The laws of edge counters on random graphs, checked against two slow reference implementations:
+//! one counts every edge that a walk runs, the other is Kruskal's algorithm.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod common;
@@ -10,7 +10,8 @@ use holloway_flow::{BlockId, Cfg, Edge, EdgeCounters, EdgeId, EdgeKind, Probes, 
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A walk that ends, with every edge counted twice: by hand and by probes.
+/// The counts of a walk, taken twice: `calls` and `edges` from the walk itself, `counters` by
+/// probes.
 struct Walk {
     calls: i64,
     edges: Vec<i64>,
@@ -18,7 +19,7 @@ struct Walk {
 }
 
 /// Walks as `choices` direct. The walk sometimes leaves a block by its exit edge, and sometimes
-/// re-enters such a block. A call that cannot end is removed from the counts.
+/// re-enters such a block. The counts leave out the last call if the walk does not reach its end.
 fn walk(cfg: &Cfg, probes: &Probes, choices: &[u8]) -> Walk {
     let mut tracer = Tracer::new(cfg, probes);
     let (mut calls, mut edges) = (0, vec![0i64; cfg.edges().len()]);
@@ -27,10 +28,10 @@ fn walk(cfg: &Cfg, probes: &Probes, choices: &[u8]) -> Walk {
         .filter(|&block| cfg.exit_edge(block).is_some())
         .collect();
     let mut current = cfg.exit();
-    let mut before = (0, edges.clone(), Vec::new());
+    let mut before_last_call = (0, edges.clone(), Vec::new());
     for &choice in choices {
         if current == cfg.exit() {
-            before = (calls, edges.clone(), tracer.counters.clone());
+            before_last_call = (calls, edges.clone(), tracer.counters.clone());
             if choice >= 128 && !leaky.is_empty() {
                 current = leaky[choice as usize % leaky.len()];
                 edges[cfg.exit_edge(current).unwrap().index()] -= 1;
@@ -50,14 +51,14 @@ fn walk(cfg: &Cfg, probes: &Probes, choices: &[u8]) -> Walk {
             _ => {
                 let edge = jumps[choice as usize % jumps.len()];
                 edges[edge.index()] += 1;
-                tracer.act(edge);
+                tracer.run_probe(edge);
                 current = cfg.edge(edge).to;
                 tracer.arrive(current);
             }
         }
     }
     if current != cfg.exit() {
-        (calls, edges, tracer.counters) = before;
+        (calls, edges, tracer.counters) = before_last_call;
     }
     Walk {
         calls,
@@ -66,13 +67,13 @@ fn walk(cfg: &Cfg, probes: &Probes, choices: &[u8]) -> Walk {
     }
 }
 
-/// A naive twin of the search: Kruskal's algorithm, with two halves for blocks with exit edges, and
-/// edges in the same ranks. Returns the weight of the plain edges on its tree; `None` if pinned
+/// The reference for the search: Kruskal's algorithm, with two halves for blocks with exit edges,
+/// and edges in the same ranks. Returns the weight of the plain edges on its tree; `None` if pinned
 /// edges close a cycle.
 fn kruskal(cfg: &Cfg, weights: &[u64]) -> Option<u128> {
     let weight = |id: usize| weights.get(id).copied().unwrap_or(0);
     let reached = reachable(cfg);
-    let live = |edge: &Edge| reached.contains(&edge.from);
+    let is_live = |edge: &Edge| reached.contains(&edge.from);
     let blocks = cfg.block_count();
     let lower = |block: BlockId| {
         block.0
@@ -82,31 +83,31 @@ fn kruskal(cfg: &Cfg, weights: &[u64]) -> Option<u128> {
                 0
             }
     };
-    let mut ways: Vec<(u8, u64, u32, u32)> = vec![(5, 0, cfg.exit().0, cfg.entry().0)];
+    let mut connections: Vec<(u8, u64, u32, u32)> = vec![(5, 0, cfg.exit().0, cfg.entry().0)];
     for (id, edge) in cfg
         .edges()
         .iter()
         .enumerate()
-        .filter(|(_, edge)| live(edge))
+        .filter(|(_, edge)| is_live(edge))
     {
         let rank = match edge.kind {
             EdgeKind::Exit => 4,
             EdgeKind::Pinned => 3,
             EdgeKind::Plain | EdgeKind::Cut => 1,
         };
-        ways.push((rank, weight(id), lower(edge.from), edge.to.0));
+        connections.push((rank, weight(id), lower(edge.from), edge.to.0));
     }
     for &block in &reached {
         let into = cfg.predecessors(block).iter();
         let weight = into.fold(0u64, |sum, id| sum.saturating_add(weight(id.index())));
         if cfg.exit_edge(block).is_some() {
-            ways.push((2, weight, block.0, lower(block)));
+            connections.push((2, weight, block.0, lower(block)));
         }
     }
-    ways.sort_unstable_by(|a, b| b.cmp(a));
+    connections.sort_unstable_by(|a, b| b.cmp(a));
     let mut set: Vec<u32> = (0..2 * blocks).collect();
     let mut sum = 0;
-    for (rank, weight, from, to) in ways {
+    for (rank, weight, from, to) in connections {
         let (from, to) = (set[from as usize], set[to as usize]);
         if from == to && rank >= 3 {
             return None;
@@ -152,8 +153,8 @@ fn check_conserved(cfg: &Cfg, counters: &EdgeCounters, counts: &[u64]) {
 
 fn check_tree(cfg: &Cfg, counters: &EdgeCounters, weights: &[u64]) {
     let reached = reachable(cfg);
-    let live = |id: &EdgeId| reached.contains(&cfg.edge(*id).from);
-    let edges = (0u32..).map(EdgeId).take(cfg.edges().len()).filter(live);
+    let is_live = |id: &EdgeId| reached.contains(&cfg.edge(*id).from);
+    let edges = (0u32..).map(EdgeId).take(cfg.edges().len()).filter(is_live);
     let listed = counters.counted().iter().chain(counters.tree()).copied();
     assert_eq!(listed.collect::<BTreeSet<_>>(), edges.clone().collect());
     assert_eq!(
@@ -197,21 +198,25 @@ fn check(cfg: &Cfg, weights: &[u64], choices: &[u8], counts: &[u64]) {
 fn check_cycle(cfg: &Cfg, weights: &[u64], edges: &[EdgeId]) {
     assert_eq!(kruskal(cfg, weights), None);
     assert_eq!(edges.iter().collect::<BTreeSet<_>>().len(), edges.len());
-    let seeds = [EdgeKind::Pinned, EdgeKind::Exit];
-    assert!(edges.iter().all(|&id| seeds.contains(&cfg.edge(id).kind)));
+    let uncountable = [EdgeKind::Pinned, EdgeKind::Exit];
+    assert!(
+        edges
+            .iter()
+            .all(|&id| uncountable.contains(&cfg.edge(id).kind))
+    );
     let mut degree: BTreeMap<BlockId, u32> = BTreeMap::new();
     for &id in edges {
         for end in [cfg.edge(id).from, cfg.edge(id).to] {
             *degree.entry(end).or_default() += 1;
         }
     }
-    let odd: BTreeSet<_> = degree
+    let odd_degree: BTreeSet<_> = degree
         .iter()
         .filter(|entry| entry.1 % 2 == 1)
         .map(|entry| *entry.0)
         .collect();
     assert!(
-        odd.is_empty() || odd == BTreeSet::from([cfg.entry(), cfg.exit()]),
+        odd_degree.is_empty() || odd_degree == BTreeSet::from([cfg.entry(), cfg.exit()]),
         "{edges:?}"
     );
 }
@@ -224,18 +229,18 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(3000))]
 
     #[test]
-    fn any_graph(cfg in any_cfg(10), weights in weights(), choices in prop::collection::vec(any::<u8>(), 0..200), counts in prop::collection::vec(any::<u64>(), 40)) {
+    fn counters_of_any_graph_are_exact(cfg in any_cfg(10), weights in weights(), choices in prop::collection::vec(any::<u8>(), 0..200), counts in prop::collection::vec(any::<u64>(), 40)) {
         check(&cfg, &weights, &choices, &counts);
     }
 
     #[test]
-    fn functions(cfg in function_cfg(14), choices in prop::collection::vec(any::<u8>(), 0..300), counts in prop::collection::vec(any::<u64>(), 60)) {
+    fn counters_of_functions_are_exact(cfg in function_cfg(14), choices in prop::collection::vec(any::<u8>(), 0..300), counts in prop::collection::vec(any::<u64>(), 60)) {
         check(&cfg, &estimate_weights(&cfg, &[]), &choices, &counts);
     }
 
     /// Any two lists form counters or give an error; nothing panics.
     #[test]
-    fn any_parts(cfg in any_cfg(6), counted in prop::collection::vec(0..20u32, 0..8), tree in prop::collection::vec(0..20u32, 0..8)) {
+    fn any_parts_are_counters_or_an_error(cfg in any_cfg(6), counted in prop::collection::vec(0..20u32, 0..8), tree in prop::collection::vec(0..20u32, 0..8)) {
         let ids = |list: Vec<u32>| list.into_iter().map(EdgeId).collect();
         if let Ok(counters) = EdgeCounters::from_parts(&cfg, ids(counted), ids(tree)) {
             check_conserved(&cfg, &counters, &[7; 20]);
@@ -244,7 +249,7 @@ proptest! {
 
     /// A tree with two edges exchanged, moved, or dropped propagates correctly or gives an error.
     #[test]
-    fn changed_parts(cfg in any_cfg(8), from in any::<prop::sample::Index>(), to in any::<prop::sample::Index>(), how in 0..4u8) {
+    fn changed_parts_are_counters_or_an_error(cfg in any_cfg(8), from in any::<prop::sample::Index>(), to in any::<prop::sample::Index>(), change in 0..4u8) {
         let Ok(counters) = EdgeCounters::new(&cfg, &[]) else {
             return Ok(());
         };
@@ -253,14 +258,14 @@ proptest! {
             return Ok(());
         }
         let (a, b) = (from.index(tree.len()), to.index(tree.len()));
-        match how {
+        match change {
             0 => tree.swap(a, b),
             1 => std::mem::swap(&mut tree[a], &mut counted[to.index(counters.counted().len())]),
             2 => counted.push(tree.remove(a)),
             _ => tree.insert(a, counted.remove(to.index(counters.counted().len()))),
         }
         let changed = EdgeCounters::from_parts(&cfg, counted, tree);
-        prop_assert!(how < 2 || changed.is_err());
+        prop_assert!(change < 2 || changed.is_err());
         if let Ok(changed) = changed {
             check_conserved(&cfg, &changed, &[7; 30]);
         }

@@ -26,7 +26,7 @@ const FACT: &str = "
     b4: exit";
 
 /// The same function without its exit edge.
-const FACT_WITHOUT: &str = "
+const FACT_WITHOUT_EXIT_EDGE: &str = "
     b0: entry
       e0 -> b1
       e1 -> b2
@@ -39,8 +39,8 @@ const FACT_WITHOUT: &str = "
     b4: exit";
 
 /// `remq` of Figure 1: B1 to B6 are b0 to b5. B1 tests for the empty list, and B2 returns it. B3
-/// compares. B4 calls `remq` in tail position. B5 calls it for the rest, and B6 comes after that
-/// call.
+/// compares. B4 calls `remq` in tail position. B5 calls it for the tail of the list, and B6 comes
+/// after that call.
 const REMQ: &str = "
     b0: entry
       e0 -> b1
@@ -58,8 +58,8 @@ const REMQ: &str = "
       e7 -> b6
     b6: exit";
 
-/// Checks that path counters and edge counters give these counts for the runs, for any weights:
-/// calls, and each edge.
+/// Checks the counts that path counters and edge counters give for these runs: the number of calls,
+/// and the count of each edge. Edge counters give the same counts for any weights.
 #[track_caller]
 fn check_runs(cfg: &str, runs: &[&[u32]], calls: i64, edges: &[i64]) {
     let cfg: Cfg = cfg.parse().unwrap();
@@ -85,9 +85,9 @@ fn check_runs(cfg: &str, runs: &[&[u32]], calls: i64, edges: &[i64]) {
     assert_eq!((flow.calls, &flow.edges[..]), (calls, edges), "by paths");
 }
 
-/// Figure 1: `remq` of 'b from '(b a b c d). Twelve trees of the graph with the edge exit→entry are
-/// maximal, and the search finds one of them. Each of them needs three counters and six increments,
-/// and determines the count of every edge.
+/// Figure 1: `remq` of 'b from '(b a b c d). With the edge exit→entry, the graph has twelve
+/// spanning trees of maximum weight, and the search finds one of them. Each of these trees needs
+/// three counters, which are incremented six times, and determines the count of every edge.
 #[test]
 fn figure_1_remq() {
     let cfg: Cfg = REMQ.parse().unwrap();
@@ -107,7 +107,8 @@ fn figure_1_remq() {
     for tree in heaviest {
         let is_counted = |edge: &EdgeId| !tree.contains(edge);
         let counted: Vec<EdgeId> = (0..8).map(EdgeId).filter(is_counted).collect();
-        let counters = EdgeCounters::from_parts(&cfg, counted, grown(&cfg, &tree)).unwrap();
+        let counters =
+            EdgeCounters::from_parts(&cfg, counted, in_growing_order(&cfg, &tree)).unwrap();
         let probes = counters.probes();
         let mut tracer = Tracer::new(&cfg, &probes);
         runs.iter().for_each(|run| tracer.run(run));
@@ -134,16 +135,17 @@ fn maximum_trees(cfg: &Cfg, calls: u64, weights: &[u64]) -> Vec<Vec<EdgeId>> {
         let edges: Vec<usize> = (0..ends.len())
             .filter(|&edge| set >> edge & 1 == 1)
             .collect();
-        // The set has as many edges as a tree and no cycle: each edge joins two parts.
-        let mut part: Vec<usize> = (0..cfg.block_count() as usize).collect();
-        let joins = edges.iter().all(|&edge| {
-            let [from, to] = [ends[edge].0, ends[edge].1].map(|block| part[block.index()]);
-            part.iter_mut()
-                .filter(|part| **part == from)
-                .for_each(|part| *part = to);
+        // A set of edges without a cycle joins two components with each edge.
+        let mut component: Vec<usize> = (0..cfg.block_count() as usize).collect();
+        let is_acyclic = edges.iter().all(|&edge| {
+            let [from, to] = [ends[edge].0, ends[edge].1].map(|block| component[block.index()]);
+            component
+                .iter_mut()
+                .filter(|component| **component == from)
+                .for_each(|component| *component = to);
             from != to
         });
-        if !joins || edges.len() + 1 != cfg.block_count() as usize {
+        if !is_acyclic || edges.len() + 1 != cfg.block_count() as usize {
             continue;
         }
         let weight: u64 = edges.iter().map(|&edge| weights[edge]).sum();
@@ -169,19 +171,19 @@ fn maximum_trees(cfg: &Cfg, calls: u64, weights: &[u64]) -> Vec<Vec<EdgeId>> {
 }
 
 /// Sorts the edges of a tree such that each edge joins one more block to the exit and the entry.
-fn grown(cfg: &Cfg, tree: &[EdgeId]) -> Vec<EdgeId> {
+fn in_growing_order(cfg: &Cfg, tree: &[EdgeId]) -> Vec<EdgeId> {
     let mut joined = vec![cfg.exit(), cfg.entry()];
-    let (mut left, mut grown) = (tree.to_vec(), Vec::new());
-    while !left.is_empty() {
-        let next = left.iter().position(|&id| {
+    let (mut remaining, mut ordered) = (tree.to_vec(), Vec::new());
+    while !remaining.is_empty() {
+        let next = remaining.iter().position(|&id| {
             let edge = cfg.edge(id);
             joined.contains(&edge.from) != joined.contains(&edge.to)
         });
-        let id = left.remove(next.expect("a tree"));
+        let id = remaining.remove(next.expect("the edges form a tree"));
         joined.extend([cfg.edge(id).from, cfg.edge(id).to]);
-        grown.push(id);
+        ordered.push(id);
     }
-    grown
+    ordered
 }
 
 /// Figure 3: `fact 5`, where `done` leaves all frames for good.
@@ -194,7 +196,7 @@ fn figure_3_nonlocal_exit() {
 /// Figure 3, on the left: without a count for B3's exit edge, conservation gives B4 the count 4.
 #[test]
 fn figure_3_without_an_exit_edge() {
-    let cfg: Cfg = FACT_WITHOUT.parse().unwrap();
+    let cfg: Cfg = FACT_WITHOUT_EXIT_EDGE.parse().unwrap();
     let counters = EdgeCounters::new(&cfg, &[0, 0, 1, 1, 1]).unwrap();
     assert_eq!(counters.counted(), [EdgeId(0), EdgeId(1)]);
     let flow = counters.propagate(&cfg, &[1, 4]);
@@ -216,7 +218,7 @@ fn figures_3_and_4_as_paths() {
     let cfg: Cfg = FACT.parse().unwrap();
     let dag = Dag::new(&cfg).unwrap();
     let numbering = Numbering::new(&cfg, dag, SuccessorOrder::MostPathsLast, 100).unwrap();
-    let names = |counts: [u64; 3]| {
+    let net_by_name = |counts: [u64; 3]| {
         let counts = (0..).map(PathId).zip(counts);
         let net = net_counts(&cfg, &numbering, counts).unwrap();
         let name = |id| {
@@ -227,26 +229,28 @@ fn figures_3_and_4_as_paths() {
             .map(|(id, count)| (name(id), count))
             .collect::<BTreeMap<_, _>>()
     };
-    let (base, rest, left) = ("[b0, b1] e2", "[b0, b2, b3] e5", "[b0, b2] e4");
-    let order: Vec<_> = (0..3)
+    let (base_path, recursive_path, left_path) = ("[b0, b1] e2", "[b0, b2, b3] e5", "[b0, b2] e4");
+    let path_ends: Vec<_> = (0..3)
         .map(|id| numbering.regenerate(PathId(id)).unwrap().end.edge())
         .collect();
-    assert_eq!(order, [2, 5, 4].map(EdgeId));
+    assert_eq!(path_ends, [2, 5, 4].map(EdgeId));
     assert_eq!(
-        names([1, 0, 4]),
-        [(base, 1), (left, 4)].map(|(n, c)| (n.into(), c)).into()
+        net_by_name([1, 0, 4]),
+        [(base_path, 1), (left_path, 4)]
+            .map(|(n, c)| (n.into(), c))
+            .into()
     );
-    let re_entered = [(base, 1), (rest, 6), (left, -3)];
+    let re_entered = [(base_path, 1), (recursive_path, 6), (left_path, -3)];
     assert_eq!(
-        names([1, 6, 3]),
+        net_by_name([1, 6, 3]),
         re_entered.map(|(n, c)| (n.into(), c)).into()
     );
 }
 
-/// The exit edge of the entry block: counters for both calls and returns, one of them in the middle
+/// The entry block has an exit edge. Returns need a counter, and calls need a counter in the middle
 /// of the block.
 #[test]
-fn entry_that_may_be_left() {
+fn entry_block_with_an_exit_edge() {
     let text = "b0: entry\n e0 -> b1\n e1 -> b1 exit-edge\nb1: exit";
     let cfg: Cfg = text.parse().unwrap();
     let counters = EdgeCounters::new(&cfg, &[]).unwrap();
@@ -331,7 +335,7 @@ fn cycles_that_cannot_be_counted() {
         "b0: entry\n e0 -> b1 pinned\n e1 -> b1 pinned\nb1:\n e2 -> b2\nb2: exit",
         "e1, e0",
     );
-    // Two calls share a landing pad, and each of them may be left.
+    // Two calls share a landing pad, and control may leave the function in either call.
     check(
         "b0: entry\n e0 -> b1\n e1 -> b2\nb1:\n e2 -> b3 pinned\n e3 -> b4 exit-edge
          b2:\n e4 -> b3 pinned\n e5 -> b4 exit-edge\nb3:\n e6 -> b4\nb4: exit",
@@ -376,29 +380,35 @@ fn deep_graphs() {
 }
 
 #[test]
-fn parts_refused() {
+fn invalid_parts_are_refused() {
     let cfg: Cfg = FACT.parse().unwrap();
-    let read = |counted: &[u32], tree: &[u32]| {
+    let restore = |counted: &[u32], tree: &[u32]| {
         let ids = |list: &[u32]| list.iter().copied().map(EdgeId).collect();
         EdgeCounters::from_parts(&cfg, ids(counted), ids(tree)).map(drop)
     };
     use TreeError as E;
-    assert_eq!(read(&[1, 2, 3], &[4, 0, 5]), Ok(()));
-    assert_eq!(read(&[1, 2, 3], &[5, 0, 4]), Ok(()));
-    assert_eq!(read(&[1, 2, 3], &[4, 0, 6]), Err(E::NoSuchEdge(EdgeId(6))));
-    assert_eq!(read(&[1, 2, 3], &[4, 0]), Err(E::Missing(EdgeId(5))));
-    assert_eq!(read(&[1, 2, 3, 0], &[4, 0, 5]), Err(E::Repeated(EdgeId(0))));
-    assert_eq!(read(&[2, 3], &[4, 0, 5, 1]), Err(E::NotATree(EdgeId(1))));
-    assert_eq!(read(&[0, 1, 2, 3], &[4, 5]), Err(E::NotATree(EdgeId(0))));
+    assert_eq!(restore(&[1, 2, 3], &[4, 0, 5]), Ok(()));
+    assert_eq!(restore(&[1, 2, 3], &[5, 0, 4]), Ok(()));
+    assert_eq!(
+        restore(&[1, 2, 3], &[4, 0, 6]),
+        Err(E::NoSuchEdge(EdgeId(6)))
+    );
+    assert_eq!(restore(&[1, 2, 3], &[4, 0]), Err(E::Missing(EdgeId(5))));
+    assert_eq!(
+        restore(&[1, 2, 3, 0], &[4, 0, 5]),
+        Err(E::Repeated(EdgeId(0)))
+    );
+    assert_eq!(restore(&[2, 3], &[4, 0, 5, 1]), Err(E::NotATree(EdgeId(1))));
+    assert_eq!(restore(&[0, 1, 2, 3], &[4, 5]), Err(E::NotATree(EdgeId(0))));
     let cfg: Cfg =
         "b0: entry\n e0 -> b1 pinned\n e1 -> b1\nb1:\n e2 -> b2\nb2: exit\nb3:\n e3 -> b2"
             .parse()
             .unwrap();
-    let read = |counted: &[u32], tree: &[u32]| {
+    let restore = |counted: &[u32], tree: &[u32]| {
         let ids = |list: &[u32]| list.iter().copied().map(EdgeId).collect();
         EdgeCounters::from_parts(&cfg, ids(counted), ids(tree)).map(drop)
     };
-    assert_eq!(read(&[1, 2], &[0]), Ok(()));
-    assert_eq!(read(&[0, 2], &[1]), Err(E::PinnedCounted(EdgeId(0))));
-    assert_eq!(read(&[1, 2], &[0, 3]), Err(E::Unreachable(EdgeId(3))));
+    assert_eq!(restore(&[1, 2], &[0]), Ok(()));
+    assert_eq!(restore(&[0, 2], &[1]), Err(E::PinnedCounted(EdgeId(0))));
+    assert_eq!(restore(&[1, 2], &[0, 3]), Err(E::Unreachable(EdgeId(3))));
 }

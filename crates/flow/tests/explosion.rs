@@ -1,4 +1,5 @@
-//! Functions with more paths than there are numbers, and graphs too deep for a stack.
+//! Functions with too many paths for 32-bit or 64-bit path numbers, and graphs too deep for
+//! recursion.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod common;
@@ -91,13 +92,13 @@ fn no_cut_below_the_limit() {
 }
 
 #[test]
-fn two_to_the_62_paths_are_cut_in_two_places() {
+fn two_to_the_62_paths_are_cut_at_two_levels() {
     assert_eq!(check(&diamonds(62), LIMIT), 4);
     assert_eq!(check(&spaced_diamonds(62), LIMIT), 2);
 }
 
 #[test]
-fn more_paths_than_a_number_can_count() {
+fn more_paths_than_64_bits_can_count() {
     // Pieces of 25 diamonds: 40 pieces of 2^25 paths fit under 2^31, and 39 pieces of 2^26 do not.
     assert_eq!(check(&diamonds(1000), LIMIT), 2 * 39);
     assert_eq!(check(&spaced_diamonds(1000), LIMIT), 39);
@@ -149,7 +150,7 @@ fn loops_with_exploding_bodies() {
 
 /// If one side of every diamond never runs, only such sides are cut.
 #[test]
-fn what_never_ran_is_cut_first() {
+fn edges_that_never_run_are_cut_first() {
     let cfg = diamonds(62);
     let sides = [[9, 0, 9, 0], [0, 7, 0, 7]];
     let weights: Vec<u64> = (0..62).flat_map(|diamond| sides[diamond % 2]).collect();
@@ -162,9 +163,10 @@ fn what_never_ran_is_cut_first() {
     }
 }
 
-/// A call behind each diamond may leave the function. An exit edge is not a way on.
+/// A call after each diamond may leave the function. The cutter ignores exit edges when it looks
+/// for the only edge out of a join.
 #[test]
-fn exit_edges_spoil_no_cut() {
+fn exit_edges_do_not_prevent_cuts() {
     let plain = spaced_diamonds(62);
     let exit = |from| Edge {
         from: BlockId(from),
@@ -196,10 +198,10 @@ impl Random {
 }
 
 /// A function as compilers produce them: a loop around `pieces` branches. Each branch is an `if`
-/// with or without `else`, a switch, an inner loop, or a way out.
+/// with or without `else`, a switch, an inner loop, or an edge out of the loop.
 fn program(random: &mut Random, pieces: u32) -> Cfg {
     let mut edges = vec![(0, 1)];
-    let (head, mut current, mut outs) = (1, 1, Vec::new());
+    let (head, mut current, mut leaving_blocks) = (1, 1, Vec::new());
     for _ in 0..pieces {
         let join = match random.below(10) {
             0..=3 => {
@@ -231,7 +233,7 @@ fn program(random: &mut Random, pieces: u32) -> Cfg {
                 current + 2
             }
             _ => {
-                outs.push(current);
+                leaving_blocks.push(current);
                 edges.push((current, current + 1));
                 current + 1
             }
@@ -239,17 +241,17 @@ fn program(random: &mut Random, pieces: u32) -> Cfg {
         current = join;
     }
     edges.extend([(current, head), (current, current + 1)]);
-    edges.extend(outs.into_iter().map(|out| (out, current + 1)));
+    edges.extend(leaving_blocks.into_iter().map(|block| (block, current + 1)));
     cfg(
         current + 3,
         edges.into_iter().chain([(current + 1, current + 2)]),
     )
 }
 
-/// Counts how often each edge runs in a long walk. At every branch the walk nearly always takes the
-/// same edge, or takes either edge half the time.
+/// Counts how often each edge runs in a long walk. Each block has a random probability with which
+/// the walk takes a random edge instead of the block's usual edge: 0, 1/256, 20/256, or 1/2.
 fn measure(random: &mut Random, cfg: &Cfg) -> Vec<u64> {
-    let bias: Vec<u64> = cfg
+    let rare_chance: Vec<u64> = cfg
         .blocks()
         .map(|_| [0, 0, 1, 20, 128][random.below(5) as usize])
         .collect();
@@ -257,13 +259,13 @@ fn measure(random: &mut Random, cfg: &Cfg) -> Vec<u64> {
     let mut current = cfg.entry();
     for step in 0..50_000 {
         let successors = cfg.successors(current);
-        let rare = random.below(256) < bias[current.index()];
-        let turn = if rare {
+        let is_rare = random.below(256) < rare_chance[current.index()];
+        let choice = if is_rare {
             random.below(successors.len() as u64)
         } else {
-            bias[current.index()] % successors.len() as u64
+            rare_chance[current.index()] % successors.len() as u64
         };
-        let edge = successors[turn as usize];
+        let edge = successors[choice as usize];
         runs[edge.index()] += 1;
         current = cfg.edge(edge).to;
         // Some loops would almost never end.
@@ -274,12 +276,18 @@ fn measure(random: &mut Random, cfg: &Cfg) -> Vec<u64> {
     runs
 }
 
-/// The share of executed edges that are cut, at the size of a counter array: with a measured
-/// profile and without.
+/// The share of executed edges that are cut, with a measured profile and without, at a limit of
+/// 4096 paths.
 #[test]
 fn cuts_run_little() {
     let random = &mut Random(0x9e37_79b9_7f4a_7c15);
-    let (mut executed, mut run, mut run_blindly, mut cut, mut cut_blindly) = (0, 0, 0, 0, 0);
+    let (
+        mut executed,
+        mut executed_cuts,
+        mut executed_cuts_unweighted,
+        mut cut_count,
+        mut cut_count_unweighted,
+    ) = (0, 0, 0, 0, 0);
     for size in 20..120 {
         let cfg = program(random, size);
         let weights = measure(random, &cfg);
@@ -291,27 +299,27 @@ fn cuts_run_little() {
                 .collect();
             (weights.iter().sum::<u64>(), weights.len())
         };
-        let (measured, blindly) = (
+        let (measured, unweighted) = (
             cuts(SuccessorOrder::HottestFirst(&weights)),
             cuts(SuccessorOrder::AsGiven),
         );
         executed += weights.iter().sum::<u64>();
-        run += measured.0;
-        cut += measured.1;
-        run_blindly += blindly.0;
-        cut_blindly += blindly.1;
+        executed_cuts += measured.0;
+        cut_count += measured.1;
+        executed_cuts_unweighted += unweighted.0;
+        cut_count_unweighted += unweighted.1;
     }
     let share = |part: u64| format!("{:.3} %", 100.0 * part as f64 / executed as f64);
     let shares = format!(
-        "{} in {cut} edges, blindly {} in {cut_blindly}",
-        share(run),
-        share(run_blindly)
+        "{} in {cut_count} edges, blindly {} in {cut_count_unweighted}",
+        share(executed_cuts),
+        share(executed_cuts_unweighted)
     );
     expect_test::expect!["0.034 % in 2245 edges, blindly 0.601 % in 1472"].assert_eq(&shares);
 }
 
 #[test]
-fn a_limit_that_cannot_be_held_is_an_error() {
+fn an_unreachable_limit_is_an_error() {
     let cfg = diamonds(3);
     let dag = Dag::new(&cfg).unwrap();
     let error = Numbering::new(&cfg, dag.clone(), SuccessorOrder::AsGiven, 2).unwrap_err();
@@ -356,7 +364,7 @@ fn loops_20_000_deep() {
 }
 
 #[test]
-fn cuts_end_paths_where_they_say() {
+fn cut_edges_end_paths() {
     let cfg = diamonds(62);
     let numbering = Numbering::new(
         &cfg,

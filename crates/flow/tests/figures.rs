@@ -1,4 +1,4 @@
-//! The figures of the slides of PP (Ball and Larus, "Efficient path profiling"), each as a test.
+//! The figures of the slides on "Efficient path profiling" (Ball and Larus), each as a test.
 //!
 //! Blocks A..F are b0..b5; the exit is b6, with one edge from F.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
@@ -129,15 +129,15 @@ fn pp_slides_arbitrary_control_flow_nine_paths() {
         "AF", "ABCEF", "ABCE", "ABDEF", "ABDE", "BCEF", "BCE", "BDEF", "BDE",
     ];
     assert_eq!(path_names(&numbering), expected);
-    let ends = (0..9).map(|id| numbering.regenerate(PathId(id)).unwrap());
-    for path in ends {
+    let paths = (0..9).map(|id| numbering.regenerate(PathId(id)).unwrap());
+    for path in paths {
         let is_back = letters(&path).ends_with('E');
         let (exit, back) = (PathEnd::Exit(EdgeId(8)), PathEnd::Back(EdgeId(7)));
         assert_eq!(path.end, if is_back { back } else { exit });
-        let head = letters(&path).starts_with('B');
+        let is_from_head = letters(&path).starts_with('B');
         assert_eq!(
             path.start,
-            if head {
+            if is_from_head {
                 PathStart::Loop(BlockId(1))
             } else {
                 PathStart::Entry
@@ -147,7 +147,7 @@ fn pp_slides_arbitrary_control_flow_nine_paths() {
 }
 
 /// "Event counting": the increment of a chord is the signed sum of the values around the cycle that
-/// it closes in the tree. The weights are the slides' edge profile, so the tree is a heaviest tree.
+/// it closes in the tree. The weights are the slides' edge profile, so the tree has maximum weight.
 #[test]
 fn pp_slides_event_counting_increments() {
     let (_, numbering) = numbered(DAG, SuccessorOrder::MostPathsLast);
@@ -161,9 +161,10 @@ fn pp_slides_event_counting_increments() {
         .map(|edge| !chords.is_chord(DagEdgeId(edge)))
         .collect();
     // Heaviest first: FX, CD, DE, EF. With EXIT→ENTRY on the tree, A is already connected to C, so
-    // AC is a chord although it weighs 150. Then AB. The cycle of AC is A→C→D→E→F→X→A: Inc = AC +
-    // CD + DE + EF = 1. The cycles of BC and BD begin with B→C or B→D and continue to X and A→B: BC
-    // + CD + DE + EF + AB = 3, BD + DE + EF + AB = 5. DF: DF − EF − DE = −1.
+    // AC is a chord although it weighs 150. The last tree edge is AB. The cycle of AC is
+    // A→C→D→E→F→X→A: Inc = AC + CD + DE + EF = 1. The cycles of BC and BD begin with B→C or B→D and
+    // continue to X and A→B: BC + CD + DE + EF + AB = 3, BD + DE + EF + AB = 5. DF: DF − EF − DE =
+    // −1.
     assert_eq!(
         tree,
         [false, true, false, false, true, false, true, true, true]
@@ -187,7 +188,7 @@ fn pp_placement_counts_where_the_path_is_decided() {
         base: CountBase::Register,
         increment,
     };
-    let on = |id, action| {
+    let edge_probe = |id, action| {
         (
             EdgeId(id),
             EdgeProbe {
@@ -199,17 +200,17 @@ fn pp_placement_counts_where_the_path_is_decided() {
     // C and D have two ways in, so AC, BC, and BD set the register. E and F have one way to go, so
     // DF and DE count.
     let expected = [
-        on(0, Action::Set(0)),
-        on(2, Action::Set(2)),
-        on(3, Action::Set(4)),
-        on(5, count(0)),
-        on(6, count(1)),
+        edge_probe(0, Action::Set(0)),
+        edge_probe(2, Action::Set(2)),
+        edge_probe(3, Action::Set(4)),
+        edge_probe(5, count(0)),
+        edge_probe(6, count(1)),
     ];
     assert_eq!(probes.edges, expected);
 }
 
-/// Slide "Path versus edge profiling", complete as in PAPERS 1.8: two path profiles have the same
-/// edge profile. The path that the heaviest edges predict is the hottest in neither.
+/// Slide "Path versus edge profiling": two path profiles have the same edge profile. The path that
+/// the heaviest edges predict is the hottest in neither.
 #[test]
 fn pp_slides_path_versus_edge_profiling() {
     let (cfg, numbering) = numbered(DAG, SuccessorOrder::MostPathsLast);

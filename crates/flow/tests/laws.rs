@@ -1,5 +1,5 @@
-//! The laws of path profiling on random graphs, checked against the naive twin, which enumerates
-//! all paths and traces all walks.
+//! The laws of path profiling on random graphs, checked against a slow reference implementation,
+//! which enumerates all paths and records each edge of a walk.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod common;
@@ -70,22 +70,28 @@ fn check_ends(cfg: &Cfg, dag: &Dag, numbering: &Numbering) {
     let reached = reachable(cfg);
     let backs: BTreeSet<_> = dag.back_edges().collect();
     for (id, edge) in (0..).map(EdgeId).zip(cfg.edges()) {
-        let live = reached.contains(&edge.from);
+        let is_live = reached.contains(&edge.from);
         match ends.get(&id) {
-            Some(PathEnd::Back(_)) => assert!(live && backs.contains(&id)),
-            Some(_) => assert!(live && !backs.contains(&id) && edge.to != cfg.exit()),
-            None => assert!(!(live && (edge.kind == EdgeKind::Cut || backs.contains(&id)))),
+            Some(PathEnd::Back(_)) => assert!(is_live && backs.contains(&id)),
+            Some(_) => assert!(is_live && !backs.contains(&id) && edge.to != cfg.exit()),
+            None => assert!(!(is_live && (edge.kind == EdgeKind::Cut || backs.contains(&id)))),
         }
         assert!(edge.kind != EdgeKind::Pinned || !ends.contains_key(&id));
     }
-    let place: BTreeMap<_, _> = dag.order().iter().zip(0..).collect();
+    let position: BTreeMap<_, _> = dag.order().iter().zip(0..).collect();
     assert_eq!(
-        place.keys().map(|block| **block).collect::<BTreeSet<_>>(),
+        position
+            .keys()
+            .map(|block| **block)
+            .collect::<BTreeSet<_>>(),
         reached
     );
     for (id, edge) in (0..).map(EdgeId).zip(cfg.edges()) {
         if reached.contains(&edge.from) && !ends.contains_key(&id) {
-            assert!(place[&edge.from] < place[&edge.to], "{id} leads forward");
+            assert!(
+                position[&edge.from] < position[&edge.to],
+                "{id} leads forward"
+            );
         }
     }
 }
@@ -99,12 +105,12 @@ fn check_starts(numbering: &Numbering, starts_last: bool) {
         path.start == PathStart::Entry
     };
     assert!((0..count.min(3000)).all(from_entry));
-    let behind = count..numbering.path_count().min(count.saturating_add(3000));
-    assert!(!starts_last || !behind.into_iter().any(from_entry));
+    let after = count..numbering.path_count().min(count.saturating_add(3000));
+    assert!(!starts_last || !after.into_iter().any(from_entry));
 }
 
-/// Checks that an exit edge gets its value after all other edges of its block, except starts that
-/// come last of all.
+/// Checks that an exit edge gets its value after all other edges of its block. With `starts_last`,
+/// the start edges come even later.
 fn check_exit_values(cfg: &Cfg, numbering: &Numbering, starts_last: bool) {
     let edges = numbering.dag_edges().iter().zip((0..).map(DagEdgeId));
     let edges: Vec<_> = edges.collect();
@@ -130,7 +136,11 @@ fn check_bijection(cfg: &Cfg, numbering: &Numbering) {
         assert_eq!(numbering.regenerate(number).as_ref(), Some(path));
         numbers.insert(number);
     }
-    assert_eq!(numbers.len(), paths.len(), "no number twice");
+    assert_eq!(
+        numbers.len(),
+        paths.len(),
+        "each number belongs to one path"
+    );
     assert_eq!(numbering.regenerate(PathId(paths.len() as u64)), None);
 }
 
@@ -165,8 +175,8 @@ fn check_chords(numbering: &Numbering, weights: &[u64]) {
     }
 }
 
-/// Checks that the probes count the paths that the tracer saw on a walk, and that the derived edge
-/// counts equal the tracer's.
+/// Checks that the probes count the paths that the walker counted, and that the derived edge counts
+/// equal the counts of the walker.
 fn check_walk(
     cfg: &Cfg,
     numbering: &Numbering,
@@ -181,7 +191,11 @@ fn check_walk(
         );
     }
     let trace = walk(cfg, numbering, probes, leaks, choices);
-    let number = |path| numbering.number_of(path).expect("a walk runs along paths");
+    let number = |path| {
+        numbering
+            .number_of(path)
+            .expect("the walker records only paths of the numbering")
+    };
     let raw = trace.raw.iter();
     let raw = raw.map(|(path, &count)| (number(path).0.cast_signed(), count));
     assert_eq!(
@@ -204,27 +218,28 @@ fn check_walk(
 
 /// Checks that no action is useless: an `Add` never adds 0, and some path reads every `Set` before
 /// another `Set`.
-fn check_needed(cfg: &Cfg, numbering: &Numbering, probes: &Probes) {
+fn check_all_actions_are_needed(cfg: &Cfg, numbering: &Numbering, probes: &Probes) {
     if numbering.path_count() > 3000 {
         return;
     }
+    // A probe's position: the id of its edge (or u32::MAX), and whether it runs after the edge.
     let (mut read, mut sets) = (BTreeSet::new(), BTreeSet::new());
     let mut run = |actions: Vec<((u32, bool), &[Action])>| {
-        let mut writer = None;
-        for (place, action) in actions
+        let mut last_set = None;
+        for (position, action) in actions
             .iter()
-            .flat_map(|(place, all)| all.iter().map(|a| (*place, a)))
+            .flat_map(|(position, probe)| probe.iter().map(|action| (*position, action)))
         {
             match *action {
                 Action::Set(_) => {
-                    writer = Some(place);
-                    sets.insert(place);
+                    last_set = Some(position);
+                    sets.insert(position);
                 }
-                Action::Add(value) => assert!(value != 0 && writer.is_some()),
+                Action::Add(value) => assert!(value != 0 && last_set.is_some()),
                 Action::Count {
                     base: CountBase::Register,
                     ..
-                } => drop(read.insert(writer.expect("set"))),
+                } => drop(read.insert(last_set.expect("the register is set"))),
                 Action::Count {
                     base: CountBase::Zero,
                     ..
@@ -233,7 +248,8 @@ fn check_needed(cfg: &Cfg, numbering: &Numbering, probes: &Probes) {
         }
     };
     for path in (0..numbering.path_count()).map(|id| numbering.regenerate(PathId(id)).unwrap()) {
-        // A path that starts at a head starts behind each of the ends that lead to the head.
+        // A path that starts at a head starts after each edge that ends a path and leads to the
+        // head.
         let starts: Vec<((u32, bool), &[Action])> = match path.start {
             PathStart::Entry => vec![((u32::MAX, true), &probes.entry)],
             PathStart::Loop(head) => {
@@ -245,11 +261,11 @@ fn check_needed(cfg: &Cfg, numbering: &Numbering, probes: &Probes) {
             }
         };
         let edges = path.edges.iter().copied().chain([path.end.edge()]);
-        let inside =
+        let inner =
             edges.filter_map(|edge| Some(((edge.0, false), &probes.edge(edge)?.before[..])));
-        let inside: Vec<_> = inside.collect();
+        let inner: Vec<_> = inner.collect();
         for start in starts {
-            run([start].into_iter().chain(inside.iter().copied()).collect());
+            run([start].into_iter().chain(inner.iter().copied()).collect());
         }
     }
     assert_eq!(read, sets, "{probes:?}");
@@ -266,7 +282,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(3000))]
 
     #[test]
-    fn any_graph(cfg in any_cfg(10), plan in plan(), choices in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn paths_of_any_graph_are_exact(cfg in any_cfg(10), plan in plan(), choices in prop::collection::vec(any::<u8>(), 0..200)) {
         let (cfg, dag) = dag(cfg);
         let numbering = plan.number(&cfg, &dag);
         check_ends(&cfg, &dag, &numbering);
@@ -288,7 +304,7 @@ proptest! {
     }
 
     #[test]
-    fn functions(cfg in function_cfg(14), plan in plan(), choices in prop::collection::vec(any::<u8>(), 0..300)) {
+    fn paths_of_functions_are_exact(cfg in function_cfg(14), plan in plan(), choices in prop::collection::vec(any::<u8>(), 0..300)) {
         let (cfg, dag) = dag(cfg);
         let numbering = plan.number(&cfg, &dag);
         check_ends(&cfg, &dag, &numbering);
@@ -299,13 +315,13 @@ proptest! {
         check_parts(&cfg, &numbering);
         let leaks = plan.leaks(&cfg);
         let probes = Probes::new(&cfg, &numbering, &plan.weights, &leaks);
-        let probes = probes.expect("one pinned edge a block never closes a cycle");
+        let probes = probes.expect("one pinned edge for each block never closes a cycle");
         check_walk(&cfg, &numbering, &probes, &leaks, &choices);
-        check_needed(&cfg, &numbering, &probes);
+        check_all_actions_are_needed(&cfg, &numbering, &probes);
     }
 
     #[test]
-    fn text_is_the_graph(cfg in any_cfg(12)) {
+    fn printed_text_parses_to_the_same_graph(cfg in any_cfg(12)) {
         prop_assert_eq!(cfg.to_string().parse::<Cfg>(), Ok(cfg));
     }
 
@@ -314,10 +330,10 @@ proptest! {
         let weights = estimate_weights(&cfg, &[]);
         let reached = reachable(&cfg);
         for (edge, weight) in cfg.edges().iter().zip(weights) {
-            let live = reached.contains(&edge.from);
-            let weighs = live && edge.kind != EdgeKind::Exit;
-            prop_assert!(weighs || weight == 0);
-            prop_assert!(!weighs || edge.to == cfg.exit() || weight > 0);
+            let is_live = reached.contains(&edge.from);
+            let has_weight = is_live && edge.kind != EdgeKind::Exit;
+            prop_assert!(has_weight || weight == 0);
+            prop_assert!(!has_weight || edge.to == cfg.exit() || weight > 0);
         }
     }
 }

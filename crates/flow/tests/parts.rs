@@ -22,7 +22,7 @@ fn real(from: u32, to: u32, id: u32, value: u64) -> (DagEdge, u64) {
     )
 }
 
-fn other(from: u32, to: u32, kind: DagEdgeKind, value: u64) -> (DagEdge, u64) {
+fn dummy(from: u32, to: u32, kind: DagEdgeKind, value: u64) -> (DagEdge, u64) {
     (
         DagEdge {
             from: BlockId(from),
@@ -33,12 +33,12 @@ fn other(from: u32, to: u32, kind: DagEdgeKind, value: u64) -> (DagEdge, u64) {
     )
 }
 
-fn read(parts: &[(DagEdge, u64)]) -> Result<Numbering, NumberingError> {
+fn restore(parts: &[(DagEdge, u64)]) -> Result<Numbering, NumberingError> {
     Numbering::from_parts(BlockId(0), BlockId(9), parts.to_vec())
 }
 
 #[test]
-fn refused() {
+fn invalid_parts_are_refused() {
     use NumberingError as E;
     let start = |to| DagEdgeKind::Start(BlockId(to));
     let cases: &[(&[(DagEdge, u64)], E)] = &[
@@ -66,28 +66,28 @@ fn refused() {
         ),
         (&[real(9, 1, 0, 0)], E::Misplaced(DagEdgeId(0))),
         (
-            &[other(0, 1, start(2), 0), real(1, 9, 0, 0)],
+            &[dummy(0, 1, start(2), 0), real(1, 9, 0, 0)],
             E::Misplaced(DagEdgeId(0)),
         ),
-        (&[other(0, 9, start(9), 0)], E::Misplaced(DagEdgeId(0))),
+        (&[dummy(0, 9, start(9), 0)], E::Misplaced(DagEdgeId(0))),
         (
-            &[other(0, 1, DagEdgeKind::Back(EdgeId(0)), 0)],
+            &[dummy(0, 1, DagEdgeKind::Back(EdgeId(0)), 0)],
             E::Misplaced(DagEdgeId(0)),
         ),
         (
             &[
-                other(0, 1, start(1), 0),
-                other(0, 1, start(1), 1),
+                dummy(0, 1, start(1), 0),
+                dummy(0, 1, start(1), 1),
                 real(1, 9, 0, 0),
             ],
             E::RepeatedStart(BlockId(1)),
         ),
     ];
     for (parts, error) in cases {
-        assert_eq!(read(parts).unwrap_err(), *error, "{parts:?}");
+        assert_eq!(restore(parts).unwrap_err(), *error, "{parts:?}");
     }
-    let same = Numbering::from_parts(BlockId(1), BlockId(1), vec![]).unwrap_err();
-    assert_eq!(same, E::EntryIsExit(BlockId(1)));
+    let error = Numbering::from_parts(BlockId(1), BlockId(1), vec![]).unwrap_err();
+    assert_eq!(error, E::EntryIsExit(BlockId(1)));
 }
 
 #[test]
@@ -100,13 +100,16 @@ fn more_than_two_to_the_64_paths_are_refused() {
         ]
     });
     let parts: Vec<_> = doubled.collect();
-    let read = Numbering::from_parts(BlockId(0), BlockId(64), parts);
-    assert_eq!(read.unwrap_err(), NumberingError::TooManyPaths(BlockId(0)));
+    let result = Numbering::from_parts(BlockId(0), BlockId(64), parts);
+    assert_eq!(
+        result.unwrap_err(),
+        NumberingError::TooManyPaths(BlockId(0))
+    );
 }
 
 #[test]
-fn no_edges_are_no_paths() {
-    let empty = read(&[]).unwrap();
+fn without_edges_there_are_no_paths() {
+    let empty = restore(&[]).unwrap();
     assert_eq!(empty.path_count(), 0);
     assert_eq!(empty.regenerate(PathId(0)), None);
 }
@@ -114,7 +117,7 @@ fn no_edges_are_no_paths() {
 #[test]
 fn block_ids_need_not_be_dense() {
     let (a, b) = (u32::MAX, u32::MAX - 1);
-    let numbering = read(&[real(0, a, a, 0), real(a, b, b, 0), real(b, 9, 3, 0)]).unwrap();
+    let numbering = restore(&[real(0, a, a, 0), real(a, b, b, 0), real(b, 9, 3, 0)]).unwrap();
     let path = numbering.regenerate(PathId(0)).unwrap();
     assert_eq!(path.blocks, [0, a, b].map(BlockId));
     assert_eq!(
@@ -128,8 +131,8 @@ fn one_edge() -> Cfg {
 }
 
 #[test]
-fn counts_of_paths_that_are_not_there_are_refused() {
-    let numbering = read(&[real(0, 9, 0, 0)]).unwrap();
+fn counts_of_nonexistent_paths_are_refused() {
+    let numbering = restore(&[real(0, 9, 0, 0)]).unwrap();
     let cfg = one_edge();
     let counts = edge_counts(&cfg, &numbering, [(PathId(0), u64::MAX), (PathId(0), 7)]).unwrap();
     assert_eq!((counts.calls, counts.edges), (6, vec![6]), "sums wrap");
@@ -139,7 +142,7 @@ fn counts_of_paths_that_are_not_there_are_refused() {
     assert_eq!(net_counts(&cfg, &numbering, counts), Err(error));
 }
 
-/// Checks that the numbering gives exactly the existing paths a number, each once.
+/// Checks that each path number belongs to exactly one path.
 fn check_sound(numbering: &Numbering) {
     let count = numbering.path_count().min(500);
     let paths: BTreeSet<_> = (0..count)
@@ -184,15 +187,15 @@ proptest! {
         }
     }
 
-    /// Changes one field of one edge: a numbering that is still accepted is still a bijection.
+    /// If one field of one edge changes, the result is an error or still a bijection.
     #[test]
-    fn one_part_changed(cfg in function_cfg(10), at in any::<prop::sample::Index>(), part in any_part(), field in 0..4u8) {
+    fn a_changed_part_is_a_bijection_or_an_error(cfg in function_cfg(10), position in any::<prop::sample::Index>(), part in any_part(), field in 0..4u8) {
         let (cfg, dag) = dag(cfg);
         let numbering = number(&cfg, &dag, SuccessorOrder::MostPathsLast, 1 << 40);
         let values = (0..).map(|id| numbering.value(DagEdgeId(id)));
         let mut parts: Vec<_> = numbering.dag_edges().iter().copied().zip(values).collect();
         prop_assume!(!parts.is_empty());
-        let changed = at.get_mut(&mut parts);
+        let changed = position.get_mut(&mut parts);
         match field {
             0 => changed.0.from = part.0.from,
             1 => changed.0.to = part.0.to,
@@ -204,27 +207,27 @@ proptest! {
         }
     }
 
-    /// A path changed in any way is another path or not a path.
+    /// A changed path is another path or no path at all.
     #[test]
-    fn numbers_are_of_paths_only(cfg in function_cfg(10), id in any::<u64>(), change in 0..8u8, with in 0..12u32) {
+    fn only_paths_have_numbers(cfg in function_cfg(10), id in any::<u64>(), change in 0..8u8, new_id in 0..12u32) {
         let (cfg, dag) = dag(cfg);
         let numbering = number(&cfg, &dag, SuccessorOrder::MostPathsLast, 1 << 40);
         prop_assume!(numbering.path_count() > 0);
         let path = numbering.regenerate(PathId(id % numbering.path_count())).unwrap();
-        let mut other = path.clone();
+        let mut changed = path.clone();
         match change {
-            0 => other.start = holloway_flow::PathStart::Loop(BlockId(with)),
-            1 => other.end = PathEnd::Exit(EdgeId(with)),
-            2 => other.end = PathEnd::Back(EdgeId(with)),
-            3 => other.end = PathEnd::Cut(path.end.edge()),
-            4 => drop(other.blocks.pop()),
-            5 => other.blocks.push(BlockId(with)),
-            6 => other.blocks[with as usize % path.blocks.len()] = BlockId(with),
-            _ => other.edges.push(EdgeId(with)),
+            0 => changed.start = holloway_flow::PathStart::Loop(BlockId(new_id)),
+            1 => changed.end = PathEnd::Exit(EdgeId(new_id)),
+            2 => changed.end = PathEnd::Back(EdgeId(new_id)),
+            3 => changed.end = PathEnd::Cut(path.end.edge()),
+            4 => drop(changed.blocks.pop()),
+            5 => changed.blocks.push(BlockId(new_id)),
+            6 => changed.blocks[new_id as usize % path.blocks.len()] = BlockId(new_id),
+            _ => changed.edges.push(EdgeId(new_id)),
         }
-        match numbering.number_of(&other) {
-            Some(number) => prop_assert_eq!(numbering.regenerate(number).unwrap(), other),
-            None => prop_assert!(other != path),
+        match numbering.number_of(&changed) {
+            Some(number) => prop_assert_eq!(numbering.regenerate(number).unwrap(), changed),
+            None => prop_assert!(changed != path),
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Dominators, loops, and weights against their definitions, and refused graphs.
+//! Compares dominators, loops, and weights with their definitions, and checks which graphs are
+//! refused.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod common;
@@ -18,17 +19,18 @@ fn naive_dominators(cfg: &Cfg) -> BTreeMap<BlockId, BTreeSet<BlockId>> {
         .iter()
         .map(|&block| (block, BTreeSet::new()))
         .collect();
-    for &without in &reached {
+    for &removed in &reached {
         let edges = cfg.edges().iter().copied();
-        let edges = edges.filter(|edge| edge.from != without && edge.to != without);
-        let rest = Cfg::new(cfg.block_count(), cfg.entry(), cfg.exit(), edges.collect()).unwrap();
-        let left = if without == cfg.entry() {
+        let edges = edges.filter(|edge| edge.from != removed && edge.to != removed);
+        let remaining =
+            Cfg::new(cfg.block_count(), cfg.entry(), cfg.exit(), edges.collect()).unwrap();
+        let still_reached = if removed == cfg.entry() {
             BTreeSet::new()
         } else {
-            reachable(&rest)
+            reachable(&remaining)
         };
-        for block in reached.difference(&left) {
-            dominators.get_mut(block).unwrap().insert(without);
+        for block in reached.difference(&still_reached) {
+            dominators.get_mut(block).unwrap().insert(removed);
         }
     }
     dominators
@@ -68,21 +70,21 @@ proptest! {
     /// Exit edges do not change the estimates of other edges, and do not turn other edges into back
     /// edges.
     #[test]
-    fn exit_edges_change_nothing_else(cfg in any_cfg(10), cold in 0..10u32) {
+    fn exit_edges_do_not_affect_other_edges(cfg in any_cfg(10), cold in 0..10u32) {
         let plain: Vec<Edge> = cfg.edges().iter().copied().filter(|edge| edge.kind != EdgeKind::Exit).collect();
-        let kept: Vec<usize> = (0..cfg.edges().len()).filter(|&id| cfg.edges()[id].kind != EdgeKind::Exit).collect();
+        let kept_ids: Vec<usize> = (0..cfg.edges().len()).filter(|&id| cfg.edges()[id].kind != EdgeKind::Exit).collect();
         let without = Cfg::new(cfg.block_count(), cfg.entry(), cfg.exit(), plain).unwrap();
         let weights = estimate_weights(&cfg, &[BlockId(cold)]);
-        let others: Vec<u64> = kept.iter().map(|&id| weights[id]).collect();
+        let others: Vec<u64> = kept_ids.iter().map(|&id| weights[id]).collect();
         prop_assert_eq!(others, estimate_weights(&without, &[BlockId(cold)]));
         if let (Ok(with), Ok(without)) = (Dag::new(&cfg), Dag::new(&without)) {
-            let back: Vec<_> = without.back_edges().map(|id| kept[id.index()]).collect();
+            let back: Vec<_> = without.back_edges().map(|id| kept_ids[id.index()]).collect();
             prop_assert_eq!(with.back_edges().map(EdgeId::index).collect::<Vec<_>>(), back);
         }
     }
 
     #[test]
-    fn dominators_are_what_they_say(cfg in any_cfg(12)) {
+    fn dominators_match_their_definition(cfg in any_cfg(12)) {
         let naive = naive_dominators(&cfg);
         let dominators = Dominators::new(&cfg);
         for a in cfg.blocks() {
@@ -93,22 +95,22 @@ proptest! {
             // All other strict dominators dominate the immediate dominator.
             let mut strict = naive.get(&a).cloned().unwrap_or_default();
             strict.remove(&a);
-            let nearest = strict.iter().copied().find(|near| strict.is_subset(&naive[near]));
-            prop_assert_eq!(dominators.immediate(a), nearest);
+            let closest = strict.iter().copied().find(|candidate| strict.is_subset(&naive[candidate]));
+            prop_assert_eq!(dominators.immediate(a), closest);
         }
         let order: BTreeSet<_> = reverse_postorder(&cfg).into_iter().collect();
         prop_assert_eq!(order, reachable(&cfg));
     }
 
     #[test]
-    fn loops_are_what_they_say(cfg in any_cfg(12)) {
+    fn loops_match_their_definition(cfg in any_cfg(12)) {
         let naive = naive_loops(&cfg);
         let loops = Loops::new(&cfg, &Dominators::new(&cfg));
         prop_assert_eq!(loops.all().iter().map(|l| l.head).collect::<BTreeSet<_>>(), naive.keys().copied().collect());
         for block in cfg.blocks() {
-            let around: Vec<_> = naive.iter().filter(|(_, body)| body.contains(&block)).collect();
-            prop_assert_eq!(loops.depth(block) as usize, around.len());
-            let innermost = around.iter().min_by_key(|(_, body)| body.len()).map(|(head, _)| **head);
+            let enclosing: Vec<_> = naive.iter().filter(|(_, body)| body.contains(&block)).collect();
+            prop_assert_eq!(loops.depth(block) as usize, enclosing.len());
+            let innermost = enclosing.iter().min_by_key(|(_, body)| body.len()).map(|(head, _)| **head);
             prop_assert_eq!(loops.innermost(block).map(|index| loops.all()[index].head), innermost);
             for other in cfg.blocks() {
                 let leaves = innermost.is_some_and(|head| !naive[&head].contains(&other));
@@ -128,7 +130,7 @@ fn weights(text: &str, cold: &[u32]) -> Vec<u64> {
 }
 
 #[test]
-fn both_ways_of_a_branch_weigh_the_same() {
+fn both_edges_of_a_branch_weigh_the_same() {
     let text =
         "b0: entry\n e0 -> b1\n e1 -> b2\nb1:\n e2 -> b3\nb2:\n e3 -> b3\nb3:\n e4 -> b4\nb4: exit";
     let weights = weights(text, &[]);
@@ -137,13 +139,13 @@ fn both_ways_of_a_branch_weigh_the_same() {
 }
 
 #[test]
-fn a_loop_weighs_eight_times_what_enters_it() {
+fn a_loop_head_weighs_eight_times_its_entry() {
     let text =
         "b0: entry\n e0 -> b1\nb1:\n e1 -> b2\n e2 -> b3\nb2:\n e3 -> b1\nb3:\n e4 -> b4\nb4: exit";
     let weights = weights(text, &[]);
     assert!(
         (weights[1] + weights[2]).abs_diff(8 * weights[0]) <= 1,
-        "but for rounding"
+        "equal except for rounding"
     );
     assert!(
         weights[1] > 7 * weights[2],
@@ -153,7 +155,7 @@ fn a_loop_weighs_eight_times_what_enters_it() {
 }
 
 #[test]
-fn ways_to_cold_blocks_weigh_next_to_nothing() {
+fn edges_to_cold_blocks_weigh_almost_nothing() {
     let text =
         "b0: entry\n e0 -> b1\n e1 -> b2\nb1:\n e2 -> b3\nb2:\n e3 -> b4\nb3:\n e4 -> b4\nb4: exit";
     // b3 is cold. So b1 is cold too, because it leads only to b3.
@@ -174,7 +176,7 @@ fn graph(edges: &[(u32, u32, EdgeKind)]) -> Result<Cfg, CfgError> {
 }
 
 #[test]
-fn graphs_that_are_refused() {
+fn invalid_graphs_are_refused() {
     use EdgeKind::{Cut, Exit, Pinned, Plain};
     assert_eq!(
         graph(&[(0, 3, Plain)]),

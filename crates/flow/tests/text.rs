@@ -6,13 +6,16 @@ use holloway_flow::Cfg;
 use proptest::prelude::*;
 
 #[track_caller]
-#[allow(clippy::needless_pass_by_value, reason = "expect! makes a value")]
+#[allow(
+    clippy::needless_pass_by_value,
+    reason = "callers pass the value of expect!"
+)]
 fn check(text: &str, expected: Expect) {
     expected.assert_eq(&text.parse::<Cfg>().unwrap_err().to_string());
 }
 
 #[test]
-fn refused() {
+fn texts_that_are_not_graphs_are_refused() {
     check(
         "",
         expect!["line 1: one block must be the entry, another the exit"],
@@ -72,7 +75,7 @@ fn refused() {
 }
 
 #[test]
-fn comments_and_blank_lines_are_nothing() {
+fn comments_and_blank_lines_are_ignored() {
     let cfg: Cfg = "; a\n\nb0: entry ; b\n e0 -> b1 ; c\nb1: exit;"
         .parse()
         .unwrap();

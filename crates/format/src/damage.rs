@@ -1,9 +1,10 @@
-//! Losses of a file: the records that its reader leaves out, and the missing parts of recorded
+//! Damage of a file: the records that its parser leaves out, and the missing parts of recorded
 //! streams.
 //!
-//! A [`Damage`] says where and holds a [`Fact`], which says what. Both are values: code matches on
-//! them, and never on their text. Sealed profiles carry the text of a fact, so the text is part of
-//! that format and stays here ([`fact`]); every other sentence about a run is the report's.
+//! A [`Damage`] is the location of a loss, with a [`Fact`] that describes the loss. Both are
+//! values: code matches on them, and never on their text. Sealed profiles contain the text of
+//! facts, so this text is part of the file format and is in this crate ([`fact`]). The report crate
+//! has all other sentences about a run.
 
 pub mod fact;
 
@@ -20,25 +21,26 @@ pub enum DamagedFile {
     Profile,
 }
 
-/// A part of a map or profile that is left out since it is damaged.
+/// A part of a map or profile that is left out because it is damaged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
-    /// The file that lost it.
+    /// The damaged file.
     pub file: DamagedFile,
-    /// Module in the image map, if the damage concerns one.
+    /// Number of the damaged module in the image map, if the damage is in a module.
     pub module: Option<u32>,
-    /// Function in the module whose counts or map record are left out, if the damage concerns one.
+    /// Number in the module of the function whose counts or map record are left out, if the damage
+    /// is in a function.
     pub function: Option<u32>,
-    /// Name of the function (or of the module), empty if it can't be read.
+    /// Name of the function or of the module. The name is empty if it cannot be read.
     pub name: String,
-    /// Byte offset in the file.
+    /// Byte offset of the damage in the file.
     pub offset: u64,
     /// The loss, or its reason.
     pub fact: Fact,
 }
 
 impl Damage {
-    /// Damage to a file that concerns no single function.
+    /// Damage that is not in a single function.
     pub fn of_file(file: DamagedFile, offset: u64, fact: impl Into<Fact>) -> Self {
         Self {
             file,
@@ -50,12 +52,12 @@ impl Damage {
         }
     }
 
-    /// A fact about all streams of a profile, rather than about a place in its file.
+    /// A fact about all streams of a profile. It has the byte offset 0.
     pub fn of_streams(fact: Fact) -> Self {
         Self::of_file(DamagedFile::Profile, 0, fact)
     }
 
-    /// The same damage, with the function that it costs.
+    /// The same damage, with the function that is left out.
     #[must_use]
     pub fn of_function(mut self, function: usize, name: &str) -> Self {
         self.function = Some(index32(function));
@@ -63,7 +65,7 @@ impl Damage {
         self
     }
 
-    /// The same damage, with the module that it concerns.
+    /// The same damage, with the module that contains it.
     #[must_use]
     pub fn in_module(mut self, module: usize) -> Self {
         self.module = Some(index32(module));

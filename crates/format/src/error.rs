@@ -1,6 +1,7 @@
-//! Why bytes could not be read: one flat enum, one sentence per variant, with the byte offset.
+//! The errors of the parsers: one enum, with a sentence and the byte offset for each variant.
 //!
-//! The messages don't name the file: the command that opened it does (`cannot read app.hwm: …`).
+//! The messages do not contain the file's name. The command that opened the file adds it
+//! (`cannot read app.hwm: …`).
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -13,41 +14,41 @@ pub fn short_id(build_id: &[u8; 16]) -> String {
         .collect()
 }
 
-/// All 32 hexadecimal digits of a build id, as file names carry it.
+/// All 32 hexadecimal digits of a build id, as in file names.
 pub fn hex_id(build_id: &[u8; 16]) -> String {
     build_id.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Why a map or profile, or a record of one, could not be read.
+/// The reason why a file, or a record of it, cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FormatError {
-    /// The first bytes are not those of a profile.
+    /// The first bytes are not the magic number of a profile.
     #[error("not a holloway profile; give a .hwp file written by a woven program")]
     NotAProfile,
-    /// The first bytes are not those of an image's path map.
+    /// The first bytes are not the magic number of an image's path map.
     #[error("not a path map; give a .hwm file, or weave the program again")]
     NotAMap,
-    /// The first bytes are not those of a module's path map.
+    /// The first bytes are not the magic number of a module's path map.
     #[error("not the path map of a module; weave the program again")]
     NotAFragment,
-    /// The first bytes are not those of a guide.
+    /// The first bytes are not the magic number of a guide.
     #[error("not a guide; give a run that was recorded")]
     NotAGuide,
-    /// The first bytes are not those of a file of traces.
+    /// The first bytes are not the magic number of a file of traces.
     #[error("not a file of traces; give a .hwt file of a run with --collect trace")]
     NotATrace,
-    /// The first bytes are not those of sequences over loop iterations.
+    /// The first bytes are not the magic number of slab forests.
     #[error(
         "not sequences over loop iterations; give a .hwl file of a run built with --collect loops"
     )]
     NotLoops,
-    /// The first bytes are not those of timings.
+    /// The first bytes are not the magic number of timings.
     #[error(
         "not timings of paths; give a .hwv file of a run built with --collect variation or times"
     )]
     NotTimings,
-    /// Written by a version with another format.
+    /// The file was written by a version of holloway with another format.
     #[error(
         "format {found}, this holloway reads {}; record it again",
         Versions(reads)
@@ -55,22 +56,22 @@ pub enum FormatError {
     Version {
         /// Format number in the file.
         found: u32,
-        /// The formats this version reads.
+        /// The formats that this version reads.
         reads: RangeInclusive<u32>,
     },
-    /// A profile whose head the runtime had not written yet when the process ended.
+    /// The process ended before the runtime had written the head of the profile.
     #[error("the process ended before it had written the head of its profile")]
     Unfinished,
-    /// The file ends before the end that its head announces.
+    /// The file is shorter than its content requires.
     #[error("the file ends at byte {offset}, before what it announces")]
     Truncated {
-        /// Where the file ends.
+        /// Length of the file.
         offset: u64,
     },
-    /// The head of the file is damaged, so nothing in it can be trusted.
+    /// The head of the file is damaged, so the file cannot be read.
     #[error("the head at byte {offset} is damaged; record it again")]
     Head {
-        /// Where the damaged part starts.
+        /// Start of the damaged part.
         offset: u64,
     },
     /// The profile is of another build of the image.
@@ -80,11 +81,11 @@ pub enum FormatError {
         short_id(map)
     )]
     BuildMismatch {
-        /// Build id in the profile.
+        /// Build id of the profile.
         profile: [u8; 16],
         /// Build id of the map.
         map: [u8; 16],
-        /// Image the profile was recorded from.
+        /// The image from which the profile was recorded.
         image: String,
     },
     /// A kind of data that this version does not know.
@@ -94,22 +95,22 @@ pub enum FormatError {
     UnknownKind {
         /// The kind's number.
         kind: u32,
-        /// Where it is written.
+        /// Offset of the number.
         offset: u64,
     },
     /// A record's checksum is wrong.
     #[error("the checksum of the record at byte {offset} is wrong")]
     Checksum {
-        /// Where the record starts.
+        /// Start of the record.
         offset: u64,
     },
     /// A variable-length number does not end or exceeds its type.
     #[error("the number at byte {offset} has no end or is too large")]
     Number {
-        /// Where the number starts.
+        /// Start of the number.
         offset: u64,
     },
-    /// A number is past the end of the list that it refers to.
+    /// A number is not less than the length of the list that it refers to.
     #[error("{what} {value} at byte {offset} is out of range (below {limit})")]
     Range {
         /// The noun for the number.
@@ -118,17 +119,17 @@ pub enum FormatError {
         value: u64,
         /// The first number out of range.
         limit: u64,
-        /// Where the number ends.
+        /// End of the number.
         offset: u64,
     },
-    /// A code has no meaning.
+    /// A code is unknown.
     #[error("{what} {code} at byte {offset} stands for nothing")]
     Code {
         /// The noun for the code.
         what: &'static str,
         /// The code.
         code: u64,
-        /// Where the code ends.
+        /// End of the code.
         offset: u64,
     },
     /// Records or numbers that must ascend do not.
@@ -136,61 +137,62 @@ pub enum FormatError {
     Order {
         /// The noun for the record or number.
         what: &'static str,
-        /// Where.
+        /// Offset of the record or number.
         offset: u64,
     },
     /// Bytes are left over after the end of a record's content.
     #[error("bytes are left over at byte {offset}")]
     Leftover {
-        /// Where the leftover starts.
+        /// Start of the remaining bytes.
         offset: u64,
     },
-    /// A string used by a record is damaged.
+    /// A string that a record uses is damaged.
     #[error("string {index}, used at byte {offset}, is damaged")]
     Text {
         /// Number of the string in the module's table.
         index: u64,
-        /// Where the record uses it.
+        /// Offset of the record's reference to the string.
         offset: u64,
     },
-    /// A function's counters lie outside of the block or over those of another.
+    /// A function's counters are outside the block of counters, or overlap another function's
+    /// counters.
     #[error(
         "the counters of the function at byte {offset} lie outside of the block or over others"
     )]
     Counters {
-        /// Where the record is.
+        /// Offset of the function's record.
         offset: u64,
     },
-    /// The counts are of a function whose record in the path map is damaged.
+    /// The counts belong to a function whose record in the path map is damaged.
     #[error("the counts at byte {offset} are of a function the path map lost")]
     NoMap {
-        /// Where the counts are.
+        /// Offset of the counts.
         offset: u64,
     },
-    /// The counts are of a function that has another graph in the path map.
+    /// The counts belong to a function that has another graph in the path map.
     #[error("the counts at byte {offset} are of a function with another graph; record it again")]
     OtherFunction {
-        /// Where the counts are.
+        /// Offset of the counts.
         offset: u64,
     },
 }
 
-/// Why the blocks of a trace make no grammar.
+/// The reason why the blocks of a trace do not form a grammar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AssembleError {
-    /// A right side begins and does not end, or ends and did not begin.
+    /// The right side of a rule has a beginning without an end, or an end without a beginning.
     #[error("a right side has no beginning or no end")]
     Unbalanced,
     /// A rule is used before its right side.
     #[error("rule {rule} is used before it is known")]
     Rule {
-        /// Its number.
+        /// Number of the rule.
         rule: u32,
     },
     /// A terminal is used that the file does not list.
     #[error("terminal {terminal} is used before it is known")]
     Terminal {
-        /// Its number.
+        /// Number of the terminal.
         terminal: u32,
     },
     /// There are more than 2^29 rules or 2^30 tokens, or the string is longer than 2^63.
@@ -215,7 +217,7 @@ impl fmt::Display for Versions<'_> {
 }
 
 impl FormatError {
-    /// The byte offset, for the variants that have one.
+    /// The byte offset of the error. Errors about the whole file have none.
     pub fn offset(&self) -> Option<u64> {
         match self {
             Self::NotAProfile

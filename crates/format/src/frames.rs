@@ -1,4 +1,4 @@
-//! A list of checksummed records. Each record can be lost alone.
+//! A list of checksummed records. Damage to one record does not affect the others.
 //!
 //! ```text
 //! OFFSET SIZE MEANING
@@ -10,16 +10,17 @@
 //!      4    4  crc32 of the record's number (4 bytes), the length (4 bytes) and the payload
 //!      8    …  payload
 //! ```
-//! Each length is stored twice, in the index and in the record. With an intact index, a damaged
-//! length costs its record only. With a damaged index, the records are found by their own lengths.
-//! The keys tell whose record is lost.
+//! Each length is stored twice, in the index and in the record. If the index is intact, a damaged
+//! length in a record affects only this record. If the index is damaged, the records are found by
+//! the lengths that they contain. The keys identify the owner of a lost record, such as its
+//! function.
 //!
-//! Cost: 20 bytes per record.
+//! Cost: 20 bytes for each record.
 
 use crate::cursor::Cursor;
 use crate::error::FormatError;
 
-/// Bytes of an index of `n` records.
+/// Size in bytes of the index of `n` records.
 pub(crate) fn index_size(n: u64) -> u64 {
     n.saturating_mul(12).saturating_add(4)
 }
@@ -29,7 +30,8 @@ pub(crate) fn index_size(n: u64) -> u64 {
 pub(crate) struct FrameWriter {
     index: Vec<u8>,
     records: Vec<u8>,
-    number: u32,
+    /// Number of records.
+    count: u32,
 }
 
 impl FrameWriter {
@@ -44,17 +46,17 @@ impl FrameWriter {
         }
         self.records.extend_from_slice(&length.to_le_bytes());
         self.records
-            .extend_from_slice(&record_crc(self.number, length, payload).to_le_bytes());
+            .extend_from_slice(&record_crc(self.count, length, payload).to_le_bytes());
         self.records.extend_from_slice(payload);
-        self.number += 1;
+        self.count += 1;
     }
 
-    /// Number of records so far.
+    /// Number of records that were appended.
     pub(crate) fn len(&self) -> u32 {
-        self.number
+        self.count
     }
 
-    /// The index with its checksum, and the records.
+    /// Returns the index with its checksum, and the records.
     pub(crate) fn finish(mut self) -> (Vec<u8>, Vec<u8>) {
         let crc = crc32fast::hash(&self.index);
         self.index.extend_from_slice(&crc.to_le_bytes());
@@ -70,39 +72,44 @@ pub(crate) fn record_crc(number: u32, length: u32, payload: &[u8]) -> u32 {
     hasher.finalize()
 }
 
-/// A record, or the error that it is lost by.
+/// A record. If the record is damaged, `payload` is the error.
 pub(crate) struct Frame<'a> {
     /// The keys, if the index is intact.
     pub(crate) keys: Option<[u32; 2]>,
     /// Offset of the record in the file.
     pub(crate) offset: u64,
-    /// Payload and its offset in the file.
+    /// The payload, or the reason why it is lost.
     pub(crate) payload: Result<Cursor<'a>, FormatError>,
 }
 
-/// Walks over the records.
+/// Iterates over the records.
 pub(crate) struct Frames<'a> {
+    /// The entries of the index, if the index is intact.
     index: Option<&'a [u8]>,
     records: &'a [u8],
-    at: usize,
+    /// Start of the next record in `records`.
+    position: usize,
+    /// Number of the next record.
     number: u32,
+    /// Number of all records.
     count: u32,
+    /// Offset of `records` in the file.
     base: u64,
 }
 
 impl<'a> Frames<'a> {
-    /// `index` holds the entries and the checksum of `count` records. `records` lies at offset
-    /// `base` of the file and may be cut short.
+    /// `index` has the entries of `count` records and their checksum. `records` is at offset `base`
+    /// of the file and may be cut short.
     pub(crate) fn new(index: &'a [u8], records: &'a [u8], count: u32, base: u64) -> Self {
         let entries = index.split_last_chunk::<4>();
         let index = entries.and_then(|(entries, crc)| {
-            let whole = entries.len() as u64 == 12 * u64::from(count);
-            (whole && crc32fast::hash(entries) == u32::from_le_bytes(*crc)).then_some(entries)
+            let is_complete = entries.len() as u64 == 12 * u64::from(count);
+            (is_complete && crc32fast::hash(entries) == u32::from_le_bytes(*crc)).then_some(entries)
         });
         Self {
             index,
             records,
-            at: 0,
+            position: 0,
             number: 0,
             count,
             base,
@@ -114,27 +121,29 @@ impl<'a> Frames<'a> {
         self.index.is_some()
     }
 
+    /// The index entry of the next record: its length and its two keys.
     fn entry(&self) -> Option<[u32; 3]> {
-        let at = 12 * self.number as usize;
-        let entry = self.index?.get(at..at + 12)?;
+        let start = 12 * self.number as usize;
+        let entry = self.index?.get(start..start + 12)?;
         let word =
             |i: usize| u32::from_le_bytes([entry[i], entry[i + 1], entry[i + 2], entry[i + 3]]);
         Some([word(0), word(4), word(8)])
     }
 
+    /// Reads the next record, and moves to the start of the record after it.
     fn record(&mut self, entry: Option<[u32; 3]>) -> Result<Cursor<'a>, FormatError> {
-        let start = self.at.min(self.records.len());
+        let start = self.position.min(self.records.len());
         let offset = self.base + start as u64;
         let mut cursor = Cursor::new(&self.records[start..], offset);
-        // If the index is intact, it gives the place of the next record, even if the length in this
-        // one is damaged or cut off.
-        self.at = start
+        // If the index is intact, its length determines the start of the next record, even if the
+        // length in this record is damaged or cut off.
+        self.position = start
             .saturating_add(8)
             .saturating_add(entry.map_or(0, |[length, ..]| length as usize));
         let length = cursor.u32()?;
         let crc = cursor.u32()?;
         if entry.is_none() {
-            self.at = self.at.saturating_add(length as usize);
+            self.position = self.position.saturating_add(length as usize);
         }
         if entry.is_some_and(|[indexed, ..]| indexed != length) {
             return Err(FormatError::Checksum { offset });
@@ -156,7 +165,7 @@ impl<'a> Iterator for Frames<'a> {
             return None;
         }
         let entry = self.entry();
-        let offset = self.base + self.at.min(self.records.len()) as u64;
+        let offset = self.base + self.position.min(self.records.len()) as u64;
         let payload = self.record(entry);
         self.number += 1;
         Some(Frame {

@@ -1,6 +1,7 @@
-//! The records of functions that profiles, loops, and timings hold: how each begins, and its loss.
+//! The common start of the function records in sealed profiles, forests, and timings.
 //!
-//! A record's payload begins `v module  v function  8 bytes hash` (`v`: varint).
+//! A record's payload begins with `v module  v function  8 bytes hash` (`v`: varint). This file
+//! also reports lost records as [`Damage`].
 
 use crate::cursor::Cursor;
 use crate::damage::{Damage, DamagedFile, Fact};
@@ -9,40 +10,42 @@ use crate::frames::Frame;
 use crate::image::ImageMap;
 use crate::map::FunctionMap;
 use crate::varint::put;
+use holloway_flow::PathId;
 
-/// A function of an image.
+/// The indices that identify a function of an image.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct FunctionIndex {
-    /// Its module's index in the image's map.
+    /// Index of the function's module in the image's map.
     pub(crate) module: u32,
-    /// Its index in the module's map.
+    /// Index of the function in the module's map.
     pub(crate) function: u32,
 }
 
 /// The function that a record is about.
 #[derive(Clone, Copy)]
 pub(crate) struct RecordedFunction<'a> {
-    /// The function.
+    /// The function's indices.
     pub(crate) index: FunctionIndex,
-    /// Hash of its graph.
+    /// Hash of the function's graph.
     pub(crate) hash: u64,
-    /// Its map.
+    /// The function's map.
     pub(crate) map: &'a FunctionMap,
 }
 
-/// Begins the payload of a function's record.
+/// Writes the start of a function record's payload.
 pub(crate) fn put_function(out: &mut Vec<u8>, index: FunctionIndex, hash: u64) {
     put(out, index.module.into());
     put(out, index.function.into());
     out.extend_from_slice(&hash.to_le_bytes());
 }
 
-/// Reads the start of a record: its function, and a cursor at the rest.
+/// Reads the start of a function record. Returns its function, and a cursor after the start.
 ///
-/// Records ascend by module and function, so the function must come after `last`.
+/// Records ascend by module and function, so the function must come after `last`, the function of
+/// the previous record.
 ///
 /// # Errors
-/// The record is damaged, out of order, or its function has another graph in the map.
+/// If the record is damaged or out of order, or if its function has another graph in the map.
 pub(crate) fn read_function<'a, 'm>(
     frame: Frame<'a>,
     map: &'m ImageMap,
@@ -58,23 +61,24 @@ pub(crate) fn read_function<'a, 'm>(
         let what = "function";
         return Err(FormatError::Order { what, offset });
     }
-    let shape = &functions[function as usize];
-    if shape.is_damaged() {
+    let function_map = &functions[function as usize];
+    if function_map.is_damaged() {
         return Err(FormatError::NoMap { offset });
     }
     let hash = cursor.u64()?;
-    if hash != shape.hash {
+    if hash != function_map.hash {
         return Err(FormatError::OtherFunction { offset });
     }
     let recorded = RecordedFunction {
         index,
         hash,
-        map: shape,
+        map: function_map,
     };
     Ok((recorded, cursor))
 }
 
-/// The damage of a record that cannot be read. The index's keys, if intact, name its function.
+/// The damage of a record that cannot be read. If the index is intact, its keys identify the
+/// function.
 pub(crate) fn lost_record(
     map: &ImageMap,
     keys: Option<[u32; 2]>,
@@ -94,7 +98,7 @@ pub(crate) fn lost_record(
     }
 }
 
-/// The damage that costs a function of a profile; the map has its name.
+/// The damage because of which a function of a profile is left out.
 pub(crate) fn lost_function(
     map: &ImageMap,
     index: FunctionIndex,
@@ -112,10 +116,17 @@ pub(crate) fn lost_function(
         .in_module(module)
 }
 
-/// The path number `value` if it is below `limit`, else an error at the cursor.
-pub(crate) fn path_below(value: u64, limit: u64, cursor: &Cursor<'_>) -> Result<u64, FormatError> {
+/// Checks that the path number `value` is less than `limit`.
+///
+/// # Errors
+/// If the path number is out of range. The error has the offset of the cursor.
+pub(crate) fn path_below(
+    value: u64,
+    limit: u64,
+    cursor: &Cursor<'_>,
+) -> Result<PathId, FormatError> {
     if value < limit {
-        return Ok(value);
+        return Ok(PathId(value));
     }
     Err(FormatError::Range {
         what: "path",

@@ -1,10 +1,10 @@
-//! How often each edge of each function ran in an earlier run, for the next weaving.
+//! A guide: the executions of each function's edges in an earlier run, for the next weaving.
 //!
-//! The link step makes a guide of a run, and the weaver uses its counts as weights instead of
+//! The link step makes a guide from a run, and the weaver uses its counts as weights instead of
 //! estimates. A function is identified by its linkage name and the hash of its graph
-//! ([`FunctionMap::graph_hash`]), so code that has changed gets no counts instead of wrong ones.
-//! Functions with equal names and graphs, of two modules or two programs, share one entry with the
-//! sums of their counts.
+//! ([`FunctionMap::graph_hash`]). So a function whose code has changed gets no counts, rather than
+//! wrong counts. Functions of several modules or programs with equal names and graphs share one
+//! entry with the sums of their counts.
 //!
 //! ```text
 //! OFFSET SIZE MEANING
@@ -13,11 +13,13 @@
 //!     12    4  n: number of functions
 //!     16    …  n functions, ascending by name and hash:
 //!              v length of the linkage name, name (UTF-8)  8 bytes hash  v edges, v count of each
-//!      …    4  crc32 of all before
+//!      …    4  crc32 of all bytes before it
 //! ```
-//! `v`: varint. A guide is made for one build and used only there, so damage costs all of it.
-//! Example, a function `f` (hash 0) whose two edges ran 300 times and never: `01 66 00×8 02 ac 02
-//! 00`.
+//! `v`: varint. A guide is made for one build and used only there, so a damaged guide is not used
+//! at all.
+//!
+//! Example, a function `f` (hash 0) with two edges, the first of which ran 300 times and the second
+//! never: `01 66 00×8 02 ac 02 00`.
 
 use std::collections::BTreeMap;
 
@@ -31,8 +33,7 @@ use crate::version::{MAP_VERSION, check_version};
 /// First eight bytes of a guide.
 pub const GUIDE_MAGIC: [u8; 8] = *b"HLWGUIDE";
 
-/// Measured counts of functions' edges. It is collected from functions in any order
-/// ([`FromIterator`]).
+/// Measured counts of functions' edges. Its [`FromIterator`] accepts functions in any order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Guide {
     /// Ascending by name and hash, without duplicates.
@@ -84,29 +85,29 @@ impl Guide {
         &self.functions
     }
 
-    /// The counts of the edges of the function with this name and graph.
+    /// Returns the counts of the edges of the function with this name and graph.
     pub fn find(&self, linkage_name: &str, graph_hash: u64) -> Option<&[u64]> {
-        let found = self.functions.binary_search_by(|function| {
+        let index = self.functions.binary_search_by(|function| {
             (function.linkage_name.as_str(), function.graph_hash).cmp(&(linkage_name, graph_hash))
         });
-        found
+        index
             .ok()
             .map(|index| self.functions[index].edges.as_slice())
     }
 
-    /// The number of functions of a module that it knows.
+    /// Returns how many functions of a module have counts in the guide.
     pub fn matched(&self, module: &ModuleMap) -> usize {
-        let known = |function: &&FunctionMap| {
-            let found = self.find(&function.linkage_name, function.graph_hash());
-            !function.is_damaged() && found.is_some()
+        let has_counts = |function: &&FunctionMap| {
+            let counts = self.find(&function.linkage_name, function.graph_hash());
+            !function.is_damaged() && counts.is_some()
         };
-        module.functions.iter().filter(known).count()
+        module.functions.iter().filter(has_counts).count()
     }
 
-    /// The guide as bytes. The same guide always gives the same bytes.
+    /// Encodes the guide. Equal guides have equal bytes.
     ///
     /// # Panics
-    /// If there are 2^32 functions.
+    /// If there are 2^32 or more functions.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = GUIDE_MAGIC.to_vec();
         let count = u32::try_from(self.functions.len()).expect("fewer than 2^32 functions");
@@ -128,18 +129,18 @@ impl Guide {
         out
     }
 
-    /// Reads a guide.
+    /// Decodes a guide.
     ///
     /// # Errors
-    /// If the bytes are no guide, of another version, or damaged.
+    /// If the bytes are not a guide, have another version, or are damaged.
     pub fn decode(bytes: &[u8]) -> Result<Self, FormatError> {
         if !bytes.starts_with(&GUIDE_MAGIC) {
             return Err(FormatError::NotAGuide);
         }
         let mut head = Cursor::new(bytes, 0);
         head.bytes(8)?;
-        let found = head.u32()?;
-        check_version(found)?;
+        let version = head.u32()?;
+        check_version(version)?;
         let offset = bytes.len() as u64;
         let (content, crc) = bytes
             .split_last_chunk::<4>()

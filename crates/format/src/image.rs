@@ -1,11 +1,11 @@
-//! The path map of an image: its modules' fragments, each with its base in a block of counters.
+//! The path map of an image: the fragments of its modules, each with its counter base.
 //!
 //! ```text
 //! OFFSET SIZE MEANING
 //!      0    8  "HLWIMMAP"
 //!      8    4  format version, 3
 //!     12    4  kind of profile
-//!     16   16  build id: the first 16 bytes of the blake3 hash of everything else, in order
+//!     16   16  build id: the first 16 bytes of the blake3 hash of all other bytes, in order
 //!     32    4  m: number of modules
 //!     36    4  l: length of the name
 //!     40    8  length of the whole map
@@ -13,13 +13,14 @@
 //!     52    l  name of the image, UTF-8
 //!    52+l   4  crc32 of bytes 0..52+l
 //!    56+l 32m  modules:  0 8 base   8 8 offset of the fragment  16 8 its length
-//!                       24 4 base of its ring counters, over 64
+//!                       24 4 base of its ring counters, divided by 64
 //!                       28 4 crc32 of the module's number (4 bytes) and bytes 0..28
 //!      …       the fragments (crate::map)
 //! ```
-//! Bytes after the length of the whole map are ignored, because linkers pad sections. A damaged
-//! entry or fragment head costs that module. A damaged function record costs that function. The
-//! build id is compared with that of profiles, but not recomputed when the map is read.
+//! Bytes after the end of the map are ignored, because linkers pad sections. If an entry or a
+//! fragment's head is damaged, the parser leaves out this module. If a function's record is
+//! damaged, the parser leaves out this function. The build id is compared with the build ids of
+//! profiles. The parser does not recompute it.
 //!
 //! Example, an image `x` of kind 0 without modules:
 //! ```text
@@ -44,28 +45,32 @@ pub const MAP_EXTENSION: &str = "hwm";
 /// First eight bytes of an image's path map.
 pub const IMAGE_MAP_MAGIC: [u8; 8] = *b"HLWIMMAP";
 
-const FIXED: usize = 52;
-const ENTRY: usize = 32;
+/// Size of the head before the name.
+const FIXED_HEAD_SIZE: usize = 52;
+/// Size of a module's entry.
+const ENTRY_SIZE: usize = 32;
 
 /// The path map of a woven program or shared object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ImageMap {
-    /// Identifies the build. Its profiles have the same id.
+    /// Identifies the build. Profiles of the build have the same id.
     pub build_id: [u8; 16],
-    /// Kind of data that it was woven for.
+    /// Kind of data that the image collects.
     pub kind: Kind,
     /// File name of the image.
     pub name: String,
-    /// Whether an earlier build wrote it, which did not record where frames may be left uncounted.
-    /// Its functions then have no [`leaks`](FunctionMap::leaks), though they may leak.
+    /// Whether an earlier version of holloway wrote the map, which did not record leaks: blocks
+    /// where frames may be left uncounted. Then the functions have no
+    /// [`leaks`](FunctionMap::leaks), although frames may be left uncounted.
     pub leaks_unknown: bool,
-    /// Its modules. Empty modules keep the places of damaged ones.
+    /// The modules. An empty module replaces a damaged one, so that the indices of the others do
+    /// not change.
     pub modules: Vec<PlacedModule>,
-    /// Damage: parts that could not be read.
+    /// Damage: the parts that could not be read.
     pub damage: Vec<Damage>,
 }
 
-/// A module and the base of its counters.
+/// A module with the base of its counters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlacedModule {
     /// Offset of the module's counters in a thread's block.
@@ -75,7 +80,7 @@ pub struct PlacedModule {
 }
 
 impl ImageMap {
-    /// The function, if it exists and its record is intact.
+    /// Returns the function, if it exists and its record is intact.
     pub fn function(&self, module: u32, function: u32) -> Option<&FunctionMap> {
         let module = self.modules.get(module as usize)?;
         module
@@ -86,20 +91,20 @@ impl ImageMap {
     }
 }
 
-/// Hands out the bases of the modules' ring counters, in the order of an image's parts.
+/// Assigns the base of each module's ring counters, in the order of an image's parts.
 ///
 /// Ring counters lie behind a ring's words ([`FunctionMap::ring_counters`]).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RingCounterBases {
-    /// Bytes of ring counters so far, a multiple of a cache line.
+    /// Bytes of ring counters that are assigned, a multiple of a cache line.
     pub end: u64,
 }
 
-/// Bytes of a cache line. Two modules never share one.
+/// Bytes of a cache line. The ring counters of two modules never share a cache line.
 const CACHE_LINE: u64 = 64;
 
 impl RingCounterBases {
-    /// The base of the ring counters of the next module, whose fragment this is.
+    /// Returns the base of the next module's ring counters. `fragment` is this module's fragment.
     pub fn place(&mut self, fragment: &[u8]) -> u64 {
         let base = self.end;
         let size = map::ring_counters_size(fragment);
@@ -108,17 +113,17 @@ impl RingCounterBases {
     }
 }
 
-/// The map of an image made of `parts`, and its build id. A part is the base and the fragment of a
-/// module.
+/// Encodes the path map of an image. Returns the map and its build id. `parts` has the base and the
+/// fragment of each module.
 ///
 /// # Panics
-/// If there are 2^32 modules, or the name reaches 4 GiB.
+/// If there are 2^32 or more modules, or if the name has 4 GiB or more.
 pub fn encode_image(kind: Kind, name: &str, parts: &[(u64, &[u8])]) -> (Vec<u8>, [u8; 16]) {
     let fragments: usize = parts.iter().map(|(_, fragment)| fragment.len()).sum();
-    let start = FIXED + name.len() + 4 + ENTRY * parts.len();
+    let start = FIXED_HEAD_SIZE + name.len() + 4 + ENTRY_SIZE * parts.len();
     let length = (start + fragments) as u64;
 
-    let mut table = Vec::with_capacity(ENTRY * parts.len());
+    let mut table = Vec::with_capacity(ENTRY_SIZE * parts.len());
     let (mut offset, mut bases) = (start as u64, RingCounterBases::default());
     for (number, (base, fragment)) in parts.iter().enumerate() {
         let entry = table.len();
@@ -136,24 +141,24 @@ pub fn encode_image(kind: Kind, name: &str, parts: &[(u64, &[u8])]) -> (Vec<u8>,
     head.extend_from_slice(&IMAGE_MAP_MAGIC);
     head.extend_from_slice(&MAP_VERSION.to_le_bytes());
     head.extend_from_slice(&kind.number().to_le_bytes());
-    let id_at = head.len();
-    let mut rest = Vec::new();
-    rest.extend_from_slice(
+    let build_id_offset = head.len();
+    let mut head_after_id = Vec::new();
+    head_after_id.extend_from_slice(
         &u32::try_from(parts.len())
             .expect("fewer than 2^32 modules")
             .to_le_bytes(),
     );
-    rest.extend_from_slice(
+    head_after_id.extend_from_slice(
         &u32::try_from(name.len())
             .expect("a name is below 4 GiB")
             .to_le_bytes(),
     );
-    rest.extend_from_slice(&length.to_le_bytes());
-    rest.extend_from_slice(&[0; 4]);
-    rest.extend_from_slice(name.as_bytes());
+    head_after_id.extend_from_slice(&length.to_le_bytes());
+    head_after_id.extend_from_slice(&[0; 4]);
+    head_after_id.extend_from_slice(name.as_bytes());
 
     let mut hasher = blake3::Hasher::new();
-    for part in [&head, &rest, &table] {
+    for part in [&head, &head_after_id, &table] {
         hasher.update(part);
     }
     for (_, fragment) in parts {
@@ -164,8 +169,8 @@ pub fn encode_image(kind: Kind, name: &str, parts: &[(u64, &[u8])]) -> (Vec<u8>,
         .as_bytes()
         .first_chunk()
         .expect("a blake3 hash has 32 bytes");
-    head.splice(id_at..id_at, build_id);
-    head.extend_from_slice(&rest);
+    head.splice(build_id_offset..build_id_offset, build_id);
+    head.extend_from_slice(&head_after_id);
     let crc = crc32fast::hash(&head);
     head.extend_from_slice(&crc.to_le_bytes());
 
@@ -178,11 +183,10 @@ pub fn encode_image(kind: Kind, name: &str, parts: &[(u64, &[u8])]) -> (Vec<u8>,
     (out, build_id)
 }
 
-/// Reads an image's path map.
+/// Decodes an image's path map. [`ImageMap::damage`] lists the damage after the head.
 ///
 /// # Errors
-/// If the bytes are no map, of another version, or damaged in the head. Other damage is listed in
-/// the map.
+/// If the bytes are not a path map, have another version, or if the head is damaged.
 pub fn decode_image(bytes: &[u8]) -> Result<ImageMap, FormatError> {
     let (head, mut map) = read_head(bytes)?;
     let available =
@@ -195,30 +199,33 @@ pub fn decode_image(bytes: &[u8]) -> Result<ImageMap, FormatError> {
         map.damage
             .push(Damage::of_file(DamagedFile::Map, available as u64, fact));
     }
-    // Entries that are cut off get no placeholders, so that a wrong count cannot ask for memory.
+    // Entries that are cut off get no placeholders, so a wrong number of modules costs no memory.
     let entries = bytes
         .get(head.table..)
         .unwrap_or_default()
-        .chunks_exact(ENTRY)
+        .chunks_exact(ENTRY_SIZE)
         .take(head.modules as usize);
-    let mut reader = Fragments { bytes, next: 0 };
+    let mut fragments = Fragments { bytes, last_end: 0 };
     for (number, entry) in entries.enumerate() {
-        let at = (head.table + number * ENTRY) as u64;
-        let placed = reader.read_module(number, entry, at, &mut map.damage);
+        let offset = (head.table + number * ENTRY_SIZE) as u64;
+        let placed = fragments.read_module(number, entry, offset, &mut map.damage);
         map.modules.push(placed.unwrap_or_else(|error| {
             let fact = Fact::LostModule(error);
             map.damage
-                .push(Damage::of_file(DamagedFile::Map, at, fact).in_module(number));
+                .push(Damage::of_file(DamagedFile::Map, offset, fact).in_module(number));
             PlacedModule::default()
         }));
     }
-    refuse_overlaps(&mut map);
+    remove_overlapping_modules(&mut map);
     Ok(map)
 }
 
 struct Head {
+    /// Number of modules.
     modules: u32,
+    /// Length of the whole map.
     length: u64,
+    /// Offset of the table of modules.
     table: usize,
 }
 
@@ -254,12 +261,12 @@ impl ModuleTable {
     /// If they cannot be read, or are damaged.
     pub(crate) fn read(read: &mut ReadRange<'_>) -> Result<Self, FormatError> {
         let mut bytes = |range: Range<u64>| read(range).ok_or(FormatError::NotAMap);
-        let fixed = bytes(0..FIXED as u64)?;
+        let fixed = bytes(0..FIXED_HEAD_SIZE as u64)?;
         let mut cursor = Cursor::new(&fixed, 0);
         cursor.bytes(36)?;
-        let start = FIXED as u64 + u64::from(cursor.u32()?) + 4;
+        let start = FIXED_HEAD_SIZE as u64 + u64::from(cursor.u32()?) + 4;
         let (head, map) = read_head(&bytes(0..start)?)?;
-        let size = u64::from(head.modules) * ENTRY as u64;
+        let size = u64::from(head.modules) * ENTRY_SIZE as u64;
         let entries = bytes(start..start + size)?;
         match entries.len() as u64 == size {
             true => Ok(Self {
@@ -277,9 +284,9 @@ impl ModuleTable {
     /// # Errors
     /// If an entry is damaged, or names bytes outside of the map.
     pub(crate) fn modules(&self) -> Result<Vec<ModuleEntry>, FormatError> {
-        let entries = self.entries.chunks_exact(ENTRY).enumerate();
+        let entries = self.entries.chunks_exact(ENTRY_SIZE).enumerate();
         let modules = entries.map(|(number, entry)| {
-            let at = self.offset + (number * ENTRY) as u64;
+            let at = self.offset + (number * ENTRY_SIZE) as u64;
             let (module, _) = read_entry(number, entry, at)?;
             let end = module.offset.checked_add(module.length);
             match end.is_some_and(|end| end <= self.length) {
@@ -296,7 +303,7 @@ fn read_entry(number: usize, entry: &[u8], at: u64) -> Result<(ModuleEntry, u64)
     let mut cursor = Cursor::new(entry, at);
     let (base, offset, length) = (cursor.u64()?, cursor.u64()?, cursor.u64()?);
     let ring_base = u64::from(cursor.u32()?) * CACHE_LINE;
-    if cursor.u32()? != numbered_crc(number, &entry[..ENTRY - 4]) {
+    if cursor.u32()? != numbered_crc(number, &entry[..ENTRY_SIZE - 4]) {
         return Err(FormatError::Checksum { offset: at });
     }
     let module = ModuleEntry {
@@ -313,8 +320,8 @@ fn read_head(bytes: &[u8]) -> Result<(Head, ImageMap), FormatError> {
         return Err(FormatError::NotAMap);
     }
     cursor.bytes(8)?;
-    let found = cursor.u32()?;
-    check_version(found)?;
+    let version = cursor.u32()?;
+    check_version(version)?;
     let kind = cursor.u32()?;
     let build_id = cursor.id()?;
     let modules = cursor.u32()?;
@@ -322,7 +329,7 @@ fn read_head(bytes: &[u8]) -> Result<(Head, ImageMap), FormatError> {
     let length = cursor.u64()?;
     cursor.u32()?;
     let name = cursor.bytes(name_length)?;
-    let end = FIXED + name_length;
+    let end = FIXED_HEAD_SIZE + name_length;
     let crc = cursor.u32()?;
     let name = str::from_utf8(name)
         .ok()
@@ -332,7 +339,7 @@ fn read_head(bytes: &[u8]) -> Result<(Head, ImageMap), FormatError> {
         build_id,
         kind: known_kind(kind)?,
         name,
-        leaks_unknown: found < FIRST_WITH_LEAKS,
+        leaks_unknown: version < FIRST_WITH_LEAKS,
         ..ImageMap::default()
     };
     Ok((
@@ -345,10 +352,12 @@ fn read_head(bytes: &[u8]) -> Result<(Head, ImageMap), FormatError> {
     ))
 }
 
+/// Reads the fragments of an image's map.
 struct Fragments<'a> {
     bytes: &'a [u8],
-    /// End of the last fragment. No fragment is read twice, whatever the table says.
-    next: u64,
+    /// End of the previous fragment. Fragments must not overlap, so a damaged table cannot make the
+    /// parser read a fragment many times.
+    last_end: u64,
 }
 
 impl Fragments<'_> {
@@ -356,19 +365,19 @@ impl Fragments<'_> {
         &mut self,
         number: usize,
         entry: &[u8],
-        at: u64,
+        entry_offset: u64,
         damage: &mut Vec<Damage>,
     ) -> Result<PlacedModule, FormatError> {
-        let (module, ring_base) = read_entry(number, entry, at)?;
+        let (module, ring_base) = read_entry(number, entry, entry_offset)?;
         let ModuleEntry {
             base,
             offset,
             length,
         } = module;
-        if offset < self.next {
+        if offset < self.last_end {
             return Err(FormatError::Order {
                 what: "fragment",
-                offset: at,
+                offset: entry_offset,
             });
         }
         let size = self.bytes.len();
@@ -381,9 +390,9 @@ impl Fragments<'_> {
             .ok_or(truncated)?;
         let end =
             usize::try_from(length).map_or(size, |length| start.saturating_add(length).min(size));
-        self.next = end as u64;
-        let (mut module, found) = ModuleMap::decode_at(&self.bytes[start..end], offset)?;
-        damage.extend(found.into_iter().map(|damage| {
+        self.last_end = end as u64;
+        let (mut module, module_damage) = ModuleMap::decode_at(&self.bytes[start..end], offset)?;
+        damage.extend(module_damage.into_iter().map(|damage| {
             let mut damage = damage.in_module(number);
             if damage.name.is_empty() && damage.function.is_none() {
                 damage.name = module.name.to_string();
@@ -391,15 +400,15 @@ impl Fragments<'_> {
             damage
         }));
         for function in &mut module.functions {
-            function.ring_counters = function.ring_counters.map(|at| at + ring_base);
+            function.ring_counters = function.ring_counters.map(|offset| offset + ring_base);
         }
         Ok(PlacedModule { base, module })
     }
 }
 
-/// Refuses modules whose counters overlap another module's, so that no counter belongs to two
-/// functions. If two modules overlap, the one with the higher base is refused.
-fn refuse_overlaps(map: &mut ImageMap) {
+/// Leaves out modules whose counters overlap another module's counters, so that no counter belongs
+/// to two functions. Of two overlapping modules, the module with the higher base is left out.
+fn remove_overlapping_modules(map: &mut ImageMap) {
     let mut order: Vec<(u64, usize)> = map
         .modules
         .iter()

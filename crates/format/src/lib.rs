@@ -1,4 +1,5 @@
-//! The files that weaver, runtime, collector, and reports share: readers and writers.
+//! Parsers and writers for the files that the weaver, the runtime, the collector, and the reports
+//! share.
 //!
 //! | file | module | written by | read by |
 //! |---|---|---|---|
@@ -12,9 +13,10 @@
 //! | timings of paths, `*.hwv` | [`variation`] | the collector, after the process | reports |
 //! | guide of a build | [`guide`] | the link step, from an earlier run | the weaver |
 //!
-//! Any bytes give a value or a [`FormatError`] with the offset. No reader panics, allocates as much as
-//! an unchecked length asks for, or takes more than `n log n` time. Damage inside a record costs that
-//! record and is listed as [`Damage`].
+//! The parsers accept arbitrary bytes and return a value or a [`FormatError`] with the byte offset.
+//! No parser panics, allocates memory for a length that it has not checked, or takes more than
+//! `n log n` time. If a record is damaged, the parser leaves out only this record and lists the
+//! loss as [`Damage`].
 #![forbid(unsafe_code)]
 
 mod checksum;
@@ -38,6 +40,7 @@ pub mod sealed;
 pub mod text;
 mod thread_sums;
 pub mod trace;
+mod units;
 pub mod variation;
 pub mod varint;
 mod version;
@@ -46,6 +49,7 @@ pub mod words;
 pub use damage::{Damage, DamagedFile, Fact};
 pub use error::FormatError;
 pub use guide::{Guide, GuideFunction};
+pub use holloway_flow::PathId;
 pub use image::{ImageMap, PlacedModule, ReadRange, RingCounterBases, decode_image, encode_image};
 pub use loops::{
     ForestNode, FunctionForest, LoopsHead, LoopsProfile, LoopsStats, read_loops, write_loops,
@@ -62,6 +66,7 @@ pub use result_file::ProcessImage;
 pub use ring_counts::ring_counts;
 pub use sealed::write_sealed;
 pub use text::Text;
+pub use units::{Count, Cycles};
 pub use variation::{
     Bursts, Distribution, FunctionTimings, PathTimings, Timing, VariationHead, VariationProfile,
     VariationStats, read_variation, write_variation,

@@ -1,18 +1,19 @@
-//! Sequences of paths over loop iterations: the slab forests of one process and image (`*.hwl`).
+//! The slab forests of one process and image (`*.hwl`): sequences of paths over loop iterations.
 //!
-//! The head is that of `crate::result_file`: magic "HLWLOOPS", version 1, parameter k (iterations),
-//! twelve numbers ([`LoopsStats`], in its order).
+//! The head has the form of `crate::result_file`: magic "HLWLOOPS", version 1, parameter k
+//! (iterations), and the twelve numbers of [`LoopsStats`] in the order of its fields.
 //!
-//! A function record's payload continues so (`v`: varint):
+//! After the function (`crate::function_record`), a record's payload has (`v`: varint):
 //! ```text
-//! v nodes, and each node, parents before children, a whole subtree before the next sibling:
-//!     v levels up (from a child of the node before: 0)  v path  v count
+//! v number of nodes, then each node in preorder:
+//!     v (depth of the previous node + 1 - depth of this node)  v path  v count
 //! v number of paths with dropped counts, then for each of them, in ascending order:
-//!     v path (less the previous one's + 1)  v count
+//!     v (path - (previous path + 1))  v count
 //! ```
 //!
-//! Example, function 2 of module 0 (hash 0) with the roots 5 (counted 3, child 6 counted 2) and 6 (not
-//! counted), nothing dropped: `00 02  00×8  03  00 05 03  00 06 02  02 06 00  00`.
+//! Example: function 2 of module 0 (hash 0). The root of path 5 has count 3 and a child of path 6
+//! with count 2. The root of path 6 has count 0. Nothing was dropped:
+//! `00 02  00×8  03  00 05 03  00 06 02 02 06 00  00`.
 
 use crate::cursor::Cursor;
 use crate::damage::Damage;
@@ -21,7 +22,9 @@ use crate::frames::FrameWriter;
 use crate::function_record::{FunctionIndex, RecordedFunction, path_below, put_function};
 use crate::image::ImageMap;
 use crate::result_file::{FileType, Numbers, ProcessImage, ResultHead};
+use crate::units::Count;
 use crate::varint::put;
+use holloway_flow::PathId;
 
 /// First eight bytes of the file.
 pub const LOOPS_MAGIC: [u8; 8] = *b"HLWLOOPS";
@@ -33,14 +36,15 @@ const FILE_TYPE: FileType = FileType {
     version: LOOPS_VERSION,
     mismatch: FormatError::NotLoops,
 };
+/// Number of numbers in the head.
 const NUMBERS: usize = 12;
 
-/// The head of a file of forests.
+/// The head of a file of slab forests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoopsHead {
     /// The process and the image.
     pub process: ProcessImage,
-    /// Number of iterations, 2 to 1024.
+    /// Maximum number of paths in a sequence, 2 to 1024.
     pub k: u32,
     /// Totals of the streams.
     pub stats: LoopsStats,
@@ -49,29 +53,29 @@ pub struct LoopsHead {
 /// Totals of the streams that the forests were built from, and the losses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LoopsStats {
-    /// Words that ended a path.
+    /// Number of words that stand for a path.
     pub words: u64,
-    /// Slabs begun: lookups in the table of roots that the paper's algorithm makes.
+    /// Number of slabs that began. For each slab, the paper's algorithm looks up a root in a table.
     pub slabs: u64,
-    /// Nodes of the slab forest.
+    /// Number of nodes in the slab forests.
     pub nodes: u64,
-    /// Places of rings that were never written.
+    /// Number of holes: words of rings that were reserved but never written.
     pub holes: u64,
-    /// Words that stand for no path.
+    /// Number of words that stand for no path of the map.
     pub strangers: u64,
     /// Number of gaps where words are missing.
     pub gaps: u64,
-    /// Frames that control returned to by an exception or a `longjmp`.
-    pub caught: u64,
-    /// Number of times that cold nodes were dropped.
+    /// Number of frames to which control returned by an exception or a `longjmp`.
+    pub caught: Count,
+    /// Number of times that cold nodes were dropped to save memory.
     pub prunings: u64,
-    /// Nodes dropped.
+    /// Number of dropped nodes.
     pub dropped_nodes: u64,
-    /// Words counted in dropped nodes.
+    /// Number of words that dropped nodes had counted.
     pub dropped_words: u64,
-    /// Streams that could not be read to their ends.
+    /// Number of streams that could not be read to their ends.
     pub cut_streams: u64,
-    /// Words that are known to be lost.
+    /// Number of words that are known to be lost.
     pub lost_words: u64,
 }
 
@@ -82,7 +86,7 @@ pub struct LoopsProfile {
     pub head: LoopsHead,
     /// Functions that ran, ascending by module and function.
     pub functions: Vec<FunctionForest>,
-    /// Damage: parts that could not be read.
+    /// Damage: the parts that could not be read.
     pub damage: Vec<Damage>,
 }
 
@@ -97,19 +101,20 @@ pub struct FunctionForest {
     pub hash: u64,
     /// The nodes, in preorder.
     pub nodes: Vec<ForestNode>,
-    /// Paths whose counts were dropped, ascending, and the dropped counts.
-    pub dropped: Vec<(u64, u64)>,
+    /// Paths whose counts were dropped, in ascending order, with the dropped counts.
+    pub dropped: Vec<(PathId, Count)>,
 }
 
 /// A node of a forest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ForestNode {
-    /// Its depth; roots have depth 0. At most one more than the depth of the node before.
+    /// Depth of the node. Roots have depth 0. The depth is at most one more than the depth of the
+    /// previous node.
     pub depth: u32,
-    /// Its path.
-    pub path: u64,
-    /// Its count.
-    pub count: u64,
+    /// Path number.
+    pub path: PathId,
+    /// Number of path executions that the node counted.
+    pub count: Count,
 }
 
 impl Numbers<NUMBERS> for LoopsStats {
@@ -121,7 +126,7 @@ impl Numbers<NUMBERS> for LoopsStats {
             &mut self.holes,
             &mut self.strangers,
             &mut self.gaps,
-            &mut self.caught,
+            &mut self.caught.0,
             &mut self.prunings,
             &mut self.dropped_nodes,
             &mut self.dropped_words,
@@ -132,7 +137,7 @@ impl Numbers<NUMBERS> for LoopsStats {
 }
 
 impl LoopsStats {
-    /// Adds another process's totals. Sums stop at their maximum.
+    /// Adds another process's totals. Sums saturate.
     pub fn add(&mut self, other: &LoopsStats) {
         let mut other_numbers = *other;
         for (sum, number) in self.numbers().into_iter().zip(other_numbers.numbers()) {
@@ -141,10 +146,10 @@ impl LoopsStats {
     }
 }
 
-/// The profile as a file. The same profile always gives the same bytes.
+/// Encodes the profile as a file. Equal profiles have equal bytes.
 ///
 /// # Panics
-/// If a function's record, or a name, reaches 4 GiB.
+/// If a function's record or a name has 4 GiB or more.
 pub fn write_loops(profile: &LoopsProfile) -> Vec<u8> {
     let mut functions = FrameWriter::default();
     let mut payload = Vec::new();
@@ -164,32 +169,34 @@ fn put_forest(out: &mut Vec<u8>, forest: &FunctionForest) {
     };
     put_function(out, index, forest.hash);
     put(out, forest.nodes.len() as u64);
-    let mut deepest = 0;
+    let mut max_depth = 0;
     for node in &forest.nodes {
-        put(out, u64::from(deepest - node.depth));
-        put(out, node.path);
-        put(out, node.count);
-        deepest = node.depth + 1;
+        put(out, u64::from(max_depth - node.depth));
+        put(out, node.path.0);
+        put(out, node.count.0);
+        max_depth = node.depth + 1;
     }
     put(out, forest.dropped.len() as u64);
-    let mut next = 0;
+    let mut min_path = 0;
     for &(path, count) in &forest.dropped {
-        put(out, path - next);
-        put(out, count);
-        next = path + 1;
+        put(out, path.0 - min_path);
+        put(out, count.0);
+        min_path = path.0 + 1;
     }
 }
 
-/// Reads a file with the map of its image. Damaged functions are left out and listed.
+/// Decodes a file with the map of its image. Damaged functions are left out, and the profile lists
+/// them as damage.
 ///
 /// # Errors
-/// If the bytes are no such file, of another version, of another build than the map, or damaged in
-/// the head.
+/// If the bytes are not slab forests, have another version or another build than the map, or if the
+/// head is damaged.
 pub fn read_loops(bytes: &[u8], map: &ImageMap) -> Result<LoopsProfile, FormatError> {
     let (file, head, size) = read_head(bytes)?;
-    let deepest = 2 * head.k - 3;
+    // A route from a root holds at most two slabs of k - 1 paths, so it has 2(k - 1) levels.
+    let max_depth = 2 * head.k - 3;
     let (functions, damage) = file.records(bytes, size, map, |function, cursor| {
-        read_function(function, cursor, deepest)
+        read_function(function, cursor, max_depth)
     })?;
     Ok(LoopsProfile {
         head,
@@ -214,14 +221,14 @@ fn read_head(bytes: &[u8]) -> Result<(ResultHead<NUMBERS>, LoopsHead, usize), Fo
 fn read_function(
     recorded: RecordedFunction<'_>,
     cursor: &mut Cursor<'_>,
-    deepest: u32,
+    max_depth: u32,
 ) -> Result<FunctionForest, FormatError> {
     let paths = recorded.map.path_count;
     Ok(FunctionForest {
         module: recorded.index.module,
         function: recorded.index.function,
         hash: recorded.hash,
-        nodes: read_nodes(cursor, paths, deepest)?,
+        nodes: read_nodes(cursor, paths, max_depth)?,
         dropped: read_dropped(cursor, paths)?,
     })
 }
@@ -229,40 +236,40 @@ fn read_function(
 fn read_nodes(
     cursor: &mut Cursor<'_>,
     paths: u64,
-    deepest: u32,
+    forest_max_depth: u32,
 ) -> Result<Vec<ForestNode>, FormatError> {
     let count = cursor.count(3, "number of nodes")?;
     let mut nodes = Vec::with_capacity(count);
-    let mut below = 0;
+    let mut max_depth = 0;
     for _ in 0..count {
-        let up = cursor.index(below as usize + 1, "levels up")?;
-        let depth = below - up;
-        if depth > deepest {
+        let levels_up = cursor.index(max_depth as usize + 1, "levels up")?;
+        let depth = max_depth - levels_up;
+        if depth > forest_max_depth {
             return Err(FormatError::Range {
                 what: "depth",
                 value: depth.into(),
-                limit: u64::from(deepest) + 1,
+                limit: u64::from(forest_max_depth) + 1,
                 offset: cursor.offset(),
             });
         }
         nodes.push(ForestNode {
             depth,
             path: path_below(cursor.var()?, paths, cursor)?,
-            count: cursor.var()?,
+            count: Count(cursor.var()?),
         });
-        below = depth + 1;
+        max_depth = depth + 1;
     }
     Ok(nodes)
 }
 
-fn read_dropped(cursor: &mut Cursor<'_>, paths: u64) -> Result<Vec<(u64, u64)>, FormatError> {
+fn read_dropped(cursor: &mut Cursor<'_>, paths: u64) -> Result<Vec<(PathId, Count)>, FormatError> {
     let count = cursor.count(2, "number of dropped paths")?;
     let mut dropped = Vec::with_capacity(count);
-    let mut next = 0u64;
+    let mut min_path = 0u64;
     for _ in 0..count {
-        let path = path_below(next.saturating_add(cursor.var()?), paths, cursor)?;
-        dropped.push((path, cursor.var()?));
-        next = path + 1;
+        let path = path_below(min_path.saturating_add(cursor.var()?), paths, cursor)?;
+        dropped.push((path, Count(cursor.var()?)));
+        min_path = path.0 + 1;
     }
     Ok(dropped)
 }

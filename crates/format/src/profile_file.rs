@@ -1,4 +1,4 @@
-//! Reads a profile, whichever form it has.
+//! Reads a profile, raw or sealed.
 //!
 //! Cost: linear in the file.
 
@@ -14,10 +14,10 @@ use crate::raw::{RawHead, RawProfile};
 use crate::sealed;
 use crate::thread_sums::sum_raw;
 
-/// Reads only the head of a profile, raw or sealed. Its first 4096 bytes are enough.
+/// Reads only the head of a profile, raw or sealed. The first 4096 bytes of the file are enough.
 ///
 /// # Errors
-/// If the bytes are no profile, of another version, cut off in the head, or damaged there.
+/// If the bytes are not a profile or have another version, or if the head is damaged or cut off.
 pub fn peek_profile(bytes: &[u8]) -> Result<ProfileHead, FormatError> {
     if bytes.starts_with(&sealed::SEALED_MAGIC) {
         sealed::read_head(bytes)
@@ -26,13 +26,14 @@ pub fn peek_profile(bytes: &[u8]) -> Result<ProfileHead, FormatError> {
     }
 }
 
-/// Reads a profile, raw or sealed, of the image that `map` describes. Streams count nothing, so
-/// their profiles have a head and damage but no functions; [`RawProfile::ring_words`] has their
-/// words.
+/// Reads a profile, raw or sealed, of the image that `map` describes. [`Profile::damage`] lists the
+/// damage after the head.
+///
+/// A raw profile of a kind with streams has no counters. It becomes a profile without functions,
+/// and [`RawProfile::ring_words`] returns the words of the streams.
 ///
 /// # Errors
-/// If the bytes are no profile, of another version, build, or kind, or damaged in the head. Other
-/// damage is listed in the profile.
+/// If the bytes are not a profile, have another version, build, or kind, or if the head is damaged.
 pub fn read_profile(bytes: &[u8], map: &ImageMap) -> Result<Profile, FormatError> {
     if bytes.starts_with(&sealed::SEALED_MAGIC) {
         check_head(&sealed::read_head(bytes)?, map)?;

@@ -1,11 +1,15 @@
 //! Reads a raw profile: the file that a woven program writes through a shared mapping.
 //! [`holloway_abi`] has the layout.
 //!
-//! The process may still run or may have been killed, so bytes behind [`RawHead::end`] are ignored.
-//! The raw form has no checksums, because the program only adds to counters. A flipped bit in a
-//! counter cannot be noticed. Flipped bits can be noticed in heads of extents, in hash keys, and in
-//! counters of no path. A damaged head of an extent costs that extent; the reader looks for the
-//! next one at the following pages.
+//! After its head, a raw profile consists of *extents*: parts of one or more pages. An extent has a
+//! block of counters, a segment (a hash table of a function's counters), a ring with the words of a
+//! stream, or a spool (compressed words of a ring).
+//!
+//! The process may still run or may have been killed, so the parser ignores bytes after
+//! [`RawHead::end`]. The raw form has no checksums, because the program only adds to counters. So
+//! the parser cannot detect a flipped bit in a counter. It detects damage in the heads of extents,
+//! in the keys of segments, and in counters that belong to no path. An extent with a damaged head
+//! is lost. The parser then looks for the next extent at the starts of the following pages.
 //!
 //! Cost: linear in the file.
 
@@ -18,14 +22,14 @@ use std::ops::Range;
 use crate::cursor::Cursor;
 use crate::damage::{Damage, DamagedFile, Fact};
 use crate::error::FormatError;
-use extent::{EXTENT_HEAD, ExtentHead, SLOT, segment_extent};
+use extent::{EXTENT_HEAD_SIZE, ExtentHead, SLOT_SIZE, segment_extent_size};
 use holloway_abi::{EXTENT_BLOCK, EXTENT_RING, EXTENT_SEGMENT, EXTENT_SPOOL, InlineCounts, PAGE};
 
 pub use extent::{Block, Segment, block_size};
 pub use head::RawHead;
 pub use rings::{Piece, Ring, RingWords, Spool};
 
-/// A raw profile, its extents found and checked.
+/// A raw profile with its extents.
 #[derive(Clone, Debug)]
 pub struct RawProfile<'a> {
     header: RawHead,
@@ -44,10 +48,12 @@ enum Extent<'a> {
 }
 
 impl<'a> RawProfile<'a> {
-    /// Finds the extents.
+    /// Reads the head, and finds the extents. [`RawProfile::damage`] lists the damage after the
+    /// head.
     ///
     /// # Errors
-    /// As [`RawHead::read`]. Other damage is listed.
+    /// If the bytes are not a raw profile or have another version, or if the head is damaged or cut
+    /// off.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, FormatError> {
         let header = RawHead::read(bytes)?;
         let mut raw = Self {
@@ -71,13 +77,13 @@ impl<'a> RawProfile<'a> {
     }
 
     fn find_extents(&mut self, bytes: &'a [u8]) {
-        let mut at = PAGE as usize;
+        let mut position = PAGE as usize;
         let mut lost_since = None;
-        while at < bytes.len() {
-            match self.extent(bytes, at) {
+        while position < bytes.len() {
+            match self.extent(bytes, position) {
                 Some((extent, size)) => {
-                    self.note_lost(lost_since.take(), at);
-                    at += size;
+                    self.note_lost(lost_since.take(), position);
+                    position += size;
                     match extent {
                         Extent::Block(block) => self.blocks.push(block),
                         Extent::Segment(segment) => self.segments.push(segment),
@@ -86,8 +92,8 @@ impl<'a> RawProfile<'a> {
                     }
                 }
                 None => {
-                    lost_since.get_or_insert(at);
-                    at += PAGE as usize;
+                    lost_since.get_or_insert(position);
+                    position += PAGE as usize;
                 }
             }
         }
@@ -116,25 +122,32 @@ impl<'a> RawProfile<'a> {
         }
     }
 
-    /// The extent at `at` and its size, if its head is in order and it is complete.
-    fn extent(&self, bytes: &'a [u8], at: usize) -> Option<(Extent<'a>, usize)> {
-        let mut cursor = Cursor::new(&bytes[at..], at as u64);
+    /// Returns the extent at `start` and its size. Returns `None` if its head is damaged, or if the
+    /// extent is incomplete and is not a ring.
+    fn extent(&self, bytes: &'a [u8], start: usize) -> Option<(Extent<'a>, usize)> {
+        let mut cursor = Cursor::new(&bytes[start..], start as u64);
         let head = ExtentHead::read(&mut cursor)?;
         let offset = cursor.offset();
         let size = usize::try_from(head.size).ok()?;
-        let length = size.checked_sub(EXTENT_HEAD as usize)?;
+        let length = size.checked_sub(EXTENT_HEAD_SIZE as usize)?;
         let block_size = self.header.block_size;
+        // In addition to its words, a ring has a page with its header. In the kind `loops` it also
+        // has a block of ring counters.
         let is_ring = head.kind == EXTENT_RING
-            && head.size.checked_sub(head.slots).is_some_and(|rest| {
-                rest == PAGE
-                    || (self.header.profile.kind.traits().inline_counts
-                        == InlineCounts::Activations
-                        && rest.checked_sub(PAGE + EXTENT_HEAD) == Some(block_size))
-            });
-        // If the file ends inside a ring, the words that are there count.
-        let is_cut = is_ring && at.checked_add(size)? > bytes.len();
+            && head
+                .size
+                .checked_sub(head.slots)
+                .is_some_and(|without_words| {
+                    without_words == PAGE
+                        || (self.header.profile.kind.traits().inline_counts
+                            == InlineCounts::Activations
+                            && without_words.checked_sub(PAGE + EXTENT_HEAD_SIZE)
+                                == Some(block_size))
+                });
+        // If the file ends inside a ring, the words before the end of the file are still used.
+        let is_cut = is_ring && start.checked_add(size)? > bytes.len();
         let payload = match is_cut {
-            true => cursor.rest(),
+            true => cursor.remaining(),
             false => cursor.bytes(length).ok()?,
         };
         let extent = match head.kind {
@@ -145,7 +158,7 @@ impl<'a> RawProfile<'a> {
             }),
             EXTENT_SEGMENT
                 if head.slots.is_power_of_two()
-                    && segment_extent(head.slots) == Some(head.size)
+                    && segment_extent_size(head.slots) == Some(head.size)
                     && head.head < block_size
                     && head.head.is_multiple_of(8) =>
             {
@@ -153,10 +166,10 @@ impl<'a> RawProfile<'a> {
                     tid: head.tid,
                     offset,
                     head: head.head,
-                    slots: &payload[..head.slots as usize * SLOT],
+                    slots: &payload[..head.slots as usize * SLOT_SIZE],
                 })
             }
-            EXTENT_RING if is_ring => Extent::Ring(Ring::read(&head, at as u64, payload)?),
+            EXTENT_RING if is_ring => Extent::Ring(Ring::read(&head, start as u64, payload)?),
             EXTENT_SPOOL if head.size.is_multiple_of(PAGE) => {
                 Extent::Spool(Spool::read(&head, offset, payload)?)
             }
@@ -195,12 +208,13 @@ impl<'a> RawProfile<'a> {
         &self.spools
     }
 
-    /// Joins rings and spools: each ring's words, in order.
+    /// Joins the rings with their spools. Returns the words of each ring.
     pub fn ring_words(&self) -> Vec<RingWords<'a>> {
         rings::join(&self.rings, &self.spools)
     }
 
-    /// The damage found. Spools are not decompressed here; [`Spool::words`] gives their damage.
+    /// The damage of the extents. It does not include the damage of compressed words, which
+    /// [`Spool::words`] returns.
     pub fn damage(&self) -> &[Damage] {
         &self.damage
     }

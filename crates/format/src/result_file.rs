@@ -1,22 +1,22 @@
-//! The common parts of files of loops (`*.hwl`) and of timings (`*.hwv`): the head, and a record
-//! for each function. Each record can be lost alone.
+//! The common parts of the files of slab forests (`*.hwl`) and timings (`*.hwv`): the head, and a
+//! record for each function. Damage to one record does not affect the others.
 //!
 //! ```text
 //! OFFSET SIZE MEANING
 //!      0    8  magic
-//!      8    4  format version              12    4  parameter of the file
+//!      8    4  format version              12    4  parameter (its meaning depends on the magic)
 //!     16   16  build id of the image
 //!     32    4  process id                  36    4  parent's process id
 //!     40    4  threads                     44    4  flags: 1 child of fork
 //!     48    4  n: number of functions      52    4  l: length of image name
 //!     56    4  p: length of image path     60    4  0
-//!     64   8m  m numbers, as many as the file's version says
+//!     64   8m  m numbers (m depends on the magic and the version)
 //!  64+8m    l  image name, UTF-8
 //!      …    p  path of the image's file, UTF-8
-//!      …    4  crc32 of all before
+//!      …    4  crc32 of all bytes before it
 //!      … 12n+4  index of the function records (crate::frames): keys are module and function
-//!      …       function records (crate::frames), ascending by module and function; their payloads
-//!              begin as `crate::function_record` says
+//!      …       function records (crate::frames), ascending by module and function; each payload
+//!              begins with the function (crate::function_record)
 //! ```
 
 use crate::cursor::Cursor;
@@ -32,7 +32,7 @@ use crate::profile::{Profile, ProfileHead};
 pub struct ProcessImage {
     /// Build id of the image.
     pub build_id: [u8; 16],
-    /// Image name.
+    /// File name of the image.
     pub image: String,
     /// Path of the image's file.
     pub image_path: String,
@@ -40,7 +40,7 @@ pub struct ProcessImage {
     pub pid: u32,
     /// Parent's process id.
     pub ppid: u32,
-    /// Threads whose streams were read.
+    /// Number of threads whose streams were read.
     pub threads: u32,
     /// Whether the process is the child of a fork.
     pub forked: bool,
@@ -61,9 +61,9 @@ impl From<&ProfileHead> for ProcessImage {
 }
 
 impl ProcessImage {
-    /// A profile of paths of this process and image, without functions.
+    /// Returns a profile of paths of this process and image, without functions.
     pub fn empty_profile(&self) -> Profile {
-        Profile {
+        Profile::from_head(ProfileHead {
             build_id: self.build_id,
             image: self.image.clone(),
             image_path: self.image_path.clone(),
@@ -71,8 +71,8 @@ impl ProcessImage {
             ppid: self.ppid,
             threads: self.threads,
             forked: self.forked,
-            ..Profile::default()
-        }
+            ..ProfileHead::default()
+        })
     }
 }
 
@@ -84,13 +84,13 @@ pub(crate) struct FileType {
     pub(crate) mismatch: FormatError,
 }
 
-/// The numbers of a head, in the order of the file.
+/// Totals that a head has as `N` numbers.
 pub(crate) trait Numbers<const N: usize>: Default {
     /// The numbers, in the order of the file.
     fn numbers(&mut self) -> [&mut u64; N];
 }
 
-/// A head with `N` numbers.
+/// The head of a file, with `N` numbers.
 pub(crate) struct ResultHead<const N: usize> {
     process: ProcessImage,
     pub(crate) parameter: u32,
@@ -99,7 +99,7 @@ pub(crate) struct ResultHead<const N: usize> {
 }
 
 impl<const N: usize> ResultHead<N> {
-    /// The head of a file that is to be written.
+    /// A head for writing a file.
     pub(crate) fn new(process: ProcessImage, parameter: u32, mut stats: impl Numbers<N>) -> Self {
         Self {
             process,
@@ -109,24 +109,24 @@ impl<const N: usize> ResultHead<N> {
         }
     }
 
-    /// The process and the image that the file is of.
+    /// The process and the image that the file belongs to.
     pub(crate) fn process(&self) -> ProcessImage {
         self.process.clone()
     }
 
-    /// The numbers.
+    /// The numbers, as totals.
     pub(crate) fn stats<S: Numbers<N>>(&self) -> S {
         let mut stats = S::default();
-        for (number, read) in stats.numbers().into_iter().zip(self.numbers) {
-            *number = read;
+        for (number, value) in stats.numbers().into_iter().zip(self.numbers) {
+            *number = value;
         }
         stats
     }
 
-    /// The whole file: the head, the index, and the records.
+    /// Encodes the file: the head, the index, and the records.
     ///
     /// # Panics
-    /// If a name reaches 4 GiB.
+    /// If a name has 4 GiB or more.
     pub(crate) fn write(self, file_type: &FileType, records: FrameWriter) -> Vec<u8> {
         let process = self.process;
         let length = |text: &str| u32::try_from(text.len()).expect("a name is below 4 GiB");
@@ -160,20 +160,22 @@ impl<const N: usize> ResultHead<N> {
         out
     }
 
-    /// The head of a file, and its size.
+    /// Reads the head of a file. Returns the head and its size.
     ///
     /// # Errors
-    /// The bytes are no such file, of another version, or damaged in the head.
+    /// If the bytes are not a file of this type, have another version, or if the head is damaged.
     pub(crate) fn read(bytes: &[u8], file_type: &FileType) -> Result<(Self, usize), FormatError> {
         if !bytes.starts_with(&file_type.magic) {
             return Err(file_type.mismatch.clone());
         }
         let mut cursor = Cursor::new(bytes, 0);
         cursor.bytes(8)?;
-        let found = cursor.u32()?;
-        if found != file_type.version {
-            let reads = file_type.version..=file_type.version;
-            return Err(FormatError::Version { found, reads });
+        let version = cursor.u32()?;
+        if version != file_type.version {
+            return Err(FormatError::Version {
+                found: version,
+                reads: file_type.version..=file_type.version,
+            });
         }
         let (parameter, build_id) = (cursor.u32()?, cursor.id()?);
         let (pid, ppid, threads, flags) =
@@ -186,9 +188,9 @@ impl<const N: usize> ResultHead<N> {
         }
         let (image, image_path) = (cursor.bytes(image as usize)?, cursor.bytes(path as usize)?);
         let end = cursor.offset() as usize;
-        let intact = cursor.u32()? == crc32fast::hash(&bytes[..end]);
+        let is_intact = cursor.u32()? == crc32fast::hash(&bytes[..end]);
         let text = |bytes: &[u8]| str::from_utf8(bytes).map(str::to_owned);
-        let (Ok(image), Ok(image_path), true) = (text(image), text(image_path), intact) else {
+        let (Ok(image), Ok(image_path), true) = (text(image), text(image_path), is_intact) else {
             return Err(FormatError::Head { offset: 0 });
         };
         let process = ProcessImage {
@@ -209,11 +211,11 @@ impl<const N: usize> ResultHead<N> {
         Ok((head, end + 4))
     }
 
-    /// Reads the records behind a head of this size. `read` gets the function of each record, and a
-    /// cursor at the bytes behind the function's hash. Damaged records are left out and listed.
+    /// Reads the records after a head of `size` bytes. `read` gets the function of each record, and
+    /// a cursor after the function's hash. Damaged records are left out, and returned as damage.
     ///
     /// # Errors
-    /// The map is of another build, or the index is cut short.
+    /// If the map has another build, or if the index is cut short.
     pub(crate) fn records<T>(
         &self,
         bytes: &[u8],

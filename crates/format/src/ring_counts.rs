@@ -1,7 +1,7 @@
-//! The counts of paths that threads count behind their rings ([`crate::map`], "Ring counters").
+//! Adds up the ring counters of all threads ([`crate::map`], "Ring counters").
 //!
-//! Ring counters lie behind a ring's words, in the same extent. They stay when the ring goes to
-//! another thread. A function has the counter of its path 0 at byte
+//! Ring counters lie behind a ring's words, in the same extent. If another thread reuses the ring,
+//! it adds to the same counters. The counter of a function's path 0 is at byte
 //! [`FunctionMap::ring_counters`](crate::FunctionMap::ring_counters).
 //!
 //! Cost: linear in the counters.
@@ -9,9 +9,9 @@
 use crate::image::ImageMap;
 use crate::profile::FunctionCounts;
 use crate::raw::RawProfile;
+use crate::units::Count;
 
-/// The sums of the ring counters of all threads, by module and function. Sums stop at their
-/// maximum.
+/// Returns the sums of all threads' ring counters, by module and function. Sums saturate.
 pub fn ring_counts(raw: &RawProfile<'_>, map: &ImageMap) -> Vec<FunctionCounts> {
     let mut sums: Vec<u64> = Vec::new();
     for ring in raw.rings() {
@@ -23,20 +23,22 @@ pub fn ring_counts(raw: &RawProfile<'_>, map: &ImageMap) -> Vec<FunctionCounts> 
     }
     let mut functions = Vec::new();
     for (module, placed) in (0..).zip(&map.modules) {
-        for (function, shape) in (0..).zip(&placed.module.functions) {
-            let first = shape
+        for (function, function_map) in (0..).zip(&placed.module.functions) {
+            let first = function_map
                 .ring_counters
-                .and_then(|at| usize::try_from(at / 8).ok());
+                .and_then(|offset| usize::try_from(offset / 8).ok());
             let Some(sums) = first.and_then(|first| sums.get(first..)) else {
                 continue;
             };
-            let counts = (0..shape.ring_counter_count()).zip(sums.iter().copied());
-            let counts: Vec<(u64, u64)> = counts.filter(|&(_, count)| count > 0).collect();
+            let counts =
+                (0..function_map.ring_counter_count()).zip(sums.iter().copied().map(Count));
+            let counts: Vec<(u64, Count)> =
+                counts.filter(|&(_, count)| count > Count::ZERO).collect();
             if !counts.is_empty() {
                 functions.push(FunctionCounts {
                     module,
                     function,
-                    hash: shape.hash,
+                    hash: function_map.hash,
                     counts,
                 });
             }

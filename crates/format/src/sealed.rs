@@ -1,4 +1,4 @@
-//! The sealed profile: a compact, checksummed form of a raw profile, written when the process has
+//! Sealed profiles: the compact form of a profile with checksums, written after the process has
 //! ended.
 //!
 //! ```text
@@ -9,27 +9,33 @@
 //!     16   16  build id of the image
 //!     32    4  process id                 36  4  parent's process id
 //!     40    8  start: nanoseconds since 1970
-//!     48    8  lost: threads and hash segments whose counts did not fit into the raw file
+//!     48    8  number of losses (`ProfileHead::lost`)
 //!     56    4  threads                    60  4  flags: 1 child of fork
 //!     64    4  n: number of functions     68  4  d: number of notes of damage
 //!     72    4  l: length of image name    76  4  p: length of the image's path
 //!     80    8  r: bytes of function records
 //!     88    l  image name, UTF-8
 //!   88+l    p  path of the image's file, UTF-8
-//!      …    4  crc32 of all before
+//!      …    4  crc32 of all bytes before it
 //!      … 12n+4  index of the function records (crate::frames): keys are module and function
 //!      … 12d+4  index of the notes: keys are 0
 //!      …    r  function records (crate::frames), ascending by module and function
 //!      …       notes of damage (crate::frames)
 //! ```
-//! A function record's payload (`v`: varint): `v module v function 8 bytes hash v pairs`, then for
-//! each pair, ascending by path: `v path (less the previous one's + 1) v count`. If edges are
-//! counted, the number of the edge counter takes the place of the path. A note's payload: `1 byte
-//! file (0 map, 1 profile) v module+1 v function+1 v offset v length of name, name v length of
-//! text, text`.
+//! The payload of a function's record (`v`: varint):
+//! ```text
+//! v module  v function  8 bytes hash  v number of pairs
+//! each pair, ascending by path: v path - (previous path + 1)  v count
+//! ```
+//! If edges are counted, the number of the edge counter replaces the path. The payload of a note:
+//! ```text
+//! 1 byte file (0 map, 1 profile)  v module + 1 (0: none)  v function + 1 (0: none)  v offset
+//! v length of the name, name  v length of the text, text
+//! ```
+//! The head has the number of records, so the parser detects a truncated file.
 //!
-//! The head has the number of records, so a truncated file is noticed. Example, function 2 of
-//! module 0 (hash 0) that ran path 0 five times and path 300 once: `00 02 00×8 02 00 05 ab 02 01`.
+//! Example: function 2 of module 0 (hash 0) ran path 0 five times and path 300 once: `00 02 00×8 02
+//! 00 05 ab 02 01`.
 
 use crate::cursor::{Cursor, known_kind};
 use crate::damage::{Damage, DamagedFile, Fact, Index};
@@ -38,17 +44,18 @@ use crate::frames::{Frame, FrameWriter, Frames, index_size};
 use crate::function_record::{self, FunctionIndex, lost_record};
 use crate::image::ImageMap;
 use crate::profile::{FunctionCounts, Profile, ProfileHead, add_up};
+use crate::units::Count;
 use crate::varint::put;
 use crate::version::{MAP_VERSION, check_version};
 
 /// First eight bytes of a sealed profile.
 pub const SEALED_MAGIC: [u8; 8] = *b"HLWSEALD";
 
-/// The profile as a sealed file. The same profile gives the same bytes, whatever the order of its
-/// lists.
+/// Encodes the profile as a sealed file. The order of the functions and of their counts does not
+/// affect the bytes.
 ///
 /// # Panics
-/// If a function's counts, or a name, reach 4 GiB.
+/// If the record of a function or a name has 4 GiB or more.
 pub fn write_sealed(profile: &Profile) -> Vec<u8> {
     let mut functions = FrameWriter::default();
     let mut order: Vec<&FunctionCounts> = profile.functions.iter().collect();
@@ -65,43 +72,48 @@ pub fn write_sealed(profile: &Profile) -> Vec<u8> {
         put_note(&mut payload, damage);
         notes.push([0, 0], &payload);
     }
-    let (n, d) = (functions.len(), notes.len());
+    let (function_count, note_count) = (functions.len(), notes.len());
     let (index, records) = functions.finish();
     let (notes_index, notes) = notes.finish();
-    let mut out = write_head(profile, n, d, records.len() as u64);
+    let mut out = write_head(
+        &profile.head,
+        function_count,
+        note_count,
+        records.len() as u64,
+    );
     for part in [index, notes_index, records, notes] {
         out.extend_from_slice(&part);
     }
     out
 }
 
-fn write_head(profile: &Profile, functions: u32, notes: u32, records: u64) -> Vec<u8> {
+fn write_head(head: &ProfileHead, functions: u32, notes: u32, records: u64) -> Vec<u8> {
     let mut out = SEALED_MAGIC.to_vec();
     let length = |text: &str| u32::try_from(text.len()).expect("a name is below 4 GiB");
-    for word in [MAP_VERSION, profile.kind.number()] {
+    for word in [MAP_VERSION, head.kind.number()] {
         out.extend_from_slice(&word.to_le_bytes());
     }
-    out.extend_from_slice(&profile.build_id);
-    for word in [profile.pid, profile.ppid] {
+    out.extend_from_slice(&head.build_id);
+    for word in [head.pid, head.ppid] {
         out.extend_from_slice(&word.to_le_bytes());
     }
-    for word in [profile.start_ns, profile.lost] {
+    for word in [head.start_ns, head.lost] {
         out.extend_from_slice(&word.to_le_bytes());
     }
-    let flags = u32::from(profile.forked);
+    let flags = u32::from(head.forked);
     for word in [
-        profile.threads,
+        head.threads,
         flags,
         functions,
         notes,
-        length(&profile.image),
-        length(&profile.image_path),
+        length(&head.image),
+        length(&head.image_path),
     ] {
         out.extend_from_slice(&word.to_le_bytes());
     }
     out.extend_from_slice(&records.to_le_bytes());
-    out.extend_from_slice(profile.image.as_bytes());
-    out.extend_from_slice(profile.image_path.as_bytes());
+    out.extend_from_slice(head.image.as_bytes());
+    out.extend_from_slice(head.image_path.as_bytes());
     let crc = crc32fast::hash(&out);
     out.extend_from_slice(&crc.to_le_bytes());
     out
@@ -119,8 +131,8 @@ fn put_function(out: &mut Vec<u8>, counts: &FunctionCounts) {
     let mut next = 0;
     for (path, count) in pairs {
         put(out, path - next);
-        put(out, count);
-        // Paths ascend, so only the last can be u64::MAX.
+        put(out, count.0);
+        // Paths ascend, so only the last path can be u64::MAX.
         next = path.wrapping_add(1);
     }
 }
@@ -146,9 +158,13 @@ fn put_note(out: &mut Vec<u8>, damage: &Damage) {
 
 struct Head {
     profile: ProfileHead,
+    /// Number of functions.
     functions: u32,
+    /// Number of notes.
     notes: u32,
+    /// Bytes of function records.
     records: u64,
+    /// Size of the head.
     size: usize,
 }
 
@@ -159,13 +175,11 @@ impl Head {
             return Err(FormatError::NotAProfile);
         }
         cursor.bytes(8)?;
-        let found = cursor.u32()?;
-        check_version(found)?;
+        let version = cursor.u32()?;
+        check_version(version)?;
         let (kind, build_id) = (cursor.u32()?, cursor.id()?);
-        let (pid, ppid, start_ns, lost) =
-            (cursor.u32()?, cursor.u32()?, cursor.u64()?, cursor.u64()?);
-        let (threads, flags, functions, notes) =
-            (cursor.u32()?, cursor.u32()?, cursor.u32()?, cursor.u32()?);
+        let process = ProfileHead::read_process(&mut cursor)?;
+        let (functions, notes) = (cursor.u32()?, cursor.u32()?);
         let (image, path) = (cursor.u32()? as usize, cursor.u32()? as usize);
         let records = cursor.u64()?;
         let (image, image_path) = (cursor.bytes(image)?, cursor.bytes(path)?);
@@ -178,19 +192,13 @@ impl Head {
         let (Ok(image), Ok(image_path)) = (text(image), text(image_path)) else {
             return Err(damaged);
         };
-        let forked = flags & 1 != 0;
         let profile = ProfileHead {
             sealed: true,
             kind: known_kind(kind)?,
             build_id,
             image,
             image_path,
-            pid,
-            ppid,
-            start_ns,
-            threads,
-            lost,
-            forked,
+            ..process
         };
         Ok(Self {
             profile,
@@ -202,12 +210,12 @@ impl Head {
     }
 }
 
-/// Reads the head.
+/// Reads the head of a sealed profile.
 pub(crate) fn read_head(bytes: &[u8]) -> Result<ProfileHead, FormatError> {
     Head::read(bytes).map(|head| head.profile)
 }
 
-/// Reads a sealed profile whose head fits the map.
+/// Reads a sealed profile. The caller has checked that the map has the same build and kind.
 pub(crate) fn read(bytes: &[u8], map: &ImageMap) -> Result<Profile, FormatError> {
     let head = Head::read(bytes)?;
     let mut cursor = Cursor::new(&bytes[head.size..], head.size as u64);
@@ -215,14 +223,15 @@ pub(crate) fn read(bytes: &[u8], map: &ImageMap) -> Result<Profile, FormatError>
     let index = cursor.bytes(length(index_size(head.functions.into())))?;
     let notes_index = cursor.bytes(length(index_size(head.notes.into())))?;
     let start = cursor.offset();
-    let rest = &bytes[start as usize..];
-    let (records, notes) = rest.split_at(length(head.records).min(rest.len()));
+    let after_indexes = &bytes[start as usize..];
+    let records_size = length(head.records).min(after_indexes.len());
+    let (records, notes) = after_indexes.split_at(records_size);
     let mut profile = Profile::from_head(head.profile);
 
     let frames = Frames::new(index, records, head.functions, start);
     let notes = Frames::new(notes_index, notes, head.notes, start + records.len() as u64);
-    for intact in [frames.index_intact(), notes.index_intact()] {
-        if !intact {
+    for is_intact in [frames.index_intact(), notes.index_intact()] {
+        if !is_intact {
             let fact = Fact::Index(Index::SealedRecords);
             profile.damage.push(Damage::of_file(
                 DamagedFile::Profile,
@@ -263,29 +272,29 @@ fn read_function(
 ) -> Result<FunctionCounts, FormatError> {
     let (recorded, mut cursor) = function_record::read_function(frame, map, last)?;
     let FunctionIndex { module, function } = recorded.index;
-    let shape = recorded.map;
-    let limit = shape.counter_limit();
+    let function_map = recorded.map;
+    let limit = function_map.counter_limit();
     let count = cursor.count(2, "number of paths")?;
     let mut counts = Vec::with_capacity(count);
     let mut next = 0u64;
     for _ in 0..count {
-        let at = cursor.offset();
+        let offset = cursor.offset();
         let path = next.checked_add(cursor.var()?).filter(|&path| path < limit);
         let path = path.ok_or(FormatError::Range {
-            what: shape.counted_thing(),
+            what: function_map.counted_thing(),
             value: next,
             limit,
-            offset: at,
+            offset,
         })?;
         let count = cursor.var()?;
         if count == 0 {
             return Err(FormatError::Code {
                 what: "count",
                 code: 0,
-                offset: at,
+                offset,
             });
         }
-        counts.push((path, count));
+        counts.push((path, Count(count)));
         next = path + 1;
     }
     cursor.end()?;

@@ -1,8 +1,8 @@
-//! A string that all its users share.
+//! A shared string, for the names and files in path maps.
 //!
-//! One name or file occurs in thousands of scopes of a map. With a `String` in each scope, a map of
-//! 40 MB would cost a gigabyte of memory, and a hostile map any amount: one string of a megabyte,
-//! used a million times. So the decoder creates each string of a module once.
+//! The same name or file occurs in thousands of scopes of a map. With a `String` in each scope, a
+//! map of 40 MB would take a gigabyte of memory. A malicious map could use a string of a megabyte a
+//! million times. So the parser creates each string of a module once, and the scopes share it.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -10,7 +10,8 @@ use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// A string, cheap to clone. Made by `"…".into()` or from a `String`; used like a `&str`.
+/// A string that is cheap to clone. `"…".into()` makes a `Text`, and a `Text` can be used as a
+/// `&str`.
 #[derive(Clone, Eq, PartialOrd, Ord)]
 pub struct Text(Arc<str>);
 

@@ -1,7 +1,10 @@
-//! Adds up the threads of a raw profile.
+//! Adds up the counts of a raw profile's threads.
 //!
-//! Counters of a function lie at the same offset of each block, so the blocks are added up and the
-//! sums cut into functions. Cost: one pass over the file and one over a block.
+//! A function's counters are at the same offset in each thread's block. So this code first adds up
+//! the blocks, and then assigns the sums to the functions. It adds up the segments of hashed
+//! functions separately.
+//!
+//! Cost: one pass over the file, and one pass over the sums of a block.
 
 use std::collections::BTreeMap;
 
@@ -11,9 +14,10 @@ use crate::function_record::FunctionIndex;
 use crate::map::{Counters, FunctionCounters};
 use crate::profile::{FunctionCounts, Profile, add_up};
 use crate::raw::RawProfile;
+use crate::units::Count;
 
-/// The sum of a raw profile's threads, cut into the functions of the map. `lost` words the damage
-/// of a function whose counts at an offset of the file cannot be used.
+/// Adds up the counts of a raw profile's threads, by the functions of the map. `lost` describes
+/// the damage of a function whose counts at an offset of the file cannot be used.
 pub(crate) fn sum_raw(
     raw: &RawProfile<'_>,
     map: &CounterMap,
@@ -24,13 +28,15 @@ pub(crate) fn sum_raw(
     let mut hashed = sum_segments(raw, map, &mut profile.damage);
     let mut sums = Sums::new(raw);
     for (module, placed) in (0..).zip(&map.modules) {
-        for (function, shape) in (0..).zip(&placed.functions) {
-            let Some(shape) = shape else { continue };
+        for (function, function_map) in (0..).zip(&placed.functions) {
+            let Some(function_map) = function_map else {
+                continue;
+            };
             let index = FunctionIndex { module, function };
-            let start = placed.base.saturating_add(shape.counters.offset());
-            let counts = match shape.counters {
+            let start = placed.base.saturating_add(function_map.counters.offset());
+            let counts = match function_map.counters {
                 Counters::Array { len, .. } | Counters::Edges { len, .. } => {
-                    sums.take_array(start, len, shape)
+                    sums.take_array(start, len, function_map)
                 }
                 Counters::Hash { .. } => {
                     sums.clear(start, 1);
@@ -43,7 +49,7 @@ pub(crate) fn sum_raw(
                     profile.functions.push(FunctionCounts {
                         module,
                         function,
-                        hash: shape.hash,
+                        hash: function_map.hash,
                         counts,
                     });
                 }
@@ -57,100 +63,101 @@ pub(crate) fn sum_raw(
     profile
 }
 
-/// The reason why a function's counts cannot be used, and its place.
+/// The reason why a function's counts cannot be used.
 struct UnusableCounts {
+    /// Offset in the file of the damaged count.
     offset: u64,
     fact: Fact,
 }
 
 impl UnusableCounts {
-    fn path(path: u64, shape: &FunctionCounters, offset: u64) -> Self {
+    /// A path, or an edge counter, that the function does not have.
+    fn out_of_range(path: u64, function_map: &FunctionCounters, offset: u64) -> Self {
         Self {
             offset,
             fact: Fact::CountBeyond {
-                counted: shape.counted_thing(),
+                counted: function_map.counted_thing(),
                 number: path,
-                limit: shape.counter_limit(),
+                limit: function_map.counter_limit(),
             },
         }
     }
 
-    fn overflow(path: u64, shape: &FunctionCounters, offset: u64) -> Self {
+    /// A sum of counts that exceeds 64 bits.
+    fn overflow(path: u64, function_map: &FunctionCounters, offset: u64) -> Self {
         Self {
             offset,
             fact: Fact::CountOverflow {
-                counted: shape.counted_thing(),
+                counted: function_map.counted_thing(),
                 number: path,
             },
         }
     }
 }
 
-/// The sums over all blocks, one for each counter.
+/// The sums of each counter over all blocks.
 struct Sums<'p, 'a> {
     raw: &'p RawProfile<'a>,
-    words: Vec<u64>,
+    sums: Vec<u64>,
     /// The numbers of the sums that were not 0 at first, ascending.
     counted: Vec<usize>,
 }
 
 impl<'p, 'a> Sums<'p, 'a> {
     fn new(raw: &'p RawProfile<'a>) -> Self {
-        // A block lies in the file, so this is no larger than the file.
-        let longest = raw
+        // The blocks are in the file, so the sums take no more memory than the file.
+        let max_counters = raw
             .blocks()
             .iter()
             .map(|block| block.bytes.len() / 8)
             .max()
             .unwrap_or(0);
-        let mut words = vec![0u64; longest];
+        let mut sums = vec![0u64; max_counters];
         let mut counted = Vec::new();
         for block in raw.blocks() {
             for (number, count) in block.nonzero_counters() {
-                words[number] = words[number].saturating_add(count);
+                sums[number] = sums[number].saturating_add(count);
                 counted.push(number);
             }
         }
         counted.sort_unstable();
         counted.dedup();
-        Self {
-            raw,
-            words,
-            counted,
-        }
+        Self { raw, sums, counted }
     }
 
-    /// Offset in the file of the first nonzero counter at this offset of its block.
-    fn file_offset(&self, at: u64) -> u64 {
+    /// Offset in the file of the first counter that is not zero among the counters at `offset` of
+    /// all blocks.
+    fn file_offset(&self, offset: u64) -> u64 {
         let block = self
             .raw
             .blocks()
             .iter()
-            .find(|block| block.counter(at) != 0);
-        block.map_or(0, |block| block.offset + at)
+            .find(|block| block.counter(offset) != 0);
+        block.map_or(0, |block| block.offset + offset)
     }
 
-    /// The sums of `len` counters at byte `start`, as far as they exist.
+    /// The sums of `len` counters from byte `start` on. The range may be shorter if the blocks end
+    /// before.
     fn range(&mut self, start: u64, len: u64) -> &mut [u64] {
-        let total = self.words.len() as u64;
-        let from = (start / 8).min(total);
-        let to = from.saturating_add(len).min(total);
-        &mut self.words[from as usize..to as usize]
+        let sum_count = self.sums.len() as u64;
+        let from = (start / 8).min(sum_count);
+        let to = from.saturating_add(len).min(sum_count);
+        &mut self.sums[from as usize..to as usize]
     }
 
     fn clear(&mut self, start: u64, len: u64) {
         self.range(start, len).fill(0);
     }
 
-    /// Takes the counts of an array function and clears their sums, so that the sums left at the
-    /// end belong to no function.
+    /// Returns the counts of a function with an array of counters, and clears their sums. Sums that
+    /// are not zero at the end then belong to no function.
     fn take_array(
         &mut self,
         start: u64,
         len: u64,
-        shape: &FunctionCounters,
-    ) -> Result<Vec<(u64, u64)>, UnusableCounts> {
-        let limit = shape.counter_limit();
+        function_map: &FunctionCounters,
+    ) -> Result<Vec<(u64, Count)>, UnusableCounts> {
+        let limit = function_map.counter_limit();
         let mut counts = Vec::new();
         let mut unusable = None;
         for (path, sum) in (0..).zip(self.range(start, len)) {
@@ -160,30 +167,30 @@ impl<'p, 'a> Sums<'p, 'a> {
             if path >= limit || *sum == u64::MAX {
                 unusable.get_or_insert((path, *sum));
             }
-            counts.push((path, *sum));
+            counts.push((path, Count(*sum)));
             *sum = 0;
         }
         match unusable {
             None => Ok(counts),
-            Some((path, _)) if path >= limit => Err(UnusableCounts::path(
+            Some((path, _)) if path >= limit => Err(UnusableCounts::out_of_range(
                 path,
-                shape,
+                function_map,
                 self.file_offset(start + 8 * path),
             )),
             Some((path, _)) => Err(UnusableCounts::overflow(
                 path,
-                shape,
+                function_map,
                 self.file_offset(start + 8 * path),
             )),
         }
     }
 
-    /// Lists the counters that belong to no function.
+    /// Reports the counters that belong to no function as damage.
     fn note_unclaimed(&self, damage: &mut Vec<Damage>) {
         let numbers = self
             .counted
             .iter()
-            .filter(|&&number| self.words[number] != 0);
+            .filter(|&&number| self.sums[number] != 0);
         let mut unclaimed = numbers.map(|&number| number as u64 * 8);
         if let Some(first) = unclaimed.next() {
             let counters = 1 + unclaimed.count() as u64;
@@ -196,12 +203,13 @@ impl<'p, 'a> Sums<'p, 'a> {
     }
 }
 
-/// Counts of the hashed functions, by the offset of their heads in a block.
+/// Adds up the segments. Returns the counts of the hashed functions by the offset of their heads in
+/// a block.
 fn sum_segments(
     raw: &RawProfile<'_>,
     map: &CounterMap,
     damage: &mut Vec<Damage>,
-) -> BTreeMap<u64, Result<Vec<(u64, u64)>, UnusableCounts>> {
+) -> BTreeMap<u64, Result<Vec<(u64, Count)>, UnusableCounts>> {
     let mut heads: BTreeMap<u64, &FunctionCounters> = BTreeMap::new();
     for placed in &map.modules {
         let functions = placed.functions.iter().flatten();
@@ -214,7 +222,7 @@ fn sum_segments(
             );
         }
     }
-    let mut hashed: BTreeMap<u64, Result<Vec<(u64, u64)>, UnusableCounts>> = BTreeMap::new();
+    let mut hashed: BTreeMap<u64, Result<Vec<(u64, Count)>, UnusableCounts>> = BTreeMap::new();
     for segment in raw.segments() {
         let Some(function) = heads.get(&segment.head) else {
             let offset = segment.offset;
@@ -227,13 +235,13 @@ fn sum_segments(
         };
         let counts = hashed.entry(segment.head).or_insert_with(|| Ok(Vec::new()));
         let Ok(list) = counts else { continue };
-        list.extend(segment.entries());
+        list.extend(segment.entries().map(|(path, count)| (path, Count(count))));
         let misplaced = segment.misplaced();
         let beyond = segment
             .entries()
             .find(|&(path, _)| path >= function.path_count);
         if let Some((path, _)) = beyond {
-            *counts = Err(UnusableCounts::path(path, function, segment.offset));
+            *counts = Err(UnusableCounts::out_of_range(path, function, segment.offset));
         } else if let Some(offset) = misplaced {
             *counts = Err(UnusableCounts {
                 offset,
@@ -244,7 +252,7 @@ fn sum_segments(
     for (head, counts) in &mut hashed {
         if let Ok(list) = counts {
             add_up(list);
-            if let Some(&(path, _)) = list.iter().find(|&&(_, count)| count == u64::MAX) {
+            if let Some(&(path, _)) = list.iter().find(|&&(_, count)| count == Count(u64::MAX)) {
                 *counts = Err(UnusableCounts::overflow(path, heads[head], 0));
             }
         }

@@ -1,5 +1,5 @@
-//! Numbers in as few bytes as they need: LEB128, seven bits per byte, low bits first. Signed
-//! numbers are zigzag coded.
+//! Variable-length numbers (LEB128): seven bits per byte, low bits first, so small numbers take few
+//! bytes. Zigzag coding maps signed numbers to unsigned ones.
 //!
 //! ```text
 //!       0  00          127  7f          128  80 01          300  ac 02
@@ -23,12 +23,13 @@ pub fn put(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-/// Appends a signed `value`, small absolute values in few bytes.
+/// Appends a signed `value`. Small absolute values take few bytes.
 pub fn put_signed(out: &mut Vec<u8>, value: i64) {
     put(out, zigzag(value));
 }
 
-/// The number at the start of `bytes` and its length; `None` if it does not end or exceeds 64 bits.
+/// Reads the number at the start of `bytes`. Returns the number and its length, or `None` if the
+/// number does not end or exceeds 64 bits.
 #[inline]
 pub fn take(bytes: &[u8]) -> Option<(u64, usize)> {
     let first = *bytes.first()?;
@@ -53,7 +54,7 @@ fn take_long(bytes: &[u8]) -> Option<(u64, usize)> {
     None
 }
 
-/// Folds the sign into the lowest bit.
+/// Moves the sign into the lowest bit: 0, -1, 1, -2 become 0, 1, 2, 3.
 pub const fn zigzag(value: i64) -> u64 {
     ((value << 1) ^ (value >> 63)) as u64
 }

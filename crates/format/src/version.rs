@@ -2,18 +2,24 @@
 
 use crate::error::FormatError;
 
-/// Version of the fragment, the image map, the sealed profile and the guide.
+/// Version of fragments, image maps, sealed profiles, and guides.
 pub const MAP_VERSION: u32 = 3;
-/// The oldest version of them that is read: recorded runs outlive the build that recorded them.
+/// The oldest version that is still read, because users keep runs that older versions recorded.
 const OLDEST_VERSION: u32 = 2;
-/// The first version that says where frames may be left uncounted.
+/// The first version that records leaks: blocks where frames may be left uncounted.
 pub(crate) const FIRST_WITH_LEAKS: u32 = 3;
 
-/// Refuses fragments, image maps, sealed profiles, and guides of a version that is not read.
-pub(crate) fn check_version(found: u32) -> Result<(), FormatError> {
+/// Checks the version of a fragment, an image map, a sealed profile, or a guide.
+///
+/// # Errors
+/// If this version of holloway does not read the file's version.
+pub(crate) fn check_version(version: u32) -> Result<(), FormatError> {
     let reads = OLDEST_VERSION..=MAP_VERSION;
-    match reads.contains(&found) {
+    match reads.contains(&version) {
         true => Ok(()),
-        false => Err(FormatError::Version { found, reads }),
+        false => Err(FormatError::Version {
+            found: version,
+            reads,
+        }),
     }
 }

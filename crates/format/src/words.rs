@@ -1,8 +1,8 @@
-//! Numbers and nouns in text: thousands separators and plurals.
+//! Formats numbers and nouns in messages: thousands separators and plurals.
 
-/// `1234567` as `1,234,567`.
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
+/// A number with thousands separators: `1,234,567`.
+pub fn grouped(number: impl Into<u64>) -> String {
+    let digits = number.into().to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (index, digit) in digits.chars().enumerate() {
         if index > 0 && (digits.len() - index).is_multiple_of(3) {
@@ -13,15 +13,16 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
-/// `1 path`, `2 paths`.
-pub fn plural(number: u64, noun: &str) -> String {
+/// A number with its noun: `1 path`, `2 paths`.
+pub fn plural(number: impl Into<u64>, noun: &str) -> String {
+    let number = number.into();
     let ending = if number == 1 { "" } else { "s" };
     format!("{} {noun}{ending}", grouped(number))
 }
 
-/// The verb for so many: `1 path is`, `2 paths are`.
-pub fn is_or_are(number: u64) -> &'static str {
-    if number == 1 { "is" } else { "are" }
+/// The verb after a number and its noun: `1 path is`, `2 paths are`.
+pub fn is_or_are(number: impl Into<u64>) -> &'static str {
+    if number.into() == 1 { "is" } else { "are" }
 }
 
 #[cfg(test)]
@@ -30,11 +31,11 @@ mod tests {
 
     #[test]
     fn thousands_are_separated() {
-        assert_eq!(grouped(0), "0");
-        assert_eq!(grouped(999), "999");
-        assert_eq!(grouped(1000), "1,000");
+        assert_eq!(grouped(0u64), "0");
+        assert_eq!(grouped(999u64), "999");
+        assert_eq!(grouped(1000u64), "1,000");
         assert_eq!(grouped(u64::MAX), "18,446,744,073,709,551,615");
-        assert_eq!(plural(1, "thread"), "1 thread");
-        assert_eq!(plural(2000, "thread"), "2,000 threads");
+        assert_eq!(plural(1u64, "thread"), "1 thread");
+        assert_eq!(plural(2000u64, "thread"), "2,000 threads");
     }
 }

@@ -1,5 +1,6 @@
-//! No damage is silent. Small files of each sealed kind are cut at every length, and each of their
-//! bits is flipped. The reader must then give an error, list damage, or read the original content.
+//! Parsers detect all damage to files with checksums. The tests cut small files of each format at
+//! every length, and flip each of their bits. The parser must then return an error, list damage, or
+//! read the original content.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod common;
@@ -10,31 +11,32 @@ use holloway_format::trace::{
     Block, StringHash, Symbol, Terminal, Token, TraceFile, TraceHead, TraceWriter,
 };
 use holloway_format::{
-    ForestNode, FormatError, FunctionCounts, FunctionForest, FunctionTimings, Guide, GuideFunction,
-    ImageMap, LoopsHead, LoopsProfile, PathTimings, ProcessImage, Profile, Timing, VariationHead,
-    VariationProfile, decode_image, encode_image, read_loops, read_profile, read_variation,
-    write_loops, write_sealed, write_variation,
+    Count, Cycles, ForestNode, FormatError, FunctionCounts, FunctionForest, FunctionTimings, Guide,
+    GuideFunction, ImageMap, LoopsHead, LoopsProfile, PathId, PathTimings, ProcessImage, Profile,
+    ProfileHead, Timing, VariationHead, VariationProfile, decode_image, encode_image, read_loops,
+    read_profile, read_variation, write_loops, write_sealed, write_variation,
 };
 
-/// `read` returns the contents of a file, and the number of losses that the reader reports.
+/// `read` parses a file. It returns the file's content, and the number of losses that the parser
+/// reports.
 fn check<T: PartialEq + std::fmt::Debug>(
     bytes: &[u8],
     read: impl Fn(&[u8]) -> Result<(T, usize), FormatError>,
 ) {
-    let (whole, missing) = read(bytes).unwrap();
-    assert_eq!(missing, 0);
-    let holds = |damaged: &[u8], how: &dyn Fn() -> String| match read(damaged) {
+    let (original, losses) = read(bytes).unwrap();
+    assert_eq!(losses, 0);
+    let check_damaged = |damaged: &[u8], damage: &dyn Fn() -> String| match read(damaged) {
         Err(error) => assert!(!error.to_string().contains('\n')),
-        Ok((read, 0)) => assert!(read == whole, "{}: {read:?} for {whole:?}", how()),
+        Ok((read, 0)) => assert!(read == original, "{}: {read:?} for {original:?}", damage()),
         Ok(_) => {}
     };
     for length in 0..bytes.len() {
-        holds(&bytes[..length], &|| format!("cut at {length}"));
+        check_damaged(&bytes[..length], &|| format!("cut at {length}"));
     }
     let mut damaged = bytes.to_vec();
     for bit in 0..8 * bytes.len() {
         damaged[bit / 8] ^= 1 << (bit % 8);
-        holds(&damaged, &|| format!("byte {}, bit {}", bit / 8, bit % 8));
+        check_damaged(&damaged, &|| format!("byte {}, bit {}", bit / 8, bit % 8));
         damaged[bit / 8] = bytes[bit / 8];
     }
 }
@@ -43,10 +45,10 @@ fn small_image() -> ImageMap {
     decode_image(&image(&small_modules())).unwrap()
 }
 
-/// The first two functions of a map, by module and function, with hash and number of paths.
-fn places(map: &ImageMap) -> Vec<(u32, u32, u64)> {
-    let places = common::places(map).into_iter().take(2);
-    places
+/// The module index, function index, and hash of the first two functions of a map.
+fn first_functions(map: &ImageMap) -> Vec<(u32, u32, u64)> {
+    let indices = common::function_indices(map).into_iter().take(2);
+    indices
         .map(|(module, function)| {
             (
                 module,
@@ -58,7 +60,7 @@ fn places(map: &ImageMap) -> Vec<(u32, u32, u64)> {
 }
 
 #[test]
-fn of_a_path_map() {
+fn damage_to_a_path_map_is_detected() {
     let bytes = image(&small_modules());
     check(&bytes, |bytes| {
         let mut map = decode_image(bytes)?;
@@ -74,21 +76,24 @@ fn of_a_path_map() {
 }
 
 #[test]
-fn of_a_sealed_profile() {
+fn damage_to_a_sealed_profile_is_detected() {
     let map = small_image();
-    let functions = places(&map).into_iter();
+    let functions = first_functions(&map).into_iter();
     let functions = functions.map(|(module, function, hash)| FunctionCounts {
         module,
         function,
         hash,
-        counts: vec![(0, 3), (1, 300)],
+        counts: vec![(0, Count(3)), (1, Count(300))],
     });
-    let profile = Profile {
+    let head = ProfileHead {
         kind: map.kind,
         build_id: map.build_id,
         image: "app".to_owned(),
+        ..ProfileHead::default()
+    };
+    let profile = Profile {
         functions: functions.collect(),
-        ..Profile::default()
+        ..Profile::from_head(head)
     };
     check(&write_sealed(&profile), |bytes| {
         let mut profile = read_profile(bytes, &map)?;
@@ -98,16 +103,20 @@ fn of_a_sealed_profile() {
 }
 
 #[test]
-fn of_sequences() {
+fn damage_to_slab_forests_is_detected() {
     let map = small_image();
     let node = |depth, path, count| ForestNode { depth, path, count };
-    let functions = places(&map).into_iter();
+    let functions = first_functions(&map).into_iter();
     let functions = functions.map(|(module, function, hash)| FunctionForest {
         module,
         function,
         hash,
-        nodes: vec![node(0, 1, 3), node(1, 0, 2), node(0, 0, 0)],
-        dropped: vec![(1, 7)],
+        nodes: vec![
+            node(0, PathId(1), Count(3)),
+            node(1, PathId(0), Count(2)),
+            node(0, PathId(0), Count(0)),
+        ],
+        dropped: vec![(PathId(1), Count(7))],
     });
     let profile = LoopsProfile {
         head: LoopsHead {
@@ -130,22 +139,22 @@ fn of_sequences() {
 }
 
 #[test]
-fn of_timings() {
+fn damage_to_timings_is_detected() {
     let map = small_image();
     let mut calm = Timing::default();
-    for (whole, own) in [(5, Some(5)), (700, Some(40)), (9, None)] {
-        calm.record(whole, own);
+    for (inclusive, exclusive) in [(5, Some(5)), (700, Some(40)), (9, None)] {
+        calm.record(Cycles(inclusive), exclusive.map(Cycles));
     }
-    let functions = places(&map).into_iter();
+    let functions = first_functions(&map).into_iter();
     let functions = functions.map(|(module, function, hash)| FunctionTimings {
         module,
         function,
         hash,
         paths: vec![PathTimings {
-            path: 1,
+            path: PathId(1),
             calm: calm.clone(),
-            unknown: 2,
-            nested: 300,
+            unknown: Count(2),
+            nested: Count(300),
             ..PathTimings::default()
         }],
     });
@@ -170,7 +179,7 @@ fn of_timings() {
 }
 
 #[test]
-fn of_traces() {
+fn damage_to_traces_is_detected() {
     let head = TraceHead {
         process: 1,
         build_id: [7; 16],
@@ -207,7 +216,7 @@ fn of_traces() {
 }
 
 #[test]
-fn of_guides() {
+fn damage_to_a_guide_is_detected() {
     let function = |name: &str, edges: &[u64]| GuideFunction {
         linkage_name: name.into(),
         graph_hash: 7,

@@ -1,4 +1,4 @@
-//! Guides: round trips, look-ups, sums, and that nothing damaged is believed.
+//! Tests of guides: round trips, look-ups, sums, and the rejection of damaged guides.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod common;
@@ -33,7 +33,7 @@ fn a_function_is_found_by_name_and_graph() {
 }
 
 #[test]
-fn functions_alike_are_added_up() {
+fn counts_of_equal_functions_are_added_up() {
     let functions = [
         function("f", 1, &[5, u64::MAX]),
         function("g", 1, &[1]),
@@ -58,7 +58,7 @@ fn the_example_of_the_layout() {
 }
 
 #[test]
-fn other_files_are_refused() {
+fn other_files_are_rejected() {
     assert_eq!(Guide::decode(b"HLWSEALD"), Err(FormatError::NotAGuide));
     assert_eq!(Guide::decode(b""), Err(FormatError::NotAGuide));
     let mut bytes = Guide::default().encode();
@@ -73,7 +73,7 @@ fn other_files_are_refused() {
 }
 
 #[test]
-fn every_flipped_bit_and_every_truncation_is_noticed() {
+fn every_flipped_bit_and_every_truncation_is_detected() {
     let guide: Guide = [function("f", 9, &[300, 0]), function("g", 1, &[1])]
         .into_iter()
         .collect();
@@ -90,12 +90,12 @@ fn every_flipped_bit_and_every_truncation_is_noticed() {
 
 proptest! {
     #[test]
-    fn a_guide_survives(functions in vec(guide_function(), 0..9)) {
+    fn decoding_inverts_encoding(functions in vec(guide_function(), 0..9)) {
         let guide: Guide = functions.into_iter().collect();
         prop_assert_eq!(Guide::decode(&guide.encode()), Ok(guide));
     }
 
-    /// Behind a right checksum too, nothing is believed.
+    /// The parser checks the content even if the checksum is correct.
     #[test]
     fn altered_content_is_checked(
         functions in vec(guide_function(), 0..9),
@@ -108,8 +108,8 @@ proptest! {
         repair::guide(&mut bytes);
         if let Ok(guide) = Guide::decode(&bytes) {
             for function in guide.functions() {
-                let found = guide.find(&function.linkage_name, function.graph_hash);
-                prop_assert_eq!(found, Some(&function.edges[..]));
+                let counts = guide.find(&function.linkage_name, function.graph_hash);
+                prop_assert_eq!(counts, Some(&function.edges[..]));
             }
             prop_assert_eq!(Guide::decode(&guide.encode()), Ok(guide));
         }

@@ -1,32 +1,40 @@
-//! Sequences over loop iterations: round trips, damage that costs one function, and arbitrary
-//! bytes.
+//! Tests of slab forests: round trips, damage that loses only one function, and arbitrary bytes.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod common;
 
 use common::equal_functions;
 use holloway_format::{
-    ForestNode, FormatError, FunctionForest, ImageMap, LoopsHead, LoopsProfile, LoopsStats,
-    ProcessImage, read_loops, write_loops,
+    Count, ForestNode, FormatError, FunctionForest, ImageMap, LoopsHead, LoopsProfile, LoopsStats,
+    PathId, ProcessImage, read_loops, write_loops,
 };
 use holloway_testkit::{heads::loops_head, repair};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-fn forest() -> impl Strategy<Value = (Vec<ForestNode>, Vec<(u64, u64)>)> {
+fn forest() -> impl Strategy<Value = (Vec<ForestNode>, Vec<(PathId, Count)>)> {
     let nodes = vec((0u32..12, 0u64..100, 0u64..), 0..40).prop_map(|nodes| {
-        let mut below = 0;
+        let mut max_depth = 0;
         let nodes = nodes.into_iter().map(|(depth, path, count)| {
-            let depth = depth.min(below);
-            below = depth + 1;
-            ForestNode { depth, path, count }
+            let depth = depth.min(max_depth);
+            max_depth = depth + 1;
+            ForestNode {
+                depth,
+                path: PathId(path),
+                count: Count(count),
+            }
         });
         nodes.collect()
     });
     let dropped = prop::collection::btree_map(0u64..100, 0u64.., 0..5);
     (
         nodes,
-        dropped.prop_map(|dropped| dropped.into_iter().collect()),
+        dropped.prop_map(|dropped| {
+            let dropped = dropped.into_iter();
+            dropped
+                .map(|(path, count)| (PathId(path), Count(count)))
+                .collect()
+        }),
     )
 }
 
@@ -87,7 +95,11 @@ fn example() -> LoopsProfile {
             module: 0,
             function: 2,
             hash: 7,
-            nodes: vec![node(0, 5, 3), node(1, 6, 2), node(0, 6, 0)],
+            nodes: vec![
+                node(0, PathId(5), Count(3)),
+                node(1, PathId(6), Count(2)),
+                node(0, PathId(6), Count(0)),
+            ],
             dropped: Vec::new(),
         }],
         damage: Vec::new(),
@@ -105,7 +117,7 @@ fn the_example_of_the_layout() {
 }
 
 #[test]
-fn other_files_are_refused() {
+fn other_files_are_rejected() {
     let bytes = write_loops(&example());
     assert_eq!(loops_head(b"HLWSEALD"), Err(FormatError::NotLoops));
     let newer = [&bytes[..8], &[9], &bytes[9..]].concat();
@@ -128,7 +140,7 @@ fn other_files_are_refused() {
 }
 
 #[test]
-fn another_graph_costs_its_function() {
+fn a_function_with_another_graph_is_left_out() {
     let mut map = equal_functions();
     map.modules[0].module.functions[2].hash = 8;
     let read = read_loops(&write_loops(&example()), &map).unwrap();
@@ -138,17 +150,17 @@ fn another_graph_costs_its_function() {
 
 proptest! {
     #[test]
-    fn what_is_written_is_read(profile in profile()) {
+    fn reading_inverts_writing(profile in profile()) {
         let bytes = write_loops(&profile);
         prop_assert_eq!(&loops_head(&bytes).unwrap(), &profile.head);
         prop_assert_eq!(read_loops(&bytes, &equal_functions()).unwrap(), profile);
     }
 
     #[test]
-    fn a_flipped_bit_is_noticed(profile in profile(), at in any::<prop::sample::Index>(), bit in 0..8) {
+    fn a_flipped_bit_is_detected(profile in profile(), index in any::<prop::sample::Index>(), bit in 0..8) {
         let mut bytes = write_loops(&profile);
-        let at = at.index(bytes.len());
-        bytes[at] ^= 1u8 << bit;
+        let index = index.index(bytes.len());
+        bytes[index] ^= 1u8 << bit;
         if let Ok(read) = read_loops(&bytes, &equal_functions()) {
             prop_assert!(!read.damage.is_empty());
             prop_assert!(read.functions.iter().all(|forest| profile.functions.contains(forest)));
@@ -156,23 +168,23 @@ proptest! {
     }
 
     #[test]
-    fn damage_behind_right_checksums_is_survived(
+    fn altered_content_with_correct_checksums_is_checked(
         profile in profile(), changes in vec((any::<prop::sample::Index>(), any::<u8>()), 0..8),
     ) {
         let mut bytes = write_loops(&profile);
-        for (at, byte) in changes {
-            let at = at.index(bytes.len());
-            bytes[at] = byte;
+        for (index, byte) in changes {
+            let index = index.index(bytes.len());
+            bytes[index] = byte;
         }
         repair::loops(&mut bytes);
         if let Ok(read) = read_loops(&bytes, &equal_functions()) {
             for forest in &read.functions {
-                prop_assert!(forest.nodes.iter().all(|node| node.path < 100));
+                prop_assert!(forest.nodes.iter().all(|node| node.path < PathId(100)));
                 prop_assert!(forest.dropped.is_sorted_by(|a, b| a.0 < b.0));
             }
-            let again = LoopsProfile { damage: Vec::new(), ..read.clone() };
-            let again_read = read_loops(&write_loops(&again), &equal_functions()).unwrap();
-            prop_assert_eq!(again_read.functions, read.functions);
+            let intact = LoopsProfile { damage: Vec::new(), ..read.clone() };
+            let read_again = read_loops(&write_loops(&intact), &equal_functions()).unwrap();
+            prop_assert_eq!(read_again.functions, read.functions);
         }
     }
 }

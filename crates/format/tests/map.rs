@@ -1,11 +1,11 @@
-//! Maps: round trips, and what damage costs.
+//! Tests of path maps: round trips, and the functions that are lost by damage.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod common;
 
 use std::collections::BTreeSet;
 
-use common::{image, module, places, small_function, small_modules};
+use common::{function_indices, image, module, small_function, small_modules};
 use holloway_abi::Kind;
 use holloway_format::{
     Counters, DamagedFile, FormatError, ImageMap, ModuleMap, Text, decode_image, encode_image,
@@ -16,7 +16,7 @@ use proptest::prelude::*;
 
 proptest! {
     #[test]
-    fn a_module_survives(module in module()) {
+    fn decoding_a_module_inverts_encoding(module in module()) {
         let bytes = module.encode();
         prop_assert_eq!(&bytes, &module.encode());
         let (decoded, damage) = ModuleMap::decode(&bytes).unwrap();
@@ -25,7 +25,7 @@ proptest! {
     }
 
     #[test]
-    fn an_image_survives(modules in vec(module(), 0..4)) {
+    fn decoding_an_image_inverts_encoding(modules in vec(module(), 0..4)) {
         let bytes = image(&modules);
         prop_assert_eq!(&bytes, &image(&modules));
         let map = decode_image(&bytes).unwrap();
@@ -36,12 +36,13 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_read_or_refused(bytes in vec(any::<u8>(), 0..300)) {
+    fn any_bytes_are_read_or_rejected(bytes in vec(any::<u8>(), 0..300)) {
         let _ = ModuleMap::decode(&bytes);
         let _ = decode_image(&bytes);
     }
 
-    /// Right checksums do not make bytes trusted: a map that is read without damage is valid.
+    /// The parser checks the content even if the checksums are correct. So a map without damage is
+    /// valid.
     #[test]
     fn altered_content_is_checked(module in module(), edits in vec((any::<prop::sample::Index>(), any::<u8>()), 1..4)) {
         let mut bytes = module.encode();
@@ -50,7 +51,7 @@ proptest! {
         }
         repair::fragment(&mut bytes);
         if let Ok((module, damage)) = ModuleMap::decode(&bytes) {
-            module.functions.iter().filter(|function| !function.is_damaged()).for_each(|function| valid(&module, function));
+            module.functions.iter().filter(|function| !function.is_damaged()).for_each(|function| assert_valid(&module, function));
             if damage.is_empty() {
                 prop_assert_eq!(ModuleMap::decode(&module.encode()), Ok((module, damage)));
             }
@@ -68,8 +69,8 @@ proptest! {
     }
 }
 
-/// What readers of a map rely on.
-fn valid(module: &ModuleMap, function: &holloway_format::FunctionMap) {
+/// Checks the properties of a decoded function that users of the map rely on.
+fn assert_valid(module: &ModuleMap, function: &holloway_format::FunctionMap) {
     let blocks = function.blocks.len() as u32;
     assert!(function.entry < blocks && function.exit < blocks);
     let edges = matches!(function.counters, Counters::Edges { .. });
@@ -99,8 +100,9 @@ fn valid(module: &ModuleMap, function: &holloway_format::FunctionMap) {
             .implied_ends(edge.kind)
             .is_some_and(|(_, to)| to < blocks)
     }));
-    let places = function.blocks.iter().flat_map(|block| &block.places);
-    let mut places = places.chain(function.edges.iter().filter_map(|edge| edge.place.as_ref()));
+    let block_places = function.blocks.iter().flat_map(|block| &block.places);
+    let mut places =
+        block_places.chain(function.edges.iter().filter_map(|edge| edge.place.as_ref()));
     assert!(places.all(|place| (place.scope as usize) < function.scopes.len()));
     for (index, scope) in function.scopes.iter().enumerate() {
         assert!(scope.parent.is_none_or(|parent| (parent as usize) < index));
@@ -109,94 +111,98 @@ fn valid(module: &ModuleMap, function: &holloway_format::FunctionMap) {
     assert!(end <= module.counters_size && function.counters.offset().is_multiple_of(8));
 }
 
-/// The functions of `damaged` that differ from `whole`. They must be empty and listed.
-fn lost(whole: &ImageMap, damaged: &ImageMap) -> BTreeSet<(u32, u32)> {
+/// Returns the functions of `damaged` that differ from `intact`. They must be empty, and the damage
+/// must list them.
+fn lost(intact: &ImageMap, damaged: &ImageMap) -> BTreeSet<(u32, u32)> {
     let mut lost = BTreeSet::new();
-    for (m, f) in places(whole) {
-        let function = whole.function(m, f).unwrap();
-        if damaged.function(m, f) == Some(function) {
+    for (module, function) in function_indices(intact) {
+        let expected = intact.function(module, function).unwrap();
+        if damaged.function(module, function) == Some(expected) {
             continue;
         }
-        lost.insert((m, f));
+        lost.insert((module, function));
         assert_eq!(
-            damaged.function(m, f),
+            damaged.function(module, function),
             None,
-            "function {f} of module {m} is altered and not refused"
+            "function {function} of module {module} is altered and not rejected"
         );
         let listed = damaged.damage.iter().any(|damage| {
             damage.file == DamagedFile::Map
-                && (damage.module == Some(m)
-                    && damage.function.is_none_or(|function| function == f)
+                && (damage.module == Some(module)
+                    && damage.function.is_none_or(|index| index == function)
                     || damage.fact.to_string().contains("bytes are missing"))
         });
-        assert!(listed, "function {f} of module {m} is lost and not listed");
+        assert!(
+            listed,
+            "function {function} of module {module} is lost and not listed"
+        );
     }
     lost
 }
 
 #[test]
-fn every_flipped_bit_is_noticed_and_costs_one_function() {
+fn every_flipped_bit_is_detected_and_loses_one_function() {
     let bytes = image(&small_modules());
-    let whole = decode_image(&bytes).unwrap();
-    let (mut refused, mut single) = (0, 0);
+    let intact = decode_image(&bytes).unwrap();
+    let (mut rejected, mut single) = (0, 0);
     for bit in 0..8 * bytes.len() {
         let mut flipped = bytes.clone();
         flipped[bit / 8] ^= 1 << (bit % 8);
         let Ok(map) = decode_image(&flipped) else {
-            refused += 1;
+            rejected += 1;
             continue;
         };
         assert!(!map.damage.is_empty(), "bit {bit}");
-        let lost = lost(&whole, &map);
+        let lost = lost(&intact, &map);
         let modules_lost = map
             .damage
             .iter()
             .filter(|damage| damage.fact.to_string().starts_with("the module is lost"))
             .count();
         if modules_lost == 0 {
-            // Each function has its own strings here. Two strings share each end.
+            // Here, functions do not share strings. The end of a string is the start of the next.
             assert!(lost.len() <= 2, "bit {bit}: {lost:?}");
             single += usize::from(lost.len() == 1);
         }
         assert!(modules_lost <= 1);
     }
-    // Only the head of the image is refused as a whole.
-    assert_eq!(refused, 8 * (52 + 3 + 4));
+    // The whole map is rejected only if the image's head is damaged.
+    assert_eq!(rejected, 8 * (52 + 3 + 4));
     assert!(single > 1000);
 }
 
 #[test]
-fn every_truncation_is_noticed() {
+fn every_truncation_is_detected() {
     let bytes = image(&small_modules());
-    let whole = decode_image(&bytes).unwrap();
+    let intact = decode_image(&bytes).unwrap();
     for length in 0..bytes.len() {
         match decode_image(&bytes[..length]) {
             Ok(map) => {
                 assert!(!map.damage.is_empty(), "{length}");
-                lost(&whole, &map);
+                lost(&intact, &map);
             }
             Err(error) => assert!(length < 52 + 3 + 4, "{length}: {error}"),
         }
     }
-    // A map cut in the last function keeps the others.
+    // If a map is cut in its last function, the parser keeps the other functions.
     let map = decode_image(&bytes[..bytes.len() - 1]).unwrap();
-    assert_eq!(lost(&whole, &map), BTreeSet::from([(1, 0)]));
+    assert_eq!(lost(&intact, &map), BTreeSet::from([(1, 0)]));
 }
 
 #[test]
 fn a_section_may_be_padded() {
     let mut bytes = image(&small_modules());
-    let whole = decode_image(&bytes).unwrap();
+    let intact = decode_image(&bytes).unwrap();
     bytes.extend_from_slice(&[0; 13]);
-    assert_eq!(decode_image(&bytes).unwrap(), whole);
+    assert_eq!(decode_image(&bytes).unwrap(), intact);
 }
 
 #[test]
 fn damage_names_its_function() {
     let bytes = image(&small_modules());
-    let at = bytes.len() - 1;
+    let last = bytes.len() - 1;
     let mut flipped = bytes.clone();
-    flipped[at] ^= 0x10;
+    flipped[last] ^= 0x10;
     let map = decode_image(&flipped).unwrap();
     let [damage] = &map.damage[..] else {
         panic!("{:?}", map.damage)
@@ -214,7 +220,7 @@ fn damage_names_its_function() {
 }
 
 #[test]
-fn another_format_is_named() {
+fn errors_name_the_version_of_the_file() {
     let mut bytes = image(&small_modules());
     bytes[8] = 7;
     let error = decode_image(&bytes).unwrap_err();
@@ -299,7 +305,7 @@ fn the_build_id_follows_the_content() {
 }
 
 #[test]
-fn the_structure_hash_is_of_graph_and_numbering() {
+fn the_structure_hash_covers_graph_and_numbering() {
     let function = small_function("f", 3, Counters::Array { offset: 0, len: 3 });
     let hash = function.structure_hash();
     let mut other = function.clone();
@@ -318,7 +324,7 @@ fn the_structure_hash_is_of_graph_and_numbering() {
 }
 
 #[test]
-fn the_structure_hash_is_of_what_is_counted() {
+fn the_structure_hash_covers_the_counted_edges() {
     let function = common::small_edge_function("f");
     let mut other = function.clone();
     other.tree.reverse();
@@ -329,13 +335,13 @@ fn the_structure_hash_is_of_what_is_counted() {
 }
 
 #[test]
-fn the_graph_hash_is_the_same_whatever_is_collected() {
+fn the_graph_hash_does_not_depend_on_the_kind() {
     let edges = common::small_edge_function("f");
     let paths = small_function("g", 2, Counters::Array { offset: 0, len: 2 });
     assert_ne!(edges.hash, paths.hash);
     assert_eq!(edges.graph_hash(), paths.graph_hash());
-    let more = small_function("g", 3, Counters::Array { offset: 0, len: 3 });
-    assert_ne!(more.graph_hash(), paths.graph_hash());
+    let three_paths = small_function("g", 3, Counters::Array { offset: 0, len: 3 });
+    assert_ne!(three_paths.graph_hash(), paths.graph_hash());
     let mut cut = paths.clone();
     cut.edges[0].kind = holloway_format::EdgeKind::Cut;
     assert_ne!(cut.graph_hash(), paths.graph_hash());
@@ -357,10 +363,10 @@ fn counters_never_overlap() {
     );
 }
 
-/// A string of 64 KiB that 2,000 scopes use, and lengths of 2^32 everywhere: neither costs memory
+/// A string of 64 KiB that 2,000 scopes use takes memory only once. Lengths of 2^32 take no memory
 /// or time.
 #[test]
-fn small_files_stay_small() {
+fn small_files_take_little_memory() {
     let mut function = small_function("f", 1, Counters::Array { offset: 0, len: 1 });
     function.scopes = vec![function.scopes[0].clone(); 2_000];
     let long = Text::from("x".repeat(1 << 16));
@@ -381,25 +387,25 @@ fn small_files_stay_small() {
             .iter()
             .all(|scope| scope.name.as_ptr() == scopes[0].name.as_ptr())
     );
-    for at in (12..60).step_by(4) {
+    for offset in (12..60).step_by(4) {
         let mut bytes = small_modules()[0].encode();
-        bytes[at..at + 4].copy_from_slice(&[0xff; 4]);
+        bytes[offset..offset + 4].copy_from_slice(&[0xff; 4]);
         repair::fragment(&mut bytes);
         let _ = ModuleMap::decode(&bytes);
     }
 }
 
-/// A map of version 2 is the same, but doesn't say where frames leak.
+/// A map of version 2 has the same layout, but no leaks.
 #[test]
 fn maps_of_version_2_are_read() {
     let new = image(&small_modules());
     let mut old = new.clone();
     old[8] = 2;
-    let fragment_starts = |at: &usize| old[*at..].starts_with(b"HLWMODUL");
+    let fragment_starts = |offset: &usize| old[*offset..].starts_with(b"HLWMODUL");
     let starts: Vec<usize> = (0..old.len()).filter(fragment_starts).collect();
     assert_eq!(starts.len(), 2);
-    for at in starts {
-        old[at + 8] = 2;
+    for start in starts {
+        old[start + 8] = 2;
     }
     repair::image_map(&mut old);
     let (new, old) = (decode_image(&new).unwrap(), decode_image(&old).unwrap());
@@ -411,14 +417,14 @@ fn maps_of_version_2_are_read() {
         bytes[8] = version;
         repair::fragment(&mut bytes);
         let (found, reads) = (version.into(), 2..=3);
-        let refused = Err(FormatError::Version { found, reads });
-        assert_eq!(ModuleMap::decode(&bytes), refused);
+        let expected = Err(FormatError::Version { found, reads });
+        assert_eq!(ModuleMap::decode(&bytes), expected);
     }
 }
 
-/// Leaks stand behind loads, which may be none.
+/// A record with leaks also has the lists before them, which may be empty.
 #[test]
-fn leaks_come_back() {
+fn leaks_are_decoded() {
     let counters = Counters::Array { offset: 0, len: 1 };
     let leaking = holloway_format::FunctionMap {
         leaks: vec![0],

@@ -1,4 +1,4 @@
-//! Profiles, raw and sealed: round trips, sums over threads and processes, and the cost of damage.
+//! Tests of raw and sealed profiles: round trips, sums over threads and processes, and damage.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod common;
@@ -8,14 +8,14 @@ use std::collections::BTreeMap;
 use common::{image, map_and_profile, small_modules};
 use holloway_abi::Kind;
 use holloway_format::{
-    Fact, FormatError, FunctionCounts, ImageMap, Profile, ProfileHead, RawProfile, decode_image,
-    encode_image, peek_profile, raw, read_counters, read_profile, write_sealed,
+    Count, Fact, FormatError, FunctionCounts, ImageMap, Profile, ProfileHead, RawProfile,
+    decode_image, encode_image, peek_profile, raw, read_counters, read_profile, write_sealed,
 };
 use holloway_testkit::{raw::RawWriter, repair};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// Module, function, and the paths' counts.
+/// Module index, function index, and the counts of the function's paths.
 type CountsOfFunction = (u32, u32, Vec<(u64, u64)>);
 
 fn map() -> ImageMap {
@@ -26,11 +26,15 @@ fn counts(profile: &Profile) -> Vec<CountsOfFunction> {
     profile
         .functions
         .iter()
-        .map(|counts| (counts.module, counts.function, counts.counts.clone()))
+        .map(|function| {
+            let counts = function.counts.iter();
+            let counts = counts.map(|&(path, count)| (path, count.0)).collect();
+            (function.module, function.function, counts)
+        })
         .collect()
 }
 
-/// Two threads of the small map.
+/// Writes a raw profile with two threads of the small map.
 fn writer(map: &ImageMap) -> RawWriter {
     let mut writer = RawWriter::for_image(map);
     writer.thread(
@@ -65,7 +69,11 @@ fn threads_are_summed() {
     assert_eq!(profile.damage, []);
     assert_eq!(counts(&profile), sums());
     assert_eq!(
-        (profile.threads, profile.pid, profile.image.as_str()),
+        (
+            profile.head.threads,
+            profile.head.pid,
+            profile.head.image.as_str()
+        ),
         (2, 1, "app")
     );
     assert_eq!(profile.function(0, 1).unwrap().total(), 13);
@@ -140,7 +148,8 @@ fn counters_of_damaged_files_are_not_guessed() {
     }
 }
 
-/// A function's counters are what its map says, whatever the kind of the profile.
+/// The map of a function determines whether its counters count paths or edges, not the kind of the
+/// profile.
 #[test]
 fn edge_counters_are_read_by_number() {
     let mut module = small_modules()[0].clone();
@@ -151,7 +160,7 @@ fn edge_counters_are_read_by_number() {
     writer.thread(&map, 1, &[(0, 0, 2, 4), (0, 3, 0, 5)]);
     writer.thread(&map, 2, &[(0, 3, 0, 7)]);
     let profile = read_profile(&writer.finish(), &map).unwrap();
-    assert_eq!((profile.kind, profile.damage.len()), (Kind::Edges, 0));
+    assert_eq!((profile.head.kind, profile.damage.len()), (Kind::Edges, 0));
     assert_eq!(
         counts(&profile),
         [(0, 0, vec![(2, 4)]), (0, 3, vec![(0, 12)])]
@@ -159,9 +168,9 @@ fn edge_counters_are_read_by_number() {
     let sealed = write_sealed(&profile);
     assert_eq!(read_profile(&sealed, &map).unwrap(), profile);
 
-    let mut beyond = profile;
-    beyond.functions[1].counts.push((1, 1));
-    let read = read_profile(&write_sealed(&beyond), &map).unwrap();
+    let mut out_of_range = profile;
+    out_of_range.functions[1].counts.push((1, Count(1)));
+    let read = read_profile(&write_sealed(&out_of_range), &map).unwrap();
     assert_eq!(counts(&read), [(0, 0, vec![(2, 4)])]);
     assert!(
         read.damage[0]
@@ -183,34 +192,34 @@ fn a_file_may_be_longer_than_its_end() {
 }
 
 #[test]
-fn another_build_is_refused_by_name() {
+fn another_build_is_rejected() {
     let mut map = map();
     let bytes = writer(&map).finish();
     let sealed = write_sealed(&read_profile(&bytes, &map).unwrap());
-    let found = map.build_id;
+    let profile_id = map.build_id;
     map.build_id = *b"0123456789abcdef";
     for bytes in [bytes, sealed] {
         let error = read_profile(&bytes, &map).unwrap_err();
         assert_eq!(
             error,
             FormatError::BuildMismatch {
-                profile: found,
+                profile: profile_id,
                 map: map.build_id,
                 image: "app".into()
             }
         );
-        let found: String = found[..8]
+        let short_id: String = profile_id[..8]
             .iter()
             .map(|byte| format!("{byte:02x}"))
             .collect();
         let expected = format!(
-            "the profile is of build {found} of app, the path map of build 3031323334353637; record it again with this build"
+            "the profile is of build {short_id} of app, the path map of build 3031323334353637; record it again with this build"
         );
         assert_eq!(error.to_string(), expected);
     }
 }
 
-/// Version 2 of the sealed profile is the same as version 3.
+/// Versions 2 and 3 of sealed profiles have the same layout.
 #[test]
 fn sealed_profiles_of_version_2_are_read() {
     let map = map();
@@ -223,7 +232,7 @@ fn sealed_profiles_of_version_2_are_read() {
 }
 
 #[test]
-fn other_files_and_formats_are_refused() {
+fn other_files_and_versions_are_rejected() {
     let map = map();
     let check = |bytes: &[u8], error: FormatError| {
         assert_eq!(read_profile(bytes, &map), Err(error.clone()));
@@ -255,7 +264,7 @@ fn other_files_and_formats_are_refused() {
 }
 
 #[test]
-fn counts_where_no_path_is_cost_the_function() {
+fn a_function_with_counts_of_no_path_is_left_out() {
     let map = map();
     let mut writer = writer(&map);
     // Function 0 has 3 paths and 4 counters; the block has more room than counters.
@@ -284,7 +293,7 @@ fn counts_where_no_path_is_cost_the_function() {
 }
 
 #[test]
-fn counts_past_u64_cost_the_function() {
+fn a_function_whose_counts_overflow_is_left_out() {
     let map = map();
     let mut writer = RawWriter::for_image(&map);
     writer.thread(
@@ -299,11 +308,11 @@ fn counts_past_u64_cost_the_function() {
 }
 
 #[test]
-fn functions_the_map_lost_are_said() {
+fn functions_that_the_map_lost_are_reported() {
     let map_bytes = image(&small_modules());
-    let whole = decode_image(&map_bytes).unwrap();
-    let raw = writer(&whole).finish();
-    let sealed = write_sealed(&read_profile(&raw, &whole).unwrap());
+    let intact = decode_image(&map_bytes).unwrap();
+    let raw = writer(&intact).finish();
+    let sealed = write_sealed(&read_profile(&raw, &intact).unwrap());
     let mut bytes = map_bytes.clone();
     *bytes.last_mut().unwrap() ^= 1;
     let map = decode_image(&bytes).unwrap();
@@ -325,17 +334,17 @@ fn processes_are_summed() {
     let profile = read_profile(&writer(&map).finish(), &map).unwrap();
     let mut other = profile.clone();
     other.functions.remove(1);
-    other.functions[0].counts = vec![(1, 7), (2, u64::MAX)];
+    other.functions[0].counts = vec![(1, Count(7)), (2, Count(u64::MAX))];
     let sum = Profile::sum([profile.clone(), other]).unwrap().unwrap();
     let mut expected = sums();
     expected[0].2 = vec![(0, 15), (1, 7), (2, u64::MAX)];
     expected[2].2 = vec![(1, 2)];
     expected[3].2 = vec![(0, 18)];
     assert_eq!(counts(&sum), expected);
-    assert_eq!(sum.threads, 4);
+    assert_eq!(sum.head.threads, 4);
     assert_eq!(Profile::sum([]).unwrap(), None);
     let mut stranger = profile.clone();
-    stranger.build_id[3] ^= 1;
+    stranger.head.build_id[3] ^= 1;
     let mut profile = profile;
     let before = profile.clone();
     assert!(matches!(
@@ -346,7 +355,7 @@ fn processes_are_summed() {
 }
 
 #[test]
-fn a_head_is_enough_to_peek() {
+fn peeking_needs_only_the_head() {
     let map = map();
     let mut writer = writer(&map);
     *writer.head() = ProfileHead {
@@ -367,7 +376,7 @@ fn a_head_is_enough_to_peek() {
 }
 
 #[test]
-fn damage_is_sealed_too() {
+fn sealed_profiles_keep_the_damage() {
     let map = map();
     let mut writer = writer(&map);
     writer.block(13, &[(24, 1)]);
@@ -380,26 +389,26 @@ fn damage_is_sealed_too() {
 }
 
 /// The functions that `damaged` lacks. Every other function must have the same counts as in
-/// `whole`.
-fn missing(whole: &Profile, damaged: &Profile) -> Vec<(u32, u32)> {
+/// `intact`.
+fn missing(intact: &Profile, damaged: &Profile) -> Vec<(u32, u32)> {
     let mut missing = Vec::new();
-    for function in &whole.functions {
+    for function in &intact.functions {
         match damaged.function(function.module, function.function) {
             Some(counts) => assert_eq!(counts, function),
             None => missing.push((function.module, function.function)),
         }
     }
-    assert!(damaged.functions.len() + missing.len() == whole.functions.len());
+    assert!(damaged.functions.len() + missing.len() == intact.functions.len());
     missing
 }
 
 #[test]
-fn every_flipped_bit_of_a_sealed_profile_is_noticed_and_costs_one_function() {
+fn every_flipped_bit_of_a_sealed_profile_is_detected_and_loses_one_function() {
     let map = map();
     let mut writer = writer(&map);
     writer.block(13, &[(800, 1)]);
-    let whole = read_profile(&writer.finish(), &map).unwrap();
-    let bytes = write_sealed(&whole);
+    let intact = read_profile(&writer.finish(), &map).unwrap();
+    let bytes = write_sealed(&intact);
     let head = 88 + 3 + 3 + 4;
     for bit in 0..8 * bytes.len() {
         let mut flipped = bytes.clone();
@@ -407,10 +416,10 @@ fn every_flipped_bit_of_a_sealed_profile_is_noticed_and_costs_one_function() {
         match read_profile(&flipped, &map) {
             Ok(profile) => {
                 assert!(
-                    bit >= 8 * head && profile.damage != whole.damage,
+                    bit >= 8 * head && profile.damage != intact.damage,
                     "bit {bit}"
                 );
-                let missing = missing(&whole, &profile);
+                let missing = missing(&intact, &profile);
                 assert!(missing.len() <= 1, "bit {bit}: {missing:?}");
                 for (module, function) in missing {
                     let expected = (Some(module), Some(function));
@@ -429,14 +438,14 @@ fn every_flipped_bit_of_a_sealed_profile_is_noticed_and_costs_one_function() {
 }
 
 #[test]
-fn every_truncation_of_a_sealed_profile_is_noticed() {
+fn every_truncation_of_a_sealed_profile_is_detected() {
     let map = map();
-    let whole = read_profile(&writer(&map).finish(), &map).unwrap();
-    let bytes = write_sealed(&whole);
+    let intact = read_profile(&writer(&map).finish(), &map).unwrap();
+    let bytes = write_sealed(&intact);
     for length in 0..bytes.len() {
         if let Ok(profile) = read_profile(&bytes[..length], &map) {
             assert!(!profile.damage.is_empty(), "{length}");
-            missing(&whole, &profile);
+            missing(&intact, &profile);
         }
     }
 }
@@ -474,9 +483,10 @@ fn a_truncated_raw_profile_keeps_its_complete_extents() {
     }
 }
 
-/// Extents whose heads are damaged are lost with a word; those around them are not.
+/// An extent with a damaged head is lost, and the damage lists it. The extents before and after it
+/// are read.
 #[test]
-fn a_damaged_extent_costs_itself() {
+fn only_a_damaged_extent_is_lost() {
     let map = map();
     let mut writer = RawWriter::for_image(&map);
     writer
@@ -489,16 +499,16 @@ fn a_damaged_extent_costs_itself() {
         flipped[2 * 4096 + byte] ^= 4;
         let profile = read_profile(&flipped, &map).unwrap();
         assert_eq!(counts(&profile), [(0, 0, vec![(0, 101)])], "byte {byte}");
-        let what = "4096 bytes are lost: the head of an extent is damaged or cut off";
+        let expected = "4096 bytes are lost: the head of an extent is damaged or cut off";
         assert_eq!(
             (profile.damage[0].offset, profile.damage[0].fact.to_string()),
-            (8192, what.to_owned())
+            (8192, expected.to_owned())
         );
     }
 }
 
 #[test]
-fn no_flipped_bit_of_a_raw_profile_does_harm() {
+fn the_parser_survives_every_flipped_bit_of_a_raw_profile() {
     let map = map();
     let bytes = writer(&map).finish();
     let heads = (0..bytes.len())
@@ -512,7 +522,7 @@ fn no_flipped_bit_of_a_raw_profile_does_harm() {
                 assert!(byte < 1232);
                 continue;
             };
-            // Whatever is read is a count of a path there is.
+            // All counts belong to existing paths.
             for function in &profile.functions {
                 let limit = map
                     .function(function.module, function.function)
@@ -522,7 +532,7 @@ fn no_flipped_bit_of_a_raw_profile_does_harm() {
                     function
                         .counts
                         .iter()
-                        .all(|&(path, count)| path < limit && count > 0)
+                        .all(|&(path, count)| path < limit && count > Count(0))
                 );
             }
             let _ = peek_profile(&flipped);
@@ -531,7 +541,7 @@ fn no_flipped_bit_of_a_raw_profile_does_harm() {
 }
 
 #[test]
-fn a_key_in_a_wrong_slot_costs_the_function() {
+fn a_function_with_a_key_in_a_wrong_slot_is_left_out() {
     let map = map();
     let bytes = writer(&map).finish();
     let raw = RawProfile::parse(&bytes).unwrap();
@@ -541,27 +551,28 @@ fn a_key_in_a_wrong_slot_costs_the_function() {
         (32, 2, None)
     );
     let slots = segment.offset as usize..segment.offset as usize + 64;
-    let at = slots.step_by(16).find(|&at| bytes[at] != 0).unwrap();
-    let noticed = (0..40).filter(|bit| {
+    let used = slots.step_by(16).find(|&slot| bytes[slot] != 0).unwrap();
+    let detected = (0..40).filter(|bit| {
         let mut flipped = bytes.clone();
-        flipped[at + bit / 8] ^= 1 << (bit % 8);
+        flipped[used + bit / 8] ^= 1 << (bit % 8);
         let profile = read_profile(&flipped, &map).unwrap();
         profile.function(0, 1).is_none() && !profile.damage.is_empty()
     });
-    // With half of the four slots in use, a wrong key fits its slot with a chance of 1/4 to 1/2.
-    assert!(noticed.count() >= 15);
+    // Two of the four slots are used. So the probability that a wrong key is valid in its slot is
+    // 1/4 to 1/2.
+    assert!(detected.count() >= 15);
 }
 
 /// The process was killed between writing the key and the count of a new path, so the path was not
 /// counted yet. The reverse order cannot occur.
 #[test]
-fn a_path_being_entered_at_a_kill_is_no_damage() {
+fn a_key_without_a_count_is_no_damage() {
     let map = map();
     let mut bytes = writer(&map).segment(7, 32, 4, &[(0, 0)]).finish();
     let segment = RawProfile::parse(&bytes).unwrap().segments()[0].offset as usize;
     let free = (segment..)
         .step_by(16)
-        .find(|&at| bytes[at..at + 16] == [0; 16])
+        .find(|&slot| bytes[slot..slot + 16] == [0; 16])
         .unwrap();
     let profile = read_profile(&bytes, &map).unwrap();
     assert_eq!((counts(&profile), profile.damage.len()), (sums(), 0));
@@ -576,7 +587,7 @@ fn the_example_of_the_sealed_layout() {
         module: 0,
         function: 2,
         hash: 0,
-        counts: vec![(0, 5), (300, 1)],
+        counts: vec![(0, Count(5)), (300, Count(1))],
     };
     let profile = Profile {
         functions: vec![counts],
@@ -588,7 +599,7 @@ fn the_example_of_the_sealed_layout() {
 
 proptest! {
     #[test]
-    fn a_profile_survives((map, profile) in map_and_profile()) {
+    fn reading_inverts_writing((map, profile) in map_and_profile()) {
         let bytes = write_sealed(&profile);
         prop_assert_eq!(&read_profile(&bytes, &map).unwrap(), &profile);
         let mut shuffled = profile.clone();
@@ -597,7 +608,7 @@ proptest! {
         prop_assert_eq!(write_sealed(&shuffled), bytes);
     }
 
-    /// Against the sum of all counts, kept in a map.
+    /// Compares the sums with naive sums in a map.
     #[test]
     fn sums_over_threads_are_exact((map, profile) in map_and_profile(), split in vec(0..3usize, 64)) {
         let mut threads = vec![Vec::new(); 3];
@@ -605,7 +616,7 @@ proptest! {
         let mut split = split.into_iter().cycle();
         for function in &profile.functions {
             for &(path, count) in function.counts.iter().filter(|&&(path, _)| path < u64::MAX - 1) {
-                for part in [count / 3, count - count / 3] {
+                for part in [count.0 / 3, count.0 - count.0 / 3] {
                     threads[split.next().unwrap()].push((function.module, function.function, path, part));
                     if part > 0 {
                         *naive.entry((function.module, function.function, path)).or_default() += part;
@@ -619,25 +630,25 @@ proptest! {
         }
         let read = read_profile(&writer.finish(), &map).unwrap();
         prop_assert_eq!(&read.damage, &[]);
-        let flat = read.functions.iter().flat_map(|f| f.counts.iter().map(|&(path, count)| ((f.module, f.function, path), count)));
+        let flat = read.functions.iter().flat_map(|f| f.counts.iter().map(|&(path, count)| ((f.module, f.function, path), count.0)));
         prop_assert_eq!(flat.collect::<BTreeMap<_, _>>(), naive);
     }
 
     #[test]
-    fn merged_sums_are_exact((_, profile) in map_and_profile(), keep in vec(any::<bool>(), 9)) {
+    fn merged_sums_are_exact((_, profile) in map_and_profile(), kept in vec(any::<bool>(), 9)) {
         let mut part = profile.clone();
-        let mut keep = keep.into_iter().cycle();
+        let mut keep = kept.into_iter().cycle();
         part.functions.retain(|_| keep.next().unwrap());
         let sum = Profile::sum([part.clone(), profile.clone()]).unwrap().unwrap();
         for function in &profile.functions {
             let times = 1 + u64::from(part.function(function.module, function.function).is_some());
-            let expected: Vec<_> = function.counts.iter().map(|&(path, count)| (path, count * times)).collect();
+            let expected: Vec<_> = function.counts.iter().map(|&(path, count)| (path, Count(count.0 * times))).collect();
             prop_assert_eq!(&sum.function(function.module, function.function).unwrap().counts, &expected);
         }
     }
 
     #[test]
-    fn any_bytes_are_read_or_refused(bytes in vec(any::<u8>(), 0..300), magic in 0..3usize) {
+    fn any_bytes_are_read_or_rejected(bytes in vec(any::<u8>(), 0..300), magic in 0..3usize) {
         let map = map();
         let mut bytes = bytes;
         if magic < 2 {
@@ -648,7 +659,7 @@ proptest! {
         let _ = RawProfile::parse(&bytes);
     }
 
-    /// Behind right checksums too, nothing is believed.
+    /// The parser checks the content even if the checksums are correct.
     #[test]
     fn altered_content_is_checked(
         (map, profile) in map_and_profile(),
@@ -661,9 +672,9 @@ proptest! {
         repair::sealed_profile(&mut bytes);
         if let Ok(profile) = read_profile(&bytes, &map) {
             for function in &profile.functions {
-                let shape = map.function(function.module, function.function).unwrap();
+                let function_map = map.function(function.module, function.function).unwrap();
                 prop_assert!(function.counts.is_sorted());
-                prop_assert!(function.counts.iter().all(|&(path, count)| path < shape.counter_limit() && count > 0));
+                prop_assert!(function.counts.iter().all(|&(path, count)| path < function_map.counter_limit() && count > Count(0)));
             }
         }
     }

@@ -1,4 +1,5 @@
-//! Streams in raw profiles: rings and spools, put together in order; what damage costs.
+//! Streams in raw profiles: rings and spools are joined in order, and damage loses only the damaged
+//! part.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use holloway_abi::{CHUNK, Kind, PAGE, RING_SIZE, WORD_CONTROL};
@@ -24,9 +25,9 @@ fn pieces(words: &RingWords<'_>) -> Vec<Piece> {
     words.pieces().collect::<Result<_, Damage>>().unwrap()
 }
 
-fn piece(at: u64, words: impl IntoIterator<Item = u32>) -> Piece {
+fn piece(position: u64, words: impl IntoIterator<Item = u32>) -> Piece {
     let words = words.into_iter().collect();
-    Piece { at, words }
+    Piece { position, words }
 }
 
 #[test]
@@ -44,40 +45,41 @@ fn a_ring_and_its_spools_are_in_order() {
         (raw.damage(), raw.rings().len(), raw.spools().len()),
         (&[][..], 2, 3)
     );
-    let [one, two] = &raw.ring_words()[..] else {
+    let [first_ring, second_ring] = &raw.ring_words()[..] else {
         panic!("two rings")
     };
-    assert_eq!((one.offset, two.offset), (first, second));
+    assert_eq!((first_ring.offset, second_ring.offset), (first, second));
     assert_eq!(
-        pieces(one),
+        pieces(first_ring),
         [
             piece(0, 100..200),
             piece(400, 100..300),
             piece(1200, [300, 301, 0, 303])
         ]
     );
-    let ring = one.ring.unwrap();
+    let ring = first_ring.ring.unwrap();
     assert_eq!(
         (ring.tid, ring.holes(), ring.missing, ring.owners),
         (7, 1, None, 1)
     );
     assert_eq!(ring.dropped_from(), None);
-    assert_eq!(pieces(two), [piece(CHUNK, [1])]);
-    let ring = two.ring.unwrap();
+    assert_eq!(pieces(second_ring), [piece(CHUNK, [1])]);
+    let ring = second_ring.ring.unwrap();
     assert_eq!((ring.cursor, ring.end()), (CHUNK + 8, CHUNK + 4));
     assert_eq!(ring.missing, Some(CHUNK + 4));
     assert_eq!(ring.dropped_from(), Some(2));
 }
 
-/// The process was killed after it published a spool and before it moved `taken`.
+/// The process was killed after it had written a spool, and before it advanced `taken`. By then, it
+/// may have set some of the spooled words in the ring to 0.
 #[test]
 fn words_in_a_spool_and_in_the_ring_come_once() {
     for zeroed in 0..=20 {
         let words: Vec<u32> = (1..=50).collect();
-        let mut still = words.clone();
-        still[..zeroed].fill(0);
+        let mut in_ring = words.clone();
+        in_ring[..zeroed].fill(0);
         let mut writer = writer();
-        let ring = writer.ring(7, 400, &still, None);
+        let ring = writer.ring(7, 400, &in_ring, None);
         writer.spool(7, ring, 400, &words[..20]);
         let bytes = writer.finish();
         let raw = RawProfile::parse(&bytes).unwrap();
@@ -87,7 +89,7 @@ fn words_in_a_spool_and_in_the_ring_come_once() {
 }
 
 #[test]
-fn a_ring_goes_round() {
+fn words_of_a_ring_that_wraps_around_are_one_piece() {
     let words: Vec<u32> = (1..=(RING_SIZE / 4) as u32).collect();
     let mut writer = writer();
     writer.ring(7, 3 * RING_SIZE - 40, &words, None);
@@ -97,33 +99,36 @@ fn a_ring_goes_round() {
     assert_eq!(all, [piece(3 * RING_SIZE - 40, words)]);
 }
 
-/// A file may end inside a ring. The words that are there count, in two pieces if they wrap around.
+/// A file may end inside a ring. The words before the end of the file are read, in two pieces if
+/// they wrap around.
 #[test]
-fn words_of_a_ring_that_is_cut_off_are_there() {
+fn words_of_a_ring_that_is_cut_off_are_read() {
     let words: Vec<u32> = (1..=(RING_SIZE / 4) as u32).collect();
     let mut writer = writer();
     let first = 3 * RING_SIZE - 40;
     let ring = writer.ring(7, first, &words, None) as usize;
     let bytes = writer.finish();
-    let places = ring + PAGE as usize;
-    let cut = |left: usize| {
-        let raw = RawProfile::parse(&bytes[..places + left]).unwrap();
+    let words_start = ring + PAGE as usize;
+    let cut_after = |length: usize| {
+        let raw = RawProfile::parse(&bytes[..words_start + length]).unwrap();
         let message = raw.damage()[0].to_string();
         assert!(message.contains("bytes are missing"), "{message}");
         pieces(&raw.ring_words()[0])
     };
-    assert_eq!(cut(0), []);
-    assert_eq!(cut(3), []);
-    assert_eq!(cut(403), [piece(3 * RING_SIZE, words[10..110].to_vec())]);
-    let most = RING_SIZE as usize - 20;
-    let both = [
+    assert_eq!(cut_after(0), []);
+    assert_eq!(cut_after(3), []);
+    assert_eq!(
+        cut_after(403),
+        [piece(3 * RING_SIZE, words[10..110].to_vec())]
+    );
+    let expected = [
         piece(first, words[..5].to_vec()),
         piece(3 * RING_SIZE, words[10..].to_vec()),
     ];
-    assert_eq!(cut(most), both);
+    assert_eq!(cut_after(RING_SIZE as usize - 20), expected);
 }
 
-/// Found by fuzzing.
+/// A regression test; a fuzzer found this file.
 #[test]
 fn a_ring_that_is_cut_off_may_seem_to_end_at_the_largest_position() {
     let mut writer = writer();
@@ -136,7 +141,7 @@ fn a_ring_that_is_cut_off_may_seem_to_end_at_the_largest_position() {
 }
 
 #[test]
-fn words_written_over_are_said() {
+fn overwritten_words_are_reported() {
     let mut writer = writer();
     let ring = writer.ring(7, 0, &[5; 1000], None) as usize;
     let mut bytes = writer.finish();
@@ -148,30 +153,30 @@ fn words_written_over_are_said() {
     assert_eq!(message, expected);
     let words = &raw.ring_words()[0];
     assert_eq!(words.ring.unwrap().overrun(), 4 * CHUNK);
-    assert_eq!(pieces(words)[0].at, 4 * CHUNK);
+    assert_eq!(pieces(words)[0].position, 4 * CHUNK);
 }
 
 #[test]
-fn a_damaged_spool_costs_itself() {
+fn only_a_damaged_spool_is_lost() {
     let mut writer = writer();
     let ring = writer.ring(7, 4000, &[5; 10], None);
     let words: Vec<u32> = (0..500).map(|i| i * i).collect();
     writer
         .spool(7, ring, 0, &words)
         .spool(7, ring, 2000, &words);
-    let whole = writer.finish();
+    let intact = writer.finish();
     let spool = (PAGE + PAGE + RING_SIZE + 64) as usize;
     for byte in spool..spool + 2000 {
         for bit in [0, 3, 7] {
-            let mut bytes = whole.clone();
+            let mut bytes = intact.clone();
             bytes[byte] ^= 1 << bit;
             let raw = RawProfile::parse(&bytes).unwrap();
             let all: Vec<_> = raw.ring_words()[0].pieces().collect();
             assert_eq!(all.len(), 3);
             if let Err(damage) = &all[0] {
                 assert_eq!(damage.offset, spool as u64);
-                let what = "2000 bytes of words of thread 7 are lost: ";
-                assert!(damage.fact.to_string().starts_with(what), "{damage}");
+                let expected = "2000 bytes of words of thread 7 are lost: ";
+                assert!(damage.fact.to_string().starts_with(expected), "{damage}");
             }
             assert!(all[1..].iter().all(Result::is_ok));
         }
@@ -192,7 +197,7 @@ fn a_ring_whose_head_is_damaged_keeps_its_spools() {
     assert_eq!(pieces(words), [piece(0, [3; 10])]);
 }
 
-/// A profile of streams has a head and damage; nothing is counted.
+/// A profile of streams has a head and damage, but no counts.
 #[test]
 fn profiles_of_streams_are_read_and_sealed() {
     for kind in [Kind::Loops, Kind::Trace, Kind::Variation, Kind::Times] {
@@ -206,7 +211,10 @@ fn profiles_of_streams_are_read_and_sealed() {
         writer.ring(7, 0, &[1, 2, WORD_CONTROL], None);
         let bytes = writer.finish();
         let profile = read_profile(&bytes, &map).unwrap();
-        assert_eq!((profile.kind, profile.pid, profile.lost), (kind, 42, 3));
+        assert_eq!(
+            (profile.head.kind, profile.head.pid, profile.head.lost),
+            (kind, 42, 3)
+        );
         assert!(profile.functions.is_empty() && profile.damage.is_empty());
         let sealed = write_sealed(&profile);
         assert!(peek_profile(&sealed).unwrap().sealed);
@@ -214,7 +222,8 @@ fn profiles_of_streams_are_read_and_sealed() {
     }
 }
 
-/// Reads all words. Whatever the bytes, there are no more words than rings and spools can hold.
+/// Reads all words. For arbitrary bytes, there are no more words than the rings and spools can
+/// hold.
 fn read_all(bytes: &[u8]) {
     let Ok(raw) = RawProfile::parse(bytes) else {
         return;
@@ -222,23 +231,23 @@ fn read_all(bytes: &[u8]) {
     for words in raw.ring_words() {
         let mut next = 0;
         for piece in words.pieces().flatten() {
-            assert!(piece.at >= next && piece.words.len() as u64 <= RING_SIZE / 4);
-            next = piece.at + 4 * piece.words.len() as u64;
+            assert!(piece.position >= next && piece.words.len() as u64 <= RING_SIZE / 4);
+            next = piece.position + 4 * piece.words.len() as u64;
         }
         let _ = words.ring.map(|ring| (ring.holes(), ring.overrun()));
     }
 }
 
 #[test]
-fn no_flipped_bit_does_harm() {
+fn the_parser_survives_every_flipped_bit() {
     let mut writer = writer();
     let ring = writer.ring(7, 2000, &[5; 100], Some(2300)) as usize;
     writer.spool(7, ring as u64, 0, &[7; 500]);
-    let whole = writer.finish();
+    let intact = writer.finish();
     let spool = ring + (PAGE + RING_SIZE) as usize;
     for byte in (ring..ring + 256).chain(spool..spool + 128) {
         for bit in 0..8 {
-            let mut bytes = whole.clone();
+            let mut bytes = intact.clone();
             bytes[byte] ^= 1 << bit;
             read_all(&bytes);
         }
@@ -249,17 +258,17 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn streams_survive(
+    fn all_words_of_a_stream_are_read(
         words in vec(prop_oneof![0u32..5, any::<u32>()], 0..3000),
         cuts in vec(0..3000usize, 0..5),
         start in 0..3 * RING_SIZE / 4,
     ) {
         let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(words.len())).collect();
         cuts.sort_unstable();
-        let kept = cuts.last().copied().unwrap_or(0);
+        let spooled = cuts.last().copied().unwrap_or(0);
         let mut writer = writer();
         let position = |index: usize| 4 * (start + index as u64);
-        let ring = writer.ring(7, position(kept), &words[kept..], None);
+        let ring = writer.ring(7, position(spooled), &words[spooled..], None);
         let mut from = 0;
         for cut in cuts {
             writer.spool(7, ring, position(from), &words[from..cut]);
@@ -269,7 +278,7 @@ proptest! {
         let raw = RawProfile::parse(&bytes).unwrap();
         let (mut next, mut all) = (position(0), Vec::new());
         for piece in pieces(&raw.ring_words()[0]) {
-            prop_assert_eq!(piece.at, next);
+            prop_assert_eq!(piece.position, next);
             next += 4 * piece.words.len() as u64;
             all.extend(piece.words);
         }
@@ -277,7 +286,7 @@ proptest! {
     }
 
     #[test]
-    fn any_head_is_read_or_refused(
+    fn any_head_is_read_or_rejected(
         fields in vec((0..40usize, prop_oneof![0..4 * RING_SIZE, any::<u64>()]), 1..6),
         in_spool in any::<bool>(),
     ) {
@@ -287,8 +296,8 @@ proptest! {
         let mut bytes = writer.finish();
         let extent = if in_spool { ring + PAGE + RING_SIZE } else { ring } as usize;
         for (field, value) in fields {
-            let at = extent + 8 + 8 * field;
-            bytes[at..at + 8].copy_from_slice(&value.to_le_bytes());
+            let offset = extent + 8 + 8 * field;
+            bytes[offset..offset + 8].copy_from_slice(&value.to_le_bytes());
         }
         read_all(&bytes);
     }

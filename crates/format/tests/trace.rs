@@ -1,5 +1,4 @@
-//! Any bytes give a file of traces or an error: random bytes, and files with changed bytes and
-//! right checksums.
+//! Tests of files of traces: round trips, hashes, damage, and arbitrary bytes.
 
 use holloway_format::trace::{
     Block, StringHash, Symbol, Terminal, Token, TraceFile, TraceHead, TracePosition, TraceWriter,
@@ -11,7 +10,7 @@ const HEAD: TraceHead = TraceHead {
     build_id: [7; 16],
 };
 
-/// Reads everything in the file and ignores the result.
+/// Reads everything in the file, and ignores the result.
 fn read(bytes: &[u8]) {
     if let Ok(file) = TraceFile::read(bytes) {
         for stream in &file.streams {
@@ -23,7 +22,8 @@ fn read(bytes: &[u8]) {
     }
 }
 
-/// `( t0 t1 ) r0 ( r0 t2 )`, then `r1 t3`, then fresh `t0`.
+/// Three blocks: `( t0 t1 ) r0 ( r0 t2 )`, then `r1 t3`, then a fresh block `t0`. `t` marks a
+/// terminal, and `r` a rule.
 fn sample() -> Vec<Block> {
     let terminal = |id| Token::symbol(Symbol::terminal(id));
     let rule = |id| Token::symbol(Symbol::rule(id));
@@ -77,7 +77,7 @@ fn file() -> Vec<u8> {
 }
 
 #[test]
-fn blocks_come_back() {
+fn reading_inverts_writing() {
     let bytes = file();
     let file = TraceFile::read(&bytes).expect("the file has a head");
     assert_eq!((file.head, &file.damage), (HEAD, &None));
@@ -100,7 +100,7 @@ fn blocks_come_back() {
 }
 
 #[test]
-fn what_was_written_of_a_file_that_nobody_ended_is_there() {
+fn the_blocks_of_an_unfinished_file_are_read() {
     let mut written = Vec::new();
     let mut writer = TraceWriter::new(&mut written, &HEAD).expect("memory can be written");
     let stream = writer.stream(4711).expect("memory can be written");
@@ -113,46 +113,46 @@ fn what_was_written_of_a_file_that_nobody_ended_is_there() {
 }
 
 #[test]
-fn other_files_are_refused() {
-    let name = |bytes: &[u8]| {
+fn other_files_are_rejected() {
+    let message = |bytes: &[u8]| {
         TraceFile::read(bytes)
             .map(|_| ())
             .map_err(|e| e.to_string())
     };
     assert_eq!(
-        name(b"elsewhere").expect_err("no trace"),
+        message(b"elsewhere").expect_err("no trace"),
         "not a file of traces; give a .hwt file of a run with --collect trace"
     );
     let mut bytes = file();
     bytes[8] = 9;
     assert_eq!(
-        name(&bytes).expect_err("another version"),
+        message(&bytes).expect_err("another version"),
         "format 9, this holloway reads 3; record it again"
     );
     bytes[8] = 3;
     bytes[20] ^= 1;
     assert_eq!(
-        name(&bytes).expect_err("damaged"),
+        message(&bytes).expect_err("damaged"),
         "the head at byte 0 is damaged; record it again"
     );
 }
 
 #[test]
-fn damage_is_said_with_its_place() {
-    let whole = file();
-    for at in 36..whole.len() {
-        let mut bytes = whole.clone();
-        bytes[at] ^= 0x10;
+fn damage_is_reported_with_its_offset() {
+    let intact = file();
+    for changed in 36..intact.len() {
+        let mut bytes = intact.clone();
+        bytes[changed] ^= 0x10;
         let file = TraceFile::read(&bytes).expect("the file has a head");
         let damage = file.damage.as_ref().expect("each byte counts");
-        let last = damage.offset().expect("damage has a place");
-        assert!(last <= whole.len() as u64, "{at}: {damage}");
+        let offset = damage.offset().expect("damage has an offset");
+        assert!(offset <= intact.len() as u64, "{changed}: {damage}");
         read(&bytes);
     }
 }
 
 #[test]
-fn a_byte_stands_for_few_tokens() {
+fn the_number_of_tokens_per_byte_is_limited() {
     const TOKENS: usize = 1 << 20;
     let block = Block {
         is_fresh: true,
@@ -173,7 +173,7 @@ fn a_byte_stands_for_few_tokens() {
         file.streams[0].blocks().next().expect("one block")
     };
     assert!(read(&bytes) == Ok(block), "all tokens come back");
-    // The same with less code: checksums can be put right.
+    // The same file with less code and corrected checksums.
     bytes.truncate(bytes.len() - 100);
     let length = (bytes.len() - start - 9) as u32;
     bytes[start..start + 4].copy_from_slice(&length.to_le_bytes());
@@ -187,15 +187,15 @@ fn hashes_follow_from_parts() {
     let string: Vec<u32> = (0..1000u32)
         .map(|n| n.wrapping_mul(2_654_435_761))
         .collect();
-    for at in [0, 1, 7, 8, 9, 500, 1000] {
-        let (left, right) = string.split_at(at);
+    for middle in [0, 1, 7, 8, 9, 500, 1000] {
+        let (left, right) = string.split_at(middle);
         assert_eq!(
             StringHash::from_numbers(left).then(StringHash::from_numbers(right)),
             StringHash::from_numbers(&string)
         );
     }
-    let whole = StringHash::from_numbers(&string);
-    assert_eq!(StringHash::new(whole.value(), 1000), whole);
+    let hash = StringHash::from_numbers(&string);
+    assert_eq!(StringHash::new(hash.value(), 1000), hash);
     assert_ne!(
         StringHash::from_numbers(&[0, 0]),
         StringHash::from_numbers(&[0])
@@ -208,7 +208,7 @@ fn hashes_follow_from_parts() {
 
 proptest! {
     #[test]
-    fn any_bytes(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+    fn any_bytes_are_read_or_rejected(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
         read(&bytes);
         let mut with_head = file()[..36].to_vec();
         with_head.extend(bytes);
@@ -216,17 +216,17 @@ proptest! {
     }
 
     #[test]
-    fn changed_with_checksums_put_right(at in 45usize..200, value in any::<u8>(), cut in 0usize..20) {
+    fn altered_content_with_correct_checksums_is_checked(offset in 45usize..200, value in any::<u8>(), cut in 0usize..20) {
         let mut bytes = file();
         bytes.truncate(bytes.len() - cut);
-        let at = at % bytes.len();
-        bytes[at] = value;
+        let offset = offset % bytes.len();
+        bytes[offset] = value;
         holloway_testkit::repair::trace(&mut bytes);
         read(&bytes);
     }
 
     #[test]
-    fn any_tokens_come_back(kinds in prop::collection::vec((0u32..4, any::<u32>()), 0..3000)) {
+    fn decoding_any_tokens_inverts_encoding(kinds in prop::collection::vec((0u32..4, any::<u32>()), 0..3000)) {
         let (mut tokens, mut open, mut rules) = (Vec::new(), 0, 0);
         for (kind, number) in kinds {
             match kind {

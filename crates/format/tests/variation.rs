@@ -1,5 +1,5 @@
-//! Timings of paths: histograms against sorted lists, round trips, damage that costs one function,
-//! and arbitrary bytes.
+//! Tests of timings: histograms compared with sorted lists, round trips, damage that loses only one
+//! function, and arbitrary bytes.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod common;
@@ -7,8 +7,9 @@ mod common;
 use common::equal_functions;
 use holloway_abi::Kind;
 use holloway_format::{
-    Bursts, Distribution, FormatError, FunctionTimings, PathTimings, ProcessImage, Timing,
-    VariationHead, VariationProfile, VariationStats, read_variation, write_variation,
+    Bursts, Count, Cycles, Distribution, FormatError, FunctionTimings, PathId, PathTimings,
+    ProcessImage, Timing, VariationHead, VariationProfile, VariationStats, read_variation,
+    write_variation,
 };
 use holloway_testkit::{heads::variation_head, repair};
 use proptest::collection::{btree_map, vec};
@@ -22,7 +23,7 @@ fn value() -> impl Strategy<Value = u64> {
 fn distribution(values: &[u64]) -> Distribution {
     let mut distribution = Distribution::default();
     for &value in values {
-        distribution.record(value);
+        distribution.record(Cycles(value));
     }
     distribution
 }
@@ -30,8 +31,11 @@ fn distribution(values: &[u64]) -> Distribution {
 fn timing() -> impl Strategy<Value = Timing> {
     vec((0u64..1 << 40, prop::option::of(0u64..1 << 20)), 0..9).prop_map(|samples| {
         let mut timing = Timing::default();
-        for (whole, own) in samples {
-            timing.record(whole, own.map(|own| own.min(whole)));
+        for (inclusive, exclusive) in samples {
+            timing.record(
+                Cycles(inclusive),
+                exclusive.map(|exclusive| Cycles(exclusive.min(inclusive))),
+            );
         }
         timing
     })
@@ -42,7 +46,7 @@ fn bursts() -> impl Strategy<Value = (u64, u64, Bursts)> {
         |(unknown, nested, list)| {
             let mut bursts = Bursts::default();
             for (samples, time) in list {
-                bursts.record(samples, time);
+                bursts.record(Count(samples), Cycles(time));
             }
             (unknown, nested, bursts)
         },
@@ -51,19 +55,19 @@ fn bursts() -> impl Strategy<Value = (u64, u64, Bursts)> {
 
 fn stats() -> impl Strategy<Value = VariationStats> {
     (any::<(u32, u32, u32, u32, u32, u16)>(), 1u64..4).prop_map(
-        |((samples, begun, stamp, more, lost, bias), clocks)| VariationStats {
-            samples: samples.into(),
-            begun: begun.into(),
-            cycles: more.into(),
-            clocks,
+        |((samples, begun, stamp, cycles, lost, bias), clocks)| VariationStats {
+            samples: Count(samples.into()),
+            begun: Count(begun.into()),
+            cycles: Cycles(cycles.into()),
+            clocks: Count(clocks),
             first_stamp: stamp.into(),
             first_nanoseconds: stamp.into(),
-            last_stamp: u64::from(stamp) + u64::from(more),
-            last_nanoseconds: u64::from(stamp) + u64::from(more),
-            least_bias: 20,
-            largest_bias: 20 + u64::from(bias),
-            unknown: lost.into(),
-            resolution: bias.into(),
+            last_stamp: u64::from(stamp) + u64::from(cycles),
+            last_nanoseconds: u64::from(stamp) + u64::from(cycles),
+            least_bias: Cycles(20),
+            largest_bias: Cycles(20 + u64::from(bias)),
+            unknown: Count(lost.into()),
+            resolution: Cycles(bias.into()),
             lost_words: lost.into(),
             ..VariationStats::default()
         },
@@ -98,11 +102,11 @@ fn profile() -> impl Strategy<Value = VariationProfile> {
                         .into_iter()
                         .map(
                             |(path, (calm, disturbed, (unknown, nested, bursts)))| PathTimings {
-                                path,
+                                path: PathId(path),
                                 calm,
                                 disturbed,
-                                unknown,
-                                nested,
+                                unknown: Count(unknown),
+                                nested: Count(nested),
                                 bursts,
                             },
                         )
@@ -115,20 +119,20 @@ fn profile() -> impl Strategy<Value = VariationProfile> {
 }
 
 proptest! {
-    /// The value of rank ⌈share × n⌉ of the sorted list, within half a bucket.
+    /// A quantile is the value of rank ⌈share × n⌉ in the sorted list, within half a bucket.
     #[test]
-    fn quantiles_are_those_of_sorted_samples(mut values in vec(value(), 1..200), share in 0.0f64..=1.0) {
+    fn quantiles_agree_with_a_sorted_list(mut values in vec(value(), 1..200), share in 0.0f64..=1.0) {
         let times = distribution(&values);
         values.sort_unstable();
         let rank = ((share * values.len() as f64).ceil() as usize).max(1);
         let expect = values[rank - 1];
-        let found = times.quantile(share);
-        prop_assert!(found.abs_diff(expect) <= expect / 128 + 1, "{found} for {expect}");
-        prop_assert_eq!(times.least(), values[0]);
-        prop_assert_eq!(times.largest(), values[values.len() - 1]);
-        prop_assert!((times.least()..=times.largest()).contains(&found));
+        let quantile = times.quantile(share).0;
+        prop_assert!(quantile.abs_diff(expect) <= expect / 128 + 1, "{quantile} for {expect}");
+        prop_assert_eq!(times.least(), Cycles(values[0]));
+        prop_assert_eq!(times.largest(), Cycles(values[values.len() - 1]));
+        prop_assert!((times.least()..=times.largest()).contains(&Cycles(quantile)));
         if expect < 128 {
-            prop_assert_eq!(found, expect);
+            prop_assert_eq!(quantile, expect);
         }
     }
 
@@ -136,66 +140,66 @@ proptest! {
     fn sums_are_exact(values in vec(0u64..1 << 40, 0..100)) {
         let times = distribution(&values);
         let n = values.len() as f64;
-        prop_assert_eq!(times.count(), values.len() as u64);
-        prop_assert_eq!(times.sum(), values.iter().sum::<u64>());
+        prop_assert_eq!(times.count(), Count(values.len() as u64));
+        prop_assert_eq!(times.sum(), Cycles(values.iter().sum()));
         let mean = values.iter().map(|&value| value as f64).sum::<f64>() / n.max(1.0);
         let variance = values.iter().map(|&value| (value as f64 - mean).powi(2)).sum::<f64>() / n.max(1.0);
         prop_assert!((times.variance() - variance).abs() <= 1e-6 * variance.max(1.0));
     }
 
     #[test]
-    fn what_is_merged_is_what_was_recorded_in_one(values in vec(0u64..1 << 50, 0..60), at in 0usize..61) {
-        let (first, rest) = values.split_at(at.min(values.len()));
-        let mut sum = distribution(first);
-        sum.merge(&distribution(rest));
+    fn merging_distributions_equals_recording_all_values(values in vec(0u64..1 << 50, 0..60), middle in 0usize..61) {
+        let (left, right) = values.split_at(middle.min(values.len()));
+        let mut sum = distribution(left);
+        sum.merge(&distribution(right));
         prop_assert_eq!(sum, distribution(&values));
     }
 
     #[test]
-    fn timings_merge_as_they_were_recorded(samples in vec((0u64..1 << 30, prop::option::of(0u64..99)), 0..20), at in 0usize..21) {
-        let made = |samples: &[(u64, Option<u64>)]| {
+    fn merging_timings_equals_recording_all_samples(samples in vec((0u64..1 << 30, prop::option::of(0u64..99)), 0..20), middle in 0usize..21) {
+        let recorded = |samples: &[(u64, Option<u64>)]| {
             let mut timing = Timing::default();
-            samples.iter().for_each(|&(whole, own)| timing.record(whole, own));
+            samples.iter().for_each(|&(inclusive, exclusive)| timing.record(Cycles(inclusive), exclusive.map(Cycles)));
             timing
         };
-        let (first, rest) = samples.split_at(at.min(samples.len()));
-        let mut sum = made(first);
-        sum.merge(&made(rest));
-        prop_assert_eq!(sum, made(&samples));
+        let (left, right) = samples.split_at(middle.min(samples.len()));
+        let mut sum = recorded(left);
+        sum.merge(&recorded(right));
+        prop_assert_eq!(sum, recorded(&samples));
     }
 
     #[test]
-    fn what_was_written_is_read(profile in profile()) {
+    fn reading_inverts_writing(profile in profile()) {
         let bytes = write_variation(&profile);
         prop_assert_eq!(variation_head(&bytes), Ok(profile.head.clone()));
         prop_assert_eq!(read_variation(&bytes, &equal_functions()), Ok(profile));
     }
 
     #[test]
-    fn a_damaged_byte_costs_a_function_at_most(profile in profile(), at in any::<prop::sample::Index>(), bit in 0u32..8) {
+    fn a_flipped_bit_loses_at_most_one_function(profile in profile(), index in any::<prop::sample::Index>(), bit in 0u32..8) {
         let mut bytes = write_variation(&profile);
-        let at = at.index(bytes.len());
-        bytes[at] ^= 1 << bit;
+        let index = index.index(bytes.len());
+        bytes[index] ^= 1 << bit;
         if let Ok(read) = read_variation(&bytes, &equal_functions()) {
             prop_assert!(!read.damage.is_empty());
             prop_assert!(read.functions.len() + 1 >= profile.functions.len());
-            prop_assert!(read.functions.iter().all(|one| profile.functions.contains(one)));
+            prop_assert!(read.functions.iter().all(|function| profile.functions.contains(function)));
         }
     }
 
-    /// If altered bytes with repaired checksums can be read, the profile can be written and read
+    /// If altered bytes with corrected checksums can be read, the profile can be written and read
     /// again.
     #[test]
-    fn any_bytes_are_survived(profile in profile(), changes in vec((any::<prop::sample::Index>(), any::<u8>()), 0..8)) {
+    fn altered_content_with_correct_checksums_is_checked(profile in profile(), changes in vec((any::<prop::sample::Index>(), any::<u8>()), 0..8)) {
         let mut bytes = write_variation(&profile);
-        for (at, byte) in changes {
-            let at = at.index(bytes.len());
-            bytes[at] = byte;
+        for (index, byte) in changes {
+            let index = index.index(bytes.len());
+            bytes[index] = byte;
         }
         repair::variation(&mut bytes);
         if let Ok(read) = read_variation(&bytes, &equal_functions()) {
-            let whole = VariationProfile { damage: Vec::new(), ..read };
-            prop_assert_eq!(read_variation(&write_variation(&whole), &equal_functions()), Ok(whole));
+            let intact = VariationProfile { damage: Vec::new(), ..read };
+            prop_assert_eq!(read_variation(&write_variation(&intact), &equal_functions()), Ok(intact));
         }
     }
 }
@@ -204,8 +208,8 @@ proptest! {
 #[test]
 fn the_layout_is_the_documented_one() {
     let mut calm = Timing::default();
-    calm.record(5, Some(5));
-    calm.record(7, Some(7));
+    calm.record(Cycles(5), Some(Cycles(5)));
+    calm.record(Cycles(7), Some(Cycles(7)));
     let profile = VariationProfile {
         head: VariationHead {
             process: ProcessImage {
@@ -220,7 +224,7 @@ fn the_layout_is_the_documented_one() {
             function: 2,
             hash: 7,
             paths: vec![PathTimings {
-                path: 3,
+                path: PathId(3),
                 calm,
                 ..PathTimings::default()
             }],
@@ -241,7 +245,7 @@ fn the_layout_is_the_documented_one() {
     assert_eq!(variation_head(b"HLWLOOPS"), Err(FormatError::NotTimings));
 }
 
-/// Extremes that do not fit the buckets are refused.
+/// The smallest and largest values must be in the first and the last bucket.
 #[test]
 fn sums_must_fit_the_buckets() {
     use holloway_format::variation::Sums;
@@ -253,9 +257,12 @@ fn sums_must_fit_the_buckets() {
         Some(times.clone())
     );
     for sums in [
-        Sums { least: 4, ..sums },
         Sums {
-            largest: 400,
+            least: Cycles(4),
+            ..sums
+        },
+        Sums {
+            largest: Cycles(400),
             ..sums
         },
     ] {

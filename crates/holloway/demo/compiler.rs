@@ -1,4 +1,4 @@
-//! Tokens into instructions for a stack machine.
+//! Translates tokens into instructions for a stack machine.
 
 use crate::tokens::Token;
 
@@ -29,7 +29,7 @@ enum Open {
 
 struct Compiler<'a> {
     tokens: &'a [Token],
-    at: usize,
+    position: usize,
     code: Vec<Instruction>,
     names: Vec<String>,
     open: Vec<Open>,
@@ -41,12 +41,12 @@ pub fn compile(tokens: &[Token]) -> Vec<Instruction> {
     let names = vec!["round".to_owned()];
     let mut compiler = Compiler {
         tokens,
-        at: 0,
+        position: 0,
         code: Vec::new(),
         names,
         open: Vec::new(),
     };
-    while compiler.at < tokens.len() {
+    while compiler.position < tokens.len() {
         compiler.statement();
     }
     compiler.code
@@ -73,7 +73,7 @@ impl Compiler<'_> {
                     });
                     self.code.push(Instruction::JumpIfZero(0));
                 }
-                "else" => self.otherwise(),
+                "else" => self.else_branch(),
                 "end" => self.end(),
                 "return" => {
                     self.comparison();
@@ -94,7 +94,7 @@ impl Compiler<'_> {
         }
     }
 
-    fn otherwise(&mut self) {
+    fn else_branch(&mut self) {
         let Some(Open::If { jump }) = self.open.pop() else {
             panic!("else without if")
         };
@@ -112,9 +112,9 @@ impl Compiler<'_> {
                 self.code[exit] = Instruction::JumpIfZero(self.code.len());
             }
             Open::If { jump } => {
-                let here = self.code.len();
+                let next = self.code.len();
                 match &mut self.code[jump] {
-                    Instruction::JumpIfZero(target) | Instruction::Jump(target) => *target = here,
+                    Instruction::JumpIfZero(target) | Instruction::Jump(target) => *target = next,
                     other => panic!("{other:?} is no jump"),
                 }
             }
@@ -124,7 +124,7 @@ impl Compiler<'_> {
     fn comparison(&mut self) {
         self.sum();
         if let Some(Token::Symbol(symbol @ ("<" | ">" | "=="))) = self.peek() {
-            self.at += 1;
+            self.position += 1;
             self.sum();
             if symbol == ">" {
                 self.code.push(Instruction::Swap);
@@ -140,7 +140,7 @@ impl Compiler<'_> {
     fn sum(&mut self) {
         self.product();
         while let Some(Token::Symbol(symbol @ ("+" | "-"))) = self.peek() {
-            self.at += 1;
+            self.position += 1;
             self.product();
             self.code.push(if symbol == "+" {
                 Instruction::Add
@@ -153,7 +153,7 @@ impl Compiler<'_> {
     fn product(&mut self) {
         self.value();
         while let Some(Token::Symbol(symbol @ ("*" | "/" | "%"))) = self.peek() {
-            self.at += 1;
+            self.position += 1;
             self.value();
             self.code.push(match symbol {
                 "*" => Instruction::Multiply,
@@ -189,13 +189,13 @@ impl Compiler<'_> {
     }
 
     fn peek(&self) -> Option<Token> {
-        self.tokens.get(self.at).cloned()
+        self.tokens.get(self.position).cloned()
     }
 
     fn next(&mut self) -> Token {
-        self.at += 1;
+        self.position += 1;
         self.tokens
-            .get(self.at - 1)
+            .get(self.position - 1)
             .cloned()
             .unwrap_or(Token::NewLine)
     }

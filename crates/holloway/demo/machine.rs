@@ -1,11 +1,11 @@
-//! The stack machine: one loop, one path through it for each kind of instruction.
+//! The stack machine. Its loop has a path for each kind of instruction.
 
 use crate::compiler::Instruction;
 
-/// Deepest stack a program needs; the compiler checks nothing, the machine wraps.
+/// The size of the stack. A program that needs more overwrites the oldest values.
 const STACK: usize = 32;
 
-/// Variables and stack, kept between runs.
+/// The variables and the stack. They keep their values between runs.
 pub struct Machine {
     variables: [i64; 16],
     stack: [i64; STACK],
@@ -22,7 +22,7 @@ impl Machine {
         }
     }
 
-    /// Runs a program with variable 0 set to `round`; its value is what it returns, or 0.
+    /// Runs a program with variable 0 set to `round`. Returns the program's result, or 0.
     #[inline(never)]
     pub fn run(&mut self, code: &[Instruction], round: i64) -> i64 {
         self.variables[0] = round;

@@ -1,8 +1,8 @@
 //! Holloway's demo: a calculator language, run on a program that counts, sorts and classifies.
 //!
-//! Small enough to read in a minute, with paths worth looking at: a tokenizer whose branches follow
-//! the text, an interpreter whose loop has a hot path for each kind of instruction, a sort whose
-//! branches nobody can predict.
+//! It is small enough to read in a minute, and its paths are worth a look. The branches of the
+//! tokenizer follow the text. The interpreter's loop has a hot path for each kind of instruction.
+//! Nobody can predict the branches of the sort.
 
 mod compiler;
 mod machine;

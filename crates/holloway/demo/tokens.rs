@@ -1,4 +1,4 @@
-//! Text into tokens.
+//! Splits the text of a program into tokens.
 
 /// A word of the language.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,18 +16,18 @@ const SYMBOLS: [&str; 11] = ["==", "<", ">", "=", "+", "-", "*", "/", "%", "(", 
 pub fn tokenize(text: &str) -> Vec<Token> {
     let bytes = text.as_bytes();
     let mut tokens = Vec::new();
-    let mut at = 0;
-    while at < bytes.len() {
-        match bytes[at] {
+    let mut position = 0;
+    while position < bytes.len() {
+        match bytes[position] {
             b'\n' => {
                 tokens.push(Token::NewLine);
-                at += 1;
+                position += 1;
             }
-            b' ' | b'\t' | b'\r' => at += 1,
-            b'#' => at = skip_comment(bytes, at),
-            b'0'..=b'9' => at = number(bytes, at, &mut tokens),
-            b'a'..=b'z' | b'A'..=b'Z' | b'_' => at = name(text, at, &mut tokens),
-            _ => at = symbol(text, at, &mut tokens),
+            b' ' | b'\t' | b'\r' => position += 1,
+            b'#' => position = skip_comment(bytes, position),
+            b'0'..=b'9' => position = number(bytes, position, &mut tokens),
+            b'a'..=b'z' | b'A'..=b'Z' | b'_' => position = name(text, position, &mut tokens),
+            _ => position = symbol(text, position, &mut tokens),
         }
     }
     tokens
@@ -39,14 +39,14 @@ fn skip_comment(bytes: &[u8], start: usize) -> usize {
 }
 
 fn number(bytes: &[u8], start: usize, tokens: &mut Vec<Token>) -> usize {
-    let mut at = start;
+    let mut position = start;
     let mut value = 0i64;
-    while at < bytes.len() && bytes[at].is_ascii_digit() {
-        value = value * 10 + i64::from(bytes[at] - b'0');
-        at += 1;
+    while position < bytes.len() && bytes[position].is_ascii_digit() {
+        value = value * 10 + i64::from(bytes[position] - b'0');
+        position += 1;
     }
     tokens.push(Token::Number(value));
-    at
+    position
 }
 
 fn name(text: &str, start: usize, tokens: &mut Vec<Token>) -> usize {
@@ -65,5 +65,5 @@ fn symbol(text: &str, start: usize, tokens: &mut Vec<Token>) -> usize {
             return start + symbol.len();
         }
     }
-    panic!("unknown character at byte {start}");
+    panic!("unknown character position byte {start}");
 }

@@ -1,4 +1,4 @@
-//! Words: invented, counted, sorted.
+//! Invents, counts, and sorts words.
 
 /// A word and how often it occurs.
 pub struct Entry {
@@ -6,7 +6,7 @@ pub struct Entry {
     pub count: u32,
 }
 
-/// Text of `words` words from a linear congruential generator: the same on every machine.
+/// A text of `words` words. A linear congruential generator makes the same text on every machine.
 #[inline(never)]
 pub fn invent(words: u32) -> String {
     let mut state = 2_463_534_242u32;
@@ -58,7 +58,7 @@ fn hash(word: &str) -> usize {
     })
 }
 
-/// Sorts by count, most first, then by word: heapsort, whose branches follow the data.
+/// Sorts by descending count, then by word. The branches of this heapsort follow the data.
 pub fn sort(entries: &mut [Entry]) {
     for root in (0..entries.len() / 2).rev() {
         sift(entries, root);
@@ -91,7 +91,7 @@ fn before(a: &Entry, b: &Entry) -> bool {
     a.count > b.count || (a.count == b.count && a.word < b.word)
 }
 
-/// Vowel groups of a word.
+/// The number of vowel groups of a word.
 #[inline(never)]
 pub fn syllables(word: &str) -> usize {
     let mut groups = 0;

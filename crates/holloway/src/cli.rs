@@ -15,7 +15,7 @@ mod weave;
 pub(crate) use cargo::{CargoArgs, CargoCommand, CargoHolloway};
 pub(crate) use holloway::{
     CleanArgs, Command, CompletionsArgs, DemoArgs, EnvFormat, Holloway, ManArgs, OverlapArgs,
-    ReportArgs, RunArgs, ShowEnvArgs, StabilityArgs,
+    ReportArgs, RunArgs, RunsCommand, ShowEnvArgs, StabilityArgs,
 };
 pub(crate) use stream::{OutputArgs, StreamArgs};
 pub(crate) use view::{

@@ -1,4 +1,4 @@
-//! The commands. Each has a file.
+//! The commands of the command line, one file for each.
 
 pub(crate) mod cargo;
 pub(crate) mod clean;

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | 1 | `holloway trace verify`: the trace is incomplete or damaged; no [`Failure`] |
 //! | 2 | usage error: unknown option, unknown kind of profile |
-//! | 101 | cargo's own: the build failed |
+//! | 101 | cargo: the build failed |
 //! | 125 | holloway itself failed: no readable profile, a directory not writable, … |
 //! | 126 | the program was found but could not be run |
 //! | 127 | the program was not found |
@@ -19,13 +19,13 @@ use holloway_collect::error::{ImageError, LoadError, RunDirectoryError, StoreErr
 use holloway_link::Fault;
 use holloway_report::notes::sentence;
 
-/// Holloway itself could not do its work.
+/// The exit code if holloway itself could not do its work.
 pub(crate) const FAILED: u8 = 125;
-/// The program to profile exists but cannot be executed.
+/// The exit code if the program to profile exists but cannot be executed.
 pub(crate) const CANNOT_RUN: u8 = 126;
-/// The program to profile does not exist.
+/// The exit code if the program to profile does not exist.
 pub(crate) const NOT_FOUND: u8 = 127;
-/// Wrong command line.
+/// The exit code of a wrong command line.
 pub(crate) const USAGE: u8 = 2;
 
 /// A command's failure.
@@ -135,9 +135,9 @@ impl From<LoadError> for Failure {
     }
 }
 
-/// Adds the failed action to an error, in the form `cannot …: cause`.
+/// Turns errors into failures of holloway itself.
 pub(crate) trait Context<T> {
-    /// Turns an error into a [`Failure`] of holloway itself: `cannot {action}: {error}`.
+    /// Turns an error into the failure `cannot {action}: {error}`.
     fn cannot(self, action: impl FnOnce() -> String) -> Result<T>;
 }
 

@@ -1,13 +1,14 @@
 //! `--guide RUN`: turns the counts of an earlier run into a guide for the weaver
 //! (`holloway_format::guide`).
 //!
-//! A guide holds the counts of all edges, except exit edges, of every function that ran. The run
+//! A guide holds, for every function that ran, the counts of all edges except exit edges. The run
 //! may have counted edges or paths. The weaver uses the counts as weights of the spanning tree, for
-//! the order in which paths are numbered, and to choose where paths are cut. A guide from an
-//! unrepresentative run does no harm to counts: a guide changes costs, never counts.
+//! the order in which paths are numbered, and to choose where paths are cut. A guide changes costs,
+//! never counts. So a guide from an unrepresentative run does no harm to counts.
 //!
-//! `cargo holloway` makes the guide once for all links of a build ([`keep`]). Any other link makes
-//! its own ([`read`]). Cost: some hundredths of a second for a run as large as ripgrep's.
+//! `cargo holloway` makes the guide once for all links of a build ([`write_for_build`]). Any other
+//! link makes a guide for itself ([`read`]). Cost: a few hundredths of a second for a run as large
+//! as ripgrep's.
 
 use std::path::{Path, PathBuf};
 
@@ -18,122 +19,123 @@ use holloway_collect::run_directory::LATEST;
 use holloway_format::guide::GUIDE_MAGIC;
 use holloway_format::{Guide, GuideFunction};
 use holloway_link::guide::hash;
-use holloway_link::records::leave_warning;
+use holloway_link::records::record_warning;
 use holloway_report::notes::sentence;
 
 use crate::failure::{Context, Failure, Result};
 use crate::{latest, loading, status};
 
-/// File in holloway's build directory: the guide of the last build.
-const FILE: &str = ".holloway-guide";
+/// The file in holloway's build directory with the guide of the last build.
+const GUIDE_FILE: &str = ".holloway-guide";
 
-/// Checks only that what `--guide` names exists. Compilations call this, because they do not read
-/// the guide.
+/// Checks only that the file or directory that `--guide` names exists. Compilations call this,
+/// because they do not read the guide.
 ///
 /// # Errors
-/// No run, profile, or guide has this name.
-pub(crate) fn check(named: &Path) -> Result<()> {
-    if named == Path::new(LATEST) {
+/// If no run, profile, or guide has this name.
+pub(crate) fn check(argument: &Path) -> Result<()> {
+    if argument == Path::new(LATEST) {
         return Ok(());
     }
-    profile_files(named)
+    profile_files(argument)
         .map(drop)
-        .map_err(|failure| unusable(named, failure))
+        .map_err(|failure| unusable(argument, failure))
 }
 
 /// Checks that the guide can be read. Gives no warnings of damage, because the link that reads the
 /// guide gives them.
 ///
 /// # Errors
-/// As [`read`].
-pub(crate) fn check_whole(named: &Path) -> Result<()> {
-    open(named).map(drop)
+/// If the guide cannot be read; see [`read`].
+pub(crate) fn check_readable(argument: &Path) -> Result<()> {
+    open(argument).map(drop)
 }
 
-/// Reads what `--guide` names: a run's directory, one profile, `latest`, or a file that [`keep`]
-/// wrote.
+/// Reads the guide that `--guide` names: a run's directory, one profile, `latest`, or a file that
+/// [`write_for_build`] wrote.
 ///
 /// # Errors
-/// No run has this name, or no part of it can be read. Damage of a part is only a warning.
-pub(crate) fn read(named: &Path) -> Result<Guide> {
-    let (run, profile) = match open(named)? {
-        Source::Kept(guide) => return Ok(guide),
+/// If no run has this name, or no part of it can be read. Damage of a part is only a warning.
+pub(crate) fn read(argument: &Path) -> Result<Guide> {
+    let (run, profile) = match open(argument)? {
+        Source::File(guide) => return Ok(guide),
         Source::Run(run, profile) => (run, profile),
     };
     if let [first, others @ ..] = profile.damage.as_slice() {
-        let more = match others.len() {
+        let other_count = match others.len() {
             0 => String::new(),
-            more => format!("; and {more} more"),
+            count => format!("; and {count} more"),
         };
         let warning = format!(
-            "the guide {} is damaged, the rest of it is used: {}{more}",
+            "the guide {} is damaged, the rest of it is used: {}{other_count}",
             run.display(),
             sentence(first)
         );
         status::warn(&warning);
-        leave_warning(&warning);
+        record_warning(&warning);
     }
     Ok(guide_of(&profile))
 }
 
 /// The file or run that `--guide` names.
 enum Source {
-    /// A file that [`keep`] wrote.
-    Kept(Guide),
+    /// A file that [`write_for_build`] wrote.
+    File(Guide),
     /// A run: its location and its profile.
     Run(PathBuf, RunProfile),
 }
 
-fn open(named: &Path) -> Result<Source> {
-    let is_file = std::fs::metadata(named).is_ok_and(|metadata| metadata.is_file());
+fn open(argument: &Path) -> Result<Source> {
+    let is_file = std::fs::metadata(argument).is_ok_and(|metadata| metadata.is_file());
     if is_file
-        && let Ok(bytes) = read_regular(named)
+        && let Ok(bytes) = read_regular(argument)
         && bytes.starts_with(&GUIDE_MAGIC)
     {
         return Guide::decode(&bytes)
-            .map(Source::Kept)
-            .map_err(|error| unusable(named, error));
+            .map(Source::File)
+            .map_err(|error| unusable(argument, error));
     }
-    let run = latest::named(named)?;
+    let run = latest::resolve(argument)?;
     let profile = loading::load(&run).map_err(|failure| unusable(&run, failure))?;
     Ok(Source::Run(run, profile))
 }
 
-/// Reads what `--guide` names and writes the guide into `home`, for the links of a build. Returns
-/// the path and the hash of the guide.
+/// Reads the guide that `--guide` names and writes it into `home`, for the links of a build.
+/// Returns the path and the hash of the guide.
 ///
 /// # Errors
-/// As [`read`], or the guide cannot be written.
-pub(crate) fn keep(named: &Path, home: &Path) -> Result<(PathBuf, String)> {
-    let bytes = read(named)?.encode();
-    let file = home.join(FILE);
-    // The directory does not exist before the first build.
+/// If [`read`] fails, or the guide cannot be written.
+pub(crate) fn write_for_build(argument: &Path, home: &Path) -> Result<(PathBuf, String)> {
+    let bytes = read(argument)?.encode();
+    let file = home.join(GUIDE_FILE);
+    // Before the first build, the directory does not exist.
     std::fs::create_dir_all(home).cannot(|| format!("create {}", home.display()))?;
     write_atomically(&file, &bytes)?;
     Ok((file, hash(&bytes)))
 }
 
-/// The counts of all functions that ran.
+/// Makes a guide of the counts of all functions that ran.
 fn guide_of(run: &RunProfile) -> Guide {
-    let ran = run.functions.iter().filter(|function| function.ran());
-    ran.map(|function| {
-        let counts = function.map.edges.iter().zip(&function.flow().edges);
-        let plain = counts.filter(|(edge, _)| edge.is_always_there());
-        GuideFunction {
-            linkage_name: function.map.linkage_name.clone(),
-            graph_hash: function.map.graph_hash(),
-            edges: plain
-                .map(|(_, &count)| u64::try_from(count).unwrap_or(0))
-                .collect(),
-        }
-    })
-    .collect()
+    let functions = run.functions.iter().filter(|function| function.ran());
+    functions
+        .map(|function| {
+            let counts = function.map.edges.iter().zip(&function.flow().edges);
+            let guided = counts.filter(|(edge, _)| edge.is_always_there());
+            GuideFunction {
+                linkage_name: function.map.linkage_name.clone(),
+                graph_hash: function.map.graph_hash(),
+                edges: guided
+                    .map(|(_, &count)| u64::try_from(count).unwrap_or(0))
+                    .collect(),
+            }
+        })
+        .collect()
 }
 
-fn unusable(named: &Path, why: impl std::fmt::Display) -> Failure {
-    let shown = named.display();
-    let why = why.to_string();
-    let why = why.trim_start_matches("cannot read the run ");
-    let why = why.strip_prefix(&format!("{shown}: ")).unwrap_or(why);
-    Failure::new(format_args!("cannot take {shown} for a guide: {why}"))
+fn unusable(argument: &Path, reason: impl std::fmt::Display) -> Failure {
+    let name = argument.display();
+    let reason = reason.to_string();
+    let reason = reason.trim_start_matches("cannot read the run ");
+    let reason = reason.strip_prefix(&format!("{name}: ")).unwrap_or(reason);
+    Failure::new(format_args!("cannot take {name} for a guide: {reason}"))
 }

@@ -1,7 +1,7 @@
 //! The kinds of profile: which command shows a kind, and which options and views go with a kind.
 //!
-//! An option that has no effect with the kind or the view is refused, so that nobody believes that
-//! it did something.
+//! Commands refuse an option that has no effect on the kind or the view. So an option never looks
+//! as if it had worked.
 
 use std::fmt;
 
@@ -24,36 +24,38 @@ fn command(kind: Kind) -> &'static str {
 }
 
 /// Names the kinds that a page leaves out, and the commands that show them. `None` if the page
-/// shows the whole run. Every kind has counts, so a view of counts that the user chose
-/// (`is_asked_for`) leaves out none.
-pub(crate) fn others(recorded: &RecordedKinds, page: Page, is_asked_for: bool) -> Option<String> {
-    if page == Page::Counts && is_asked_for {
+/// shows the whole run. Every kind has counts, so a view of counts that the user chose leaves out
+/// no kind. `chosen` is the view that the user chose.
+pub(crate) fn left_out(
+    recorded: &RecordedKinds,
+    page: Page,
+    chosen: Option<View>,
+) -> Option<String> {
+    if page == Page::Counts && chosen.is_some() {
         return None;
     }
-    let others = recorded
+    let other_kinds = recorded
         .iter()
         .filter(|(kind, _)| Page::of_kind(*kind) != page);
-    let others = others.map(|(kind, images)| {
+    let kinds = other_kinds.map(|(kind, images)| {
         let names: Vec<&str> = images.iter().map(String::as_str).collect();
-        let more = names.len().saturating_sub(NAMED);
-        let more = if more > 0 {
-            format!(" and {more} more")
-        } else {
-            String::new()
+        let unnamed = match names.len().saturating_sub(MAX_NAMED_IMAGES) {
+            0 => String::new(),
+            count => format!(" and {count} more"),
         };
-        let names = names[..names.len().min(NAMED)].join(", ");
-        format!("{kind} of {names}{more} (`{}`)", command(kind))
+        let names = names[..names.len().min(MAX_NAMED_IMAGES)].join(", ");
+        format!("{kind} of {names}{unnamed} (`{}`)", command(kind))
     });
-    let others: Vec<String> = others.collect();
-    (!others.is_empty()).then(|| {
-        let others = others.join(", ");
-        format!("only {page} are shown here; the run also has {others}")
+    let kinds: Vec<String> = kinds.collect();
+    (!kinds.is_empty()).then(|| {
+        let kinds = kinds.join(", ");
+        format!("only {page} are shown here; the run also has {kinds}")
     })
 }
 
-/// The message for a run without `missing` data. Only builds with `--collect build` record this
-/// data.
-pub(crate) fn lack(recorded: &RecordedKinds, missing: &str, build: Kind) -> String {
+/// The message for a run without the data that `missing` names. Only builds with
+/// `--collect {build}` record this data.
+pub(crate) fn no_data(recorded: &RecordedKinds, missing: &str, build: Kind) -> String {
     let kinds = recorded
         .iter()
         .map(|(kind, _)| format!("{kind} (`{}`)", command(kind)));
@@ -64,8 +66,8 @@ pub(crate) fn lack(recorded: &RecordedKinds, missing: &str, build: Kind) -> Stri
     )
 }
 
-/// Most images that are named. The others are only counted.
-const NAMED: usize = 3;
+/// The maximum number of images that a message names. It counts the others.
+const MAX_NAMED_IMAGES: usize = 3;
 
 /// A page of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,10 +89,10 @@ impl Page {
             Some(View::Loops) => Self::Loops,
             Some(View::Variation) => Self::Variation,
             Some(_) => Self::Counts,
-            None if view.list.format == OutputFormat::Json => Self::Counts,
+            None if view.list.style.format == OutputFormat::Json => Self::Counts,
             None if kinds.has(Kind::Loops) => Self::Loops,
             None if kinds.is_timed() => Self::Variation,
-            // Only the page of counts shows the fate of the selected functions.
+            // Only the page of counts says whether the selected functions were inlined or skipped.
             None if kinds.has(Kind::Trace) && view.list.function.is_none() => Self::Trace,
             None => Self::Counts,
         }
@@ -122,16 +124,16 @@ impl fmt::Display for Page {
 /// Refuses options of a run that have no effect on a program of this kind.
 ///
 /// # Errors
-/// One of the given options has no effect.
+/// If one of the given options has no effect.
 fn check_stream(kind: Kind, args: &StreamArgs) -> Result<()> {
     const STREAMS: &[Kind] = &[Kind::Loops, Kind::Trace];
-    let given = [
+    let options = [
         ("--k", args.k.is_some(), &[Kind::Loops][..]),
         ("--sample", args.sample.is_some(), STREAMS),
         ("--memory", args.memory.is_some(), STREAMS),
         ("--burst", args.burst.is_some(), &[Kind::Variation]),
     ];
-    for (option, is_given, kinds) in given {
+    for (option, is_given, kinds) in options {
         if is_given && !kinds.contains(&kind) {
             let kinds: Vec<String> = kinds.iter().map(ToString::to_string).collect();
             return Err(Failure::usage(format_args!(
@@ -146,7 +148,7 @@ fn check_stream(kind: Kind, args: &StreamArgs) -> Result<()> {
 /// Refuses a view without data in the run, and options without effect on the view.
 ///
 /// # Errors
-/// The view has no data, or one of the given options has no effect.
+/// If the view has no data, or one of the given options has no effect.
 pub(crate) fn check_view(kinds: &RecordedKinds, view: &ViewArgs) -> Result<()> {
     match view.view {
         Some(View::Loops) if !kinds.has(Kind::Loops) && kinds.has(Kind::Trace) => {
@@ -155,10 +157,10 @@ pub(crate) fn check_view(kinds: &RecordedKinds, view: &ViewArgs) -> Result<()> {
             ));
         }
         Some(View::Loops) if !kinds.has(Kind::Loops) => {
-            return Err(Failure::usage(lack(kinds, "loops", Kind::Loops)));
+            return Err(Failure::usage(no_data(kinds, "loops", Kind::Loops)));
         }
         Some(View::Variation) if !kinds.is_timed() => {
-            return Err(Failure::usage(lack(
+            return Err(Failure::usage(no_data(
                 kinds,
                 "times of paths",
                 Kind::Variation,
@@ -167,38 +169,38 @@ pub(crate) fn check_view(kinds: &RecordedKinds, view: &ViewArgs) -> Result<()> {
         _ => {}
     }
     let page = Page::for_view(kinds, view);
-    let sorted = [
+    let sortable_views = [
         None,
         Some(View::Paths),
         Some(View::Functions),
         Some(View::Blocks),
     ];
-    let is_sorted = page == Page::Counts && sorted.contains(&view.view);
-    let (loops, timed) = (page == Page::Loops, page == Page::Variation);
+    let is_sortable = page == Page::Counts && sortable_views.contains(&view.view);
+    let (is_loops, is_variation) = (page == Page::Loops, page == Page::Variation);
     let times = &view.times;
-    let given = [
+    let options = [
         (
             "--sort",
             view.sort.is_some(),
-            is_sorted,
+            is_sortable,
             "paths, functions or blocks",
         ),
-        ("--min-share", view.min_share.is_some(), loops, "loops"),
-        ("--stats", view.stats, loops, "loops"),
-        ("--time", times.time.is_some(), timed, "variation"),
+        ("--min-share", view.min_share.is_some(), is_loops, "loops"),
+        ("--stats", view.stats, is_loops, "loops"),
+        ("--time", times.time.is_some(), is_variation, "variation"),
         (
             "--include-preempted",
             times.include_preempted,
-            timed,
+            is_variation,
             "variation",
         ),
     ];
-    let shown = view.view.as_ref().and_then(View::to_possible_value);
-    let shown = shown.map_or_else(|| page.to_string(), |view| view.get_name().to_owned());
-    for (option, is_given, has_effect, views) in given {
+    let view_name = view.view.as_ref().and_then(View::to_possible_value);
+    let view_name = view_name.map_or_else(|| page.to_string(), |view| view.get_name().to_owned());
+    for (option, is_given, has_effect, views) in options {
         if is_given && !has_effect {
             return Err(Failure::usage(format_args!(
-                "{option} goes with --view {views}, not with {shown}: leave it out, or ask for that view"
+                "{option} goes with --view {views}, not with {view_name}: leave it out, or ask for that view"
             )));
         }
     }
@@ -208,7 +210,7 @@ pub(crate) fn check_view(kinds: &RecordedKinds, view: &ViewArgs) -> Result<()> {
 /// Checks the options of a run of one kind, and of its report, before the run.
 ///
 /// # Errors
-/// An option has no effect with this kind, or the view has no data.
+/// If an option has no effect with this kind, or the view has no data.
 pub(crate) fn check(kind: Kind, stream: &StreamArgs, view: Option<&ViewArgs>) -> Result<()> {
     check_stream(kind, stream)?;
     let Some(view) = view else { return Ok(()) };

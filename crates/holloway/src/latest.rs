@@ -8,25 +8,26 @@ use holloway_collect::run_directory::{DATA, DEFAULT_RUNS, LATEST, RUNS, latest_i
 use crate::failure::{Context, Failure, Result};
 use crate::{project, status};
 
-/// The run to report if the user names none: `$HOLLOWAY_DATA`, else the newer of two runs:
+/// The run to report if the user names none: `$HOLLOWAY_DATA` if it is set, else the newer of two
+/// runs:
 ///
 /// - `latest` in cargo's target directory;
 /// - `latest` in the nearest `target` at or above the current directory.
 ///
 /// # Errors
-/// There is no run.
+/// If there is no run.
 pub(crate) fn latest() -> Result<PathBuf> {
     if let Some(data) = std::env::var_os(DATA).filter(|value| !value.is_empty()) {
         return Ok(PathBuf::from(data));
     }
-    let here = std::env::current_dir().cannot(|| "find the current directory".to_owned())?;
-    let mut candidates = candidates(&here);
-    // Names begin with the time. Of two equal times, the sort keeps cargo's run first.
+    let current_dir = std::env::current_dir().cannot(|| "find the current directory".to_owned())?;
+    let mut candidates = candidates(&current_dir);
+    // If two runs started at the same time, the stable sort keeps cargo's run first.
     candidates.sort_by_key(|run| std::cmp::Reverse(start_time(run)));
     let Some((newest, others)) = candidates.split_first() else {
         return Err(Failure::new(format_args!(
             "cannot find a run: no {DEFAULT_RUNS}/{LATEST} here or above {}, nor in cargo's target directory; name a run's directory, or record one with `cargo holloway run` or `holloway run -- ./app`",
-            here.display()
+            current_dir.display()
         )));
     };
     if let Some(other) = others.first() {
@@ -42,26 +43,27 @@ pub(crate) fn latest() -> Result<PathBuf> {
 /// The run that a user names: a path, or `latest`.
 ///
 /// # Errors
-/// There is no latest run.
-pub(crate) fn named(run: &Path) -> Result<PathBuf> {
+/// If there is no latest run.
+pub(crate) fn resolve(run: &Path) -> Result<PathBuf> {
     if run == Path::new(LATEST) {
         return latest();
     }
     Ok(run.to_owned())
 }
 
-/// `latest` of cargo's target directory and of the nearest `target`.
-fn candidates(here: &Path) -> Vec<PathBuf> {
-    let mut around = here
+/// The latest run in the project's target directory, and the latest run in the nearest `target`.
+fn candidates(current_dir: &Path) -> Vec<PathBuf> {
+    let mut runs_above = current_dir
         .ancestors()
         .filter_map(|directory| latest_in(&directory.join(DEFAULT_RUNS)));
-    let (nearest, farther) = (around.next(), around.next());
-    let home = |target: PathBuf| latest_in(&target.join(project::HOME).join(RUNS));
-    // If there is only one `target`, it is the workspace's: cargo need not be asked.
-    let chosen = project::configured_target(here)
-        .or_else(|| farther.and_then(|_| project::workspace_target(here)))
-        .and_then(home);
-    let mut candidates: Vec<PathBuf> = chosen.into_iter().chain(nearest).collect();
+    let (nearest, farther) = (runs_above.next(), runs_above.next());
+    let latest_below =
+        |target: PathBuf| latest_in(&target.join(project::HOLLOWAY_DIRECTORY).join(RUNS));
+    // If there is only one `target` above, it belongs to the workspace, so cargo need not be asked.
+    let of_project = project::configured_target(current_dir)
+        .or_else(|| farther.and_then(|_| project::workspace_target(current_dir)))
+        .and_then(latest_below);
+    let mut candidates: Vec<PathBuf> = of_project.into_iter().chain(nearest).collect();
     candidates.dedup_by_key(|run| run.canonicalize().ok());
     candidates
 }

@@ -1,14 +1,15 @@
 //! The command line of Holloway. It is the only crate that prints.
 //!
-//! One executable has several names. [`main`] looks at the name it was called by.
+//! One executable has several names. The name by which a user or a tool calls it decides what
+//! [`main`] does.
 //!
-//! | called as | by | does |
+//! | called as | by | action |
 //! |---|---|---|
 //! | `holloway` | the user | runs a command of `commands/` |
 //! | `cargo-holloway` | `cargo holloway` | calls cargo with probes: `commands/cargo.rs` |
-//! | `holloway-rustc` | cargo (`RUSTC_WRAPPER`) | calls rustc with options: `holloway_link::rustc` |
-//! | `holloway-cc` | rustc (`-Clinker`) | weaves and links: `holloway_link::step` |
-//! | `holloway-ld` | clang (`--ld-path`) | weaves and links a raw ld line |
+//! | `holloway-rustc` | cargo, by `RUSTC_WRAPPER` | adds options to rustc: `holloway_link::rustc` |
+//! | `holloway-cc` | rustc, by `-Clinker` | weaves and links: `holloway_link::step` |
+//! | `holloway-ld` | clang, by `--ld-path` | weaves and links a raw ld line |
 //! | `holloway-clang`, `holloway-clang++` | build systems | calls clang as `holloway cc` does |
 //!
 //! The options of all commands are data in `cli/`. Each command is a file in `commands/`. Exit
@@ -38,36 +39,36 @@ use clap::Parser as _;
 use holloway_link::cc::{self, Language};
 use holloway_link::{rustc, step, tools, worker};
 
-use cli::{CargoCommand, CargoHolloway, Command, Holloway};
+use cli::{CargoCommand, CargoHolloway, Command, Holloway, RunsCommand};
 use commands::cargo::{self, Verb};
 use commands::{clean, demo, doctor, manual, overlap, report, run, show_env, stability, trace};
 use failure::{Failure, Result};
 use link_host::{LinkHost, link};
 
-/// Runs the command line. The name that the program was called by is part of it.
+/// Runs the command line, which begins with the name by which the program was called.
 pub fn main() -> ExitCode {
     let argv: Vec<OsString> = std::env::args_os().collect();
     let name = argv
         .first()
         .and_then(|name| Path::new(name).file_stem())
         .unwrap_or_default();
-    let rest = argv.get(1..).unwrap_or_default();
+    let args = argv.get(1..).unwrap_or_default();
     let result = match name.to_str() {
         Some(tools::RUSTC) => wrap_rustc(&argv),
-        Some(tools::RUST_LINKER) => link(step::rust_linker, rest),
-        Some(tools::LD) => link(step::ld, rest),
-        Some(tools::CLANG) => compile(Language::C, rest),
-        Some(tools::CLANGXX) => compile(Language::Cxx, rest),
+        Some(tools::RUST_LINKER) => link(step::rust_linker, args),
+        Some(tools::LD) => link(step::ld, args),
+        Some(tools::CLANG) => compile(Language::C, args),
+        Some(tools::CLANGXX) => compile(Language::Cxx, args),
         // `holloway` and `cargo-holloway` both call themselves as workers.
-        _ if rest.first().is_some_and(|word| word == worker::COMMAND) => {
-            Ok(worker::run(rest[1..].to_vec()))
+        _ if args.first().is_some_and(|word| word == worker::COMMAND) => {
+            Ok(worker::run(args[1..].to_vec()))
         }
-        Some("cargo-holloway") => cargo_holloway(rest),
-        _ => holloway(rest),
+        Some("cargo-holloway") => cargo_holloway(args),
+        _ => holloway(args),
     };
     result.unwrap_or_else(|failure| {
         use std::io::Write as _;
-        // Stderr may be closed. The exit code still tells the failure.
+        // Stderr may be closed. The exit code still reports the failure.
         writeln!(std::io::stderr(), "holloway: {failure}").ok();
         ExitCode::from(failure.code)
     })
@@ -89,15 +90,15 @@ fn holloway(args: &[OsString]) -> Result<ExitCode> {
         .first()
         .and_then(|word| word.to_str())
         .unwrap_or_default();
-    let rest = args.get(1..).unwrap_or_default();
+    let arguments = args.get(1..).unwrap_or_default();
     match first {
-        // The user wants to see our options: clang's list is a thousand lines long.
-        "cc" | "c++" if rest == ["--help"] => {
+        // Show holloway's options: clang's list is a thousand lines long.
+        "cc" | "c++" if arguments == ["--help"] => {
             Holloway::parse_from(["holloway", "help", first]);
         }
-        "cc" => return compile(Language::C, rest),
-        "c++" => return compile(Language::Cxx, rest),
-        "ld" => return link(step::ld, rest),
+        "cc" => return compile(Language::C, arguments),
+        "c++" => return compile(Language::Cxx, arguments),
+        "ld" => return link(step::ld, arguments),
         // The crate `cc` runs the first word of CC="holloway cc" to learn which compiler it is:
         // `holloway -E FILE`.
         "-E" => return compile(Language::C, args),
@@ -105,19 +106,26 @@ fn holloway(args: &[OsString]) -> Result<ExitCode> {
     }
     match Holloway::parse().command {
         Command::Run(args) => run::main(&args),
-        Command::Report(args) => report::main(&args),
-        Command::Overlap(args) => overlap::main(&args),
-        Command::Stability(args) => stability::main(&args),
-        Command::Trace(args) => trace::main(&args),
+        Command::Runs(command) => about_runs(&command),
         Command::Demo(args) => demo::main(&args),
         Command::Cc(_) | Command::Cxx(_) | Command::Ld(_) => {
-            unreachable!("taken above, before clap")
+            unreachable!("handled above, before clap")
         }
         Command::Doctor => doctor::main(),
         Command::ShowEnv(args) => show_env::main(&args),
         Command::Clean(args) => clean::main(&args),
         Command::Completions(args) => manual::completions(&args),
         Command::Man(args) => manual::man(&args),
+    }
+}
+
+/// The commands that answer questions about recorded runs.
+fn about_runs(command: &RunsCommand) -> Result<ExitCode> {
+    match command {
+        RunsCommand::Report(args) => report::main(args),
+        RunsCommand::Overlap(args) => overlap::main(args),
+        RunsCommand::Stability(args) => stability::main(args),
+        RunsCommand::Trace(args) => trace::main(args),
     }
 }
 
@@ -134,17 +142,14 @@ fn cargo_holloway(args: &[OsString]) -> Result<ExitCode> {
     }
     let words = std::iter::once(OsString::from("cargo-holloway")).chain(args.iter().cloned());
     match CargoHolloway::parse_from(words).command {
-        CargoCommand::Report(args) => report::main(&args),
-        CargoCommand::Overlap(args) => overlap::main(&args),
-        CargoCommand::Stability(args) => stability::main(&args),
-        CargoCommand::Trace(args) => trace::main(&args),
+        CargoCommand::Runs(command) => about_runs(&command),
         CargoCommand::Doctor => doctor::main(),
         CargoCommand::Clean(args) => clean::main(&args),
         CargoCommand::Build(_)
         | CargoCommand::Run(_)
         | CargoCommand::Test(_)
         | CargoCommand::Bench(_) => {
-            unreachable!("taken above, before clap")
+            unreachable!("handled above, before clap")
         }
     }
 }

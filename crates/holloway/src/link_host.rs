@@ -1,5 +1,5 @@
-//! The command crate's part in a link: prints messages, makes guides from runs, and turns the
-//! linker's status into an exit code.
+//! Connects the crate `holloway-link` with the command line: prints the messages of links, makes
+//! guides from runs, and turns the linker's status into an exit code.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -12,7 +12,7 @@ use holloway_link::{GuideCheck, GuideError, Host, Message, Severity};
 use crate::failure::{Failure, Result};
 use crate::{guide, status};
 
-/// Prints the messages of links, and reads runs for them.
+/// The [`Host`] of links: prints their messages, and reads guides for them.
 pub(crate) struct LinkHost;
 
 /// A link step of [`holloway_link::step`].
@@ -21,7 +21,7 @@ type Step = fn(Vec<OsString>, &dyn Host) -> holloway_link::Result<ExitStatus>;
 /// Runs a link step and returns the linker's exit code.
 ///
 /// # Errors
-/// The link step fails.
+/// If the link step fails.
 pub(crate) fn link(step: Step, args: &[OsString]) -> Result<ExitCode> {
     let status = step(args.to_vec(), &LinkHost)?;
     Ok(ExitCode::from(child::exit_code(status)))
@@ -41,19 +41,23 @@ impl Host for LinkHost {
         print(message);
     }
 
-    fn check_guide(&self, named: &Path, check: GuideCheck) -> std::result::Result<(), GuideError> {
-        let checked = match check {
-            GuideCheck::Exists => guide::check(named),
-            GuideCheck::Readable => guide::check_whole(named),
+    fn check_guide(
+        &self,
+        guide_or_run: &Path,
+        check: GuideCheck,
+    ) -> std::result::Result<(), GuideError> {
+        let result = match check {
+            GuideCheck::Exists => guide::check(guide_or_run),
+            GuideCheck::Readable => guide::check_readable(guide_or_run),
         };
-        checked.map_err(boxed)
+        result.map_err(guide_error)
     }
 
-    fn read_guide(&self, named: &Path) -> std::result::Result<Guide, GuideError> {
-        guide::read(named).map_err(boxed)
+    fn read_guide(&self, guide_or_run: &Path) -> std::result::Result<Guide, GuideError> {
+        guide::read(guide_or_run).map_err(guide_error)
     }
 }
 
-fn boxed(failure: Failure) -> GuideError {
+fn guide_error(failure: Failure) -> GuideError {
     failure.message.into()
 }

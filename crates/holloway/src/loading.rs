@@ -1,9 +1,9 @@
-//! Loads and finishes runs for commands, with warnings and progress messages.
+//! Loads and finishes runs for commands, and prints warnings and progress messages.
 
 use std::path::Path;
 
 use holloway_analysis::RunProfile;
-use holloway_collect::finish::Outcome;
+use holloway_collect::finish::FinishSummary;
 use holloway_collect::load::{self, Loaded, Untaken};
 use holloway_collect::settings::{MapDirectories, Settings};
 use holloway_report::{grouped, plural};
@@ -11,13 +11,14 @@ use holloway_report::{grouped, plural};
 use crate::failure::Result;
 use crate::{shell, status};
 
-/// Number of words whose analysis takes a second or two.
-const MANY: u64 = 10_000_000;
+/// Holloway announces the analysis of this many words or more. Their analysis takes a second or
+/// two.
+const ANNOUNCED_WORDS: u64 = 10_000_000;
 
 /// Reads `run`: a run's directory, or one `.hwp` file.
 ///
 /// # Errors
-/// The run does not exist, or no part of it can be read.
+/// If the run does not exist, or no part of it can be read.
 pub(crate) fn load(run: &Path) -> Result<RunProfile> {
     load_with_streams(run).map(|loaded| loaded.profile)
 }
@@ -25,17 +26,17 @@ pub(crate) fn load(run: &Path) -> Result<RunProfile> {
 /// Reads `run` with its analyzed streams.
 ///
 /// # Errors
-/// The run does not exist, or no part of it can be read.
+/// If the run does not exist, or no part of it can be read.
 pub(crate) fn load_with_streams(run: &Path) -> Result<Loaded> {
     announce(run);
     Ok(load::load_with_streams(run, &Settings::default())?)
 }
 
-/// Reads `run` for a command that looks for damage. If no part can be read, the result has no
-/// image.
+/// Reads `run` for a command that looks for damage. If no part can be read, the result contains
+/// no image.
 ///
 /// # Errors
-/// The run does not exist, or is an empty directory.
+/// If the run does not exist, or is an empty directory.
 pub(crate) fn load_readable(run: &Path) -> Result<Loaded> {
     announce(run);
     Ok(load::load_readable(run, &Settings::default())?)
@@ -44,21 +45,22 @@ pub(crate) fn load_readable(run: &Path) -> Result<Loaded> {
 /// Finishes a run's directory, and warns if a file could not be written.
 ///
 /// # Errors
-/// The directory cannot be read.
-pub(crate) fn finish(directory: &Path, maps: &MapDirectories) -> Result<Outcome> {
-    let outcome = holloway_collect::finish::finish(directory, maps)?;
-    if let Some(error) = &outcome.unfinished {
+/// If the directory cannot be read.
+pub(crate) fn finish(directory: &Path, maps: &MapDirectories) -> Result<FinishSummary> {
+    let summary = holloway_collect::finish::finish(directory, maps)?;
+    if let Some(error) = &summary.write_error {
         status::warn(&format!(
             "{error}: the run stays unfinished; make room, and `holloway report` reads it as long as the program is there"
         ));
     }
-    Ok(outcome)
+    Ok(summary)
 }
 
-/// If the run's streams must be analyzed first and this takes a while: tells the user, and how to
-/// avoid the wait next time.
+/// If the run's streams must be analyzed first and this takes a while, prints a message, which says
+/// how to avoid the wait next time.
 fn announce(run: &Path) {
-    let Some(untaken) = load::untaken(run).filter(|untaken| untaken.words >= MANY) else {
+    let Some(untaken) = load::untaken(run).filter(|untaken| untaken.words >= ANNOUNCED_WORDS)
+    else {
         return;
     };
     let Untaken {
@@ -79,7 +81,7 @@ fn announce(run: &Path) {
         true => ".".to_owned(),
         false => shell::word(&directory.to_string_lossy()),
     };
-    let once = match has_ended {
+    let advice = match has_ended {
         true => format!(
             "; each question does so: `HOLLOWAY_DATA={directory} holloway run --no-report -- true` does it once for all"
         ),
@@ -88,6 +90,6 @@ fn announce(run: &Path) {
     let words = grouped(words);
     status::line(
         "Analysing",
-        &format!("{words} words of {source} that no collector took{once}"),
+        &format!("{words} words of {source} that no collector took{advice}"),
     );
 }

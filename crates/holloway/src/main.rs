@@ -1,4 +1,4 @@
-//! `holloway`: see [`holloway::main`].
+//! The program `holloway`: see [`holloway::main`].
 
 fn main() -> std::process::ExitCode {
     holloway::main()

@@ -11,42 +11,43 @@ use holloway_report::grouped;
 
 use crate::status;
 
-/// Most reasons for skipping that the message names.
-const REASONS: usize = 2;
+/// The maximum number of reasons for skipping that the message names.
+const MAX_REASONS: usize = 2;
 
-/// Bytes of the smallest profile: its head and one block of counters.
-const LEAST: usize = 8192;
+/// The size of the smallest profile in bytes: its head and one block of counters.
+const SMALLEST_PROFILE: usize = 8192;
 
-/// A reason in the program's surroundings: there is no `/proc`, or `directory` cannot be written. A
-/// program that cannot read its environment (without `/proc`) puts its data in `elsewhere`.
-pub(crate) fn surroundings(directory: &Path, elsewhere: &Path) -> Option<String> {
-    surroundings_by(Path::new("/proc/self/environ"), directory, elsewhere)
+/// Checks for a reason in the program's surroundings: there is no `/proc`, or `directory` cannot be
+/// written. Without `/proc`, a program cannot read its environment and puts its data into
+/// `fallback`.
+pub(crate) fn surroundings(directory: &Path, fallback: &Path) -> Option<String> {
+    surroundings_with(Path::new("/proc/self/environ"), directory, fallback)
 }
 
-fn surroundings_by(environment: &Path, directory: &Path, elsewhere: &Path) -> Option<String> {
-    let shown = status::shown(directory);
+fn surroundings_with(environment: &Path, directory: &Path, fallback: &Path) -> Option<String> {
+    let directory_name = status::shown(directory);
     if !environment.exists() {
         return Some(format!(
-            "there is no /proc, so the program couldn't know of {shown}: its data went to a new directory in {}, name that to `holloway report`; or mount /proc",
-            status::shown(elsewhere)
+            "there is no /proc, so the program could not learn of {directory_name}: its data went to a new directory in {}; give that directory to `holloway report`, or mount /proc",
+            status::shown(fallback)
         ));
     }
     let write = || {
         let mut file = tempfile::Builder::new()
             .prefix(".holloway-")
             .tempfile_in(directory)?;
-        file.write_all(&[0; LEAST])?;
+        file.write_all(&[0; SMALLEST_PROFILE])?;
         file.as_file().sync_data()
     };
     let error = write().err()?;
     Some(format!(
-        "nothing can be written into {shown} ({}): make room, or name another directory with -o or {}",
+        "nothing can be written into {directory_name} ({}): make room, or name another directory with -o or {}",
         error.kind(),
         run_directory::DATA
     ))
 }
 
-/// A reason in the program's path maps: none of its functions is instrumented.
+/// Checks for a reason in the program's path maps: none of its functions is instrumented.
 pub(crate) fn uninstrumented(program: &str, maps: &[ImageMap]) -> Option<String> {
     let modules = maps.iter().flat_map(|map| &map.modules);
     let modules = modules.map(|placed| &placed.module);
@@ -59,21 +60,21 @@ pub(crate) fn uninstrumented(program: &str, maps: &[ImageMap]) -> Option<String>
     }
     let mut reasons: Vec<(&str, u64)> = reasons.into_iter().collect();
     reasons.sort_by_key(|(_, functions)| std::cmp::Reverse(*functions));
-    let named: Vec<String> = (reasons.iter().take(REASONS))
+    let named_reasons: Vec<String> = (reasons.iter().take(MAX_REASONS))
         .map(|(reason, functions)| format!("{} left out: {reason}", grouped(*functions)))
         .collect();
-    let mut why = format!("no function of {program} is instrumented");
-    if !named.is_empty() {
-        why += &format!(" ({})", named.join("; "));
+    let mut message = format!("no function of {program} is instrumented");
+    if !named_reasons.is_empty() {
+        message += &format!(" ({})", named_reasons.join("; "));
     }
     let has_bursts = |map: &ImageMap| match map.kind.traits().timing {
         Timing::Bursts => true,
         Timing::Untimed | Timing::All => false,
     };
     if maps.iter().any(has_bursts) {
-        why += "; if they are too short for bursts, build with --collect times";
+        message += "; if they are too short for bursts, build with --collect times";
     }
-    Some(why)
+    Some(message)
 }
 
 #[cfg(test)]
@@ -85,19 +86,23 @@ mod tests {
     #[test]
     fn what_keeps_a_program_from_writing_is_told() {
         let directory = tempfile::tempdir().expect("a directory");
-        let (here, runs) = (directory.path(), Path::new("target/runs"));
-        assert_eq!(surroundings_by(here, here, runs), None);
-        let without = surroundings_by(&here.join("environ"), here, runs).expect("no such file");
+        let (path, runs) = (directory.path(), Path::new("target/runs"));
+        assert_eq!(surroundings_with(path, path, runs), None);
+        let no_proc = surroundings_with(&path.join("environ"), path, runs).expect("no such file");
         assert!(
-            without.contains("no /proc") && without.contains("in target/runs"),
-            "{without}"
+            no_proc.contains("no /proc") && no_proc.contains("in target/runs"),
+            "{no_proc}"
         );
-        let gone = surroundings_by(here, &here.join("gone"), runs).expect("no such directory");
-        assert!(gone.contains("gone (") && gone.contains("-o"), "{gone}");
+        let no_directory =
+            surroundings_with(path, &path.join("gone"), runs).expect("no such directory");
+        assert!(
+            no_directory.contains("gone (") && no_directory.contains("-o"),
+            "{no_directory}"
+        );
     }
 
     #[test]
-    fn a_program_without_an_instrumented_function_is_told_so() {
+    fn reasons_why_no_function_is_instrumented() {
         let map = |kind, functions, reasons: &[&str]| {
             let skipped = reasons.iter().map(|reason| Skipped {
                 reason: (*reason).into(),
@@ -114,8 +119,8 @@ mod tests {
                 ..ImageMap::default()
             }
         };
-        let check = |maps: &[ImageMap], why: Option<&str>| {
-            assert_eq!(uninstrumented("app", maps).as_deref(), why);
+        let check = |maps: &[ImageMap], message: Option<&str>| {
+            assert_eq!(uninstrumented("app", maps).as_deref(), message);
         };
         check(&[], None);
         check(&[map(Kind::Variation, 1, &["short"])], None);

@@ -1,4 +1,4 @@
-//! Printing on stdout: the options of reports, the terminal, and the source text.
+//! Prints reports on stdout: their options, the terminal's width and colors, and the source text.
 
 use std::io::{self, IsTerminal as _, Write as _};
 
@@ -10,8 +10,8 @@ use holloway_report::{Files, Options};
 use crate::cli::{ColorWhen, ListArgs, TimeOf, TimesArgs};
 use crate::failure::{Failure, Result};
 
-/// The times of paths that the user chose to rank.
-pub(crate) fn how(args: TimesArgs) -> RankOptions {
+/// The options of a ranking of paths by variation.
+pub(crate) fn rank_options(args: TimesArgs) -> RankOptions {
     RankOptions {
         time: match args.time.unwrap_or_default() {
             TimeOf::Inclusive => Time::Inclusive,
@@ -24,20 +24,21 @@ pub(crate) fn how(args: TimesArgs) -> RankOptions {
     }
 }
 
-/// The source text: files on this machine, including the standard library's if it is installed.
+/// The source text for reports: files on this machine, including those of the standard library if
+/// they are installed.
 pub(crate) fn source() -> Files {
     Files::new(Rustc::find().and_then(|rustc| rustc.source()))
 }
 
-/// The options of a list.
+/// The report options for a list.
 pub(crate) fn options<'a>(list: &ListArgs, source: &'a Files) -> Options<'a> {
     Options {
         function: list.function.clone(),
-        ..unfiltered(list.top, list.color, source)
+        ..unfiltered(list.top, list.style.color, source)
     }
 }
 
-/// The options of a list without a filter on functions.
+/// The report options for a list that shows all functions.
 pub(crate) fn unfiltered(top: Option<usize>, color: ColorWhen, source: &Files) -> Options<'_> {
     Options {
         top,
@@ -48,10 +49,10 @@ pub(crate) fn unfiltered(top: Option<usize>, color: ColorWhen, source: &Files) -
     }
 }
 
-/// Writes to stdout. A reader that goes away early is no error.
+/// Writes to stdout. A closed pipe is no error.
 ///
 /// # Errors
-/// Stdout cannot be written.
+/// If stdout cannot be written.
 pub(crate) fn write_out(write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) -> Result<()> {
     let mut out = io::BufWriter::new(io::stdout().lock());
     match write(&mut out).and_then(|()| out.flush()) {
@@ -74,7 +75,7 @@ fn wants_color(when: ColorWhen) -> bool {
     }
 }
 
-/// Columns of the terminal. `usize::MAX` if stdout is no terminal.
+/// The width of the terminal in columns. `usize::MAX` if stdout is no terminal.
 fn terminal_width() -> usize {
     if !io::stdout().is_terminal() {
         return usize::MAX;

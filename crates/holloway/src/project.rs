@@ -1,8 +1,8 @@
-//! The cargo project around the current directory: its cargo, rustc, target directory and
+//! The cargo project that contains the current directory: its cargo, rustc, target directory, and
 //! configuration.
 //!
 //! All answers come from `cargo metadata` and from cargo's configuration (crate `cargo-config2`).
-//! So `CARGO_TARGET_DIR`, `build.target-dir`, `build.target`, wrappers, linkers and `+toolchain`
+//! So `CARGO_TARGET_DIR`, `build.target-dir`, `build.target`, wrappers, linkers, and `+toolchain`
 //! have the same meaning as for cargo.
 
 use std::ffi::{OsStr, OsString};
@@ -16,11 +16,11 @@ use crate::split::{cargo_value, cargo_values};
 use holloway_link::toolchain::Rustc;
 
 /// Directory of woven builds, cache, and runs, below cargo's target directory.
-pub(crate) const HOME: &str = "holloway";
+pub(crate) const HOLLOWAY_DIRECTORY: &str = "holloway";
 
 /// A cargo project, as cargo sees it.
 pub(crate) struct Project {
-    /// The cargo that called us, or the cargo in `PATH`.
+    /// The cargo that called holloway, or the cargo in `PATH`.
     pub(crate) cargo: OsString,
     /// Cargo's configuration, including the environment.
     pub(crate) config: cargo_config2::Config,
@@ -28,10 +28,11 @@ pub(crate) struct Project {
     pub(crate) host: String,
     /// Sysroot of the rustc in use.
     pub(crate) sysroot: PathBuf,
-    /// `<target directory>/holloway`. Cargo gets it as its target directory. Cache and runs lie in
-    /// it too.
+    /// `<target directory>/holloway`. Holloway gives it to cargo as the target directory, and puts
+    /// cache and runs there, too.
     pub(crate) home: PathBuf,
     metadata: Metadata,
+    /// The manifest that `--manifest-path` names.
     manifest: Option<PathBuf>,
 }
 
@@ -39,7 +40,7 @@ impl Project {
     /// Finds the project that `cargo_options` (cargo's part of the command line) choose.
     ///
     /// # Errors
-    /// Cargo cannot be run, there is no project, or its configuration cannot be read.
+    /// If cargo cannot be run, there is no project, or its configuration cannot be read.
     pub(crate) fn find(cargo_options: &[OsString]) -> Result<Self> {
         let cargo = cargo_program();
         let manifest = cargo_value(cargo_options, "--manifest-path", None).map(PathBuf::from);
@@ -61,18 +62,18 @@ impl Project {
             config,
             host,
             sysroot,
-            home: target_dir.join(HOME),
+            home: target_dir.join(HOLLOWAY_DIRECTORY),
             metadata,
             manifest,
         })
     }
 
-    /// The target triples that cargo builds for: `--target`, else `build.target` of its
-    /// configuration, else none (the host).
+    /// The target triples that cargo builds for: those of `--target`, else of `build.target` in its
+    /// configuration. The list is empty if cargo builds for the host.
     pub(crate) fn chosen_targets(&self, cargo_options: &[OsString]) -> Result<Vec<String>> {
-        let given = cargo_values(cargo_options, "--target", None);
+        let from_option = cargo_values(cargo_options, "--target", None);
         self.config
-            .build_target_for_cli(given)
+            .build_target_for_cli(from_option)
             .cannot(|| "read build.target of cargo's configuration".to_owned())
     }
 
@@ -81,15 +82,16 @@ impl Project {
         self.home.join(holloway_collect::run_directory::RUNS)
     }
 
-    /// A name for a run of this project: the chosen binary, example, test or bench, else the
-    /// package, else the directory.
+    /// A name for a run of this project. It is the chosen binary, example, test, or bench, else the
+    /// package, else the workspace's directory, else `verb`. For verbs other than `run`, the verb
+    /// follows the name.
     pub(crate) fn run_name(&self, cargo_options: &[OsString], verb: &str) -> String {
-        let chosen = ["--bin", "--example", "--test", "--bench"]
+        let target = ["--bin", "--example", "--test", "--bench"]
             .iter()
             .find_map(|option| cargo_value(cargo_options, option, None));
         let package = cargo_value(cargo_options, "--package", Some("-p"))
             .map(|spec| spec.rsplit(['/', '#']).next().unwrap_or(spec));
-        let name = chosen
+        let name = target
             .or(package)
             .map(str::to_owned)
             .or_else(|| self.current_package().map(default_name))
@@ -108,18 +110,19 @@ impl Project {
         let manifest = match &self.manifest {
             Some(manifest) => absolute(manifest).ok()?,
             None => {
-                let here = std::env::current_dir().ok()?;
-                here.ancestors()
+                let current_dir = std::env::current_dir().ok()?;
+                current_dir
+                    .ancestors()
                     .map(|directory| directory.join("Cargo.toml"))
                     .find(|path| path.is_file())?
             }
         };
         let manifest = manifest.canonicalize().ok()?;
         let packages = self.metadata.packages.iter();
-        let found = packages
+        let package = packages
             .clone()
             .find(|package| package.manifest_path.as_std_path() == manifest);
-        found.or_else(|| {
+        package.or_else(|| {
             packages
                 .clone()
                 .next()
@@ -128,40 +131,40 @@ impl Project {
     }
 }
 
-/// `default-run` or the package's only binary, else its name.
+/// The name of the program that `cargo run` would choose: `default-run`, else the package's only
+/// binary, else the package's name.
 fn default_name(package: &Package) -> String {
     let mut binaries = package.targets.iter().filter(|target| target.is_bin());
-    let only = match (binaries.next(), binaries.next()) {
+    let only_binary = match (binaries.next(), binaries.next()) {
         (Some(target), None) => Some(target.name.clone()),
         _ => None,
     };
     package
         .default_run
         .clone()
-        .or(only)
+        .or(only_binary)
         .unwrap_or_else(|| package.name.to_string())
 }
 
-/// The target directory that the environment or the cargo configuration around a project names.
-/// Runs no program. Ignores an unreadable configuration, because cargo reports it.
-pub(crate) fn configured_target(here: &Path) -> Option<PathBuf> {
-    let named = ["CARGO_TARGET_DIR", "CARGO_BUILD_TARGET_DIR"]
+/// The target directory that the environment or the cargo configuration names; `None` if neither
+/// names one. Runs no program. Ignores an unreadable configuration, because cargo reports it.
+pub(crate) fn configured_target(current_dir: &Path) -> Option<PathBuf> {
+    let from_environment = ["CARGO_TARGET_DIR", "CARGO_BUILD_TARGET_DIR"]
         .iter()
         .filter_map(std::env::var_os)
         .find(|value| !value.is_empty());
-    if let Some(target) = named {
-        return Some(here.join(target));
+    if let Some(target) = from_environment {
+        return Some(current_dir.join(target));
     }
-    if !in_project(here) {
+    if !in_project(current_dir) {
         return None;
     }
     cargo_config2::Config::load().ok()?.build.target_dir
 }
 
-/// The target directory of the workspace around a directory, if no other is configured. Costs 20
-/// ms.
-pub(crate) fn workspace_target(here: &Path) -> Option<PathBuf> {
-    if !in_project(here) {
+/// The default target directory of the workspace that contains a directory. Costs 20 ms.
+pub(crate) fn workspace_target(current_dir: &Path) -> Option<PathBuf> {
+    if !in_project(current_dir) {
         return None;
     }
     let output = Command::new(cargo_program())
@@ -173,12 +176,13 @@ pub(crate) fn workspace_target(here: &Path) -> Option<PathBuf> {
     Some(Path::new(manifest.trim_end()).parent()?.join("target"))
 }
 
-fn in_project(here: &Path) -> bool {
-    here.ancestors()
+fn in_project(current_dir: &Path) -> bool {
+    current_dir
+        .ancestors()
         .any(|directory| directory.join("Cargo.toml").is_file())
 }
 
-/// The cargo to call: the cargo that called us (`$CARGO`), else the cargo in `PATH`.
+/// The cargo to call: the cargo that called holloway (`$CARGO`), else the cargo in `PATH`.
 pub(crate) fn cargo_program() -> OsString {
     std::env::var_os("CARGO")
         .filter(|cargo| !cargo.is_empty())
@@ -210,10 +214,10 @@ fn metadata(cargo: &OsStr, manifest: Option<&Path>, config: &[&str]) -> Result<M
         .find(|line| line.starts_with('{'))
         .unwrap_or_default();
     cargo_metadata::MetadataCommand::parse(json)
-        .cannot(|| "read what cargo metadata says".to_owned())
+        .cannot(|| "read the output of cargo metadata".to_owned())
 }
 
-/// The absolute form of `path`. The file system is not read.
+/// The absolute form of `path`. Does not read the file system.
 pub(crate) fn absolute(path: &Path) -> Result<PathBuf> {
     std::path::absolute(path).cannot(|| format!("make {} absolute", path.display()))
 }

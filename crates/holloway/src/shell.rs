@@ -1,6 +1,6 @@
-//! Words for a POSIX shell.
+//! Quotes words for a POSIX shell.
 
-/// A word for a POSIX shell, quoted if it has to be.
+/// The word, quoted if it contains characters that a shell would interpret.
 pub(crate) fn word(value: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
     match value.chars().all(is_plain) && !value.is_empty() {
@@ -9,7 +9,7 @@ pub(crate) fn word(value: &str) -> String {
     }
 }
 
-/// A word for a POSIX shell, always quoted.
+/// The word in single quotes.
 pub(crate) fn quoted(value: &str) -> String {
     format!("'{}'", value.replace('\'', r"'\''"))
 }

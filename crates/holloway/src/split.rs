@@ -1,9 +1,10 @@
-//! Separates our own options of `cargo holloway VERB …` from cargo's.
+//! Separates holloway's options of `cargo holloway VERB …` from cargo's options.
 //!
-//! Ours are the options of [`CargoArgs`], wherever they stand before `--`. Everything else goes to
-//! cargo unchanged and in order. The lists below name cargo's options that take a value. They show
-//! where an option's value ends and, for `run`, where the program's arguments begin. An option that
-//! cargo adds later still passes, but its detached value may be mistaken for an option of ours.
+//! Holloway's options are those of [`CargoArgs`]. They may be anywhere before `--`. All other
+//! arguments go to cargo unchanged and in order. The lists below name cargo's options that take a
+//! value. They show where an option's value ends and, for `run`, where the program's arguments
+//! begin. An option that cargo adds later still passes, but its detached value may be mistaken for
+//! an option of holloway.
 
 use std::ffi::{OsStr, OsString};
 
@@ -11,14 +12,15 @@ use clap::{ArgAction, Args as _};
 
 use crate::cli::CargoArgs;
 
-/// The command line of a cargo verb, split by who reads the words.
+/// The command line of a cargo verb, split by the reader of each argument.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Split {
-    /// Our options, `--help` among them.
-    pub(crate) ours: Vec<OsString>,
+    /// Holloway's options, including `--help`.
+    pub(crate) holloway: Vec<OsString>,
     /// Cargo's options and positional arguments, in order.
     pub(crate) cargo: Vec<OsString>,
-    /// The words after `--`, or from cargo run's first positional argument on.
+    /// The program's arguments: all arguments after `--`. For `cargo run`, also the first
+    /// positional argument and all that follow it.
     pub(crate) program: Vec<OsString>,
 }
 
@@ -49,7 +51,7 @@ const CARGO_SHORT: &[&str] = &["-p", "-j", "-F", "-Z", "-C"];
 
 /// The reader of an argument, and whether the next argument is its value.
 enum Owner {
-    Ours { value_follows: bool },
+    Holloway { value_follows: bool },
     Both { value_follows: bool },
     Cargo { value_follows: bool },
     Positional,
@@ -60,38 +62,38 @@ enum Owner {
 pub(crate) enum Positional {
     /// An argument of cargo, as in `cargo test NAME`.
     Cargo,
-    /// The first of the program's own arguments, as in `cargo run ARG`.
+    /// The first argument of the program, as in `cargo run ARG`.
     Program,
 }
 
 /// Splits the arguments of a verb.
 pub(crate) fn split(args: &[OsString], positional: Positional) -> Split {
-    let ours = OurOptions::new();
+    let holloway_options = HollowayOptions::new();
     let mut split = Split::default();
-    let mut rest = args.iter();
-    while let Some(arg) = rest.next() {
+    let mut remaining = args.iter();
+    while let Some(arg) = remaining.next() {
         if arg == "--" {
-            split.program = rest.cloned().collect();
+            split.program = remaining.cloned().collect();
             break;
         }
-        let (to_ours, to_cargo, value_follows) = match ours.owner(arg) {
-            Owner::Ours { value_follows } => (true, false, value_follows),
+        let (to_holloway, to_cargo, value_follows) = match holloway_options.owner(arg) {
+            Owner::Holloway { value_follows } => (true, false, value_follows),
             Owner::Both { value_follows } => (true, true, value_follows),
             Owner::Cargo { value_follows } => (false, true, value_follows),
             Owner::Positional if positional == Positional::Program => {
-                split.program = std::iter::once(arg).chain(rest).cloned().collect();
+                split.program = std::iter::once(arg).chain(remaining).cloned().collect();
                 break;
             }
             Owner::Positional => (false, true, false),
         };
         let value = if value_follows {
-            detached_value(arg, &mut rest)
+            detached_value(arg, &mut remaining)
         } else {
             None
         };
         for word in std::iter::once(arg).chain(value) {
-            if to_ours {
-                split.ours.push(word.clone());
+            if to_holloway {
+                split.holloway.push(word.clone());
             }
             if to_cargo {
                 split.cargo.push(word.clone());
@@ -102,33 +104,34 @@ pub(crate) fn split(args: &[OsString], positional: Positional) -> Split {
 }
 
 /// The next argument if it can be the value of `option`. `--bin`, `--example`, `--test` and
-/// `--bench` may stand alone: cargo then lists all names. So their value does not begin with a dash.
+/// `--bench` may have no value: cargo then lists all names. So their value does not begin with a
+/// dash.
 fn detached_value<'a>(
     option: &OsStr,
-    rest: &mut std::slice::Iter<'a, OsString>,
+    remaining: &mut std::slice::Iter<'a, OsString>,
 ) -> Option<&'a OsString> {
-    let next = rest.as_slice().first()?;
-    let may_be_alone = matches!(
+    let next = remaining.as_slice().first()?;
+    let value_is_optional = matches!(
         option.to_str(),
         Some("--bin" | "--example" | "--test" | "--bench" | "--package" | "-p")
     );
-    if next == "--" || (may_be_alone && is_option(next)) {
+    if next == "--" || (value_is_optional && is_option(next)) {
         return None;
     }
-    rest.next()
+    remaining.next()
 }
 
 fn is_option(arg: &OsStr) -> bool {
     arg.as_encoded_bytes().starts_with(b"-") && arg.len() > 1
 }
 
-/// Names of our options, from clap's data.
-struct OurOptions {
-    /// (`--name` or `-n`, takes a value)
+/// Names of holloway's options, from clap's data.
+struct HollowayOptions {
+    /// `--name` or `-n`, and whether the option takes a value.
     names: Vec<(String, bool)>,
 }
 
-impl OurOptions {
+impl HollowayOptions {
     fn new() -> Self {
         let command = CargoArgs::augment_args(clap::Command::new("verb"));
         let mut names = vec![("--help".to_owned(), false), ("-h".to_owned(), false)];
@@ -152,7 +155,7 @@ impl OurOptions {
         if !is_option(arg) {
             return Owner::Positional;
         }
-        // An option that isn't UTF-8 can only be cargo's, with its value attached.
+        // An option that is not UTF-8 can only be an option of cargo with its value attached.
         let Some(text) = arg.to_str() else {
             return Owner::Cargo {
                 value_follows: false,
@@ -166,16 +169,15 @@ impl OurOptions {
             let value_follows = takes_value && !attached;
             return match name {
                 "--color" => Owner::Both { value_follows },
-                _ => Owner::Ours { value_follows },
+                _ => Owner::Holloway { value_follows },
             };
         }
-        // `-oRUN`: a short option of ours with its value attached.
-        let ours_attached = self
-            .names
-            .iter()
-            .any(|(short, takes)| *takes && short.len() == 2 && name.starts_with(short.as_str()));
-        if ours_attached && !name.starts_with("--") {
-            return Owner::Ours {
+        // `-oRUN`: a short option of holloway with its value attached.
+        let has_attached_value = self.names.iter().any(|(short, takes_value)| {
+            *takes_value && short.len() == 2 && name.starts_with(short.as_str())
+        });
+        if has_attached_value && !name.starts_with("--") {
+            return Owner::Holloway {
                 value_follows: false,
             };
         }
@@ -188,8 +190,8 @@ impl OurOptions {
     fn takes_value(&self, name: &str) -> Option<bool> {
         self.names
             .iter()
-            .find(|(known, _)| known == name)
-            .map(|(_, takes)| *takes)
+            .find(|(option, _)| option == name)
+            .map(|(_, takes_value)| *takes_value)
     }
 }
 
@@ -210,13 +212,13 @@ pub(crate) fn cargo_values<'a>(
     short: Option<&str>,
 ) -> Vec<&'a str> {
     let mut values = Vec::new();
-    let mut rest = cargo.iter();
-    while let Some(arg) = rest.next() {
+    let mut remaining = cargo.iter();
+    while let Some(arg) = remaining.next() {
         let Some(text) = arg.to_str() else { continue };
-        let wanted = text == long || Some(text) == short;
-        if wanted || CARGO_LONG.contains(&text) || CARGO_SHORT.contains(&text) {
-            let value = detached_value(arg, &mut rest).and_then(|value| value.to_str());
-            values.extend(value.filter(|_| wanted));
+        let is_requested = text == long || Some(text) == short;
+        if is_requested || CARGO_LONG.contains(&text) || CARGO_SHORT.contains(&text) {
+            let value = detached_value(arg, &mut remaining).and_then(|value| value.to_str());
+            values.extend(value.filter(|_| is_requested));
         } else if let Some(value) = text
             .strip_prefix(long)
             .and_then(|tail| tail.strip_prefix('='))
@@ -237,9 +239,9 @@ mod tests {
         text.split_whitespace().map(OsString::from).collect()
     }
 
-    fn check(positional: Positional, line: &str, ours: &str, cargo: &str, program: &str) {
+    fn check(positional: Positional, line: &str, holloway: &str, cargo: &str, program: &str) {
         let expected = Split {
-            ours: words(ours),
+            holloway: words(holloway),
             cargo: words(cargo),
             program: words(program),
         };
@@ -247,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn ours_are_found_anywhere_before_the_dashes() {
+    fn holloways_options_may_be_anywhere_before_the_dashes() {
         check(
             Positional::Program,
             "--release --top 3 -p a",
@@ -286,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_of_cargos_is_not_ours() {
+    fn values_of_cargos_options_are_not_holloways_options() {
         check(
             Positional::Program,
             "--config --std --top 1",
@@ -305,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn run_hands_the_first_positional_and_all_after_it_to_the_program() {
+    fn the_program_gets_the_first_positional_of_run_and_all_that_follow() {
         check(
             Positional::Program,
             "--bin a file --top 3",
@@ -318,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn color_is_for_both() {
+    fn color_goes_to_holloway_and_cargo() {
         check(
             Positional::Program,
             "--color always -v",

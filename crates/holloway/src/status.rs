@@ -5,14 +5,14 @@ use std::path::{Display, Path};
 
 use clap::builder::styling::{AnsiColor, Style};
 
-/// `    Recorded target/holloway/runs/…`
-pub(crate) fn line(word: &str, rest: &str) {
+/// Prints a status line: `    Recorded target/holloway/runs/…`.
+pub(crate) fn line(word: &str, text: &str) {
     let style = Style::new().bold().fg_color(Some(AnsiColor::Green.into()));
-    // Stderr may be closed. Then nobody reads the line.
-    writeln!(anstream::stderr(), "{style}{word:>12}{style:#} {rest}").ok();
+    // Stderr may be closed, so an error is ignored.
+    writeln!(anstream::stderr(), "{style}{word:>12}{style:#} {text}").ok();
 }
 
-/// `holloway: warning: …`
+/// Prints `holloway: warning: …`.
 pub(crate) fn warn(message: &str) {
     let style = Style::new().bold().fg_color(Some(AnsiColor::Yellow.into()));
     writeln!(
@@ -22,13 +22,13 @@ pub(crate) fn warn(message: &str) {
     .ok();
 }
 
-/// `holloway: note: …`
+/// Prints `holloway: note: …`.
 pub(crate) fn note(message: &str) {
     writeln!(anstream::stderr(), "holloway: note: {message}").ok();
 }
 
 /// A path for messages: relative if it lies below the current directory.
 pub(crate) fn shown(path: &Path) -> Display<'_> {
-    let here = std::env::current_dir().unwrap_or_default();
-    path.strip_prefix(&here).unwrap_or(path).display()
+    let current_dir = std::env::current_dir().unwrap_or_default();
+    path.strip_prefix(&current_dir).unwrap_or(path).display()
 }

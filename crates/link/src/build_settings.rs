@@ -1,11 +1,12 @@
-//! The settings of the last cargo build, kept in the build directory, so that a change makes cargo
-//! link again.
+//! Stores the settings of the last cargo build in the build directory, so that cargo links again if
+//! a setting changes.
 //!
-//! Cargo does not know our options: after `--collect`, `--only`, or another holloway it would find
-//! everything fresh. So the settings of the last build are written to a file. When they differ, the
-//! linked files (programs, test binaries, shared objects) of the woven build are deleted. Cargo
-//! then compiles the last crate of each and links again (1.4 s on ripgrep). Only files in
-//! holloway's own build directory are touched.
+//! Cargo does not know holloway's options. After a change of `--collect` or `--only`, or after an
+//! update of holloway, cargo would consider the build up to date. So holloway writes the settings
+//! of each build to a file. If they differ from the last settings, holloway deletes the linked
+//! files (programs, test binaries, shared objects) of the woven build. Cargo then compiles the last
+//! crate of each linked file and links again (1.4 s on ripgrep). Holloway deletes only files in its
+//! own build directory.
 
 use std::ffi::OsString;
 use std::fs;
@@ -18,26 +19,26 @@ use crate::collect_options::{CollectOptions, Switch};
 use crate::error::{Error, Result};
 use crate::records::SELECTIONS;
 
-/// File in holloway's build directory.
-const FILE: &str = ".holloway-settings";
+/// Name of the file with the settings, in holloway's build directory.
+const SETTINGS_FILE: &str = ".holloway-settings";
 
 /// The settings that affect the weaving of a build's links.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct BuildSettings {
-    /// The kind of profile. The guide is a file of ours.
+    /// The options that choose the kind of profile. The guide is a file that holloway has encoded.
     pub options: CollectOptions,
     /// Identifies the guide's content.
     pub guide_hash: String,
-    /// The standard library is woven too.
+    /// Whether the standard library is woven too.
     pub std: bool,
-    /// `--only`.
+    /// The patterns of `--only`.
     pub only: Vec<String>,
-    /// `--skip`.
+    /// The patterns of `--skip`.
     pub skip: Vec<String>,
 }
 
 impl BuildSettings {
-    /// The environment of the link step.
+    /// Returns the environment variables for the link step.
     pub fn environment(&self) -> Vec<(&'static str, OsString)> {
         let mut environment: Vec<_> = self.options.environment().collect();
         environment.extend(self.std.then(|| (environment::STD.name, "1".into())));
@@ -46,14 +47,14 @@ impl BuildSettings {
         environment
     }
 
-    /// The patterns as options: `--only x`.
+    /// Returns the patterns as options: `--only x`.
     pub fn patterns(&self) -> Vec<String> {
         let only = self.only.iter().map(|text| format!("--only {text}"));
         let skip = self.skip.iter().map(|text| format!("--skip {text}"));
         only.chain(skip).collect()
     }
 
-    /// Settings as text, with the identity of the holloway and the libLLVM that apply them.
+    /// Returns the settings as text, with the identity of holloway and the path of libLLVM.
     fn record(&self) -> String {
         let mut text = format!(
             "holloway {} abi {}\n",
@@ -78,7 +79,8 @@ impl BuildSettings {
     }
 }
 
-/// Size and time of our own executable: another build of holloway may weave differently.
+/// Returns size and modification time of holloway's executable, because another build of holloway
+/// may weave differently.
 fn executable_identity() -> String {
     let metadata = std::env::current_exe().and_then(fs::metadata);
     let modified = |metadata: &fs::Metadata| {
@@ -100,28 +102,29 @@ fn executable_identity() -> String {
     )
 }
 
-/// Writes the settings to a file in `home`. If they differ from the last ones, deletes the programs
-/// of every target and profile, and the record of the patterns' selections.
+/// Writes the settings to a file in `build_directory`. If they differ from the last settings,
+/// deletes the linked files of every target and profile, and the record of the functions that the
+/// patterns select.
 ///
 /// # Errors
-/// The build directory cannot be written.
-pub fn apply(home: &Path, settings: &BuildSettings) -> Result<()> {
-    fs::create_dir_all(home).map_err(|source| Error::BuildDirectory {
-        path: home.to_owned(),
+/// If the build directory cannot be written.
+pub fn apply(build_directory: &Path, settings: &BuildSettings) -> Result<()> {
+    fs::create_dir_all(build_directory).map_err(|source| Error::BuildDirectory {
+        path: build_directory.to_owned(),
         source,
     })?;
-    let file = home.join(FILE);
+    let file = build_directory.join(SETTINGS_FILE);
     let record = settings.record();
     if fs::read_to_string(&file).is_ok_and(|last| last == record) {
         return Ok(());
     }
-    for linked in linked_files(home) {
+    for linked in linked_files(build_directory) {
         fs::remove_file(&linked).map_err(|source| Error::RemoveOutdated {
             path: linked,
             source,
         })?;
     }
-    let path = home.join(SELECTIONS);
+    let path = build_directory.join(SELECTIONS);
     match fs::remove_file(&path) {
         Err(source) if source.kind() != io::ErrorKind::NotFound => {
             return Err(Error::Remove { path, source });
@@ -131,14 +134,15 @@ pub fn apply(home: &Path, settings: &BuildSettings) -> Result<()> {
     fs::write(&file, record).map_err(Error::writing(file))
 }
 
-/// Programs and shared objects in `<home>/<triple>/<profile>/{.,deps,examples}`.
-fn linked_files(home: &Path) -> Vec<PathBuf> {
-    let profiles = directories(home)
+/// Finds the programs and shared objects in `<build
+/// directory>/<triple>/<profile>/{.,deps,examples}`.
+fn linked_files(build_directory: &Path) -> Vec<PathBuf> {
+    let profiles = directories(build_directory)
         .into_iter()
-        .flat_map(|triple| directories(&triple));
-    let woven = profiles.filter(|profile| profile.join("deps").is_dir());
+        .flat_map(|triple| directories(&triple))
+        .filter(|profile| profile.join("deps").is_dir());
     let directories =
-        woven.flat_map(|profile| [profile.join("deps"), profile.join("examples"), profile]);
+        profiles.flat_map(|profile| [profile.join("deps"), profile.join("examples"), profile]);
     directories
         .flat_map(|directory| entries(&directory))
         .filter(|path| is_linked(path))
@@ -161,12 +165,14 @@ fn directories(parent: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Whether a file is an ELF program or shared object (e_type 2 or 3), from its first 18 bytes.
+/// Returns whether a file is an ELF program or shared object (`e_type` 2 or 3).
 fn is_linked(path: &Path) -> bool {
     use std::io::Read as _;
-    let mut head = [0; 18];
-    let read = fs::File::open(path).and_then(|mut file| file.read_exact(&mut head));
-    read.is_ok() && head.starts_with(b"\x7fELF") && matches!(head[16..18], [2 | 3, 0] | [0, 2 | 3])
+    // The ELF header up to the end of `e_type`.
+    let mut header = [0; 18];
+    let result = fs::File::open(path).and_then(|mut file| file.read_exact(&mut header));
+    let e_type = &header[16..18];
+    result.is_ok() && header.starts_with(b"\x7fELF") && matches!(e_type, [2 | 3, 0] | [0, 2 | 3])
 }
 
 #[cfg(test)]
@@ -175,7 +181,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn other_settings_delete_what_was_linked_and_nothing_else() {
+    fn changed_settings_delete_linked_files_and_no_others() {
         let home = tempfile::tempdir().unwrap();
         let deps = home.path().join("t/release/deps");
         fs::create_dir_all(&deps).unwrap();
@@ -197,7 +203,7 @@ mod tests {
         let with = |options: &str| {
             let words = options.split_whitespace().map(OsString::from).collect();
             BuildSettings {
-                options: CollectOptions::take(words).unwrap().0,
+                options: CollectOptions::take_leading(words).unwrap().0,
                 ..paths.clone()
             }
         };

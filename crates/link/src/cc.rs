@@ -1,12 +1,12 @@
-//! `holloway cc` and `holloway c++`: clang, with bitcode in its objects and our link step behind
-//! it.
+//! `holloway cc` and `holloway c++`: they call clang so that its objects contain bitcode, and so
+//! that it calls `holloway-ld` to link.
 //!
-//! When clang compiles, the user's words stay as they are and ours follow. The result is a *fat*
-//! object: machine code with the bitcode in a section beside it, so that ar, nm, libtool, and other
-//! linkers see a normal object. When clang links, it calls our ld (`--ld-path`), and our ld calls
-//! the linker that clang would have called. A call that neither compiles nor links (`--version`,
-//! `-E`, `-S`, `-print-…`, a header to precompile) goes to clang untouched, so that configure
-//! scripts and CMake recognize it.
+//! When clang compiles, the user's words stay unchanged and our options follow. The result is a
+//! *fat* object: machine code, with the bitcode in an additional section. So ar, nm, libtool, and
+//! other linkers see a normal object. When clang links, it calls `holloway-ld` (`--ld-path`), and
+//! `holloway-ld` calls the linker that clang would have called. A call that neither compiles nor
+//! links (`--version`, `-E`, `-S`, `-print-…`, a header to precompile) is passed to clang
+//! unchanged, so that configure scripts and CMake recognize clang.
 
 mod words;
 
@@ -35,31 +35,31 @@ pub enum Language {
     Cxx,
 }
 
-/// The words that follow the user's when something is compiled. Split LTO units are off because
-/// they are two modules in one file, which the C API cannot read. Whole-program vtables are off
-/// because they hold for merged modules only.
-const COMPILE: [&str; 4] = [
+/// Options for a compilation, which follow the user's words. Split LTO units are off because they
+/// are two modules in one file, which LLVM's C API cannot read. Whole-program vtables are off
+/// because they are correct only if all modules are merged.
+const COMPILE_OPTIONS: [&str; 4] = [
     "-flto",
     "-ffat-lto-objects",
     "-fno-whole-program-vtables",
     "-fno-split-lto-unit",
 ];
-/// Reports show a path by its places in the source.
-const LINES: &str = "-gline-tables-only";
+/// Keeps line tables, because reports show the source lines of a path.
+const LINE_TABLES: &str = "-gline-tables-only";
 
-/// A module can be embedded once, and ours is in `.llvm.lto`. Asked for a second copy, clang
-/// crashes.
-const EMBEDDED: &str = "-fembed-bitcode=off";
+/// Switches off the user's `-fembed-bitcode`. A module can be embedded once, and a fat object has
+/// its bitcode in `.llvm.lto`. If clang is asked for a second copy, it crashes.
+const NO_SECOND_BITCODE: &str = "-fembed-bitcode=off";
 
-/// With a sanitizer clang warns that the second half of a fat object needs no second
-/// instrumentation.
-const REDUNDANT: &str = "-Wno-backend-plugin";
+/// Suppresses a warning: with a sanitizer, clang warns of redundant instrumentation in the second
+/// half of a fat object.
+const NO_SANITIZER_WARNING: &str = "-Wno-backend-plugin";
 
-/// Becomes clang with `args`, among which our own options may stand. Returns only if clang cannot
-/// be started.
+/// Replaces this process by clang with `args`, which may contain holloway's options (`--collect`).
+/// Returns only if clang cannot be started.
 ///
 /// # Errors
-/// An option has a wrong value, there is no clang to call, or it cannot be run.
+/// If an option has a wrong value, there is no clang to call, or clang cannot be run.
 pub fn cc(language: Language, args: Vec<OsString>, host: &dyn Host) -> Result<Infallible> {
     let (options, args) = CollectOptions::take_anywhere(args)?;
     let call = CompilerCall::read(&args)?;
@@ -77,16 +77,16 @@ pub fn cc(language: Language, args: Vec<OsString>, host: &dyn Host) -> Result<In
     let mut command = Command::new(&clang.path);
     command.args(language.driver_mode());
     // After a lone `--` every word is a file.
-    let end = args
+    let options_end = args
         .iter()
         .position(|arg| arg == "--")
         .unwrap_or(args.len());
-    command.args(&args[..end]);
+    command.args(&args[..options_end]);
     if call.compiles {
-        command.args(COMPILE);
-        command.args((!call.debug).then_some(LINES));
-        command.args(call.sanitizes.then_some(REDUNDANT));
-        command.args(call.embeds_bitcode.then_some(EMBEDDED));
+        command.args(COMPILE_OPTIONS);
+        command.args((!call.line_tables).then_some(LINE_TABLES));
+        command.args(call.sanitizes.then_some(NO_SANITIZER_WARNING));
+        command.args(call.embeds_bitcode.then_some(NO_SECOND_BITCODE));
     }
     if call.links {
         let mut ld = OsString::from("--ld-path=");
@@ -97,7 +97,7 @@ pub fn cc(language: Language, args: Vec<OsString>, host: &dyn Host) -> Result<In
         command.envs(call.opt.map(|level| (environment::internal::OPT, level)));
         command.envs(clang.sysroot.map(|path| (environment::SYSROOT.name, path)));
     }
-    let source = command.args(&args[end..]).exec();
+    let source = command.args(&args[options_end..]).exec();
     Err(cannot_run(&clang.path, source))
 }
 
@@ -111,8 +111,8 @@ impl Language {
     }
 }
 
-/// Checks the options and the guide. The link would find a mistake too, but long after the
-/// compilation, and clang would add its own message.
+/// Checks the options and the guide before the compilation. The link would report an error only
+/// long after the compilation, and clang would add an error message.
 fn check_guide(call: &CompilerCall, options: CollectOptions, host: &dyn Host) -> Result<()> {
     let Some(guide) = options.or_environment()?.guide else {
         return Ok(());
@@ -125,7 +125,8 @@ fn check_guide(call: &CompilerCall, options: CollectOptions, host: &dyn Host) ->
     host.check_guide(&guide, check).map_err(Error::Guide)
 }
 
-/// The linker that clang would have called: the program of the last job it would run (`-###`).
+/// Returns the linker that clang would have called: the program of the last command that clang
+/// lists with `-###`.
 fn real_ld(clang: &Path, language: Language, args: &[OsString]) -> Result<OsString> {
     if let Some(set) = std::env::var_os(environment::LD.name).filter(|set| !set.is_empty()) {
         return Ok(set);
@@ -135,10 +136,10 @@ fn real_ld(clang: &Path, language: Language, args: &[OsString]) -> Result<OsStri
     let output = command
         .output()
         .map_err(|source| cannot_run(clang, source))?;
-    let jobs = String::from_utf8_lossy(&output.stderr).into_owned();
-    // Each job is a line of words in quotes.
-    let last = jobs.lines().rfind(|line| line.starts_with(" \""));
-    let program = last.and_then(|line| shlex::Shlex::new(line).next());
+    let listing = String::from_utf8_lossy(&output.stderr).into_owned();
+    // Each command is a line of words in quotes.
+    let last_command = listing.lines().rfind(|line| line.starts_with(" \""));
+    let program = last_command.and_then(|line| shlex::Shlex::new(line).next());
     // When clang sees an error in the line, it reports the error itself.
     Ok(program.map_or_else(|| "ld".into(), OsString::from))
 }

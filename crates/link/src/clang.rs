@@ -1,8 +1,10 @@
-//! Finds the clang that compiles C and C++: our libLLVM must be able to read its bitcode.
+//! Finds the clang that compiles C and C++. The libLLVM that weaves must be able to read its
+//! bitcode.
 //!
 //! LLVM reads bitcode of its own version and of earlier versions, so clang must not be newer than
-//! libLLVM. A name with a version (`clang-22`) is enough to know it. Asking another clang for its
-//! version costs 30 ms, so a compilation asks only if there is a choice. A link always asks.
+//! libLLVM. Some file names contain the version (`clang-22`). Running a clang to ask for its
+//! version costs 30 ms, so a compilation asks only if it has a choice of several clangs. A link
+//! always checks the version.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -17,25 +19,25 @@ use crate::program::find_program;
 /// A clang to call.
 #[derive(Debug)]
 pub struct Clang {
-    /// Where it is.
+    /// The executable.
     pub path: PathBuf,
-    /// The sysroot of the Rust toolchain that libLLVM was looked for in, if one was.
+    /// The sysroot of the Rust toolchain that was searched for libLLVM, if one was.
     pub sysroot: Option<PathBuf>,
 }
 
-/// What clang is called for.
+/// The purpose of a call of clang.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// To compile only. A single clang is called without asking for its version.
+    /// Clang compiles only. If `PATH` has only one clang, it is called without a version check.
     Compile,
-    /// To link. The version is always checked.
+    /// Clang links. The version is always checked.
     Link,
 }
 
-/// Finds clang: `HOLLOWAY_CLANG`, else the newest in `PATH` that is not newer than libLLVM.
+/// Finds clang: `HOLLOWAY_CLANG`, else the newest clang in `PATH` that is not newer than libLLVM.
 ///
 /// # Errors
-/// When there is none, or only newer ones.
+/// If there is no clang, or every clang is newer than libLLVM.
 pub fn find_clang(purpose: Purpose) -> Result<Clang> {
     let mut candidates = candidates()?;
     if candidates.len() == 1 && purpose == Purpose::Compile {
@@ -45,63 +47,64 @@ pub fn find_clang(purpose: Purpose) -> Result<Clang> {
         });
     }
     let llvm = find_llvm()?;
-    let limit = llvm.library.version().0;
-    match candidates.iter().position(|path| fits(path, limit)) {
-        Some(first) => Ok(Clang {
-            path: candidates.swap_remove(first),
+    let llvm_major = llvm.library.version().0;
+    match candidates.iter().position(|path| fits(path, llvm_major)) {
+        Some(index) => Ok(Clang {
+            path: candidates.swap_remove(index),
             sysroot: llvm.sysroot,
         }),
         None => Err(too_new(&candidates, &llvm)),
     }
 }
 
-/// The clangs that may be called, in the order of preference, each file once: the clang that
-/// `HOLLOWAY_CLANG` names, or else every `clang-N` in `PATH`, newest first, and `clang`. The list
-/// is not empty.
+/// Lists the clangs that may be called, in order of preference, each file once. If `HOLLOWAY_CLANG`
+/// is set, the list has only the clang that it names. Otherwise, the list has every `clang-N` in
+/// `PATH`, newest first, and then `clang`. The list is not empty.
 ///
 /// # Errors
-/// When there is none.
+/// If there is no clang.
 pub fn candidates() -> Result<Vec<PathBuf>> {
     if let Some(name) = std::env::var_os(environment::CLANG.name).filter(|name| !name.is_empty()) {
-        let named = find_program(&name);
-        return Ok(vec![named.ok_or(Error::NoNamedClang { name })?]);
+        let clang = find_program(&name);
+        return Ok(vec![clang.ok_or(Error::NoNamedClang { name })?]);
     }
-    let mut found: Vec<(PathBuf, PathBuf)> = Vec::new();
+    // Pairs of path and canonical path.
+    let mut clangs: Vec<(PathBuf, PathBuf)> = Vec::new();
     for path in names().iter().filter_map(|name| find_program(name)) {
         let file = path.canonicalize().unwrap_or_else(|_| path.clone());
-        if found.iter().all(|(_, known)| *known != file) {
-            found.push((path, file));
+        if clangs.iter().all(|(_, known)| *known != file) {
+            clangs.push((path, file));
         }
     }
-    if found.is_empty() {
+    if clangs.is_empty() {
         return Err(Error::NoClang);
     }
-    Ok(found.into_iter().map(|(path, _)| path).collect())
+    Ok(clangs.into_iter().map(|(path, _)| path).collect())
 }
 
-/// Whether LLVM of the major version `limit` can read the bitcode of a clang. A clang without a
-/// known version is accepted: the link reports what it cannot read.
-pub fn fits(clang: &Path, limit: u32) -> bool {
-    major(clang).is_none_or(|version| version <= limit)
+/// Returns whether LLVM of major version `llvm_major` can read the bitcode of a clang. A clang
+/// without a known version is accepted, because the link reports bitcode that it cannot read.
+pub fn fits(clang: &Path, llvm_major: u32) -> bool {
+    major(clang).is_none_or(|version| version <= llvm_major)
 }
 
-/// The version that a clang reports: `19.1.7`.
+/// Runs a clang and returns its version: `19.1.7`.
 pub fn version(clang: &Path) -> Option<String> {
     let output = Command::new(clang).arg("--version").output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let (_, rest) = text.split_once("clang version ")?;
+    let (_, after_label) = text.split_once("clang version ")?;
     let is_version = |c: char| c.is_ascii_digit() || c == '.';
-    let version: String = rest.chars().take_while(|&c| is_version(c)).collect();
+    let version: String = after_label.chars().take_while(|&c| is_version(c)).collect();
     (!version.is_empty()).then_some(version)
 }
 
-/// The version of its bitcode.
+/// Returns the major version of a clang, which is also the version of its bitcode.
 fn major(clang: &Path) -> Option<u32> {
-    let named = clang.file_name().and_then(version_in_name);
-    named.or_else(|| version(clang)?.split('.').next()?.parse().ok())
+    let from_name = clang.file_name().and_then(version_in_name);
+    from_name.or_else(|| version(clang)?.split('.').next()?.parse().ok())
 }
 
-/// Every `clang-N` in `PATH`, newest first, and `clang`.
+/// Returns the name of every `clang-N` in `PATH`, newest first, and then `clang`.
 fn names() -> Vec<OsString> {
     let dirs = std::env::var_os("PATH").unwrap_or_default();
     let mut versioned: Vec<(u32, OsString)> = std::env::split_paths(&dirs)
@@ -115,12 +118,12 @@ fn names() -> Vec<OsString> {
     names.chain([OsString::from("clang")]).collect()
 }
 
-/// The version in a program's name: `22` in `clang-22`.
+/// Returns the version in a program's name: `22` in `clang-22`.
 fn version_in_name(name: &OsStr) -> Option<u32> {
     name.to_str()?.strip_prefix("clang-")?.parse().ok()
 }
 
-/// The error for clangs that are all too new.
+/// Returns the error for clangs that are all newer than libLLVM.
 fn too_new(candidates: &[PathBuf], llvm: &Llvm) -> Error {
     let with_version = |path: &PathBuf| Some((major(path)?, path.clone()));
     let (version, path) = candidates

@@ -1,20 +1,23 @@
-//! The options that choose the counts of a build: `--collect`, `--exits`, `--guide`.
+//! Parses the options that choose the profile that a build collects: `--collect`, `--exits`,
+//! `--guide`.
 //!
-//! They stand among a compiler's or cargo's options, or in front of ld's. The variables
-//! `HOLLOWAY_COLLECT`, `HOLLOWAY_EXITS`, and `HOLLOWAY_GUIDE` have the same meaning. An option
-//! overrides its variable.
+//! The user writes them among the options of a compiler or cargo, or before the options of `ld`.
+//! The variables `HOLLOWAY_COLLECT`, `HOLLOWAY_EXITS`, and `HOLLOWAY_GUIDE` have the same meaning.
+//! An option overrides its variable.
 
 use std::ffi::{OsStr, OsString};
-use std::fmt;
 use std::path::PathBuf;
 
-use holloway_abi::environment::{COLLECT, EXITS, GUIDE};
+use holloway_abi::environment::{
+    COLLECT, EXITS, GUIDE, InvalidCollection, InvalidSwitch, Parse as _,
+};
+pub use holloway_abi::environment::{Collection, Switch};
 use holloway_abi::{DEFAULT_K, Kind, LeftFrames};
 
 use crate::error::{OptionError, Result};
 use crate::line::takes_value;
 
-/// Our options of a compiler's line: name, variable, and the expected value with an example.
+/// Holloway's options: name, variable, and the expected value with an example.
 const OPTIONS: [(&str, &str, &str); 3] = [
     (
         "--collect",
@@ -25,54 +28,23 @@ const OPTIONS: [(&str, &str, &str); 3] = [
     ("--guide", GUIDE.name, "a run: --guide latest"),
 ];
 
-/// Numbers of iterations that `loops=K` accepts. A single iteration makes no row.
-const K_RANGE: std::ops::RangeInclusive<u32> = 2..=1024;
-
-/// The value of `--collect`: a kind, and for loops the length of their sequences.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Collection {
-    /// The kind.
-    pub kind: Kind,
-    /// Iterations in a row. Only loops use it.
-    pub k: u32,
-}
-
-impl From<Kind> for Collection {
-    fn from(kind: Kind) -> Self {
-        let k = DEFAULT_K;
-        Self { kind, k }
-    }
-}
-
-impl fmt::Display for Collection {
-    /// As the option's value: `paths`, `loops=8`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.kind {
-            Kind::Loops => write!(f, "{}={}", self.kind, self.k),
-            Kind::Paths | Kind::Edges | Kind::Trace | Kind::Variation | Kind::Times => {
-                self.kind.fmt(f)
-            }
-        }
-    }
-}
-
-/// The options as given. An option that was not given is `None`.
+/// Holloway's options on a command line. An option that was not given is `None`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CollectOptions {
-    /// Kind of profile.
+    /// The value of `--collect`.
     pub collect: Option<Collection>,
-    /// Frames that are left early are counted too.
+    /// The value of `--exits`: whether frames that are left in a call are counted.
     pub exits: Option<Switch>,
-    /// The run whose counts guide the placing of probes.
+    /// The value of `--guide`: the run whose counts decide where probes are placed.
     pub guide: Option<PathBuf>,
 }
 
 impl CollectOptions {
-    /// Takes our own options off the front of a linker's words.
+    /// Separates holloway's options at the start of a linker's words from the other words.
     ///
     /// # Errors
-    /// An option has a wrong value.
-    pub fn take(args: Vec<OsString>) -> Result<(Self, Vec<OsString>)> {
+    /// If an option has a wrong value.
+    pub fn take_leading(args: Vec<OsString>) -> Result<(Self, Vec<OsString>)> {
         let mut options = Self::default();
         let mut args = args.into_iter();
         while let Some(word) = args.next() {
@@ -83,15 +55,15 @@ impl CollectOptions {
         Ok((options, Vec::new()))
     }
 
-    /// Takes our own options out of a compiler's words, wherever they stand before a lone `--`. No
-    /// compiler has options of these names. A value of another option stays, whatever it looks
-    /// like.
+    /// Separates holloway's options from the other words of a compiler's command line. The options
+    /// may be anywhere before a lone `--`. No compiler has options of these names. A word that is
+    /// the value of another option is never read as an option.
     ///
     /// # Errors
-    /// An option has a wrong value.
+    /// If an option has a wrong value.
     pub fn take_anywhere(args: Vec<OsString>) -> Result<(Self, Vec<OsString>)> {
         let mut options = Self::default();
-        let mut rest = Vec::with_capacity(args.len());
+        let mut other_words = Vec::with_capacity(args.len());
         let mut args = args.into_iter();
         while let Some(word) = args.next() {
             if options.take_option(&word, &mut args)? {
@@ -101,18 +73,18 @@ impl CollectOptions {
             let has_value = word
                 .to_str()
                 .is_some_and(|word| takes_value(word) || COMPILER_VALUES.contains(&word));
-            rest.push(word);
+            other_words.push(word);
             if is_last_option {
                 break;
             }
-            rest.extend(has_value.then(|| args.next()).flatten());
+            other_words.extend(has_value.then(|| args.next()).flatten());
         }
-        rest.extend(args);
-        Ok((options, rest))
+        other_words.extend(args);
+        Ok((options, other_words))
     }
 
-    /// Sets the option in `word`, if it is ours, and returns whether it is. The value may be the
-    /// next of `args`.
+    /// Sets the option if `word` is one of holloway's options. Returns whether it is. If the value
+    /// is not in `word`, it is the next of `args`.
     fn take_option(
         &mut self,
         word: &OsStr,
@@ -127,10 +99,10 @@ impl CollectOptions {
         Ok(true)
     }
 
-    /// Completes the options from the environment.
+    /// Sets the options that were not given from the environment variables.
     ///
     /// # Errors
-    /// A variable has a wrong value, or the options contradict each other.
+    /// If a variable has a wrong value, or the options contradict each other.
     pub fn or_environment(mut self) -> Result<Self> {
         for (option, variable, _) in OPTIONS {
             let value = std::env::var_os(variable).filter(|value| !value.is_empty());
@@ -160,7 +132,7 @@ impl CollectOptions {
         Ok(self)
     }
 
-    /// The options as variables, for processes that call holloway again.
+    /// Returns the options as environment variables, for child processes that call holloway again.
     pub fn environment(&self) -> impl Iterator<Item = (&'static str, OsString)> {
         let collect = self
             .collect
@@ -172,17 +144,17 @@ impl CollectOptions {
         [collect, exits, guide].into_iter().flatten()
     }
 
-    /// Kind of profile: paths by default.
+    /// Returns the kind of profile, which is paths by default.
     pub fn kind(&self) -> Kind {
         self.collection().kind
     }
 
-    /// Kind of profile, and for loops the number of iterations.
+    /// Returns the kind of profile, and for loops the number of iterations.
     pub fn collection(&self) -> Collection {
         self.collect.unwrap_or(Kind::Paths.into())
     }
 
-    /// Whether frames that are left early are counted: by default as the kind says.
+    /// Returns whether frames that are left in a call are counted. The default depends on the kind.
     pub fn counts_exits(&self) -> bool {
         self.exits
             .map_or(self.kind().counts_exits(), |exits| exits == Switch::On)
@@ -199,7 +171,7 @@ impl CollectOptions {
     /// Sets `--collect`, `--exits`, or `--guide`.
     ///
     /// # Errors
-    /// The value is wrong, or is the next option.
+    /// If the value is wrong, or another option follows instead of a value.
     pub(crate) fn set(
         &mut self,
         option: &str,
@@ -230,91 +202,67 @@ impl CollectOptions {
 
     fn assign(&mut self, option: &str, value: &OsStr) -> std::result::Result<(), OptionError> {
         match option {
-            "--collect" => self.collect = Some(parse_collection(&value.to_string_lossy())?),
-            "--exits" => self.exits = Some(Switch::parse(value)?),
+            "--collect" => self.collect = Some(COLLECT.parse(value.as_encoded_bytes())?),
+            "--exits" => self.exits = Some(EXITS.parse(value.as_encoded_bytes())?),
             _ => self.guide = Some(value.into()),
         }
         Ok(())
     }
 }
 
-/// Options of a compiler besides [`takes_value`] whose value is the next word.
+/// Options of a compiler whose value is the next word, in addition to those of [`takes_value`].
 const COMPILER_VALUES: [&str; 2] = ["--language", "-Xlinker"];
 
-/// Reads a kind of profile: `paths`, `edges`, `loops`, `loops=K`, `trace`, `variation`, `times`.
+/// Parses the value of `--collect`: `paths`, `edges`, `loops`, `loops=K`, `trace`, `variation`, or
+/// `times`.
 ///
 /// # Errors
-/// There is no such kind, or no such K.
+/// If no kind has this name, or K is out of range.
 pub fn parse_collection(text: &str) -> std::result::Result<Collection, OptionError> {
-    if let Some(k) = text.strip_prefix("loops=") {
-        let k = parse_k(k)?;
-        let kind = Kind::Loops;
-        return Ok(Collection { kind, k });
-    }
-    text.parse().map(Kind::into).map_err(|_| OptionError::Kind)
+    Ok(Collection::parse(text.as_bytes())?)
 }
 
-/// Reads a number of iterations.
+/// Parses a number of iterations.
 ///
 /// # Errors
-/// It is no number, or out of range.
+/// If `text` is no number, or the number is out of range.
 pub fn parse_k(text: &str) -> std::result::Result<u32, OptionError> {
-    let k = text.parse().ok().filter(|k| K_RANGE.contains(k));
-    k.ok_or(OptionError::Iterations {
-        least: *K_RANGE.start(),
-        most: *K_RANGE.end(),
-        default: DEFAULT_K,
-    })
+    Ok(Collection::parse_k(text.as_bytes())?)
 }
 
-/// The value of an option that is on or off.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Switch {
-    /// `on`
-    On,
-    /// `off`
-    Off,
-}
-
-impl Switch {
-    fn parse(value: &OsStr) -> std::result::Result<Self, OptionError> {
-        match value.to_str() {
-            Some("on") => Ok(Self::On),
-            Some("off") => Ok(Self::Off),
-            _ => Err(OptionError::Switch),
+impl From<InvalidCollection> for OptionError {
+    fn from(error: InvalidCollection) -> Self {
+        match error {
+            InvalidCollection::Kind => Self::Kind,
+            InvalidCollection::Iterations => Self::Iterations {
+                least: *Collection::K_RANGE.start(),
+                most: *Collection::K_RANGE.end(),
+                default: DEFAULT_K,
+            },
         }
     }
 }
 
-impl From<bool> for Switch {
-    fn from(is_on: bool) -> Self {
-        if is_on { Self::On } else { Self::Off }
+impl From<InvalidSwitch> for OptionError {
+    fn from(InvalidSwitch: InvalidSwitch) -> Self {
+        Self::Switch
     }
 }
 
-impl fmt::Display for Switch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::On => "on",
-            Self::Off => "off",
-        })
-    }
-}
-
-/// The expected value of an option, with an example.
+/// Returns a description of an option's value, with an example.
 fn example(option: &str) -> &'static str {
-    let known = OPTIONS.iter().find(|known| known.0 == option);
-    known.map_or("a value", |known| known.2)
+    let entry = OPTIONS.iter().find(|entry| entry.0 == option);
+    entry.map_or("a value", |entry| entry.2)
 }
 
-/// `--name=value` split at the equals sign.
+/// Splits `--name=value` at the equals sign.
 fn split_value(word: &OsStr) -> (&OsStr, Option<&OsStr>) {
     use std::os::unix::ffi::OsStrExt as _;
     let bytes = word.as_bytes();
     match bytes.iter().position(|&byte| byte == b'=') {
-        Some(at) => (
-            OsStr::from_bytes(&bytes[..at]),
-            Some(OsStr::from_bytes(&bytes[at + 1..])),
+        Some(equals) => (
+            OsStr::from_bytes(&bytes[..equals]),
+            Some(OsStr::from_bytes(&bytes[equals + 1..])),
         ),
         None => (word, None),
     }
@@ -327,12 +275,12 @@ mod tests {
     use crate::error::Fault;
 
     fn take(line: &str) -> Result<(CollectOptions, Vec<OsString>)> {
-        CollectOptions::take(line.split_whitespace().map(OsString::from).collect())
+        CollectOptions::take_leading(line.split_whitespace().map(OsString::from).collect())
     }
 
     #[test]
-    fn our_options_stand_in_front() {
-        let check = |line: &str, kind, exits, guide: Option<&str>, rest: &str| {
+    fn leading_options_are_separated_from_a_linkers_words() {
+        let check = |line: &str, kind, exits, guide: Option<&str>, expected_words: &str| {
             let (options, words) = take(line).unwrap();
             let expect = CollectOptions {
                 collect: kind,
@@ -340,7 +288,7 @@ mod tests {
                 guide: guide.map(Into::into),
             };
             assert_eq!(options, expect, "{line}");
-            assert_eq!(words.join(OsStr::new(" ")), OsStr::new(rest), "{line}");
+            assert_eq!(words.join(OsStr::new(" ")), expected_words, "{line}");
         };
         let edges = Some(Kind::Edges.into());
         check("-c a.c", None, None, None, "-c a.c");
@@ -364,8 +312,8 @@ mod tests {
     }
 
     #[test]
-    fn a_compiler_has_our_options_anywhere_before_its_last_files() {
-        let check = |line: &str, kind, exits, guide: Option<&str>, rest: &str| {
+    fn options_are_separated_from_a_compilers_words() {
+        let check = |line: &str, kind, exits, guide: Option<&str>, expected_words: &str| {
             let words = line.split_whitespace().map(OsString::from).collect();
             let (options, words) = CollectOptions::take_anywhere(words).unwrap();
             let expect = CollectOptions {
@@ -374,7 +322,7 @@ mod tests {
                 guide: guide.map(Into::into),
             };
             assert_eq!(options, expect, "{line}");
-            assert_eq!(words.join(OsStr::new(" ")), OsStr::new(rest), "{line}");
+            assert_eq!(words.join(OsStr::new(" ")), expected_words, "{line}");
         };
         let (edges, paths) = (Some(Kind::Edges.into()), Some(Kind::Paths.into()));
         check("-O2 --collect edges a.c", edges, None, None, "-O2 a.c");
@@ -393,7 +341,7 @@ mod tests {
             None,
             "a.c -- --collect edges",
         );
-        // Values of other options are not our options.
+        // Values of other options are not holloway's options.
         let other = "-o --guide -Xlinker --exits -Xclang --collect a.c";
         check(other, None, None, None, other);
         check("-c", None, None, None, "-c");
@@ -401,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_told_with_what_would_be_right() {
+    fn an_error_describes_the_expected_value() {
         let check = |line: &str, expect: &str| {
             let error = take(line).unwrap_err();
             assert_eq!(error.fault(), Fault::Usage);
@@ -433,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn exits_follow_the_kind_until_they_are_named() {
+    fn the_default_of_exits_depends_on_the_kind() {
         let counts = |line: &str| take(line).unwrap().0.counts_exits();
         assert!(counts(""));
         assert!(counts("--collect paths"));
@@ -443,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn loops_say_how_far_they_are_seen_over() {
+    fn loops_have_a_number_of_iterations() {
         let kind = |line: &str| take(line).unwrap().0.collection();
         for (line, k) in [
             ("--collect loops", DEFAULT_K),
@@ -465,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_that_know_better_take_no_exits() {
+    fn kinds_that_ignore_exits_reject_the_option() {
         for line in [
             "--collect trace --exits on",
             "--exits off --collect trace",

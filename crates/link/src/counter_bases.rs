@@ -1,12 +1,13 @@
-//! Gives each module a base: the offset of its counters in a thread's block. The base is written
-//! into the code (x86-64), or is a constant that the image object defines.
+//! Assigns a base to each module: the offset of its counters in a thread's block of counters. On
+//! x86-64, the base is written into the module's code. On AArch64, the base is a constant that the
+//! image object defines.
 //!
-//! Bases are multiples of a cache line, so that two modules never share one. Three sorts of modules
-//! get no base, and lose their probes but nothing else:
+//! Bases are multiples of a cache line, so that two modules never share a cache line. Three kinds
+//! of modules get no base and are linked without probes:
 //!
 //! - modules whose machine code was changed after it was compiled;
 //! - the largest modules of a link with too many counters;
-//! - modules that a base cannot be written into.
+//! - modules into whose code a base cannot be written.
 
 use std::collections::BTreeMap;
 
@@ -20,93 +21,102 @@ use holloway_weave::symbols::changed;
 use crate::error::Result;
 use crate::inputs::{Inputs, read_part};
 use crate::message::{Message, grouped};
-use crate::outcome::Outcome;
+use crate::outcome::ModuleOutcome;
 use crate::records::Recorder;
 use crate::settings::LinkSettings;
 use crate::weaver::Weaver;
 
 /// Bytes of a cache line.
-pub(crate) const LINE: u64 = 64;
-/// Woven x86-64 code reaches its counters by 31 bits.
-const LIMIT: u64 = 1 << 31;
+pub(crate) const CACHE_LINE: u64 = 64;
+/// Counters of an image take less than this many bytes, because woven x86-64 code has 31 bits for
+/// the offset of a counter.
+const MAX_COUNTERS_SIZE: u64 = 1 << 31;
 
 /// The bases of a link's modules.
 #[derive(Default)]
 pub(crate) struct CounterBases {
-    /// The base of each module. Modules without probes have none.
+    /// The base of each module. `None`: the module has no probes.
     pub(crate) modules: Vec<Option<u64>>,
+    /// The base of the next module.
     end: u64,
-    /// The bases of ring counters (counters behind a ring's words).
+    /// The bases of ring counters, which are after the words in a ring.
     ring_counters: RingCounterBases,
     /// The constants that the image object defines.
     pub(crate) constants: BTreeMap<String, u64>,
 }
 
-/// Links modules with their own machine code if that was changed after it was compiled.
-fn drop_changed(inputs: &Inputs, outcomes: &mut [Outcome], recorder: &Recorder<'_>) -> Result<()> {
+/// Replaces the outcome of modules whose object was edited after it was compiled. For these modules
+/// the object's machine code is linked, because the bitcode lacks the edits.
+fn drop_changed(
+    inputs: &Inputs,
+    outcomes: &mut [ModuleOutcome],
+    recorder: &Recorder<'_>,
+) -> Result<()> {
     for (module, outcome) in inputs.modules.iter().zip(outcomes) {
-        let (Outcome::Woven(woven), Some(fat_object)) = (&*outcome, &module.fat_object) else {
+        let (ModuleOutcome::Woven(woven), Some(fat_object)) = (&*outcome, &module.fat_object)
+        else {
             continue;
         };
-        let own = read_part(&module.path, fat_object)?;
+        let machine_code = read_part(&module.path, fat_object)?;
         let bitcode = read_part(&module.path, &module.range)?;
-        if let Some(change) = changed(&own, &bitcode, &woven.object) {
+        if let Some(change) = changed(&machine_code, &bitcode, &woven.object) {
             let reason = format!("{change}: linked as it is");
             recorder.show(&Message::MachineCode {
-                module: module.shown.clone(),
+                module: module.display_name.clone(),
                 reason: reason.clone(),
             });
-            *outcome = Outcome::MachineCode(reason);
+            *outcome = ModuleOutcome::MachineCode(reason);
         }
     }
     Ok(())
 }
 
-/// Bytes of counters that a thread needs for a module.
-fn counters_size(outcome: &Outcome) -> u64 {
+/// Returns the bytes of counters that a thread needs for a module.
+fn counters_size(outcome: &ModuleOutcome) -> u64 {
     match outcome {
-        Outcome::Woven(woven) => woven.counters_size,
-        Outcome::Plain(..) | Outcome::MachineCode(_) => 0,
+        ModuleOutcome::Woven(woven) => woven.counters_size,
+        ModuleOutcome::Plain(..) | ModuleOutcome::MachineCode(_) => 0,
     }
 }
 
 impl CounterBases {
-    /// Gives each woven module of `outcomes` a base. A module that can't have one is compiled
-    /// without probes, or linked as it is.
+    /// Assigns a base to each woven module of `outcomes`. A module that cannot have a base is
+    /// compiled without probes, or linked with the machine code of its object.
     ///
     /// # Errors
-    /// A file cannot be read any more, or a module can neither have probes nor be linked without.
+    /// If a file cannot be read any more, or a module can be linked neither with nor without
+    /// probes.
     pub(crate) fn assign(
         weaver: &Weaver<'_>,
-        outcomes: &mut [Outcome],
+        outcomes: &mut [ModuleOutcome],
         settings: &LinkSettings,
     ) -> Result<Self> {
         let inputs = weaver.inputs();
         drop_changed(inputs, outcomes, weaver.recorder())?;
         let without_probes = |number: usize, reason: &str| {
-            let shown = &inputs.modules[number].shown;
-            weaver.without_probes(number, &format!("{shown}: {reason}"))
+            let module = &inputs.modules[number].display_name;
+            weaver.without_probes(number, &format!("{module}: {reason}"))
         };
         let sizes: Vec<u64> = outcomes.iter().map(counters_size).collect();
-        for (number, reason) in too_many(&sizes) {
+        for (number, reason) in modules_without_room(&sizes) {
             outcomes[number] = without_probes(number, &reason)?;
         }
-        Self::place_all(outcomes, settings.collect, without_probes)
+        Self::assign_all(outcomes, settings.collect, without_probes)
     }
 
-    /// Gives each woven module a base. `without_probes` replaces a module, by number, that a base
-    /// can't be written into. It gets the reason.
-    fn place_all(
-        outcomes: &mut [Outcome],
+    /// Assigns a base to each woven module. If a base cannot be written into a module, the result
+    /// of `without_probes(module number, reason)` replaces the module.
+    fn assign_all(
+        outcomes: &mut [ModuleOutcome],
         collect: Kind,
-        without_probes: impl Fn(usize, &str) -> Result<Outcome>,
+        without_probes: impl Fn(usize, &str) -> Result<ModuleOutcome>,
     ) -> Result<Self> {
         let mut bases = Self::default();
         for (number, outcome) in outcomes.iter_mut().enumerate() {
             let mut base = None;
-            if let Outcome::Woven(woven) = outcome {
+            if let ModuleOutcome::Woven(woven) = outcome {
                 match bases.add(woven, collect) {
-                    Ok(placed) => base = Some(placed),
+                    Ok(assigned) => base = Some(assigned),
                     Err(error) => *outcome = without_probes(number, &error.to_string())?,
                 }
             }
@@ -115,10 +125,10 @@ impl CounterBases {
         Ok(bases)
     }
 
-    /// Reserves room for a module's counters and writes the base into its code. Returns the base.
+    /// Reserves space for a module's counters and writes the base into its code. Returns the base.
     ///
     /// # Errors
-    /// The weaver did not write the object. No room is reserved.
+    /// If the base cannot be written into the object. Then no space is reserved.
     fn add(
         &mut self,
         woven: &mut WovenModule,
@@ -138,16 +148,16 @@ impl CounterBases {
             if is_patched {
                 patch::resolve_base(&mut woven.object, &symbol, value)?;
             } else {
-                // Equal modules share a symbol: the counters of the first hold the sums of both.
+                // Equal modules share a symbol, so both count into the counters of the first one.
                 self.constants.entry(symbol).or_insert(value);
             }
         }
-        self.end += room(woven.counters_size);
+        self.end += padded_size(woven.counters_size);
         self.ring_counters = ring_counters;
         Ok(base)
     }
 
-    /// Bytes of counters that a thread needs.
+    /// Returns the bytes of counters that a thread needs for the image.
     pub(crate) fn size(&self, collect: Kind) -> u64 {
         match collect {
             Kind::Loops => self.ring_counters.end,
@@ -155,38 +165,41 @@ impl CounterBases {
         }
     }
 
-    /// The base that the next module would have.
+    /// Returns the base that the next module would have.
     pub(crate) fn end(&self) -> u64 {
         self.end
     }
 }
 
-/// Bytes that a module's counters take.
-fn room(counters_size: u64) -> u64 {
-    counters_size.saturating_add(LINE - 1) / LINE * LINE
+/// Rounds the size of a module's counters up to a multiple of a cache line.
+fn padded_size(counters_size: u64) -> u64 {
+    counters_size.saturating_add(CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE
 }
 
-/// The modules without room in an image, and the reason: the largest ones, as few as possible.
-/// `sizes` are the bytes of counters of all modules.
-fn too_many(sizes: &[u64]) -> Vec<(usize, String)> {
+/// Chooses the modules whose counters have no space in the image, if all counters together are too
+/// large: the largest modules, as few as possible. Returns their numbers and the reasons. `sizes`
+/// are the bytes of counters of all modules.
+fn modules_without_room(sizes: &[u64]) -> Vec<(usize, String)> {
     let mib = |bytes: u64| grouped(usize::try_from(bytes.div_ceil(1 << 20)).unwrap_or(usize::MAX));
     let sum = |sizes: &[u64]| {
         sizes
             .iter()
-            .fold(0, |sum: u64, &size| sum.saturating_add(room(size)))
+            .fold(0, |sum: u64, &size| sum.saturating_add(padded_size(size)))
     };
     let total = sum(sizes);
-    let mut left = sizes.to_vec();
+    let mut remaining = sizes.to_vec();
     let mut removed = Vec::new();
-    while sum(&left) >= LIMIT {
-        let largest = (0..left.len()).rev().max_by_key(|&number| left[number]);
-        let number = largest.expect("counters are some module's");
-        left[number] = 0;
+    while sum(&remaining) >= MAX_COUNTERS_SIZE {
+        let largest = (0..remaining.len())
+            .rev()
+            .max_by_key(|&number| remaining[number]);
+        let number = largest.expect("a sum above 0 has a module");
+        remaining[number] = 0;
         let reason = format!(
             "its counters take {} MiB of the {} MiB of all modules, and an image has room for less than {}; weave less of it (--only, --skip)",
             mib(sizes[number]),
             mib(total),
-            mib(LIMIT)
+            mib(MAX_COUNTERS_SIZE)
         );
         removed.push((number, reason));
     }
@@ -208,7 +221,7 @@ mod tests {
         }
     }
 
-    /// An object for AArch64 without anything in it.
+    /// An object without sections and symbols.
     fn empty(architecture: object::Architecture) -> Vec<u8> {
         let (format, little) = (object::BinaryFormat::Elf, object::Endianness::Little);
         let object = object::write::Object::new(format, architecture, little);
@@ -216,36 +229,40 @@ mod tests {
     }
 
     #[test]
-    fn equal_modules_have_one_name_and_a_place_each() {
+    fn equal_modules_share_a_symbol_but_have_different_bases() {
         let mut bases = CounterBases::default();
-        let mut place = |symbol| bases.add(&mut woven(symbol), Kind::Trace);
-        let placed = ["a", "b", "a"].map(|symbol| place(symbol).ok());
-        assert_eq!(placed, [Some(0), Some(128), Some(256)]);
+        let mut add = |symbol| bases.add(&mut woven(symbol), Kind::Trace);
+        let assigned = ["a", "b", "a"].map(|symbol| add(symbol).ok());
+        assert_eq!(assigned, [Some(0), Some(128), Some(256)]);
         let expected = [("a", 0), ("a_beside", 0), ("b", 16), ("b_beside", 0)];
-        let expected = expected.map(|(name, at)| (name.to_owned(), at));
+        let expected = expected.map(|(name, value)| (name.to_owned(), value));
         assert_eq!(bases.constants, expected.into());
     }
 
-    /// One bad object among three: the others get the places they would have without it.
+    /// One of three objects cannot be patched. The other objects get the same bases as without it.
     #[test]
-    fn a_module_that_no_base_can_be_written_into_loses_its_probes_only() {
+    fn a_module_that_cannot_be_patched_loses_its_probes() {
         let mut bad = woven("bad");
         bad.object = referring("bad", "f", object::elf::R_X86_64_PC32.0);
         let mut good = woven("good");
         good.object = referring("good", "g", object::elf::R_X86_64_32S.0);
-        let mut outcomes = [good.clone(), bad, good].map(Outcome::Woven);
+        let mut outcomes = [good.clone(), bad, good].map(ModuleOutcome::Woven);
         let removed = std::cell::RefCell::new(Vec::new());
-        let bases = CounterBases::place_all(&mut outcomes, Kind::Paths, |number, why| {
-            removed.borrow_mut().push((number, why.to_owned()));
-            Ok(Outcome::Plain(woven(""), String::new()))
+        let bases = CounterBases::assign_all(&mut outcomes, Kind::Paths, |number, reason| {
+            removed.borrow_mut().push((number, reason.to_owned()));
+            Ok(ModuleOutcome::Plain(woven(""), String::new()))
         });
-        let why = "function f refers to its counters by relocation type 2";
-        assert_eq!(removed.into_inner(), [(1, why.to_owned())]);
+        let reason = "function f refers to its counters by relocation type 2";
+        assert_eq!(removed.into_inner(), [(1, reason.to_owned())]);
         let modules = bases.map(|bases| bases.modules).unwrap_or_default();
         assert_eq!(modules, [Some(0), None, Some(128)]);
         assert!(matches!(
             outcomes,
-            [Outcome::Woven(_), Outcome::Plain(..), Outcome::Woven(_)]
+            [
+                ModuleOutcome::Woven(_),
+                ModuleOutcome::Plain(..),
+                ModuleOutcome::Woven(_)
+            ]
         ));
     }
 
@@ -254,8 +271,8 @@ mod tests {
         use object::write::{Object, Relocation, StandardSection, Symbol, SymbolSection};
         let elf = object::BinaryFormat::Elf;
         let little = object::Endianness::Little;
-        let mut made = Object::new(elf, object::Architecture::X86_64, little);
-        let text = made.section_id(StandardSection::Text);
+        let mut file = Object::new(elf, object::Architecture::X86_64, little);
+        let text = file.section_id(StandardSection::Text);
         let name = |name: &str, kind, section| Symbol {
             name: name.into(),
             value: 0,
@@ -267,10 +284,10 @@ mod tests {
             flags: object::SymbolFlags::None,
         };
         let code = name(function, object::SymbolKind::Text, SymbolSection::Undefined);
-        let code = made.add_symbol(code);
-        made.add_symbol_data(code, text, &[0x90; 16], 16);
+        let code = file.add_symbol(code);
+        file.add_symbol_data(code, text, &[0x90; 16], 16);
         let kind = object::SymbolKind::Unknown;
-        let base = made.add_symbol(name(symbol, kind, SymbolSection::Undefined));
+        let base = file.add_symbol(name(symbol, kind, SymbolSection::Undefined));
         let flags = object::RelocationFlags::Elf {
             r_type: object::elf::RelocationType(r_type),
         };
@@ -280,24 +297,35 @@ mod tests {
             addend: 8,
             flags,
         };
-        made.add_relocation(text, relocation).expect("a relocation");
-        made.write().expect("an object")
+        file.add_relocation(text, relocation).expect("a relocation");
+        file.write().expect("an object")
     }
 
     #[test]
-    fn the_largest_modules_go_where_there_are_too_many_counters() {
+    fn the_largest_modules_are_removed_if_counters_are_too_large() {
         let check = |sizes: &[u64], expected: &[usize]| {
-            let gone = too_many(sizes).into_iter().map(|(number, _)| number);
-            assert_eq!(gone.collect::<Vec<_>>(), expected);
+            let removed = modules_without_room(sizes)
+                .into_iter()
+                .map(|(number, _)| number);
+            assert_eq!(removed.collect::<Vec<_>>(), expected);
         };
-        let half = LIMIT / 2;
+        let half = MAX_COUNTERS_SIZE / 2;
         check(&[], &[]);
-        check(&[half, half - LINE], &[]);
+        check(&[half, half - CACHE_LINE], &[]);
         check(&[half - 64, half + 1, 1], &[1]);
         check(&[half, half], &[0]);
         check(&[u64::MAX, 1], &[0]);
-        check(&[5, LIMIT, half, LIMIT + 1, half - 2 * LINE], &[3, 1]);
-        let reason = too_many(&[half - 64, half + 1, 1]).remove(0).1;
+        check(
+            &[
+                5,
+                MAX_COUNTERS_SIZE,
+                half,
+                MAX_COUNTERS_SIZE + 1,
+                half - 2 * CACHE_LINE,
+            ],
+            &[3, 1],
+        );
+        let reason = modules_without_room(&[half - 64, half + 1, 1]).remove(0).1;
         let expected = "its counters take 1,025 MiB of the 2,049 MiB of all modules, and an image has room for less than 2,048; weave less of it (--only, --skip)";
         assert_eq!(reason, expected);
     }

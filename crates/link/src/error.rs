@@ -1,6 +1,6 @@
-//! Why a wrapper or a link stopped.
+//! The errors that stop a wrapper or a link.
 //!
-//! The messages are the sentences that the user reads after `holloway: `. The command crate
+//! The messages are the sentences that the user reads after `holloway: `. The crate `holloway`
 //! derives its exit status from [`Error::fault`], never from the text.
 
 use std::ffi::OsString;
@@ -15,10 +15,10 @@ use holloway_weave::input::InputError;
 
 use crate::host::GuideError;
 
-/// Result of a wrapper or a part of it.
+/// The result of a function in this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Who has to act on an [`Error`].
+/// The cause of an [`Error`], as far as the exit status distinguishes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// The command line or a variable is wrong.
@@ -27,29 +27,29 @@ pub enum Fault {
     ProgramNotFound,
     /// The program to run exists but cannot be executed.
     ProgramNotRunnable,
-    /// Anything else: holloway could not do its work.
+    /// Any other error.
     Work,
 }
 
-/// An option of ours, or its variable, is wrong.
+/// An error in one of holloway's options or its environment variable.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OptionError {
-    /// The option stands without its value.
+    /// The option has no value.
     #[error("{option} wants {example}")]
     MissingValue {
         /// The option.
         option: String,
-        /// What it expects, with an example.
+        /// A description of the expected value, with an example.
         example: &'static str,
     },
-    /// The next option stands in the place of the value.
+    /// Another option follows instead of the value.
     #[error("{option} wants {example}, not {value}")]
     OptionAsValue {
         /// The option.
         option: String,
-        /// What it expects, with an example.
+        /// A description of the expected value, with an example.
         example: &'static str,
-        /// The word in the place of the value.
+        /// The word that follows the option.
         value: String,
     },
     /// The value is wrong.
@@ -97,15 +97,15 @@ pub enum OptionError {
         variable: &'static str,
         /// The kind of profile.
         kind: String,
-        /// What the kind does about frames that are left early.
+        /// How the kind treats frames that are left in a call.
         reason: &'static str,
     },
 }
 
-/// Why a wrapper or a link stopped.
+/// An error that stops a wrapper or a link.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// An option of ours is wrong.
+    /// One of holloway's options is wrong.
     #[error(transparent)]
     Option(#[from] OptionError),
     /// A variable is not UTF-8.
@@ -128,7 +128,7 @@ pub enum Error {
     Patterns {
         /// The variable.
         variable: String,
-        /// Why the pattern cannot be parsed.
+        /// The reason.
         reason: Box<dyn std::error::Error + Send + Sync>,
     },
     /// A pattern that was accepted once cannot be parsed any more.
@@ -189,7 +189,7 @@ pub enum Error {
     /// A directory for the records of links cannot be created.
     #[error("cannot make a directory in {}: {source}", .path.display())]
     RecordsDirectory {
-        /// The directory around it.
+        /// The parent directory.
         path: PathBuf,
         /// The reason.
         source: io::Error,
@@ -202,7 +202,7 @@ pub enum Error {
         /// The reason.
         source: io::Error,
     },
-    /// The directory of our tools' names cannot be created.
+    /// The directory with the symlinks of holloway's tools cannot be created.
     #[error("cannot make the directory of linker names {}: {source}; set XDG_CACHE_HOME to a writable directory", .path.display())]
     ToolsDirectory {
         /// The directory that was tried last.
@@ -210,7 +210,7 @@ pub enum Error {
         /// The reason.
         source: io::Error,
     },
-    /// The path of this executable is unknown.
+    /// The path of holloway's executable is unknown.
     #[error("cannot find holloway's own executable: {0}")]
     OwnExecutable(io::Error),
 
@@ -229,10 +229,10 @@ pub enum Error {
         program: OsString,
         /// Its arguments.
         arguments: String,
-        /// What it wrote to stderr.
+        /// Its output to stderr.
         stderr: String,
     },
-    /// rustc does not name its host.
+    /// The output of rustc does not contain its host.
     #[error("cannot tell rustc's host: `rustc -vV` has no `host:` line")]
     NoHost,
     /// No libLLVM can be loaded.
@@ -274,7 +274,7 @@ pub enum Error {
         /// The libLLVM.
         library: PathBuf,
     },
-    /// `-fsanitize=cfi` needs the whole program.
+    /// `-fsanitize=cfi` is given, which needs the whole program.
     #[error(
         "-fsanitize=cfi checks types over the whole program, and holloway weaves each file alone; \
          compile without it"
@@ -313,7 +313,7 @@ pub enum Error {
         /// The archive.
         path: PathBuf,
     },
-    /// A module is for a machine that cannot be woven for.
+    /// A module is for a machine that holloway does not support.
     #[error(
         "{module}: weaving supports x86-64 and aarch64 only; link this program without holloway"
     )]
@@ -350,7 +350,7 @@ pub enum Error {
         /// The reason.
         source: io::Error,
     },
-    /// A module can neither be compiled nor linked.
+    /// A module is invalid: it cannot be compiled, and it has no machine code to link.
     #[error("{module}: {reason}")]
     Module {
         /// The module.
@@ -358,12 +358,13 @@ pub enum Error {
         /// The worker's message.
         reason: String,
     },
-    /// A module cannot be compiled, because weaving and libLLVM fail.
+    /// A module cannot be linked: weaving it fails, and libLLVM crashes when it compiles the module
+    /// without probes.
     #[error(
         "{reason}, without probes too; link this program without holloway, or name another libLLVM in HOLLOWAY_LLVM"
     )]
     Weaving {
-        /// How weaving failed.
+        /// The failure of weaving.
         reason: String,
     },
     /// The linker that the user names does not exist.
@@ -395,7 +396,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Who has to act.
+    /// Returns the cause of the error, for the exit status.
     pub fn fault(&self) -> Fault {
         match self {
             Self::Option(_)
@@ -413,20 +414,20 @@ impl Error {
         }
     }
 
-    /// Adds the path to a failed reading: `.map_err(Error::reading(path))`.
+    /// Converts an I/O error of a read: `.map_err(Error::reading(path))`.
     pub(crate) fn reading(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         |source| Self::Read { path, source }
     }
 
-    /// Adds the path to a failed writing.
+    /// Converts an I/O error of a write: `.map_err(Error::writing(path))`.
     pub(crate) fn writing(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         |source| Self::Write { path, source }
     }
 }
 
-/// An error of libLLVM with all its causes.
+/// Formats an error of libLLVM with all its causes.
 fn causes(error: &LlvmError) -> String {
     let mut message = error.to_string();
     let mut cause = std::error::Error::source(error);

@@ -1,4 +1,4 @@
-//! The interface between the link step and its caller.
+//! The interface that the link step's caller implements: showing messages and reading guides.
 
 use std::path::Path;
 
@@ -6,32 +6,33 @@ use holloway_format::Guide;
 
 use crate::message::Message;
 
-/// The reason why the run that `--guide` names cannot be used, in the caller's words.
+/// The reason why the run of `--guide` cannot be used. The caller words it.
 pub type GuideError = Box<dyn std::error::Error + Send + Sync>;
 
-/// How far a guide is checked before it is read.
+/// How thoroughly a guide is checked before it is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GuideCheck {
-    /// The run exists. For compilations, which do not read the guide.
+    /// The check is that the run exists. Compilations use this check, because they do not read the
+    /// guide.
     Exists,
-    /// The guide can be read. For links, which read it later.
+    /// The check is that the guide can be read. Links use this check, because they read the guide.
     Readable,
 }
 
-/// The caller of the link step: it shows messages, and reads profiles.
+/// The caller of the link step. It shows messages and reads profiles.
 pub trait Host: Sync {
-    /// Shows a message to the user. The link goes on.
+    /// Shows a message to the user. The link continues.
     fn show(&self, message: &Message);
 
-    /// Checks what `--guide` names.
+    /// Checks the value of `--guide`: a run, a profile, or a stored guide.
     ///
     /// # Errors
-    /// The check fails.
-    fn check_guide(&self, named: &Path, check: GuideCheck) -> Result<(), GuideError>;
+    /// If the check fails.
+    fn check_guide(&self, path: &Path, check: GuideCheck) -> Result<(), GuideError>;
 
-    /// Makes a guide from what `--guide` names: a run, a profile, or a guide that was kept.
+    /// Makes a guide from the value of `--guide`: a run, a profile, or a stored guide.
     ///
     /// # Errors
-    /// There is no such run, or no part of it can be read.
-    fn read_guide(&self, named: &Path) -> Result<Guide, GuideError>;
+    /// If the run does not exist, or no part of the run can be read.
+    fn read_guide(&self, path: &Path) -> Result<Guide, GuideError>;
 }

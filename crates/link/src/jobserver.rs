@@ -1,18 +1,19 @@
-//! Client of the jobserver of cargo or make, which limits the processes of a whole build. The
-//! workers of a link count among them.
+//! Client of the jobserver of cargo or make. A jobserver limits the number of processes in a whole
+//! build, including the worker processes of a link.
 //!
-//! A jobserver is a pipe that holds a byte for each additional process that may run. A program
-//! reads a byte before it starts a process, and writes the byte back when the process has ended
-//! (GNU make manual, "Sharing job slots"). The link itself was started with a slot of its own, so
-//! its first worker needs none.
+//! A jobserver is a pipe that holds a byte, called a *token*, for each additional process that may
+//! run. A program reads a token before it starts a process, and writes the token back when the
+//! process has ended (GNU make manual, "Sharing Job Slots with GNU make"). The build already took a
+//! token for the link itself, so the first worker of the link needs none.
 //!
-//! Cargo names the pipe in `CARGO_MAKEFLAGS`, make in `MAKEFLAGS`: as two open file descriptors
-//! (`--jobserver-auth=6,7`; rustc leaves cargo's open to its linker) or as a FIFO
-//! (`--jobserver-auth=fifo:PATH`, make 4.4). Descriptors are opened again through `/proc/self/fd`.
-//! The new file can be read without blocking, and an unrelated file with the same number is left
-//! alone.
+//! Cargo names the pipe in `CARGO_MAKEFLAGS`, and make names it in `MAKEFLAGS`. The pipe is given
+//! as two open file descriptors (`--jobserver-auth=6,7`) or as a FIFO
+//! (`--jobserver-auth=fifo:PATH`, make 4.4). Rustc lets its linker inherit cargo's descriptors. The
+//! client opens descriptors again through `/proc/self/fd`, for two reasons: it can read the new
+//! file without blocking, and it can first check that the number belongs to a pipe and not to an
+//! unrelated file.
 //!
-//! A link that is killed keeps the bytes it holds, as a killed rustc does.
+//! If a link is killed, its tokens are lost, as with a killed rustc.
 
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
@@ -24,8 +25,8 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
 
-/// How long a thread waits for a slot before it checks whether there is still a module to weave.
-const TURN: Duration = Duration::from_millis(50);
+/// How long a thread waits for a token before it checks whether a module is left to weave.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A connection to a jobserver.
 #[derive(Debug)]
@@ -34,15 +35,15 @@ pub(crate) struct Jobserver {
     write: File,
 }
 
-/// A slot, given back when dropped.
+/// A token. It is given back when the value is dropped.
 #[derive(Debug)]
-pub(crate) struct Slot<'a> {
+pub(crate) struct Token<'a> {
     byte: [u8; 1],
     server: &'a Jobserver,
 }
 
 impl Jobserver {
-    /// The jobserver this process was started under, if it can be reached.
+    /// Connects to the jobserver of the build that started this process, if there is one.
     pub(crate) fn from_env() -> Option<Self> {
         ["CARGO_MAKEFLAGS", "MAKEFLAGS"]
             .iter()
@@ -61,7 +62,7 @@ impl Jobserver {
         let open = |path: &Path| {
             OpenOptions::new()
                 .read(true)
-                // A FIFO is opened both ways: for one alone, open would wait for the other end.
+                // If a FIFO were opened only for reading, `open` would wait for a writer.
                 .write(true)
                 .custom_flags(OFlags::NONBLOCK.bits().cast_signed())
                 .open(path)
@@ -73,19 +74,20 @@ impl Jobserver {
         })
     }
 
-    /// Waits for a slot. Returns nothing once `needless` holds, or if the jobserver has gone.
-    pub(crate) fn slot(&self, needless: impl Fn() -> bool) -> Option<Slot<'_>> {
-        let turn = Timespec::try_from(TURN).expect("a short time");
+    /// Waits for a token. Returns `None` as soon as `is_needless` returns true, or if the jobserver
+    /// has ended.
+    pub(crate) fn wait_for_token(&self, is_needless: impl Fn() -> bool) -> Option<Token<'_>> {
+        let timeout = Timespec::try_from(POLL_INTERVAL).expect("a short time");
         let mut byte = [0];
-        while !needless() {
+        while !is_needless() {
             match (&self.read).read(&mut byte) {
-                Ok(1) => return Some(Slot { byte, server: self }),
+                Ok(1) => return Some(Token { byte, server: self }),
                 Ok(_) => return None,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     let mut ready = [PollFd::new(&self.read, PollFlags::IN)];
-                    // Interrupted or not, the next read shows whether there is a byte.
-                    let _ = poll(&mut ready, Some(&turn));
+                    // The result does not matter: the next read shows whether there is a token.
+                    let _ = poll(&mut ready, Some(&timeout));
                 }
                 Err(_) => return None,
             }
@@ -94,28 +96,28 @@ impl Jobserver {
     }
 }
 
-impl Drop for Slot<'_> {
+impl Drop for Token<'_> {
     fn drop(&mut self) {
-        // Room for it was there a moment ago.
+        // The pipe held this byte before, so it has room for the byte.
         let _ = (&self.server.write).write_all(&self.byte);
     }
 }
 
-/// The pipe's two ends as paths. If there are several flags, the last counts, as in make.
+/// Returns the paths of the pipe's two ends. The last of several flags counts, as in make.
 fn pipe(flags: &str) -> Option<(PathBuf, PathBuf)> {
-    let named = flags
+    let value = flags
         .split_ascii_whitespace()
-        // Make's variables follow `--`.
+        // After `--`, `MAKEFLAGS` lists variable definitions.
         .take_while(|&word| word != "--")
         .filter_map(|word| {
             word.strip_prefix("--jobserver-auth=")
                 .or_else(|| word.strip_prefix("--jobserver-fds="))
         })
         .last()?;
-    if let Some(path) = named.strip_prefix("fifo:") {
+    if let Some(path) = value.strip_prefix("fifo:") {
         return Some((path.into(), path.into()));
     }
-    let (read, write) = named.split_once(',')?;
+    let (read, write) = value.split_once(',')?;
     // Make passes -1 or -2 to commands that may not use the jobserver.
     let path = |number: &str| {
         let number: u32 = number.parse().ok()?;
@@ -155,27 +157,30 @@ mod tests {
     }
 
     #[test]
-    fn slots_are_taken_and_given_back() {
+    fn tokens_are_acquired_and_given_back() {
         let dir = tempfile::tempdir().unwrap();
         let fifo = dir.path().join("fifo");
-        let made = std::process::Command::new("mkfifo").arg(&fifo).status();
-        assert!(made.unwrap().success());
+        let status = std::process::Command::new("mkfifo").arg(&fifo).status();
+        assert!(status.unwrap().success());
         let flags = format!("-j --jobserver-auth=fifo:{}", fifo.display());
         let server = Jobserver::from_flags(flags.as_ref()).unwrap();
         (&server.write).write_all(b"ab").unwrap();
-        let first = server.slot(|| false).unwrap();
-        let second = server.slot(|| false).unwrap();
+        let first = server.wait_for_token(|| false).unwrap();
+        let second = server.wait_for_token(|| false).unwrap();
         assert_eq!((first.byte, second.byte), (*b"a", *b"b"));
-        let asked = std::cell::Cell::new(0);
-        let needless = || asked.replace(asked.get() + 1) == 2;
-        assert!(server.slot(needless).is_none(), "none is left");
+        let calls = std::cell::Cell::new(0);
+        let is_needless = || calls.replace(calls.get() + 1) == 2;
+        assert!(
+            server.wait_for_token(is_needless).is_none(),
+            "no token is left"
+        );
         drop(second);
-        assert_eq!(server.slot(|| false).unwrap().byte, *b"b");
-        assert!(server.slot(|| true).is_none(), "nothing to do");
+        assert_eq!(server.wait_for_token(|| false).unwrap().byte, *b"b");
+        assert!(server.wait_for_token(|| true).is_none(), "nothing to do");
     }
 
     #[test]
-    fn what_is_no_pipe_is_no_jobserver() {
+    fn files_other_than_pipes_are_no_jobservers() {
         assert!(Jobserver::from_flags("--jobserver-auth=fifo:/dev/null".as_ref()).is_none());
         assert!(Jobserver::from_flags("--jobserver-auth=9999,9998".as_ref()).is_none());
         assert!(Jobserver::from_flags("--jobserver-auth=fifo:/nowhere".as_ref()).is_none());

@@ -2,7 +2,7 @@
 
 use holloway_weave::OptLevel;
 
-/// The level of a name: `O2` and the like.
+/// Returns the level with a name: `O2`, `Os`.
 pub(crate) fn parse(name: &str) -> Option<OptLevel> {
     Some(match name {
         "O0" => OptLevel::O0,
@@ -15,7 +15,7 @@ pub(crate) fn parse(name: &str) -> Option<OptLevel> {
     })
 }
 
-/// The name of a level. The inverse of [`parse`].
+/// Returns the name of a level. This is the inverse of [`parse`].
 pub(crate) fn name(level: OptLevel) -> &'static str {
     match level {
         OptLevel::O0 => "O0",

@@ -1,16 +1,19 @@
-//! The wrappers that compilers and linkers call: they weave the bitcode of a link and run the real
-//! linker.
+//! The programs that build systems, compilers, and cargo call in place of rustc, clang, or the
+//! linker. They weave the bitcode of a link and run the real linker.
+//!
+//! In this crate, a *line* is the command line of a linker or compiler, and a *word* is one of its
+//! arguments. *Our* options are the options that holloway adds or understands (`--collect`).
 //!
 //! | called as | by | module |
 //! |---|---|---|
-//! | `holloway-rustc` | cargo (`RUSTC_WRAPPER`) | [`rustc`]: adds our options to rustc's |
-//! | `holloway-cc` | rustc (`-Clinker`) | [`step`]: the link step, for a compiler driver's line |
-//! | `holloway-ld` | clang (`--ld-path`) | [`step`]: the link step, for a raw ld line |
-//! | `holloway cc`, `holloway c++` | build systems | [`cc`]: clang with our options |
+//! | `holloway-rustc` | cargo (`RUSTC_WRAPPER`) | [`rustc`]: adds options to rustc's own |
+//! | `holloway-cc` | rustc (`-Clinker`) | [`step`]: the link step, for a line of `cc` |
+//! | `holloway-ld` | clang (`--ld-path`) | [`step`]: the link step, for a line of `ld` |
+//! | `holloway cc`, `holloway c++` | build systems | [`cc`]: clang with additional options |
 //! | `holloway __weave-module` | the link step | [`worker`]: weaves one module |
 //!
 //! The crate prints nothing and reads no profile. Its caller implements [`Host`], which shows
-//! messages and turns an earlier run into a guide. Failures are values too: [`Error`].
+//! messages and turns an earlier run into a guide. Failures are values of [`Error`].
 #![forbid(unsafe_code)]
 
 pub mod build_settings;

@@ -1,14 +1,14 @@
-//! A link line, understood as far as weaving needs it: its inputs, the directories of libraries,
-//! and its output.
+//! The command line of a linker, parsed as far as weaving needs it: its inputs, the directories of
+//! libraries, and its output.
 //!
-//! Two flavors exist: a compiler driver's line (rustc calls us in place of `cc`) and a raw ld line
-//! (clang's `--ld-path`). A driver's line carries words for the linker in `-Wl,a,b` and
-//! `-Xlinker a`. They are taken apart, so that an archive named inside
-//! (`-Wl,--whole-archive,libx.a`) is seen. Every word that is not an input comes out as it went in,
-//! at its place.
+//! A line has one of two flavors: the options of a compiler driver (rustc calls `holloway-cc` in
+//! place of `cc`) or of `ld` itself (clang calls `holloway-ld`). The line of a compiler driver
+//! carries words for the linker in `-Wl,a,b` and `-Xlinker a`. The parser separates these words, so
+//! it recognizes an archive among them (`-Wl,--whole-archive,libx.a`). Only the words of inputs and
+//! of an LTO plugin change. All other words are written unchanged, in the same order.
 //!
-//! Options are data: the tables in `options` name those whose value is the *next* word. Every other
-//! option is one word.
+//! The tables in `options` list the options whose value is the *next* word. Every other option is
+//! one word.
 
 mod model;
 mod options;

@@ -1,4 +1,4 @@
-//! The real linker: which program it is and how it is called.
+//! Finds and runs the real linker: the program that links the woven objects.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -11,11 +11,11 @@ use crate::line::Flavor;
 use crate::program::find_program;
 use crate::response;
 
-/// The real linker: `HOLLOWAY_LINKER` (default `cc`) for a compiler driver's line, `HOLLOWAY_LD`
-/// (default `ld`) for a raw line.
+/// Finds the real linker: `HOLLOWAY_LINKER` (default `cc`) for the line of a compiler driver,
+/// `HOLLOWAY_LD` (default `ld`) for the line of an `ld`.
 ///
 /// # Errors
-/// When there is no such program.
+/// If the program does not exist.
 pub(crate) fn real_linker(flavor: Flavor) -> Result<PathBuf> {
     let (variable, default) = match flavor {
         Flavor::Driver => (environment::LINKER.name, "cc"),
@@ -32,20 +32,20 @@ pub(crate) fn real_linker(flavor: Flavor) -> Result<PathBuf> {
     })
 }
 
-/// Runs `program` with `args`. A line too long for the kernel goes through a response file in
-/// `scratch`.
+/// Runs `program` with `args`. If the line is too long for the kernel, `run` writes it to a
+/// response file in `scratch`.
 ///
 /// # Errors
-/// When it cannot be started or the response file not written.
+/// If the program cannot be started, or the response file cannot be written.
 pub(crate) fn run(program: &Path, args: &[OsString], scratch: Option<&Path>) -> Result<ExitStatus> {
     let mut command = Command::new(program);
     match scratch {
         Some(dir) if response::too_long(args) => {
             let file = dir.join("line.rsp");
             response::write(&file, args)?;
-            let mut at = OsString::from("@");
-            at.push(&file);
-            command.arg(at);
+            let mut reference = OsString::from("@");
+            reference.push(&file);
+            command.arg(reference);
         }
         _ => {
             command.args(args);

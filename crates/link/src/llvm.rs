@@ -1,4 +1,5 @@
-//! Finds the libLLVM that weaves: `HOLLOWAY_LLVM`, else the Rust toolchain's, else the system's.
+//! Finds the libLLVM that weaving uses: the library that `HOLLOWAY_LLVM` names, else the library of
+//! the Rust toolchain, else the library of the system.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -15,44 +16,45 @@ use crate::toolchain;
 pub struct Llvm {
     /// The library.
     pub library: Library,
-    /// The toolchain that was searched first, if there was one: `HOLLOWAY_SYSROOT`, or `rustc`'s
-    /// answer.
+    /// The sysroot of the Rust toolchain that was searched first, if any: `HOLLOWAY_SYSROOT`, or
+    /// the sysroot that `rustc` prints.
     pub sysroot: Option<PathBuf>,
 }
 
 /// Finds and loads libLLVM.
 ///
 /// # Errors
-/// When no libLLVM is found or can be loaded.
+/// If no libLLVM is found, or none of them can be loaded.
 pub fn find_llvm() -> Result<Llvm> {
-    let named = named_llvm();
+    let named_library = named_llvm();
     let sysroot = path(environment::SYSROOT.name).or_else(|| {
-        if named.is_some() {
+        if named_library.is_some() {
             None
         } else {
             rustc_sysroot()
         }
     });
-    let library = Library::find(named.as_deref(), sysroot.as_deref());
-    let library = library.map_err(|source| match named {
+    let library = Library::find(named_library.as_deref(), sysroot.as_deref());
+    let library = library.map_err(|source| match named_library {
         Some(_) => Error::NamedLlvm { source },
         None => Error::Llvm { source },
     })?;
     Ok(Llvm { library, sysroot })
 }
 
-fn path(name: &str) -> Option<PathBuf> {
-    std::env::var_os(name)
+fn path(variable: &str) -> Option<PathBuf> {
+    std::env::var_os(variable)
         .filter(|value| !value.is_empty())
         .map(PathBuf::from)
 }
 
-/// The libLLVM that the user names.
+/// Returns the path in `HOLLOWAY_LLVM`, if the user set it.
 pub fn named_llvm() -> Option<PathBuf> {
     path(environment::LLVM.name)
 }
 
-/// The sysroot of the `rustc` in `PATH`. It is often rustup's, which chooses by directory.
+/// Returns the sysroot of the `rustc` in `PATH`. This `rustc` is often rustup's proxy, which
+/// chooses a toolchain by the current directory.
 fn rustc_sysroot() -> Option<PathBuf> {
     let rustc = find_program("rustc".as_ref())?;
     toolchain::sysroot(&Command::new(rustc)).ok()

@@ -1,4 +1,4 @@
-//! Messages of a link to its user. The link goes on after them.
+//! Warnings and notes of a link to its user. The link continues after each of them.
 
 use std::fmt;
 use std::io;
@@ -10,13 +10,13 @@ use num_format::{Locale, ToFormattedString as _};
 /// How a message is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Severity {
-    /// Code is not woven as asked.
+    /// The message reports that code is not woven as the user asked.
     Warning,
-    /// Information without a problem.
+    /// The message reports no problem.
     Note,
 }
 
-/// A message of a link to its user. The link goes on after it.
+/// A message of a link to its user. The link continues after it.
 #[derive(Debug)]
 pub enum Message {
     /// An input has bitcode that cannot be used.
@@ -26,21 +26,21 @@ pub enum Message {
         /// The reason.
         reason: NoBitcode,
     },
-    /// A module is linked with its own machine code.
+    /// The machine code that a module's object already contains is linked.
     MachineCode {
         /// The module.
         module: String,
-        /// The reason, and that the module is linked as it is.
+        /// The reason, followed by `: linked as it is`.
         reason: String,
     },
-    /// A module is linked without probes, or with its own machine code, as the text says.
+    /// A module is compiled without probes, or the machine code of its object is linked.
     Unwoven {
-        /// Module and reason.
+        /// The module, the reason, and which code is linked.
         reason: String,
     },
-    /// The cache cannot be used.
+    /// The cache of woven modules cannot be used.
     NoCache {
-        /// Its directory.
+        /// The cache's directory.
         directory: PathBuf,
         /// The reason.
         source: io::Error,
@@ -50,29 +50,29 @@ pub enum Message {
         /// The reason.
         source: io::Error,
     },
-    /// Patterns select nothing that has code.
+    /// Patterns select no function with code.
     Patterns(UnmatchedPatterns),
-    /// How many of the woven functions the guide knows.
+    /// For how many woven functions the guide has counts.
     Guide(GuideMatch),
-    /// musl does not load a shared object of ours by `dlopen`.
+    /// musl cannot load a woven shared object by `dlopen`.
     MuslSharedObject {
         /// The shared object.
         output: String,
     },
-    /// A failed link leaves out something that the runtime needs.
+    /// A failed link leaves out a library or an object that the runtime needs.
     Missing(RuntimeNeed),
 }
 
-/// Something that the runtime needs and a link can leave out.
+/// A part of a program that the runtime needs and that a link can leave out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RuntimeNeed {
-    /// `pthread_atfork`.
+    /// The C library, which defines `pthread_atfork`.
     CLibrary,
-    /// `__dso_handle`.
+    /// The compiler's start files, which define `__dso_handle`.
     StartFiles,
 }
 
-/// The functions that a pattern selects in a link. Variants are in ascending order.
+/// The functions that a pattern selects in a link. The best match is the largest variant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PatternMatch {
     /// No function.
@@ -83,12 +83,12 @@ pub enum PatternMatch {
     Code,
 }
 
-/// The functions that patterns choose from.
+/// The links whose functions patterns choose from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PatternScope {
-    /// All links of a cargo call and those before it.
+    /// All links of a cargo build, including links of earlier calls of cargo.
     Build,
-    /// One link, by the name of its output.
+    /// The link with this output.
     Link(String),
 }
 
@@ -97,23 +97,23 @@ pub enum PatternScope {
 pub struct UnmatchedPatterns {
     /// The patterns as the user gave them: `--only x`, `HOLLOWAY_ONLY=x y`.
     pub given: String,
-    /// The functions that they select: none, or functions without code.
+    /// The functions that the patterns select: none, or functions without code.
     pub selected: PatternMatch,
-    /// The functions that they were matched against.
+    /// The links whose functions the patterns were matched against.
     pub scope: PatternScope,
 }
 
-/// How many of the woven functions a guide knows.
+/// For how many woven functions a guide has counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct GuideMatch {
-    /// Functions that ran in the guide and have not changed since.
-    pub known: usize,
-    /// All woven functions.
-    pub all: usize,
+    /// The number of functions that ran in the guide and have not changed since.
+    pub guided_functions: usize,
+    /// The number of all woven functions.
+    pub woven_functions: usize,
 }
 
 impl Message {
-    /// How the message is shown.
+    /// Returns how the message is shown.
     pub fn severity(&self) -> Severity {
         match self {
             Self::UnusableBitcode { .. }
@@ -122,7 +122,7 @@ impl Message {
             | Self::NoCache { .. }
             | Self::NotCached { .. }
             | Self::Patterns(_) => Severity::Warning,
-            Self::Guide(guide) if guide.known == 0 => Severity::Warning,
+            Self::Guide(guide) if guide.guided_functions == 0 => Severity::Warning,
             Self::Guide(_) | Self::MuslSharedObject { .. } | Self::Missing(_) => Severity::Note,
         }
     }
@@ -175,7 +175,7 @@ impl fmt::Display for RuntimeNeed {
 
 impl fmt::Display for UnmatchedPatterns {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let place = match &self.scope {
+        let scope = match &self.scope {
             PatternScope::Build => "here (the standard library's only with --std)",
             PatternScope::Link(output) => {
                 write!(f, "{output}: ")?;
@@ -190,7 +190,7 @@ impl fmt::Display for UnmatchedPatterns {
             ),
             PatternMatch::Nothing => write!(
                 f,
-                "{given} fits no function that can be woven {place}: give a crate's name, a function's, or a regular expression over demangled names"
+                "{given} fits no function that can be woven {scope}: give a crate's name, a function's, or a regular expression over demangled names"
             ),
         }
     }
@@ -198,22 +198,24 @@ impl fmt::Display for UnmatchedPatterns {
 
 impl fmt::Display for GuideMatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [known, all] = [self.known, self.all].map(grouped);
-        match self.known {
+        let [guided, woven] = [self.guided_functions, self.woven_functions].map(grouped);
+        match self.guided_functions {
             0 => write!(
                 f,
-                "the guide has counts for none of the {all} functions: they are woven without it; record a run of this program as it is now"
+                "the guide has counts for none of the {woven} functions: they are woven without it; record a run of this program as it is now"
             ),
-            _ if known == all => write!(f, "the guide has counts for {known} of {all} functions"),
+            _ if guided == woven => {
+                write!(f, "the guide has counts for {guided} of {woven} functions")
+            }
             _ => write!(
                 f,
-                "the guide has counts for {known} of {all} functions that are woven; the others didn't run there or have changed"
+                "the guide has counts for {guided} of {woven} functions that are woven; the others didn't run there or have changed"
             ),
         }
     }
 }
 
-/// A number in groups of three digits: `12,340`.
+/// Formats a number in groups of three digits: `12,340`.
 pub(crate) fn grouped(number: usize) -> String {
     number.to_formatted_string(&Locale::en)
 }
@@ -223,10 +225,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_guide_tells_how_many_functions_it_knows() {
-        let check = |known, all, expected: &str| {
-            let shown = GuideMatch { known, all }.to_string();
-            assert!(shown.contains(expected), "{shown}");
+    fn a_guide_match_prints_both_numbers_of_functions() {
+        let check = |guided_functions, woven_functions, expected: &str| {
+            let guide_match = GuideMatch {
+                guided_functions,
+                woven_functions,
+            };
+            let text = guide_match.to_string();
+            assert!(text.contains(expected), "{text}");
         };
         check(0, 1234, "for none of the 1,234 functions: ");
         check(1234, 1234, "for 1,234 of 1,234 functions");

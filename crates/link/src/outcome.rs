@@ -1,14 +1,14 @@
-//! The code that is linked in the place of a module.
+//! The result of weaving one module: the code that the linker gets for the module.
 
 use holloway_weave::WovenModule;
 
-/// The result of weaving a module.
+/// The code that the linker gets for a module.
 #[derive(Debug)]
-pub(crate) enum Outcome {
-    /// Woven with probes.
+pub(crate) enum ModuleOutcome {
+    /// The module is woven: its code has probes.
     Woven(WovenModule),
-    /// Compiled without probes, and the reason.
+    /// The module is compiled without probes, for this reason.
     Plain(WovenModule, String),
-    /// Its own machine code is linked, and the reason.
+    /// The machine code that the module's object already contains is linked, for this reason.
     MachineCode(String),
 }

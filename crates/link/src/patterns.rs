@@ -1,6 +1,6 @@
-//! Finds the functions of a link that the user's patterns (`HOLLOWAY_ONLY`, `HOLLOWAY_SKIP`)
-//! select. Without a warning, a misspelled pattern would silently weave nothing, or weave code that
-//! was to be left out.
+//! Finds out whether the user's patterns (`HOLLOWAY_ONLY`, `HOLLOWAY_SKIP`) select functions of a
+//! link, for warnings about patterns that select none. Without these warnings, a misspelled pattern
+//! would silently weave nothing, or weave code that the user wants to skip.
 
 use holloway_format::ModuleMap;
 use holloway_weave::filter::{Candidate, demangle};
@@ -8,37 +8,43 @@ use holloway_weave::{Filter, Pattern};
 
 use crate::error::{Error, Result};
 use crate::message::PatternMatch;
-use crate::outcome::Outcome;
+use crate::outcome::ModuleOutcome;
 use crate::records::Selection;
 
-/// A pattern whose matches are being collected.
-struct Search {
+/// A pattern and the best match so far.
+struct PatternSearch {
+    /// `only` or `skip`.
     option: &'static str,
     pattern: Pattern,
     selected: PatternMatch,
 }
 
-/// The selection of each pattern of `only` and `skip` among the functions of the woven modules.
+/// Finds out, for each pattern of `only` and `skip`, which functions of the woven modules it
+/// selects.
 ///
 /// # Errors
-/// A pattern cannot be parsed.
-pub(crate) fn selections(only: &str, skip: &str, outcomes: &[Outcome]) -> Result<Vec<Selection>> {
+/// If a pattern cannot be parsed.
+pub(crate) fn selections(
+    only: &str,
+    skip: &str,
+    outcomes: &[ModuleOutcome],
+) -> Result<Vec<Selection>> {
     let filter = Filter::parse(only, skip).map_err(|reason| Error::Pattern(reason.into()))?;
     let searches = |patterns: Vec<Pattern>, option| {
-        patterns.into_iter().map(move |pattern| Search {
+        patterns.into_iter().map(move |pattern| PatternSearch {
             option,
             pattern,
             selected: PatternMatch::Nothing,
         })
     };
-    let mut searches: Vec<Search> = searches(filter.only, "only")
+    let mut searches: Vec<PatternSearch> = searches(filter.only, "only")
         .chain(searches(filter.skip, "skip"))
         .collect();
     if searches.is_empty() {
         return Ok(Vec::new());
     }
     for outcome in outcomes {
-        if let Outcome::Woven(woven) = outcome
+        if let ModuleOutcome::Woven(woven) = outcome
             && let Ok((map, _)) = ModuleMap::decode(&woven.fragment)
         {
             search_module(&map, &mut searches);
@@ -52,16 +58,16 @@ pub(crate) fn selections(only: &str, skip: &str, outcomes: &[Outcome]) -> Result
     Ok(selections.collect())
 }
 
-/// Adds the patterns' selections in one module.
-fn search_module(map: &ModuleMap, searches: &mut [Search]) {
+/// Matches the patterns against the functions of one module.
+fn search_module(map: &ModuleMap, searches: &mut [PatternSearch]) {
     let woven = map.functions.iter().map(|f| (&f.name, &f.linkage_name));
     let skipped = map.skipped.iter().map(|f| (&f.name, &f.linkage_name));
-    let gone = map.gone.iter().map(|f| (&f.name, &f.linkage_name));
-    let code = woven
+    let vanished = map.gone.iter().map(|f| (&f.name, &f.linkage_name));
+    let with_code = woven
         .chain(skipped)
         .map(|names| (names, PatternMatch::Code));
-    let gone = gone.map(|names| (names, PatternMatch::NoCode));
-    for ((name, linkage_name), selected) in code.chain(gone) {
+    let without_code = vanished.map(|names| (names, PatternMatch::NoCode));
+    for ((name, linkage_name), selected) in with_code.chain(without_code) {
         let demangled = demangle(linkage_name);
         let candidate = Candidate {
             module: &map.name,
@@ -85,7 +91,7 @@ mod tests {
     use holloway_format::{FunctionMap, Skipped, VanishedFunction};
 
     #[test]
-    fn patterns_fit_code_or_what_is_inlined_or_nothing() {
+    fn patterns_select_code_or_inlined_functions_or_nothing() {
         let map = ModuleMap {
             name: "app".into(),
             functions: vec![FunctionMap {
@@ -105,7 +111,7 @@ mod tests {
         };
         let check = |text: &str, expected: PatternMatch| {
             let pattern = Pattern::parse(text).expect("a pattern");
-            let mut searches = [Search {
+            let mut searches = [PatternSearch {
                 option: "only",
                 pattern,
                 selected: PatternMatch::Nothing,

@@ -1,13 +1,17 @@
-//! Records that the links of one cargo call leave for it: their path maps and their messages.
+//! Records: files that the link steps of a build write for the `cargo holloway` process that
+//! started the build. There are three:
 //!
-//! The path map of a link is needed when its program is gone before the run is finished, as with
-//! doctests. The messages are needed because rustc does not show the output of a successful linker.
-//! Both lie in a directory that the cargo call creates and names in [`RECORDS`]: `<build id>.hwm`,
-//! and a file `said` with a line for each message.
+//! - the path map of each link, in the file `<build id>.hwm`. It is needed if the program has been
+//!   deleted before its run is finished, as with doctests.
+//! - the messages of all links, in the file `said`, one line per message. They are needed because
+//!   rustc does not show the output of a successful linker.
+//! - the functions that the patterns of `--only` and `--skip` select in each link, in the file
+//!   `.holloway-sought`.
 //!
-//! A third record outlives the call, in holloway's build directory around it: the selections of the
-//! patterns of `--only` and `--skip`. Cargo links only changed programs, and a pattern may be meant
-//! for the others. `build_settings` deletes this record when the settings change.
+//! The first two are in a directory that the cargo call creates and names in the variable
+//! [`RECORDS`]. The third is in holloway's build directory, where it remains for later cargo calls:
+//! cargo links only changed programs, and a pattern may be meant for a program that is not linked
+//! again. `build_settings` deletes this file when the settings change.
 
 use std::collections::HashSet;
 use std::io::{self, Write as _};
@@ -23,43 +27,45 @@ use crate::message::{
     GuideMatch, Message, PatternMatch, PatternScope, Severity, UnmatchedPatterns,
 };
 
-/// Environment variable: the directory of records.
+/// Environment variable with the directory of records.
 pub const RECORDS: &str = environment::internal::LINKED;
-/// File of messages.
+/// Name of the file with messages.
 const MESSAGES: &str = "said";
-/// First word of a line of [`MESSAGES`]: a warning follows.
+/// First word of a line of [`MESSAGES`] with a warning.
 const WARNING: &str = "warning";
-/// First word of a line of [`MESSAGES`]: the two numbers of a [`GuideMatch`] follow.
+/// First word of a line of [`MESSAGES`] with the two numbers of a [`GuideMatch`].
 const GUIDE: &str = "guided";
 
-/// File in holloway's build directory: a [`Selection`] a line, of all links since the settings
-/// changed.
+/// Name of the file in holloway's build directory with a [`Selection`] per line, of all links since
+/// the settings changed.
 pub(crate) const SELECTIONS: &str = ".holloway-sought";
 
-/// The records of one cargo call. The directory is deleted with this value.
+/// The records of one cargo call. Dropping this value deletes the directory.
 pub struct LinkRecords(tempfile::TempDir);
 
 impl LinkRecords {
-    /// Creates an empty directory of records in `home`, holloway's build directory.
+    /// Creates an empty directory of records in `build_directory`.
     ///
     /// # Errors
-    /// The directory cannot be created.
-    pub fn new(home: &Path) -> Result<Self> {
-        let directory = tempfile::Builder::new().prefix(".linked-").tempdir_in(home);
+    /// If the directory cannot be created.
+    pub fn new(build_directory: &Path) -> Result<Self> {
+        let directory = tempfile::Builder::new()
+            .prefix(".linked-")
+            .tempdir_in(build_directory);
         directory
             .map(Self)
             .map_err(|source| Error::RecordsDirectory {
-                path: home.to_owned(),
+                path: build_directory.to_owned(),
                 source,
             })
     }
 
-    /// The directory.
+    /// Returns the directory of records.
     pub fn directory(&self) -> &Path {
         self.0.path()
     }
 
-    /// The path maps of the programs that were linked.
+    /// Reads the path maps of the programs that were linked.
     pub fn maps(&self) -> Vec<ImageMap> {
         let entries = std::fs::read_dir(self.directory()).into_iter().flatten();
         let files = entries.filter_map(|entry| Some(entry.ok()?.path()));
@@ -71,7 +77,7 @@ impl LinkRecords {
             .collect()
     }
 
-    /// The warnings of the links, each once.
+    /// Reads the warnings of the links, each once.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = self.lines(WARNING);
         let mut seen = HashSet::new();
@@ -79,29 +85,31 @@ impl LinkRecords {
         warnings
     }
 
-    /// How many functions of all links together were found in their guide, if they had one.
+    /// Returns a message with the number of woven functions for which the guide has counts, in all
+    /// links together. Returns `None` if no link had a guide.
     pub fn guide(&self) -> Option<Message> {
         let lines = self.lines(GUIDE);
         let matches = lines.iter().filter_map(|line| parse_guide_match(line));
         let total = matches.reduce(|total, link| GuideMatch {
-            known: total.known + link.known,
-            all: total.all + link.all,
+            guided_functions: total.guided_functions + link.guided_functions,
+            woven_functions: total.woven_functions + link.woven_functions,
         });
         total.and_then(guide_message)
     }
 
-    /// Warnings of the patterns that select no code in any of the links, of this call or before it.
+    /// Returns warnings about the patterns that select no function with code in any link of this or
+    /// an earlier cargo call.
     pub fn pattern_warnings(&self) -> Vec<Message> {
         let mut patterns: Vec<Selection> = Vec::new();
         let lines = selections_file(self.directory())
             .and_then(|file| std::fs::read_to_string(file).ok())
             .unwrap_or_default();
         for selection in lines.lines().filter_map(Selection::parse) {
-            let known = patterns.iter_mut().find(|known| {
-                (&known.option, &known.pattern) == (&selection.option, &selection.pattern)
+            let earlier = patterns.iter_mut().find(|earlier| {
+                (&earlier.option, &earlier.pattern) == (&selection.option, &selection.pattern)
             });
-            match known {
-                Some(known) => known.selected = known.selected.max(selection.selected),
+            match earlier {
+                Some(earlier) => earlier.selected = earlier.selected.max(selection.selected),
                 None => patterns.push(selection),
             }
         }
@@ -119,7 +127,8 @@ impl LinkRecords {
             .collect()
     }
 
-    /// The lines of the file of messages that begin with the word `kind`, without that word.
+    /// Reads the lines of the file of messages that begin with the word `kind`. Returns them
+    /// without that word.
     fn lines(&self, kind: &str) -> Vec<String> {
         let text = std::fs::read_to_string(self.directory().join(MESSAGES)).unwrap_or_default();
         text.lines()
@@ -130,24 +139,24 @@ impl LinkRecords {
 }
 
 fn parse_guide_match(text: &str) -> Option<GuideMatch> {
-    let (known, all) = text.split_once(' ')?;
+    let (guided, woven) = text.split_once(' ')?;
     Some(GuideMatch {
-        known: known.parse().ok()?,
-        all: all.parse().ok()?,
+        guided_functions: guided.parse().ok()?,
+        woven_functions: woven.parse().ok()?,
     })
 }
 
-/// Nothing where no function was woven.
+/// Makes a message of `matches`, unless no function was woven.
 fn guide_message(matches: GuideMatch) -> Option<Message> {
-    (matches.all > 0).then_some(Message::Guide(matches))
+    (matches.woven_functions > 0).then_some(Message::Guide(matches))
 }
 
-/// A pattern of `--only` or `--skip`, and its selection in a link.
+/// The functions that a pattern of `--only` or `--skip` selects in a link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Selection {
-    /// `only` or `skip`.
+    /// The option: `only` or `skip`.
     pub(crate) option: String,
-    /// The pattern as written; one line.
+    /// The text of the pattern, which is one line.
     pub(crate) pattern: String,
     /// The functions that the pattern selects.
     pub(crate) selected: PatternMatch,
@@ -179,63 +188,63 @@ impl Selection {
     }
 }
 
-/// The link's end of the records: shows messages and leaves them for the cargo call around the
-/// link, if there is one.
+/// Shows the messages of a link, and writes the records of the link if a cargo call started it.
 pub(crate) struct Recorder<'a> {
     host: &'a dyn Host,
+    /// The directory of records. `None` if no cargo call started the link.
     directory: Option<PathBuf>,
 }
 
 impl<'a> Recorder<'a> {
-    /// Records into the directory that [`RECORDS`] names.
+    /// Makes a recorder for the directory that [`RECORDS`] names.
     pub(crate) fn from_env(host: &'a dyn Host) -> Self {
         let directory = directory();
         Self { host, directory }
     }
 
-    /// The link's caller.
+    /// Returns the caller of the link step.
     pub(crate) fn host(&self) -> &'a dyn Host {
         self.host
     }
 
-    /// Shows a message. Leaves a warning for the cargo call too.
+    /// Shows a message, and records it for the cargo call if it is a warning.
     pub(crate) fn show(&self, message: &Message) {
         self.host.show(message);
         match message.severity() {
-            Severity::Warning => drop(self.leave(WARNING, &message.to_string())),
+            Severity::Warning => drop(self.record(WARNING, &message.to_string())),
             Severity::Note => {}
         }
     }
 
-    /// Leaves how much of the link the guide knows. The cargo call reports one sum of all links;
-    /// without a cargo call the link reports its own.
+    /// Records for how many functions of the link the guide has counts. The cargo call reports one
+    /// sum for all links. Without a cargo call, the link shows the numbers itself.
     pub(crate) fn guide(&self, matches: GuideMatch) {
-        let line = format!("{} {}", matches.known, matches.all);
-        if self.leave(GUIDE, &line).is_err()
+        let line = format!("{} {}", matches.guided_functions, matches.woven_functions);
+        if self.record(GUIDE, &line).is_err()
             && let Some(message) = guide_message(matches)
         {
             self.host.show(&message);
         }
     }
 
-    /// Leaves the selections of the patterns in the link of `output`. The cargo call warns of
-    /// patterns that fit none of its links. A link without a cargo call may be one of many, in a
-    /// build system or in configure's tests, and patterns may be meant for the others. It warns
-    /// only if `--only` leaves it nothing.
+    /// Records which functions the patterns select in the link of `output`. The cargo call warns of
+    /// patterns that fit no function in any link. A link without a cargo call may be one of many
+    /// links in a build system or in configure's tests, and patterns may be meant for the other
+    /// links. So it shows a warning only if `--only` selects no code at all.
     pub(crate) fn patterns(&self, selections: &[Selection], output: &str) {
         let file = self.directory.as_deref().and_then(selections_file);
-        let is_left = file.is_some_and(|file| {
+        let is_recorded = file.is_some_and(|file| {
             selections
                 .iter()
                 .all(|selection| append_once(&file, &selection.line()).is_ok())
         });
-        if !is_left && let Some(patterns) = nothing_left(selections, output) {
+        if !is_recorded && let Some(patterns) = empty_selection(selections, output) {
             self.host.show(&Message::Patterns(patterns));
         }
     }
 
-    /// After a link: leaves the path map of its output. A failure is ignored, because the program's
-    /// file is the first place where a path map is looked for.
+    /// Records the path map of the output after a successful link. A failure is ignored, because
+    /// holloway first searches the program's file for a path map.
     pub(crate) fn store_map(&self, map: &StoredMap) {
         let Some(directory) = &self.directory else {
             return;
@@ -248,7 +257,7 @@ impl<'a> Recorder<'a> {
         drop(stored);
     }
 
-    fn leave(&self, kind: &str, message: &str) -> io::Result<()> {
+    fn record(&self, kind: &str, message: &str) -> io::Result<()> {
         let directory = self.directory.as_ref().ok_or(io::ErrorKind::NotFound)?;
         append(&directory.join(MESSAGES), &format!("{kind} {message}"))
     }
@@ -257,14 +266,14 @@ impl<'a> Recorder<'a> {
 /// The path map of a link's output.
 #[derive(Debug)]
 pub(crate) struct StoredMap {
-    /// Identifies the build.
+    /// The hash that identifies the build.
     pub(crate) build_id: [u8; 16],
-    /// The map, encoded.
+    /// The encoded map.
     pub(crate) bytes: Vec<u8>,
 }
 
 impl StoredMap {
-    /// `<build id>.hwm`
+    /// Returns `<build id>.hwm`.
     fn file_name(&self) -> String {
         format!(
             "{}.{MAP_EXTENSION}",
@@ -273,17 +282,17 @@ impl StoredMap {
     }
 }
 
-/// Leaves a warning for the cargo call around a link, if there is one. For callers that show the
-/// warning themselves.
-pub fn leave_warning(warning: &str) {
+/// Records a warning for the cargo call that started a link, if there is one. The caller shows the
+/// warning itself.
+pub fn record_warning(warning: &str) {
     if let Some(directory) = directory() {
-        // Without its record the warning is still on the link's stderr.
+        // If the record cannot be written, the link's stderr still has the warning.
         append(&directory.join(MESSAGES), &format!("{WARNING} {warning}")).ok();
     }
 }
 
-/// The warning of a link in which `--only` leaves nothing.
-fn nothing_left(selections: &[Selection], output: &str) -> Option<UnmatchedPatterns> {
+/// Returns the warning about the patterns of `--only` if they select no code in a link.
+fn empty_selection(selections: &[Selection], output: &str) -> Option<UnmatchedPatterns> {
     let only = || {
         selections
             .iter()
@@ -298,7 +307,7 @@ fn nothing_left(selections: &[Selection], output: &str) -> Option<UnmatchedPatte
     })
 }
 
-/// Appends a line unless the file has it.
+/// Appends a line, unless the file already contains it.
 fn append_once(file: &Path, line: &str) -> io::Result<()> {
     let text = std::fs::read_to_string(file).unwrap_or_default();
     if text.lines().any(|known| known == line) {
@@ -307,8 +316,7 @@ fn append_once(file: &Path, line: &str) -> io::Result<()> {
     append(file, line)
 }
 
-/// Appends a line. The lines of links that run at the same time do not mix, because each is one
-/// write.
+/// Appends a line with a single write, so that the lines of concurrent links do not mix.
 fn append(file: &Path, line: &str) -> io::Result<()> {
     let file = std::fs::File::options()
         .create(true)
@@ -317,7 +325,7 @@ fn append(file: &Path, line: &str) -> io::Result<()> {
     file?.write_all(format!("{line}\n").as_bytes())
 }
 
-/// The record of the patterns' selections. It lies beside the directory of a call.
+/// Returns the path of the file [`SELECTIONS`]. It is in the parent of the directory of records.
 fn selections_file(directory: &Path) -> Option<PathBuf> {
     Some(directory.parent()?.join(SELECTIONS))
 }
@@ -333,14 +341,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_link_that_stands_alone_tells_only_that_nothing_is_left() {
+    fn a_link_without_cargo_warns_only_if_no_code_is_selected() {
         let check = |selected: &[(&str, PatternMatch)], expected: Option<&str>| {
             let selections = selected.iter().map(|&(option, selected)| Selection {
                 option: option.to_owned(),
                 pattern: "x".to_owned(),
                 selected,
             });
-            let warning = nothing_left(&selections.collect::<Vec<_>>(), "app");
+            let warning = empty_selection(&selections.collect::<Vec<_>>(), "app");
             let warning = warning.map(|warning| warning.to_string());
             let given = warning
                 .as_ref()
@@ -374,13 +382,13 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_kept_once() {
+    fn a_line_is_written_once() {
         let home = tempfile::tempdir().expect("a temporary directory");
-        let file = selections_file(&home.path().join("call")).expect("a directory around");
+        let file = selections_file(&home.path().join("call")).expect("a parent directory");
         for line in ["code only f", "nothing skip g", "code only f"] {
-            append_once(&file, line).expect("kept");
+            append_once(&file, line).expect("written");
         }
-        let kept = std::fs::read_to_string(&file).expect("read");
-        assert_eq!(kept, "code only f\nnothing skip g\n");
+        let text = std::fs::read_to_string(&file).expect("read");
+        assert_eq!(text, "code only f\nnothing skip g\n");
     }
 }

@@ -1,9 +1,14 @@
 //! Response files: `@file` on a command line stands for the words in that file.
 //!
-//! gcc, clang, ld, and rustc agree on libiberty's quoting. White space separates words. A backslash
-//! takes the next character as it is. `'…'` and `"…"` hold white space. Unlike in a shell, a
-//! backslash escapes inside `'…'` too, and `#` begins no comment, so the `shlex` crate does not
-//! fit. If a file cannot be read, the word `@file` stays as it is.
+//! gcc, clang, ld, and rustc use the quoting rules of GNU libiberty:
+//!
+//! - White space separates words.
+//! - A backslash escapes the next character.
+//! - `'…'` and `"…"` quote white space. Unlike in a shell, a backslash escapes inside `'…'` too.
+//! - `#` begins no comment.
+//!
+//! The crate `shlex` follows the shell's rules, so it cannot be used here. If a file cannot be
+//! read, the word `@file` stays unchanged.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -11,16 +16,16 @@ use std::path::Path;
 
 use crate::error::{Error, Result};
 
-/// Length of the longest line that is passed to the kernel directly. The kernel's limit is a
-/// quarter of the stack limit, commonly 2 MiB, and the environment counts too.
-const LONGEST: usize = 1 << 20;
-/// The deepest nesting of files. Files that name each other would never end.
-const DEEPEST: u32 = 64;
+/// The maximum length in bytes of arguments and environment that are passed without a response
+/// file. The kernel's limit is a quarter of the stack limit, commonly 2 MiB.
+const MAX_DIRECT_LENGTH: usize = 1 << 20;
+/// The maximum nesting of response files. Files that name each other in a cycle exceed it.
+const MAX_NESTING: u32 = 64;
 
-/// Replaces every `@file` by the words of the file, files in files too.
+/// Replaces every `@file` by the words of the file, including `@file` words inside files.
 ///
 /// # Errors
-/// When files name each other without end.
+/// If files name each other in a cycle.
 pub(crate) fn expand(args: impl IntoIterator<Item = OsString>) -> Result<Vec<OsString>> {
     let mut words = Vec::new();
     expand_into(args.into_iter().collect(), &mut words, 0)?;
@@ -34,7 +39,7 @@ fn expand_into(args: Vec<OsString>, words: &mut Vec<OsString>, depth: u32) -> Re
             .strip_prefix(b"@")
             .and_then(|file| std::fs::read(OsStr::from_bytes(file)).ok());
         match content {
-            Some(_) if depth == DEEPEST => {
+            Some(_) if depth == MAX_NESTING => {
                 return Err(Error::ResponseLoop { file: word });
             }
             Some(content) => expand_into(split(&content), words, depth + 1)?,
@@ -67,18 +72,19 @@ pub(crate) fn split(text: &[u8]) -> Vec<OsString> {
     words.into_iter().map(OsString::from_vec).collect()
 }
 
-/// Whether `args` together with the environment are too long to be passed as they are.
+/// Returns whether `args` and the environment are too long to be passed without a response file.
 pub(crate) fn too_long(args: &[OsString]) -> bool {
+    // Each string takes its bytes, a pointer of 8 bytes, and a NUL. A variable has `=` too.
     let environment: usize = std::env::vars_os()
         .map(|(name, value)| name.len() + value.len() + 10)
         .sum();
-    args.iter().map(|arg| arg.len() + 9).sum::<usize>() + environment > LONGEST
+    args.iter().map(|arg| arg.len() + 9).sum::<usize>() + environment > MAX_DIRECT_LENGTH
 }
 
-/// Writes `args` as a response file, one word a line.
+/// Writes `args` as a response file, one word per line.
 ///
 /// # Errors
-/// When the file cannot be written.
+/// If the file cannot be written.
 pub(crate) fn write(file: &Path, args: &[OsString]) -> Result<()> {
     std::fs::write(file, quote(args)).map_err(Error::writing(file))
 }
@@ -124,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_back() {
+    fn written_words_are_read_back() {
         let args: Vec<OsString> = ["", "a b", "-Wl,--x", "q\"'\\", "tab\tnl\n", "@f"]
             .into_iter()
             .map(OsString::from)
@@ -133,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn nested_files_expand_and_missing_ones_stay() {
+    fn nested_files_expand_and_missing_files_stay() {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let (outer, inner) = (dir.path().join("outer"), dir.path().join("inner"));
         std::fs::write(&inner, "x 'y z'").expect("written");

@@ -1,11 +1,13 @@
 //! `holloway-rustc`: the rustc wrapper that cargo calls (`RUSTC_WRAPPER`).
 //!
-//! The wrapper appends our code generation options to rustc's own. The user's RUSTFLAGS, rustflags
-//! in configuration files, and linker stay as they are. (RUSTFLAGS in the environment would
-//! *replace* those of the configuration.) Build scripts and proc macros are recognized by a missing
-//! `--target`: cargo passes it only for code that runs on the target.
+//! The wrapper appends options that make rustc emit bitcode and call `holloway-cc` as its linker.
+//! The user's RUSTFLAGS, rustflags in configuration files, and linker stay unchanged. (If holloway
+//! set RUSTFLAGS in the environment instead, it would *replace* the flags of the configuration
+//! files.) Build scripts and proc macros get no additional options. The wrapper recognizes them by
+//! a missing `--target`: `cargo holloway` always passes a target to cargo, and cargo passes
+//! `--target` to rustc only for code that runs on the target.
 //!
-//! A call reads some dozens of words, then calls `exec`.
+//! A call of the wrapper is cheap: it reads a few dozen words, then calls `exec`.
 
 use std::convert::Infallible;
 use std::ffi::{OsStr, OsString};
@@ -17,14 +19,14 @@ use holloway_abi::environment;
 use crate::error::{Error, Result};
 use crate::tools::{RUST_LINKER, tools_dir};
 
-/// Variable: the user's own rustc wrapper, which ours calls.
+/// Environment variable with the user's rustc wrapper, which `holloway-rustc` calls.
 pub const INNER_WRAPPER: &str = environment::internal::INNER_WRAPPER;
 
-/// Becomes `argv[1..]` (rustc, or a workspace wrapper and rustc), with our options appended if the
-/// crate is woven.
+/// Replaces this process by `argv[1..]` (rustc, or a workspace wrapper and rustc). Appends
+/// holloway's options if the crate is woven.
 ///
 /// # Errors
-/// The program is missing or cannot be run.
+/// If the program is missing or cannot be run.
 pub fn wrap(argv: &[OsString]) -> Result<Infallible> {
     let Some((program, args)) = argv.get(1..).and_then(<[OsString]>::split_first) else {
         return Err(Error::NoRustc);
@@ -49,9 +51,10 @@ pub fn wrap(argv: &[OsString]) -> Result<Infallible> {
     replace_process(command)
 }
 
-/// The path of our linker: beside the name that this program was called by.
-fn linker_beside(own_name: &OsStr) -> Result<PathBuf> {
-    match Path::new(own_name)
+/// Returns the path of `holloway-cc`: in the directory of `program_name`, the path that this
+/// process was called by.
+fn linker_beside(program_name: &OsStr) -> Result<PathBuf> {
+    match Path::new(program_name)
         .parent()
         .filter(|directory| directory.is_absolute())
     {
@@ -70,7 +73,7 @@ fn replace_process(mut command: Command) -> Result<Infallible> {
     })
 }
 
-/// The parts of a rustc command line that decide which options we add.
+/// The parts of a rustc command line that decide which options the wrapper adds.
 #[derive(Debug, Default)]
 struct RustcCall {
     is_query: bool,
@@ -83,7 +86,7 @@ struct RustcCall {
 }
 
 impl RustcCall {
-    /// Reads the words, and those in argument files.
+    /// Reads the words of a command line, including the words in argument files.
     fn read(args: &[OsString]) -> Self {
         let mut call = Self::default();
         let expanded = expand(args);
@@ -104,6 +107,7 @@ impl RustcCall {
         call
     }
 
+    /// Reads an option whose value follows in the same word.
     fn attached(&mut self, word: &str) {
         if let Some(option) = word
             .strip_prefix("-C")
@@ -139,15 +143,16 @@ impl RustcCall {
         self.has_target && !self.is_query && !self.is_proc_macro
     }
 
-    /// Options that make rustc leave code generation to the link step, and keep the line tables
-    /// that the map needs.
-    fn extra_options(&self, our_linker: &Path) -> Vec<OsString> {
-        let mut options: Vec<OsString> = woven_options(our_linker);
+    /// Returns the options that make rustc leave code generation to the link step, and keep the
+    /// line tables that the path map needs.
+    fn extra_options(&self, holloway_linker: &Path) -> Vec<OsString> {
+        let mut options: Vec<OsString> = woven_options(holloway_linker);
         if !self.has_line_tables() {
             options.push("-Cdebuginfo=line-tables-only".into());
         }
         if self.split_debuginfo {
-            // The objects rustc would collect split debug information from hold bitcode.
+            // rustc would collect split debug information from the objects, but they contain
+            // bitcode.
             options.push("-Csplit-debuginfo=off".into());
         }
         if let (None, Some(flavor)) = (
@@ -164,11 +169,11 @@ impl RustcCall {
             .map(|linker| (environment::LINKER.name, linker))
     }
 
-    /// The linker the user chose, if any.
+    /// Returns the linker that the user chose, if any.
     fn user_linker(&self) -> Option<&str> {
         let linker = self.linker.as_deref()?;
-        let ours = Path::new(linker).file_name() == Some(OsStr::new(RUST_LINKER));
-        Some(linker).filter(|_| !ours)
+        let is_holloway = Path::new(linker).file_name() == Some(OsStr::new(RUST_LINKER));
+        Some(linker).filter(|_| !is_holloway)
     }
 
     fn has_line_tables(&self) -> bool {
@@ -179,11 +184,12 @@ impl RustcCall {
     }
 }
 
-/// The options every woven crate is compiled with (doctests too, through rustdoc).
-pub fn woven_options(our_linker: &Path) -> Vec<OsString> {
+/// Returns the options for the compilation of every woven crate, including doctests.
+pub fn woven_options(holloway_linker: &Path) -> Vec<OsString> {
     let mut linker = OsString::from("-Clinker=");
-    linker.push(our_linker);
-    // One codegen unit: inlining across units would be lost, as no module is merged with another.
+    linker.push(holloway_linker);
+    // The link step does not merge modules. So with several codegen units, functions could not be
+    // inlined from one unit into another.
     vec![
         "-Clinker-plugin-lto".into(),
         "-Ccodegen-units=1".into(),
@@ -191,8 +197,9 @@ pub fn woven_options(our_linker: &Path) -> Vec<OsString> {
     ]
 }
 
-/// The flavor of a bare linker. rustc takes the flavor from the linker's file name, which ours
-/// hides, so an option must name it.
+/// Returns rustc's name for the flavor of a linker that is no compiler driver. rustc derives the
+/// flavor from the file name of its linker. That is `holloway-cc` here, so an option must name the
+/// flavor of the user's linker.
 fn bare_flavor(linker: &str) -> Option<&'static str> {
     let stem = Path::new(linker).file_stem()?.to_str()?;
     if linker.ends_with("ld.lld") || stem == "rust-lld" || stem == "lld" || stem.ends_with("-lld") {
@@ -205,8 +212,8 @@ fn bare_flavor(linker: &str) -> Option<&'static str> {
     .then_some("ld")
 }
 
-/// The words as text, with the words of an argument file in place of `@file`. rustc's argument
-/// files have one word a line and no quoting.
+/// Replaces each `@file` by the words of the argument file. rustc's argument files have one word
+/// per line and no quoting.
 fn expand(args: &[OsString]) -> Vec<String> {
     let mut words = Vec::new();
     for arg in args {
@@ -254,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn line_tables_are_added_unless_there_is_more() {
+    fn line_tables_are_added_unless_the_user_asks_for_them() {
         assert_eq!(
             options("-C debuginfo=0"),
             format!("{BASE} -Cdebuginfo=line-tables-only")
@@ -270,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn the_users_linker_is_handed_on() {
+    fn the_users_linker_is_passed_to_the_link_step() {
         let linker = |line| call(line).user_linker().map(str::to_owned);
         assert_eq!(linker("-C linker=clang -C lto"), Some("clang".to_owned()));
         assert_eq!(

@@ -1,10 +1,16 @@
-//! Finds the file a `-l` means, as the linker will: an archive found this way may hold bitcode.
+//! Finds the file of a `-l` option as the linker will find it, because an archive may contain
+//! bitcode.
 //!
-//! Directories are tried in order. In each, the shared library comes before the archive, unless the
-//! line asks for static libraries at that place. `-L=dir` and `-L$SYSROOT/dir` lie below the
-//! sysroot. After the line's own directories come those of `LIBRARY_PATH` (for a driver) and the
-//! system's: archives in `/usr/local/lib` may well be built by `holloway cc`. Files for another
-//! machine are passed over, because a cross linker looks in the host's directories too.
+//! The linker searches these directories in order:
+//!
+//! 1. the directories of `-L`. `-L=dir` and `-L$SYSROOT/dir` mean a directory below the sysroot.
+//! 2. the directories in `LIBRARY_PATH`, if the line is for a compiler driver.
+//! 3. the directories of the system. Their archives may contain bitcode too: `holloway cc` may have
+//!    built an archive in `/usr/local/lib`.
+//!
+//! In each directory, the linker prefers the shared library over the archive, unless `-Bstatic`
+//! precedes the `-l`. The search skips files for another machine, because a cross linker also
+//! searches the directories of the host.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -20,20 +26,22 @@ use object::read::archive::ArchiveFile;
 
 use crate::line::{Flavor, Library, Line, Output};
 
-/// The directories of one link.
+/// The search for libraries in one link.
 #[derive(Debug)]
-pub(crate) struct Search {
+pub(crate) struct LibrarySearch {
+    /// The directories, in order.
     dirs: Vec<PathBuf>,
-    /// Shared libraries are taken where the line doesn't ask for static ones.
-    takes_shared: bool,
+    /// Whether the linker accepts shared libraries, except after `-Bstatic`.
+    accepts_shared: bool,
+    /// The machine of the link, if known.
     machine: Option<Machine>,
 }
 
-impl Search {
-    /// The directories of `line`.
+impl LibrarySearch {
+    /// Lists the directories that the linker searches for `line`.
     pub(crate) fn new(line: &Line) -> Self {
         let mut dirs: Vec<PathBuf> = line
-            .search
+            .library_directories
             .iter()
             .map(|dir| below_sysroot(dir, line.sysroot.as_deref()))
             .collect();
@@ -65,22 +73,23 @@ impl Search {
         dirs.push(root.join("usr").join(&triple).join("lib"));
         Self {
             dirs,
-            takes_shared: line.output_kind != Output::Relocatable,
+            accepts_shared: line.output_kind != Output::Relocatable,
             machine: line.machine,
         }
     }
 
-    /// The archive that `-l` means. Nothing if it means a shared library or is not found.
+    /// Finds the archive of a `-l` option. Returns `None` if the linker will use a shared library,
+    /// or find no file.
     pub(crate) fn archive(&self, library: &Library) -> Option<PathBuf> {
         let name = library.name.as_os_str();
         if let Some(file) = name.as_bytes().strip_prefix(b":") {
             let file = OsStr::from_bytes(file);
-            let found = self
+            let first = self
                 .dirs
                 .iter()
                 .map(|dir| dir.join(file))
-                .find(|path| self.takes(path));
-            return found.filter(|path| {
+                .find(|path| self.accepts(path));
+            return first.filter(|path| {
                 path.extension()
                     .is_some_and(|extension| extension == "a" || extension == "rlib")
             });
@@ -88,45 +97,50 @@ impl Search {
         let file = |extension: &str| format!("lib{}.{extension}", name.display());
         let (shared, archive) = (file("so"), file("a"));
         for dir in &self.dirs {
-            if self.takes_shared && !library.only_static && self.takes(&dir.join(&shared)) {
+            if self.accepts_shared && !library.only_static && self.accepts(&dir.join(&shared)) {
                 return None;
             }
             let path = dir.join(&archive);
-            if self.takes(&path) {
+            if self.accepts(&path) {
                 return Some(path);
             }
         }
         None
     }
 
-    /// Whether the shared C library is musl: a library, where glibc has a linker script.
+    /// Returns whether the shared C library is musl. musl's `libc.so` is a shared library, whereas
+    /// glibc's `libc.so` is a linker script.
     pub(crate) fn finds_musl(&self) -> bool {
         let mut files = self.dirs.iter().map(|dir| dir.join("libc.so"));
-        let found = files.find(|path| self.takes(path));
-        found.is_some_and(|path| {
-            let head = File::open(path).ok().and_then(|file| head(&file, 0));
-            head.is_some_and(|head| is_elf(&head))
+        let libc = files.find(|path| self.accepts(path));
+        libc.is_some_and(|path| {
+            let header = File::open(path).ok().and_then(|file| elf_header(&file, 0));
+            header.is_some_and(|header| is_elf(&header))
         })
     }
 
-    /// Whether the linker would take a file: it is there, and for no other machine.
-    fn takes(&self, path: &Path) -> bool {
-        let Some(machine) = self.machine.filter(|_| path.is_file()) else {
-            return path.is_file();
+    /// Returns whether the linker would accept a file: the file exists, and is not for another
+    /// machine.
+    fn accepts(&self, path: &Path) -> bool {
+        if !path.is_file() {
+            return false;
+        }
+        let Some(machine) = self.machine else {
+            return true;
         };
-        machine_of(path).is_none_or(|found| found == machine_number(machine))
+        file_machine(path).is_none_or(|number| number == machine_number(machine))
     }
 }
 
 /// Bytes of an ELF header up to the end of `e_machine`.
-const HEAD: usize = 20;
+const HEADER_SIZE: usize = 20;
 
-/// The machine (ELF's number) of a shared library, or of an archive by its first object. Nothing
-/// for linker scripts and bitcode.
-fn machine_of(path: &Path) -> Option<u16> {
+/// Returns the machine of a shared library, or of an archive's first object, as ELF's number.
+/// Returns `None` for linker scripts and bitcode.
+fn file_machine(path: &Path) -> Option<u16> {
     let file = File::open(path).ok()?;
-    if let Some(own) = head(&file, 0).filter(is_elf) {
-        return Some(machine(own));
+    if let Some(header) = elf_header(&file, 0).filter(is_elf) {
+        return Some(header_machine(header));
     }
     let cache = ReadCache::new(&file);
     let archive = ArchiveFile::parse(&cache).ok()?;
@@ -134,9 +148,9 @@ fn machine_of(path: &Path) -> Option<u16> {
         return None;
     }
     let members = archive.members().map_while(Result::ok);
-    let mut heads = members.filter_map(|member| head(&file, member.file_range().0));
-    let first = heads.find(|head| is_elf(head) || is_bitcode(head));
-    first.filter(is_elf).map(machine)
+    let mut headers = members.filter_map(|member| elf_header(&file, member.file_range().0));
+    let first_object = headers.find(|header| is_elf(header) || is_bitcode(header));
+    first_object.filter(is_elf).map(header_machine)
 }
 
 fn machine_number(machine: Machine) -> u16 {
@@ -146,18 +160,20 @@ fn machine_number(machine: Machine) -> u16 {
     }
 }
 
-fn head(file: &File, at: u64) -> Option<[u8; HEAD]> {
-    let mut head = [0; HEAD];
-    file.read_exact_at(&mut head, at).ok()?;
-    Some(head)
+/// Reads the bytes at `offset` where an ELF file or an archive member would have its header.
+fn elf_header(file: &File, offset: u64) -> Option<[u8; HEADER_SIZE]> {
+    let mut header = [0; HEADER_SIZE];
+    file.read_exact_at(&mut header, offset).ok()?;
+    Some(header)
 }
 
-fn is_elf(head: &[u8; HEAD]) -> bool {
-    head.starts_with(b"\x7fELF")
+fn is_elf(header: &[u8; HEADER_SIZE]) -> bool {
+    header.starts_with(b"\x7fELF")
 }
 
-fn machine(head: [u8; HEAD]) -> u16 {
-    u16::from_le_bytes([head[18], head[19]])
+/// Returns `e_machine` of an ELF header.
+fn header_machine(header: [u8; HEADER_SIZE]) -> u16 {
+    u16::from_le_bytes([header[18], header[19]])
 }
 
 fn below_sysroot(dir: &Path, sysroot: Option<&Path>) -> PathBuf {
@@ -166,11 +182,11 @@ fn below_sysroot(dir: &Path, sysroot: Option<&Path>) -> PathBuf {
         .strip_prefix(b"=")
         .or_else(|| bytes.strip_prefix(b"$SYSROOT"))
     {
-        Some(rest) => {
-            let rest = rest.strip_prefix(b"/").unwrap_or(rest);
+        Some(below) => {
+            let relative = below.strip_prefix(b"/").unwrap_or(below);
             sysroot
                 .unwrap_or(Path::new("/"))
-                .join(OsStr::from_bytes(rest))
+                .join(OsStr::from_bytes(relative))
         }
         None => dir.to_owned(),
     }
@@ -181,10 +197,10 @@ mod tests {
     use super::*;
 
     fn elf(machine: u16) -> Vec<u8> {
-        let mut head = b"\x7fELF\x02\x01\x01".to_vec();
-        head.resize(18, 0);
-        head.extend(machine.to_le_bytes());
-        head
+        let mut header = b"\x7fELF\x02\x01\x01".to_vec();
+        header.resize(18, 0);
+        header.extend(machine.to_le_bytes());
+        header
     }
 
     /// The archive that a line finds for `-lfoo` in `first/` and `second/`, and whether it finds
@@ -202,53 +218,60 @@ mod tests {
         for dir in &dirs {
             args.extend(["-L".into(), dir.clone().into_os_string()]);
         }
-        let search = Search::new(&Line::parse(Flavor::Ld, args));
-        let found = search.archive(&Library {
+        let search = LibrarySearch::new(&Line::parse(Flavor::Ld, args));
+        let archive = search.archive(&Library {
             name: "foo".into(),
             only_static: false,
         });
-        let found = found.map(|path| {
-            let path = path.strip_prefix(home.path()).expect("found there");
+        let archive = archive.map(|path| {
+            let path = path.strip_prefix(home.path()).expect("a file in `home`");
             path.display().to_string()
         });
-        (found, search.finds_musl())
+        (archive, search.finds_musl())
     }
 
     #[test]
-    fn files_of_another_machine_are_passed_over() {
+    fn files_of_another_machine_are_skipped() {
         let archive = |machine: u16| {
             let members = [("a.o".into(), elf(machine).into())];
             holloway_weave::archive::build(&members).expect("an archive")
         };
-        let (here, there) = (EM_X86_64.0, EM_AARCH64.0);
+        let (x86_64, aarch64) = (EM_X86_64.0, EM_AARCH64.0);
         let (first, second) = ("first/libfoo.a", "second/libfoo.a");
-        let both = [(first, archive(here)), (second, archive(there))];
-        let found = |words: &str, files: &[_]| find(words, files).0;
-        assert_eq!(found("", &both).as_deref(), Some(first));
-        assert_eq!(found("-m elf_x86_64", &both).as_deref(), Some(first));
-        assert_eq!(found("-m aarch64linux", &both).as_deref(), Some(second));
+        let both = [(first, archive(x86_64)), (second, archive(aarch64))];
+        let find_archive = |words: &str, files: &[_]| find(words, files).0;
+        assert_eq!(find_archive("", &both).as_deref(), Some(first));
+        assert_eq!(find_archive("-m elf_x86_64", &both).as_deref(), Some(first));
+        assert_eq!(
+            find_archive("-m aarch64linux", &both).as_deref(),
+            Some(second)
+        );
         // The first object decides. Bitcode may be for any machine.
-        let mixed = |first: &[u8]| {
-            let objects = [first.to_vec(), elf(here)].map(Into::into);
+        let mixed = |first_member: &[u8]| {
+            let objects = [first_member.to_vec(), elf(x86_64)].map(Into::into);
             let names = ["a.o", "b.o"].map(Into::into);
             let members: Vec<_> = names.into_iter().zip(objects).collect();
-            let first = holloway_weave::archive::build(&members).expect("an archive");
-            [("first/libfoo.a", first), (second, archive(there))]
+            let mixed = holloway_weave::archive::build(&members).expect("an archive");
+            [("first/libfoo.a", mixed), (second, archive(aarch64))]
         };
         let cross = "-m aarch64linux";
         let bitcode = b"BC\xC0\xDE................";
         let notes = b"names and versions, no object";
-        assert_eq!(found(cross, &mixed(bitcode)).as_deref(), Some(first));
-        assert_eq!(found(cross, &mixed(notes)).as_deref(), Some(second));
-        // A shared library of another machine is passed over. A script may be for any machine.
-        let shared = |bytes| [("first/libfoo.so", bytes), (second, archive(there))];
-        assert_eq!(found(cross, &shared(elf(here))).as_deref(), Some(second));
-        assert_eq!(found(cross, &shared(elf(there))), None);
-        assert_eq!(found(cross, &shared(b"INPUT(libbar.so)".to_vec())), None);
+        assert_eq!(find_archive(cross, &mixed(bitcode)).as_deref(), Some(first));
+        assert_eq!(find_archive(cross, &mixed(notes)).as_deref(), Some(second));
+        // A shared library for another machine is skipped. A script may be for any machine.
+        let shared = |bytes| [("first/libfoo.so", bytes), (second, archive(aarch64))];
+        let script = b"INPUT(libbar.so)".to_vec();
+        assert_eq!(
+            find_archive(cross, &shared(elf(x86_64))).as_deref(),
+            Some(second)
+        );
+        assert_eq!(find_archive(cross, &shared(elf(aarch64))), None);
+        assert_eq!(find_archive(cross, &shared(script)), None);
     }
 
     #[test]
-    fn musl_is_known_by_its_library() {
+    fn musl_is_recognized_by_its_shared_library() {
         let libc = |bytes| {
             [
                 ("first/libc.so", elf(EM_AARCH64.0)),

@@ -1,24 +1,24 @@
-//! The settings of a link step, from the environment: `cargo holloway`, `holloway cc`, or the user
-//! set the variables.
+//! Reads the settings of a link step from environment variables. `cargo holloway`, `holloway cc`,
+//! or the user sets the variables.
 //!
 //! | variable | meaning |
 //! |---|---|
 //! | `HOLLOWAY_COLLECT` | kind of profile, `paths` by default; `loops=K` follows K iterations |
-//! | `HOLLOWAY_EXITS` | `on`, `off`: frames that are left early count or not |
-//! | `HOLLOWAY_GUIDE` | earlier run that guides the placing of probes |
-//! | `HOLLOWAY_STD` | 1: weave the standard library's embedded bitcode too |
-//! | `HOLLOWAY_ONLY`, `HOLLOWAY_SKIP` | patterns, one a line |
-//! | `HOLLOWAY_LLVM`, `HOLLOWAY_SYSROOT` | libLLVM, or the toolchain it comes with |
-//! | `HOLLOWAY_CACHE` | directory of woven modules; empty: none |
-//! | `HOLLOWAY_RUNS` | directory of runs, written into the image |
-//! | `HOLLOWAY_JOBS` | the most worker processes at a time; a jobserver may allow fewer |
-//! | `HOLLOWAY_OPT` | optimization level of the link (`holloway cc` passes its `-O` on) |
+//! | `HOLLOWAY_EXITS` | `on`, `off`: whether frames that are left in a call are counted |
+//! | `HOLLOWAY_GUIDE` | an earlier run, whose counts decide where probes are placed |
+//! | `HOLLOWAY_STD` | `1`: weave the embedded bitcode of the standard library too |
+//! | `HOLLOWAY_ONLY`, `HOLLOWAY_SKIP` | patterns of functions to weave, to skip; one per line |
+//! | `HOLLOWAY_LLVM`, `HOLLOWAY_SYSROOT` | libLLVM, or the Rust toolchain that contains it |
+//! | `HOLLOWAY_CACHE` | directory that stores woven modules for later links; empty: no cache |
+//! | `HOLLOWAY_RUNS` | directory of runs, stored in the image |
+//! | `HOLLOWAY_JOBS` | the maximum number of worker processes; a jobserver may allow fewer |
+//! | `HOLLOWAY_OPT` | optimization level of the link (`holloway cc` sets it to its `-O` level) |
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use holloway_abi::Kind;
-use holloway_abi::environment;
+use holloway_abi::environment::{self, Flag, InvalidNumber, Number};
 use holloway_weave::{OptLevel, Pattern};
 
 use crate::collect_options::CollectOptions;
@@ -30,52 +30,54 @@ use crate::tools::cache_home;
 /// Settings of one link.
 #[derive(Debug)]
 pub(crate) struct LinkSettings {
-    /// Kind of profile.
+    /// The kind of profile.
     pub(crate) collect: Kind,
-    /// Iterations that loops are seen over. Only the image holds them, so that another number needs
-    /// no module woven again.
+    /// K of `--collect loops=K`: the number of consecutive iterations in a sequence. Only the image
+    /// header holds K, so a different K does not require weaving modules again.
     pub(crate) k: u32,
-    /// Frames that are left early count.
+    /// Whether frames that are left in a call are counted.
     pub(crate) exits: bool,
-    /// The run that guides the placing of probes.
+    /// The earlier run whose counts decide where probes are placed.
     pub(crate) guide: Option<PathBuf>,
-    /// The standard library's embedded bitcode is woven too.
+    /// Whether the embedded bitcode of the standard library is woven too.
     pub(crate) std: bool,
-    /// Patterns, one a line.
+    /// Patterns of the functions to weave, one per line.
     pub(crate) only: String,
-    /// Patterns, one a line.
+    /// Patterns of the functions to skip, one per line.
     pub(crate) skip: String,
-    /// Directory of woven modules.
+    /// The directory that stores woven modules for later links.
     pub(crate) cache: Option<PathBuf>,
-    /// Default directory of runs.
+    /// The default directory of runs.
     pub(crate) runs: OsString,
-    /// Worker processes at a time, at least 1.
+    /// The maximum number of worker processes, at least 1.
     pub(crate) jobs: usize,
-    /// Level of all modules. Without it each module has its own.
+    /// The optimization level of all modules. `None`: each module keeps its level.
     pub(crate) opt: Option<OptLevel>,
-    /// The code is for a shared object, or for an output that is not known yet (`-r`).
+    /// Whether the code may become part of a shared object: the output is a shared object, or the
+    /// final output is not known yet (`-r`).
     pub(crate) shared: bool,
-    /// Probes are put in.
+    /// Whether modules get probes. `ld -r` adds none, because the final link weaves the modules.
     pub(crate) probes: bool,
-    /// Each function is in a section of its own.
+    /// Whether each function gets a section, so that the linker can drop unused functions.
     pub(crate) function_sections: bool,
 }
 
 impl LinkSettings {
-    /// Settings of `line`: the options given, everything else from this process's environment.
+    /// Reads the settings for `line`. `options` override the environment variables.
     ///
     /// # Errors
-    /// When a variable has a wrong value.
+    /// If a variable has a wrong value.
     pub(crate) fn new(line: &Line, options: CollectOptions) -> Result<Self> {
         let options = options.or_environment()?;
         let jobs = jobs(text(environment::JOBS.name)?)?;
+        let Ok(std) = environment::STD.parse(text(environment::STD.name)?.as_bytes());
         let opt = text(environment::internal::OPT)?;
         Ok(Self {
             collect: options.kind(),
             k: options.collection().k,
             exits: options.counts_exits(),
             guide: options.guide,
-            std: matches!(text(environment::STD.name)?.as_str(), "1" | "true" | "yes"),
+            std: std == Flag::Set,
             only: patterns(environment::ONLY.name)?,
             skip: patterns(environment::SKIP.name)?,
             cache: match std::env::var_os(environment::CACHE.name) {
@@ -92,18 +94,18 @@ impl LinkSettings {
     }
 }
 
-/// The number of worker processes. By default there is one for each processor.
+/// Parses the number of worker processes. The default is one per processor.
 fn jobs(value: String) -> Result<usize> {
     if value.is_empty() {
         return Ok(std::thread::available_parallelism().map_or(1, usize::from));
     }
-    match value.parse() {
-        Ok(jobs) if jobs > 0 => Ok(jobs),
-        _ => Err(Error::Jobs { value }),
+    match environment::JOBS.parse(value.as_bytes()) {
+        Ok(Number(jobs)) => Ok(jobs.get()),
+        Err(InvalidNumber) => Err(Error::Jobs { value }),
     }
 }
 
-/// A variable of patterns, as text: the workers parse it again.
+/// Checks a variable of patterns, and returns it as text. The workers parse the text again.
 fn patterns(variable: &str) -> Result<String> {
     let patterns = text(variable)?;
     Pattern::parse_lines(&patterns).map_err(|reason| Error::Patterns {

@@ -1,19 +1,20 @@
-//! The link step: a linker that weaves its inputs before it links them.
+//! The link step: acts as the linker, weaves the inputs, and then calls the real linker.
 //!
-//! rustc (`holloway-cc`, a compiler driver's line) and clang (`holloway-ld`, a raw ld line) hand us
-//! whole links. The stages, each a module:
+//! rustc calls the link step as `holloway-cc`, with the options of a compiler driver. clang calls
+//! it as `holloway-ld`, with the options of `ld`. The stages of the link step, with their modules:
 //!
-//! 1. `response`, `line`: from words to inputs and output;
-//! 2. `search`, `inputs`: from files and libraries to bitcode modules;
-//! 3. `weaver`: each module in a worker process of its own, the largest first, cached by content;
-//! 4. `counter_bases`: a base for each module's counters, patched into its code. A module without
-//!    a base loses its probes;
-//! 5. `woven_files`: path map, image object, runtime object, and the woven files. `duplicates`
-//!    lists functions whose copy without probes may be linked instead;
-//! 6. `linker`: the real linker, on the line with woven files in the places of the old ones.
+//! 1. `response`, `line`: parse the command line into inputs and output.
+//! 2. `search`, `inputs`: find the bitcode modules in the input files and libraries.
+//! 3. `weaver`: weave each module in a separate worker process, the largest module first. A cache
+//!    stores woven modules by the hash of their bitcode and settings.
+//! 4. `counter_bases`: assign a counter base to each module and write it into the module's code. A
+//!    module without a base loses its probes.
+//! 5. `woven_files`: write the image object with the path map, the runtime object, and the woven
+//!    files. `duplicates` lists functions whose copies without probes may be linked instead.
+//! 6. `linker`: run the real linker on the line, with the woven files instead of the inputs.
 //!
-//! A link without bitcode, a question (`--version`), or a line that links nothing goes straight to
-//! the real linker.
+//! A line without bitcode, or a line that links nothing (`--version`, `-c`), is passed to the real
+//! linker directly.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -34,34 +35,34 @@ use crate::inputs::Inputs;
 use crate::line::{ExtraObjects, Flavor, Line, Output};
 use crate::message::{Message, RuntimeNeed};
 use crate::records::Recorder;
-use crate::search::Search;
+use crate::search::LibrarySearch;
 use crate::settings::LinkSettings;
 use crate::weaver::Weaver;
 use crate::woven_files::WovenFiles;
 use crate::{inputs, linker, patterns, response};
 
-/// `holloway-cc`: linker of rustc. Takes a compiler driver's line, or a raw ld line when rustc
-/// hands one over.
+/// Runs `holloway-cc`, the linker of rustc. `args` are options of a compiler driver, or options of
+/// `ld` if rustc passes them.
 ///
 /// # Errors
-/// When an input cannot be read or woven, or the real linker not run.
+/// If an input cannot be read or woven, or the real linker cannot be run.
 pub fn rust_linker(args: Vec<OsString>, host: &dyn Host) -> Result<ExitStatus> {
     let args = response::expand(args)?;
     link(guess_flavor(&args), &args, CollectOptions::default(), host)
 }
 
-/// `holloway-ld`: linker of clang, and `holloway ld`. Takes a raw ld line, our own options in
-/// front.
+/// Runs `holloway-ld`, the linker of clang, or `holloway ld`. `args` are holloway's options
+/// (`--collect`), and after them the options of `ld`.
 ///
 /// # Errors
-/// As [`rust_linker`], or an option of ours has a wrong value.
+/// If [`rust_linker`] would fail, or one of holloway's options has a wrong value.
 pub fn ld(args: Vec<OsString>, host: &dyn Host) -> Result<ExitStatus> {
-    let (options, args) = CollectOptions::take(args)?;
+    let (options, args) = CollectOptions::take_leading(args)?;
     link(Flavor::Ld, &response::expand(args)?, options, host)
 }
 
-/// rustc passes a raw line when the target's linker flavor is `ld`: such a line has options that
-/// only ld knows, and no `-Wl,`.
+/// Guesses which options rustc passed. If the target's linker flavor is `ld`, the line has options
+/// that only ld knows, and no `-Wl,`.
 fn guess_flavor(args: &[OsString]) -> Flavor {
     const LD_OPTIONS: [&str; 6] = [
         "--as-needed",
@@ -72,8 +73,8 @@ fn guess_flavor(args: &[OsString]) -> Flavor {
         "--start-group",
     ];
     let words = || args.iter().filter_map(|arg| arg.to_str());
-    let is_raw = words().any(|word| LD_OPTIONS.contains(&word));
-    if is_raw && !words().any(|word| word.starts_with("-Wl,")) {
+    let has_ld_option = words().any(|word| LD_OPTIONS.contains(&word));
+    if has_ld_option && !words().any(|word| word.starts_with("-Wl,")) {
         Flavor::Ld
     } else {
         Flavor::Driver
@@ -90,7 +91,7 @@ fn link(
     let linker = linker::real_linker(flavor)?;
     let mut line = Line::parse(flavor, args.to_vec());
     line.machine = line.machine.or_else(|| {
-        // A cross compiler: `aarch64-linux-gnu-gcc`.
+        // The name of a cross compiler begins with the target: `aarch64-linux-gnu-gcc`.
         let name = linker.file_name().and_then(|name| name.to_str());
         name.and_then(Machine::of_triple)
     });
@@ -146,7 +147,7 @@ fn weave(
     recorder: &Recorder<'_>,
 ) -> Result<WovenFiles> {
     let guide = settings.guide.as_deref().filter(|_| settings.probes);
-    let guide = guide.map(|named| LinkGuide::new(named, scratch, recorder.host()));
+    let guide = guide.map(|path| LinkGuide::new(path, scratch, recorder.host()));
     let guide = guide.transpose()?;
     let weaver = Weaver::new(inputs, settings, guide.as_ref(), scratch, recorder)?;
     let mut outcomes = weaver.weave_all()?;
@@ -161,17 +162,18 @@ fn weave(
     WovenFiles::write(line, inputs, outcomes, bases, settings, scratch)
 }
 
-/// A note on shared objects for musl, whose `dlopen` refuses thread-local storage of the static
-/// kind. If the storage's symbol has no name, musl even crashes while it reports the refusal.
+/// Shows a note if the output is a shared object for musl. The runtime uses thread-local storage
+/// with the initial-exec model, which musl's `dlopen` rejects. If the storage's symbol has no name,
+/// musl even crashes while it reports the rejection.
 fn note_musl(line: &Line, host: &dyn Host) {
-    if line.output_kind == Output::SharedObject && Search::new(line).finds_musl() {
+    if line.output_kind == Output::SharedObject && LibrarySearch::new(line).finds_musl() {
         let output = line.output_name();
         host.show(&Message::MuslSharedObject { output });
     }
 }
 
-/// After a link that failed: notes on libraries and objects that the runtime needs and the line
-/// leaves out.
+/// Shows, after a failed link, which libraries and objects the line leaves out although the runtime
+/// needs them.
 fn note_runtime_needs(line: &Line, host: &dyn Host) {
     if line.no_libc {
         host.show(&Message::Missing(RuntimeNeed::CLibrary));
@@ -181,15 +183,15 @@ fn note_runtime_needs(line: &Line, host: &dyn Host) {
     }
 }
 
-/// A link with nothing to weave: the line as it came, without the words for an LTO plugin.
+/// Links without weaving: passes the line on unchanged, except for the words for an LTO plugin.
 fn link_plainly(linker: &Path, line: &Line) -> Result<ExitStatus> {
     let args = line.write(&|_| None, &ExtraObjects::NONE);
     let scratch = scratch()?;
     linker::run(linker, &args, Some(scratch.path()))
 }
 
-/// A private directory for the files that only this link needs. It goes when the link ends, and
-/// when the user interrupts the link.
+/// Creates a private directory for temporary files of this link. The directory is deleted when the
+/// link ends or when the user interrupts the link.
 fn scratch() -> Result<TempDir> {
     let directory = tempfile::Builder::new().prefix("holloway-link-").tempdir();
     let directory = directory.map_err(|source| Error::ScratchDirectory {

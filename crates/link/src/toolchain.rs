@@ -1,4 +1,4 @@
-//! The Rust toolchain and the versions of other tools on this machine.
+//! Asks rustc for its version, host, and sysroot, and other tools for their versions.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -6,20 +6,20 @@ use std::process::Command;
 
 use crate::error::{Error, Result};
 
-/// A rustc, as it describes itself.
+/// The answers of a rustc to `-vV` and `--print sysroot`.
 #[derive(Debug, Clone)]
 pub struct Rustc {
-    /// `rustc 1.95.0 (…)`.
+    /// Name and version: `rustc 1.95.0 (…)`.
     pub version: String,
-    /// Host triple.
+    /// The host triple.
     pub host: String,
-    /// Root of its installation.
+    /// The root directory of the toolchain.
     pub sysroot: PathBuf,
 }
 
 impl Rustc {
-    /// Asks `$RUSTC`, or else the rustc in `PATH`. Rustup's proxy chooses by directory and
-    /// `RUSTUP_TOOLCHAIN`.
+    /// Asks `$RUSTC`, or else the rustc in `PATH`. The latter is often rustup's proxy, which
+    /// chooses a toolchain by the current directory and `RUSTUP_TOOLCHAIN`.
     pub fn find() -> Option<Self> {
         let program = std::env::var_os("RUSTC")
             .filter(|rustc| !rustc.is_empty())
@@ -27,10 +27,10 @@ impl Rustc {
         Self::ask(&Command::new(program)).ok()
     }
 
-    /// Asks this rustc.
+    /// Asks the program `rustc`.
     ///
     /// # Errors
-    /// It cannot be run, or does not answer like a rustc.
+    /// If the program cannot be run, or does not answer like a rustc.
     pub fn ask(rustc: &Command) -> Result<Self> {
         let verbose = output_of(rustc, &["-vV"])?;
         let host = verbose
@@ -44,29 +44,29 @@ impl Rustc {
         })
     }
 
-    /// The directory with `library/` in it, if the component rust-src is installed.
+    /// Returns the directory that contains `library/`, if the component rust-src is installed.
     pub fn source(&self) -> Option<PathBuf> {
         Some(self.sysroot.join("lib/rustlib/src/rust"))
             .filter(|source| source.join("library").is_dir())
     }
 }
 
-/// The sysroot of a rustc. Costs 20 ms.
+/// Asks a rustc for its sysroot. Costs 20 ms.
 ///
 /// # Errors
-/// It cannot be run.
+/// If the rustc cannot be run.
 pub fn sysroot(rustc: &Command) -> Result<PathBuf> {
     let sysroot = output_of(rustc, &["--print", "sysroot"])?;
     Ok(PathBuf::from(sysroot.trim_end()))
 }
 
-/// First line of a program's answer to `--version`.
+/// Returns the first line of a program's answer to `--version`.
 pub fn version_line(program: &Path) -> Option<String> {
-    let text = first_output(program.as_os_str(), &["--version"])?;
+    let text = output_if_successful(program.as_os_str(), &["--version"])?;
     text.lines().next().map(str::to_owned)
 }
 
-/// The stdout of a program with additional arguments.
+/// Runs a program with additional arguments and returns its stdout.
 fn output_of(program: &Command, args: &[&str]) -> Result<String> {
     let name = program.get_program();
     let mut command = Command::new(name);
@@ -85,8 +85,8 @@ fn output_of(program: &Command, args: &[&str]) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// The stdout of a program, if it succeeds.
-fn first_output(program: &OsStr, args: &[&str]) -> Option<String> {
+/// Runs a program and returns its stdout, if the program succeeds.
+fn output_if_successful(program: &OsStr, args: &[&str]) -> Option<String> {
     let output = Command::new(program).args(args).output().ok()?;
     output
         .status

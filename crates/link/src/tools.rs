@@ -1,9 +1,11 @@
-//! The directory of names under which other programs call holloway.
+//! Creates the symlinks to the holloway executable through which other programs call it: the
+//! *tools* `holloway-cc`, `holloway-ld`, and so on.
 //!
-//! rustc and clang take a linker (and cargo a wrapper) as *one path*, and rustc judges a linker by
-//! its file name. So the one executable gets symlinks, and looks at the name it was called by. The
-//! symlinks are in a private directory. Each installed executable has its own, so that several
-//! versions can be installed.
+//! rustc and clang accept only a path as their linker, without arguments. Cargo accepts only a path
+//! as the wrapper of rustc. In addition, rustc guesses the linker's flavor from its file name. So
+//! each tool is a symlink to the same executable, and the executable decides by the name that it
+//! was called by. The symlinks are in a private directory. Each installed executable has a
+//! different directory, so that several versions can be installed.
 
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, symlink};
@@ -11,29 +13,29 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
-/// Name of the linker that rustc calls in place of `cc`. If it looked like an `ld`, rustc would
-/// pass a raw line.
+/// Name of the linker that rustc calls in place of `cc`. If the name resembled `ld`, rustc would
+/// pass the options of an `ld`.
 pub const RUST_LINKER: &str = "holloway-cc";
 /// Name of the linker that clang calls in place of `ld`.
 pub const LD: &str = "holloway-ld";
 /// Name of the wrapper that cargo calls in place of `rustc`.
 pub const RUSTC: &str = "holloway-rustc";
 
-/// `holloway cc` as a single word, for build systems that accept only that.
+/// `holloway cc` as a single word, for build systems that accept only a single word.
 pub const CLANG: &str = "holloway-clang";
 /// `holloway c++` as a single word.
 pub const CLANGXX: &str = "holloway-clang++";
 
-/// Prefix of the directories' names.
+/// Prefix of the names of the directories with symlinks.
 const PREFIX: &str = "bin-";
 
 const NAMES: [&str; 5] = [RUST_LINKER, LD, RUSTC, CLANG, CLANGXX];
 
-/// The directory with the symlinks to this executable, one for each of its names. Missing symlinks
-/// are created first. Several processes may do so at the same time.
+/// Returns the directory with the symlinks to this executable. Creates missing symlinks. Several
+/// processes may call this function at the same time.
 ///
 /// # Errors
-/// When neither the user's cache directory nor the temporary directory can be written.
+/// If neither the user's cache directory nor the temporary directory can be written.
 pub fn tools_dir() -> Result<PathBuf> {
     let exe = std::env::current_exe().map_err(Error::OwnExecutable)?;
     let hash = blake3::hash(exe.as_os_str().as_encoded_bytes()).to_hex();
@@ -49,8 +51,8 @@ pub fn tools_dir() -> Result<PathBuf> {
     Err(last_error.expect("the temporary directory is always tried"))
 }
 
-/// Directory for files that can be created again: `$XDG_CACHE_HOME/holloway`, else
-/// `~/.cache/holloway`.
+/// Returns holloway's directory for files that it can create again: `$XDG_CACHE_HOME/holloway`,
+/// else `~/.cache/holloway`.
 pub fn cache_home() -> Option<PathBuf> {
     let absolute = |name| {
         std::env::var_os(name)
@@ -61,8 +63,8 @@ pub fn cache_home() -> Option<PathBuf> {
     Some(cache.join("holloway"))
 }
 
-/// Directories of symlinks whose executable is gone, because its version was uninstalled. Other
-/// users' directories are skipped.
+/// Returns the directories of symlinks whose executable no longer exists, because it was
+/// uninstalled. Directories of other users are skipped.
 pub fn dead_tools() -> Vec<PathBuf> {
     let homes = homes().filter(|home| check_owner(home).is_ok());
     let listed = homes.filter_map(|home| std::fs::read_dir(home).ok());
@@ -70,10 +72,10 @@ pub fn dead_tools() -> Vec<PathBuf> {
     entries.filter(|dir| is_dead(dir)).collect()
 }
 
-/// Removes a directory of symlinks. Removes only files with our tools' names.
+/// Removes a directory of symlinks. Removes only files with the names of tools.
 ///
 /// # Errors
-/// The directory has other files, or it cannot be written.
+/// If the directory has other files, or the directory cannot be written.
 pub fn remove_tools(dir: &Path) -> io::Result<()> {
     for name in NAMES {
         match std::fs::remove_file(dir.join(name)) {
@@ -84,7 +86,7 @@ pub fn remove_tools(dir: &Path) -> io::Result<()> {
     std::fs::remove_dir(dir)
 }
 
-/// Whether a directory holds only our symlinks, and their executable was deleted.
+/// Returns whether a directory holds only symlinks of tools, and their executable was deleted.
 fn is_dead(dir: &Path) -> bool {
     let name = dir.file_name().and_then(|name| name.to_str());
     if !name.is_some_and(|name| name.starts_with(PREFIX))
@@ -101,8 +103,8 @@ fn is_dead(dir: &Path) -> bool {
         })
 }
 
-/// Whether a symlink's target was deleted. If the target's directory is missing or unreadable, its
-/// disk may be unmounted only, so the target doesn't count as deleted.
+/// Returns whether a symlink's target was deleted. If the target's directory is missing or
+/// unreadable, the target does not count as deleted, because its disk may only be unmounted.
 fn target_is_deleted(link: &Path) -> bool {
     let Ok(target) = std::fs::read_link(link) else {
         return false;
@@ -112,8 +114,10 @@ fn target_is_deleted(link: &Path) -> bool {
     is_gone && target.parent().is_some_and(Path::is_dir)
 }
 
+/// Directories that may contain the directories of symlinks: the user's cache directory, and a
+/// private directory in the temporary directory.
 fn homes() -> impl Iterator<Item = PathBuf> {
-    let user = std::fs::metadata("/proc/self").map_or(0, |own| own.uid());
+    let user = std::fs::metadata("/proc/self").map_or(0, |process| process.uid());
     cache_home()
         .into_iter()
         .chain([std::env::temp_dir().join(format!("holloway-{user}"))])
@@ -130,7 +134,8 @@ fn create_links(dir: &Path, exe: &Path) -> io::Result<()> {
         .try_for_each(|name| point_link(&dir.join(name), exe))
 }
 
-/// Refuses a directory of another user, who could swap the linker in `/tmp`.
+/// Rejects a directory that belongs to another user. In `/tmp`, another user could replace the
+/// linker.
 fn check_owner(dir: &Path) -> io::Result<()> {
     let user = std::fs::metadata("/proc/self")?.uid();
     if std::fs::metadata(dir)?.uid() == user {
@@ -142,16 +147,16 @@ fn check_owner(dir: &Path) -> io::Result<()> {
     ))
 }
 
-/// Makes `link` point at `exe`. A symlink under a temporary name is renamed, so that `link` is
-/// never missing.
+/// Makes the symlink `link` point to `exe`. Creates the symlink under a temporary name and renames
+/// it, so that `link` always exists.
 fn point_link(link: &Path, exe: &Path) -> io::Result<()> {
     if std::fs::read_link(link).is_ok_and(|target| target == exe) {
         return Ok(());
     }
-    let fresh = link.with_extension(format!("{}", std::process::id()));
-    let _ = std::fs::remove_file(&fresh);
-    symlink(exe, &fresh)?;
-    std::fs::rename(&fresh, link)
+    let temporary = link.with_extension(format!("{}", std::process::id()));
+    let _ = std::fs::remove_file(&temporary);
+    symlink(exe, &temporary)?;
+    std::fs::rename(&temporary, link)
 }
 
 #[cfg(test)]
@@ -159,11 +164,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn links_are_dead_when_their_executable_is_gone() {
+    fn symlinks_are_dead_if_their_executable_was_deleted() {
         let home = tempfile::tempdir().expect("a temporary directory");
-        let place = home.path().join("installed");
-        std::fs::create_dir(&place).expect("made");
-        let exe = place.join("holloway");
+        let installed = home.path().join("installed");
+        std::fs::create_dir(&installed).expect("made");
+        let exe = installed.join("holloway");
         std::fs::write(&exe, "").expect("written");
         for name in ["bin-0", "woven", "bin-2"] {
             create_links(&home.path().join(name), &exe).expect("filled");
@@ -174,11 +179,11 @@ mod tests {
         let names = ["bin-0", "bin-1", "woven", "bin-2", "bin-3"];
         let dead = || names.map(|name| is_dead(&home.path().join(name)));
         assert_eq!(dead(), [false; 5]);
-        // A disk that isn't mounted.
-        let away = home.path().join("away");
-        std::fs::rename(&place, &away).expect("renamed");
+        // The directory disappears, as if its disk were unmounted.
+        let unmounted = home.path().join("away");
+        std::fs::rename(&installed, &unmounted).expect("renamed");
         assert_eq!(dead(), [false; 5]);
-        std::fs::rename(&away, &place).expect("renamed");
+        std::fs::rename(&unmounted, &installed).expect("renamed");
         std::fs::remove_file(&exe).expect("removed");
         assert_eq!(dead(), [true, false, false, false, false]);
         remove_tools(&home.path().join("bin-0")).expect("removed");

@@ -1,15 +1,19 @@
-//! Weaves the modules of a link: from the cache, or each in a worker process of its own, several at
-//! a time.
+//! Weaves the modules of a link. Takes a module from the cache, or else starts a worker process
+//! that weaves the module. Several workers run at the same time.
 //!
-//! Each module has its own process because LLVM may abort, and because processes run in parallel
-//! without sharing anything. The largest module goes first, so that it does not run alone at the
-//! end.
+//! Each module has a separate process because LLVM may abort, and because processes run in parallel
+//! without sharing memory. The largest module is woven first, so that the link does not wait for it
+//! at the end.
 //!
-//! A worker writes the name of the function it works on into a file. If the worker dies, the
-//! message names that function, and the module is compiled again without probes, then without
-//! optimization. An object with machine code beside its bitcode falls back to the machine code. So
-//! a link fails only where nothing can be linked in a module's place. Every module that was not
-//! woven is reported on stderr and listed in the map.
+//! If a worker fails, the weaver tries these replacements in order:
+//!
+//! 1. the module compiled without probes
+//! 2. the module compiled without probes and without optimization
+//! 3. the machine code in the module's object, if the object contains machine code
+//!
+//! A link fails only if none of them works. If LLVM aborts, the message names the function that the
+//! worker was working on. Every module without probes is reported on stderr and listed in the path
+//! map.
 
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
@@ -32,7 +36,7 @@ use crate::jobserver::Jobserver;
 use crate::level;
 use crate::llvm::find_llvm;
 use crate::message::Message;
-use crate::outcome::Outcome;
+use crate::outcome::ModuleOutcome;
 use crate::records::Recorder;
 use crate::settings::LinkSettings;
 use crate::worker::{self, WorkerExit};
@@ -42,39 +46,43 @@ pub(crate) struct Weaver<'a> {
     inputs: &'a Inputs,
     settings: &'a LinkSettings,
     guide: Option<&'a LinkGuide>,
+    /// The directory for files of this link.
     scratch: &'a Path,
     recorder: &'a Recorder<'a>,
+    /// Holloway's executable.
     exe: PathBuf,
+    /// The file of libLLVM.
     llvm: PathBuf,
-    /// The part that all cache keys have in common.
+    /// The text of the settings and program versions that all cache keys share.
     identity: String,
     cache: Option<Cache>,
 }
 
-/// How a module is compiled.
+/// How an attempt to weave or compile a module differs from the settings.
 #[derive(Clone, Copy)]
 struct Attempt {
     probes: bool,
     opt: Option<OptLevel>,
 }
 
-/// How an attempt ended.
-enum End {
+/// The result of an attempt to weave or compile a module. The texts are the worker's messages.
+enum AttemptResult {
     Done(WovenModule),
-    /// The module or its machine is at fault.
+    /// The module or an option of the worker is invalid.
     Error(String),
-    /// It can neither be woven nor compiled alone.
+    /// The module can be neither woven nor compiled separately.
     Refused(String),
-    /// It can be compiled but not woven exactly.
+    /// Weaving the module would give inexact counts, but it can be compiled.
     Unfit(String),
+    /// The worker crashed, or failed because of a bug in holloway.
     Crash(String),
 }
 
 impl<'a> Weaver<'a> {
-    /// A weaver of the modules of `inputs`.
+    /// Makes a weaver for the modules of `inputs`.
     ///
     /// # Errors
-    /// There is no libLLVM.
+    /// If no libLLVM is found.
     pub(crate) fn new(
         inputs: &'a Inputs,
         settings: &'a LinkSettings,
@@ -126,22 +134,22 @@ impl<'a> Weaver<'a> {
         })
     }
 
-    /// The messages of the link.
+    /// Returns the recorder of the link's messages.
     pub(crate) fn recorder(&self) -> &'a Recorder<'a> {
         self.recorder
     }
 
-    /// The modules.
+    /// Returns the inputs of the link.
     pub(crate) fn inputs(&self) -> &'a Inputs {
         self.inputs
     }
 
-    /// Weaves every module. The result has an outcome for each module, in order.
+    /// Weaves every module. Returns an outcome for each module, in the order of the inputs.
     ///
     /// # Errors
-    /// When a module can neither be compiled nor linked as it is.
-    pub(crate) fn weave_all(&self) -> Result<Vec<Outcome>> {
-        let mut outcomes: Vec<Option<Outcome>> = (0..self.inputs.modules.len())
+    /// If a module can be neither woven nor compiled, and its object has no machine code.
+    pub(crate) fn weave_all(&self) -> Result<Vec<ModuleOutcome>> {
+        let mut outcomes: Vec<Option<ModuleOutcome>> = (0..self.inputs.modules.len())
             .map(|number| self.cached(number))
             .collect();
         let mut queue: Vec<usize> = (0..outcomes.len())
@@ -176,28 +184,28 @@ impl<'a> Weaver<'a> {
         Key::new(&module.digest, &settings)
     }
 
-    fn cached(&self, number: usize) -> Option<Outcome> {
+    fn cached(&self, number: usize) -> Option<ModuleOutcome> {
         let woven = self.cache.as_ref()?.find(self.key(number))?;
         Some(self.outcome(woven))
     }
 
-    fn outcome(&self, woven: WovenModule) -> Outcome {
+    fn outcome(&self, woven: WovenModule) -> ModuleOutcome {
         if self.settings.probes {
-            Outcome::Woven(woven)
+            ModuleOutcome::Woven(woven)
         } else {
-            Outcome::Plain(woven, String::new())
+            ModuleOutcome::Plain(woven, String::new())
         }
     }
 
-    /// Weaves the modules of `queue` on as many threads as jobs. Each thread waits for one worker
-    /// process. All threads but the first ask the build's jobserver, if there is one, for a slot
-    /// per module.
-    fn run(&self, queue: &[usize]) -> Result<Vec<(usize, Outcome)>> {
+    /// Weaves the modules of `queue` on `settings.jobs` threads. Each thread waits for one worker
+    /// process. If the build has a jobserver, all threads except the first need a token for each
+    /// module.
+    fn run(&self, queue: &[usize]) -> Result<Vec<(usize, ModuleOutcome)>> {
         let jobserver = Jobserver::from_env().filter(|_| queue.len() > 1);
         let next = AtomicUsize::new(0);
         let is_done = || next.load(Ordering::Relaxed) >= queue.len();
         let results = Mutex::new(Vec::with_capacity(queue.len()));
-        let failed = Mutex::new(None);
+        let failure = Mutex::new(None);
         let weave_next = || {
             let Some(&number) = queue.get(next.fetch_add(1, Ordering::Relaxed)) else {
                 return;
@@ -205,11 +213,13 @@ impl<'a> Weaver<'a> {
             match self.weave(number) {
                 Ok(outcome) => locked(&results).push((number, outcome)),
                 Err(error) => {
-                    // Report the failure of the earliest module, whichever came first.
-                    let mut failed = locked(&failed);
-                    if failed.as_ref().is_none_or(|&(earlier, _)| number < earlier) {
-                        *failed = Some((number, error));
+                    // If several modules fail, the link reports the first of them in the line's
+                    // order.
+                    let mut failure = locked(&failure);
+                    if failure.as_ref().is_none_or(|&(other, _)| number < other) {
+                        *failure = Some((number, error));
                     }
+                    // No thread starts another module.
                     next.store(queue.len(), Ordering::Relaxed);
                 }
             }
@@ -219,8 +229,10 @@ impl<'a> Weaver<'a> {
                 let jobserver = jobserver.as_ref().filter(|_| worker > 0);
                 scope.spawn(move || {
                     while !is_done() {
-                        let slot = jobserver.map(|server| server.slot(is_done));
-                        if let Some(None) = slot {
+                        // The token is given back at the end of the iteration.
+                        let token = jobserver.map(|server| server.wait_for_token(is_done));
+                        // `Some(None)`: there is a jobserver, but no module is left to weave.
+                        if let Some(None) = token {
                             break;
                         }
                         weave_next();
@@ -228,61 +240,65 @@ impl<'a> Weaver<'a> {
                 });
             }
         });
-        match locked(&failed).take() {
+        match locked(&failure).take() {
             Some((_, error)) => Err(error),
             None => Ok(std::mem::take(&mut *locked(&results))),
         }
     }
 
-    fn weave(&self, number: usize) -> Result<Outcome> {
-        let shown = &self.inputs.modules[number].shown;
+    fn weave(&self, number: usize) -> Result<ModuleOutcome> {
+        let module = &self.inputs.modules[number].display_name;
         let attempt = Attempt {
             probes: self.settings.probes,
             opt: self.settings.opt,
         };
         let reason = match self.attempt(number, attempt)? {
-            End::Done(woven) => {
+            AttemptResult::Done(woven) => {
                 if !woven.reads_files {
-                    self.keep(number, &woven);
+                    self.store(number, &woven);
                 }
                 return Ok(self.outcome(woven));
             }
-            End::Refused(message) => return self.machine_code(number, message),
-            End::Unfit(message) | End::Error(message) => format!("{shown}: {message}"),
-            End::Crash(at) => format!("weaving {shown} {at}"),
+            AttemptResult::Refused(message) => return self.machine_code(number, message),
+            AttemptResult::Unfit(message) | AttemptResult::Error(message) => {
+                format!("{module}: {message}")
+            }
+            AttemptResult::Crash(message) => format!("weaving {module} {message}"),
         };
         self.without_probes(number, &reason)
     }
 
-    /// A module without probes: compiled, or else its own machine code.
+    /// Compiles a module without probes. If that fails, uses the machine code in its object.
     ///
     /// # Errors
-    /// It can't be compiled, and has no machine code.
-    pub(crate) fn without_probes(&self, number: usize, reason: &str) -> Result<Outcome> {
+    /// If the module cannot be compiled, and its object has no machine code.
+    pub(crate) fn without_probes(&self, number: usize, reason: &str) -> Result<ModuleOutcome> {
         let module = &self.inputs.modules[number];
         let plain_reason = format!("{reason}: linked without probes");
-        let mut broken = None;
+        let mut compile_error = None;
         for opt in [self.settings.opt, Some(OptLevel::O0)] {
             let attempt = Attempt { probes: false, opt };
             match self.attempt(number, attempt)? {
-                End::Done(woven) => {
+                AttemptResult::Done(woven) => {
                     self.warn_unwoven(&plain_reason);
-                    return Ok(Outcome::Plain(woven, plain_reason));
+                    return Ok(ModuleOutcome::Plain(woven, plain_reason));
                 }
-                End::Refused(message) => return self.machine_code(number, message),
-                End::Unfit(message) | End::Error(message) => broken = Some(message),
-                End::Crash(_) => {}
+                AttemptResult::Refused(message) => return self.machine_code(number, message),
+                AttemptResult::Unfit(message) | AttemptResult::Error(message) => {
+                    compile_error = Some(message);
+                }
+                AttemptResult::Crash(_) => {}
             }
         }
         if module.fat_object.is_some() {
             let reason = format!("{reason}: linked as it is");
             self.warn_unwoven(&reason);
-            return Ok(Outcome::MachineCode(reason));
+            return Ok(ModuleOutcome::MachineCode(reason));
         }
-        Err(match broken {
-            // The module itself is at fault, not the weaving.
+        Err(match compile_error {
+            // The module is invalid, even without weaving.
             Some(reason) => Error::Module {
-                module: module.shown.clone(),
+                module: module.display_name.clone(),
                 reason,
             },
             None => Error::Weaving {
@@ -291,21 +307,21 @@ impl<'a> Weaver<'a> {
         })
     }
 
-    /// A module that must not be compiled alone: its own machine code.
-    fn machine_code(&self, number: usize, reason: String) -> Result<Outcome> {
+    /// Uses the machine code in the object of a module that must not be compiled separately.
+    fn machine_code(&self, number: usize, reason: String) -> Result<ModuleOutcome> {
         let module = &self.inputs.modules[number];
         if module.fat_object.is_none() {
             return Err(Error::Module {
-                module: module.shown.clone(),
+                module: module.display_name.clone(),
                 reason,
             });
         }
         let reason = format!("{reason}: linked as it is");
         self.recorder.show(&Message::MachineCode {
-            module: module.shown.clone(),
+            module: module.display_name.clone(),
             reason: reason.clone(),
         });
-        Ok(Outcome::MachineCode(reason))
+        Ok(ModuleOutcome::MachineCode(reason))
     }
 
     fn warn_unwoven(&self, reason: &str) {
@@ -314,7 +330,7 @@ impl<'a> Weaver<'a> {
         });
     }
 
-    fn keep(&self, number: usize, woven: &WovenModule) {
+    fn store(&self, number: usize, woven: &WovenModule) {
         static WARNED: AtomicUsize = AtomicUsize::new(0);
         if let Some(cache) = &self.cache
             && let Err(source) = cache.store(self.key(number), woven)
@@ -324,11 +340,11 @@ impl<'a> Weaver<'a> {
         }
     }
 
-    fn attempt(&self, number: usize, attempt: Attempt) -> Result<End> {
+    fn attempt(&self, number: usize, attempt: Attempt) -> Result<AttemptResult> {
         let module = &self.inputs.modules[number];
         let file = |extension: &str| self.scratch.join(format!("module-{number}.{extension}"));
         let (out, progress) = (file("woven"), file("at"));
-        // A file of an earlier attempt.
+        // An earlier attempt may have left a progress file.
         let _ = std::fs::remove_file(&progress);
         let mut command = Command::new(&self.exe);
         command
@@ -336,28 +352,30 @@ impl<'a> Weaver<'a> {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped());
-        let ended = command.output().map_err(|source| Error::StartWorker {
-            module: module.shown.clone(),
+        let output = command.output().map_err(|source| Error::StartWorker {
+            module: module.display_name.clone(),
             source,
         })?;
-        let message = String::from_utf8_lossy(&ended.stderr).into_owned();
-        let exit = ended.status.code().and_then(WorkerExit::from_code);
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        let exit = output.status.code().and_then(WorkerExit::from_code);
         let end = match exit {
             Some(WorkerExit::Written | WorkerExit::WrittenNotCached) => match read_woven(&out) {
-                Some(woven) => End::Done(WovenModule {
+                Some(woven) => AttemptResult::Done(WovenModule {
                     reads_files: exit == Some(WorkerExit::WrittenNotCached),
                     ..woven
                 }),
-                None => End::Error(format!(
+                None => AttemptResult::Error(format!(
                     "its worker left no object in {}; is the disk full?",
                     self.scratch.display()
                 )),
             },
-            Some(WorkerExit::Error) => End::Error(last_line(&message)),
-            Some(WorkerExit::Refused) => End::Refused(last_line(&message)),
-            Some(WorkerExit::Unfit) => End::Unfit(last_line(&message)),
-            Some(WorkerExit::Internal) => End::Crash(format!("failed: {}", last_line(&message))),
-            None => End::Crash(crash(ended.status, &message, &progress)),
+            Some(WorkerExit::Error) => AttemptResult::Error(last_line(&message)),
+            Some(WorkerExit::Refused) => AttemptResult::Refused(last_line(&message)),
+            Some(WorkerExit::Unfit) => AttemptResult::Unfit(last_line(&message)),
+            Some(WorkerExit::Internal) => {
+                AttemptResult::Crash(format!("failed: {}", last_line(&message)))
+            }
+            None => AttemptResult::Crash(crash(output.status, &message, &progress)),
         };
         let _ = std::fs::remove_file(&out);
         Ok(end)
@@ -395,12 +413,13 @@ impl<'a> Weaver<'a> {
         let flags = [
             ("--shared", settings.shared),
             ("--std", settings.std),
-            ("--fat", self.inputs.whole_program == Some(number)),
+            ("--whole-program", self.inputs.whole_program == Some(number)),
             ("--machine-code", module.fat_object.is_some()),
             ("--function-sections", settings.function_sections),
             ("--no-probes", !attempt.probes),
         ];
-        args.extend(flags.iter().filter(|flag| flag.1).map(|flag| flag.0.into()));
+        let set_flags = flags.iter().filter(|(_, is_set)| *is_set);
+        args.extend(set_flags.map(|(name, _)| name.into()));
         args
     }
 }
@@ -410,17 +429,20 @@ fn read_woven(out: &Path) -> Option<WovenModule> {
     cache::decode(&std::fs::read(out).ok()?)
 }
 
-/// How a worker died, as the middle of a sentence: `crashed in LLVM at function f`. A worker writes
-/// its progress file before it first calls LLVM. If the file is missing, LLVM did not cause the
-/// death.
+/// Describes how a worker crashed, as the middle of a sentence: `crashed in LLVM at function f`.
+///
+/// The progress file `progress` contains the name of a function, or another stage of the work in
+/// parentheses. A worker writes the file before it first calls LLVM. If the file is missing, LLVM
+/// did not cause the crash.
 fn crash(status: ExitStatus, stderr: &str, progress: &Path) -> String {
+    /// The exit code of a Rust program that panics.
     const PANIC: i32 = 101;
     let stage = std::fs::read_to_string(progress).unwrap_or_default();
-    let says = |text| stderr.contains(text);
-    let death = match (status.signal(), status.code()) {
-        _ if says("memory allocation of") || says("out of memory") || says("std::bad_alloc") => {
-            "ran out of memory".to_owned()
-        }
+    let is_out_of_memory = ["memory allocation of", "out of memory", "std::bad_alloc"]
+        .iter()
+        .any(|text| stderr.contains(text));
+    let cause = match (status.signal(), status.code()) {
+        _ if is_out_of_memory => "ran out of memory".to_owned(),
         (Some(SIGKILL), _) => "was killed (signal 9; is memory short?)".to_owned(),
         (Some(signal @ (SIGHUP | SIGINT | SIGTERM)), _) => format!("was ended (signal {signal})"),
         (Some(signal), _) if stage.is_empty() => {
@@ -438,43 +460,44 @@ fn crash(status: ExitStatus, stderr: &str, progress: &Path) -> String {
         _ => "was given up by LLVM".to_owned(),
     };
     match stage.strip_prefix('(') {
-        Some(stage) => format!("{death} while {}", stage.trim_end_matches(')')),
-        None if !stage.is_empty() => format!("{death} at function {stage}"),
-        None => death,
+        Some(stage) => format!("{cause} while {}", stage.trim_end_matches(')')),
+        None if !stage.is_empty() => format!("{cause} at function {stage}"),
+        None => cause,
     }
 }
 
-/// Location and message of a panic: `thread 'main' panicked at LOCATION:`, and the line after it.
+/// Returns location and message of a panic. The location follows `thread 'main' panicked at` in
+/// stderr, and the message is the next line.
 fn panic_message(stderr: &str) -> String {
     let mut lines = stderr.lines();
-    let place = lines.find_map(|line| Some(line.split_once("panicked at ")?.1));
-    match (place, lines.next()) {
-        (Some(place), Some(words)) => format!("{place} {words}"),
+    let location = lines.find_map(|line| Some(line.split_once("panicked at ")?.1));
+    match (location, lines.next()) {
+        (Some(location), Some(message)) => format!("{location} {message}"),
         _ => last_line(stderr),
     }
 }
 
-/// The last line of a worker's stderr, cut if it is long. LLVM's verifier may repeat a message for
-/// a thousand instructions.
+/// Returns the last line of a worker's stderr, cut if it is long. LLVM's verifier may repeat a
+/// message for a thousand instructions.
 fn last_line(message: &str) -> String {
-    const LONGEST: usize = 400;
+    const MAX_LENGTH: usize = 400;
     let line = message
         .lines()
         .rfind(|line| !line.trim().is_empty())
         .unwrap_or("weaving failed without a message");
     match line.len() {
-        0..=LONGEST => line.to_owned(),
-        _ => format!("{} …", &line[..line.floor_char_boundary(LONGEST)]),
+        0..=MAX_LENGTH => line.to_owned(),
+        _ => format!("{} …", &line[..line.floor_char_boundary(MAX_LENGTH)]),
     }
 }
 
-/// Path, length, and time of a file: they differ from build to build.
+/// Returns path, length, and modification time of a file, which identify a build of a program.
 fn file_identity(path: &Path) -> String {
     let meta = std::fs::metadata(path).ok();
     let modified = meta
         .as_ref()
         .and_then(|meta| meta.modified().ok())
-        .and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
+        .and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
     format!(
         "{} {} {}",
         path.display(),
@@ -494,22 +517,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn deaths_are_told_apart() {
+    fn crashes_are_described_by_their_cause() {
         let dir = tempfile::tempdir().expect("a temporary directory");
-        let at = dir.path().join("at");
-        let check = |raw: i32, message: &str, stage: Option<&str>, expect: &str| {
-            let _ = std::fs::remove_file(&at);
+        let progress = dir.path().join("at");
+        let check = |wait_status: i32, stderr: &str, stage: Option<&str>, expect: &str| {
+            let _ = std::fs::remove_file(&progress);
             if let Some(stage) = stage {
-                std::fs::write(&at, stage).expect("written");
+                std::fs::write(&progress, stage).expect("written");
             }
-            assert_eq!(crash(ExitStatus::from_raw(raw), message, &at), expect);
+            let status = ExitStatus::from_raw(wait_status);
+            assert_eq!(crash(status, stderr, &progress), expect);
         };
         let panic = "\nthread 'main' (7) panicked at src/a.rs:1:2:\nno edge\nnote: run with\n";
         check(11, "", Some("f"), "crashed in LLVM at function f");
         check(11, "", Some("(reading)"), "crashed in LLVM while reading");
         check(11, "", None, "crashed before LLVM was called (signal 11)");
-        let early = "ended before LLVM was called (exit code 127)";
-        check(127 << 8, "not found", None, early);
+        let not_started = "ended before LLVM was called (exit code 127)";
+        check(127 << 8, "not found", None, not_started);
         check(9, "", None, "was killed (signal 9; is memory short?)");
         check(15, "", Some("f"), "was ended (signal 15) at function f");
         check(

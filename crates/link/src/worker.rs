@@ -1,9 +1,10 @@
-//! `holloway __weave-module`: weaves one module in a process of its own, for the link step
+//! `holloway __weave-module`: the worker process that weaves one module for the link step
 //! (`weaver`).
 //!
-//! The subcommand is not for users. The link step passes the options, and the result is a cache
-//! entry (`holloway_weave::cache`). The worker keeps the name of the function it works on in a
-//! file, for the message when LLVM kills the process.
+//! The subcommand is not for users. The link step passes the options. The worker writes the woven
+//! module in the format of a cache entry (`holloway_weave::cache`). While it works on a function, a
+//! *progress file* contains the function's name. If LLVM aborts the process, the link step's
+//! message names that function.
 //!
 //! [`WorkerExit`] lists the exit codes. If the worker fails, the last line on stderr is its
 //! message.
@@ -21,7 +22,7 @@ use holloway_format::Guide;
 use holloway_format::guide::GUIDE_MAGIC;
 use holloway_llvm::Library;
 use holloway_weave::{
-    Filter, Instead, LinkKind, ModuleOptions, OptLevel, WeaveError, WovenModule, cache,
+    Filter, LinkKind, ModuleOptions, OptLevel, Replacement, WeaveError, WovenModule, cache,
     weave_module,
 };
 
@@ -29,29 +30,30 @@ use crate::collect_options::CollectOptions;
 use crate::error::OptionError;
 use crate::level;
 
-/// The hidden subcommand.
+/// The name of the hidden subcommand.
 pub const COMMAND: &str = "__weave-module";
-/// How a worker ends, as its exit code. With any other code it crashed.
+/// The exit codes of a worker. A worker with any other exit code crashed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum WorkerExit {
     /// The result is written.
     Written = 0,
-    /// The module or the request is wrong.
+    /// The module or an option of the worker is invalid.
     Error = 3,
-    /// The module can neither be woven nor compiled alone. It can be linked as it is.
+    /// The module can be neither woven nor compiled separately. The machine code of its object can
+    /// be linked.
     Refused = 4,
-    /// The weaver broke one of its own rules. The module can be compiled without probes.
+    /// The weaver's checks found a bug of the weaver. The module can be compiled without probes.
     Internal = 5,
     /// The result is written, but must not be cached: the module's assembly includes files, so
-    /// another run may give another result.
+    /// another run may give a different result.
     WrittenNotCached = 6,
-    /// The module cannot be woven exactly. It can be compiled without probes.
+    /// Weaving the module would give inexact counts. The module can be compiled without probes.
     Unfit = 7,
 }
 
 impl WorkerExit {
-    /// The meaning of an exit code. Nothing for a crash.
+    /// Returns the meaning of an exit code. Returns `None` if the worker crashed.
     pub(crate) fn from_code(code: i32) -> Option<Self> {
         const ALL: [WorkerExit; 6] = [
             WorkerExit::Written,
@@ -71,7 +73,7 @@ impl From<WorkerExit> for ExitCode {
     }
 }
 
-/// Runs the worker; `args` are the words after [`COMMAND`].
+/// Runs the worker. `args` are the words after [`COMMAND`].
 pub fn run(args: Vec<OsString>) -> ExitCode {
     match Request::parse(args).and_then(|request| request.serve()) {
         Ok(exit) => exit.into(),
@@ -82,7 +84,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
     }
 }
 
-/// Why a worker cannot do its work.
+/// The reason why a worker stops.
 #[derive(Debug, thiserror::Error)]
 enum WorkerError {
     #[error("{0} wants a value")]
@@ -124,7 +126,9 @@ struct Request {
     opt: Option<OptLevel>,
     shared: bool,
     std: bool,
-    fat: bool,
+    /// The module is a whole Rust program (`lto = "fat"`).
+    whole_program: bool,
+    /// The module's object contains machine code too.
     machine_code: bool,
     function_sections: bool,
     no_probes: bool,
@@ -152,7 +156,7 @@ impl Request {
         Some(match name {
             "--shared" => &mut self.shared,
             "--std" => &mut self.std,
-            "--fat" => &mut self.fat,
+            "--whole-program" => &mut self.whole_program,
             "--machine-code" => &mut self.machine_code,
             "--function-sections" => &mut self.function_sections,
             "--no-probes" => &mut self.no_probes,
@@ -187,8 +191,8 @@ impl Request {
         let llvm = Library::open(&self.llvm)?;
         let progress_file = File::create(&self.progress).map_err(writing(&self.progress))?;
         let mut progress = |name: &str| {
-            // Overwriting and then truncating is cheap. Nobody reads the file while this process
-            // lives.
+            // The name is overwritten and then truncated, because that is cheap. No process reads
+            // the file before this process has ended.
             let _ = progress_file
                 .write_all_at(name.as_bytes(), 0)
                 .and_then(|()| progress_file.set_len(name.len() as u64));
@@ -224,7 +228,7 @@ impl Request {
         options.opt = self.opt;
         options.filter = filter;
         options.std = self.std;
-        options.fat = self.fat;
+        options.fat = self.whole_program;
         options.machine_code = self.machine_code;
         options.function_sections = self.function_sections;
         options.probes = !self.no_probes;
@@ -271,7 +275,8 @@ fn writing(path: &Path) -> impl FnOnce(io::Error) -> WorkerError {
     |source| WorkerError::Write { path, source }
 }
 
-/// LLVM may kill a worker now and then. A core file would only surprise the user.
+/// Switches core files off. LLVM sometimes aborts a worker, and a core file would only confuse the
+/// user.
 fn no_core_files() {
     use rustix::process::{Resource, Rlimit, setrlimit};
     let _ = setrlimit(
@@ -283,17 +288,19 @@ fn no_core_files() {
     );
 }
 
-/// Reports why the module is not woven. The message leaves out the module's name, because the link
-/// step knows a better one. The exit code says how the module can be linked.
+/// Reports why the module is not woven, and returns the exit code that says how the module can be
+/// linked. The message leaves out the module's name, because the link step adds a better name.
 fn report_weaving(error: &WeaveError) -> WorkerExit {
     match error {
         WeaveError::Refused {
-            reason, instead, ..
+            reason,
+            replacement,
+            ..
         } => {
             report(reason);
-            match instead {
-                Instead::AsItIs => WorkerExit::Refused,
-                Instead::Compiled => WorkerExit::Unfit,
+            match replacement {
+                Replacement::AsItIs => WorkerExit::Refused,
+                Replacement::Compiled => WorkerExit::Unfit,
             }
         }
         WeaveError::Internal { .. } | WeaveError::InternalModule(_) => {
@@ -315,7 +322,7 @@ fn report_weaving(error: &WeaveError) -> WorkerExit {
     }
 }
 
-/// Writes a message to stderr as one line, because the link step reads the last line only.
+/// Writes a message to stderr as one line, because the link step reads only the last line.
 fn report(message: &impl Display) {
     let message = message.to_string();
     let lines: Vec<&str> = message
@@ -323,6 +330,6 @@ fn report(message: &impl Display) {
         .map(str::trim)
         .filter(|line| !line.is_empty())
         .collect();
-    // If stderr is closed, the link step still has the exit code.
+    // If stderr is closed, the link step still gets the exit code.
     writeln!(io::stderr(), "{}", lines.join("; ")).ok();
 }

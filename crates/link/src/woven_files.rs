@@ -1,8 +1,8 @@
-//! Writes the files of a woven link: the image object with the path map, the runtime object, and
-//! woven files in the places of the inputs.
+//! Writes the files that the real linker links: the *image object* with the image header and the
+//! path map, the runtime object, and the woven form of each input file.
 //!
-//! Woven files keep the names of their inputs, in numbered directories, because `--exclude-libs`
-//! and linker scripts go by name.
+//! A woven file has the name of its input file and is in a numbered directory, because
+//! `--exclude-libs` and linker scripts select files by name.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -14,41 +14,41 @@ use holloway_format::{ModuleMap, Skipped, encode_image};
 use holloway_weave::archive;
 use holloway_weave::image::{Machine, image_object};
 
-use crate::counter_bases::{CounterBases, LINE};
+use crate::counter_bases::{CACHE_LINE, CounterBases};
 use crate::duplicates::{DroppedFunction, Duplicates, UnwovenObject};
 use crate::error::{Error, Result};
 use crate::inputs::{FileKind, InputFile, Inputs, read_part, without_hash};
 use crate::line::Line;
-use crate::outcome::Outcome;
+use crate::outcome::ModuleOutcome;
 use crate::records::StoredMap;
 use crate::settings::LinkSettings;
 
-/// Bytes in front of a block (`abi::ExtentHeader`).
-const BLOCK_HEAD: u64 = 64;
+/// Bytes of the header before a block of counters (`abi::ExtentHeader`).
+const BLOCK_HEADER: u64 = 64;
 
 /// The files of a woven link.
 #[derive(Debug, Default)]
 pub(crate) struct WovenFiles {
-    /// Word of the line → the file to link in its place.
+    /// The file to link instead of a word of the line, by the word's index.
     pub(crate) replacements: HashMap<usize, PathBuf>,
-    /// Image and runtime object. None for `-r`.
+    /// The image object and the runtime object. Empty for `-r`.
     pub(crate) objects: Vec<PathBuf>,
-    /// The word of the line that the objects go before.
+    /// The index of the word before which the objects are inserted.
     pub(crate) objects_before: usize,
-    /// The path map in the image object, if there is one.
+    /// The path map in the image object, if the link has an image object.
     pub(crate) map: Option<StoredMap>,
 }
 
 impl WovenFiles {
     /// Writes the files of a link into `scratch`. `outcomes` has one entry for each module of
-    /// `inputs`, and `bases` has the bases of their counters.
+    /// `inputs`, and `bases` has the counter bases of these modules.
     ///
     /// # Errors
-    /// When a file cannot be written, or modules are for different machines.
+    /// If a file cannot be written, or modules are for different machines.
     pub(crate) fn write(
         line: &Line,
         inputs: &Inputs,
-        outcomes: Vec<Outcome>,
+        outcomes: Vec<ModuleOutcome>,
         bases: CounterBases,
         settings: &LinkSettings,
         scratch: &Path,
@@ -62,7 +62,7 @@ impl WovenFiles {
         let unwoven = unwoven_modules(inputs, &outcomes)?;
         let duplicates = Duplicates::new(inputs.unwoven.iter().chain(&unwoven));
         for (number, outcome) in outcomes.into_iter().enumerate() {
-            objects.push(image.module(inputs, number, outcome, &duplicates)?);
+            objects.push(image.add_module(inputs, number, outcome, &duplicates)?);
         }
         for (name, reason) in &inputs.without_bitcode {
             image.skip(name, reason);
@@ -78,7 +78,7 @@ impl WovenFiles {
                 files.replacements.extend(words);
             }
         }
-        if settings.probes && !image.foreign {
+        if settings.probes && !image.has_unsupported_machine {
             let name = line.output_name();
             let name = if inputs.is_rust() {
                 without_hash(&name)
@@ -91,78 +91,79 @@ impl WovenFiles {
         Ok(files)
     }
 
-    /// Whether the runtime is linked.
+    /// Returns whether the runtime is linked.
     pub(crate) fn has_runtime(&self) -> bool {
         !self.objects.is_empty()
     }
 }
 
-/// The modules that lost their probes, with their functions.
-fn unwoven_modules(inputs: &Inputs, outcomes: &[Outcome]) -> Result<Vec<UnwovenObject>> {
+/// Returns the modules without probes, with their functions.
+fn unwoven_modules(inputs: &Inputs, outcomes: &[ModuleOutcome]) -> Result<Vec<UnwovenObject>> {
     let mut objects = Vec::new();
     for (module, outcome) in inputs.modules.iter().zip(outcomes) {
         let unwoven =
-            |bytes: &[u8]| UnwovenObject::new(module.name.clone(), module.position, bytes);
+            |object: &[u8]| UnwovenObject::new(module.name.clone(), module.position, object);
         match (outcome, &module.fat_object) {
-            (Outcome::Plain(woven, _), _) => objects.push(unwoven(&woven.object)),
-            (Outcome::MachineCode(_), Some(range)) => {
+            (ModuleOutcome::Plain(woven, _), _) => objects.push(unwoven(&woven.object)),
+            (ModuleOutcome::MachineCode(_), Some(range)) => {
                 objects.push(unwoven(&read_part(&module.path, range)?));
             }
-            (Outcome::MachineCode(_), None) | (Outcome::Woven(_), _) => {}
+            (ModuleOutcome::MachineCode(_), None) | (ModuleOutcome::Woven(_), _) => {}
         }
     }
     Ok(objects)
 }
 
-/// The image as it grows.
+/// Collects the contents of the image object.
 #[derive(Default)]
 struct Image {
-    parts: Vec<(u64, Vec<u8>)>,
+    /// The fragments of woven modules, with their counter bases.
+    fragments: Vec<(u64, Vec<u8>)>,
     skipped: Vec<Skipped>,
     bases: CounterBases,
-    /// The machine of the link: the line's, or else the first module's.
+    /// The machine of the link: the machine of the line, or else of the first module.
     machine: Option<Machine>,
-    /// An object is for a machine without images.
-    foreign: bool,
+    /// Whether an object is for a machine that holloway does not support.
+    has_unsupported_machine: bool,
 }
 
 impl Image {
-    /// Adds a module. Returns the object to link, or nothing if its own machine code is linked.
-    fn module(
+    /// Adds a module. Returns the object to link, or `None` if the input's machine code is linked.
+    fn add_module(
         &mut self,
         inputs: &Inputs,
         number: usize,
-        outcome: Outcome,
+        outcome: ModuleOutcome,
         duplicates: &Duplicates<'_>,
     ) -> Result<Option<Vec<u8>>> {
         let module = &inputs.modules[number];
         let woven = match outcome {
-            Outcome::Woven(woven) => woven,
-            Outcome::Plain(woven, reason) => {
+            ModuleOutcome::Woven(woven) => woven,
+            ModuleOutcome::Plain(woven, reason) => {
                 self.skip(&module.name, &reason);
                 self.note_machine(&woven.object);
                 return Ok(Some(woven.object));
             }
-            Outcome::MachineCode(reason) => {
+            ModuleOutcome::MachineCode(reason) => {
                 self.skip(&module.name, &reason);
-                let own = module
+                let object = module
                     .fat_object
                     .as_ref()
                     .map(|range| read_part(&module.path, range));
-                if let Some(own) = own.transpose()? {
-                    self.note_machine(&own);
+                if let Some(object) = object.transpose()? {
+                    self.note_machine(&object);
                 }
                 return Ok(None);
             }
         };
         let machine = Machine::of_object(&woven.object);
         let machine = machine.ok_or_else(|| Error::UnsupportedMachine {
-            module: module.shown.clone(),
+            module: module.display_name.clone(),
         })?;
         let link = *self.machine.get_or_insert(machine);
         if link != machine {
             return Err(Error::MixedMachines {
-                module: module.shown.clone(),
+                module: module.display_name.clone(),
                 machine,
                 link,
             });
@@ -170,7 +171,7 @@ impl Image {
         let dropped = duplicates.in_object(&woven.object, &woven.fragment, module.position);
         self.skip_dropped(dropped);
         let base = self.bases.modules[number].expect("a woven module has a base");
-        self.parts.push((base, woven.fragment));
+        self.fragments.push((base, woven.fragment));
         Ok(Some(woven.object))
     }
 
@@ -180,18 +181,18 @@ impl Image {
             Some(machine) => {
                 self.machine.get_or_insert(machine);
             }
-            None => self.foreign = true,
+            None => self.has_unsupported_machine = true,
         }
     }
 
-    /// Lists functions that may have been replaced by another copy in the link.
+    /// Lists woven functions that the linker may drop in favor of another copy.
     fn skip_dropped(&mut self, dropped: Vec<DroppedFunction<'_>>) {
         for function in dropped {
-            let rival = function.rival;
+            let object = function.unwoven_object;
             self.skipped.push(Skipped {
                 name: function.name.into(),
                 linkage_name: function.symbol.into(),
-                reason: format!("a copy without probes in {rival} may have been linked instead")
+                reason: format!("a copy without probes in {object} may have been linked instead")
                     .into(),
             });
         }
@@ -205,7 +206,7 @@ impl Image {
         });
     }
 
-    /// Writes the image object and the runtime object. Returns them and the path map.
+    /// Writes the image object and the runtime object. Returns both and the path map.
     fn finish(
         self,
         name: &str,
@@ -217,22 +218,23 @@ impl Image {
             skipped: self.skipped,
             ..ModuleMap::default()
         };
-        let mut parts = self.parts;
+        let mut fragments = self.fragments;
         if !skipped.skipped.is_empty() {
-            parts.push((self.bases.end(), skipped.encode()));
+            fragments.push((self.bases.end(), skipped.encode()));
         }
-        let parts: Vec<(u64, &[u8])> = parts
+        let fragments: Vec<(u64, &[u8])> = fragments
             .iter()
             .map(|(base, fragment)| (*base, &fragment[..]))
             .collect();
-        let (map, build_id) = encode_image(settings.collect, name, &parts);
+        let (map, build_id) = encode_image(settings.collect, name, &fragments);
         let counters = self.bases.size(settings.collect);
         let header = ImageHeader {
             magic: IMAGE_MAGIC,
             version: ABI_VERSION,
             kind: settings.collect.number(),
             build_id,
-            block_size: (counters.max(LINE) + BLOCK_HEAD).next_multiple_of(PAGE) - BLOCK_HEAD,
+            block_size: (counters.max(CACHE_LINE) + BLOCK_HEADER).next_multiple_of(PAGE)
+                - BLOCK_HEADER,
             parameter: parameter(settings),
             name: padded(cut(name, 79)),
             runs: runs(settings)?,
@@ -260,24 +262,25 @@ impl Image {
     }
 }
 
-/// The runtime object for a machine.
+/// Returns the runtime object for a machine.
 fn runtime(machine: Machine) -> Result<&'static [u8]> {
     let (runtime, target) = match machine {
         Machine::X86_64 => (holloway_runtime::X86_64, "x86_64-unknown-linux-gnu"),
         Machine::Aarch64 => (holloway_runtime::AARCH64, "aarch64-unknown-none-softfloat"),
     };
-    present(runtime, target)
+    check_runtime(runtime, target)
 }
 
-/// The runtime object, if this holloway was built with it.
-fn present(runtime: &'static [u8], target: &'static str) -> Result<&'static [u8]> {
+/// Returns the runtime object, if this holloway was built with it.
+fn check_runtime(runtime: &'static [u8], target: &'static str) -> Result<&'static [u8]> {
     if runtime.is_empty() {
         return Err(Error::NoRuntime { target });
     }
     Ok(runtime)
 }
 
-/// Writes the woven form of `file` into `directory`. Nothing if the file is linked as it is.
+/// Writes the woven form of `file` into `directory`. Returns `None` if the file is linked
+/// unchanged.
 fn write_file(
     file: &InputFile,
     objects: &[Option<Vec<u8>>],
@@ -293,7 +296,7 @@ fn write_file(
             .map(|object| write(directory.join(name), object))
             .transpose(),
         FileKind::Archive(archive, modules) => {
-            let old = std::fs::read(&file.path).map_err(Error::reading(&file.path))?;
+            let content = std::fs::read(&file.path).map_err(Error::reading(&file.path))?;
             let changed = || Error::ArchiveChanged {
                 path: file.path.clone(),
             };
@@ -301,7 +304,7 @@ fn write_file(
                 path: file.path.clone(),
                 source,
             };
-            if *archive != archive::Archive::parse(&old, &file.path).map_err(|_| changed())? {
+            if *archive != archive::Archive::parse(&content, &file.path).map_err(|_| changed())? {
                 return Err(changed());
             }
             let mut members = Vec::with_capacity(archive.members.len());
@@ -311,12 +314,12 @@ fn write_file(
                     .and_then(|&module| objects[module].as_deref());
                 let data = match woven {
                     Some(object) => Cow::Borrowed(object),
-                    None => member.data(&old).map_err(broken)?,
+                    None => member.data(&content).map_err(broken)?,
                 };
                 members.push((member.name.clone(), data));
             }
-            let new = archive::build(&members).map_err(broken)?;
-            write(directory.join(name), &new).map(Some)
+            let woven_archive = archive::build(&members).map_err(broken)?;
+            write(directory.join(name), &woven_archive).map(Some)
         }
     }
 }
@@ -337,7 +340,7 @@ fn runs(settings: &LinkSettings) -> Result<[u8; 896]> {
     Err(Error::RunsTooLong)
 }
 
-/// The parameter of the image's kind: for loops, the number of iterations.
+/// Returns the image header's parameter: for the kind loops, the number of iterations K.
 fn parameter(settings: &LinkSettings) -> u64 {
     match settings.collect {
         Kind::Loops => settings.k.into(),
@@ -351,21 +354,24 @@ fn padded<const N: usize>(text: &[u8]) -> [u8; N] {
     bytes
 }
 
-/// At most `limit` bytes of `text`, whole characters.
+/// Cuts `text` to at most `limit` bytes, at the end of a character.
 fn cut(text: &str, limit: usize) -> &[u8] {
     &text.as_bytes()[..text.floor_char_boundary(limit)]
 }
 
 #[cfg(test)]
 mod tests {
-    use super::present;
+    use super::check_runtime;
 
     #[test]
-    fn a_runtime_that_is_not_there_names_the_target_it_takes() {
-        assert_eq!(present(b"object", "aarch64").ok(), Some(&b"object"[..]));
-        let error = present(&[], "aarch64-unknown-none-softfloat").err();
+    fn an_error_about_a_missing_runtime_names_the_target() {
+        assert_eq!(
+            check_runtime(b"object", "aarch64").ok(),
+            Some(&b"object"[..])
+        );
+        let error = check_runtime(&[], "aarch64-unknown-none-softfloat").err();
         let message = error.map(|error| error.to_string()).unwrap_or_default();
-        let way_out = "rustup target add aarch64-unknown-none-softfloat";
-        assert!(message.contains(way_out), "{message}");
+        let remedy = "rustup target add aarch64-unknown-none-softfloat";
+        assert!(message.contains(remedy), "{message}");
     }
 }

@@ -1,4 +1,4 @@
-//! The address that a `getelementptr` computes.
+//! Reads the address that a `getelementptr` instruction computes.
 
 use crate::instruction::Opcode;
 use crate::sys::LType;
@@ -16,8 +16,8 @@ pub struct Address<'m> {
 }
 
 impl<'m> Instruction<'m> {
-    /// The address that this instruction computes, if it is a `getelementptr` over types of known
-    /// size.
+    /// Returns the address that this instruction computes, if it is a `getelementptr` and the sizes
+    /// of its types are known.
     pub fn address(self) -> Option<Address<'m>> {
         if self.opcode() != Opcode::Offset {
             return None;
@@ -56,6 +56,7 @@ impl<'m> Instruction<'m> {
         Some(address)
     }
 
+    /// Returns the size of a type in bytes. `None` for scalable vectors.
     fn size(self, kind: *mut LType) -> Option<i64> {
         const SCALABLE_VECTOR: i32 = 17;
         let api = self.module().api();
@@ -70,6 +71,7 @@ impl<'m> Instruction<'m> {
         }
     }
 
+    /// Returns the element of the type `kind` that `index` selects.
     fn element(self, kind: *mut LType, index: Value<'m>) -> Option<Element> {
         const STRUCT: i32 = 10;
         const ARRAY: i32 = 11;

@@ -1,5 +1,9 @@
-//! Reads just enough of the bitstream format to find the producer of a file and the number of its
-//! modules. LLVM's own errors often mention neither. Cost: a few words for each top-level block.
+//! Reads three facts from LLVM's bitstream format: the producer of a file, the number of its
+//! modules, and its string table. LLVM's errors often mention neither producer nor number of
+//! modules. Cost: a few words for each top-level block.
+//!
+//! A VBR (variable bit rate) number of width w is a sequence of chunks of w bits. The highest bit
+//! of a chunk says whether another chunk follows.
 //!
 //! ```text
 //! WIDTH   MEANING
@@ -8,13 +12,15 @@
 //!  2      1: a block begins          inside, in the width that the block names:
 //!  vbr8   its id: 13 identification, 0  END_BLOCK, to the next word
 //!         8 module                   1  a block
-//!  vbr4   width of its codes         2  an abbreviation: vbr5 operands; each 1 bit literal + vbr8, or 3 bits encoding
+//!  vbr4   width of its codes         2  an abbreviation: vbr5 operands; each
+//!                                       1 bit literal + vbr8, or 3 bits encoding
 //!  to the next word                  3  a record: vbr6 code, vbr6 count, vbr6 each
 //!  32     its length in words        4… a record by an abbreviation
 //! ```
-//! In the identification block, record 1 holds the producer's text (`LLVM22.1.8`). Every input
-//! gives an answer quickly, possibly `None`. A count in the input may be wrong, but the reader
-//! takes each counted item from separate bits, and the bits end.
+//! In the identification block, record 1 contains the producer's text (`LLVM22.1.8`).
+//!
+//! The functions return quickly for any input, even if it is damaged. A count in the input may be
+//! much too large. But each counted item consumes bits, so reading stops at the end of the input.
 
 const IDENTIFICATION: u32 = 13;
 const MODULE: u32 = 8;
@@ -24,7 +30,7 @@ const MAGIC: u32 = u32::from_le_bytes(*b"BC\xC0\xDE");
 /// Counts the module blocks of a bitstream.
 ///
 /// # Errors
-/// The offset in bytes at which the stream ends too early or is malformed.
+/// Returns the offset in bytes at which the stream ends too early or is malformed.
 pub fn count_modules(bitcode: &[u8]) -> Result<usize, usize> {
     let mut modules = 0;
     for block in blocks(bitcode) {
@@ -33,23 +39,23 @@ pub fn count_modules(bitcode: &[u8]) -> Result<usize, usize> {
     Ok(modules)
 }
 
-/// The producer's text from the identification block.
+/// Returns the producer's text from the identification block.
 pub fn producer(bitcode: &[u8]) -> Option<String> {
-    /// Real identification blocks have 40 bytes. A crafted block may repeat long abbreviations,
-    /// which takes quadratic time.
-    const LONGEST: usize = 4096;
+    /// The maximum number of bytes to read. Real identification blocks have 40 bytes. A crafted
+    /// block may repeat long abbreviations, which would take quadratic time.
+    const MAX_LENGTH: usize = 4096;
     let block = blocks(bitcode)
         .map_while(Result::ok)
         .find(|block| block.id == IDENTIFICATION)?;
-    let end = bitcode.len().min(block.start + LONGEST);
+    let end = bitcode.len().min(block.start + MAX_LENGTH);
     let mut bits = Bits {
         bytes: &bitcode[..end],
-        at: block.start * 8 + HEAD_BITS,
+        position: block.start * 8 + HEAD_BITS,
     };
     identification(&mut bits)
 }
 
-/// The contents of the string table block: the names of all globals, one right after the other, and
+/// Returns the contents of the string table block: the names of all globals without separators, and
 /// a few other strings.
 pub fn string_table(bitcode: &[u8]) -> Option<&[u8]> {
     let block = blocks(bitcode)
@@ -60,7 +66,7 @@ pub fn string_table(bitcode: &[u8]) -> Option<&[u8]> {
     bitcode.get(block.start + 8..)?.get(..words * 4)
 }
 
-/// The first number in a producer's text: the major version.
+/// Returns the major version in a producer's text, which is its first number.
 pub(crate) fn major(producer: &str) -> Option<u32> {
     let digits = producer.trim_start_matches(|c: char| !c.is_ascii_digit());
     digits
@@ -73,37 +79,39 @@ pub(crate) fn major(producer: &str) -> Option<u32> {
 /// A top-level block.
 struct TopBlock {
     id: u32,
-    /// Offset in bytes.
+    /// The offset of the block in bytes.
     start: usize,
 }
 
 /// The number of bits of a block before the width of its codes.
 const HEAD_BITS: usize = 2 + 8;
 
-/// The top-level blocks. If the stream is malformed, the last item is the offset of the error.
+/// Iterates over the top-level blocks. If the stream is malformed, the last item is the offset of
+/// the error.
 ///
-/// Block ids are small, so each VBR is a single chunk, and the head fits in 32 bits. Concatenated
-/// streams each begin with the magic number. Zero words are padding.
+/// Block ids are small, so the VBR numbers of a block's head are single chunks, and the head fits
+/// in 32 bits. If streams are concatenated, each begins with the magic number. Zero words are
+/// padding.
 fn blocks(bitcode: &[u8]) -> impl Iterator<Item = Result<TopBlock, usize>> {
     const ENTER_BLOCK: u32 = 1;
-    let mut at = 0;
+    let mut offset = 0;
     let mut next = move || -> Result<Option<TopBlock>, usize> {
-        while at < bitcode.len() {
-            let start = at;
-            if bitcode.len() - at < 4 && bitcode[at..].iter().all(|&byte| byte == 0) {
+        while offset < bitcode.len() {
+            let start = offset;
+            if bitcode.len() - offset < 4 && bitcode[offset..].iter().all(|&byte| byte == 0) {
                 break;
             }
-            let head = word(bitcode, at).ok_or(at)?;
-            if head == MAGIC || (head == 0 && at > 0) {
-                at += 4;
+            let head = word(bitcode, offset).ok_or(offset)?;
+            if head == MAGIC || (head == 0 && offset > 0) {
+                offset += 4;
                 continue;
             }
             let id = head >> 2 & 0xff;
-            if at == 0 || head & 3 != ENTER_BLOCK || id >= 0x80 {
-                return Err(at);
+            if offset == 0 || head & 3 != ENTER_BLOCK || id >= 0x80 {
+                return Err(offset);
             }
-            let words = word(bitcode, at + 4).ok_or(bitcode.len())? as usize;
-            at = words
+            let words = word(bitcode, offset + 4).ok_or(bitcode.len())? as usize;
+            offset = words
                 .checked_mul(4)
                 .and_then(|length| length.checked_add(start + 8))
                 .filter(|&end| end <= bitcode.len())
@@ -112,20 +120,21 @@ fn blocks(bitcode: &[u8]) -> impl Iterator<Item = Result<TopBlock, usize>> {
         }
         Ok(None)
     };
-    let mut broken = false;
+    let mut has_failed = false;
     std::iter::from_fn(move || {
-        if broken {
+        if has_failed {
             return None;
         }
         let block = next();
-        broken = block.is_err();
+        has_failed = block.is_err();
         block.transpose()
     })
 }
 
-fn word(bytes: &[u8], at: usize) -> Option<u32> {
-    let four = bytes.get(at..at.checked_add(4)?)?;
-    Some(u32::from_le_bytes(four.try_into().expect("four bytes")))
+/// Reads the word of 4 bytes at `offset`.
+fn word(bytes: &[u8], offset: usize) -> Option<u32> {
+    let word = bytes.get(offset..offset.checked_add(4)?)?;
+    Some(u32::from_le_bytes(word.try_into().expect("four bytes")))
 }
 
 /// The encoding of an abbreviation's operand.
@@ -139,6 +148,7 @@ enum Operand {
     Blob,
 }
 
+/// Reads the producer's text. `bits` is after the id of the identification block.
 fn identification(bits: &mut Bits<'_>) -> Option<String> {
     let width = u32::try_from(bits.vbr(4)?).ok()?;
     bits.align();
@@ -171,6 +181,7 @@ fn identification(bits: &mut Bits<'_>) -> Option<String> {
     }
 }
 
+/// Reads the definition of an abbreviation.
 fn abbreviation(bits: &mut Bits<'_>) -> Option<Vec<Operand>> {
     let count = bits.vbr(5)?;
     let mut operands = Vec::new();
@@ -190,6 +201,7 @@ fn abbreviation(bits: &mut Bits<'_>) -> Option<Vec<Operand>> {
     Some(operands)
 }
 
+/// Reads a record that is encoded by the abbreviation `operands`.
 fn abbreviated(bits: &mut Bits<'_>, operands: &[Operand]) -> Option<Vec<u64>> {
     let mut record = Vec::new();
     let mut operands = operands.iter();
@@ -225,8 +237,8 @@ fn scalar(bits: &mut Bits<'_>, operand: Operand) -> Option<u64> {
 #[derive(Clone, Copy)]
 struct Bits<'a> {
     bytes: &'a [u8],
-    /// Position in bits.
-    at: usize,
+    /// The position in bits.
+    position: usize,
 }
 
 impl Bits<'_> {
@@ -236,15 +248,14 @@ impl Bits<'_> {
         }
         let mut value = 0;
         for bit in 0..width {
-            let byte = self.bytes.get(self.at / 8)?;
-            value |= u64::from(byte >> (self.at % 8) & 1) << bit;
-            self.at += 1;
+            let byte = self.bytes.get(self.position / 8)?;
+            value |= u64::from(byte >> (self.position % 8) & 1) << bit;
+            self.position += 1;
         }
         Some(value)
     }
 
-    /// Reads chunks of `width` bits. The highest bit of each chunk says whether another chunk
-    /// follows.
+    /// Reads a VBR number of this width.
     fn vbr(&mut self, width: u32) -> Option<u64> {
         if !(2..=32).contains(&width) {
             return None;
@@ -253,9 +264,9 @@ impl Bits<'_> {
         let mut shift = 0;
         loop {
             let chunk = self.fixed(width)?;
-            let more = chunk >> (width - 1) & 1;
+            let has_next = chunk >> (width - 1) & 1;
             value |= (chunk & !(1 << (width - 1))).checked_shl(shift)?;
-            if more == 0 {
+            if has_next == 0 {
                 return Some(value);
             }
             shift += width - 1;
@@ -264,7 +275,7 @@ impl Bits<'_> {
 
     /// Skips to the next word.
     fn align(&mut self) {
-        self.at = self.at.next_multiple_of(32);
+        self.position = self.position.next_multiple_of(32);
     }
 }
 
@@ -287,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_clang_22() {
+    fn clang_22_writes_a_producer_and_one_module() {
         assert_eq!(producer(HEAD).as_deref(), Some("LLVM22.1.8"));
         assert_eq!(count_modules(HEAD), Err(HEAD.len()));
         assert_eq!(count_modules(&whole()), Ok(1));
@@ -295,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn any_prefix_gives_an_answer() {
+    fn incomplete_files_are_errors() {
         let whole = whole();
         for end in 0..whole.len() {
             assert_ne!(count_modules(&whole[..end]), Ok(1), "{end}");
@@ -304,14 +315,14 @@ mod tests {
     }
 
     #[test]
-    fn arrays_of_nothing_are_refused() {
-        // The count 3, and three elements of six bits fill the bytes.
+    fn arrays_whose_elements_have_no_bits_are_rejected() {
+        // The bytes contain the count 3 and three elements of six bits.
         let bytes = [0x03; 3];
         let array = |element| {
             abbreviated(
                 &mut Bits {
                     bytes: &bytes,
-                    at: 0,
+                    position: 0,
                 },
                 &[Operand::Array, element],
             )
@@ -324,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn majors() {
+    fn the_major_version_is_the_first_number() {
         assert_eq!(major("LLVM22.1.2-rust-1.95.0-stable"), Some(22));
         assert_eq!(major("LLVM 19.1.7"), Some(19));
         assert_eq!(major("LLVM"), None);

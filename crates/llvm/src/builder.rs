@@ -1,7 +1,8 @@
 //! Inserts instructions.
 //!
-//! Each method checks the types of its arguments and panics if they do not fit. A wrong call is a
-//! bug of the caller, not of the input, and in LLVM it would be undefined behavior.
+//! Each method checks the types of its arguments, and panics if they are wrong. A wrong argument is
+//! a bug of the caller, never an error of the input. LLVM does not check arguments, and would have
+//! undefined behavior.
 
 use std::ptr::NonNull;
 
@@ -27,7 +28,7 @@ impl<'m> Builder<'m> {
         }
     }
 
-    /// Inserts before an instruction, with that instruction's debug location.
+    /// Makes a builder that inserts before an instruction, with that instruction's debug location.
     pub fn before(instruction: Instruction<'m>) -> Self {
         let builder = Self::unplaced(instruction.module());
         // SAFETY: an instruction in a block.
@@ -35,8 +36,8 @@ impl<'m> Builder<'m> {
         builder
     }
 
-    /// Inserts at the top of a block: before its first instruction and before the debug records of
-    /// that instruction.
+    /// Makes a builder that inserts at the top of a block: before its first instruction and before
+    /// the debug records of that instruction.
     ///
     /// # Panics
     /// If the block is empty.
@@ -53,7 +54,7 @@ impl<'m> Builder<'m> {
         builder
     }
 
-    /// Inserts at the end of a block, without a debug location.
+    /// Makes a builder that inserts at the end of a block, without a debug location.
     pub fn at_end(block: Block<'m>) -> Self {
         let builder = Self::unplaced(block.module());
         // SAFETY: a block in a function.
@@ -83,7 +84,7 @@ impl<'m> Builder<'m> {
         })
     }
 
-    /// Allocates a stack slot for an integer or a pointer. The builder must stand in the entry
+    /// Allocates a stack slot for an integer or a pointer. The insertion point must be in the entry
     /// block.
     pub fn slot(&self, kind: Type<'m>) -> Value<'m> {
         assert!(kind.is_scalar(), "an integer or a pointer has a slot");
@@ -138,19 +139,19 @@ impl<'m> Builder<'m> {
         })
     }
 
-    /// Freezes a value. Passes that track additions around a loop stop at a freeze.
+    /// Freezes a value. The instruction stops passes that analyze additions around a loop.
     pub fn freeze(&self, value: Value<'m>) -> Value<'m> {
         // SAFETY: a value.
         self.built(unsafe { (self.api().LLVMBuildFreeze)(self.raw(), value.raw(), c"".as_ptr()) })
     }
 
-    /// Whether an integer is 0 or a pointer is null.
+    /// Tests whether an integer is 0 or a pointer is null.
     pub fn is_null(&self, value: Value<'m>) -> Value<'m> {
         const EQUAL: i32 = 32;
         self.compare_to_null(EQUAL, value)
     }
 
-    /// Whether two integers or two pointers are equal.
+    /// Tests whether two integers or two pointers are equal.
     pub fn is_equal(&self, left: Value<'m>, right: Value<'m>) -> Value<'m> {
         const EQUAL: i32 = 32;
         assert!(
@@ -163,7 +164,7 @@ impl<'m> Builder<'m> {
         })
     }
 
-    /// Whether an integer is below zero.
+    /// Tests whether an integer is below zero.
     pub fn is_negative(&self, value: Value<'m>) -> Value<'m> {
         const SIGNED_LESS: i32 = 40;
         assert!(
@@ -221,8 +222,8 @@ impl<'m> Builder<'m> {
         })
     }
 
-    /// Calls a function with its calling convention. The result and argument types must be those of
-    /// the function's type.
+    /// Calls a function with its calling convention. The types of result and arguments must be the
+    /// types in the function's type.
     pub fn call(
         &self,
         function: Function<'m>,
@@ -260,9 +261,9 @@ impl<'m> Builder<'m> {
         })
     }
 
-    /// Inserts inline assembly (AT&T) that reads and writes one `i64` in memory, its operand `$0`.
-    /// It may also read an integer, its operand `$1`. `constraint` describes the place of this
-    /// integer.
+    /// Inserts inline assembly (AT&T syntax) that reads and writes one `i64` in memory, its operand
+    /// `$0`. The assembly may also read an integer, its operand `$1`. `constraint` says whether
+    /// this integer is in a register, in memory, or an immediate.
     pub fn asm_on_memory(
         &self,
         assembly: &str,
@@ -296,7 +297,8 @@ impl<'m> Builder<'m> {
         }
     }
 
-    /// Inserts inline assembly (AT&T) with these operands. It may do anything to memory.
+    /// Inserts inline assembly (AT&T syntax) with these operands. LLVM assumes that the assembly
+    /// may read and write any memory.
     pub fn asm(
         &self,
         assembly: &str,
@@ -349,8 +351,8 @@ impl<'m> Builder<'m> {
         }))
     }
 
-    /// Inserts a phi without incoming values. The builder must stand before the first instruction
-    /// of a block.
+    /// Inserts a phi without incoming values. The insertion point must be before the first
+    /// instruction of a block.
     pub fn phi(&self, kind: Type<'m>) -> Instruction<'m> {
         assert!(
             !matches!(kind.kind(), TypeKind::Void | TypeKind::Token),
@@ -367,13 +369,14 @@ impl<'m> Builder<'m> {
     pub fn copy(&self, instruction: Instruction<'m>) -> Instruction<'m> {
         if instruction.opcode() == crate::instruction::Opcode::Phi {
             let phi = self.phi(instruction.value().kind());
-            // SAFETY: two phis of one type; flags and location of one fit the other.
+            // SAFETY: two phis of one type, so each may have the flags and location of the other.
             unsafe {
-                let (old, new) = (instruction.raw(), phi.raw());
-                let location = (self.api().LLVMInstructionGetDebugLoc)(old);
-                (self.api().LLVMInstructionSetDebugLoc)(new, location);
-                if (self.api().LLVMCanValueUseFastMathFlags)(old) != 0 {
-                    (self.api().LLVMSetFastMathFlags)(new, (self.api().LLVMGetFastMathFlags)(old));
+                let (original, copy) = (instruction.raw(), phi.raw());
+                let location = (self.api().LLVMInstructionGetDebugLoc)(original);
+                (self.api().LLVMInstructionSetDebugLoc)(copy, location);
+                if (self.api().LLVMCanValueUseFastMathFlags)(original) != 0 {
+                    let flags = (self.api().LLVMGetFastMathFlags)(original);
+                    (self.api().LLVMSetFastMathFlags)(copy, flags);
                 }
             }
             return phi;
@@ -391,13 +394,13 @@ impl<'m> Builder<'m> {
 
     /// Inserts an instruction that is in no block.
     pub(crate) fn insert(&self, instruction: Instruction<'m>) {
-        // SAFETY: the caller has just taken it out.
+        // SAFETY: the instruction is in no block.
         unsafe { (self.api().LLVMInsertIntoBuilder)(self.raw(), instruction.raw()) }
     }
 
-    /// Moves an instruction here.
+    /// Moves an instruction to the insertion point.
     pub fn take(&self, instruction: Instruction<'m>) {
-        // SAFETY: it is in a block, and inserted again at once: it never dangles.
+        // SAFETY: the instruction is in a block, and is inserted again at once.
         unsafe {
             (self.api().LLVMInstructionRemoveFromParent)(instruction.raw());
             (self.api().LLVMInsertIntoBuilder)(self.raw(), instruction.raw());
@@ -406,40 +409,42 @@ impl<'m> Builder<'m> {
 }
 
 impl<'m> Instruction<'m> {
-    /// Moves all instructions before this one, including phis, to a new block that takes over all
-    /// edges into the old block. The new block has no terminator yet. The old block keeps its edges
-    /// out and has no edges in.
+    /// Moves all instructions before this instruction, including phis, to a new block. All edges
+    /// into the old block now lead to the new block. The new block has no terminator yet. The old
+    /// block keeps its outgoing edges and has no incoming edges.
     ///
     /// # Panics
     /// If the block has no terminator.
     pub fn split_before(self, name: &str) -> Block<'m> {
-        let rest = self.block();
-        let terminator = rest.terminator().expect("the block is finished");
-        let head = rest.insert_before(name);
+        let old_block = self.block();
+        let terminator = old_block.terminator().expect("the block has a terminator");
+        let new_block = old_block.insert_before(name);
         let api = self.module().api();
-        // SAFETY: two blocks of one function. Without its terminator the old one has no successors
-        // whose phis would be changed too. The terminator is inserted again at once.
+        // SAFETY: two blocks of one function. While the terminator is removed, the old block has no
+        // successors, so their phis still name the old block. The terminator is inserted again at
+        // once.
         unsafe {
             (api.LLVMInstructionRemoveFromParent)(terminator.raw());
-            let [from, to] = [rest, head].map(|block| (api.LLVMBasicBlockAsValue)(block.raw()));
+            let [from, to] =
+                [old_block, new_block].map(|block| (api.LLVMBasicBlockAsValue)(block.raw()));
             (api.LLVMReplaceAllUsesWith)(from, to);
-            (api.LLVMInsertIntoBuilder)(Builder::at_end(rest).raw(), terminator.raw());
+            (api.LLVMInsertIntoBuilder)(Builder::at_end(old_block).raw(), terminator.raw());
         }
-        let before: Vec<Self> = rest
+        let moved: Vec<Self> = old_block
             .instructions()
             .take_while(|&other| other != self)
             .collect();
-        let builder = Builder::at_end(head);
-        for instruction in before {
+        let builder = Builder::at_end(new_block);
+        for instruction in moved {
             builder.take(instruction);
         }
-        head
+        new_block
     }
 
     /// Replaces the instruction's result everywhere, and deletes the instruction.
     ///
     /// # Panics
-    /// If the other value has another type.
+    /// If `value` has another type.
     pub fn replace_by(self, value: Value<'m>) {
         assert!(
             self.value().kind() == value.kind(),
@@ -456,7 +461,7 @@ impl<'m> Instruction<'m> {
 
 impl Drop for Builder<'_> {
     fn drop(&mut self) {
-        // SAFETY: ours, not used after.
+        // SAFETY: the builder is owned, and not used after this.
         unsafe { (self.api().LLVMDisposeBuilder)(self.raw()) }
     }
 }
@@ -472,7 +477,7 @@ impl<'m> Instruction<'m> {
             "a value comes into a phi of its type"
         );
         let (mut values, mut blocks) = ([value.raw()], [block.raw()]);
-        // SAFETY: a phi of the value's type; one of each.
+        // SAFETY: a phi of the value's type; one value and one block.
         unsafe {
             (self.module().api().LLVMAddIncoming)(
                 self.raw(),

@@ -1,4 +1,4 @@
-//! Constants: integers, null, poison, and a pointer as an integer.
+//! Makes constants: integers, null, poison, and pointers converted to integers.
 
 use crate::types::{Type, TypeKind};
 use crate::value::Value;

@@ -1,9 +1,9 @@
-//! A context owns types, constants, and metadata, and collects LLVM's diagnostics.
+//! The LLVM context, which owns types, constants, and metadata, and collects LLVM's diagnostics.
 //!
 //! The C API reports some failures (invalid inline assembly, unreadable bitcode) *only* through the
 //! diagnostic handler. Without a handler, LLVM prints the error and may exit. So every context has
-//! a handler. It keeps errors, and drops warnings, remarks, and notes (a module can cause hundreds
-//! of remarks).
+//! a handler. It stores errors. It ignores warnings, remarks, and notes, because a module can cause
+//! hundreds of remarks.
 
 use std::cell::RefCell;
 use std::ffi::{CStr, c_char, c_void};
@@ -16,12 +16,12 @@ use crate::sys::{Api, LContext, LDiagnostic};
 pub struct Context {
     raw: NonNull<LContext>,
     library: Library,
-    /// Created from a box; `Drop` frees it.
-    sink: NonNull<Sink>,
+    /// The stored errors. The pointer comes from a box, and `Drop` frees it.
+    sink: NonNull<ErrorSink>,
 }
 
-/// Receives the errors that LLVM reports.
-struct Sink {
+/// Stores the errors that LLVM reports.
+struct ErrorSink {
     library: Library,
     errors: RefCell<Vec<String>>,
 }
@@ -30,13 +30,13 @@ struct Sink {
 const SEVERITY_ERROR: i32 = 0;
 
 impl Context {
-    /// A new context of this library.
+    /// Creates a context in this library.
     pub fn new(library: &Library) -> Self {
         let api = library.api();
         // SAFETY: takes nothing; returns a new context, never null.
         let raw = NonNull::new(unsafe { (api.LLVMContextCreate)() })
             .expect("LLVMContextCreate returns a context");
-        let sink = NonNull::from(Box::leak(Box::new(Sink {
+        let sink = NonNull::from(Box::leak(Box::new(ErrorSink {
             library: library.clone(),
             errors: RefCell::default(),
         })));
@@ -44,7 +44,7 @@ impl Context {
         unsafe {
             (api.LLVMContextSetDiagnosticHandler)(
                 raw.as_ptr(),
-                Some(keep_errors),
+                Some(store_error),
                 sink.as_ptr().cast(),
             );
         }
@@ -60,7 +60,7 @@ impl Context {
         &self.library
     }
 
-    /// The messages of all errors that LLVM reported since the last call.
+    /// Returns the messages of all errors that LLVM reported since the last call.
     pub fn take_errors(&self) -> Vec<String> {
         // SAFETY: alive as long as the context, and only shared: the handler runs on this thread,
         // inside LLVM's calls.
@@ -87,17 +87,17 @@ impl Drop for Context {
     }
 }
 
-/// The diagnostic handler: keeps the messages of errors.
-extern "C" fn keep_errors(diagnostic: *mut LDiagnostic, sink: *mut c_void) {
-    // SAFETY: LLVM hands back the pointer given with the handler, to a sink that lives as long as
-    // the context; it is only read.
-    let sink = unsafe { &*sink.cast::<Sink>() };
+/// The diagnostic handler. Stores the messages of errors.
+extern "C" fn store_error(diagnostic: *mut LDiagnostic, sink: *mut c_void) {
+    // SAFETY: LLVM passes the pointer that was registered with the handler. It points to a sink
+    // that lives as long as the context, and the sink is only read.
+    let sink = unsafe { &*sink.cast::<ErrorSink>() };
     let api = sink.library.api();
     // SAFETY: the diagnostic is alive during the call.
     if unsafe { (api.LLVMGetDiagInfoSeverity)(diagnostic) } != SEVERITY_ERROR {
         return;
     }
-    // SAFETY: as above; the message is a new string for us.
+    // SAFETY: as above; the message is a new string, which the caller owns.
     let text = unsafe { take_message(api, (api.LLVMGetDiagInfoDescription)(diagnostic)) };
     sink.errors.borrow_mut().push(text);
 }
@@ -110,7 +110,7 @@ pub(crate) unsafe fn take_message(api: &Api, message: *mut c_char) -> String {
     if message.is_null() {
         return String::new();
     }
-    // SAFETY: by the contract it is a C string, ours to free, and not used after.
+    // SAFETY: by the contract, a C string that this function must free; it is not used after this.
     unsafe {
         let text = CStr::from_ptr(message).to_string_lossy().trim().to_string();
         (api.LLVMDisposeMessage)(message);

@@ -1,60 +1,54 @@
-//! Changes blocks and instructions in place, so that the weaver can add a second copy of a
-//! function's code.
+//! Splits blocks and redirects terminators and operands. The weaver needs these changes to give a
+//! function a second copy of its code.
 //!
 //! Nothing is deleted, so every handle stays valid.
 
 use crate::builder::Builder;
 use crate::instruction::Opcode;
-use crate::sys::Api;
 use crate::types::TypeKind;
 use crate::value::{Block, Instruction, Value};
 
 impl<'m> Block<'m> {
-    fn api_of(self) -> &'m Api {
-        self.module().api()
-    }
-
-    /// Moves the instructions before `instruction` into a new block. The new block stands before
-    /// this block, and takes over its address and all edges into it. It has no terminator yet: the
-    /// caller adds one.
+    /// Moves the instructions before `instruction` into a new block, which is inserted before this
+    /// block. The address of this block and all edges into this block change to the new block. The
+    /// new block has no terminator. The caller must add one.
     ///
     /// # Panics
     /// If the instruction is not in the block, or is a phi or landing pad.
-    /// If the instruction isn't in the block, or a phi or landing pad.
-    #[must_use = "the new block needs an end"]
+    #[must_use = "the new block needs a terminator"]
     pub fn split_before(self, instruction: Instruction<'m>) -> Block<'m> {
         assert!(
             instruction.block() == self
                 && !matches!(instruction.opcode(), Opcode::Phi | Opcode::LandingPad),
-            "a block is split where code may stand"
+            "a block is split at an ordinary instruction"
         );
-        let head = self.insert_before("");
-        let before: Vec<_> = self
+        let new_block = self.insert_before("");
+        let moved: Vec<_> = self
             .instructions()
             .take_while(|&other| other != instruction)
             .collect();
-        let builder = Builder::at_end(head);
-        for moved in before {
-            builder.take(moved);
+        let builder = Builder::at_end(new_block);
+        for instruction in moved {
+            builder.take(instruction);
         }
-        let terminator = self.terminator().expect("a whole block is split");
-        // SAFETY: two blocks of one function. Without its terminator the block has no successors,
-        // so that phis which name it stay as they are; the terminator is put back at once.
+        let terminator = self.terminator().expect("the block has a terminator");
+        // SAFETY: two blocks of one function. While the terminator is removed, the block has no
+        // successors, so their phis still name the block. The terminator is inserted again at once.
         unsafe {
-            let api = self.api_of();
+            let api = self.api();
             (api.LLVMInstructionRemoveFromParent)(terminator.raw());
             (api.LLVMReplaceAllUsesWith)(
                 (api.LLVMBasicBlockAsValue)(self.raw()),
-                (api.LLVMBasicBlockAsValue)(head.raw()),
+                (api.LLVMBasicBlockAsValue)(new_block.raw()),
             );
             Builder::at_end(self).insert(terminator);
         }
-        head
+        new_block
     }
 
-    /// The address of the block, as a constant.
+    /// Returns the address of the block, as a constant.
     pub fn address(self) -> Value<'m> {
-        let api = self.api_of();
+        let api = self.api();
         // SAFETY: a block in a function.
         let raw = unsafe {
             (api.LLVMBlockAddress)((api.LLVMGetBasicBlockParent)(self.raw()), self.raw())
@@ -64,25 +58,25 @@ impl<'m> Block<'m> {
 }
 
 impl<'m> Instruction<'m> {
-    /// Sets an operand that is a value.
+    /// Sets the operand with this index.
     ///
     /// # Panics
-    /// If the instruction has no operand of this number, or the operand has another type than the
-    /// value.
+    /// If the instruction has no operand with this index, or the operand's type is not the type of
+    /// `value`.
     pub fn set_operand(self, index: u32, value: Value<'m>) {
         assert!(
             self.value().operand(index).kind() == value.kind()
                 && value.kind().kind() != TypeKind::Void,
-            "an operand keeps its type"
+            "the new operand has the type of the old operand"
         );
         // SAFETY: the operand exists and is of this type.
         unsafe { (self.module().api().LLVMSetOperand)(self.raw(), index, value.raw()) }
     }
 
-    /// Changes a successor of a terminator.
+    /// Sets the successor of a terminator with this index.
     ///
     /// # Panics
-    /// If the terminator has no successor of this number.
+    /// If the terminator has no successor with this index.
     pub fn set_successor(self, index: u32, block: Block<'m>) {
         assert!(
             (index as usize) < self.successors().len(),

@@ -1,4 +1,5 @@
-//! The errors of this crate: one sentence for each variant, with LLVM's own message.
+//! The errors of this crate. Each variant has a message of one sentence, which contains LLVM's
+//! message.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -7,9 +8,9 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LlvmError {
-    /// There is no libLLVM in any of the searched places.
+    /// None of the searched directories contains a libLLVM.
     NoLibrary {
-        /// The searched places.
+        /// The searched directories.
         searched: Vec<String>,
     },
     /// The library cannot be loaded.
@@ -49,7 +50,7 @@ pub enum LlvmError {
         /// The library that read the bitcode.
         library: PathBuf,
     },
-    /// The file holds several modules (a split LTO unit).
+    /// The file contains several modules (a split LTO unit).
     SeveralModules {
         /// The name of the input.
         name: String,
@@ -80,7 +81,7 @@ pub enum LlvmError {
 }
 
 impl LlvmError {
-    /// The name of the input that the error is about, if any.
+    /// Returns the name of the input that the error is about, if any.
     fn input(&self) -> Option<&str> {
         match self {
             Self::NotBitcode { name }
@@ -96,7 +97,7 @@ impl LlvmError {
         }
     }
 
-    /// The error without the input's name, for messages that begin with a better name.
+    /// Formats the error without the input's name, for messages that begin with a better name.
     pub fn reason(&self) -> impl fmt::Display {
         struct Reason<'a>(&'a LlvmError);
         impl fmt::Display for Reason<'_> {

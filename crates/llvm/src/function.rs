@@ -1,4 +1,4 @@
-//! Functions: their properties, attributes, and blocks.
+//! Reads and changes the properties, attributes, and blocks of functions.
 
 use std::ffi::CString;
 
@@ -14,7 +14,7 @@ use crate::value::{Block, Function};
 pub struct AttributeKind(u32);
 
 impl AttributeKind {
-    /// The attribute kind with this name, if the library knows it.
+    /// Returns the attribute kind with this name, if the library knows it.
     pub fn named(module: &Module<'_>, name: &str) -> Option<Self> {
         // SAFETY: the name is given with its length; 0 means unknown.
         let kind = unsafe {
@@ -28,7 +28,7 @@ impl AttributeKind {
     }
 }
 
-/// The index of the attributes of a function itself.
+/// LLVM's index for attributes that apply to a function, not to a parameter or the result.
 const FUNCTION_INDEX: u32 = u32::MAX;
 
 impl<'m> Function<'m> {

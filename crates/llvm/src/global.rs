@@ -11,7 +11,7 @@ use crate::value::{Global, Value};
 pub enum Linkage {
     /// The only definition; visible to other objects.
     External,
-    /// A copy for inlining; another object contains the code.
+    /// The module has a copy for inlining only. Another object contains the code.
     AvailableExternally,
     /// Visible only in this module.
     Local,
@@ -55,12 +55,13 @@ impl<'m> Value<'m> {
     }
 }
 
-/// The thread-local storage model.
+/// The thread-local storage model: how code finds the address of a thread-local variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TlsModel {
-    /// For shared objects that are loaded at the start, or that need little thread-local storage.
+    /// For shared objects that are loaded when the program starts, or that need little thread-local
+    /// storage.
     InitialExec = 3,
-    /// For programs.
+    /// For executables.
     LocalExec = 4,
 }
 
@@ -69,7 +70,7 @@ impl<'m> Global<'m> {
         self.value().api()
     }
 
-    /// The initializer of the variable, if it has one.
+    /// Returns the initializer of the variable, if it has one.
     pub fn initializer(self) -> Option<Value<'m>> {
         // SAFETY: a global variable; null if external.
         Value::new(
@@ -129,20 +130,22 @@ impl<'m> Global<'m> {
         unsafe { (self.api().LLVMSetAlignment)(self.raw(), bytes) }
     }
 
-    /// Sets the variable's metadata of a kind.
+    /// Sets the variable's metadata of the kind with this number ([`Module::metadata_kind`]).
     ///
     /// # Panics
     /// If the metadata is not a tuple.
+    ///
+    /// [`Module::metadata_kind`]: crate::Module::metadata_kind
     pub fn set_metadata(self, kind: u32, node: Metadata<'m>) {
         assert!(node.is_tuple(), "metadata is attached as a node");
         // SAFETY: a global and a node of its context.
         unsafe { (self.api().LLVMGlobalSetMetadata)(self.raw(), kind, node.raw()) }
     }
 
-    /// Puts the variable into the comdat group of another global or function, if that has a comdat
-    /// group.
+    /// Puts the variable into the comdat group of the function or global variable `key`. Does
+    /// nothing if `key` is in no comdat group.
     pub fn join_comdat_of(self, key: Value<'m>) {
-        // SAFETY: comdats are asked of a global object only; null clears none.
+        // SAFETY: comdats are read only of a global object; the comdat that is set is not null.
         unsafe {
             if (self.api().LLVMIsAGlobalObject)(key.raw()).is_null() {
                 return;

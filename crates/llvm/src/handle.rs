@@ -1,9 +1,10 @@
-//! The common part of all handles: a pointer into LLVM, and the module that keeps the object alive.
+//! Handles: references to objects inside LLVM (values, blocks, types). A handle is a pointer into
+//! LLVM and a borrow of the module that owns the object.
 //!
-//! A handle borrows its module. The module cannot destroy anything while a handle lives, so every
-//! handle points to a live object.
+//! The module cannot destroy an object while a handle lives, so every handle points to a live
+//! object.
 
-/// Defines a handle type around one of the C API's pointers.
+/// Defines a handle type for a pointer type of the C API.
 macro_rules! handle {
     ($(#[$doc:meta])* $name:ident($raw:ident)) => {
         $(#[$doc])*

@@ -1,4 +1,5 @@
-//! The properties of instructions: opcode, successors, callee, attributes, debug location.
+//! Reads and changes the properties of instructions: opcode, successors, callee, attributes, debug
+//! location, metadata.
 
 use crate::function::AttributeKind;
 use crate::metadata::{Location, Metadata};
@@ -49,7 +50,7 @@ pub enum Opcode {
     Multiply,
     /// `shl`
     Shift,
-    /// `zext`, `sext`, `trunc`: the same number if it fits.
+    /// `zext`, `sext`, `trunc`: conversions between integer types. They keep the number if it fits.
     Resize,
     /// `freeze`
     Freeze,
@@ -59,7 +60,7 @@ pub enum Opcode {
     Select,
     /// A cast that changes no bits, or an instruction that extracts or inserts parts of an
     /// aggregate.
-    Shuffle,
+    Repack,
     /// Any other operation.
     Other,
 }
@@ -77,13 +78,13 @@ pub enum TailKind {
     NoTail,
 }
 
-/// The index of the attributes of a called function itself.
+/// LLVM's index for attributes that apply to the called function, not to a parameter or the result.
 const FUNCTION_INDEX: u32 = u32::MAX;
 
 impl<'m> Instruction<'m> {
     /// The operation of the instruction.
     pub fn opcode(self) -> Opcode {
-        // SAFETY: an instruction. The numbers are the C API's own and stable.
+        // SAFETY: an instruction. The numbers are those of the C API, which are stable.
         match unsafe { (self.module().api().LLVMGetInstructionOpcode)(self.raw()) } {
             1 => Opcode::Ret,
             2 => Opcode::Br,
@@ -110,7 +111,7 @@ impl<'m> Instruction<'m> {
             20 => Opcode::Shift,
             30..=32 => Opcode::Resize,
             68 => Opcode::Freeze,
-            41 | 53 | 54 => Opcode::Shuffle,
+            41 | 53 | 54 => Opcode::Repack,
             _ => Opcode::Other,
         }
     }
@@ -125,7 +126,7 @@ impl<'m> Instruction<'m> {
 
     /// The block of the instruction.
     pub fn block(self) -> Block<'m> {
-        // SAFETY: handles are only given out of instructions in blocks.
+        // SAFETY: an instruction with a handle is in a block.
         let raw = unsafe { (self.module().api().LLVMGetInstructionParent)(self.raw()) };
         Block::new(raw, self.module()).expect("the instruction is in a block")
     }
@@ -158,8 +159,9 @@ impl<'m> Instruction<'m> {
         }
     }
 
-    /// The constant of the switch case that leads to successor `index` (1 is the first case).
-    /// `None` for the default, for other instructions, and for constants of more than 64 bits.
+    /// Returns the constant of the switch case that leads to successor `index` (1 is the first
+    /// case). Returns `None` for the default case, for other instructions, and for constants of
+    /// more than 64 bits.
     pub fn case_value(self, index: u32) -> Option<i64> {
         if self.opcode() != Opcode::Switch || index == 0 {
             return None;
@@ -256,11 +258,11 @@ impl<'m> Instruction<'m> {
 
     /// Removes the instruction's metadata of a kind.
     pub fn remove_metadata(self, kind: u32) {
-        // SAFETY: an instruction; null takes away what it had.
+        // SAFETY: an instruction; null removes the metadata.
         unsafe { (self.module().api().LLVMSetMetadata)(self.raw(), kind, std::ptr::null_mut()) }
     }
 
-    /// Makes a load or store volatile: it runs exactly once, in its place.
+    /// Makes a load or store volatile. Optimizations then neither remove, repeat, nor reorder it.
     ///
     /// # Panics
     /// If the instruction is neither a load nor a store.

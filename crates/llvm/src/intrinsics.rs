@@ -1,7 +1,7 @@
 //! Classifies intrinsics by their names.
 
-/// Whether the intrinsic of this name generates no code: debug markers, ends of lifetimes,
-/// assumptions.
+/// Returns whether the intrinsic with this name generates no code: debug markers, ends of
+/// lifetimes, assumptions.
 pub fn is_marker(intrinsic: &str) -> bool {
     [
         "llvm.dbg.",

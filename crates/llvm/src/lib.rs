@@ -2,11 +2,15 @@
 //!
 //! [`Library`] finds and loads libLLVM. A [`Context`] collects its diagnostics. A [`Module`] is
 //! parsed from bitcode, inspected through handles that borrow it, changed with a [`Builder`], run
-//! through passes, and consumed by code generation. This crate contains mechanism only. The weaver
-//! decides which code to instrument, and how.
+//! through passes, and consumed by code generation. This crate does not decide which code to
+//! instrument, or how. The crate `holloway_weave` does.
 //!
-//! Tested with LLVM 19 (Debian) and 22 (Debian, rustc 1.95). The crate also tries newer versions.
-//! It refuses a version that lacks a required function, and names the first missing function.
+//! Names of this crate differ from LLVM's in two respects: a method `kind` of a value returns its
+//! LLVM type, and a *marker* is an intrinsic that generates no code.
+//!
+//! The crate is tested with LLVM 19 (Debian) and 22 (Debian, rustc 1.95). It also accepts newer
+//! versions. It rejects a version that lacks a required function, and names the first missing
+//! function.
 
 mod address;
 mod bitstream;

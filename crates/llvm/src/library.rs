@@ -1,5 +1,5 @@
-//! Finds and loads libLLVM: the library that the user names, the one of the user's Rust toolchain,
-//! or the system's.
+//! Finds and loads libLLVM: the library that the user names, the library of the user's Rust
+//! toolchain, or a library of the system.
 
 use std::ffi::c_uint;
 use std::fmt;
@@ -13,7 +13,7 @@ use crate::sys::Api;
 /// The oldest LLVM version whose C API is sufficient.
 const OLDEST: u32 = 19;
 
-/// A loaded libLLVM. Cheap to clone; it stays loaded until the process ends.
+/// A loaded libLLVM. It stays loaded until the process ends. Cloning is cheap.
 #[derive(Clone)]
 pub struct Library {
     api: Arc<Api>,
@@ -34,12 +34,11 @@ impl Library {
     /// Loads the library at `path`.
     ///
     /// # Errors
-    /// [`LlvmError::CannotOpen`], [`LlvmError::TooOld`], or [`LlvmError::MissingFunction`] with
-    /// path, version, and function.
+    /// Returns [`LlvmError::CannotOpen`], [`LlvmError::TooOld`], or [`LlvmError::MissingFunction`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self, LlvmError> {
         let path = path.as_ref();
-        // SAFETY: loading runs the library's initialisers; the file is the libLLVM that the user
-        // chose.
+        // SAFETY: loading runs the library's initializers; the file is a libLLVM of the user or the
+        // system.
         let library =
             unsafe { libloading::Library::new(path) }.map_err(|error| LlvmError::CannotOpen {
                 path: path.into(),
@@ -71,20 +70,20 @@ impl Library {
 
     /// Finds a library in this order:
     ///
-    /// 1. `explicit` (HOLLOWAY_LLVM), if given
-    /// 2. the library in the toolchain's sysroot; `rustc` is either that directory or a rustc that
-    ///    prints it
-    /// 3. the newest library of the system that works
+    /// 1. `explicit` (`HOLLOWAY_LLVM`), if given. No other library is tried then.
+    /// 2. a library in the sysroot of the Rust toolchain. `rustc` is either the sysroot or a rustc
+    ///    that prints the sysroot.
+    /// 3. the newest library of the system that can be loaded.
     ///
     /// # Errors
-    /// For an explicit path: the error of [`Library::open`]. Otherwise, if no library works:
-    /// [`LlvmError::NoLibrary`] with all places, or the last candidate's error.
+    /// Returns the error of [`Library::open`] for `explicit` or for the last candidate. If there is
+    /// no candidate, returns [`LlvmError::NoLibrary`] with the searched directories.
     pub fn find(explicit: Option<&Path>, rustc: Option<&Path>) -> Result<Self, LlvmError> {
         if let Some(path) = explicit {
             return Self::open(path);
         }
         let mut searched = Vec::new();
-        let mut failed = None;
+        let mut last_error = None;
         for directory in rustc
             .and_then(sysroot)
             .map(|root| root.join("lib"))
@@ -95,19 +94,19 @@ impl Library {
             for candidate in libraries_in(&directory) {
                 match Self::open(candidate) {
                     Ok(library) => return Ok(library),
-                    Err(error) => failed = Some(error),
+                    Err(error) => last_error = Some(error),
                 }
             }
         }
-        Err(failed.unwrap_or(LlvmError::NoLibrary { searched }))
+        Err(last_error.unwrap_or(LlvmError::NoLibrary { searched }))
     }
 
-    /// The version: major, minor, patch.
+    /// Returns the version: major, minor, patch.
     pub fn version(&self) -> (u32, u32, u32) {
         self.version
     }
 
-    /// The file of the library.
+    /// Returns the path of the library.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -120,8 +119,8 @@ impl Library {
 type GetVersion = unsafe extern "C" fn(*mut c_uint, *mut c_uint, *mut c_uint);
 
 fn version_of(library: &libloading::Library) -> Option<(u32, u32, u32)> {
-    // SAFETY: the type is the one LLVM's headers give; the function writes three integers through
-    // its arguments.
+    // SAFETY: `GetVersion` is the type in LLVM's headers; the function writes three integers
+    // through its arguments.
     unsafe {
         let function = library.get::<GetVersion>("LLVMGetVersion").ok()?;
         let (mut major, mut minor, mut patch) = (0, 0, 0);
@@ -130,7 +129,7 @@ fn version_of(library: &libloading::Library) -> Option<(u32, u32, u32)> {
     }
 }
 
-/// The sysroot: `rustc` itself if it is a directory, or the directory that the compiler prints.
+/// Returns `rustc` if it is a directory, else the sysroot that the program `rustc` prints.
 fn sysroot(rustc: &Path) -> Option<PathBuf> {
     if rustc.is_dir() {
         return Some(rustc.into());
@@ -143,7 +142,7 @@ fn sysroot(rustc: &Path) -> Option<PathBuf> {
     (output.status.success() && !text.trim().is_empty()).then(|| PathBuf::from(text.trim()))
 }
 
-/// The directories in which distributions install libLLVM, newest LLVM first.
+/// Returns the directories in which distributions install libLLVM, newest LLVM first.
 fn system_directories() -> Vec<PathBuf> {
     let mut versioned: Vec<(u32, PathBuf)> = std::fs::read_dir("/usr/lib")
         .into_iter()
@@ -162,16 +161,16 @@ fn system_directories() -> Vec<PathBuf> {
         .collect();
     versioned.sort_by(|a, b| b.cmp(a));
     let triple = format!("/usr/lib/{}-linux-gnu", std::env::consts::ARCH);
-    let plain = ["/usr/local/lib", &triple, "/usr/lib64", "/usr/lib"].map(PathBuf::from);
+    let unversioned = ["/usr/local/lib", &triple, "/usr/lib64", "/usr/lib"].map(PathBuf::from);
     versioned
         .into_iter()
         .map(|(_, path)| path)
-        .chain(plain)
+        .chain(unversioned)
         .collect()
 }
 
-/// The libLLVM shared libraries in a directory, newest first, each file once. Linker scripts are
-/// left out (rustc's sysroot contains one of 42 bytes).
+/// Lists the libLLVM shared libraries in a directory, newest first, each file once. Leaves out
+/// linker scripts; rustc's sysroot contains one.
 fn libraries_in(directory: &Path) -> Vec<PathBuf> {
     let mut libraries: Vec<(Vec<u32>, PathBuf)> = std::fs::read_dir(directory)
         .into_iter()
@@ -180,11 +179,14 @@ fn libraries_in(directory: &Path) -> Vec<PathBuf> {
         .filter_map(|entry| {
             let name = entry.file_name();
             let name = name.to_str()?;
-            let rest = name.strip_prefix("libLLVM")?;
+            let suffix = name.strip_prefix("libLLVM")?;
             let path = std::fs::canonicalize(entry.path()).ok()?;
-            let shared = rest.starts_with(".so") || (rest.starts_with('-') && rest.contains(".so"));
-            (shared && is_elf(&path))
-                .then(|| (numbers(path.file_name()?.to_str()?), path).into())?
+            let is_shared =
+                suffix.starts_with(".so") || (suffix.starts_with('-') && suffix.contains(".so"));
+            if !is_shared || !is_elf(&path) {
+                return None;
+            }
+            Some((numbers(path.file_name()?.to_str()?), path))
         })
         .collect();
     libraries.sort_by(|a, b| b.cmp(a));
@@ -199,8 +201,8 @@ fn is_elf(path: &Path) -> bool {
         .is_ok_and(|mut file| file.read_exact(&mut magic).is_ok() && magic == *b"\x7fELF")
 }
 
-/// The numbers in a file name, in order. They are the sort key of names such as
-/// `libLLVM.so.22.1-rust-1.95.0-stable`.
+/// Returns the numbers in a file name, in order. Names such as `libLLVM.so.22.1-rust-1.95.0-stable`
+/// are sorted by these numbers.
 fn numbers(name: &str) -> Vec<u32> {
     name.split(|c: char| !c.is_ascii_digit())
         .filter_map(|digits| digits.parse().ok())
@@ -218,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_no_library_is_refused_with_its_path() {
+    fn the_error_for_a_file_that_is_no_library_has_its_path() {
         let error = Library::open("/etc/passwd").expect_err("not a library");
         assert!(
             error.to_string().starts_with("cannot load /etc/passwd: "),
@@ -227,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_library_without_llvm_names_the_function() {
+    fn the_error_for_another_library_names_the_missing_function() {
         let error = Library::open("libc.so.6").expect_err("not LLVM");
         assert!(
             error

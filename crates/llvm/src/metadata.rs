@@ -1,4 +1,5 @@
-//! Metadata: debug locations, scopes, subprograms, files; tuples like branch weights.
+//! Reads and creates metadata: debug locations, scopes, subprograms, and files, and tuples such as
+//! branch weights.
 
 use std::hash::{Hash, Hasher};
 use std::ptr::NonNull;
@@ -39,7 +40,7 @@ const SUBPROGRAM: u32 = 17;
 const LEXICAL_BLOCK: u32 = 18;
 const LEXICAL_BLOCK_FILE: u32 = 19;
 const COMMON_BLOCK: u32 = 31;
-/// Not a node since LLVM 18.
+/// Argument lists are no nodes since LLVM 18.
 const ARGUMENT_LIST: u32 = 34;
 
 impl<'m> Metadata<'m> {
@@ -60,7 +61,7 @@ impl<'m> Metadata<'m> {
         unsafe { (self.module.api().LLVMGetMetadataKind)(self.raw()) }
     }
 
-    /// The node as a value. LLVM reads operands from this value.
+    /// Wraps the node as a value, because the C API reads operands only from a value.
     pub(crate) fn as_value(self) -> Value<'m> {
         // SAFETY: a live node of this context.
         let raw = unsafe {
@@ -69,17 +70,16 @@ impl<'m> Metadata<'m> {
         Value::new(raw, self.module).expect("LLVMMetadataAsValue returns a value")
     }
 
-    /// The operands of the node; absent operands are `None`. A string, a constant, or an argument
-    /// list has no operands.
+    /// Returns the operands of the node. Absent operands are `None`. A string, a constant, or an
+    /// argument list has no operands.
     pub fn operands(self) -> Vec<Option<Metadata<'m>>> {
         if self.kind() < FIRST_NODE || self.kind() == ARGUMENT_LIST {
             return Vec::new();
         }
         let api = self.module.api();
         let value = self.as_value().raw();
-        // SAFETY: a node wrapped as value; the buffer holds as many operands as it says. Operands
-        // are null or values that wrap metadata (constants come out as themselves and are wrapped
-        // again).
+        // SAFETY: a node wrapped as value; the buffer has the size that LLVM reports. Operands are
+        // null, values that wrap metadata, or constants; LLVMValueAsMetadata accepts both.
         unsafe {
             let count = (api.LLVMGetMDNodeNumOperands)(value) as usize;
             let mut operands = vec![std::ptr::null_mut(); count];
@@ -124,7 +124,7 @@ impl<'m> Metadata<'m> {
         }
         let api = self.module.api();
         let mut operand = std::ptr::null_mut();
-        // SAFETY: of a value around a constant, the one operand is that constant.
+        // SAFETY: a value that wraps a constant has one operand, which is the constant.
         unsafe { (api.LLVMGetMDNodeOperands)(self.as_value().raw(), &mut operand) };
         Value::new(operand, self.module)?
             .as_int()
@@ -200,12 +200,12 @@ impl<'m> Metadata<'m> {
         let api = self.module.api();
         // SAFETY: a file, whose strings belong to the context.
         unsafe {
-            let (mut first, mut second) = (0, 0);
-            let directory = (api.LLVMDIFileGetDirectory)(file.raw(), &mut first);
-            let name = (api.LLVMDIFileGetFilename)(file.raw(), &mut second);
+            let (mut directory_length, mut name_length) = (0, 0);
+            let directory = (api.LLVMDIFileGetDirectory)(file.raw(), &mut directory_length);
+            let name = (api.LLVMDIFileGetFilename)(file.raw(), &mut name_length);
             (
-                copy_text(directory, first as usize),
-                copy_text(name, second as usize),
+                copy_text(directory, directory_length as usize),
+                copy_text(name, name_length as usize),
             )
         }
     }
@@ -239,7 +239,7 @@ impl Module<'_> {
         let count =
             unsafe { (api.LLVMGetNamedMetadataNumOperands)(self.raw(), name.as_ptr()) } as usize;
         let mut operands: Vec<*mut LValue> = vec![std::ptr::null_mut(); count];
-        // SAFETY: the buffer holds as many operands as there are.
+        // SAFETY: the buffer has as many entries as there are operands.
         unsafe {
             (api.LLVMGetNamedMetadataOperands)(self.raw(), name.as_ptr(), operands.as_mut_ptr());
         }
@@ -249,7 +249,7 @@ impl Module<'_> {
             .as_string()
     }
 
-    /// The number of a metadata kind, such as `prof`.
+    /// Returns the number of a metadata kind, such as `prof`.
     pub fn metadata_kind(&self, name: &str) -> u32 {
         // SAFETY: the name is given with its length.
         unsafe {
@@ -296,12 +296,12 @@ impl<'m> Location<'m> {
         if scope.kind() == SUBPROGRAM {
             return None;
         }
-        let own = scope.subprogram()?;
-        if own.0.file_node() == scope.file_node() {
+        let subprogram = scope.subprogram()?;
+        if subprogram.0.file_node() == scope.file_node() {
             return None;
         }
-        let (own, other) = (own.file(), scope.file());
-        (other != own && !other.1.is_empty()).then_some(other)
+        let (subprogram_file, scope_file) = (subprogram.file(), scope.file());
+        (scope_file != subprogram_file && !scope_file.1.is_empty()).then_some(scope_file)
     }
 
     /// The location of the call, if the function was inlined.

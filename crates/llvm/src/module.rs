@@ -1,5 +1,5 @@
-//! A module: parsed from bitcode, printed, verified. `symbols.rs` has its functions and globals;
-//! `metadata.rs` has its flags.
+//! An LLVM module: parses bitcode, prints assembly, and verifies consistency. `symbols.rs` finds
+//! the functions and global variables of a module, and `metadata.rs` reads its flags.
 //!
 //! Handles (values, functions, blocks, …) borrow the module. Every operation that can destroy the
 //! object of a handle (passes, code generation, deleting a global, reshaping edges) takes the
@@ -36,7 +36,8 @@ impl<'c> Module<'c> {
     /// Parses a module. Messages contain `name`.
     ///
     /// # Errors
-    /// One of the bitcode variants of [`LlvmError`].
+    /// Returns [`LlvmError::NotBitcode`], [`LlvmError::NewerBitcode`],
+    /// [`LlvmError::SeveralModules`], or [`LlvmError::BadBitcode`].
     pub fn parse(context: &'c Context, name: &str, bitcode: &[u8]) -> Result<Self, LlvmError> {
         if !MAGICS.iter().any(|magic| bitcode.starts_with(magic)) {
             return Err(LlvmError::NotBitcode { name: name.into() });
@@ -67,12 +68,12 @@ impl<'c> Module<'c> {
         }
     }
 
-    /// The name given to [`Module::parse`].
+    /// Returns the name given to [`Module::parse`].
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The context of the module.
+    /// Returns the context of the module.
     pub fn context(&self) -> &'c Context {
         self.context
     }
@@ -85,7 +86,7 @@ impl<'c> Module<'c> {
         self.raw.as_ptr()
     }
 
-    /// The target triple of the module.
+    /// Returns the target triple of the module.
     pub fn triple(&self) -> String {
         // SAFETY: returns a C string that the module owns.
         unsafe { std::ffi::CStr::from_ptr((self.api().LLVMGetTarget)(self.raw())) }
@@ -93,7 +94,7 @@ impl<'c> Module<'c> {
             .into_owned()
     }
 
-    /// The module's assembly text outside functions.
+    /// Returns the module's inline assembly outside of functions.
     pub fn inline_assembly(&self) -> String {
         let mut length = 0;
         // SAFETY: the text belongs to the module; its length is written.
@@ -114,7 +115,8 @@ impl<'c> Module<'c> {
     /// Checks the consistency of the module.
     ///
     /// # Errors
-    /// [`LlvmError::Failed`] with the verifier's message. `doing` names the previous operation.
+    /// Returns [`LlvmError::Failed`] with the verifier's message. `doing` names the previous
+    /// operation.
     pub fn verify(&self, doing: &str) -> Result<(), LlvmError> {
         const RETURN_STATUS: i32 = 2;
         let mut message = std::ptr::null_mut();
@@ -156,7 +158,8 @@ impl Drop for Module<'_> {
     }
 }
 
-/// Turns the errors of the diagnostic handler into the variant that says what to do.
+/// Makes an error for bitcode that LLVM cannot parse. Finds out why, because the messages of the
+/// diagnostic handler often do not say it.
 fn parse_error(context: &Context, name: &str, bitcode: &[u8]) -> LlvmError {
     let name = name.to_string();
     let mut text = context.take_errors().join("; ");

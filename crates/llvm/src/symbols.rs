@@ -1,4 +1,4 @@
-//! The functions, globals, and aliases of a module, by name and in order.
+//! Finds, declares, and deletes the functions, global variables, and aliases of a module.
 
 use std::ffi::CString;
 
@@ -7,7 +7,7 @@ use crate::types::Type;
 use crate::value::{Function, Global, Value};
 
 impl Module<'_> {
-    /// The functions of the module, including declarations, in order.
+    /// Iterates over the functions of the module, including declarations, in order.
     pub fn functions(&self) -> impl Iterator<Item = Function<'_>> {
         // SAFETY: first and next of a live list; null at the end.
         let first = unsafe { (self.api().LLVMGetFirstFunction)(self.raw()) };
@@ -21,7 +21,7 @@ impl Module<'_> {
         .map(Function::from_value)
     }
 
-    /// The function with this name.
+    /// Returns the function with this name.
     pub fn function(&self, name: &str) -> Option<Function<'_>> {
         let name = CString::new(name).ok()?;
         // SAFETY: a C string; null if there is none.
@@ -32,7 +32,7 @@ impl Module<'_> {
         .map(Function::from_value)
     }
 
-    /// The global variable with this name.
+    /// Returns the global variable with this name.
     pub fn global(&self, name: &str) -> Option<Global<'_>> {
         let name = CString::new(name).ok()?;
         // SAFETY: a C string; null if there is none.
@@ -43,7 +43,7 @@ impl Module<'_> {
         .map(Global::from_value)
     }
 
-    /// The name of the symbol that this alias stands for.
+    /// Returns the name of the symbol that the alias `name` refers to.
     pub fn alias(&self, name: &str) -> Option<String> {
         // SAFETY: the name is given with its length; null if there is none; an alias has an
         // aliasee.
@@ -58,7 +58,7 @@ impl Module<'_> {
         Value::new(aliasee, self).map(Value::name)
     }
 
-    /// The names of the functions that resolve ifuncs.
+    /// Returns the names of the functions that resolve ifuncs.
     pub fn ifunc_resolvers(&self) -> Vec<String> {
         let api = self.api();
         let mut names = Vec::new();
@@ -90,7 +90,7 @@ impl Module<'_> {
         Function::from_value(Value::new(raw, self).expect("LLVMAddFunction returns a function"))
     }
 
-    /// Adds a global variable without an initializer: an external variable.
+    /// Adds a global variable without an initializer, which is an external declaration.
     ///
     /// # Panics
     /// If the name contains NUL.
@@ -107,8 +107,8 @@ impl Module<'_> {
         let Some(global) = self.global(name) else {
             return false;
         };
-        // SAFETY: it is alive; without uses nothing in the module refers to it after; `&mut` means
-        // no handle does.
+        // SAFETY: a live variable. It is deleted only if nothing in the module uses it. No handle
+        // refers to it, because the module is borrowed mutably.
         unsafe {
             if !(self.api().LLVMGetFirstUse)(global.value().raw()).is_null() {
                 return false;

@@ -1,9 +1,9 @@
-//! The functions of the LLVM C API that this crate uses, as a table of pointers. They are loaded
-//! from a library at run time.
+//! The functions of the LLVM C API that this crate uses, as a table of function pointers. The table
+//! is filled from a library at run time.
 //!
 //! The declarations follow LLVM's headers of versions 19 and 22 (`llvm-c/*.h`). Functions that only
-//! one of the versions has are in the `optional` part. Nothing here is safe, and nothing outside
-//! this crate uses it.
+//! one of the versions has are in the `optional` part. All functions are unsafe, and only this
+//! crate uses them.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::mem::ManuallyDrop;
@@ -48,10 +48,10 @@ macro_rules! api {
     };
 }
 
-/// The address of a symbol, as a function of type `F`.
+/// Returns the address of a symbol, as a function of type `F`.
 fn symbol<F: Copy>(library: &libloading::Library, name: &str) -> Option<F> {
-    // SAFETY: `F` is the type that LLVM's headers give the function of this name; the pointer is
-    // used only while the library is loaded, which is for good.
+    // SAFETY: `F` is the type of this function in LLVM's headers; the pointer stays valid, because
+    // the library stays loaded.
     unsafe { library.get::<F>(name).ok().map(|symbol| *symbol) }
 }
 
@@ -264,9 +264,9 @@ api! {
         fn LLVMTargetMachineEmitToMemoryBuffer(*mut LMachine, *mut LModule, c_int, *mut *mut c_char, *mut *mut LBuffer) -> Bool;
     }
     optional {
-        // Since LLVM 20. Before, case values are operands of the switch.
+        // Since LLVM 20. In older versions, case values are operands of the switch.
         fn LLVMGetSwitchCaseValue(*mut LValue, c_uint) -> *mut LValue;
-        // Since LLVM 22. Before, the C API cannot read the locations of variables.
+        // Since LLVM 22. In older versions, the C API cannot read debug records.
         fn LLVMGetFirstDbgRecord(*mut LValue) -> *mut LDbgRecord;
         fn LLVMGetNextDbgRecord(*mut LDbgRecord) -> *mut LDbgRecord;
         fn LLVMDbgRecordGetKind(*mut LDbgRecord) -> c_int;

@@ -1,4 +1,4 @@
-//! Passes and code generation.
+//! Runs passes and generates object files.
 
 use std::ffi::{CStr, CString, c_char};
 use std::fmt;
@@ -49,7 +49,8 @@ pub enum CodeGenLevel {
     Aggressive = 3,
 }
 
-/// The optimizations that a pass pipeline may apply, in addition to its text.
+/// The optimizations that a pass pipeline may apply. LLVM takes them separately from the pipeline's
+/// text.
 #[derive(Clone, Copy, Debug)]
 pub struct PassOptions {
     /// Vectorize and interleave loops.
@@ -79,7 +80,7 @@ impl Machine {
     /// of the functions.
     ///
     /// # Errors
-    /// [`LlvmError::NoTarget`] if the library lacks the target.
+    /// Returns [`LlvmError::NoTarget`] if the library lacks the target.
     pub fn new(
         module: &Module<'_>,
         level: CodeGenLevel,
@@ -110,7 +111,7 @@ impl Machine {
 
 impl Drop for Machine {
     fn drop(&mut self) {
-        // SAFETY: ours, not used after.
+        // SAFETY: the machine is owned, and not used after this.
         unsafe { (self.library.api().LLVMDisposeTargetMachine)(self.raw.as_ptr()) }
     }
 }
@@ -119,7 +120,7 @@ impl Module<'_> {
     /// Runs a pass pipeline, in the text form of `opt -passes=`.
     ///
     /// # Errors
-    /// [`LlvmError::Failed`] with LLVM's message.
+    /// Returns [`LlvmError::Failed`] with LLVM's message.
     pub fn run_passes(
         &mut self,
         pipeline: &str,
@@ -160,15 +161,15 @@ impl Module<'_> {
     /// Generates an object file. This consumes the module, because code generation changes it.
     ///
     /// # Errors
-    /// [`LlvmError::Failed`] with LLVM's message, even if LLVM reports the error only to the
-    /// diagnostic handler (invalid inline assembly).
+    /// Returns [`LlvmError::Failed`] with LLVM's message. LLVM reports some errors, such as invalid
+    /// inline assembly, only to the diagnostic handler. They are returned too.
     pub fn emit_object(self, machine: &Machine) -> Result<Vec<u8>, LlvmError> {
         const OBJECT: i32 = 1;
         let api = self.api();
         let mut message: *mut c_char = std::ptr::null_mut();
         let mut buffer = std::ptr::null_mut();
-        // SAFETY: the module is owned, so no handle lives; message or buffer are written, ours to
-        // free.
+        // SAFETY: the module is owned, so no handle lives. Message or buffer are written, and must
+        // be freed here.
         let (failed, text) = unsafe {
             let failed = (api.LLVMTargetMachineEmitToMemoryBuffer)(
                 machine.raw.as_ptr(),
@@ -186,7 +187,7 @@ impl Module<'_> {
                 text,
             });
         }
-        // SAFETY: on success the buffer is set, and ours.
+        // SAFETY: on success the buffer is set, and must be freed here.
         let object = unsafe {
             let start = (api.LLVMGetBufferStart)(buffer).cast::<u8>();
             let object =
@@ -211,7 +212,7 @@ fn target_of(library: &Library, triple: &str) -> Result<*mut LTarget, LlvmError>
     let text = CString::new(triple).map_err(|_| no_target(triple, "the triple has a NUL byte"))?;
     let mut target = std::ptr::null_mut();
     let mut message = std::ptr::null_mut();
-    // SAFETY: a C string; target or message are written, the message ours to free.
+    // SAFETY: a C string. Target or message are written. The message must be freed here.
     unsafe {
         if (library.api().LLVMGetTargetFromTriple)(text.as_ptr(), &mut target, &mut message) != 0 {
             return Err(no_target(triple, &take_message(library.api(), message)));
@@ -220,7 +221,8 @@ fn target_of(library: &Library, triple: &str) -> Result<*mut LTarget, LlvmError>
     Ok(target)
 }
 
-/// Registers the code generator of the triple's architecture, if the library has it. Idempotent.
+/// Registers the code generator for the triple's architecture, if the library has it. Calling the
+/// function again has no effect.
 fn register_target(library: &Library, triple: &str) {
     let arch = match triple.split('-').next().unwrap_or_default() {
         "x86_64" | "i686" | "i586" | "i386" => "X86",
@@ -240,7 +242,7 @@ fn register_target(library: &Library, triple: &str) {
         "AsmParser",
     ] {
         let name = format!("LLVMInitialize{arch}{part}");
-        // SAFETY: LLVM's initialisers take and return nothing, and may be called again.
+        // SAFETY: LLVM's initializers take and return nothing, and may be called again.
         unsafe {
             if let Ok(initialize) = library
                 .api()

@@ -1,4 +1,4 @@
-//! Types.
+//! LLVM types, as far as probes and their analysis need them.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -20,7 +20,7 @@ pub enum TypeKind {
     Integer(u32),
     /// A pointer.
     Pointer,
-    /// A token.
+    /// The type `token`: a value that only LLVM's intrinsics may use.
     Token,
     /// The type `void`: no value.
     Void,
@@ -86,10 +86,13 @@ impl<'m> Type<'m> {
         Self::new(raw, module).expect("ptr exists")
     }
 
-    /// The type of a function.
+    /// Returns the type of a function with this result and these parameters.
     pub fn function(module: &'m Module<'_>, result: Type<'_>, parameters: &[Type<'_>]) -> Type<'m> {
-        let fits = |parameter: &Type<'_>| !matches!(parameter.kind(), TypeKind::Void);
-        assert!(parameters.iter().all(fits), "a parameter has a value");
+        let is_not_void = |parameter: &Type<'_>| parameter.kind() != TypeKind::Void;
+        assert!(
+            parameters.iter().all(is_not_void),
+            "a parameter has a value"
+        );
         let mut raw: Vec<_> = parameters.iter().map(|parameter| parameter.raw()).collect();
         // SAFETY: types of this context, given with their number; not variadic.
         let kind = unsafe {
@@ -100,7 +103,8 @@ impl<'m> Type<'m> {
 
     /// The kind of the type.
     pub fn kind(self) -> TypeKind {
-        // SAFETY: a live type; the width is asked of an integer type only.
+        // SAFETY: a live type; the width is read only of an integer type. The numbers are those of
+        // `LLVMTypeKind`.
         unsafe {
             match (self.api().LLVMGetTypeKind)(self.raw()) {
                 8 => TypeKind::Integer((self.api().LLVMGetIntTypeWidth)(self.raw())),
@@ -112,7 +116,8 @@ impl<'m> Type<'m> {
         }
     }
 
-    /// Whether the type is an integer or a pointer, the types that probes load, store, and pass.
+    /// Returns whether the type is an integer or a pointer. Probes load, store, and pass only these
+    /// types.
     pub fn is_scalar(self) -> bool {
         matches!(self.kind(), TypeKind::Integer(_) | TypeKind::Pointer)
     }

@@ -1,4 +1,5 @@
-//! Handles: values, globals, functions, blocks, instructions.
+//! Handles of values, global variables, functions, blocks, and instructions, with their common
+//! properties.
 
 use std::ffi::CString;
 use std::fmt;
@@ -62,7 +63,7 @@ kind_of_value! {
 }
 
 impl<'m> Value<'m> {
-    /// The name of the value; empty if it has no name.
+    /// Returns the name of the value. It is empty if the value has no name.
     pub fn name(self) -> String {
         let mut length = 0;
         // SAFETY: the name belongs to the value; its length is written.
@@ -74,7 +75,7 @@ impl<'m> Value<'m> {
         }
     }
 
-    /// The type of the value.
+    /// Returns the type of the value.
     pub fn kind(self) -> Type<'m> {
         // SAFETY: every value has a type.
         Type::new(unsafe { (self.api().LLVMTypeOf)(self.raw()) }, self.module)
@@ -87,15 +88,15 @@ impl<'m> Value<'m> {
         unsafe { (self.api().LLVMIsConstant)(self.raw()) != 0 }
     }
 
-    /// Whether the value is the null of its type.
+    /// Whether the value is the null constant of its type.
     pub fn is_null(self) -> bool {
         // SAFETY: a live value.
         unsafe { (self.api().LLVMIsNull)(self.raw()) != 0 }
     }
 
-    /// The value as a constant integer of at most 64 bits, if it is one.
+    /// The value as an integer, if it is a constant integer of at most 64 bits.
     pub fn as_int(self) -> Option<i64> {
-        // SAFETY: a live value; the integer is read of a constant integer only.
+        // SAFETY: a live value; the integer is read only of a constant integer.
         unsafe {
             if (self.api().LLVMIsAConstantInt)(self.raw()).is_null() {
                 return None;
@@ -144,9 +145,9 @@ impl<'m> Value<'m> {
         })
     }
 
-    /// The number of operands; 0 for values without operands.
+    /// Returns the number of operands.
     pub fn operand_count(self) -> u32 {
-        // SAFETY: a live value; the operands are asked of a user only.
+        // SAFETY: a live value; operands are counted only of a user, the values with operands.
         unsafe {
             if (self.api().LLVMIsAUser)(self.raw()).is_null() {
                 return 0;
@@ -158,7 +159,7 @@ impl<'m> Value<'m> {
     /// The operand with this index.
     ///
     /// # Panics
-    /// If there is no such operand.
+    /// If the value has no operand with this index.
     pub fn operand(self, index: u32) -> Value<'m> {
         assert!(index < self.operand_count(), "the operand exists");
         // SAFETY: the index is in bounds.
@@ -201,7 +202,7 @@ impl<'m> Block<'m> {
 
     /// The terminator of the block.
     pub fn terminator(self) -> Option<Instruction<'m>> {
-        // SAFETY: a block; null while it is unfinished.
+        // SAFETY: a block; null if it has no terminator yet.
         let raw = unsafe { (self.api().LLVMGetBasicBlockTerminator)(self.raw()) };
         Value::new(raw, self.module).map(Instruction)
     }

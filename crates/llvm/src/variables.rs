@@ -1,9 +1,10 @@
-//! The variables of the source: their values, their locations, and their types.
+//! Reads the variables of the source from debug information: their values or addresses, and their
+//! types.
 //!
-//! LLVM 22 exposes the debug records of a function. The C API of older versions does not, so no
-//! variables are known there. The C API also cannot read an enumerator's value, a basic type's
-//! encoding, or an expression's operations. This file reads them from the printed node; printing a
-//! node does not visit the module.
+//! Since LLVM 22, the C API can read the debug records of a function. With older versions,
+//! functions appear to have no variables. The C API also cannot read an enumerator's value, a basic
+//! type's encoding, or an expression's operations. This module prints such a debug node as text and
+//! parses the text. Printing a node is fast, because LLVM does not print the rest of the module.
 
 use std::collections::HashMap;
 
@@ -11,19 +12,19 @@ use crate::context::take_message;
 use crate::metadata::Metadata;
 use crate::value::{Function, Instruction, Value};
 
-/// The value of a variable, or its address.
+/// A variable's value or address at one point of a function.
 #[derive(Clone, Copy)]
 pub struct Variable<'m> {
     /// The value or the address.
     pub value: Value<'m>,
-    /// Whether `value` is the address.
+    /// Whether `value` is the address of the variable.
     pub is_address: bool,
     /// The debug node that identifies the variable.
     pub identity: Metadata<'m>,
     /// The type of the variable.
     pub kind: DebugType<'m>,
-    /// The part of the variable that has this value, in bits: first bit and number of bits. `None`
-    /// for the whole variable.
+    /// The part of the variable that `value` describes: the first bit and the number of bits.
+    /// `None`: the whole variable.
     pub part: Option<(u64, u64)>,
 }
 
@@ -34,23 +35,23 @@ pub struct DebugType<'m>(Metadata<'m>);
 /// The form of a type, or of a part of a type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Form {
-    /// A number, a character, or a truth value.
+    /// A number, a character, or a Boolean.
     Basic(Encoding),
-    /// Numbers with names.
+    /// An enumeration of named numbers (C, C++, and Rust enums without data).
     Enumeration,
     /// A struct or class.
     Structure,
-    /// An array: items of one type.
+    /// An array.
     Array,
     /// The variant part of a struct (Rust enums).
     Variants,
-    /// A member at an offset, or a base class. Not a static member and not a bit field.
+    /// A member or a base class. Static members and bit fields are [`Form::Other`].
     Member,
     /// A pointer or reference.
     Pointer,
     /// Another name for a type, or a qualified type.
     Alias,
-    /// Anything else.
+    /// Any other type or part.
     Other,
 }
 
@@ -67,11 +68,12 @@ pub enum Encoding {
     UnsignedCharacter,
     /// A Unicode character.
     Unicode,
-    /// Anything else.
+    /// Any other encoding.
     Other,
 }
 
-/// Operand indices, since LLVM 21.
+/// The indices of operands of debug nodes since LLVM 21. Older versions do not get here, because
+/// they have no debug records in the C API.
 const NAME: usize = 2;
 const VARIABLE_TYPE: usize = 3;
 const BASE: usize = 5;
@@ -86,8 +88,9 @@ impl<'m> DebugType<'m> {
         TYPES.contains(&node.kind()).then_some(Self(node))
     }
 
-    /// The form of the type.
+    /// Returns the form of the type.
     pub fn form(self) -> Form {
+        /// `DIFlagStaticMember` and `DIFlagBitField`.
         const STATIC_OR_BITS: i32 = 1 << 12 | 1 << 19;
         let api = self.0.module().api();
         // SAFETY: a type, which is a node with a tag.
@@ -97,6 +100,7 @@ impl<'m> DebugType<'m> {
                 (api.LLVMDITypeGetFlags)(self.0.raw()),
             )
         };
+        // The tags are the DWARF constants `DW_TAG_…`.
         match tag {
             0x24 => Form::Basic(self.encoding()),
             0x04 => Form::Enumeration,
@@ -111,48 +115,50 @@ impl<'m> DebugType<'m> {
         }
     }
 
-    /// The size of the type in bits; 0 if unknown.
+    /// Returns the size of the type in bits, or 0 if it is unknown.
     pub fn bits(self) -> u64 {
         // SAFETY: a type.
         unsafe { (self.0.module().api().LLVMDITypeGetSizeInBits)(self.0.raw()) }
     }
 
-    /// The offset of a member, in bits.
+    /// Returns the offset of a member in bits.
     pub fn offset(self) -> u64 {
         // SAFETY: a type.
         unsafe { (self.0.module().api().LLVMDITypeGetOffsetInBits)(self.0.raw()) }
     }
 
-    /// The name of the type; empty if it has no name.
+    /// Returns the name of the type. It is empty if the type has no name.
     pub fn name(self) -> String {
         let name = self.0.operand(NAME);
         name.and_then(Metadata::as_string).unwrap_or_default()
     }
 
-    /// The type that this type points to, renames, has as items, or is a member of.
+    /// Returns the operand `baseType`: the type of a member or of an array's items, the target of a
+    /// pointer, or the type that an alias names.
     pub fn base(self) -> Option<DebugType<'m>> {
         self.0.operand(BASE).and_then(DebugType::new)
     }
 
-    /// The members and other elements of a structure or variant part.
+    /// Returns the members and other elements of a structure or variant part.
     pub fn elements(self) -> Vec<DebugType<'m>> {
         let elements = self.0.operand(ELEMENTS).map(Metadata::operands);
         let elements = elements.unwrap_or_default().into_iter().flatten();
         elements.filter_map(DebugType::new).collect()
     }
 
-    /// The member of a variant part that selects the active variant.
+    /// Returns the member of a variant part that selects the active variant.
     pub fn discriminator(self) -> Option<DebugType<'m>> {
         self.0.operand(DISCRIMINATOR).and_then(DebugType::new)
     }
 
-    /// The discriminator's value for this variant. `None` if this variant is the default for all
-    /// other values.
+    /// Returns the discriminator's value for this variant. Returns `None` if this variant is active
+    /// for all values that no other variant has.
     pub fn discriminant(self) -> Option<u64> {
         self.0.operand(EXTRA).and_then(Metadata::as_int)
     }
 
-    /// The values of an enumeration with their names. `None` if a value cannot be read.
+    /// Returns the values of an enumeration with their names. Returns `None` if a value cannot be
+    /// read.
     pub fn enumerators(self) -> Option<Vec<(i128, String)>> {
         let elements = self.0.operand(ELEMENTS)?.operands().into_iter();
         elements
@@ -160,8 +166,8 @@ impl<'m> DebugType<'m> {
                 let element = element?;
                 let name = element.operand(0)?.as_string()?;
                 let text = element.printed();
-                let (_, value) = text.rsplit_once("value: ")?;
-                let value = value.split([',', ')']).next()?;
+                let (_, after_label) = text.rsplit_once("value: ")?;
+                let value = after_label.split([',', ')']).next()?;
                 Some((value.parse().ok()?, name))
             })
             .collect()
@@ -169,8 +175,8 @@ impl<'m> DebugType<'m> {
 
     fn encoding(self) -> Encoding {
         let text = self.0.printed();
-        let word = text.rsplit_once("encoding: DW_ATE_").map(|(_, word)| word);
-        match word.and_then(|word| word.split([',', ')']).next()) {
+        let after_label = text.rsplit_once("encoding: DW_ATE_").map(|(_, text)| text);
+        match after_label.and_then(|text| text.split([',', ')']).next()) {
             Some("signed") => Encoding::Signed,
             Some("unsigned") => Encoding::Unsigned,
             Some("signed_char") => Encoding::SignedCharacter,
@@ -182,34 +188,34 @@ impl<'m> DebugType<'m> {
 }
 
 impl Metadata<'_> {
-    /// The node as LLVM prints it. It refers to other nodes by their addresses.
+    /// Prints the node as LLVM assembly. The text refers to other nodes by their addresses.
     fn printed(self) -> String {
         let api = self.module().api();
-        // SAFETY: a live value; the message is ours.
+        // SAFETY: a live value; the message is a new string, which must be freed here.
         unsafe { take_message(api, (api.LLVMPrintValueToString)(self.as_value().raw())) }
     }
 }
 
 impl<'m> Function<'m> {
-    /// The variables that the function's debug records describe, in order. Variables that are
-    /// computed from a value are left out.
+    /// Returns the variables in the function's debug records, in order. Leaves out variables whose
+    /// value must be computed by an expression.
     pub fn variables(self) -> Vec<Variable<'m>> {
-        let mut parts = HashMap::new();
+        let mut parsed_expressions = HashMap::new();
         let blocks = self.blocks();
         let instructions = blocks.flat_map(|block| block.instructions().collect::<Vec<_>>());
         instructions
-            .flat_map(|instruction| instruction.variables(&mut parts))
+            .flat_map(|instruction| instruction.variables(&mut parsed_expressions))
             .collect()
     }
 }
 
-/// The part of a variable that each expression describes; `None` if the expression computes
-/// something.
-type Parts<'m> = HashMap<Metadata<'m>, Option<Option<(u64, u64)>>>;
+/// The result of [`parse_part`] for each expression node that has been parsed.
+type ParsedExpressions<'m> = HashMap<Metadata<'m>, Option<Option<(u64, u64)>>>;
 
 impl<'m> Instruction<'m> {
-    /// The variables in the debug records before this instruction.
-    fn variables(self, parts: &mut Parts<'m>) -> Vec<Variable<'m>> {
+    /// Returns the variables in the debug records before this instruction.
+    fn variables(self, parsed_expressions: &mut ParsedExpressions<'m>) -> Vec<Variable<'m>> {
+        // The kinds of debug records.
         const DECLARE: i32 = 1;
         const VALUE: i32 = 2;
         let (api, module) = (self.module().api(), self.module());
@@ -235,17 +241,18 @@ impl<'m> Instruction<'m> {
         // SAFETY: an instruction; null if it has no records.
         let mut record = unsafe { first(self.raw()) };
         while !record.is_null() {
-            // SAFETY: a live record; variable and expression are asked of records of variables
-            // only, and the value where there is one, as the expression is not about a list.
+            // SAFETY: a live record; variable and expression are read only of records of variables.
+            // The value with index 0 exists, because the expression does not combine several
+            // values.
             unsafe {
                 let record_kind = kind_of(record);
                 if matches!(record_kind, DECLARE | VALUE) {
                     let variable = Metadata::new(variable_of(record), module);
                     let expression = Metadata::new(expression_of(record), module);
                     let part = expression.and_then(|expression| {
-                        *parts
+                        *parsed_expressions
                             .entry(expression)
-                            .or_insert_with(|| part(&expression.printed()))
+                            .or_insert_with(|| parse_part(&expression.printed()))
                     });
                     if let (Some(variable), Some(part)) = (variable, part)
                         && let Some(value) = Value::new(value_of(record, 0), module)
@@ -268,34 +275,41 @@ impl<'m> Instruction<'m> {
     }
 }
 
-/// Parses an expression. `!DIExpression()` describes the whole variable, and
-/// `!DIExpression(DW_OP_LLVM_fragment, 64, 32)` a part. Other expressions compute something.
-#[expect(clippy::option_option, reason = "no part, a part, or nothing to tell")]
-fn part(text: &str) -> Option<Option<(u64, u64)>> {
-    let (_, inside) = text.split_once("!DIExpression(")?;
-    let inside = inside.strip_suffix(')')?;
-    if inside.is_empty() {
+/// Parses a printed expression. Returns:
+///
+/// - `Some(None)` if a value describes the whole variable: `!DIExpression()`.
+/// - `Some(Some((first bit, number of bits)))` if a value describes a part:
+///   `!DIExpression(DW_OP_LLVM_fragment, 64, 32)`.
+/// - `None` if the variable must be computed from the value.
+#[expect(
+    clippy::option_option,
+    reason = "the whole variable, a part, or a computed value"
+)]
+fn parse_part(text: &str) -> Option<Option<(u64, u64)>> {
+    let (_, after_label) = text.split_once("!DIExpression(")?;
+    let operations = after_label.strip_suffix(')')?;
+    if operations.is_empty() {
         return Some(None);
     }
-    let numbers = inside.strip_prefix("DW_OP_LLVM_fragment, ")?;
-    let (first, number) = numbers.split_once(", ")?;
-    Some(Some((first.parse().ok()?, number.parse().ok()?)))
+    let numbers = operations.strip_prefix("DW_OP_LLVM_fragment, ")?;
+    let (first_bit, bit_count) = numbers.split_once(", ")?;
+    Some(Some((first_bit.parse().ok()?, bit_count.parse().ok()?)))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::part;
+    use super::parse_part;
 
     #[test]
-    fn expressions_are_about_all_a_part_or_something_calculated() {
-        assert_eq!(part("!DIExpression()"), Some(None));
+    fn expressions_describe_a_whole_variable_or_a_part_or_a_computation() {
+        assert_eq!(parse_part("!DIExpression()"), Some(None));
         assert_eq!(
-            part("!DIExpression(DW_OP_LLVM_fragment, 64, 32)"),
+            parse_part("!DIExpression(DW_OP_LLVM_fragment, 64, 32)"),
             Some(Some((64, 32)))
         );
-        assert_eq!(part("!DIExpression(DW_OP_plus_uconst, 8)"), None);
+        assert_eq!(parse_part("!DIExpression(DW_OP_plus_uconst, 8)"), None);
         assert_eq!(
-            part("!DIExpression(DW_OP_deref, DW_OP_LLVM_fragment, 0, 8)"),
+            parse_part("!DIExpression(DW_OP_deref, DW_OP_LLVM_fragment, 0, 8)"),
             None
         );
     }

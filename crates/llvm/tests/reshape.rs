@@ -8,8 +8,8 @@ use holloway_llvm::{Context, Library, LlvmError, Module, Opcode};
 
 /// The assembler and the library of each version.
 fn versions() -> Vec<(&'static str, Library)> {
-    let library = |which: &str| {
-        let directory = PathBuf::from(format!("/usr/lib/llvm-{which}/lib"));
+    let library = |version: &str| {
+        let directory = PathBuf::from(format!("/usr/lib/llvm-{version}/lib"));
         let files = std::fs::read_dir(&directory)
             .unwrap()
             .flatten()
@@ -70,7 +70,7 @@ fn check(
     }
 }
 
-/// For each block of `f`: the positions of its successors.
+/// Returns the indices of each block's successors in the function `f`.
 fn shape(module: &Module<'_>) -> Vec<Vec<usize>> {
     let blocks: Vec<_> = module.function("f").unwrap().blocks().collect();
     let position = |block| blocks.iter().position(|other| *other == block).unwrap();
@@ -140,7 +140,7 @@ end:
 }
 
 #[test]
-fn a_phi_that_uses_itself_stays_right() {
+fn a_phi_that_uses_itself_is_rebuilt_correctly() {
     let assembly = "
 define i32 @f(i32 %n) {
 entry:
@@ -170,7 +170,7 @@ end:
 }
 
 #[test]
-fn edges_that_cannot_be_led_elsewhere_stay() {
+fn edges_that_cannot_be_redirected_stay() {
     let assembly = "
 declare void @may()
 declare i32 @personality(...)
@@ -210,7 +210,7 @@ end:
 }
 
 #[test]
-fn tail_calls_get_their_own_return() {
+fn tail_calls_get_separate_returns() {
     let assembly = "
 declare i32 @g(i32)
 declare void @llvm.lifetime.end.p0(i64, ptr)
@@ -288,13 +288,13 @@ fn libraries_are_found_in_order() {
         .output()
         .unwrap();
     let sysroot = PathBuf::from(String::from_utf8(sysroot.stdout).unwrap().trim());
-    for place in [Path::new("rustc"), &sysroot] {
-        let found = Library::find(None, Some(place)).unwrap();
+    for rustc_or_sysroot in [Path::new("rustc"), &sysroot] {
+        let library = Library::find(None, Some(rustc_or_sysroot)).unwrap();
         assert!(
-            found
+            library
                 .path()
                 .starts_with(std::fs::canonicalize(&sysroot).unwrap()),
-            "{found:?}"
+            "{library:?}"
         );
     }
     let system = Library::find(None, None).unwrap();
@@ -308,8 +308,8 @@ fn libraries_are_found_in_order() {
 
 #[test]
 fn each_invoke_gets_a_landing_pad() {
-    // Both invokes of the loop unwind to %pad, which has phis and uses its own value. A third
-    // invoke has %alone to itself.
+    // Both invokes of the loop unwind to %pad, which has phis and uses its landingpad. A third
+    // invoke is the only one that unwinds to %alone.
     let assembly = "
 declare void @g()
 declare void @h(ptr, i32)
@@ -374,7 +374,7 @@ end:
 }
 
 #[test]
-fn funclets_are_left_alone() {
+fn funclets_are_not_changed() {
     let assembly = "
 declare void @g()
 declare i32 @__CxxFrameHandler3(...)

@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use build::{function, image, module, profile};
 use holloway_analysis::RunProfile;
-use holloway_format::{FunctionMap, ImageMap, Outcome, Profile};
+use holloway_format::{Count, FunctionMap, ImageMap, Outcome, Profile};
 use holloway_report::source::Nothing;
 use holloway_report::{Options, Sort, View, json, terminal};
 
@@ -26,29 +26,30 @@ fn diamonds(name: &str, n: u32) -> FunctionMap {
     }
     build = build.block(0, &[]);
     for diamond in 0..n {
-        let at = 3 * diamond;
+        let top = 3 * diamond;
         build = build
-            .edge(at, at + 1, Outcome::True)
-            .edge(at, at + 2, Outcome::False)
-            .edge(at + 1, at + 3, Outcome::Jump)
-            .edge(at + 2, at + 3, Outcome::Jump);
+            .edge(top, top + 1, Outcome::True)
+            .edge(top, top + 2, Outcome::False)
+            .edge(top + 1, top + 3, Outcome::Jump)
+            .edge(top + 2, top + 3, Outcome::Jump);
     }
     build.edge(3 * n, 3 * n + 1, Outcome::Return).done()
 }
 
-/// One function with 2^19 paths run, 1,000 with 2^9: a million in all.
+/// An image with a function of 2^19 paths, and 1,000 functions of 2^9 paths. Its profile has counts
+/// for all paths: about a million.
 fn million() -> (ImageMap, Profile) {
     let mut functions = vec![diamonds("big", 19)];
     functions.extend((0..1000).map(|number| diamonds(&format!("small_{number}"), 9)));
     let image = image("million", vec![module("chain", functions)]);
     let mut profile = profile(&image, 1, &[]);
     for (index, function) in (0u32..).zip(&image.modules[0].module.functions) {
-        // Any spread of counts will do.
+        // Pseudorandom counts.
         let count = |path: u64| 1 + (path.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 44);
         profile.functions.push(holloway_format::FunctionCounts {
             function: index,
             counts: (0..function.path_count)
-                .map(|path| (path, count(path)))
+                .map(|path| (path, Count(count(path))))
                 .collect(),
             ..Default::default()
         });

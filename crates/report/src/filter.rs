@@ -1,7 +1,7 @@
-//! The reader's choice of functions (`--function`), and the names of functions.
+//! The filter that selects functions (`--function`), with a cache of demangled names.
 //!
-//! Demangling is slow compared with the rest of the report, and scopes repeat names thousands of
-//! times. So each name is demangled once.
+//! Demangling is slow compared with other steps of a report, and scopes repeat names thousands of
+//! times. So the cache demangles each name only once.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -60,7 +60,7 @@ impl<'a> Filter<'a> {
 
     fn look_up(&self, linkage_name: &Text, name: &Text) -> Name {
         let mut names = self.names.borrow_mut();
-        let known = names
+        let cached = names
             .entry((linkage_name.clone(), name.clone()))
             .or_insert_with(|| {
                 let text = names::display(linkage_name, name);
@@ -70,6 +70,6 @@ impl<'a> Filter<'a> {
                     matches,
                 }
             });
-        known.clone()
+        cached.clone()
     }
 }

@@ -1,16 +1,18 @@
-//! Reports: text on the terminal, and JSON.
+//! Writes reports of runs, as text for the terminal and as JSON.
 //!
 //! [`terminal`] writes reports for people, [`json`] writes them for programs (schema 1,
 //! docs/json.md). Both use these modules:
 //!
-//! - [`notes`] words samples, losses, and damage;
-//! - [`loops`] chooses the sequences over loop iterations;
+//! - [`notes`] writes the sentences about samples, losses, and damage;
+//! - [`loops`] selects the loops and sequences of paths to show;
 //! - [`trace`] has the questions about traces, and their answers;
-//! - [`variation`] chooses the paths whose time varies;
-//! - [`overlap`] and [`stability`] compare runs; each writes text and JSON.
+//! - [`variation`] selects the paths with varying time to show.
 //!
-//! All take [`Options`]. This crate does not read the terminal, the clock, or the environment: the
-//! caller gives the width, colors, and working directory. Source text comes through a [`Source`].
+//! [`overlap`] and [`stability`] compare runs. Each of them writes text and JSON.
+//!
+//! All reports take [`Options`]. This crate does not query the terminal, the clock, or the
+//! environment: the caller passes the width, colors, and working directory. Source text comes from
+//! a [`Source`].
 #![forbid(unsafe_code)]
 
 mod filter;

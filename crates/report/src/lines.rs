@@ -1,4 +1,4 @@
-//! Counts of source lines, for the terminal and JSON.
+//! Counts of source lines in the selected functions, for the terminal and JSON.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use holloway_format::Scope;
 
 use crate::filter::Filter;
 
-/// Counts of the lines of all functions that the filter keeps, by file. Copies of these functions
-/// inlined into other functions count too.
+/// Counts of the lines of all functions that the filter keeps, by file. The copies of these
+/// functions that were inlined into other functions count too.
 pub(crate) fn line_counts(run: &RunProfile, names: &Filter<'_>) -> BTreeMap<String, Lines> {
-    counts(run, &|function, scope| is_kept(names, function, scope))
+    counts(run, &|function, scope| is_selected(names, function, scope))
 }
 
 /// Bounds of the lines whose counts may differ from the executions, by file and line.
@@ -20,10 +20,11 @@ pub(crate) fn line_bounds(
     run: &RunProfile,
     names: &Filter<'_>,
 ) -> BTreeMap<String, BTreeMap<u32, Bound>> {
-    bounds(run, &|function, scope| is_kept(names, function, scope))
+    bounds(run, &|function, scope| is_selected(names, function, scope))
 }
 
-fn is_kept(names: &Filter<'_>, function: &Function, scope: &Scope) -> bool {
+/// Whether the filter keeps the function of a scope: an inlined function, or the function itself.
+fn is_selected(names: &Filter<'_>, function: &Function, scope: &Scope) -> bool {
     match scope.parent {
         None => names.matches(&function.map.linkage_name, &function.map.name),
         Some(_) => names.matches(&scope.linkage_name, &scope.name),

@@ -1,10 +1,12 @@
-//! Sequences of paths over loop iterations, for the terminal and JSON: the loops to show, and the
-//! tree of each loop's sequences without rare ones.
+//! Selects the loops to show, and builds the tree of each loop's sequences of paths. The terminal
+//! and JSON reports write them.
 //!
-//! As in the paper's Figure 4, a sequence is shown if it ran at least [`LoopsOptions::min_share`]
-//! as often as its first path. A sequence that continues in one way only is one branch with its
-//! continuation.
+//! A sequence is shown if it ran at least [`LoopsOptions::min_share`] as often as its first path,
+//! as in Figure 4 of the paper (D'Elia, Demetrescu, Finocchi 2013). The path forest is called
+//! `kipf` in code. A run of its nodes without forks becomes one [`Branch`].
 
+use holloway_flow::PathId;
+use holloway_format::Count;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -17,11 +19,11 @@ use crate::filter::Filter;
 /// Options of the loops view, in addition to [`Options`](crate::Options).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LoopsOptions {
-    /// Least share of a sequence, in thousandths of its first path's executions. Rarer sequences
+    /// Minimum share of a sequence, in thousandths of its first path's executions. Rarer sequences
     /// are left out.
     pub min_share: Thousandths,
-    /// Also show the paper's figures: nodes, degrees, levels, look-ups. They cover all sequences,
-    /// including rare ones.
+    /// Whether to also show the paper's numbers about forests: nodes, degrees, levels, look-ups.
+    /// These numbers include rare sequences.
     pub stats: bool,
 }
 
@@ -34,100 +36,101 @@ impl Default for LoopsOptions {
     }
 }
 
-/// Least share, in thousandths, of a branch's executions that continue with the next path. A rarer
-/// continuation starts a branch of its own.
-const CONTINUES: Thousandths = 950;
+/// A branch continues with the next path if the next path has at least this share of the executions
+/// of the branch's first path. A rarer continuation starts a new branch.
+const MIN_CONTINUATION_SHARE: Thousandths = 950;
 
 /// A loop to show.
 pub(crate) struct ShownLoop {
     pub(crate) function: FunctionId,
     pub(crate) count: LoopCount,
-    /// Number of paths in the longest sequences.
+    /// Maximum number of paths in a sequence.
     pub(crate) k: u32,
     pub(crate) kipf: Rc<Kipf>,
 }
 
-/// The `top` loops with the most iterations in the functions that the filter keeps, and the number
-/// of all loops in these functions.
+/// Returns the `top` loops with the most iterations in the functions that the filter keeps, and the
+/// number of all loops in these functions.
 pub(crate) fn hottest(
     loops: &LoopsRun,
     names: &Filter<'_>,
     top: Option<usize>,
-    how: LoopsOptions,
+    loops_options: LoopsOptions,
 ) -> (Vec<ShownLoop>, usize) {
-    let kept = loops.functions.iter().enumerate();
-    let kept = kept.filter(|(_, function)| names.keeps(&loops.run, function.id));
-    let mut all: Vec<(usize, LoopCount)> = kept
+    let selected = loops.functions.iter().enumerate();
+    let selected = selected.filter(|(_, function)| names.keeps(&loops.run, function.id));
+    let mut counts: Vec<(usize, LoopCount)> = selected
         .flat_map(|(index, function)| {
-            let counts = count(loops.run.function(function.id)).into_iter();
-            counts.map(move |count| (index, count))
+            let function_counts = count(loops.run.function(function.id)).into_iter();
+            function_counts.map(move |count| (index, count))
         })
         .collect();
-    let found = all.len();
-    all.sort_by_key(|(index, count)| (std::cmp::Reverse(count.iterations), *index, count.head));
-    all.truncate(top.unwrap_or(usize::MAX));
+    let loop_count = counts.len();
+    counts.sort_by_key(|(index, count)| (std::cmp::Reverse(count.iterations), *index, count.head));
+    counts.truncate(top.unwrap_or(usize::MAX));
     let mut by_function: BTreeMap<usize, Vec<&LoopCount>> = BTreeMap::new();
-    for (index, count) in &all {
+    for (index, count) in &counts {
         by_function.entry(*index).or_default().push(count);
     }
     let kipfs: BTreeMap<usize, Rc<Kipf>> = by_function
         .into_iter()
         .map(|(index, counts)| {
-            let kipf = loops.functions[index].for_loops(&counts, how.min_share);
+            let kipf = loops.functions[index].for_loops(&counts, loops_options.min_share);
             (index, Rc::new(kipf))
         })
         .collect();
-    let shown = all.into_iter().map(|(index, count)| ShownLoop {
+    let shown = counts.into_iter().map(|(index, count)| ShownLoop {
         function: loops.functions[index].id,
         count,
         k: loops.functions[index].k,
         kipf: Rc::clone(&kipfs[&index]),
     });
-    (shown.collect(), found)
+    (shown.collect(), loop_count)
 }
 
-/// A piece of a tree of sequences without forks: consecutive paths.
+/// Consecutive paths in a tree of sequences, without a fork between them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Branch {
     /// Index of the branch that this branch continues.
     pub(crate) parent: Option<usize>,
     /// Number of branches between the root and this branch.
     pub(crate) depth: usize,
-    /// The paths of this branch. A sequence consists of its parents' paths and these.
-    pub(crate) paths: Vec<u64>,
-    /// How often the sequence up to this branch's last path ran, as far as known.
-    pub(crate) count: u64,
-    /// Upper bound of executions that `count` misses.
-    pub(crate) missed: u64,
-    /// How often the sequence's first path ran.
-    pub(crate) first_count: u64,
+    /// The paths of this branch. The sequence consists of the paths of all branches from the root
+    /// to this branch.
+    pub(crate) paths: Vec<PathId>,
+    /// Known executions of the sequence up to this branch's last path.
+    pub(crate) count: Count,
+    /// Upper bound of the executions that `count` misses.
+    pub(crate) missed: Count,
+    /// Executions of the sequence's first path.
+    pub(crate) first_count: Count,
 }
 
 impl ShownLoop {
     /// The sequences that start at the loop's head, in preorder.
-    pub(crate) fn branches(&self, least: Thousandths) -> Vec<Branch> {
+    pub(crate) fn branches(&self, min_share: Thousandths) -> Vec<Branch> {
         let (kipf, starts) = (&*self.kipf, self.count.starts());
         let mut branches = Vec::new();
-        let turn = |label: u32| {
+        let is_turn = |label: u32| {
             self.count
                 .turns
                 .iter()
-                .any(|turn| turn.0 == u64::from(label))
+                .any(|turn| turn.0 == PathId(label.into()))
         };
         let roots = kipf.roots().iter().copied();
         let roots: Vec<u32> = roots
             .filter(|&root| {
                 let node = &kipf.nodes()[root as usize];
-                turn(node.label) && share(node.count, starts) >= least
+                is_turn(node.label) && share(node.count, starts) >= min_share
             })
             .collect();
-        let mut open: Vec<(u32, Option<usize>, u64)> = roots
+        let mut open: Vec<(u32, Option<usize>, Count)> = roots
             .into_iter()
             .rev()
             .map(|root| (root, None, kipf.nodes()[root as usize].count))
             .collect();
         while let Some((node, parent, first_count)) = open.pop() {
-            let (branch, children) = self.branch(node, first_count, least);
+            let (branch, children) = self.branch(node, first_count, min_share);
             let depth = parent.map_or(0, |parent: usize| {
                 let parent: &Branch = &branches[parent];
                 parent.depth + 1
@@ -148,21 +151,23 @@ impl ShownLoop {
         branches
     }
 
-    /// The branch that starts with a node, and the nodes at which it forks.
-    fn branch(&self, node: u32, first_count: u64, least: Thousandths) -> (Branch, Vec<u32>) {
+    /// Returns the branch that starts with a node, and the nodes that start the next branches.
+    fn branch(&self, node: u32, first_count: Count, min_share: Thousandths) -> (Branch, Vec<u32>) {
         let kipf = &*self.kipf;
         let first = kipf.nodes()[node as usize];
-        let (mut last, mut paths) = (node, vec![u64::from(first.label)]);
+        let (mut last, mut paths) = (node, vec![PathId(first.label.into())]);
         loop {
             let children = kipf.children(last).iter().copied();
             let children: Vec<u32> = children
-                .filter(|&child| share(kipf.nodes()[child as usize].count, first_count) >= least)
+                .filter(|&child| {
+                    share(kipf.nodes()[child as usize].count, first_count) >= min_share
+                })
                 .collect();
             let node = kipf.nodes()[last as usize];
             match children[..] {
-                [only] if ShownLoop::goes_on(first, node, kipf.nodes()[only as usize]) => {
-                    paths.push(kipf.nodes()[only as usize].label.into());
-                    last = only;
+                [child] if ShownLoop::continues(first, node, kipf.nodes()[child as usize]) => {
+                    paths.push(PathId(kipf.nodes()[child as usize].label.into()));
+                    last = child;
                 }
                 _ => {
                     let branch = Branch {
@@ -179,9 +184,10 @@ impl ShownLoop {
         }
     }
 
-    /// Whether `next`, the only continuation of `last`, belongs to the branch of `first`. It does
-    /// if it runs nearly as often as `first`, or if it repeats the path of `last`.
-    fn goes_on(first: KipfNode, last: KipfNode, next: KipfNode) -> bool {
-        share(next.count, first.count) >= CONTINUES || next.label == last.label
+    /// Whether `next`, the only child of `last`, belongs to the branch that starts with `first`. It
+    /// belongs to this branch if it runs nearly as often as `first`, or if it repeats the path of
+    /// `last`.
+    fn continues(first: KipfNode, last: KipfNode, next: KipfNode) -> bool {
+        share(next.count, first.count) >= MIN_CONTINUATION_SHARE || next.label == last.label
     }
 }

@@ -1,11 +1,11 @@
-//! Names of functions as readers know them: the demangled linkage name, or the source name if the
-//! linkage name is not mangled.
+//! Names of functions in reports: the demangled linkage name, or the source name if the linkage
+//! name is not mangled.
 
 use cpp_demangle::{DemangleOptions, Symbol};
 
 /// The name to show for a function with this linkage name and source name. Either may be empty.
 pub fn display(linkage_name: &str, name: &str) -> String {
-    // LLVM marks names that the assembler must not change with a leading byte 1.
+    // LLVM puts a byte 1 before a name that must not get the prefix of the object format.
     let symbol = linkage_name.strip_prefix('\u{1}').unwrap_or(linkage_name);
     if let Ok(demangled) = rustc_demangle::try_demangle(symbol) {
         return format!("{demangled:#}");
@@ -16,7 +16,7 @@ pub fn display(linkage_name: &str, name: &str) -> String {
         return demangled;
     }
     if name.is_empty() {
-        without_suffix(symbol).to_owned()
+        without_llvm_suffix(symbol).to_owned()
     } else {
         name.to_owned()
     }
@@ -24,7 +24,7 @@ pub fn display(linkage_name: &str, name: &str) -> String {
 
 fn demangle_cpp(symbol: &str) -> Option<String> {
     let options = DemangleOptions::new().no_return_type();
-    Symbol::new(without_clone_marks(symbol))
+    Symbol::new(without_clone_suffixes(symbol))
         .ok()?
         .demangle_with_options(&options)
         .ok()
@@ -32,12 +32,12 @@ fn demangle_cpp(symbol: &str) -> Option<String> {
 
 /// Removes the suffixes that compilers append to clones: `.llvm.123`, `.cold`, `.part.0`,
 /// `.constprop.1`.
-fn without_clone_marks(symbol: &str) -> &str {
+fn without_clone_suffixes(symbol: &str) -> &str {
     symbol.split_once('.').map_or(symbol, |(symbol, _)| symbol)
 }
 
 /// Removes the suffix that LLVM appends to a local symbol that it makes global: `.llvm.123`.
-fn without_suffix(symbol: &str) -> &str {
+fn without_llvm_suffix(symbol: &str) -> &str {
     symbol
         .split_once(".llvm.")
         .map_or(symbol, |(symbol, _)| symbol)

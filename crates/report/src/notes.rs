@@ -1,8 +1,8 @@
-//! The sentence of each [`Note`]. Notes report samples, losses, and damage of a run. Only this file
-//! words them.
+//! Writes each [`Note`] as a sentence. Notes report samples, losses, and damage of a run.
 //!
-//! Exceptions: sealed profiles carry facts as text, so the text is part of that file format and
-//! stands in `holloway_format::damage`. Errors of readers have sentences of their own.
+//! Two kinds of sentences are not in this file. Sealed profiles contain facts as text, so this text
+//! is part of the file format: `holloway_format::damage` has it. The errors of the parsers have
+//! their own sentences.
 
 use std::fmt::{self, Write as _};
 
@@ -44,8 +44,8 @@ pub fn sentence(note: &Note) -> String {
 }
 
 /// The sentence for the reason why a profile cannot be read.
-pub fn unreadable(why: &Unreadable) -> String {
-    Why(why).to_string()
+pub fn unreadable(reason: &Unreadable) -> String {
+    Reason(reason).to_string()
 }
 
 /// Notes in a JSON document: a list of sentences.
@@ -58,6 +58,7 @@ impl Serialize for Sentences<'_> {
     }
 }
 
+/// A note as text.
 struct Sentence<'a>(&'a Note);
 
 impl fmt::Display for Sentence<'_> {
@@ -108,7 +109,7 @@ impl fmt::Display for Sentence<'_> {
                 plural(*records, "damaged record"),
                 is_or_are(*records)
             ),
-            Note::Unreadable { file, why } => write!(f, "{}: {}", file.display(), Why(why)),
+            Note::Unreadable { file, why } => write!(f, "{}: {}", file.display(), Reason(why)),
             Note::NoProfile { file, profile } => write!(
                 f,
                 "{}: its profile {profile} is not there: what was collected can't be read without it; put it back, or record it again",
@@ -124,7 +125,7 @@ impl fmt::Display for Sentence<'_> {
                 file_damage(f, why)?;
                 f.write_str("): what was collected is lost with it; record it again")
             }
-            Note::Account(account) => unbalanced(f, account),
+            Note::Account(account) => account_difference(f, account),
         }
     }
 }
@@ -135,9 +136,10 @@ fn process(f: &mut fmt::Formatter<'_>, origin: &Origin) -> fmt::Result {
     write!(f, "{image}, process {process}: ")
 }
 
-struct Why<'a>(&'a Unreadable);
+/// The reason why a profile cannot be read, as text.
+struct Reason<'a>(&'a Unreadable);
 
-impl fmt::Display for Why<'_> {
+impl fmt::Display for Reason<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Unreadable::System { message } | Unreadable::NoMapInProgram { message } => {
@@ -177,8 +179,8 @@ impl fmt::Display for Why<'_> {
     }
 }
 
-fn file_damage(f: &mut fmt::Formatter<'_>, why: &FileDamage) -> fmt::Result {
-    match why {
+fn file_damage(f: &mut fmt::Formatter<'_>, damage: &FileDamage) -> fmt::Result {
+    match damage {
         FileDamage::System { message } => f.write_str(message),
         FileDamage::OtherProcess { file, profile } => {
             write!(f, "it is of process {file}, not {profile}")
@@ -190,8 +192,8 @@ fn file_damage(f: &mut fmt::Formatter<'_>, why: &FileDamage) -> fmt::Result {
     }
 }
 
-/// Writes how traces differ from their profile's counts.
-fn unbalanced(f: &mut fmt::Formatter<'_>, account: &Account) -> fmt::Result {
+/// Writes the difference between a process's traces and the counts of its profile.
+fn account_difference(f: &mut fmt::Formatter<'_>, account: &Account) -> fmt::Result {
     let &Account {
         ref image,
         process,
@@ -241,6 +243,7 @@ mod tests {
     use holloway_format::error::{AssembleError, FormatError};
 
     use super::*;
+    use holloway_format::Count;
 
     fn check(note: &Note, label: Label, text: &str) {
         assert_eq!((Label::for_note(note), &*sentence(note)), (label, text));
@@ -270,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_names_its_place() {
+    fn damage_has_its_location() {
         let damage = Damage::of_file(DamagedFile::Map, 99, Fact::ModuleName);
         let image = "app".to_owned();
         damaged(
@@ -405,11 +408,13 @@ mod tests {
                 "frames that were left early are not counted: that takes all words of a stream",
             ),
             (
-                Fact::DamagedSamples { samples: 1 },
+                Fact::DamagedSamples { samples: Count(1) },
                 "1 sample is damaged, and left out; record it again",
             ),
             (
-                Fact::DamagedSamples { samples: 2000 },
+                Fact::DamagedSamples {
+                    samples: Count(2000),
+                },
                 "2,000 samples are damaged, and left out; record it again",
             ),
             (
@@ -455,8 +460,8 @@ mod tests {
             ),
             (
                 Sample::TimedPaths {
-                    timed: 1,
-                    executed: 12_345,
+                    timed: Count(1),
+                    executed: Count(12_345),
                 },
                 "this is a sample: counts are estimates, made from 1 timed path of 12,345 that ran",
             ),
@@ -709,7 +714,7 @@ mod tests {
     }
 
     #[test]
-    fn traces_are_held_against_counts() {
+    fn traces_are_compared_with_counts() {
         let check = |missing, surplus, text: &str| {
             let account = Account {
                 image: "app".to_owned(),

@@ -1,16 +1,18 @@
-//! Numbers as text: integers with thousands separators, shares with one decimal, times with units.
+//! Formats numbers as text: integers with thousands separators, shares with one decimal, times with
+//! units.
 
 pub(crate) use holloway_format::words::is_or_are;
 pub use holloway_format::words::{grouped, plural};
 
-/// `-1234` as `-1,234`.
+/// A signed number with thousands separators: `-1,234`.
 pub(crate) fn signed(number: i64) -> String {
     let sign = if number < 0 { "-" } else { "" };
     format!("{sign}{}", grouped(number.unsigned_abs()))
 }
 
 /// The average of `count` numbers with this sum, as `8.3`.
-pub(crate) fn mean(sum: u128, count: u64) -> String {
+pub(crate) fn mean(sum: u128, count: impl Into<u64>) -> String {
+    let count = count.into();
     let tenths = (sum.saturating_mul(10) + u128::from(count) / 2)
         .checked_div(count.into())
         .unwrap_or(0);
@@ -18,8 +20,10 @@ pub(crate) fn mean(sum: u128, count: u64) -> String {
     format!("{}.{}", grouped(whole), tenths % 10)
 }
 
-/// `part` of `whole` as `42.3 %`. Only the whole is shown as 100.0 %.
-pub(crate) fn share(part: u64, whole: u64) -> String {
+/// The share that `part` has of `whole`, as `42.3 %`. A part that is less than the whole is never
+/// shown as 100.0 %.
+pub(crate) fn share(part: impl Into<u64>, whole: impl Into<u64>) -> String {
+    let (part, whole) = (part.into(), whole.into());
     let tenths = (u128::from(part) * 1000 + u128::from(whole) / 2)
         .checked_div(u128::from(whole))
         .unwrap_or(0);
@@ -38,21 +42,22 @@ pub(crate) fn tenths(number: f64) -> String {
     format!("{}.{}", grouped((tenths / 10.0) as u64), tenths as u64 % 10)
 }
 
-/// Three digits and a prefix: `12`, `1,234`, `12.3k`, `4.56M`.
+/// A number in a few columns: `12`, `1,234`, `12.3k`, `4.56M`. Numbers above 9,999 have three
+/// digits and a prefix.
 pub(crate) fn short(number: f64) -> String {
     if number < 9_999.5 {
         return grouped(number.max(0.0).round() as u64);
     }
     let prefixes = ["k", "M", "G", "T", "P", "E"];
-    let (mut number, mut place) = (number / 1e3, 0);
-    while number >= 999.5 && place + 1 < prefixes.len() {
+    let (mut number, mut prefix) = (number / 1e3, 0);
+    while number >= 999.5 && prefix + 1 < prefixes.len() {
         number /= 1e3;
-        place += 1;
+        prefix += 1;
     }
-    format!("{}{}", three_digits(number), prefixes[place])
+    format!("{}{}", three_digits(number), prefixes[prefix])
 }
 
-/// `1.23`, `12.3`, `123`.
+/// A number below 1000 with three digits: `1.23`, `12.3`, `123`.
 pub(crate) fn three_digits(number: f64) -> String {
     if number < 9.995 {
         format!("{number:.2}")
@@ -90,19 +95,19 @@ mod tests {
     fn signs_and_means_are_shown() {
         assert_eq!(signed(-1234), "-1,234");
         assert_eq!(signed(i64::MIN), "-9,223,372,036,854,775,808");
-        assert_eq!(mean(19, 4), "4.8");
-        assert_eq!(mean(20_000, 2), "10,000.0");
-        assert_eq!(mean(7, 0), "0.0");
-        assert_eq!(mean(u128::MAX, 1), "18,446,744,073,709,551,615.5");
+        assert_eq!(mean(19, 4u64), "4.8");
+        assert_eq!(mean(20_000, 2u64), "10,000.0");
+        assert_eq!(mean(7, 0u64), "0.0");
+        assert_eq!(mean(u128::MAX, 1u64), "18,446,744,073,709,551,615.5");
     }
 
     #[test]
     fn shares_have_one_decimal() {
-        assert_eq!(share(1, 3), "33.3 %");
-        assert_eq!(share(0, 0), "0.0 %");
-        assert_eq!(share(7, 7), "100.0 %");
-        assert_eq!(share(73_316, 1000), "7,331.6 %");
-        assert_eq!(share(99_999, 100_000), "99.9 %");
+        assert_eq!(share(1u64, 3u64), "33.3 %");
+        assert_eq!(share(0u64, 0u64), "0.0 %");
+        assert_eq!(share(7u64, 7u64), "100.0 %");
+        assert_eq!(share(73_316u64, 1000u64), "7,331.6 %");
+        assert_eq!(share(99_999u64, 100_000u64), "99.9 %");
         assert_eq!(share(u64::MAX, u64::MAX), "100.0 %");
     }
 

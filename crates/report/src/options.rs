@@ -1,4 +1,4 @@
-//! The options of reports: the view, the order, limits, and the look.
+//! The options of reports: the view, the order, the number of rows, the functions, and the layout.
 
 use std::path::PathBuf;
 
@@ -15,9 +15,9 @@ pub enum View {
     Paths,
     /// A row for each function.
     Functions,
-    /// The edges taken most.
+    /// The edges that control took most often.
     Edges,
-    /// The blocks reached most.
+    /// The blocks that control reached most often.
     Blocks,
     /// The source with a count for each line.
     Lines,
@@ -35,23 +35,23 @@ pub fn default_view(run: &RunProfile) -> View {
 
 /// The options of a report.
 pub struct Options<'a> {
-    /// The view. `None`: [`default_view`]. JSON contains everything except two views: it contains
-    /// the prediction and the lines only if this field names them.
+    /// The view, or `None` for [`default_view`]. JSON documents contain the data of all views, with
+    /// two exceptions: they contain the prediction or the lines only if `view` is that view.
     pub view: Option<View>,
     /// The order of paths, functions, and blocks: by count or by instructions.
     pub sort: Sort,
-    /// Rows to show: paths, functions, edges, blocks, or files. `None`: all in JSON; 10 on the
-    /// terminal, and the hottest lines.
+    /// Maximum number of rows: paths, functions, edges, blocks, or files. `None` means all rows in
+    /// JSON, and 10 rows on the terminal. In the lines view, `None` means the hottest lines.
     pub top: Option<usize>,
-    /// Show only functions whose demangled name matches.
+    /// Shows only functions whose demangled name matches.
     pub function: Option<Regex>,
-    /// Write ANSI colors.
+    /// Whether to write ANSI colors.
     pub color: bool,
-    /// Columns of the terminal. `usize::MAX`: lines are never clipped.
+    /// Columns of the terminal. With `usize::MAX`, lines are never clipped.
     pub width: usize,
-    /// Source files below this directory are shown relative to it.
+    /// The working directory. The names of source files below it are shown relative to it.
     pub cwd: Option<PathBuf>,
-    /// Gives the source text.
+    /// The source text.
     pub source: &'a dyn Source,
 }
 

@@ -1,4 +1,5 @@
-//! Comparison of two runs, as text and as JSON. [`holloway_analysis::overlap`] computes it.
+//! Writes the comparison of two runs, as text or as JSON. [`holloway_analysis::overlap`] computes
+//! the comparison.
 
 use std::io::{self, Write};
 
@@ -6,12 +7,12 @@ use holloway_analysis::RunProfile;
 
 use crate::options::Options;
 
-/// Writes what two runs have in common, and their largest differences. [`Options::function`] limits
-/// the comparison to some functions, [`Options::top`] limits the rows. View and order have no
-/// effect.
+/// Writes the common paths or edges of two runs, and their largest differences.
+/// [`Options::function`] limits the comparison to some functions, and [`Options::top`] limits the
+/// rows. [`Options::view`] and [`Options::sort`] have no effect.
 ///
 /// # Errors
-/// Whatever `out` fails with.
+/// If writing to `out` fails.
 pub fn write(
     a: &RunProfile,
     b: &RunProfile,
@@ -25,7 +26,7 @@ pub fn write(
 /// [`Options::top`] limits the differences.
 ///
 /// # Errors
-/// Whatever `out` fails with.
+/// If writing to `out` fails.
 pub fn json(
     a: &RunProfile,
     b: &RunProfile,

@@ -1,4 +1,4 @@
-//! Short names of source files, and the source lines of a path.
+//! Shortens the names of source files, and finds the source lines of a path.
 
 use std::path::Path;
 
@@ -15,13 +15,13 @@ pub(crate) fn short(file: &str, cwd: Option<&Path>) -> String {
     }
     let std = below_rustc(file).or_else(|| {
         file.split_once("/lib/rustlib/src/rust/")
-            .map(|(_, rest)| rest)
+            .map(|(_, below)| below)
     });
-    if let Some(library) = std.and_then(|rest| rest.strip_prefix("library/")) {
+    if let Some(library) = std.and_then(|below| below.strip_prefix("library/")) {
         return format!("<std>/{library}");
     }
-    if let Some((_, rest)) = file.split_once("/registry/src/")
-        && let Some((_, below)) = rest.split_once('/')
+    if let Some((_, below_registries)) = file.split_once("/registry/src/")
+        && let Some((_, below)) = below_registries.split_once('/')
     {
         return below.to_owned();
     }
@@ -38,7 +38,7 @@ fn is_rust_library(file: &str) -> bool {
 }
 
 /// The short name of a file with a line: `src/main.rs:7`.
-pub(crate) fn at(file: &str, line: u32, cwd: Option<&Path>) -> String {
+pub(crate) fn file_and_line(file: &str, line: u32, cwd: Option<&Path>) -> String {
     let file = if file.is_empty() {
         "?".to_owned()
     } else {
@@ -47,9 +47,9 @@ pub(crate) fn at(file: &str, line: u32, cwd: Option<&Path>) -> String {
     format!("{file}:{line}")
 }
 
-/// The lines that a path runs through, in order, and their file. The lines belong to one frame: the
-/// innermost frame outside the standard library that all steps of the path share. Code inlined into
-/// that frame counts as the line of its call.
+/// Returns the lines that a path passes, in order, and their file. The lines belong to one frame:
+/// the innermost frame outside the standard library that all steps of the path share. Code inlined
+/// into that frame has the line of its call.
 pub(crate) fn lines_of<'a>(map: &'a FunctionMap, trail: &Trail) -> Option<(&'a str, Vec<u32>)> {
     let outermost_first = |step: &Step| -> Vec<Frame> {
         let mut frames: Vec<Frame> = frames(map, &step.place).collect();
@@ -58,17 +58,22 @@ pub(crate) fn lines_of<'a>(map: &'a FunctionMap, trail: &Trail) -> Option<(&'a s
     };
     let steps: Vec<Vec<Frame>> = trail.steps.iter().map(outermost_first).collect();
     let first = steps.first()?;
-    let in_all = |depth: usize| {
+    let is_shared = |depth: usize| {
         let scope = |frames: &Vec<Frame>| frames.get(depth).map(|frame| frame.scope);
         steps.iter().all(|frames| scope(frames) == scope(first))
     };
-    let common = (0..first.len()).take_while(|depth| in_all(*depth)).last()?;
+    let common = (0..first.len())
+        .take_while(|depth| is_shared(*depth))
+        .last()?;
     let file = |depth: usize| {
         let scope = map.scopes.get(first[depth].scope as usize);
         scope.map_or("", |scope| &*scope.file)
     };
-    let is_own = |depth: &usize| !is_rust_library(file(*depth));
-    let depth = (0..=common).rev().find(is_own).unwrap_or(common);
+    let is_outside_library = |depth: &usize| !is_rust_library(file(*depth));
+    let depth = (0..=common)
+        .rev()
+        .find(is_outside_library)
+        .unwrap_or(common);
     let lines = steps.iter().map(|frames| frames[depth].line);
     Some((file(depth), lines.filter(|line| *line != 0).collect()))
 }
@@ -77,7 +82,7 @@ pub(crate) fn lines_of<'a>(map: &'a FunctionMap, trail: &Trail) -> Option<(&'a s
 mod tests {
     use std::path::Path;
 
-    use super::{at, is_library, short};
+    use super::{file_and_line, is_library, short};
 
     fn check(file: &str, expect: &str) {
         assert_eq!(short(file, Some(Path::new("/home/me/app"))), expect);
@@ -100,11 +105,11 @@ mod tests {
             "memchr-2.7.4/src/lib.rs",
         );
         check("./a.c", "a.c");
-        assert_eq!(at("", 7, None), "?:7");
+        assert_eq!(file_and_line("", 7, None), "?:7");
     }
 
     #[test]
-    fn libraries_are_told_from_the_readers_code() {
+    fn library_files_are_recognized() {
         for file in [
             "/rustc/59807616e/library/core/src/iter/range.rs",
             "/usr/lib/gcc/x86_64-linux-gnu/14/../../../../include/c++/14/bits/stl_vector.h",

@@ -1,4 +1,4 @@
-//! Source text: the lines of files on this machine.
+//! Source text, read from the files of this machine.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -6,14 +6,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-/// Gives the text of source lines.
+/// A provider of source text.
 pub trait Source {
-    /// The text of a line of a file. `file` is the path map's name of the file; lines count from 1.
-    /// `None` if the file does not exist.
+    /// Returns the text of a line. `file` is the file's name in the path map, and lines count from
+    /// 1. Returns `None` if the file or the line does not exist.
     fn line(&self, file: &str, line: u32) -> Option<String>;
 }
 
-/// A source without any text.
+/// A provider without any text.
 pub struct Nothing;
 
 impl Source for Nothing {
@@ -26,26 +26,29 @@ impl Source for Nothing {
 #[derive(Default)]
 pub struct Files {
     rust_src: Option<PathBuf>,
-    read: RefCell<HashMap<String, Option<Rc<Lines>>>>,
+    cache: RefCell<HashMap<String, Option<Rc<Lines>>>>,
 }
 
 impl Files {
-    /// Reads files by their names. Files of the standard library are read below `rust_src`, the
-    /// directory that holds `library/`, if it is given.
+    /// `rust_src` is the directory that contains `library/`, the source of the standard library. If
+    /// it is given, the files of the standard library are read from it.
     pub fn new(rust_src: Option<PathBuf>) -> Files {
         Files {
             rust_src,
-            read: RefCell::default(),
+            cache: RefCell::default(),
         }
     }
 
     fn lines(&self, file: &str) -> Option<Rc<Lines>> {
-        if let Some(known) = self.read.borrow().get(file) {
-            return known.clone();
+        if let Some(cached) = self.cache.borrow().get(file) {
+            return cached.clone();
         }
-        let read = read_regular(&self.path(file)).map(|bytes| Rc::new(Lines::new(&bytes)));
-        self.read.borrow_mut().insert(file.to_owned(), read.clone());
-        read
+        let bytes = read_regular(&self.path(file));
+        let lines = bytes.map(|bytes| Rc::new(Lines::new(&bytes)));
+        self.cache
+            .borrow_mut()
+            .insert(file.to_owned(), lines.clone());
+        lines
     }
 
     fn path(&self, file: &str) -> PathBuf {
@@ -62,13 +65,15 @@ impl Source for Files {
     }
 }
 
-/// `library/core/src/…` of `/rustc/<hash>/library/core/src/…`.
+/// The part `library/core/src/…` of a name `/rustc/<hash>/library/core/src/…`, which rustc gives to
+/// the files of the standard library. Returns `None` for other names.
 pub(crate) fn below_rustc(file: &str) -> Option<&str> {
-    let (_, rest) = file.strip_prefix("/rustc/")?.split_once('/')?;
-    rest.starts_with("library/").then_some(rest)
+    let (_, below_hash) = file.strip_prefix("/rustc/")?.split_once('/')?;
+    below_hash.starts_with("library/").then_some(below_hash)
 }
 
-/// The content of a regular file: opening a FIFO would wait for a writer.
+/// Reads a regular file. Other files are not opened, because opening a FIFO would wait for a
+/// writer.
 fn read_regular(path: &Path) -> Option<Vec<u8>> {
     fs::metadata(path)
         .ok()
@@ -85,7 +90,7 @@ struct Lines {
 impl Lines {
     fn new(bytes: &[u8]) -> Lines {
         let text = String::from_utf8_lossy(bytes).into_owned();
-        let mut ends: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
+        let mut ends: Vec<usize> = text.match_indices('\n').map(|(offset, _)| offset).collect();
         ends.push(text.len());
         Lines { text, ends }
     }
@@ -110,12 +115,12 @@ mod tests {
     fn lines_count_from_one() {
         let lines = Lines::new(b"a\r\nb\n\nd");
         let all: Vec<_> = (0..6).map(|line| lines.line(line)).collect();
-        let some = |text: &str| Some(text.to_owned());
-        assert_eq!(all, [None, some("a"), some("b"), some(""), some("d"), None]);
+        let text = |text: &str| Some(text.to_owned());
+        assert_eq!(all, [None, text("a"), text("b"), text(""), text("d"), None]);
     }
 
     #[test]
-    fn std_is_found_behind_its_remapped_name() {
+    fn remapped_names_of_std_are_recognized() {
         assert_eq!(
             below_rustc("/rustc/abc/library/core/src/a.rs"),
             Some("library/core/src/a.rs")

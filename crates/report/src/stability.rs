@@ -1,4 +1,4 @@
-//! Whether the same paths vary in several runs, as text and as JSON.
+//! Writes whether the same paths vary in several timed runs, as text or as JSON.
 
 use std::io::{self, Write};
 
@@ -6,29 +6,30 @@ use holloway_analysis::variation::{RankOptions, VariationRun};
 
 use crate::options::Options;
 
-/// Writes the net variation of each run's first paths in all runs. [`Options::top`] gives the
-/// number of first paths (10).
+/// Writes the net variation of each run's first-ranked paths in all runs. [`Options::top`] is the
+/// number of first paths (default 10).
 ///
 /// # Errors
-/// Whatever `out` fails with.
+/// If writing to `out` fails.
 pub fn write(
     runs: &[&VariationRun],
     options: &Options<'_>,
-    how: RankOptions,
+    rank_options: RankOptions,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    crate::terminal::stability::write(runs, options, how, out)
+    crate::terminal::stability::write(runs, options, rank_options, out)
 }
 
-/// Writes the same figures as JSON (docs/json.md, "stability"), one object and a newline.
+/// Writes the same numbers as JSON, one object and a newline. Section `stability` of docs/json.md
+/// explains the keys.
 ///
 /// # Errors
-/// Whatever `out` fails with.
+/// If writing to `out` fails.
 pub fn json(
     runs: &[&VariationRun],
     options: &Options<'_>,
-    how: RankOptions,
+    rank_options: RankOptions,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    crate::json::stability::write(runs, options, how, out)
+    crate::json::stability::write(runs, options, rank_options, out)
 }

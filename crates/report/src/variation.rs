@@ -1,5 +1,5 @@
-//! Paths whose time varies, for the terminal and JSON: the choice of paths to show, and advice on
-//! prefetching their loads.
+//! Code that the terminal and JSON reports of timed paths share: the choice of paths to show, and
+//! advice on prefetching their loads.
 
 use holloway_analysis::Function;
 use holloway_analysis::trail::{Frame, Trail, frames, trail};
@@ -13,30 +13,30 @@ use crate::filter::Filter;
 use crate::numbers::plural;
 use crate::places::lines_of;
 
-/// Number of first paths that are compared with other rankings and evaluated on other runs. The
-/// paper takes ten.
-pub(crate) const FIRST: usize = 10;
+/// Number of first-ranked paths that reports compare with other rankings and evaluate on other
+/// runs. The paper (Perelman, Chilimbi, Calder 2005) takes ten.
+pub(crate) const FIRST_PATHS: usize = 10;
 
-/// The first `top` paths of functions that the filter keeps, as indices in the ranking, and the
-/// number of all such paths.
-pub(crate) fn kept(
+/// Returns the first `top` paths of functions that the filter keeps, as indices in the ranking, and
+/// the number of all paths of these functions.
+pub(crate) fn selected_paths(
     run: &VariationRun,
     ranking: &Ranking,
     names: &Filter<'_>,
     top: usize,
 ) -> (Vec<usize>, usize) {
     let function_of = |index: &usize| ranking.paths[*index].function;
-    let mut kept: Vec<usize> = (0..ranking.paths.len())
+    let mut selected: Vec<usize> = (0..ranking.paths.len())
         .filter(|index| names.keeps(&run.run, function_of(index)))
         .collect();
-    let all = kept.len();
-    kept.truncate(top);
-    (kept, all)
+    let selected_count = selected.len();
+    selected.truncate(top);
+    (selected, selected_count)
 }
 
-/// For functions that the filter keeps: does the time depend on the path, or does the same path
-/// vary?
-pub(crate) fn kept_spreads(
+/// Returns, for the first `top` functions that the filter keeps, whether the time depends on the
+/// choice of the path or varies on the same path.
+pub(crate) fn selected_spreads(
     run: &VariationRun,
     ranking: &Ranking,
     names: &Filter<'_>,
@@ -47,7 +47,7 @@ pub(crate) fn kept_spreads(
     spreads.take(top).collect()
 }
 
-/// The letter that names a run: `A`, `B`, …
+/// The name of a run: `A` to `Z`, then `#27`, `#28`, …
 pub(crate) fn letter(run: usize) -> String {
     match u8::try_from(run).ok().filter(|run| *run < 26) {
         Some(run) => char::from(b'A' + run).to_string(),
@@ -68,22 +68,25 @@ pub(crate) fn lines<'a>(function: &'a Function, trail: &Trail) -> Option<(&'a st
     Some((file, *first, *last))
 }
 
-/// Files and lines of a load. The first is in the function's own text, where a prefetch would go.
-/// If the load was inlined, the second is in the inlined code.
-pub(crate) fn spots_of<'a>(function: &'a Function, load: &Load) -> Vec<(&'a str, u32)> {
+/// Returns the source lines of a load, each with its file. The first line is in the function's own
+/// text, where the prefetch should be inserted. If the load was inlined, the second line is in the
+/// inlined function.
+pub(crate) fn load_lines<'a>(function: &'a Function, load: &Load) -> Vec<(&'a str, u32)> {
     let file = |frame: &Frame| {
         let scope = function.map.scopes.get(frame.scope as usize);
         scope.map_or("", |scope| &*scope.file)
     };
-    let all: Vec<Frame> = frames(&function.map, &load.place).collect();
-    let ends = all.iter().rev().take(1).chain(all.iter().take(1));
-    let mut spots: Vec<_> = ends.map(|frame| (file(frame), frame.line)).collect();
-    spots.dedup();
-    spots
+    let frames: Vec<Frame> = frames(&function.map, &load.place).collect();
+    let outer_and_inner = frames.last().into_iter().chain(frames.first());
+    let mut lines: Vec<_> = outer_and_inner
+        .map(|frame| (file(frame), frame.line))
+        .collect();
+    lines.dedup();
+    lines
 }
 
-/// For a load of this shape: the reason for a prefetch, and the statement to insert in the language
-/// of `file`.
+/// Returns the reason for prefetching a load of this shape, and the statement to insert in the
+/// language of `file`.
 pub(crate) fn prefetch(shape: LoadShape, file: &str) -> (String, &'static str) {
     let is_rust = file.ends_with(".rs");
     match shape {
@@ -122,6 +125,6 @@ pub(crate) fn prefetch(shape: LoadShape, file: &str) -> (String, &'static str) {
 /// `8 bytes further`.
 fn step(stride: i64) -> String {
     let bytes = plural(stride.unsigned_abs(), "byte");
-    let way = if stride < 0 { "back" } else { "further" };
-    format!("{bytes} {way}")
+    let direction = if stride < 0 { "back" } else { "further" };
+    format!("{bytes} {direction}")
 }

@@ -1,4 +1,4 @@
-//! Reports of arbitrary maps end without a panic.
+//! Reports of runs with arbitrary maps do not panic.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use build::{count_edges, fact, function, image, module, profile, slide};
@@ -30,66 +30,76 @@ fn inlined() -> FunctionMap {
 /// A change that replaces one number of a map.
 #[derive(Clone, Debug)]
 struct Change {
-    what: u8,
-    at: usize,
-    to: u32,
+    /// Selects the field.
+    field: u8,
+    /// Selects the block, edge, dag edge, or scope.
+    index: usize,
+    /// The new number.
+    value: u32,
 }
 
-fn change(map: &mut FunctionMap, Change { what, at, to }: &Change) {
-    let to = *to;
-    let block = at % map.blocks.len();
-    let edge = at % map.edges.len();
-    let dag = at.checked_rem(map.dag.len());
+fn change(
+    map: &mut FunctionMap,
+    Change {
+        field,
+        index,
+        value,
+    }: &Change,
+) {
+    let value = *value;
+    let block = index % map.blocks.len();
+    let edge = index % map.edges.len();
+    let dag = index.checked_rem(map.dag.len());
     // A function may have no scopes.
-    let scope = at.checked_rem(map.scopes.len());
-    match what {
-        0 => map.edges[edge].from = to,
-        1 => map.edges[edge].to = to,
+    let scope = index.checked_rem(map.scopes.len());
+    match field {
+        0 => map.edges[edge].from = value,
+        1 => map.edges[edge].to = value,
         2 => {
             map.edges[edge].place = Some(Place {
-                scope: to,
-                line: to,
+                scope: value,
+                line: value,
                 column: 0,
             });
         }
         3 => {
             if let Some(dag) = dag {
-                map.dag[dag].from = to;
+                map.dag[dag].from = value;
             }
         }
         4 => {
             if let Some(dag) = dag {
-                map.dag[dag].to = to;
+                map.dag[dag].to = value;
             }
         }
         5 => {
             if let Some(dag) = dag {
-                map.dag[dag].value = to.into();
+                map.dag[dag].value = value.into();
             }
         }
-        // The reader rejects other parents.
+        // The parser rejects maps in which a parent does not come before its child.
         6 => {
             if let Some(scope) = scope {
-                map.scopes[scope].parent = Some(to).filter(|&to| (to as usize) < scope);
+                map.scopes[scope].parent = Some(value).filter(|&value| (value as usize) < scope);
             }
         }
         7 => {
             if let Some(scope) = scope {
-                map.scopes[scope].call_line = to;
+                map.scopes[scope].call_line = value;
             }
         }
-        8 => map.blocks[block].instructions = u32::MAX - to,
+        8 => map.blocks[block].instructions = u32::MAX - value,
         9 => map.blocks[block].places.push(Place {
-            scope: to,
-            line: to / 2,
-            column: to,
+            scope: value,
+            line: value / 2,
+            column: value,
         }),
-        10 => map.entry = to,
-        11 => map.exit = to,
-        12 => map.path_count = to.into(),
-        13 => map.scopes.truncate(to as usize),
+        10 => map.entry = value,
+        11 => map.exit = value,
+        12 => map.path_count = value.into(),
+        13 => map.scopes.truncate(value as usize),
         14 => {
-            map.edges[edge].kind = match to % 4 {
+            map.edges[edge].kind = match value % 4 {
                 0 => EdgeKind::Plain,
                 1 => EdgeKind::Pinned,
                 2 => EdgeKind::Cut,
@@ -97,33 +107,36 @@ fn change(map: &mut FunctionMap, Change { what, at, to }: &Change) {
             };
         }
         15 => {
-            map.edges[edge].outcome = match to % 3 {
+            map.edges[edge].outcome = match value % 3 {
                 0 => Outcome::Returned,
                 1 => Outcome::Again,
                 _ => Outcome::Left,
             };
         }
-        19 => map.counted.push(to),
-        16 => map.tree.push(to),
-        17 => map.counted.truncate(to as usize),
+        19 => map.counted.push(value),
+        16 => map.tree.push(value),
+        17 => map.counted.truncate(value as usize),
         18 => map.tree.reverse(),
-        20 => map.leaks.push(to),
+        20 => map.leaks.push(value),
         _ => map.blocks[block].places.clear(),
     }
 }
 
 fn changes() -> impl Strategy<Value = Vec<Change>> {
-    let change =
-        (0u8..22, any::<usize>(), 0u32..8).prop_map(|(what, at, to)| Change { what, at, to });
+    let change = (0u8..22, any::<usize>(), 0u32..8).prop_map(|(field, index, value)| Change {
+        field,
+        index,
+        value,
+    });
     prop::collection::vec(change, 0..4)
 }
 
-/// Whether all places are in scopes of the map. The reader rejects other maps.
-fn has_its_scopes(map: &FunctionMap) -> bool {
-    let of_blocks = map.blocks.iter().flat_map(|block| &block.places);
-    let of_edges = map.edges.iter().filter_map(|edge| edge.place.as_ref());
-    of_blocks
-        .chain(of_edges)
+/// Whether all places have scopes of the map. The parser rejects other maps.
+fn places_have_scopes(map: &FunctionMap) -> bool {
+    let block_places = map.blocks.iter().flat_map(|block| &block.places);
+    let edge_places = map.edges.iter().filter_map(|edge| edge.place.as_ref());
+    block_places
+        .chain(edge_places)
         .all(|place| (place.scope as usize) < map.scopes.len())
 }
 
@@ -160,7 +173,7 @@ proptest! {
                 let _: serde_json::Value = serde_json::from_slice(&out).unwrap();
             }
         }
-        for function in run.functions.iter().filter(|function| has_its_scopes(&function.map)) {
+        for function in run.functions.iter().filter(|function| places_have_scopes(&function.map)) {
             shape::count(function);
         }
         let other = {

@@ -1,5 +1,5 @@
 //! Golden files of reports, in tests/snapshots.
-//! `INSTA_UPDATE=always cargo test -p holloway-report` writes them anew.
+//! `INSTA_UPDATE=always cargo test -p holloway-report` updates them.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use holloway_testkit::build;
@@ -86,7 +86,7 @@ fn search() -> FunctionMap {
         .done()
 }
 
-/// A straight function of many lines, counted in a hash table.
+/// A function of many lines without branches, with a hash table of counters.
 fn long() -> FunctionMap {
     let places: Vec<(u32, u32)> = (2..60).map(|line| (0, line)).collect();
     function("long_one", "gen/long.c", 1)
@@ -123,9 +123,9 @@ fn app() -> ImageMap {
 
 fn run() -> RunProfile {
     let app = app();
-    // search: entry into the loop 3 times, rounds of all kinds, two returns, one panic.
+    // `search` enters the loop 3 times, takes all its paths, returns twice, and panics once.
     let search: &[(u64, u64)] = &[(0, 3), (5, 1200), (6, 34_500), (7, 2), (9, 1)];
-    let one = profile(
+    let first = profile(
         &app,
         100,
         &[
@@ -134,9 +134,9 @@ fn run() -> RunProfile {
             (1, 1, &[(0, 5), (1, 5)]),
         ],
     );
-    let mut two = profile(&app, 101, &[(0, 0, SLIDE_SECOND)]);
-    (two.forked, two.threads) = (true, 16);
-    RunProfile::new(vec![(app, vec![one, two])])
+    let mut second = profile(&app, 101, &[(0, 0, SLIDE_SECOND)]);
+    (second.head.forked, second.head.threads) = (true, 16);
+    RunProfile::new(vec![(app, vec![first, second])])
 }
 
 fn options(view: View) -> Options<'static> {
@@ -215,8 +215,8 @@ fn functions() {
     assert_snapshot!(print(&run(), &options(View::Functions)));
 }
 
-/// A program and a plugin of it that have a function of the same name, and another build of the
-/// program.
+/// A program and its plugin have a function of the same name, `slide`. Another build of the program
+/// has a function of the plugin's, `plug`.
 #[test]
 fn functions_of_one_name_in_two_images() {
     let part = |image_name: &str, functions| {
@@ -229,15 +229,15 @@ fn functions_of_one_name_in_two_images() {
         linkage_name: "glide".into(),
         ..slide()
     };
-    let own = || FunctionMap {
+    let plug = || FunctionMap {
         name: "plug".into(),
         linkage_name: "plug".into(),
         ..slide()
     };
     let run = RunProfile::new(vec![
         part("app", vec![slide(), other()]),
-        part("libplugin.so", vec![slide(), own()]),
-        part("app", vec![own(), other()]),
+        part("libplugin.so", vec![slide(), plug()]),
+        part("app", vec![plug(), other()]),
     ]);
     for view in [View::Functions, View::Paths, View::Blocks, View::Edges] {
         let text = print(
@@ -383,12 +383,12 @@ fn damage_and_loss_are_said() {
         4096,
         "extent cut short",
     )];
-    hurt.lost = 2;
+    hurt.head.lost = 2;
     let run = RunProfile::new(vec![(app, vec![hurt])]);
     assert_snapshot!(print(&run, &options(View::Functions)));
 }
 
-/// The example of docs/json.md: PP's slide, first profile.
+/// docs/json.md has the document of the function `slide` with the counts of its first profile.
 #[test]
 fn the_documented_json_is_what_is_written() {
     let mut slide = module("slide.o", vec![slide()]);
@@ -406,8 +406,8 @@ fn the_documented_json_is_what_is_written() {
     let docs = include_str!("../../../docs/json.md");
     let (_, example) = docs.split_once("```json\n").unwrap();
     let (example, _) = example.split_once("```").unwrap();
-    // Equal byte for byte, except for line breaks and spaces. Only one string of the example, the
-    // reason, has a space.
+    // The documents are compared without line breaks and spaces. Only one string of the example,
+    // the reason, has a space.
     let bare = |text: &str| text.replace([' ', '\n'], "");
     assert_eq!(bare(example), bare(&String::from_utf8(out).unwrap()));
 }

@@ -1,5 +1,5 @@
-//! Golden files of runs that recorded edges, or paths and edges, or left paths; and of comparisons
-//! of profiles.
+//! Golden files of runs that recorded edges, paths and edges, or left paths. Also golden files of
+//! comparisons of runs.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use build::{
@@ -46,7 +46,7 @@ fn print(run: &RunProfile, options: &Options<'_>) -> String {
     String::from_utf8(out).unwrap()
 }
 
-/// Counters for these edges of a map.
+/// The counts of a map's edge counters, if its edges ran as often as `edges` says.
 fn counters(map: &FunctionMap, edges: &[u64]) -> Vec<(u64, u64)> {
     let counts = map.counted.iter().map(|&edge| edges[edge as usize]);
     (0u64..)
@@ -58,10 +58,12 @@ fn counters(map: &FunctionMap, edges: &[u64]) -> Vec<(u64, u64)> {
 /// The edge counts of `slide`, which its two path profiles share.
 const SLIDE: [u64; 9] = [150, 120, 100, 20, 250, 110, 160, 160, 270];
 
-/// `fact` left early: 5 calls, the base case once, four calls that don't come back.
+/// Edge counts of `fact` with frames that are left: 5 calls, the base case once, four calls that do
+/// not come back.
 const FACT: [u64; 6] = [1, 4, 1, 0, 0, 0];
 
-/// `fact` entered again: 4 calls, three go deeper, the code after them runs six times.
+/// Edge counts of `fact` with re-entries: 4 calls, three of which call `fact`. The code after these
+/// calls runs six times.
 const FACT_AGAIN: [u64; 6] = [1, 3, 1, 6, 0, 6];
 
 fn never() -> FunctionMap {
@@ -91,11 +93,12 @@ fn path_run(counts: &[(u64, u64)]) -> RunProfile {
     RunProfile::new(vec![(app, vec![profile])])
 }
 
-/// A program of paths, one path of which was left and one entered again, and a library of edges.
+/// A program that counted paths, with left paths, and a library that counted edges, with
+/// re-entries.
 fn mixed_run() -> RunProfile {
     let app = image("app", vec![module("fact.o", vec![fact().done(), slide()])]);
-    // Base case 1; deeper 5 times, of which one went on; three others were entered again: f2 has
-    // its own counters.
+    // In the program, the base case ran once, and 5 paths were left in the call, one of which
+    // continued.
     let ids = path_numbers();
     let counts = [(ids[0], 1), (ids[1], 5), (ids[2], 1)];
     let mut counts = counts.to_vec();
@@ -107,12 +110,13 @@ fn mixed_run() -> RunProfile {
     RunProfile::new(vec![(app, vec![first]), (library, vec![second])])
 }
 
-/// `fact`'s paths: base case, left in the call, gone on.
+/// The path numbers of `fact`: the base case, the path that is left in the call, and the path on
+/// which the call comes back.
 fn path_numbers() -> [u64; 3] {
     let map = fact().done();
     let numbering = build::number(&map);
     let id = |blocks: &[u32], left: bool| {
-        let fits = |&id: &u64| {
+        let has_blocks = |&id: &u64| {
             let path = numbering.regenerate(holloway_flow::PathId(id)).unwrap();
             path.blocks
                 .iter()
@@ -120,7 +124,7 @@ fn path_numbers() -> [u64; 3] {
                 .eq(blocks.iter().copied())
                 && (path.end.edge().0 == 4) == left
         };
-        (0..map.path_count).find(fits).unwrap()
+        (0..map.path_count).find(has_blocks).unwrap()
     };
     [id(&[0, 1], false), id(&[0, 2], true), id(&[0, 2, 3], false)]
 }
@@ -201,7 +205,7 @@ fn a_path_that_was_left() {
     assert_snapshot!(text);
 }
 
-/// The head names uncounted frames only of programs in which a frame may be left.
+/// The coverage section mentions uncounted frames only for programs in which a frame may be left.
 #[test]
 fn frames_that_may_be_left_uncounted_are_said() {
     let head = |function: FunctionMap, counts: &[(u64, u64)]| {
@@ -225,8 +229,8 @@ fn frames_that_may_be_left_uncounted_are_said() {
     }
 }
 
-/// Maps of earlier builds do not tell where a frame may be left. If a kind counts left frames, any
-/// of its images without an exit edge may miss some.
+/// Maps of earlier versions do not record where a frame may be left. Then any image without an exit
+/// edge may have uncounted frames, if its kind counts left frames.
 #[test]
 fn runs_of_earlier_builds_may_leave_frames_uncounted() {
     let head = |kind, function: FunctionMap, counts: &[(u64, u64)]| {
@@ -258,9 +262,9 @@ fn runs_of_earlier_builds_may_leave_frames_uncounted() {
     assert!(!text.contains("--exits"), "{text}");
 }
 
-/// The views that don't depend on the kind are the same, below the head.
+/// The views that do not depend on the kind are the same after the coverage section.
 #[test]
-fn views_of_edges_are_those_of_paths() {
+fn views_of_edges_equal_views_of_paths() {
     let edges = {
         let app = image(
             "app",
@@ -286,7 +290,7 @@ fn paths_from_edges() {
     assert_snapshot!(print(&run, &options(Some(View::PathsFromEdges))));
 }
 
-/// Two builds: one function changed, one is missing in the other, one is the same.
+/// Runs of two builds. One function changed, one exists in only one build, and one is the same.
 fn two_runs() -> [RunProfile; 2] {
     let straight = |name: &str| {
         function(name, "s.c", 1)
@@ -342,8 +346,8 @@ fn overlap_of_edges() {
     assert_snapshot!(print_overlap(&[edge_run(), again], &options(None)));
 }
 
-/// The same execution, by paths without exits and by edges with them: four frames of `fact` are
-/// missing from its paths.
+/// The same execution in two runs: one counts paths with `--exits off`, and one counts edges with
+/// `--exits on`. Four frames of `fact` are missing from its paths.
 #[test]
 fn exits_of_one_run_alone_are_no_differences() {
     let run = |map: FunctionMap, counts: &dyn Fn(&FunctionMap) -> Vec<(u64, u64)>| {
@@ -353,7 +357,7 @@ fn exits_of_one_run_alone_are_no_differences() {
         RunProfile::new(vec![(app, vec![profile])])
     };
     let edges = run(fact().edges(), &|map| counters(map, &FACT));
-    let whole = function("fact", "fact.c", 1)
+    let without_exits = function("fact", "fact.c", 1)
         .block(2, &[(0, 2)])
         .block(1, &[(0, 3)])
         .block(2, &[(0, 4)])
@@ -364,7 +368,7 @@ fn exits_of_one_run_alone_are_no_differences() {
         .edge(1, 4, Outcome::Return)
         .edge(2, 3, Outcome::Jump)
         .edge(3, 4, Outcome::Return);
-    let numbered = whole.done();
+    let numbered = without_exits.done();
     let base = build::number(&numbered);
     let base = (0..2)
         .find(|&id| base.regenerate(holloway_flow::PathId(id)).unwrap().blocks[1].0 == 1)
@@ -374,7 +378,7 @@ fn exits_of_one_run_alone_are_no_differences() {
     assert_snapshot!(print_overlap(&[paths, edges], &options(None)));
 }
 
-/// Runs without common functions, and the reasons.
+/// The JSON document has the reason.
 #[test]
 fn a_run_of_edges_has_no_prediction() {
     for (view, prediction) in [
@@ -400,8 +404,8 @@ fn overlap_of_nothing() {
 fn the_documented_comparisons_are_what_is_written() {
     let docs = include_str!("../../../docs/json.md");
     let example = |heading: &str| {
-        let (_, rest) = docs.split_once(heading).unwrap();
-        let (_, example) = rest.split_once("```json\n").unwrap();
+        let (_, section) = docs.split_once(heading).unwrap();
+        let (_, example) = section.split_once("```json\n").unwrap();
         serde_json::from_str::<serde_json::Value>(example.split_once("```").unwrap().0).unwrap()
     };
     let written = |write: &dyn Fn(&mut Vec<u8>)| {
@@ -410,10 +414,10 @@ fn the_documented_comparisons_are_what_is_written() {
         serde_json::from_slice::<serde_json::Value>(&out).unwrap()
     };
     let run = path_run(SLIDE_FIRST);
-    let whole = written(&|out| {
+    let document = written(&|out| {
         json::write(&run, &options(Some(View::PathsFromEdges)), out).unwrap();
     });
-    assert_eq!(example("## Prediction"), whole["prediction"]);
+    assert_eq!(example("## Prediction"), document["prediction"]);
     let runs = two_runs();
     let compared = written(&|out| {
         let options = Options {
@@ -437,8 +441,8 @@ fn edges_and_both_kinds_as_json() {
     assert_snapshot!(json(&mixed_run()));
 }
 
-/// A fork's child continues in the frames of its parent. In its own counters, more flow leaves
-/// these frames than entered them.
+/// The child of a fork continues in the frames of its parent. According to the child's counters,
+/// control leaves these frames without having entered them.
 #[test]
 fn paths_entered_again_are_listed_apart() {
     let app = image("app", vec![module("fact.o", vec![fact().done()])]);

@@ -1,4 +1,5 @@
-//! Golden files of the loops view, as in golden.rs. Streams are written as block names.
+//! Golden files of the loops view, as in golden.rs. The tests build streams from names of paths,
+//! which are made of block numbers.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use holloway_testkit::build;
@@ -14,8 +15,8 @@ use holloway_analysis::stream::Words;
 use holloway_flow::PathId;
 use holloway_format::damage::{Fact, Percent, Sample};
 use holloway_format::{
-    Counters, FunctionMap, ImageMap, LoopMap, LoopsHead, LoopsProfile, Outcome, ProcessImage,
-    read_loops, write_loops,
+    Count, Counters, FunctionMap, ImageMap, LoopMap, LoopsHead, LoopsProfile, Outcome,
+    ProcessImage, read_loops, write_loops,
 };
 use holloway_report::notes::sentence;
 use holloway_report::source::Nothing;
@@ -23,8 +24,8 @@ use holloway_report::{LoopsOptions, Options, json, terminal};
 use insta::assert_snapshot;
 use regex::Regex;
 
-/// A switch of three cases in a loop, the third of which may leave it. Blocks: 0 entry, 1 head, 2
-/// to 4 cases, 5 return.
+/// A switch with three cases in a loop. The third case may leave the loop. The blocks are 0
+/// (entry), 1 (loop head), 2 to 4 (cases), and 5 (return).
 fn scan() -> FunctionMap {
     let next = "/rustc/59807616e1fa2540724bfbac14d7976d7e4a3860/library/core/src/next.rs";
     let build = mangled(
@@ -69,7 +70,7 @@ fn app() -> Arc<ImageMap> {
     stream_image(functions)
 }
 
-/// A loop in a loop: 1 is the outer head, 2 the inner one.
+/// A loop in a loop. Block 1 is the head of the outer loop, and block 2 of the inner loop.
 fn nest() -> FunctionMap {
     let build = function("nest", "/home/me/app/src/nest.c", 1);
     let build = (2..8).fold(build, |build, line| build.block(1, &[(0, line)]));
@@ -102,8 +103,8 @@ fn stream_image(mut functions: Vec<FunctionMap>) -> Arc<ImageMap> {
     Arc::new(image)
 }
 
-/// Words by function and blocks: `scan 0 1 2` is the path from the entry to the back edge behind
-/// block 2.
+/// The word of each path, by the path's name: its function and blocks. `scan 012` is the path from
+/// the entry to the back edge of block 2.
 fn names(words: &Words) -> BTreeMap<String, u32> {
     let mut names = BTreeMap::new();
     for function in words.functions() {
@@ -121,7 +122,7 @@ fn names(words: &Words) -> BTreeMap<String, u32> {
     names
 }
 
-/// Whole activations: the cases that each turn takes; the last leaves the loop.
+/// The words of an activation. `turns` has the case of each turn. The last turn leaves the loop.
 fn activation(name: &str, turns: &str, names: &BTreeMap<String, u32>) -> Vec<u32> {
     let last = turns.len() - 1;
     let words = turns.char_indices().map(|(turn, case)| {
@@ -133,15 +134,15 @@ fn activation(name: &str, turns: &str, names: &BTreeMap<String, u32>) -> Vec<u32
 }
 
 fn run() -> LoopsRun {
-    changed(0, &|_| {})
+    changed_run(0, &|_| {})
 }
 
-/// With so many bytes missing behind each activation, and what was read changed.
-fn changed(gap: u64, change: &dyn Fn(&mut LoopsProfile)) -> LoopsRun {
+/// A run with a gap of `gap` bytes after each activation. `change` changes the profile.
+fn changed_run(gap: u64, change: &dyn Fn(&mut LoopsProfile)) -> LoopsRun {
     let image = app();
     let names = names(&Words::new(&image));
     let mut turns: Vec<(&str, String)> = Vec::new();
-    // As in the paper's Figure 4: 2 3 3 3 4 repeats, with other paths in between.
+    // As in Figure 4 of the paper, the sequence 2 3 3 3 4 repeats, with other paths in between.
     for round in 0..12 {
         turns.push((
             "scan",
@@ -163,18 +164,18 @@ fn changed(gap: u64, change: &dyn Fn(&mut LoopsProfile)) -> LoopsRun {
     });
     turns.push(("noise", noise.collect::<String>() + "4"));
     let mut builder = LoopsBuilder::new(Words::new(&image), 10, Limits::default());
-    let mut at = 0;
+    let mut position = 0;
     for (name, turns) in &turns {
         let words = activation(name, turns, &names);
-        builder.feed(at, &words);
-        at += 4 * words.len() as u64 + gap;
+        builder.feed(position, &words);
+        position += 4 * words.len() as u64 + gap;
     }
-    let mut read = sealed(&image, builder);
-    change(&mut read);
-    LoopsRun::new(vec![((*image).clone(), vec![read])])
+    let mut profile = sealed(&image, builder);
+    change(&mut profile);
+    LoopsRun::new(vec![((*image).clone(), vec![profile])])
 }
 
-/// The profile after it was built, written, and read again.
+/// The profile that `builder` collected, after it was written and read again.
 fn sealed(image: &Arc<ImageMap>, builder: LoopsBuilder) -> LoopsProfile {
     let head = LoopsHead {
         process: ProcessImage {
@@ -225,9 +226,9 @@ fn loops_by_iterations() {
     assert_snapshot!(print(&run, &options(), STATS));
 }
 
-/// A path that goes round an inner loop has not left the outer one.
+/// A path that is a turn of an inner loop has not left the outer loop.
 #[test]
-fn an_outer_loop_is_not_over_at_its_inner_one() {
+fn a_turn_of_an_inner_loop_does_not_end_the_outer_loop() {
     let image = stream_image(vec![nest()]);
     let names = names(&Words::new(&image));
     let mut builder = LoopsBuilder::new(Words::new(&image), 8, Limits::default());
@@ -248,9 +249,9 @@ fn an_outer_loop_is_not_over_at_its_inner_one() {
     assert!(!outer.contains("over after"), "{text}");
 }
 
-/// The view shows how the compiler reshaped a loop, and the number of selects of its function.
+/// The view shows the compiler's changes to a loop, and the number of selects of its function.
 #[test]
-fn loops_that_the_compiler_reshaped_are_marked() {
+fn loops_that_the_compiler_changed_are_marked() {
     let mut map = scan();
     map.selects = 3;
     map.loops.push(LoopMap {
@@ -261,7 +262,7 @@ fn loops_that_the_compiler_reshaped_are_marked() {
         vectorized: false,
         must_progress: true,
     });
-    let of = |map: FunctionMap| {
+    let run_of = |map: FunctionMap| {
         let image = stream_image(vec![map]);
         let names = names(&Words::new(&image));
         let mut builder = LoopsBuilder::new(Words::new(&image), 8, Limits::default());
@@ -274,28 +275,28 @@ fn loops_that_the_compiler_reshaped_are_marked() {
     let json = |run: &LoopsRun| -> serde_json::Value {
         serde_json::from_str(&print_json(run, &options(), LoopsOptions::default())).unwrap()
     };
-    let asked = Regex::new("scan").unwrap();
+    let scan_only = Regex::new("scan").unwrap();
     let options = Options {
-        function: Some(asked),
+        function: Some(scan_only),
         width: 200,
         ..options()
     };
-    let run = of(map.clone());
+    let run = run_of(map.clone());
     let text = print(&run, &options, LoopsOptions::default());
-    for said in [
+    for sentence in [
         "seems unrolled: one iteration here holds 4 copies of the loop's code, and a loop beside it may run the rest",
         "peeled: of each execution up to 1 iteration may run before the loop, not counted here",
         "3 selects (choices made without a branch)",
     ] {
-        assert!(text.contains(said), "{said}\n{text}");
+        assert!(text.contains(sentence), "{sentence}\n{text}");
     }
-    let one = &json(&run)["loops"][0];
+    let record = &json(&run)["loops"][0];
     assert_eq!(
-        (&one["copies"], &one["peeled"], &one["vectorized"]),
+        (&record["copies"], &record["peeled"], &record["vectorized"]),
         (&4.into(), &1.into(), &serde_json::Value::Null)
     );
     map.loops[0].vectorized = true;
-    let run = of(map.clone());
+    let run = run_of(map.clone());
     let text = print(&run, &options, LoopsOptions::default());
     assert!(
         text.contains("vectorized: one iteration here is several of the source's"),
@@ -305,18 +306,19 @@ fn loops_that_the_compiler_reshaped_are_marked() {
     assert_eq!(json(&run)["loops"][0]["vectorized"], true);
     map.loops.clear();
     map.selects = 0;
-    let text = print(&of(map), &options, LoopsOptions::default());
+    let text = print(&run_of(map), &options, LoopsOptions::default());
     assert!(
         !["vectorized", "peeled", "select"]
             .iter()
-            .any(|said| text.contains(said)),
+            .any(|word| text.contains(word)),
         "{text}"
     );
 }
 
-/// Two loops of one place; each ran a few times, always for as many turns.
-fn twins(executions: usize) -> String {
-    let here = |build: Build| {
+/// The report of two loops at the same place. Both ran a few times, always with the same number of
+/// turns.
+fn two_loops_at_one_place(executions: usize) -> String {
+    let add_loops = |build: Build| {
         let blocks = (0..5).fold(build, |build, _| build.block(1, &[(0, 7)]));
         let outcomes = [Outcome::Jump, Outcome::True, Outcome::False, Outcome::True];
         let edges = [(0, 1), (1, 1), (1, 2), (2, 2)];
@@ -333,7 +335,7 @@ fn twins(executions: usize) -> String {
             .done()
     };
     let long = format!("/usr/include/{}/twins.h", "deep/".repeat(20));
-    let image = stream_image(vec![here(function("twins", &long, 1))]);
+    let image = stream_image(vec![add_loops(function("twins", &long, 1))]);
     let names = names(&Words::new(&image));
     let words = ["01", "1", "12", "2", "234"].map(|blocks| {
         let name = format!("twins {blocks}");
@@ -346,15 +348,15 @@ fn twins(executions: usize) -> String {
 }
 
 #[test]
-fn a_handful_of_executions_is_no_ground_for_advice() {
-    let (few, many) = (twins(15), twins(16));
+fn a_few_executions_give_no_advice() {
+    let (few, many) = (two_loops_at_one_place(15), two_loops_at_one_place(16));
     assert!(!few.contains("over after"), "{few}");
     assert!(many.contains("over after 3 turns in 100.0 %"), "{many}");
 }
 
 #[test]
-fn loops_of_one_place_are_told_apart_by_their_blocks() {
-    let text = twins(20);
+fn loops_at_one_place_are_distinguished_by_their_blocks() {
+    let text = two_loops_at_one_place(20);
     let heads = text.lines().filter(|line| line.contains("  twins  …"));
     let heads: Vec<&str> = heads.map(|line| line.rsplit_once(' ').unwrap().1).collect();
     assert_eq!(heads, ["b1", "b2"], "{text}");
@@ -379,17 +381,17 @@ fn a_sample_is_no_damage() {
     }
 }
 
-/// Losses leave open which code ran.
+/// If data is lost, the report does not claim that no function ran.
 #[test]
-fn nothing_is_known_to_have_run_where_something_is_lost() {
+fn with_losses_no_function_is_known_to_have_run() {
     let mut run = LoopsRun::new(vec![((*app()).clone(), vec![LoopsProfile::default()])]);
     let text = |run: &LoopsRun| print(run, &options(), LoopsOptions::default());
     assert!(text(&run).contains("no instrumented function ran"));
     run.run.damage.push(Note::Trace("a file is gone".into()));
-    let said = text(&run);
+    let text = text(&run);
     assert!(
-        said.contains("no instrumented function is known to have run"),
-        "{said}"
+        text.contains("no instrumented function is known to have run"),
+        "{text}"
     );
 }
 
@@ -421,10 +423,11 @@ fn rare_sequences_where_asked_for() {
     assert_snapshot!(print(&run(), &options, how));
 }
 
-/// The first case calls a function that may not come back. Then the turn is missing.
+/// The first case calls a function that may not come back. If the call does not come back, the turn
+/// is not counted.
 #[test]
 fn loops_with_frames_left_uncounted_are_marked() {
-    let left = |block: u32| {
+    let run_with_leak = |block: u32| {
         let map = FunctionMap {
             leaks: vec![block],
             ..scan()
@@ -439,13 +442,13 @@ fn loops_with_frames_left_uncounted_are_marked() {
         let profile = sealed(&image, builder);
         LoopsRun::new(vec![((*image).clone(), vec![profile])])
     };
-    let text = print(&left(2), &options(), LoopsOptions::default());
+    let text = print(&run_with_leak(2), &options(), LoopsOptions::default());
     assert!(text.contains("≥3 executions, ≥12 iterations"), "{text}");
     assert!(text.contains("≥ as many or more"), "{text}");
-    let json = print_json(&left(2), &options(), LoopsOptions::default());
+    let json = print_json(&run_with_leak(2), &options(), LoopsOptions::default());
     assert!(json.contains("\"bound\": \"at_least\""), "{json}");
-    // No call comes behind a block that paths don't lead to from the loop.
-    let text = print(&left(0), &options(), LoopsOptions::default());
+    // A leak in a block outside the loop does not affect the counts of the loop.
+    let text = print(&run_with_leak(0), &options(), LoopsOptions::default());
     assert!(text.contains("3 executions, 12 iterations"), "{text}");
     assert!(!text.contains('≥'), "{text}");
 }
@@ -461,9 +464,9 @@ fn loops_as_json() {
 
 #[test]
 fn losses_are_said() {
-    let run = changed(8, &|profile| {
+    let run = changed_run(8, &|profile| {
         let forest = profile.functions.last_mut().unwrap();
-        forest.dropped = vec![(4, 7), (5, 20)];
+        forest.dropped = vec![(PathId(4), Count(7)), (PathId(5), Count(20))];
         let stats = &mut profile.head.stats;
         (stats.prunings, stats.dropped_nodes, stats.dropped_words) = (1, 20, 27);
         stats.lost_words = 5;

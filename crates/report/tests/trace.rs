@@ -1,8 +1,8 @@
 //! Golden files of answers to questions about traces, in tests/snapshots.
-//! `INSTA_UPDATE=always cargo test -p holloway-report` writes them anew.
+//! `INSTA_UPDATE=always cargo test -p holloway-report` updates them.
 //!
-//! The program: main takes a lock, works and releases it, round by round; in its third round it
-//! forgets to release.
+//! The program is a loop: in each round, `main` takes a lock, works, and releases the lock. In its
+//! third round, it forgets to release the lock.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use holloway_testkit::build;
@@ -19,7 +19,7 @@ use holloway_format::{FunctionMap, ImageMap, Outcome};
 use holloway_report::notes::sentence;
 use holloway_report::source::Nothing;
 use holloway_report::trace::{
-    AskError, Comparison, Cost, Hot, Least, Method, Question, Run, Stream,
+    AskError, Comparison, Cost, HotQuestion, Method, MinCost, Question, Run, Stream,
 };
 use holloway_report::{Options, json, terminal};
 use insta::assert_snapshot;
@@ -30,7 +30,8 @@ const LOCK: u32 = 1;
 const UNLOCK: u32 = 2;
 const WORK: u32 = 3;
 
-/// b2 calls lock, b3 work, b4 unlock; b3 goes on without b4 by mistake.
+/// Block 2 calls `lock`, block 3 `work`, and block 4 `unlock`. The mistake is an edge from block 3
+/// that does not lead to block 4.
 fn main() -> FunctionMap {
     function("main", "/home/me/app/main.c", 1)
         .block(3, &[(0, 2)])
@@ -136,7 +137,7 @@ impl Recorder<'_> {
         self.path(WORK, &[1, 2], 3);
     }
 
-    fn done(self) -> Trace {
+    fn finish(self) -> Trace {
         let mut sequitur = Sequitur::new(LookAhead::One);
         self.numbers
             .iter()
@@ -148,7 +149,7 @@ impl Recorder<'_> {
     }
 }
 
-/// Rounds of main. In the round `forgets`, main does not release the lock.
+/// The trace of `rounds` rounds. In the round `forgets`, `main` does not release the lock.
 fn record(code: &Code<'_>, rounds: u32, forgets: Option<u32>) -> Trace {
     let mut recorder = Recorder {
         code,
@@ -174,7 +175,7 @@ fn record(code: &Code<'_>, rounds: u32, forgets: Option<u32>) -> Trace {
         }
         recorder.path(MAIN, &last, next);
     }
-    recorder.done()
+    recorder.finish()
 }
 
 fn stream<'a>(code: &'a Code<'a>, trace: &'a Trace) -> Stream<'a> {
@@ -220,17 +221,18 @@ fn ask(question: &Question<'_>) -> String {
     both(question, &[stream(&code, &trace)], &options())
 }
 
+/// The text and the JSON of an answer.
 fn both(question: &Question<'_>, streams: &[Stream<'_>], options: &Options<'_>) -> String {
     let run = Run {
         streams,
         damage: &[],
         accounts: &[],
     };
-    both_of(question, &run, options).0
+    both_of_run(question, &run, options).0
 }
 
-/// The same, and whether the trace is good.
-fn both_of(question: &Question<'_>, run: &Run<'_>, options: &Options<'_>) -> (String, bool) {
+/// Like `both`, for a run. Also returns whether the traces are good.
+fn both_of_run(question: &Question<'_>, run: &Run<'_>, options: &Options<'_>) -> (String, bool) {
     let (mut text, mut data) = (Vec::new(), Vec::new());
     let good = terminal::trace::write(question, run, options, &mut text).unwrap();
     let too = json::trace::write(question, run, options, &mut data).unwrap();
@@ -274,7 +276,7 @@ fn stats_and_verify() {
 }
 
 #[test]
-fn what_is_missing_in_the_run_is_said_and_not_good() {
+fn a_trace_is_not_good_if_the_run_is_damaged() {
     let map = app(1);
     let code = Code::new(&map);
     let trace = record(&code, 6, None);
@@ -299,18 +301,18 @@ fn what_is_missing_in_the_run_is_said_and_not_good() {
             accounts: &[],
         },
     );
-    assert!(both_of(&Question::Verify, &whole, &options()).1);
-    let (text, good) = both_of(&Question::Verify, &part, &options());
+    assert!(both_of_run(&Question::Verify, &whole, &options()).1);
+    let (text, good) = both_of_run(&Question::Verify, &part, &options());
     assert!(!good);
     assert_eq!(text.matches("7 paths are lost").count(), 2, "{text}");
     assert!(text.contains(r#""good":false"#), "{text}");
-    let (text, good) = both_of(&Question::Freq("lock"), &part, &options());
+    let (text, good) = both_of_run(&Question::Freq("lock"), &part, &options());
     assert!(good);
     assert_eq!(text.matches("7 paths are lost").count(), 2, "{text}");
 }
 
 #[test]
-fn a_profile_is_held_against_its_traces() {
+fn a_profile_is_compared_with_its_traces() {
     let check = |missing, surplus, expect: &str| {
         let account = Account {
             image: "app".to_owned(),
@@ -327,7 +329,7 @@ fn a_profile_is_held_against_its_traces() {
             damage: &damage,
             accounts: &[account],
         };
-        both_of(&Question::Verify, &run, &options())
+        both_of_run(&Question::Verify, &run, &options())
     };
     // There is no stream.
     let (text, good) = check(0, 0, "");
@@ -357,7 +359,7 @@ fn a_profile_is_held_against_its_traces() {
 }
 
 #[test]
-fn of_many_traces_the_longest_are_shown() {
+fn only_the_longest_of_many_traces_are_shown() {
     let map = app(1);
     let code = Code::new(&map);
     let traces: Vec<Trace> = (1..=5).map(|rounds| record(&code, rounds, None)).collect();
@@ -420,37 +422,39 @@ fn frames_left_and_missing_events_are_shown() {
     assert_snapshot!(both(&question, &[stream(&code, &trace)], &options()));
 }
 
-/// Events of a part are shown as those of the whole; also where it begins in activations that began
-/// before the trace (a fork's child).
+/// The events of a part are shown like the same events of the whole trace. This also holds if the
+/// trace begins inside activations, as in the child of a fork.
 #[test]
 fn cat_of_a_part() {
     let map = app(1);
     let code = Code::new(&map);
-    let whole = record(&code, 6, Some(2));
-    let events = code.events(&whole.terminals);
-    let numbers: Vec<u32> = whole.grammar.expand().collect();
-    let whole_from = |first: usize| {
+    let recorded = record(&code, 6, Some(2));
+    let events = code.events(&recorded.terminals);
+    let numbers: Vec<u32> = recorded.grammar.expand().collect();
+    let trace_from = |first: usize| {
         let mut sequitur = Sequitur::new(LookAhead::One);
-        numbers[first..].iter().for_each(|&one| sequitur.push(one));
+        numbers[first..]
+            .iter()
+            .for_each(|&number| sequitur.push(number));
         Trace {
-            terminals: whole.terminals.clone(),
+            terminals: recorded.terminals.clone(),
             grammar: sequitur.finish(),
         }
     };
-    let all = numbers.len() as u64;
-    // Each event leaves an activation that began before the trace: depths below 0.
+    let event_count = numbers.len() as u64;
+    // At these starts, events leave activations that began before the trace, so depths are below 0.
     for begin in [0, 3, 5] {
-        let trace = whole_from(begin);
+        let trace = trace_from(begin);
         for start in begin..numbers.len() {
-            let rest = whole_from(start);
+            let later_events = trace_from(start);
             let before = TracePosition {
                 events: (start - begin) as u64,
                 depth: depth(&trace.grammar, &events, (start - begin) as u64),
             };
-            let events = all - begin as u64;
+            let events = event_count - begin as u64;
             let part = Stream {
                 part: Some(Extent { before, events }),
-                ..stream(&code, &rest)
+                ..stream(&code, &later_events)
             };
             let question = Question::Cat {
                 from: before.events + 1,
@@ -473,10 +477,10 @@ fn cat_of_a_part() {
     }
 }
 
-const HOT: Hot = Hot {
+const HOT: HotQuestion = HotQuestion {
     min_len: 2,
     max_len: 4,
-    min_cost: Least::Percent(20.0),
+    min_cost: MinCost::Percent(20.0),
     cost: Cost::Instructions,
     method: Method::Exact,
     all: false,
@@ -485,10 +489,10 @@ const HOT: Hot = Hot {
 #[test]
 fn hot() {
     assert_snapshot!("hot", ask(&Question::Hot(HOT)));
-    let all = Hot {
+    let all = HotQuestion {
         method: Method::Figure7,
         cost: Cost::Paths,
-        min_cost: Least::Cost(10),
+        min_cost: MinCost::Cost(10),
         max_len: 30,
         ..HOT
     };
@@ -497,7 +501,7 @@ fn hot() {
 
 #[test]
 fn a_long_hot_sequence_is_shown_in_part() {
-    let long = Hot {
+    let long = HotQuestion {
         min_len: 30,
         max_len: 30,
         all: true,
@@ -514,7 +518,7 @@ fn freq() {
     assert!(ask(&Question::Freq("unlock lock")).contains("never"));
 }
 
-/// Two functions, one with spaces in its name, one with generic parameters and a trait.
+/// Two functions: one has spaces in its name, and one has generic parameters and a trait.
 #[test]
 fn names_can_be_given_as_they_are_printed() {
     let names = ["<&T as core::fmt::Debug>::fmt", "work(int, int)", "work"];
@@ -529,7 +533,7 @@ fn names_can_be_given_as_they_are_printed() {
     [0, 1, 1, 2]
         .iter()
         .for_each(|&function| recorder.path(function, &[0], 1));
-    let trace = recorder.done();
+    let trace = recorder.finish();
     let count = |text: &str| {
         let streams = [stream(&code, &trace)];
         let text = both(&Question::Query(text), &streams, &options());
@@ -563,7 +567,7 @@ fn a_function_is_counted_by_its_calls() {
 }
 
 #[test]
-fn of_a_long_pattern_what_is_wrong_is_shown() {
+fn the_wrong_part_of_a_long_pattern_is_shown() {
     let long = format!("{}|) {}", "lock ".repeat(1000), "unlock ".repeat(1000));
     let message = refused(&Question::Query(&long));
     assert!(message.chars().count() < 250, "{message}");
@@ -613,7 +617,7 @@ fn refused(question: &Question<'_>) -> String {
 }
 
 #[test]
-fn what_is_wrong_is_said() {
+fn errors_describe_the_mistake() {
     let expect = [
         (
             Question::Query("lock | ("),
@@ -646,8 +650,8 @@ fn no_stream_is_no_error() {
     assert_snapshot!(both(&Question::Query("x"), &[], &options()));
 }
 
-/// Sums of three threads of the same build, one in another process. The stream of another image is
-/// not in the sum.
+/// The sum covers three threads of the same build, one of which is in another process. It does not
+/// include the stream of another image.
 #[test]
 fn threads_of_an_image_are_summed() {
     let (map, same) = (app(1), app(1));
@@ -662,7 +666,7 @@ fn threads_of_an_image_are_summed() {
     };
     alone.path(0, &[0, 1], 1);
     alone.path(0, &[1, 2], 3);
-    let alone = alone.done();
+    let alone = alone.finish();
     let streams = [
         stream(&code, &traces[0]),
         Stream {
@@ -694,12 +698,13 @@ fn threads_of_an_image_are_summed() {
             panic!("{data}")
         };
         assert_eq!((&sum["image"], &sum["streams"]), (&"app".into(), &3.into()));
-        let ours = data["streams"].as_array().unwrap().iter();
-        let ours = ours.filter(|one| one["image"] == "app");
-        let ours: Vec<&serde_json::Value> = ours.collect();
+        let of_image = data["streams"].as_array().unwrap().iter();
+        let of_image = of_image.filter(|stream| stream["image"] == "app");
+        let of_image: Vec<&serde_json::Value> = of_image.collect();
         let total = |field: &str| {
-            let of = |one: &&serde_json::Value| one.pointer(field).unwrap().as_u64().unwrap();
-            ours.iter().map(of).sum::<u64>()
+            let number =
+                |stream: &&serde_json::Value| stream.pointer(field).unwrap().as_u64().unwrap();
+            of_image.iter().map(number).sum::<u64>()
         };
         let mut fields = vec!["/events"];
         match question {
@@ -738,7 +743,7 @@ fn threads_of_an_image_are_summed() {
     }
 }
 
-/// Only one image has the name, so the other image's stream is left out.
+/// Only one image has a function with this name, so the stream of the other image is left out.
 #[test]
 fn streams_without_the_name_are_left_out() {
     let (map, other) = (app(1), image("lib", vec![module("work.o", vec![work()])]));
@@ -754,7 +759,7 @@ fn streams_without_the_name_are_left_out() {
 }
 
 #[test]
-fn traces_that_part_behind_one_event_have_that_in_common() {
+fn traces_may_have_only_their_first_event_in_common() {
     let map = app(1);
     let code = Code::new(&map);
     let [a, b] = [LOCK, UNLOCK].map(|then| {
@@ -765,14 +770,14 @@ fn traces_that_part_behind_one_event_have_that_in_common() {
         };
         recorder.path(MAIN, &[0, 1], 2);
         recorder.path(then, &[0], 1);
-        recorder.done()
+        recorder.finish()
     });
     let how = Comparison::default();
     let text = compare(&stream(&code, &a), &stream(&code, &b), &how).unwrap();
     assert!(text.contains("the first event is the same"), "{text}");
 }
 
-/// There is no event after the last one, whatever the number of events.
+/// The message about an event after the end of the trace has the number of events.
 #[test]
 fn numbers_of_events_have_separators() {
     let map = app(1);
@@ -814,7 +819,7 @@ fn two_traces() {
 }
 
 #[test]
-fn of_many_pairs_those_that_differ_come_first() {
+fn different_pairs_are_listed_first() {
     let map = app(1);
     let code = Code::new(&map);
     let (good, bad) = (record(&code, 6, None), record(&code, 6, Some(2)));
@@ -858,7 +863,7 @@ fn the_documented_json_is_what_is_written() {
     let (_, trace) = docs.split_once("\n## Trace\n").unwrap();
     let (_, example) = trace.split_once("```json\n").unwrap();
     let (example, _) = example.split_once("```").unwrap();
-    // Equal byte for byte, except for line breaks and spaces.
+    // The documents are compared without line breaks and spaces.
     let bare = |text: &str| text.replace([' ', '\n'], "");
     assert_eq!(bare(example), bare(&String::from_utf8(out).unwrap()));
 }
@@ -871,7 +876,8 @@ fn any_terminal() -> impl Strategy<Value = Terminal> {
     ]
 }
 
-/// Any trace: paths that the map doesn't have, terminals that don't occur, the same twice.
+/// An arbitrary trace. It may have paths that are not in the map, terminals that do not occur, and
+/// equal terminals.
 fn any_trace() -> impl Strategy<Value = Trace> {
     let string = prop::collection::vec(any::<prop::sample::Index>(), 0..60);
     let terminals = prop::collection::vec(any_terminal(), 1..12);
@@ -888,13 +894,13 @@ fn any_trace() -> impl Strategy<Value = Trace> {
 fn any_question() -> impl Strategy<Value = Question<'static>> {
     let hot = (0usize..4, 0usize..6, 0u64..50, any::<bool>(), any::<bool>());
     let hot = hot.prop_map(|(min_len, max_len, cost, all, exact)| {
-        Question::Hot(Hot {
+        Question::Hot(HotQuestion {
             min_len,
             max_len,
             min_cost: if all {
-                Least::Cost(cost)
+                MinCost::Cost(cost)
             } else {
-                Least::Percent(cost as f64)
+                MinCost::Percent(cost as f64)
             },
             cost: if exact {
                 Cost::Instructions

@@ -1,4 +1,5 @@
-//! Golden files of the variation view, as in golden.rs. Streams are written as block names.
+//! Golden files of the variation view, as in golden.rs. The tests build streams from names of
+//! paths, which are made of block numbers.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use holloway_testkit::{build, samples};
@@ -16,7 +17,8 @@ use insta::assert_snapshot;
 use regex::Regex;
 use samples::{Sample, clock, names, owner, read, resolution, run, sealed, timed};
 
-/// A loop whose turns go one of two ways. Blocks: 0 entry, 1 head, 4 return.
+/// A loop whose turns take one of two paths. The blocks are 0 (entry), 1 (loop head), 2 and 3 (the
+/// two paths), and 4 (return).
 fn forked(build: build::Build, line: u32) -> FunctionMap {
     build
         .block(1, &[(0, line)])
@@ -71,7 +73,7 @@ fn app() -> Arc<ImageMap> {
     timed(functions)
 }
 
-/// One line of one file.
+/// A provider of source text that has only one line.
 struct Walk;
 
 impl Source for Walk {
@@ -80,7 +82,7 @@ impl Source for Walk {
     }
 }
 
-/// Numbers that look random but are always the same.
+/// A generator of pseudorandom numbers.
 struct Chance(u64);
 
 impl Chance {
@@ -93,8 +95,8 @@ impl Chance {
     }
 }
 
-/// A program: a pointer chase that sometimes misses the cache, a lock that is sometimes held, a
-/// choice between two ways, steady paths, and rare paths.
+/// The stream of a program with a pointer chase that sometimes misses the cache, a lock that is
+/// sometimes held, a choice between two paths, steady paths, and rare paths.
 fn words(image: &Arc<ImageMap>, slow: u64) -> Vec<u32> {
     let names = names(image);
     let mut chance = Chance(7);
@@ -191,8 +193,8 @@ fn paths_by_net_variation() {
     assert_snapshot!(print(&whole(), &options(), RankOptions::default()));
 }
 
-/// Ten paths that vary, the rarer the more; and four steady paths, which run more often, two of
-/// them for long.
+/// Ten paths that vary, and four steady paths. Rarer paths vary more. The steady paths run more
+/// often than the others, and two of them take long.
 fn varied_seldom() -> VariationRun {
     let image = app();
     let names = names(&image);
@@ -279,7 +281,8 @@ fn variation_as_json() {
     assert_snapshot!(pretty(&out));
 }
 
-/// All paths were timed, in a run so short that the clock was read only once; samples are missing.
+/// A run in which all paths were timed. It is so short that the clock was read only once, and
+/// samples are missing.
 #[test]
 fn a_short_run_of_all_times() {
     let image = app();
@@ -296,12 +299,12 @@ fn a_short_run_of_all_times() {
 
 /// Paths that vary by less than the time of a cache miss need no prefetching.
 #[test]
-fn advice_is_for_what_varies_as_memory_does() {
+fn only_paths_that_vary_like_cache_misses_get_advice() {
     let image = app();
     let word = names(&image)["walk 12"];
     let text = |slow: u64| {
-        let all = [20, 20 + slow / 3, 20, 20 + slow, 20].repeat(10);
-        let samples = (1..).zip(&all);
+        let times = [20, 20 + slow / 3, 20, 20 + slow, 20].repeat(10);
+        let samples = (1..).zip(&times);
         let words = samples.map(|(start, time)| Sample::new(word, 2_000 * start, *time).words());
         let words: Vec<_> = words.collect();
         print(
@@ -328,7 +331,8 @@ fn one_sample_is_no_variation() {
     );
 }
 
-/// One of two samples was slow, and stands for ten thousand executions: it is not in the table.
+/// A path has two samples, each of which stands for ten thousand executions. One of them was slow.
+/// The path is not in the table.
 #[test]
 fn two_samples_are_left_out() {
     let image = app();
@@ -380,12 +384,12 @@ fn nothing_varies() {
     let run = run(&image, &words);
     let text = print(&run, &options(), RankOptions::default());
     assert_snapshot!(text);
-    // Nor has any selected function a row.
-    let one = Options {
+    // With `--function`, the selected function has no row either.
+    let walk_only = Options {
         function: Some(Regex::new("walk").unwrap()),
         ..options()
     };
-    let text = print(&run, &one, RankOptions::default());
+    let text = print(&run, &walk_only, RankOptions::default());
     assert!(
         text.contains(
             "Variation  nothing varies here\n  1 path with 60 samples each: 1 took as long each time"
@@ -401,8 +405,8 @@ fn nothing_varies() {
         assert_eq!(row["certain"], false);
         row["uncertain"].as_str().unwrap().to_owned()
     };
-    let all = ["app::walk", "lock", "hash", "draw"].map(why);
-    assert_eq!(all, ["steady", "few bursts", "machine", "few samples"]);
+    let reasons = ["app::walk", "lock", "hash", "draw"].map(why);
+    assert_eq!(reasons, ["steady", "few bursts", "machine", "few samples"]);
     assert_eq!(json["run"]["certain_paths"], 0);
 }
 

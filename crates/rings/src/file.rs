@@ -1,4 +1,4 @@
-//! Reads a raw profile while its process still writes it, and finds the rings as they appear.
+//! Reads a raw profile while its process still writes it, and finds new rings.
 
 use std::fs::File;
 use std::io;
@@ -76,19 +76,19 @@ impl RingFile {
     /// If the file cannot be read.
     pub fn collector(&self) -> io::Result<u32> {
         let mut bytes = [0; 4];
-        let at = std::mem::offset_of!(RawHeader, collector) as u64;
-        self.file.read_exact_at(&mut bytes, at)?;
+        let offset = std::mem::offset_of!(RawHeader, collector) as u64;
+        self.file.read_exact_at(&mut bytes, offset)?;
         Ok(u32::from_le_bytes(bytes))
     }
 
-    /// The rings that the program created since the last call.
+    /// Returns the rings that the program created since the last call.
     ///
     /// # Errors
     /// If the file cannot be read or mapped.
     pub fn new_rings(&mut self) -> io::Result<Vec<Ring>> {
         let mut end = [0; 8];
-        let end_at = std::mem::offset_of!(RawHeader, end) as u64;
-        self.file.read_exact_at(&mut end, end_at)?;
+        let end_offset = std::mem::offset_of!(RawHeader, end) as u64;
+        self.file.read_exact_at(&mut end, end_offset)?;
         let end = u64::from_le_bytes(end);
         let mut rings = Vec::new();
         while self.searched < end {
@@ -101,7 +101,7 @@ impl RingFile {
         Ok(rings)
     }
 
-    /// The number of bytes of ring counters behind the words of a ring.
+    /// The size in bytes of the ring counters of each ring, with the 64 bytes before them.
     fn counter_bytes(&self) -> u64 {
         match self.head.profile.kind.traits().inline_counts {
             InlineCounts::Activations => self
@@ -112,17 +112,19 @@ impl RingFile {
         }
     }
 
-    /// The extent at `searched`. If its head is invalid, the result is a page without content.
+    /// The extent at `searched`. If its header is invalid, returns a page without content.
     fn extent(&self) -> io::Result<Extent> {
         let mut bytes = [0; size_of::<ExtentHeader>()];
         self.file.read_exact_at(&mut bytes, self.searched)?;
-        let field = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));
+        let field = |offset: usize| {
+            u64::from_le_bytes(bytes[offset..offset + 8].try_into().expect("8 bytes"))
+        };
         let size = field(16);
-        let sound = bytes.starts_with(&EXTENT_MAGIC)
+        let is_valid = bytes.starts_with(&EXTENT_MAGIC)
             && size > 0
             && size.is_multiple_of(PAGE)
             && size < 1 << 40;
-        Ok(if sound {
+        Ok(if is_valid {
             let kind = (field(8) & u64::from(u32::MAX)) as u32;
             Extent {
                 kind,
@@ -153,12 +155,12 @@ impl RingFile {
             return Ok(None);
         }
         let mapping = Mapping::new(&self.file, self.searched, size + WORDS as u64)?;
-        let agrees = mapping.u64(SIZE).load(std::sync::atomic::Ordering::Relaxed) == size;
-        Ok(agrees.then(|| Ring::new(mapping, size, self.searched)))
+        let has_same_size = mapping.u64(SIZE).load(std::sync::atomic::Ordering::Relaxed) == size;
+        Ok(has_same_size.then(|| Ring::new(mapping, size, self.searched)))
     }
 }
 
-/// The head of an extent.
+/// The fields of an extent's header that this module needs.
 struct Extent {
     kind: u32,
     size: u64,

@@ -1,7 +1,7 @@
 //! Maps a part of a file that another process writes at the same time, as atomics.
 //!
-//! A read behind the end of a file that was truncated after the mapping causes SIGBUS. The program
-//! never truncates its profile, and [`Mapping::new`] refuses ranges beyond the end of the file.
+//! If a file is truncated after the mapping, a read past its new end causes SIGBUS. The program
+//! never truncates its profile, and [`Mapping::new`] rejects ranges past the end of the file.
 
 use std::fs::File;
 use std::io;
@@ -19,7 +19,7 @@ pub(crate) struct Mapping {
 
 // SAFETY: any thread can use mapped memory, and all access is atomic.
 unsafe impl Send for Mapping {}
-// SAFETY: as above: a shared `Mapping` gives out atomics only.
+// SAFETY: any thread can use mapped memory, and a shared `Mapping` only returns atomics.
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
@@ -52,18 +52,18 @@ impl Mapping {
     /// The 8 bytes at `offset`, a multiple of 8.
     ///
     /// # Panics
-    /// If the bytes lie outside of the mapping.
+    /// If the bytes are outside of the mapping.
     pub(crate) fn u64(&self, offset: usize) -> &AtomicU64 {
         assert!(offset.is_multiple_of(8) && offset.saturating_add(8) <= self.length);
-        // SAFETY: within the mapping and aligned, as checked (`start` is a page's). The memory
-        // stays mapped as long as `self` exists, and is only used through atomics.
+        // SAFETY: within the mapping and aligned, as checked (`start` is the start of a page). The
+        // memory stays mapped as long as `self` exists, and is only used through atomics.
         unsafe { AtomicU64::from_ptr(self.start.as_ptr().add(offset).cast()) }
     }
 
     /// The 4 bytes at `offset`, a multiple of 4.
     ///
     /// # Panics
-    /// If the bytes lie outside of the mapping.
+    /// If the bytes are outside of the mapping.
     pub(crate) fn u32(&self, offset: usize) -> &AtomicU32 {
         &self.words(offset, 1)[0]
     }
@@ -71,7 +71,7 @@ impl Mapping {
     /// `count` words of 4 bytes from `offset`, a multiple of 4.
     ///
     /// # Panics
-    /// If the words lie outside of the mapping.
+    /// If the words are outside of the mapping.
     pub(crate) fn words(&self, offset: usize, count: usize) -> &[AtomicU32] {
         let end = count
             .checked_mul(4)
@@ -88,7 +88,7 @@ impl Mapping {
     /// half.
     ///
     /// # Panics
-    /// If the pairs lie outside of the mapping.
+    /// If the pairs are outside of the mapping.
     pub(crate) fn pairs(&self, offset: usize, count: usize) -> &[AtomicU64] {
         let end = count
             .checked_mul(8)
@@ -103,7 +103,7 @@ impl Mapping {
 impl Drop for Mapping {
     fn drop(&mut self) {
         // SAFETY: `self` owns the mapping, and no references are left: they live no longer than
-        // `self`. Unmapping cannot fail, because start and length are those of a mapping.
+        // `self`. Unmapping cannot fail, because start and length come from a successful mapping.
         let _ = unsafe { munmap(self.start.as_ptr().cast(), self.length) };
     }
 }

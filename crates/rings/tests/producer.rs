@@ -1,5 +1,5 @@
-//! A producer that appends by the rules of `holloway_abi`, with writes to the file. The writes and
-//! the reader's mapping share their pages.
+//! Tests the reader of rings with a simulated program, which appends words by the rules of
+//! `holloway_abi` with writes to the file. The writes and the reader's mapping share their pages.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::fs::File;
@@ -81,8 +81,8 @@ impl Program {
             (MISSING, u64::MAX),
         ];
         self.file.set_len(before + PAGE + SIZE).unwrap();
-        for (at, value) in words {
-            self.put(before + at, value);
+        for (offset, value) in words {
+            self.put(before + offset, value);
         }
         let extent = self.extent(EXTENT_RING, PAGE + SIZE, SIZE);
         Thread {
@@ -91,13 +91,15 @@ impl Program {
         }
     }
 
-    fn put(&self, at: u64, value: u64) {
-        self.file.write_all_at(&value.to_le_bytes(), at).unwrap();
+    fn put(&self, offset: u64, value: u64) {
+        self.file
+            .write_all_at(&value.to_le_bytes(), offset)
+            .unwrap();
     }
 
-    fn u64(&self, at: u64) -> u64 {
+    fn u64(&self, offset: u64) -> u64 {
         let mut bytes = [0; 8];
-        self.file.read_exact_at(&mut bytes, at).unwrap();
+        self.file.read_exact_at(&mut bytes, offset).unwrap();
         u64::from_le_bytes(bytes)
     }
 
@@ -112,25 +114,25 @@ impl Program {
         }
     }
 
-    /// Reserves places and writes the words that are not 0.
+    /// Reserves cells and writes the words that are not 0.
     fn append(&self, thread: &mut Thread, words: impl IntoIterator<Item = u32>) {
         for word in words {
-            let place = thread.extent + WORDS + (thread.cursor & (SIZE - 1));
+            let cell = thread.extent + WORDS + (thread.cursor & (SIZE - 1));
             thread.cursor += 4;
             self.put(thread.extent + CURSOR, thread.cursor);
             if word != 0 {
-                self.file.write_all_at(&word.to_le_bytes(), place).unwrap();
+                self.file.write_all_at(&word.to_le_bytes(), cell).unwrap();
             }
         }
     }
 
-    /// The number of places in a ring that are not 0.
+    /// The number of cells of a ring that are not 0.
     fn used(&self, thread: &Thread) -> usize {
         let mut bytes = vec![0; SIZE as usize];
         self.file
             .read_exact_at(&mut bytes, thread.extent + WORDS)
             .unwrap();
-        bytes.chunks(4).filter(|place| *place != [0; 4]).count()
+        bytes.chunks(4).filter(|cell| *cell != [0; 4]).count()
     }
 }
 
@@ -153,16 +155,22 @@ fn words_come_out_once_in_order_and_leave_zeroes() {
     assert_eq!(take(ring, 16), (Batch::default(), vec![1, 2, 3, 4]));
     assert_eq!(
         take(ring, 100),
-        (Batch { at: 16, lost: 0 }, vec![5, 6, 7, 8, 9, 10])
+        (
+            Batch {
+                position: 16,
+                lost: 0
+            },
+            vec![5, 6, 7, 8, 9, 10]
+        )
     );
     assert_eq!(program.u64(thread.extent + TAKEN), 40);
     assert_eq!(program.used(&thread), 0);
 }
 
 #[test]
-fn a_ring_goes_round() {
+fn positions_wrap_around() {
     let mut program = Program::new(Kind::Loops);
-    // As in a child of fork: the ring continues at the parent's position.
+    // As in the child of a fork, the ring continues at the parent's position.
     let mut thread = program.thread(9 * CHUNK);
     let mut rings = program.rings();
     let mut expect = 1..;
@@ -182,12 +190,15 @@ fn a_ring_goes_round() {
     rings[0].take_rest(u64::MAX, &mut words);
     assert!(words.iter().all(|&word| Some(word) == expect.next()));
     assert_eq!(sent.next(), expect.next());
-    assert!(thread.cursor > 11 * CHUNK + SIZE, "it did go round");
+    assert!(
+        thread.cursor > 11 * CHUNK + SIZE,
+        "the cursor wrapped around"
+    );
     assert_eq!(program.used(&thread), 0);
 }
 
 #[test]
-fn a_hole_is_waited_for_unless_nobody_will_fill_it() {
+fn the_reader_waits_for_a_hole_unless_nobody_will_fill_it() {
     let mut program = Program::new(Kind::Loops);
     let mut thread = program.thread(0);
     let mut rings = program.rings();
@@ -197,17 +208,23 @@ fn a_hole_is_waited_for_unless_nobody_will_fill_it() {
     // The owner may not have been woken yet.
     program.put(thread.extent + WAITING, 1);
     assert_eq!(take(&mut rings[0], 100).1, vec![]);
-    // The owner waits for this very place, so the next hole is left to the owner.
+    // The owner waits until the reader takes the hole at `taken`. The next hole stays in the ring.
     let room = 5 * CHUNK / 4 - 5;
     program.append(&mut thread, (0..room as u32).map(|_| 9));
     program.append(&mut thread, [11]);
     assert_eq!(
         take(&mut rings[0], 100),
-        (Batch { at: 4, lost: 0 }, vec![0, 3])
+        (
+            Batch {
+                position: 4,
+                lost: 0
+            },
+            vec![0, 3]
+        )
     );
     program.put(thread.extent + WAITING, 0);
     assert_eq!(take(&mut rings[0], 100).1, vec![]);
-    // Another thread has the ring.
+    // Another thread owns the ring.
     program.put(thread.extent + START, 20);
     assert_eq!(take(&mut rings[0], 8).1, vec![0, 5]);
     take(&mut rings[0], 4 * room);
@@ -217,15 +234,19 @@ fn a_hole_is_waited_for_unless_nobody_will_fill_it() {
     let mut words = Vec::new();
     rings[0].take_rest(100, &mut words);
     assert_eq!(words, [0, 7], "the process is gone");
-    let counts = [HOLES, LEFT_OUT].map(|at| program.u64(thread.extent + at));
-    assert_eq!(counts, [3, 0], "whoever finds the file knows of the holes");
+    let counts = [HOLES, LEFT_OUT].map(|offset| program.u64(thread.extent + offset));
+    assert_eq!(
+        counts,
+        [3, 0],
+        "later readers of the file know the number of holes"
+    );
     rings[0].leave_out(5);
     rings[0].leave_out(2);
     assert_eq!(program.u64(thread.extent + LEFT_OUT), 7);
 }
 
 #[test]
-fn what_was_dropped_or_written_over_is_not_read() {
+fn dropped_and_overwritten_words_are_not_read() {
     let mut program = Program::new(Kind::Loops);
     let mut thread = program.thread(0);
     let mut rings = program.rings();
@@ -234,13 +255,19 @@ fn what_was_dropped_or_written_over_is_not_read() {
     assert_eq!(rings[0].missing(), Some(12));
     assert_eq!(take(&mut rings[0], 100).1, vec![1, 2, 3]);
 
-    let mut over = program.thread(0);
-    over.cursor = SIZE;
-    program.append(&mut over, [7, 8]);
+    let mut overwriting = program.thread(0);
+    overwriting.cursor = SIZE;
+    program.append(&mut overwriting, [7, 8]);
     let mut ring = program.rings().pop().unwrap();
     let mut words = Vec::new();
     let batch = ring.take_rest(u64::MAX, &mut words);
-    assert_eq!(batch, Batch { at: 8, lost: 8 });
+    assert_eq!(
+        batch,
+        Batch {
+            position: 8,
+            lost: 8
+        }
+    );
     assert_eq!(words.len() as u64, SIZE / 4);
     assert_eq!(words[words.len() - 2..], [7, 8]);
 }
@@ -248,10 +275,10 @@ fn what_was_dropped_or_written_over_is_not_read() {
 /// Invalid positions in a ring make the reader take at most a ring of words, and only give wrong
 /// words.
 #[test]
-fn positions_that_make_no_sense_are_borne() {
-    let wild = [0, 1, 3, SIZE + 1, u64::MAX - SIZE, u64::MAX - 3, u64::MAX];
-    for taken in wild {
-        for cursor in wild {
+fn invalid_positions_are_harmless() {
+    let positions = [0, 1, 3, SIZE + 1, u64::MAX - SIZE, u64::MAX - 3, u64::MAX];
+    for taken in positions {
+        for cursor in positions {
             let mut program = Program::new(Kind::Loops);
             let thread = program.thread(0);
             let mut ring = program.rings().remove(0);
@@ -267,7 +294,7 @@ fn positions_that_make_no_sense_are_borne() {
 }
 
 #[test]
-fn rings_are_found_as_they_come() {
+fn new_rings_are_found() {
     let mut program = Program::new(Kind::Loops);
     let mut file = program.opened();
     assert_eq!(file.head().profile.pid, 42);
@@ -275,12 +302,12 @@ fn rings_are_found_as_they_come() {
     program.thread(0);
     assert_eq!(file.new_rings().unwrap().len(), 1);
     program.extent(4, PAGE, 0);
-    let nonsense = program.extent(EXTENT_RING, PAGE, 3);
-    program.put(nonsense + 16, 5);
+    let invalid = program.extent(EXTENT_RING, PAGE, 3);
+    program.put(invalid + 16, 5);
     let third = program.thread(0);
-    let found = file.new_rings().unwrap();
-    assert_eq!(found.len(), 1);
-    assert_eq!(found[0].offset(), third.extent);
+    let rings = file.new_rings().unwrap();
+    assert_eq!(rings.len(), 1);
+    assert_eq!(rings[0].offset(), third.extent);
     assert!(file.new_rings().unwrap().is_empty());
 }
 
@@ -294,13 +321,13 @@ fn every_kind_of_stream_has_rings() {
 }
 
 #[test]
-fn other_profiles_have_none() {
+fn other_profiles_have_no_rings() {
     let program = Program::new(Kind::Paths);
     let opened = RingFile::open(&program.path()).unwrap();
     assert!(matches!(opened, Opened::Other), "{opened:?}");
     let path = program.directory.path().join("torn");
-    for begun in [&b""[..], b"HLWRAW", &[0; 4096]] {
-        std::fs::write(&path, begun).unwrap();
+    for incomplete in [&b""[..], b"HLWRAW", &[0; 4096]] {
+        std::fs::write(&path, incomplete).unwrap();
         let opened = RingFile::open(&path).unwrap();
         assert!(matches!(opened, Opened::Unfinished), "{opened:?}");
     }

@@ -1,7 +1,8 @@
-//! Crate root of the runtime object. `build.rs` compiles it alone; see `rt.rs`.
+//! The crate root of the runtime object. `build.rs` compiles it separately; see `rt.rs`.
 //!
-//! `no_builtins` keeps the compiler from turning byte loops into calls of `memcpy`, `memset`, and
-//! `strlen`. These would be undefined symbols, and may themselves be woven in the program.
+//! `no_builtins` prevents the compiler from replacing byte loops with calls of `memcpy`, `memset`,
+//! and `strlen`. These functions would be undefined symbols, and the program may contain woven
+//! versions of them.
 
 #![no_std]
 #![no_builtins]

@@ -1,12 +1,13 @@
-//! Bytes of bounded length, NUL terminated: paths and messages without an allocator.
+//! Text of bounded length with a final NUL: paths and messages without an allocator, and functions
+//! to parse bytes.
 
 /// A string of at most `N - 1` bytes, always followed by a NUL. Bytes that do not fit are dropped,
-/// and the string remembers that.
+/// and [`Text::is_whole`] returns false then.
 pub(crate) struct Text<const N: usize> {
     bytes: [u8; N],
     len: usize,
     is_cut: bool,
-    /// Where a NUL covers the byte beside it; see [`Text::cover`].
+    /// An index, and the byte that a NUL replaced at this index; see [`Text::cover`].
     covered: (usize, u8),
 }
 
@@ -33,20 +34,20 @@ impl<const N: usize> Text<N> {
         }
     }
 
-    /// Ends the string at `end` for a while: until [`Text::uncover`], a system call sees only the
+    /// Ends the string at `end` temporarily: until [`Text::uncover`], system calls read only the
     /// part before `end`.
     pub(crate) fn cover(&mut self, end: usize) {
-        if let Some(place) = self.bytes.get_mut(end) {
-            self.covered = (end, *place);
-            *place = 0;
+        if let Some(byte) = self.bytes.get_mut(end) {
+            self.covered = (end, *byte);
+            *byte = 0;
         }
     }
 
     /// Undoes the last [`Text::cover`].
     pub(crate) fn uncover(&mut self) {
-        let (end, byte) = self.covered;
-        if let Some(place) = self.bytes.get_mut(end) {
-            *place = byte;
+        let (end, old_byte) = self.covered;
+        if let Some(byte) = self.bytes.get_mut(end) {
+            *byte = old_byte;
         }
     }
 
@@ -55,8 +56,8 @@ impl<const N: usize> Text<N> {
             self.is_cut = true;
             return;
         }
-        if let Some(place) = self.bytes.get_mut(self.len) {
-            *place = byte;
+        if let Some(free_byte) = self.bytes.get_mut(self.len) {
+            *free_byte = byte;
         }
         self.len += 1;
         self.terminate();
@@ -68,7 +69,7 @@ impl<const N: usize> Text<N> {
         }
     }
 
-    /// `value` in decimal, with leading zeros up to `width` digits.
+    /// Appends `value` in decimal, with leading zeros up to `width` digits.
     pub(crate) fn push_decimal(&mut self, value: u64, width: usize) {
         let mut digits = [b'0'; 20];
         let mut rest = value;
@@ -87,8 +88,8 @@ impl<const N: usize> Text<N> {
     }
 
     fn terminate(&mut self) {
-        if let Some(place) = self.bytes.get_mut(self.len) {
-            *place = 0;
+        if let Some(end) = self.bytes.get_mut(self.len) {
+            *end = 0;
         }
     }
 
@@ -96,7 +97,7 @@ impl<const N: usize> Text<N> {
         self.bytes.get(..self.len).unwrap_or(&[])
     }
 
-    /// The bytes with the NUL after them, for a system call.
+    /// The address of the bytes and their final NUL, for a system call.
     pub(crate) fn as_ptr(&self) -> *const u8 {
         self.bytes.as_ptr()
     }
@@ -110,13 +111,13 @@ impl<const N: usize> Text<N> {
         !self.is_cut
     }
 
-    /// Room for a system call to write in, without the last byte, which is the NUL's. Call
-    /// [`Text::set_len`] afterwards.
+    /// The buffer for a system call to write in, without the last byte, which is for the NUL. The
+    /// caller then calls [`Text::set_len`].
     pub(crate) fn room(&mut self) -> &mut [u8] {
         self.bytes.get_mut(..N - 1).unwrap_or(&mut [])
     }
 
-    /// The length after something was written to [`Text::room`].
+    /// Sets the length after a system call wrote to [`Text::room`].
     pub(crate) fn set_len(&mut self, len: usize) {
         self.len = len.min(N - 1);
         self.terminate();
@@ -128,8 +129,8 @@ impl<const N: usize> Text<N> {
         let mut to = 0;
         while count + to < self.len {
             let byte = self.bytes.get(count + to).copied().unwrap_or(0);
-            if let Some(place) = self.bytes.get_mut(to) {
-                *place = byte;
+            if let Some(target) = self.bytes.get_mut(to) {
+                *target = byte;
             }
             to += 1;
         }
@@ -156,10 +157,10 @@ pub(crate) fn file_name(path: &[u8]) -> &[u8] {
     }
 }
 
-/// Copies as many bytes of `from` as fit. The rest of `to` becomes zero.
+/// Copies as many bytes of `from` as fit, and sets the remaining bytes of `to` to zero.
 pub(crate) fn copy_padded(to: &mut [u8], from: &[u8]) {
-    for (index, place) in to.iter_mut().enumerate() {
-        *place = from.get(index).copied().unwrap_or(0);
+    for (index, byte) in to.iter_mut().enumerate() {
+        *byte = from.get(index).copied().unwrap_or(0);
     }
 }
 
@@ -174,7 +175,8 @@ pub(crate) fn starts_with(text: &[u8], start: &[u8]) -> bool {
         .is_some_and(|front| same(front, start))
 }
 
-/// The value of an entry of the auxiliary vector: pairs of type and value, as in `/proc/self/auxv`.
+/// The value of the entry with the type `wanted` in the auxiliary vector: pairs of type and value,
+/// as in `/proc/self/auxv`.
 pub(crate) fn aux_value(vector: &[u8], wanted: u64) -> Option<u64> {
     let (words, _) = vector.as_chunks::<8>();
     let (pairs, _) = words.as_chunks::<2>();
@@ -184,7 +186,8 @@ pub(crate) fn aux_value(vector: &[u8], wanted: u64) -> Option<u64> {
     pairs.find_map(|(kind, value)| (kind == wanted).then_some(value))
 }
 
-/// Splits a number in `radix` (10 or 16) off the front of `text`.
+/// Splits a number in `radix` (10 or 16) off the front of `text`. The number is 0 if there are no
+/// digits.
 pub(crate) fn number(text: &[u8], radix: u64) -> (u64, &[u8]) {
     let mut value: u64 = 0;
     let mut used = 0;
@@ -200,10 +203,10 @@ pub(crate) fn number(text: &[u8], radix: u64) -> (u64, &[u8]) {
     (value, text.get(used..).unwrap_or(&[]))
 }
 
-/// `YYYYMMDD-HHMMSS` of `seconds` since 1970, UTC.
+/// Appends the time `YYYYMMDD-HHMMSS` for `seconds` since 1970, UTC.
 ///
-/// Years begin on 1 March here, so that the leap day is a year's last day. They come in eras of 400
-/// years with 146,097 days (H. Hinnant, "chrono-compatible low-level date algorithms").
+/// In this computation, years begin on 1 March, so that the leap day is the last day of a year. An
+/// era is 400 years with 146,097 days (H. Hinnant, "chrono-compatible low-level date algorithms").
 pub(crate) fn push_time<const N: usize>(text: &mut Text<N>, seconds: u64) {
     let (days, second) = (seconds / 86_400 + 719_468, seconds % 86_400);
     let (era, day) = (days / 146_097, days % 146_097);
@@ -211,12 +214,12 @@ pub(crate) fn push_time<const N: usize>(text: &mut Text<N>, seconds: u64) {
     let day = day - (365 * year + year / 4 - year / 100);
     let month = (5 * day + 2) / 153; // 0 is March
     let date = day - (153 * month + 2) / 5 + 1;
-    let (month, turn) = if month < 10 {
+    let (month, next_year) = if month < 10 {
         (month + 3, 0)
     } else {
         (month - 9, 1)
     };
-    text.push_decimal(era * 400 + year + turn, 4);
+    text.push_decimal(era * 400 + year + next_year, 4);
     text.push_decimal(month, 2);
     text.push_decimal(date, 2);
     text.push(b'-');

@@ -1,5 +1,5 @@
-//! Builds small programs: functions of blocks and edges, numbered and counted by `flow` as in the
-//! weaver.
+//! Builds path maps and profiles of small programs for tests. `flow` numbers the paths and chooses
+//! the edge counters, as in the weaver.
 
 use holloway_abi::Kind;
 use holloway_analysis::RunProfile;
@@ -8,8 +8,9 @@ use holloway_flow::{
     Numbering, PathId, SuccessorOrder,
 };
 use holloway_format::{
-    BlockMap, CaseNames, Counters, DagEdgeMap, DagKind, EdgeMap, FunctionCounts, FunctionMap,
-    ImageMap, ModuleMap, Outcome, Place, PlacedModule, Profile, Scope, Skipped, VanishedFunction,
+    BlockMap, CaseNames, Count, Counters, DagEdgeMap, DagKind, EdgeMap, FunctionCounts,
+    FunctionMap, ImageMap, ModuleMap, Outcome, Place, PlacedModule, Profile, ProfileHead, Scope,
+    Skipped, VanishedFunction,
 };
 
 /// A function under construction. Block 0 is the entry; the last block is the exit.
@@ -23,7 +24,7 @@ pub fn function(name: &str, file: &str, line: u32) -> Build {
     mangled(name, name, file, line)
 }
 
-/// A function whose linkage name differs.
+/// A function whose linkage name differs from its name.
 pub fn mangled(linkage_name: &str, name: &str, file: &str, line: u32) -> Build {
     let scope = Scope {
         name: name.into(),
@@ -58,7 +59,7 @@ impl Build {
         self
     }
 
-    /// Adds a block with places (scope, line).
+    /// Adds a block with places, each as (scope, line).
     pub fn block(mut self, instructions: u32, places: &[(u32, u32)]) -> Build {
         let places = places
             .iter()
@@ -75,7 +76,7 @@ impl Build {
         self
     }
 
-    /// Adds a block with places (scope, line, column).
+    /// Adds a block of one instruction with places, each as (scope, line, column).
     pub fn block_at(mut self, places: &[(u32, u32, u32)]) -> Build {
         let place = |&(scope, line, column): &(u32, u32, u32)| Place {
             scope,
@@ -89,7 +90,7 @@ impl Build {
         self
     }
 
-    /// Adds an edge. Its branch is at the last place of `from`.
+    /// Adds an edge. The place of its branch is the last place of the block `from`.
     pub fn edge(mut self, from: u32, to: u32, outcome: Outcome) -> Build {
         let place = self.map.blocks[from as usize].places.last().copied();
         let kind = holloway_format::EdgeKind::Plain;
@@ -110,7 +111,7 @@ impl Build {
         self
     }
 
-    /// Makes the last edge a cut.
+    /// Makes the last edge a cut edge.
     pub fn cut(mut self) -> Build {
         self.map.edges.last_mut().unwrap().kind = holloway_format::EdgeKind::Cut;
         self
@@ -136,7 +137,7 @@ impl Build {
         self
     }
 
-    /// Puts the branch of the last edge on a source line.
+    /// Sets the place of the last edge's branch.
     pub fn at(mut self, scope: u32, line: u32) -> Build {
         self.map.edges.last_mut().unwrap().place = Some(Place {
             scope,
@@ -152,13 +153,13 @@ impl Build {
         self
     }
 
-    /// Finishes the function without counters.
+    /// Returns the function without counters.
     pub fn unfinished(mut self) -> FunctionMap {
         self.close();
         self.map
     }
 
-    /// Finishes the function with counters on the edges off a spanning tree.
+    /// Returns the function with edge counters.
     pub fn edges(mut self) -> FunctionMap {
         self.close();
         count_edges(&self.map, &[]).unwrap()
@@ -172,7 +173,7 @@ impl Build {
         }
     }
 
-    /// Finishes the function with numbered paths and a counter for each path.
+    /// Returns the function with numbered paths and path counters.
     pub fn done(mut self) -> FunctionMap {
         self.close();
         let map = count_paths(&self.map, SuccessorOrder::MostPathsLast, 1 << 31).unwrap();
@@ -234,14 +235,14 @@ pub fn path_number(map: &FunctionMap, blocks: &[u32]) -> u64 {
     (0..map.path_count).find(runs_blocks).unwrap()
 }
 
-/// A run of one process and one function with these counters (number, count).
+/// A run of one process and one function with these counts, each as (path number, count).
 pub fn run_of(map: FunctionMap, counters: &[(u64, u64)]) -> RunProfile {
     let image = image("app", vec![module("a", vec![map])]);
     let profile = profile(&image, 1, &[(0, 0, counters)]);
     RunProfile::new(vec![(image, vec![profile])])
 }
 
-/// The numbering that a map holds.
+/// The numbering from the edge values in a map.
 pub fn numbering_of(map: &FunctionMap) -> Numbering {
     let edges = map.dag.iter().map(|edge| {
         let kind = match edge.kind {
@@ -353,7 +354,8 @@ pub fn image(name: &str, modules: Vec<ModuleMap>) -> ImageMap {
     }
 }
 
-/// A module, a function, and the counts of its paths.
+/// The index of a module, the index of a function, and the counts of its paths as (path number,
+/// count).
 pub type Counts<'a> = (u32, u32, &'a [(u64, u64)]);
 
 /// A profile of an image.
@@ -363,23 +365,29 @@ pub fn profile(image: &ImageMap, pid: u32, functions: &[Counts<'_>]) -> Profile 
         .map(|&(module, function, counts)| FunctionCounts {
             module,
             function,
-            counts: counts.to_vec(),
+            counts: counts
+                .iter()
+                .map(|&(number, count)| (number, Count(count)))
+                .collect(),
             ..FunctionCounts::default()
         });
-    Profile {
+    let head = ProfileHead {
         build_id: image.build_id,
         image: image.name.clone(),
         image_path: format!("/tmp/{}", image.name),
         pid,
         ppid: 1,
         threads: 1,
+        ..ProfileHead::default()
+    };
+    Profile {
         functions: functions.collect(),
-        ..Profile::default()
+        ..Profile::from_head(head)
     }
 }
 
-/// Burger and Dybvig's `fact` (Figure 3): B1 tests, B2 is the base case, B3 calls, B4 multiplies; 4
-/// is the exit.
+/// The function `fact` of Burger and Dybvig (Figure 3). Block 0 is B1, the test. Block 1 is B2, the
+/// base case. Block 2 is B3, the call. Block 3 is B4, the multiplication. Block 4 is the exit.
 pub fn fact() -> Build {
     function("fact", "fact.c", 1)
         .block(2, &[(0, 2)])
@@ -395,8 +403,8 @@ pub fn fact() -> Build {
         .edge(3, 4, Outcome::Return)
 }
 
-/// The example of the slides on PP. Blocks 0 to 5 are A to F, 6 is the exit. Paths: 0 ACDF, 1
-/// ACDEF, 2 ABCDF, 3 ABCDEF, 4 ABDF, 5 ABDEF.
+/// The example of the slides on PP, the path profiler of Ball and Larus. Blocks 0 to 5 are A to F,
+/// 6 is the exit. Paths: 0 ACDF, 1 ACDEF, 2 ABCDF, 3 ABCDEF, 4 ABDF, 5 ABDEF.
 pub fn slide() -> FunctionMap {
     function("slide", "slide.c", 1)
         .block(2, &[(0, 2)])

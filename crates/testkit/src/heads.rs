@@ -1,4 +1,4 @@
-//! Reads the heads of files without their records, to check that a head can be read alone.
+//! Reads only the heads of files, to check that a head can be read without the rest of its file.
 
 use holloway_format::{
     FormatError, ImageMap, LoopsHead, VariationHead, decode_image, read_loops, read_variation,
@@ -7,7 +7,7 @@ use holloway_format::{
 /// The build id of an image's path map, from the bytes of its head alone.
 ///
 /// # Errors
-/// As [`decode_image`].
+/// Returns the errors of [`decode_image`].
 pub fn image_build_id(bytes: &[u8]) -> Result<[u8; 16], FormatError> {
     // `holloway_format::image` has the layout: 52 bytes, the name, and a checksum.
     let name = bytes.get(36..).and_then(|rest| rest.first_chunk());
@@ -16,10 +16,10 @@ pub fn image_build_id(bytes: &[u8]) -> Result<[u8; 16], FormatError> {
     decode_image(head).map(|map| map.build_id)
 }
 
-/// The head of a file of loops, for any image.
+/// The head of a file of slab forests, for any image.
 ///
 /// # Errors
-/// If the bytes are not a file of loops of the current version, or the head is damaged.
+/// If the bytes are not a file of slab forests of the current version, or the head is damaged.
 pub fn loops_head(bytes: &[u8]) -> Result<LoopsHead, FormatError> {
     read_loops(bytes, &any_image(bytes)).map(|profile| profile.head)
 }

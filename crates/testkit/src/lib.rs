@@ -1,7 +1,9 @@
-//! The common parts of the tests of several crates: small programs with their streams and samples,
-//! raw profiles as the runtime writes them, damaged files with correct checksums, and naive twins.
+//! Common helpers for the tests of several crates: small programs with their streams and samples,
+//! raw profiles as the runtime writes them, damaged files with repaired checksums, and slow
+//! reference implementations.
 //!
-//! Only integration tests depend on this crate. A unit test would see two copies of its own crate.
+//! Only integration tests depend on this crate. In a unit test, the crate under test and the
+//! dependency of this crate would be two different copies with different types.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 pub mod build;

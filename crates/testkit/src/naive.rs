@@ -1,5 +1,6 @@
-//! Reads the streams in raw profiles naively: word after word, with a plain stack of activations, by
-//! the rules in `holloway_abi` ("Streams"). It shares no code with `holloway_analysis`.
+//! A slow reference implementation that reads the streams in raw profiles: word after word, with a
+//! plain stack of activations, by the rules in `holloway_abi` (modules `ring` and `word`). It
+//! shares no code with `holloway_analysis`.
 
 use crate::walk::walk;
 use anyhow::{Context, Result, ensure};
@@ -18,8 +19,8 @@ pub struct Stream {
     pub image: [u8; 16],
     /// Thread id.
     pub thread: u32,
-    /// Position of the first word, which follows the WORD_OWNER.
-    pub at: u64,
+    /// Stream position of the first word after the WORD_OWNER record.
+    pub position: u64,
     /// The words.
     pub words: Vec<u32>,
     /// The ring counters. All owners of a ring share them; the stream of the first owner contains
@@ -30,7 +31,8 @@ pub struct Stream {
 /// An event of a stream. Activations are numbered in the order of their first words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
-    /// The next activation begins, or an activation older than the stream has its first word.
+    /// The first path of an activation ended. The activation has the next number. It may have begun
+    /// before the stream.
     Enter,
     /// A path of this activation ended.
     Path {
@@ -41,11 +43,11 @@ pub enum Event {
     },
     /// This activation ended with its last path.
     Close(usize),
-    /// This activation was left.
+    /// This activation was left in a call.
     Left(usize),
 }
 
-/// The events of a stream, and the counts behind its ring.
+/// The events of a stream, and the counts of its ring counters.
 #[derive(Debug, Default)]
 pub struct StreamReading {
     /// The events, in order.
@@ -56,13 +58,14 @@ pub struct StreamReading {
     pub older: Vec<usize>,
     /// The activations that are open at the end, outermost first.
     pub open: Vec<usize>,
-    /// Words of activations that woven code counted instead of appending, with their counts.
+    /// Words of complete activations that ring counters counted, with their counts.
     pub ring_counts: Vec<(u32, u64)>,
-    /// Words of left paths. Each count says how often control reached the call that ends the path.
+    /// Words of left paths, with the number of times that control reached the call that ends the
+    /// path.
     pub reached: Vec<(u32, u64)>,
 }
 
-/// An image in which words identify functions and paths.
+/// An image, with an index from words to functions and paths.
 pub struct Image {
     /// The map.
     pub map: ImageMap,
@@ -80,8 +83,9 @@ pub struct PathFacts {
     pub path: u64,
     /// Whether the path starts at the function's entry.
     pub opens: bool,
-    /// How the path ends the activation: the function returned, or an exception left it. A call
-    /// that does not return ends no activation, because a `longjmp` may lead back into the frame.
+    /// The outcome of the last edge if the path ends the activation, by a return or an exception. A
+    /// call that does not return ends no activation, because a `longjmp` may lead back into the
+    /// frame.
     pub closes: Option<Outcome>,
     /// Whether the path ends in a call that does not return.
     pub is_noreturn: bool,
@@ -126,8 +130,9 @@ impl Image {
             let Some(offset) = map.ring_counters.filter(|_| !counters.is_empty()) else {
                 continue;
             };
-            let own = &counters[(offset / 8) as usize..][..map.ring_counter_count() as usize];
-            let words = (first as u32..).zip(own.iter().copied());
+            let function_counters =
+                &counters[(offset / 8) as usize..][..map.ring_counter_count() as usize];
+            let words = (first as u32..).zip(function_counters.iter().copied());
             counted.extend(words.filter(|(_, count)| *count > 0));
         }
         counted
@@ -142,7 +147,7 @@ impl Image {
             return Ok(Rc::clone(facts));
         }
         let after = self.functions.partition_point(|f| f.0 <= u64::from(word));
-        let function = after.checked_sub(1).context("a word below all")?;
+        let function = after.checked_sub(1).context("a word below all functions")?;
         let path = u64::from(word) - self.functions[function].0;
         let map = self.function(function);
         ensure!(
@@ -185,7 +190,7 @@ fn facts(map: &FunctionMap, function: usize, path: u64) -> PathFacts {
     }
 }
 
-/// The maps in a run's directory, by build.
+/// The path maps in a run's directory, by build id.
 ///
 /// # Errors
 /// If a map cannot be read or is damaged.
@@ -199,7 +204,7 @@ pub fn images(data: &Path) -> Result<HashMap<[u8; 16], Image>> {
     Ok(all)
 }
 
-/// The files of a run with this extension, by name.
+/// The files of a run with this extension, sorted by name.
 ///
 /// # Errors
 /// If the directory cannot be listed.
@@ -238,7 +243,11 @@ pub fn streams(data: &Path) -> Result<Vec<Stream>> {
             let (mut next, mut words) = (head.origin, Vec::new());
             for piece in ring.pieces() {
                 let piece = piece.map_err(|damage| anyhow::anyhow!("{damage:?}"))?;
-                ensure!(piece.at == next, "words {next} to {} are lost", piece.at);
+                ensure!(
+                    piece.position == next,
+                    "words {next} to {} are lost",
+                    piece.position
+                );
                 next += 4 * piece.words.len() as u64;
                 words.extend(piece.words);
             }
@@ -252,30 +261,30 @@ pub fn streams(data: &Path) -> Result<Vec<Stream>> {
     Ok(all)
 }
 
-/// Splits the words of a ring by its owners.
+/// Splits the words of a ring into a stream for each owner.
 fn split(words: &[u32], origin: u64, image: [u8; 16], all: &mut Vec<Stream>) -> Result<()> {
-    let mut at = 0;
-    let mut begun = false;
-    while at < words.len() {
-        match words[at] {
+    let mut index = 0;
+    let mut has_owner = false;
+    while index < words.len() {
+        match words[index] {
             WORD_OWNER => {
                 all.push(Stream {
                     image,
-                    thread: words[at + 1] & !OPERAND,
-                    at: origin + 4 * (at as u64 + 2),
+                    thread: words[index + 1] & !OPERAND,
+                    position: origin + 4 * (index as u64 + 2),
                     words: Vec::new(),
                     ring_counts: Vec::new(),
                 });
-                begun = true;
-                at += 2;
+                has_owner = true;
+                index += 2;
             }
             word => {
-                let stream = all.last_mut().filter(|_| begun);
+                let stream = all.last_mut().filter(|_| has_owner);
                 stream
                     .context("a ring begins with an owner")?
                     .words
                     .push(word);
-                at += 1;
+                index += 1;
             }
         }
     }
@@ -283,26 +292,27 @@ fn split(words: &[u32], origin: u64, image: [u8; 16], all: &mut Vec<Stream>) -> 
 }
 
 struct Activation {
-    at: u64,
+    /// Stream position at which the activation began, or of its first word.
+    position: u64,
     function: usize,
-    /// The activation was created for a catcher without a path so far, or may belong to the
-    /// catcher.
+    /// Whether the activation is uncertain: it was created for a catcher that has no path so far,
+    /// or it may not be the activation that caught.
     in_doubt: bool,
     /// The number of the activation, once one of its paths has ended.
     number: Option<usize>,
 }
 
 impl Activation {
-    fn new(at: u64, function: usize) -> Self {
+    fn new(position: u64, function: usize) -> Self {
         Self {
-            at,
+            position,
             function,
             in_doubt: false,
             number: None,
         }
     }
 
-    /// The same activation, marked as possibly not the activation of its words.
+    /// The same activation, marked as uncertain.
     fn in_doubt(self) -> Self {
         Self {
             in_doubt: true,
@@ -320,17 +330,17 @@ pub fn read(stream: &Stream, image: &mut Image) -> Result<StreamReading> {
     let (mut open, mut reading) = (Vec::new(), StreamReading::default());
     let mut index = 0;
     while let Some(&word) = stream.words.get(index) {
-        let at = stream.at + 4 * index as u64;
+        let position = stream.position + 4 * index as u64;
         index += 1;
         match word {
-            0 => {} // A place that a signal handler's longjmp left empty.
+            0 => {} // A hole: a signal handler jumped out before the word was written.
             WORD_CAUGHT => {
                 let operands = stream.words.get(index..index + 3);
                 let operands = operands.context("a control word at the end")?;
                 index += 3;
                 let value = |i: usize| u64::from(operands[i] & !OPERAND);
                 let position = 4 * (value(0) | value(1) << 31);
-                // 0: one of which nothing is appended.
+                // 0 is a function whose paths all have ring counters.
                 let catcher = match operands[2] & !OPERAND {
                     0 => None,
                     word => Some(image.facts(word)?.function),
@@ -346,7 +356,7 @@ pub fn read(stream: &Stream, image: &mut Image) -> Result<StreamReading> {
                     !is_alone && !facts.is_left,
                     "{word} is counted and appended"
                 );
-                reading.path(&mut open, at, word, &facts);
+                reading.path(&mut open, position, word, &facts);
             }
         }
     }
@@ -365,22 +375,24 @@ pub fn read(stream: &Stream, image: &mut Image) -> Result<StreamReading> {
 /// The largest number of paths from the entry that are counted instead of appended.
 const MAX_RING_COUNTED: u64 = 4096;
 
-/// Whether woven code counts paths that are whole activations instead of appending them. It does
-/// not if a frame with loops shows by its next word that it caught an exception.
+/// Whether woven code counts complete activations of a function in ring counters. It appends them
+/// instead if the function has loops and landing pads, because the next word of a frame must show
+/// that the frame caught an exception.
 fn counts_alone(map: &FunctionMap) -> bool {
-    let whole_activations = map.paths_before_starts();
+    let entry_paths = map.paths_before_starts();
     let mut edges = map.edges.iter();
     let catches = edges.any(|e| matches!(e.outcome, Outcome::Unwind | Outcome::Again));
     map.ring_counters.is_some()
-        && whole_activations <= MAX_RING_COUNTED
-        && (!catches || whole_activations == map.path_count)
+        && entry_paths <= MAX_RING_COUNTED
+        && (!catches || entry_paths == map.path_count)
 }
 
-/// The count of each left path: how often control reached its call, minus the paths that continued
-/// behind the call. A negative count means that the call came back more often than control reached
-/// it.
+/// The net count of each left path: the number of times that control reached its call, minus the
+/// executions of paths that continued after the call. The count is negative if the call came back
+/// more often than control reached it.
 ///
-/// Longer paths come first, because a path that was left further on continued here.
+/// This function computes longer paths first, because a path that was left in a later call also
+/// continued after the earlier calls.
 ///
 /// # Errors
 /// If a word is not the word of a path.
@@ -396,14 +408,14 @@ pub fn left<'a>(
             _ => None,
         });
         for (word, count) in words.chain(reading.ring_counts.iter().copied()) {
-            let of_function = ran.entry(image.facts(word)?.function).or_default();
-            *of_function.entry(word).or_default() += count as i64;
+            let function_counts = ran.entry(image.facts(word)?.function).or_default();
+            *function_counts.entry(word).or_default() += count as i64;
         }
         for &(word, count) in &reading.reached {
             *reached.entry(word).or_default() += count as i64;
         }
     }
-    // Even if no call was reached, a call may have come back: in a fork's child.
+    // In the child of a fork, a call may have come back although control never reached it there.
     for (first, m, f) in image.functions.clone() {
         let map = &image.map.modules[m].module.functions[f];
         let left = (0..map.path_count.min(MAX_RING_COUNTED)).map(|path| (first + path) as u32);
@@ -420,16 +432,16 @@ pub fn left<'a>(
     paths.sort_by_key(|(facts, word, _)| (std::cmp::Reverse(facts.blocks.len()), *word));
     let mut left = Vec::new();
     for (facts, word, count) in paths {
-        let of_function = ran.entry(facts.function).or_default();
-        let mut on = 0;
-        for (other, count) in of_function.iter() {
+        let function_counts = ran.entry(facts.function).or_default();
+        let mut continued = 0;
+        for (other, count) in function_counts.iter() {
             let other = image.facts(*other)?;
-            let goes_on = other.opens == facts.opens && other.blocks.starts_with(&facts.blocks);
-            on += if goes_on { *count } else { 0 };
+            let continues = other.opens == facts.opens && other.blocks.starts_with(&facts.blocks);
+            continued += if continues { *count } else { 0 };
         }
-        let net = count - on;
+        let net = count - continued;
         if net != 0 {
-            of_function.insert(word, net);
+            function_counts.insert(word, net);
             left.push((word, net));
         }
     }
@@ -437,8 +449,8 @@ pub fn left<'a>(
 }
 
 impl StreamReading {
-    /// Removes the activations that began at `position` or later, except the catcher's lowest
-    /// activation.
+    /// Removes the activations that began at `position` or later, except for the outermost of these
+    /// activations that belongs to the catcher's function.
     fn catch(
         &mut self,
         open: &mut Vec<Activation>,
@@ -446,16 +458,16 @@ impl StreamReading {
         catcher: Option<usize>,
         kind: Kind,
     ) {
-        let from = open.iter().position(|a| a.at >= position);
+        let from = open.iter().position(|a| a.position >= position);
         let mut removed: Vec<Activation> = open.drain(from.unwrap_or(open.len())..).collect();
-        let own = removed.iter().position(|a| Some(a.function) == catcher);
-        let own = own.map(|own| removed.remove(own));
+        let outermost = removed.iter().position(|a| Some(a.function) == catcher);
+        let caught_in = outermost.map(|index| removed.remove(index));
         self.leave(&removed);
-        match own {
+        match caught_in {
             // Paths end at calls, so the activation's first word came before the words of its
             // callees.
-            own if kind == Kind::Trace => open.extend(own),
-            Some(own) => open.push(own.in_doubt()),
+            caught_in if kind == Kind::Trace => open.extend(caught_in),
+            Some(activation) => open.push(activation.in_doubt()),
             None => {
                 open.extend(catcher.map(|catcher| Activation::new(position, catcher).in_doubt()));
             }
@@ -463,29 +475,30 @@ impl StreamReading {
     }
 
     fn leave(&mut self, removed: &[Activation]) {
-        let seen = removed.iter().rev().filter_map(|a| a.number);
-        self.events.extend(seen.map(Event::Left));
+        let numbers = removed.iter().rev().filter_map(|a| a.number);
+        self.events.extend(numbers.map(Event::Left));
     }
 
-    fn path(&mut self, open: &mut Vec<Activation>, at: u64, word: u32, facts: &PathFacts) {
+    fn path(&mut self, open: &mut Vec<Activation>, position: u64, word: u32, facts: &PathFacts) {
         let function = facts.function;
         if facts.opens {
             let replaced =
                 |top: &Activation| facts.catches && top.in_doubt && top.function == function;
             if open.last().is_some_and(replaced) {
-                self.leave(&[open.pop().expect("it is on top")]);
+                self.leave(&[open.pop().expect("the activation is on top")]);
             }
-            open.push(Activation::new(at, function));
+            open.push(Activation::new(position, function));
         } else {
-            let own = open.iter().rposition(|a| a.function == function);
-            let removed: Vec<Activation> = open.drain(own.map_or(0, |own| own + 1)..).collect();
+            let innermost = open.iter().rposition(|a| a.function == function);
+            let removed = open.drain(innermost.map_or(0, |index| index + 1)..);
+            let removed: Vec<Activation> = removed.collect();
             self.leave(&removed);
-            if own.is_none() {
-                open.push(Activation::new(at, function));
+            if innermost.is_none() {
+                open.push(Activation::new(position, function));
                 self.older.push(self.functions.len());
             }
         }
-        let top = open.last_mut().expect("it was found or pushed");
+        let top = open.last_mut().expect("the activation is on the stack");
         top.in_doubt = false;
         let activation = *top.number.get_or_insert_with(|| {
             self.functions.push(function);

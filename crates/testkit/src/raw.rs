@@ -1,4 +1,4 @@
-//! Builds a raw profile in memory, like the runtime's.
+//! Builds a raw profile in memory, with the layout that the runtime writes.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use holloway_abi::{
 use holloway_format::raw::block_size;
 use holloway_format::{Counters, ImageMap, ProfileHead};
 
-/// Size of an extent's head.
+/// Size of an extent's header.
 const EXTENT_HEAD: u64 = size_of::<ExtentHeader>() as u64;
 /// Size of a slot of a segment: key and count.
 const SLOT: usize = 16;
@@ -32,7 +32,7 @@ impl RawWriter {
         }
     }
 
-    /// A profile of the map's image, of process 1.
+    /// A profile of process 1 for the image of this map.
     pub fn for_image(map: &ImageMap) -> Self {
         let end = map
             .modules
@@ -50,13 +50,13 @@ impl RawWriter {
         Self::new(head, block_size(end.unwrap_or(0)))
     }
 
-    /// The head, for changes.
+    /// The head of the profile, which the caller may change.
     pub fn head(&mut self) -> &mut ProfileHead {
         &mut self.head
     }
 
-    /// Adds a block with these counters: byte offset in the block, and count. Counters behind the
-    /// end of the block are dropped.
+    /// Adds a block with these counters, each as (byte offset in the block, count). Counters past
+    /// the end of the block are dropped.
     pub fn block(&mut self, tid: u32, counters: &[(u64, u64)]) -> &mut Self {
         let start = self.extent_head(EXTENT_BLOCK, tid, self.block_size + EXTENT_HEAD, [0, 0, 1]);
         let payload = start + EXTENT_HEAD as usize;
@@ -64,13 +64,14 @@ impl RawWriter {
             .iter()
             .filter(|(offset, _)| offset + 8 <= self.block_size)
         {
-            let at = payload + offset as usize;
-            self.extents[at..at + 8].copy_from_slice(&count.to_le_bytes());
+            let start = payload + offset as usize;
+            self.extents[start..start + 8].copy_from_slice(&count.to_le_bytes());
         }
         self
     }
 
-    /// Adds a segment of `slots` slots, a power of two, for the hashed function with this head.
+    /// Adds a segment of `slots` slots, a power of two, for the hashed function whose segment
+    /// pointer is at the offset `head` in the block.
     ///
     /// # Panics
     /// If `slots` is no power of two or does not exceed the number of paths.
@@ -89,13 +90,13 @@ impl RawWriter {
         let payload = start + EXTENT_HEAD as usize;
         for &(path, count) in counts {
             let mut slot = hash_slot(path, slots.trailing_zeros());
-            let mut at = payload + slot as usize * SLOT;
-            while self.extents[at..at + 8] != [0; 8] {
+            let mut offset = payload + slot as usize * SLOT;
+            while self.extents[offset..offset + 8] != [0; 8] {
                 slot = (slot + 1) & (slots - 1);
-                at = payload + slot as usize * SLOT;
+                offset = payload + slot as usize * SLOT;
             }
-            self.extents[at..at + 8].copy_from_slice(&(path + 1).to_le_bytes());
-            self.extents[at + 8..at + 16].copy_from_slice(&count.to_le_bytes());
+            self.extents[offset..offset + 8].copy_from_slice(&(path + 1).to_le_bytes());
+            self.extents[offset + 8..offset + 16].copy_from_slice(&count.to_le_bytes());
         }
         self
     }
@@ -142,12 +143,12 @@ impl RawWriter {
         self
     }
 
-    /// Adds a ring with `words` from `position` on; the words before count as taken. Words from
-    /// `missing` on count as dropped. Returns the offset of the ring's extent in the file, for
+    /// Adds a ring with `words` at stream position `position`; earlier words count as taken. Words
+    /// from `missing` on count as dropped. Returns the offset of the ring's extent in the file, for
     /// [`RawWriter::spool`].
     ///
     /// # Panics
-    /// If the ring cannot hold so many words.
+    /// If a ring cannot hold so many words.
     pub fn ring(&mut self, tid: u32, position: u64, words: &[u32], missing: Option<u64>) -> u64 {
         assert!(
             words.len() as u64 <= RING_SIZE / 4,
@@ -157,16 +158,16 @@ impl RawWriter {
         let start = self.extent_head(EXTENT_RING, tid, size, [0, RING_SIZE, 1]);
         let origin = position / CHUNK * CHUNK;
         let cursor = position + 4 * words.len() as u64;
-        let head = [cursor, origin, RING_SIZE, origin, 0, 0, 0, 0];
-        let more = [position, 0, missing.unwrap_or(u64::MAX)];
-        let mut at = start + EXTENT_HEAD as usize;
-        for field in head.into_iter().chain(more) {
-            self.extents[at..at + 8].copy_from_slice(&field.to_le_bytes());
-            at += 8;
+        let owner_fields = [cursor, origin, RING_SIZE, origin, 0, 0, 0, 0];
+        let reader_fields = [position, 0, missing.unwrap_or(u64::MAX)];
+        let mut offset = start + EXTENT_HEAD as usize;
+        for field in owner_fields.into_iter().chain(reader_fields) {
+            self.extents[offset..offset + 8].copy_from_slice(&field.to_le_bytes());
+            offset += 8;
         }
-        for (place, word) in (position..).step_by(4).zip(words) {
-            let at = start + (PAGE + (place & (RING_SIZE - 1))) as usize;
-            self.extents[at..at + 4].copy_from_slice(&word.to_le_bytes());
+        for (word_position, word) in (position..).step_by(4).zip(words) {
+            let offset = start + (PAGE + (word_position & (RING_SIZE - 1))) as usize;
+            self.extents[offset..offset + 4].copy_from_slice(&word.to_le_bytes());
         }
         PAGE + start as u64
     }

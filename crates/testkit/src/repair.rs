@@ -1,9 +1,9 @@
-//! Recomputes the checksums of altered bytes, so that fuzz targets and tests reach the code behind
-//! the checks.
+//! Recomputes the checksums of altered bytes, so that fuzz targets and tests reach the code
+//! after the checks.
 //!
-//! The layouts come from the tables in `holloway_format`, implemented a second time from the tables
-//! alone. Lengths and offsets are taken from the bytes. If a length or offset leads past the end,
-//! the remaining bytes stay unchanged. Any bytes are valid input.
+//! This code implements the layouts a second time, from the tables in the documentation of
+//! `holloway_format`. Lengths and offsets come from the bytes. If a length or offset points past
+//! the end, the remaining bytes stay unchanged. Any bytes are valid input.
 
 /// Recomputes the checksums of a module's path map (`holloway_format::map`).
 pub fn fragment(bytes: &mut [u8]) {
@@ -14,7 +14,8 @@ pub fn fragment(bytes: &mut [u8]) {
     // The number of ring counters; only some fragments have ring counters.
     store(bytes, HEAD - 8, 0);
     checksum(bytes, 0, HEAD - 4);
-    let [functions, strings, text, skipped, gone] = [12, 24, 28, 40, 44].map(|at| load(bytes, at));
+    let [functions, strings, text, skipped, gone] =
+        [12, 24, 28, 40, 44].map(|offset| load(bytes, offset));
     let text_at = HEAD + 8 * strings;
     let index = text_at + text;
     let skipped_at = index + index_size(functions);
@@ -35,9 +36,9 @@ pub fn fragment(bytes: &mut [u8]) {
     records(bytes, index, records_at, functions);
     for (list, count, size) in [(skipped_at, skipped, 12), (gone_at, gone, 8)] {
         for number in 0..count {
-            let at = list + number * (size + 4);
-            let crc = numbered_crc(number, &bytes[at..at + size]);
-            store(bytes, at + size, crc);
+            let offset = list + number * (size + 4);
+            let crc = numbered_crc(number, &bytes[offset..offset + size]);
+            store(bytes, offset + size, crc);
         }
     }
 }
@@ -49,13 +50,13 @@ pub fn image_map(bytes: &mut [u8]) {
     checksum(bytes, 0, table - 4);
     let mut next = 0;
     for number in 0..load(bytes, 32) {
-        let at = table + number * ENTRY;
-        let Some(entry) = bytes.get(at..at + ENTRY) else {
+        let entry_offset = table + number * ENTRY;
+        let Some(entry) = bytes.get(entry_offset..entry_offset + ENTRY) else {
             return;
         };
         let crc = numbered_crc(number, &entry[..ENTRY - 4]);
         let (offset, length) = (load_long(entry, 8), load_long(entry, 16));
-        store(bytes, at + ENTRY - 4, crc);
+        store(bytes, entry_offset + ENTRY - 4, crc);
         let end = offset.saturating_add(length);
         if let Some(part) = bytes.get_mut(offset..end).filter(|_| offset >= next) {
             fragment(part);
@@ -77,7 +78,7 @@ pub fn sealed_profile(bytes: &mut [u8]) {
     records(bytes, notes_index, notes_at, notes);
 }
 
-/// Recomputes the checksums of a file of loops, whose head has 12 numbers.
+/// Recomputes the checksums of a file of slab forests, whose head has 12 numbers.
 pub fn loops(bytes: &mut [u8]) {
     result_file(bytes, 12);
 }
@@ -100,34 +101,34 @@ pub fn trace(bytes: &mut [u8]) {
     const HEAD: usize = 36;
     const RECORD_HEAD: usize = 9;
     checksum(bytes, 0, HEAD - 4);
-    let mut at = HEAD;
-    while let Some(record) = bytes.get(at..).filter(|rest| rest.len() >= RECORD_HEAD) {
+    let mut offset = HEAD;
+    while let Some(record) = bytes.get(offset..).filter(|rest| rest.len() >= RECORD_HEAD) {
         let length = load(record, 0);
         let Some(payload) = record[RECORD_HEAD..].get(..length) else {
             return;
         };
         let mut hasher = crc32fast::Hasher::new();
-        hasher.update(&(at as u64).to_le_bytes());
+        hasher.update(&(offset as u64).to_le_bytes());
         hasher.update(&[record[8]]);
         hasher.update(payload);
-        store(bytes, at + 4, hasher.finalize());
-        at += RECORD_HEAD + length;
+        store(bytes, offset + 4, hasher.finalize());
+        offset += RECORD_HEAD + length;
     }
 }
 
 /// Recomputes the checksum of a guide (`holloway_format::guide`).
 pub fn guide(bytes: &mut [u8]) {
-    if let Some(at) = bytes.len().checked_sub(4) {
-        checksum(bytes, 0, at);
+    if let Some(offset) = bytes.len().checked_sub(4) {
+        checksum(bytes, 0, offset);
     }
 }
 
 /// Recomputes the checksums of the index at `index` and of the records at `records`.
 fn records(bytes: &mut [u8], index: usize, records: usize, count: usize) {
-    let mut at = records;
+    let mut offset = records;
     for number in 0..count {
         let length = load(bytes, index + 12 * number);
-        let start = at.saturating_add(8);
+        let start = offset.saturating_add(8);
         let Some(payload) = bytes.get(start..start.saturating_add(length)) else {
             break;
         };
@@ -135,14 +136,14 @@ fn records(bytes: &mut [u8], index: usize, records: usize, count: usize) {
         hasher.update(&(number as u32).to_le_bytes());
         hasher.update(&(length as u32).to_le_bytes());
         hasher.update(payload);
-        store(bytes, at, length as u32);
-        store(bytes, at + 4, hasher.finalize());
-        at = start + length;
+        store(bytes, offset, length as u32);
+        store(bytes, offset + 4, hasher.finalize());
+        offset = start + length;
     }
     checksum(bytes, index, index + 12 * count);
 }
 
-/// Size of the index of this many records.
+/// Size of an index of this many records.
 fn index_size(count: usize) -> usize {
     12 * count + 4
 }
@@ -155,29 +156,32 @@ fn numbered_crc(number: usize, entry: &[u8]) -> u32 {
     hasher.finalize()
 }
 
-/// Stores the checksum of `bytes[from..at]` at `at`.
-fn checksum(bytes: &mut [u8], from: usize, at: usize) {
-    if let Some(content) = bytes.get(from..at) {
+/// Stores the checksum of `bytes[from..offset]` at `offset`.
+fn checksum(bytes: &mut [u8], from: usize, offset: usize) {
+    if let Some(content) = bytes.get(from..offset) {
         let crc = crc32fast::hash(content);
-        store(bytes, at, crc);
+        store(bytes, offset, crc);
     }
 }
 
-/// Stores `word` at `at`, if it fits.
-fn store(bytes: &mut [u8], at: usize, word: u32) {
-    if let Some(place) = at.checked_add(4).and_then(|end| bytes.get_mut(at..end)) {
-        place.copy_from_slice(&word.to_le_bytes());
+/// Stores `word` at `offset`, if it fits.
+fn store(bytes: &mut [u8], offset: usize, word: u32) {
+    if let Some(target) = offset
+        .checked_add(4)
+        .and_then(|end| bytes.get_mut(offset..end))
+    {
+        target.copy_from_slice(&word.to_le_bytes());
     }
 }
 
-/// The number in the 4 bytes at `at`, 0 past the end.
-fn load(bytes: &[u8], at: usize) -> usize {
-    let word = bytes.get(at..).and_then(|rest| rest.first_chunk());
+/// The number in the 4 bytes at `offset`; 0 if they are past the end.
+fn load(bytes: &[u8], offset: usize) -> usize {
+    let word = bytes.get(offset..).and_then(|rest| rest.first_chunk());
     word.map_or(0, |word| u32::from_le_bytes(*word) as usize)
 }
 
-/// The number in the 8 bytes at `at`, 0 past the end.
-fn load_long(bytes: &[u8], at: usize) -> usize {
-    let word = bytes.get(at..).and_then(|rest| rest.first_chunk());
+/// The number in the 8 bytes at `offset`; 0 if they are past the end.
+fn load_long(bytes: &[u8], offset: usize) -> usize {
+    let word = bytes.get(offset..).and_then(|rest| rest.first_chunk());
     word.map_or(0, |word| u64::from_le_bytes(*word) as usize)
 }

@@ -1,4 +1,4 @@
-//! Streams of timed paths, as the runtime writes them.
+//! Creates streams of timed paths for tests, as the runtime writes them: samples and clock records.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,15 +23,15 @@ use crate::build::{image, module, numbering_of};
 pub struct Sample {
     /// The path's word.
     pub word: u32,
-    /// Time stamp at the path's start.
+    /// Program time at the path's start.
     pub start: u64,
     /// Cycles that the path took.
     pub duration: u64,
-    /// Cycles that timed paths inside it took.
+    /// Exclusive cycles of the paths that were timed inside the path.
     pub inner: u64,
-    /// Paths that began in it, itself included.
+    /// Paths that the sample stands for.
     pub begun: u32,
-    /// Flags (`holloway_abi`, "Samples").
+    /// Flags (`holloway_abi`, module `sample`).
     pub flags: u32,
 }
 
@@ -72,7 +72,7 @@ fn halves(number: u64) -> [u32; 2] {
     [number, number >> 31].map(|half| half as u32 | OPERAND)
 }
 
-/// A reading of the clock.
+/// A clock record.
 pub fn clock(stamp: u64, nanoseconds: u64, bias: u32, switches: u32, probes: u64) -> Vec<u32> {
     let mut words = vec![WORD_CLOCK];
     words.extend(halves(stamp));
@@ -84,14 +84,14 @@ pub fn clock(stamp: u64, nanoseconds: u64, bias: u32, switches: u32, probes: u64
     words
 }
 
-/// The last operand of a clock reading is the exclusive or of the others.
+/// Sets the last operand of a clock record to the exclusive or of the other operands.
 fn check_clock(words: &mut Vec<u32>) {
     words.truncate(CLOCK_WORDS - 1);
     let all = words[1..].iter().fold(0, |all, word| all ^ word);
     words.push(all | OPERAND);
 }
 
-/// The first clock reading of a thread, with its resolution.
+/// A clock record with this resolution of the clock.
 pub fn resolution(cycles: u32) -> Vec<u32> {
     let mut words = clock(1, 1, 0, 0, 0);
     words[CLOCK_WORDS - 2] |= cycles;
@@ -104,7 +104,7 @@ pub fn timed(mut functions: Vec<FunctionMap>) -> Arc<ImageMap> {
     let mut offset = 0;
     for map in &mut functions {
         let Counters::Array { len, .. } = map.counters else {
-            unreachable!("built so")
+            unreachable!("the caller built functions with arrays")
         };
         map.counters = Counters::Array { offset, len };
         offset += 8 * len;
@@ -116,7 +116,8 @@ pub fn timed(mut functions: Vec<FunctionMap>) -> Arc<ImageMap> {
     Arc::new(image)
 }
 
-/// Words by function and blocks: `walk 12` is the path of function `walk` over blocks 1 and 2.
+/// The words of all paths, by function name and blocks: `walk 12` is the path of function `walk`
+/// over blocks 1 and 2.
 pub fn names(image: &Arc<ImageMap>) -> BTreeMap<String, u32> {
     let mut names = BTreeMap::new();
     for function in Words::new(image).functions() {

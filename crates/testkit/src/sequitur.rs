@@ -1,4 +1,5 @@
-//! The two properties of SEQUITUR's grammars (Nevill-Manning, Witten 1997), checked one by one.
+//! Checks the two properties of SEQUITUR's grammars (Nevill-Manning, Witten 1997): no digram (pair
+//! of neighboring symbols) occurs twice, and each rule is used at least twice.
 
 use std::collections::HashMap;
 
@@ -16,11 +17,11 @@ pub fn grammar(look_ahead: LookAhead, input: &[u32]) -> Grammar {
     sequitur.finish()
 }
 
-/// Checks the grammars of a string: each expands to the string, has no digram twice (except where two
-/// occurrences overlap), and uses each rule at least twice.
+/// Checks the grammars of a string: each grammar expands to the string, contains no digram twice
+/// except for overlapping occurrences, and uses each rule at least twice.
 ///
 /// # Panics
-/// If a grammar breaks a law.
+/// If a grammar does not have these properties.
 pub fn check_laws(input: &[u32]) {
     let shown = &input[..input.len().min(2000)];
     for look_ahead in LOOK_AHEADS {
@@ -39,12 +40,15 @@ pub fn check_laws(input: &[u32]) {
                     uses[used as usize] += 1;
                 }
             }
-            for (at, pair) in side.windows(2).enumerate() {
-                let (first_rule, first_at) =
-                    *digrams.entry((pair[0], pair[1])).or_insert((rule, at));
-                let same = (first_rule, first_at) == (rule, at);
-                let overlap = first_rule == rule && first_at + 1 == at;
-                assert!(same || overlap, "{pair:?} twice: {shown:?} {look_ahead:?}");
+            for (index, pair) in side.windows(2).enumerate() {
+                let (first_rule, first_index) =
+                    *digrams.entry((pair[0], pair[1])).or_insert((rule, index));
+                let is_first = (first_rule, first_index) == (rule, index);
+                let overlaps = first_rule == rule && first_index + 1 == index;
+                assert!(
+                    is_first || overlaps,
+                    "{pair:?} twice: {shown:?} {look_ahead:?}"
+                );
             }
         }
         assert!(uses[1..].iter().all(|&u| u > 1), "{shown:?} {look_ahead:?}");

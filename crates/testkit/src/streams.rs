@@ -1,4 +1,5 @@
-//! Random programs that write streams as woven code would, and record what each activation ran.
+//! Simulates random programs that append streams as woven code does, and records the true paths of
+//! each activation.
 
 use std::sync::Arc;
 
@@ -27,8 +28,9 @@ const FIRST_CALL: u32 = 7;
 const SET_JUMP: u32 = 8;
 const EXIT: u32 = 9;
 
-/// A function with a call, a loop with a call, and a return.
-fn shape(kind: Kind, which: usize) -> FunctionMap {
+/// The function with this index ([`PADS`], [`PLAIN`], or [`JUMP`]): a call, a loop with a call, and
+/// a return.
+fn function_map(kind: Kind, function_index: usize) -> FunctionMap {
     let cut_at_calls = |build: Build| {
         if kind == Kind::Trace {
             build.cut()
@@ -36,12 +38,12 @@ fn shape(kind: Kind, which: usize) -> FunctionMap {
             build
         }
     };
-    let mut build = function(["pads", "plain", "jump"][which], "a.c", 1);
+    let mut build = function(["pads", "plain", "jump"][function_index], "a.c", 1);
     for block in ENTRY..EXIT {
         build = build.block(1, &[(0, block + 1)]);
     }
     build = build.block(0, &[]);
-    build = if which == JUMP {
+    build = if function_index == JUMP {
         let build = build.edge(ENTRY, SET_JUMP, Outcome::Jump).cut();
         cut_at_calls(build.edge(SET_JUMP, FIRST_CALL, Outcome::Again))
     } else {
@@ -55,7 +57,7 @@ fn shape(kind: Kind, which: usize) -> FunctionMap {
         .edge(CALL, LATCH, Outcome::Normal)
         .edge(LATCH, HEAD, Outcome::Jump)
         .edge(RETURN, EXIT, Outcome::Return);
-    if which == PADS {
+    if function_index == PADS {
         build = build
             .edge(FIRST_CALL, FIRST_PAD, Outcome::Unwind)
             .edge(FIRST_PAD, HEAD, Outcome::Jump)
@@ -67,7 +69,7 @@ fn shape(kind: Kind, which: usize) -> FunctionMap {
     build.done()
 }
 
-/// Places the counters of functions one after the other in an image.
+/// An image of functions whose counters follow each other.
 pub fn placed(mut functions: Vec<FunctionMap>, kind: Kind) -> Arc<ImageMap> {
     let mut offset = 0;
     for map in &mut functions {
@@ -87,25 +89,27 @@ pub fn placed(mut functions: Vec<FunctionMap>, kind: Kind) -> Arc<ImageMap> {
     })
 }
 
-/// The image of the programs.
+/// The image of the simulated programs.
 pub fn program(kind: Kind) -> Arc<ImageMap> {
-    let functions = (0..3).map(|which| shape(kind, which)).collect();
+    let functions = (0..3)
+        .map(|function_index| function_map(kind, function_index))
+        .collect();
     placed(functions, kind)
 }
 
-/// The operands of `WORD_CAUGHT`.
+/// A `WORD_CAUGHT` record.
 pub fn caught(position: u64, catcher: u32) -> [u32; 4] {
-    let places = position / 4;
-    let low = places as u32 & (OPERAND - 1) | OPERAND;
+    let word_position = position / 4;
+    let low = word_position as u32 & (OPERAND - 1) | OPERAND;
     [
         WORD_CAUGHT,
         low,
-        (places >> 31) as u32 | OPERAND,
+        (word_position >> 31) as u32 | OPERAND,
         catcher | OPERAND,
     ]
 }
 
-/// A `WORD_OWNER` with its operand.
+/// A `WORD_OWNER` record.
 pub fn owner(thread: u32) -> [u32; 2] {
     [WORD_OWNER, thread | OPERAND]
 }
@@ -113,25 +117,28 @@ pub fn owner(thread: u32) -> [u32; 2] {
 /// The activations that really ran.
 #[derive(Default)]
 pub struct Truth {
-    /// The words of each activation that ended a path, in the order of their first paths.
+    /// The words of each activation. Activations without a path that ended are missing. The order
+    /// is the order of their first words.
     pub activations: Vec<Vec<u32>>,
-    /// The number of these activations that were left by an exception or a `longjmp`.
+    /// The number of these activations that were left, by an exception or a `longjmp`.
     pub left: u64,
 }
 
-/// A program that runs and writes its stream.
+/// A simulated program. It runs and appends its stream.
 pub struct Simulator<'a> {
     maps: Vec<(FunctionMap, Numbering, u32)>,
     choices: &'a mut dyn FnMut(u32) -> u32,
-    /// Position of the first word.
+    /// Stream position of the first word.
     pub start: u64,
     /// The words.
     pub stream: Vec<u32>,
     /// The activations that ran.
     pub truth: Truth,
     /// Number of calls that may still be made.
-    fuel: u32,
+    remaining_calls: u32,
+    /// The frames that called `setjmp`, by their numbers.
     jumps: Vec<usize>,
+    /// Number of frames so far.
     frames: usize,
 }
 
@@ -142,27 +149,33 @@ enum Throws {
     Forbidden,
 }
 
-/// How a call ends.
+/// The way in which a call ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Done {
     Returned,
     Thrown,
-    /// `longjmp` to the frame of this number.
+    /// A `longjmp` to the frame with this number.
     Jumped(usize),
 }
 
 struct Frame {
-    which: usize,
+    function_index: usize,
     number: usize,
     entered: u64,
     path: Path,
-    /// Index in the truth, once a path has ended.
-    known: Option<usize>,
+    /// Index in [`Truth::activations`], once a path has ended.
+    activation: Option<usize>,
 }
 
 impl<'a> Simulator<'a> {
-    /// A program whose decisions are `choices`: each call gives a number below its argument.
-    pub fn new(kind: Kind, start: u64, fuel: u32, choices: &'a mut dyn FnMut(u32) -> u32) -> Self {
+    /// A program of `remaining_calls` calls whose decisions come from `choices`. Each call of
+    /// `choices` returns a number less than its argument.
+    pub fn new(
+        kind: Kind,
+        start: u64,
+        remaining_calls: u32,
+        choices: &'a mut dyn FnMut(u32) -> u32,
+    ) -> Self {
         let image = program(kind);
         let words = Words::new(&image);
         let maps = words.functions().map(|function| {
@@ -175,7 +188,7 @@ impl<'a> Simulator<'a> {
             start,
             stream: Vec::new(),
             truth: Truth::default(),
-            fuel,
+            remaining_calls,
             jumps: Vec::new(),
             frames: 0,
         }
@@ -183,9 +196,9 @@ impl<'a> Simulator<'a> {
 
     /// Calls functions until no calls are left.
     pub fn run(&mut self) {
-        while self.fuel > 0 {
-            let which = (self.choices)(3) as usize;
-            self.call(which, Throws::Allowed);
+        while self.remaining_calls > 0 {
+            let function_index = (self.choices)(3) as usize;
+            self.call(function_index, Throws::Allowed);
         }
     }
 
@@ -193,88 +206,89 @@ impl<'a> Simulator<'a> {
         self.start + 4 * self.stream.len() as u64
     }
 
-    fn call(&mut self, which: usize, throws: Throws) -> Done {
-        self.fuel = self.fuel.saturating_sub(1);
+    fn call(&mut self, function_index: usize, throws: Throws) -> Done {
+        self.remaining_calls = self.remaining_calls.saturating_sub(1);
         self.frames += 1;
         let mut frame = Frame {
-            which,
+            function_index,
             number: self.frames,
             entered: self.cursor(),
             path: path(PathStart::Entry, ENTRY),
-            known: None,
+            activation: None,
         };
         self.signal();
         let jumps = self.jumps.len();
         let done = self.body(&mut frame, throws);
         self.jumps.truncate(jumps);
-        // An activation that resumed has closed itself with its last word.
-        let resumed = done == Done::Thrown && frame.which == PADS;
+        // If the exception continues after a landing pad, the frame's last word closes its
+        // activation.
+        let resumed = done == Done::Thrown && frame.function_index == PADS;
         if done != Done::Returned && !resumed {
-            self.truth.left += u64::from(frame.known.is_some());
+            self.truth.left += u64::from(frame.activation.is_some());
         }
         done
     }
 
     fn body(&mut self, frame: &mut Frame, throws: Throws) -> Done {
-        if frame.which == JUMP {
-            self.go(frame, SET_JUMP);
+        if frame.function_index == JUMP {
+            self.take_edge(frame, SET_JUMP);
             self.jumps.push(frame.number);
             self.caught(frame);
         }
         loop {
-            self.go(frame, FIRST_CALL);
+            self.take_edge(frame, FIRST_CALL);
             match self.inner(throws) {
                 Done::Jumped(number) if number == frame.number => {
                     frame.path = path(PathStart::Loop(BlockId(SET_JUMP)), SET_JUMP);
                     self.caught(frame);
                 }
-                Done::Thrown if frame.which == PADS => {
+                Done::Thrown if frame.function_index == PADS => {
                     if self.pad(frame, FIRST_PAD, HEAD) {
                         break;
                     }
                     return Done::Thrown;
                 }
                 Done::Returned => {
-                    self.go(frame, HEAD);
+                    self.take_edge(frame, HEAD);
                     break;
                 }
                 done => return done,
             }
         }
         while (self.choices)(4) > 0 {
-            self.go(frame, CALL);
+            self.take_edge(frame, CALL);
             match self.inner(throws) {
                 Done::Jumped(number) if number == frame.number => {
                     frame.path = path(PathStart::Loop(BlockId(SET_JUMP)), SET_JUMP);
                     self.caught(frame);
-                    self.go(frame, FIRST_CALL);
-                    self.go(frame, HEAD);
+                    self.take_edge(frame, FIRST_CALL);
+                    self.take_edge(frame, HEAD);
                     continue;
                 }
-                Done::Thrown if frame.which == PADS => {
+                Done::Thrown if frame.function_index == PADS => {
                     if !self.pad(frame, PAD, LATCH) {
                         return Done::Thrown;
                     }
                 }
-                Done::Returned => self.go(frame, LATCH),
+                Done::Returned => self.take_edge(frame, LATCH),
                 done => return done,
             }
-            self.go(frame, HEAD);
+            self.take_edge(frame, HEAD);
         }
-        self.go(frame, RETURN);
-        self.go(frame, EXIT);
+        self.take_edge(frame, RETURN);
+        self.take_edge(frame, EXIT);
         Done::Returned
     }
 
     /// A call that may come back, throw, or jump.
     fn inner(&mut self, throws: Throws) -> Done {
-        let which = (self.choices)(3) as usize;
+        let function_index = (self.choices)(3) as usize;
         let ends = match throws {
             Throws::Allowed => 8,
             Throws::Forbidden => 6,
         };
         match (self.choices)(ends) {
-            0..3 if self.fuel > 0 => self.call(which, throws),
+            0..3 if self.remaining_calls > 0 => self.call(function_index, throws),
             6 => Done::Thrown,
             7 => self
                 .jumps
@@ -284,37 +298,38 @@ impl<'a> Simulator<'a> {
         }
     }
 
-    /// Runs a landing pad. Returns whether the function goes on.
-    fn pad(&mut self, frame: &mut Frame, pad: u32, on: u32) -> bool {
-        self.go(frame, pad);
+    /// Runs a landing pad. Returns whether the function caught the exception and continues at
+    /// `next`.
+    fn pad(&mut self, frame: &mut Frame, pad: u32, next: u32) -> bool {
+        self.take_edge(frame, pad);
         self.caught(frame);
-        if (self.choices)(3) == 0 && self.fuel > 0 {
-            // Clean-up calls functions, which throw nothing.
-            let which = (self.choices)(2) as usize;
-            self.call(which, Throws::Forbidden);
+        if (self.choices)(3) == 0 && self.remaining_calls > 0 {
+            // Clean-up code calls functions, which throw no exception.
+            let function_index = (self.choices)(2) as usize;
+            self.call(function_index, Throws::Forbidden);
         }
         let caught = (self.choices)(2) == 0;
-        self.go(frame, if caught { on } else { EXIT });
+        self.take_edge(frame, if caught { next } else { EXIT });
         caught
     }
 
     fn caught(&mut self, frame: &Frame) {
         self.signal();
-        let record = caught(frame.entered, self.maps[frame.which].2);
+        let record = caught(frame.entered, self.maps[frame.function_index].2);
         self.stream.extend(record);
     }
 
-    /// A signal handler may run here.
+    /// Perhaps runs a signal handler.
     fn signal(&mut self) {
-        if self.fuel > 0 && (self.choices)(12) == 0 {
+        if self.remaining_calls > 0 && (self.choices)(12) == 0 {
             self.call(PLAIN, Throws::Forbidden);
         }
     }
 
-    /// Takes an edge.
-    fn go(&mut self, frame: &mut Frame, to: u32) {
+    /// Takes the edge to the block `to`. If a path ends with it, appends the path's word.
+    fn take_edge(&mut self, frame: &mut Frame, to: u32) {
         self.signal();
-        let (map, numbering, first) = &self.maps[frame.which];
+        let (map, numbering, first) = &self.maps[frame.function_index];
         let from = frame.path.blocks.last().unwrap().0;
         let mut edges = map.edges.iter();
         let edge = edges
@@ -340,11 +355,11 @@ impl<'a> Simulator<'a> {
         frame.path = path(PathStart::Loop(BlockId(to)), to);
         self.stream.push(word);
         let all = &mut self.truth.activations;
-        let known = *frame.known.get_or_insert_with(|| {
+        let activation = *frame.activation.get_or_insert_with(|| {
             all.push(Vec::new());
             all.len() - 1
         });
-        all[known].push(word);
+        all[activation].push(word);
     }
 }
 

@@ -1,13 +1,15 @@
-//! The path of a path number, by the paper's rule alone.
+//! Regenerates a path from its number by the rule of Ball and Larus (1996), independently of
+//! `flow`.
 
 use holloway_format::{DagEdgeMap, FunctionMap};
 
-/// The edges of a path in the acyclic graph. By the paper's rule, a path leaves each block along
-/// the edge with the largest value that is not above the rest of its number.
+/// The edges of a path in the acyclic graph, as indices of [`FunctionMap::dag`]. By the paper's
+/// rule, the path leaves each block along the edge with the largest value that is not above the
+/// remaining number.
 pub fn walk(map: &FunctionMap, path: u64) -> Vec<usize> {
-    let (mut at, mut left, mut edges) = (map.entry, path, Vec::new());
-    while at != map.exit {
-        let fits = |(_, e): &(usize, &DagEdgeMap)| e.from == at && e.value <= left;
+    let (mut block, mut remaining, mut edges) = (map.entry, path, Vec::new());
+    while block != map.exit {
+        let fits = |(_, e): &(usize, &DagEdgeMap)| e.from == block && e.value <= remaining;
         let (index, edge) = map
             .dag
             .iter()
@@ -15,14 +17,14 @@ pub fn walk(map: &FunctionMap, path: u64) -> Vec<usize> {
             .filter(fits)
             .max_by_key(|(_, e)| e.value)
             .expect("each block but the exit has an edge of value 0");
-        left -= edge.value;
-        at = edge.to;
+        remaining -= edge.value;
+        block = edge.to;
         edges.push(index);
     }
     assert_eq!(
-        left,
+        remaining,
         0,
-        "path {path} of {} has a number left over",
+        "path {path} of {} does not use up its number",
         map.linkage_name.as_str()
     );
     edges

@@ -1,16 +1,17 @@
-//! Repair restores each checksum, and nothing else.
+//! Tests that repair restores each checksum, and changes no other bytes.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use holloway_abi::Kind;
 use holloway_format::trace::{Block, StringHash, Symbol, Terminal, Token, TraceHead, TraceWriter};
 use holloway_format::{
-    ForestNode, FunctionForest, Guide, GuideFunction, LoopsHead, LoopsProfile, ModuleMap,
-    ProcessImage, encode_image, write_loops, write_sealed, write_variation,
+    Count, ForestNode, FunctionForest, Guide, GuideFunction, LoopsHead, LoopsProfile, ModuleMap,
+    PathId, ProcessImage, encode_image, write_loops, write_sealed, write_variation,
 };
 use holloway_testkit::samples::{self, Sample};
 use holloway_testkit::{build, repair};
 
-/// Flips each byte of a file in turn. The bytes that repair restores must be `words` words.
+/// Damages each byte of a file in turn. The bytes that repair restores must be the bytes of `words`
+/// words.
 #[track_caller]
 fn check(file: &[u8], repair: impl Fn(&mut [u8]), words: usize) {
     let mut repaired = file.to_vec();
@@ -36,27 +37,28 @@ fn module() -> ModuleMap {
     }
 }
 
-/// Words that repair restores in [`module`]'s fragment: the checksums of the head, of the strings, of
-/// the index, of two records, and of the skipped and vanished function; the lengths of the records;
-/// and the number of ring counters.
+/// The number of words that repair restores in the fragment of [`module`]: the checksums of the
+/// head, of the strings, of the index, of two records, and of the skipped and vanished function;
+/// the lengths of the records; and the number of ring counters.
 const FRAGMENT: usize = 1 + STRINGS + 1 + 2 + 1 + 1 + 2 + 1;
-/// "m", "test", "fact", "fact.c", "slide", "slide.c", "naked", "it is naked", "inlined".
+/// The number of strings: "m", "test", "fact", "fact.c", "slide", "slide.c", "naked", "it is
+/// naked", "inlined".
 const STRINGS: usize = 9;
 
 #[test]
-fn of_fragments() {
+fn repairs_fragments() {
     check(&module().encode(), repair::fragment, FRAGMENT);
 }
 
 #[test]
-fn of_image_maps() {
+fn repairs_image_maps() {
     let fragment = module().encode();
     let (map, _) = encode_image(Kind::Paths, "app", &[(0, &fragment), (1 << 10, &fragment)]);
     check(&map, repair::image_map, 1 + 2 + 2 * FRAGMENT);
 }
 
 #[test]
-fn of_sealed_profiles() {
+fn repairs_sealed_profiles() {
     let image = build::image("app", vec![module()]);
     let profile = build::profile(&image, 7, &[(0, 0, &[(1, 2)]), (0, 1, build::SLIDE_FIRST)]);
     // The head, two indexes, two records with their lengths.
@@ -64,11 +66,11 @@ fn of_sealed_profiles() {
 }
 
 #[test]
-fn of_loops() {
+fn repairs_loops() {
     let node = ForestNode {
         depth: 0,
-        path: 1,
-        count: 300,
+        path: PathId(1),
+        count: Count(300),
     };
     let profile = LoopsProfile {
         head: LoopsHead {
@@ -89,7 +91,7 @@ fn of_loops() {
 }
 
 #[test]
-fn of_timings() {
+fn repairs_timings() {
     let image = samples::timed(vec![build::slide()]);
     let word = *samples::names(&image).values().next().unwrap();
     let words = Sample::new(word, 5, 70).words();
@@ -100,7 +102,7 @@ fn of_timings() {
 }
 
 #[test]
-fn of_traces() {
+fn repairs_traces() {
     let head = TraceHead {
         process: 7,
         build_id: [3; 16],
@@ -116,13 +118,13 @@ fn of_traces() {
         change: 0,
     };
     writer.block(stream, &block).unwrap();
-    // The head, and three records: the stream, its block, the index. What follows the index looks
-    // like no record.
+    // The head, and three records: the stream, its block, and the index. The bytes after the index
+    // are no record.
     check(&writer.finish().unwrap(), repair::trace, 1 + 3);
 }
 
 #[test]
-fn of_guides() {
+fn repairs_guides() {
     let function = GuideFunction {
         linkage_name: "f".into(),
         graph_hash: 5,

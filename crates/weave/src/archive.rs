@@ -1,9 +1,9 @@
 //! Static archives and rlibs: lists their members, and writes archives with woven members.
 //!
-//! A rewritten archive keeps the order and names of its members, machine code and `lib.rmeta`
-//! included. It always has a symbol index (archives of bitcode made by a plain `ar` have none) and
-//! no dates or owners: the same input gives the same output. Members of a thin archive are read
-//! from their own files, and written into an ordinary archive.
+//! A rewritten archive keeps the order and names of all members, including machine code and
+//! `lib.rmeta`. It always has a symbol index, which archives of bitcode from a plain `ar` lack. It
+//! has no dates or owners, so the same input gives the same output. A thin archive names its
+//! members' files instead of containing them. It is rewritten as an ordinary archive.
 
 use std::borrow::Cow;
 use std::io::Cursor;
@@ -21,32 +21,32 @@ use thiserror::Error;
 /// An archive's members, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Archive {
-    /// In the archive's order.
+    /// The members in the archive's order.
     pub members: Vec<Member>,
 }
 
-/// A member.
+/// A member of an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
-    /// Its name as stored.
+    /// The member's name as stored.
     pub name: Vec<u8>,
-    /// Where its bytes are.
-    pub place: MemberPlace,
+    /// Where the member's bytes are.
+    pub location: MemberLocation,
 }
 
 /// Where a member's bytes are.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum MemberPlace {
-    /// In the archive.
+pub enum MemberLocation {
+    /// At these offsets of the archive.
     Inside(Range<usize>),
-    /// In this file (thin archive).
+    /// In this file, because the archive is thin.
     File(PathBuf),
 }
 
 /// Why an archive cannot be read or written.
 #[derive(Debug, Error)]
 pub enum ArchiveError {
-    /// A header is wrong.
+    /// A header of the archive is wrong.
     #[error("archive is truncated or damaged ({0}); build it again")]
     Broken(String),
     /// A member of a thin archive cannot be read.
@@ -63,11 +63,11 @@ pub enum ArchiveError {
 }
 
 impl Archive {
-    /// Lists the members of the archive `bytes`, which was read from `path` (members of a thin
-    /// archive are named from its directory).
+    /// Lists the members of the archive `bytes`, which was read from `path`. A thin archive names
+    /// its members relative to its directory.
     ///
     /// # Errors
-    /// When a header is wrong or a member reaches beyond the end.
+    /// If a header is wrong or a member reaches beyond the end.
     pub fn parse(bytes: &[u8], path: &Path) -> Result<Self, ArchiveError> {
         let broken = |error: object::Error| ArchiveError::Broken(error.to_string());
         let archive = ArchiveFile::parse(bytes).map_err(broken)?;
@@ -76,35 +76,35 @@ impl Archive {
         for member in archive.members() {
             let member = member.map_err(broken)?;
             let name = member.name().to_vec();
-            let place = if member.is_thin() {
-                MemberPlace::File(dir.join(std::ffi::OsStr::from_bytes(&name)))
+            let location = if member.is_thin() {
+                MemberLocation::File(dir.join(std::ffi::OsStr::from_bytes(&name)))
             } else {
                 member.data(bytes).map_err(broken)?;
                 let (start, size) = member.file_range();
                 let range = usize::try_from(start)
                     .ok()
                     .zip(usize::try_from(start + size).ok());
-                MemberPlace::Inside(
+                MemberLocation::Inside(
                     range
                         .map(|(start, end)| start..end)
                         .expect("data() has found the range inside"),
                 )
             };
-            members.push(Member { name, place });
+            members.push(Member { name, location });
         }
         Ok(Self { members })
     }
 }
 
 impl Member {
-    /// The member's bytes; `archive` are the bytes of its archive.
+    /// Returns the member's bytes. `archive` are the bytes of its archive.
     ///
     /// # Errors
-    /// When a thin archive's member cannot be read.
+    /// If the file of a thin archive's member cannot be read.
     pub fn data<'a>(&self, archive: &'a [u8]) -> Result<Cow<'a, [u8]>, ArchiveError> {
-        match &self.place {
-            MemberPlace::Inside(range) => Ok(Cow::Borrowed(&archive[range.clone()])),
-            MemberPlace::File(path) => match std::fs::read(path) {
+        match &self.location {
+            MemberLocation::Inside(range) => Ok(Cow::Borrowed(&archive[range.clone()])),
+            MemberLocation::File(path) => match std::fs::read(path) {
                 Ok(bytes) => Ok(Cow::Owned(bytes)),
                 Err(problem) => Err(ArchiveError::Member {
                     path: path.clone(),
@@ -115,10 +115,10 @@ impl Member {
     }
 }
 
-/// Writes an archive of `members` (name, content), with an index.
+/// Writes an archive of `members` (name, content), with a symbol index.
 ///
 /// # Errors
-/// When a member's symbols cannot be read.
+/// If a member's symbols cannot be read.
 pub fn build(members: &[(Vec<u8>, Cow<'_, [u8]>)]) -> Result<Vec<u8>, ArchiveError> {
     for (name, data) in members {
         check_symbols(name, data)?;
@@ -141,27 +141,29 @@ pub fn build(members: &[(Vec<u8>, Cow<'_, [u8]>)]) -> Result<Vec<u8>, ArchiveErr
     Ok(out.into_inner())
 }
 
-/// The writer panics at a symbol whose name can't be read.
+/// Checks that the name of every symbol can be read, because the archive writer panics otherwise.
 fn check_symbols(member: &[u8], data: &[u8]) -> Result<(), ArchiveError> {
     let Ok(file) = object::File::parse(data) else {
         return Ok(());
     };
     match file.symbols().find_map(|symbol| symbol.name_bytes().err()) {
         None => Ok(()),
-        Some(why) => {
-            let why = format!("member {}: {why}", String::from_utf8_lossy(member));
-            Err(ArchiveError::Write(std::io::Error::other(why)))
+        Some(error) => {
+            let message = format!("member {}: {error}", String::from_utf8_lossy(member));
+            Err(ArchiveError::Write(std::io::Error::other(message)))
         }
     }
 }
 
-/// Members of thin archives are stored with their path. The writer fills short names up to 16
-/// characters, not bytes, which breaks the header unless they are ASCII; long names end at a
-/// newline; and one without a name would be the index.
+/// The name under which a member is written: its file name, changed so that the header is sound.
+/// - A thin archive stores a member's path. Only the path's last component is kept.
+/// - The writer pads short names to 16 characters, not bytes. So short names must be ASCII.
+/// - Long names end at a newline. So control characters are replaced.
+/// - A member without a name would be taken for the symbol index. So its name becomes `_`.
 fn file_name(name: &[u8]) -> String {
     let last = name
         .rsplit(|&byte| byte == b'/')
-        .find(|part| !part.is_empty())
+        .find(|component| !component.is_empty())
         .unwrap_or(b"_");
     let text = String::from_utf8_lossy(last).replace(|c: char| c.is_ascii_control(), "_");
     if text.len() < 16 {
@@ -176,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn odd_names_make_a_sound_archive() {
+    fn unusual_names_make_a_sound_archive() {
         let cases: [(&[u8], &str); 6] = [
             ("größe.o".as_bytes(), "gr__e.o"),
             ("a-long-größe-name.o".as_bytes(), "a-long-größe-name.o"),
@@ -215,9 +217,9 @@ mod tests {
         let build = |data: &[u8]| build(&[(b"a.o".to_vec(), Cow::Borrowed(data))]);
         assert!(build(&good).is_ok());
         let mut errors = 0;
-        for at in 64..good.len() {
+        for offset in 64..good.len() {
             let mut bad = good.clone();
-            bad[at] ^= 0x80;
+            bad[offset] ^= 0x80;
             errors += usize::from(build(&bad).is_err());
         }
         assert!(errors > 0);

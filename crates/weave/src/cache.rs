@@ -1,10 +1,10 @@
-//! Woven modules kept by content, so that a relink weaves only the modules that changed.
+//! A cache of woven modules, so that a relink weaves only the modules that changed.
 //!
-//! The key is a hash of everything that determines the result. An entry is one file named by its
-//! key. It is written under another name and renamed, so that concurrent links see it whole or not
-//! at all. Each entry carries a checksum; a damaged entry counts as missing and is written again.
-//! If the cache exceeds its limit, the least recently used entries go, and so do unfinished files
-//! of killed links.
+//! The key is a hash of everything that determines the result. An entry is a file whose name is its
+//! key. The entry is written under another name and then renamed, so that concurrent links see
+//! either all of it or nothing. Each entry has a checksum. A damaged entry counts as missing and is
+//! written again. If the cache exceeds its limit, the least recently used entries are deleted.
+//! Unfinished files of killed links are deleted too.
 //!
 //! ```text
 //! OFFSET SIZE MEANING
@@ -28,23 +28,23 @@ use crate::WovenModule;
 
 const MAGIC: [u8; 8] = *b"HLWCACHE";
 const HEAD: usize = 64;
-/// The size that a cache may grow to: some hundred builds of a program the size of ripgrep (10 MB
-/// woven).
+/// The maximum size of a cache. This is enough for about 400 builds of a program as large as
+/// ripgrep, whose woven modules have 10 MB.
 const LIMIT: u64 = 4 << 30;
-/// How often links check the limit.
+/// The minimum time between two checks of the limit.
 const PRUNE_EVERY: Duration = Duration::from_secs(3600);
-/// The start of the names of unfinished files.
-const FRESH: &str = ".new-";
-/// The age at which an unfinished file is abandoned: writing takes seconds.
+/// The prefix of the names of unfinished files.
+const UNFINISHED: &str = ".new-";
+/// The age at which an unfinished file counts as abandoned. Writing takes seconds.
 const STALE: Duration = Duration::from_secs(24 * 3600);
 
-/// Names an entry: a hash of all that determines it.
+/// The key of an entry: a hash of everything that determines the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key(blake3::Hash);
 
 impl Key {
-    /// The key of the result of weaving `bitcode` under `settings`: every option and version that
-    /// matters, as text.
+    /// The key of the result of weaving `bitcode`. `settings` is text with every option and version
+    /// that affects the result.
     pub fn new(bitcode: &[u8], settings: &str) -> Self {
         let mut hasher = blake3::Hasher::new();
         hasher.update(&(settings.len() as u64).to_le_bytes());
@@ -64,21 +64,21 @@ impl Cache {
     /// Opens the cache at `dir`, and creates the directory if necessary.
     ///
     /// # Errors
-    /// When the directory cannot be made or written.
+    /// If the directory cannot be created or is not writable.
     pub fn open(dir: &Path) -> io::Result<Self> {
         fs::create_dir_all(dir)?;
-        let (_, probe) = fresh(dir)?;
-        fs::remove_file(&probe)?;
+        let (_, trial_file) = create_unfinished(dir)?;
+        fs::remove_file(&trial_file)?;
         Ok(Self {
             dir: dir.to_owned(),
         })
     }
 
-    /// The entry of `key`, if there is a sound one.
+    /// The entry of `key`. `None` if the entry is missing or damaged.
     pub fn find(&self, key: Key) -> Option<WovenModule> {
         let path = self.path(key);
         let entry = decode(&fs::read(&path).ok()?)?;
-        // Marks the entry as used. A cache on a read-only disk still serves.
+        // Marks the entry as used. On a read-only disk this fails, but the entry is still usable.
         let _ = fs::File::options()
             .append(true)
             .open(&path)
@@ -89,22 +89,22 @@ impl Cache {
     /// Stores `entry` under `key`.
     ///
     /// # Errors
-    /// When it cannot be written (disk full); nothing is left behind then.
+    /// If the entry cannot be written, for example because the disk is full. Then no file remains.
     pub fn store(&self, key: Key, entry: &WovenModule) -> io::Result<()> {
         let path = self.path(key);
         let dir = path.parent().expect("entries lie in a subdirectory");
         fs::create_dir_all(dir)?;
-        write_whole(dir, &path, &encode(entry))
+        write_atomically(dir, &path, &encode(entry))
     }
 
     /// Deletes unfinished files of killed links, and the least recently used entries until the
-    /// cache is within its limit. Does so at most once an hour.
+    /// cache is within its limit. Does nothing if the last call was less than an hour ago.
     pub fn prune(&self) {
         let stamp = self.dir.join("pruned");
         let recent = fs::metadata(&stamp)
             .and_then(|meta| meta.modified())
             .ok()
-            .and_then(|at| at.elapsed().ok());
+            .and_then(|modified| modified.elapsed().ok());
         if recent.is_some_and(|age| age < PRUNE_EVERY) || fs::write(&stamp, b"").is_err() {
             return;
         }
@@ -115,7 +115,7 @@ impl Cache {
     fn prune_stale(&self) {
         let dirs = subdirectories(&self.dir).chain([self.dir.clone()]);
         for (written, _, path) in dirs.flat_map(|dir| files(&dir)) {
-            if is_fresh(&path) && written.elapsed().is_ok_and(|age| age > STALE) {
+            if is_unfinished(&path) && written.elapsed().is_ok_and(|age| age > STALE) {
                 let _ = fs::remove_file(path);
             }
         }
@@ -124,7 +124,7 @@ impl Cache {
     fn prune_to(&self, limit: u64) {
         let mut entries: Vec<_> = subdirectories(&self.dir)
             .flat_map(|dir| files(&dir))
-            .filter(|(_, _, path)| !is_fresh(path))
+            .filter(|(_, _, path)| !is_unfinished(path))
             .collect();
         let mut total: u64 = entries.iter().map(|entry| entry.1).sum();
         entries.sort_unstable();
@@ -153,7 +153,7 @@ fn subdirectories(dir: &Path) -> impl Iterator<Item = PathBuf> {
         .filter(|path| path.is_dir())
 }
 
-/// (last use, size, path) of the files in `dir`.
+/// The last use, size, and path of each file in `dir`.
 fn files(dir: &Path) -> Vec<(SystemTime, u64, PathBuf)> {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten();
     let described = entries.filter_map(|entry| {
@@ -163,20 +163,20 @@ fn files(dir: &Path) -> Vec<(SystemTime, u64, PathBuf)> {
     described.collect()
 }
 
-/// Whether [`fresh`] made a file.
-fn is_fresh(path: &Path) -> bool {
+/// Whether [`create_unfinished`] created a file.
+fn is_unfinished(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default();
-    name.as_encoded_bytes().starts_with(FRESH.as_bytes())
+    name.as_encoded_bytes().starts_with(UNFINISHED.as_bytes())
 }
 
-/// A new file in `dir`, under a unique name. Process ids alone are not unique: containers that
-/// share a cache number their processes alike.
-fn fresh(dir: &Path) -> io::Result<(fs::File, PathBuf)> {
+/// Creates a file in `dir` under a unique name. Process ids alone are not unique: processes in two
+/// containers that share a cache may have the same id.
+fn create_unfinished(dir: &Path) -> io::Result<(fs::File, PathBuf)> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     loop {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let path = dir.join(format!(
-            "{FRESH}{}-{}-{:x}",
+            "{UNFINISHED}{}-{}-{:x}",
             std::process::id(),
             NEXT.fetch_add(1, Ordering::Relaxed),
             now.unwrap_or_default().as_nanos()
@@ -188,18 +188,19 @@ fn fresh(dir: &Path) -> io::Result<(fs::File, PathBuf)> {
     }
 }
 
-fn write_whole(dir: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let (mut file, fresh) = fresh(dir)?;
+/// Writes a file so that other processes see either all of it or nothing.
+fn write_atomically(dir: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let (mut file, unfinished) = create_unfinished(dir)?;
     let result = file
         .write_all(bytes)
-        .and_then(|()| fs::rename(&fresh, path));
+        .and_then(|()| fs::rename(&unfinished, path));
     if result.is_err() {
-        let _ = fs::remove_file(fresh);
+        let _ = fs::remove_file(unfinished);
     }
     result
 }
 
-/// An entry as bytes. Workers also send their result to the link step in this form.
+/// Encodes an entry. Workers also send their result to the link step in this form.
 pub fn encode(entry: &WovenModule) -> Vec<u8> {
     let WovenModule {
         object,
@@ -223,7 +224,7 @@ pub fn encode(entry: &WovenModule) -> Vec<u8> {
     bytes
 }
 
-/// Reads what [`encode`] wrote. `None` if any bit is wrong.
+/// Decodes the bytes that [`encode`] made. `None` if any bit is wrong.
 pub fn decode(bytes: &[u8]) -> Option<WovenModule> {
     if bytes.len() < HEAD
         || bytes[..8] != MAGIC
@@ -231,10 +232,12 @@ pub fn decode(bytes: &[u8]) -> Option<WovenModule> {
     {
         return None;
     }
-    let field = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
-    let rest = &bytes[HEAD..];
-    let (symbol, rest) = rest.split_at_checked(usize::try_from(field(48)).ok()?)?;
-    let (fragment, object) = rest.split_at_checked(usize::try_from(field(56)).ok()?)?;
+    let field = |offset: usize| {
+        u64::from_le_bytes(bytes[offset..offset + 8].try_into().expect("eight bytes"))
+    };
+    let content = &bytes[HEAD..];
+    let (symbol, content) = content.split_at_checked(usize::try_from(field(48)).ok()?)?;
+    let (fragment, object) = content.split_at_checked(usize::try_from(field(56)).ok()?)?;
     Some(WovenModule {
         object: object.to_vec(),
         fragment: fragment.to_vec(),
@@ -258,30 +261,31 @@ mod tests {
         }
     }
 
-    fn same(left: &WovenModule, right: &WovenModule) -> bool {
+    fn are_equal(left: &WovenModule, right: &WovenModule) -> bool {
         encode(left) == encode(right)
     }
 
     #[test]
-    fn what_is_stored_is_found() {
+    fn stored_entries_are_found() {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let cache = Cache::open(&dir.path().join("deep/cache")).expect("opens");
-        let (one, two) = (Key::new(b"one", "O2"), Key::new(b"one", "O3"));
-        assert!(cache.find(one).is_none());
-        cache.store(one, &module(1, 1000)).expect("stores");
-        cache.store(two, &module(2, 0)).expect("stores");
-        cache.store(two, &module(2, 0)).expect("stores again");
-        assert!(same(&cache.find(one).expect("found"), &module(1, 1000)));
-        assert!(same(&cache.find(two).expect("found"), &module(2, 0)));
+        let (o2_key, o3_key) = (Key::new(b"one", "O2"), Key::new(b"one", "O3"));
+        assert!(cache.find(o2_key).is_none());
+        cache.store(o2_key, &module(1, 1000)).expect("stores");
+        cache.store(o3_key, &module(2, 0)).expect("stores");
+        cache.store(o3_key, &module(2, 0)).expect("stores again");
+        let find = |key| cache.find(key).expect("found");
+        assert!(are_equal(&find(o2_key), &module(1, 1000)));
+        assert!(are_equal(&find(o3_key), &module(2, 0)));
     }
 
     #[test]
-    fn keys_do_not_run_together() {
+    fn keys_separate_settings_and_bitcode() {
         assert_ne!(Key::new(b"bc", "a"), Key::new(b"c", "ab"));
     }
 
     #[test]
-    fn every_flipped_bit_and_every_truncation_is_found() {
+    fn every_flipped_bit_and_every_truncation_is_detected() {
         let bytes = encode(&module(3, 50));
         for bit in 0..bytes.len() * 8 {
             let mut damaged = bytes.clone();
@@ -306,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_entries_go_first() {
+    fn the_least_recently_used_entries_are_deleted_first() {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let cache = Cache::open(dir.path()).expect("opens");
         let keys: Vec<_> = (0..5).map(|seed| Key::new(&[seed], "")).collect();
@@ -320,26 +324,27 @@ mod tests {
             file.set_modified(used).expect("dated");
         }
         cache.prune_to(2 * encode(&module(5, 1000)).len() as u64);
-        let left: Vec<bool> = keys.iter().map(|&key| cache.find(key).is_some()).collect();
-        assert_eq!(left, [false, false, false, true, true]);
+        let remains: Vec<bool> = keys.iter().map(|&key| cache.find(key).is_some()).collect();
+        assert_eq!(remains, [false, false, false, true, true]);
     }
 
     #[test]
-    fn what_killed_links_left_goes_after_a_day() {
+    fn unfinished_files_of_killed_links_are_deleted_after_a_day() {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let cache = Cache::open(dir.path()).expect("opens");
         let key = Key::new(b"x", "");
         cache.store(key, &module(6, 10)).expect("stores");
         let entry = cache.path(key);
         let inner = entry.parent().expect("a subdirectory");
-        let [old, young, outer] = [inner, inner, dir.path()].map(|dir| fresh(dir).expect("made"));
+        let [old, young, outer] =
+            [inner, inner, dir.path()].map(|dir| create_unfinished(dir).expect("made"));
         let long_ago = SystemTime::now() - 2 * STALE;
         for (file, _) in [&old, &outer] {
             file.set_modified(long_ago).expect("dated");
         }
         cache.prune();
-        let left = [old, young, outer].map(|(_, path)| path.exists());
-        assert_eq!(left, [false, true, false]);
+        let remains = [old, young, outer].map(|(_, path)| path.exists());
+        assert_eq!(remains, [false, true, false]);
         assert!(cache.find(key).is_some());
     }
 }

@@ -1,18 +1,19 @@
-//! Names of a switch's cases: enumerators, variants, characters, numbers, if debug information
-//! describes the value that is switched on.
+//! Names the cases of a switch: enumerators, variants, characters, or numbers, according to the
+//! debug information of the switch's operand.
 //!
-//! A case's value is that of the compiled switch. It is the source's value only if the value
-//! switched on is known to be one of the source's: a variable's value, or a value loaded from a
-//! variable's address or through its pointer, both without calculation. Then the variable's type
-//! says what the number means. The optimizer shifts and narrows cases only together with the value,
-//! which then is no variable's value any more. Such a switch has no names. A switch has no names
-//! either
-//! - on a value that two variables of different types have;
-//! - on a variant that an unused value of another variant encodes (a niche): the value switched on
-//!   may as well be the variant inside;
-//! - on a member of a union, or on a bit field.
+//! A compiled switch compares its operand with numbers. A number has the meaning that the source
+//! gave it only if the operand is a source value: the value of a variable, or a value loaded from
+//! the variable's address or through its pointer, in all cases without calculation. Then the
+//! variable's type gives the numbers' meaning. If the optimizer shifts or narrows the cases, it
+//! also changes the operand, which then is no variable's value. Such a switch has no names.
 //!
-//! An enumerator's name is used if no other enumerator has its value.
+//! These switches have no names either:
+//! - switches on a value that two variables of different types have;
+//! - switches on a variant that an unused value of another variant encodes (a niche), because the
+//!   operand may instead be the value inside that other variant;
+//! - switches on a member of a union, or on a bit field.
+//!
+//! An enumerator's name is used only if no other enumerator has the same value.
 
 use std::collections::HashMap;
 
@@ -24,52 +25,53 @@ use holloway_llvm::{
 
 use crate::lower::LoweredFunction;
 
-/// The most steps from a value back to a variable.
+/// The maximum number of steps from a value back to a variable.
 const STEPS: u32 = 8;
 
-/// The named cases of a function, in order of their edges. To be called before probes are inserted.
+/// The named cases of a function, in order of their edges. This must be called before probes are
+/// inserted.
 pub(crate) fn names(lowered: &LoweredFunction<'_>) -> Vec<CaseNames> {
-    let layout = &lowered.layout;
+    let parts = &lowered.parts;
     let mut variables = None;
-    let mut found = Vec::new();
-    // The last segment of each block, from which its switch leads on.
-    for (node, place) in lowered.nodes.iter().enumerate() {
-        let block = &layout.blocks[place.block];
+    let mut named_cases = Vec::new();
+    for (node, part) in lowered.nodes.iter().enumerate() {
+        let block = &parts.blocks[part.block];
         let terminator = block.terminator();
-        if place.to < block.instructions.len() || terminator.opcode() != Opcode::Switch {
+        let is_last_part = part.to == block.instructions.len();
+        if !is_last_part || terminator.opcode() != Opcode::Switch {
             continue;
         }
-        let variables =
-            variables.get_or_insert_with(|| Variables::new(layout.function.variables()));
+        let variables = variables.get_or_insert_with(|| Variables::new(parts.function.variables()));
         let Some(names) = variables.names(terminator) else {
             continue;
         };
-        // The cases that lead to each block; the default is successor 0.
-        let mut leading: HashMap<Block<'_>, Vec<u32>> = HashMap::new();
+        // The cases that lead to each block. Successor 0 is the default.
+        let mut cases_to: HashMap<Block<'_>, Vec<u32>> = HashMap::new();
         for (successor, block) in (0u32..).zip(terminator.successors()) {
-            leading.entry(block).or_default().push(successor);
+            cases_to.entry(block).or_default().push(successor);
         }
         let id = BlockId(u32::try_from(node).expect("the nodes were counted"));
         for &edge in lowered.cfg.successors(id) {
             let to = lowered.nodes.get(lowered.cfg.edge(edge).to.index());
-            let to = to.filter(|to| to.place == 0);
-            let Some(cases) = to.and_then(|to| leading.get(&layout.blocks[to.block].block)) else {
+            let to = to.filter(|to| to.cuts_before == 0);
+            let cases = to.and_then(|to| cases_to.get(&parts.blocks[to.block].block));
+            let Some(cases) = cases else {
                 continue;
             };
-            let own: Option<Vec<String>> = cases
+            let edge_names: Option<Vec<String>> = cases
                 .iter()
                 .map(|&successor| names.name(terminator.case_value(successor)?))
                 .collect();
-            if let Some(own) = own {
-                found.push(CaseNames {
+            if let Some(edge_names) = edge_names {
+                named_cases.push(CaseNames {
                     edge: edge.0,
-                    names: own.into_iter().map(Into::into).collect(),
+                    names: edge_names.into_iter().map(Into::into).collect(),
                 });
             }
         }
     }
-    found.sort_by_key(|case| case.edge);
-    found
+    named_cases.sort_by_key(|case| case.edge);
+    named_cases
 }
 
 /// The debug information of a function's variables.
@@ -94,29 +96,30 @@ impl<'m> Variables<'m> {
         Self { values, addresses }
     }
 
-    /// The meaning of a switch's cases.
+    /// The names of the values that a switch compares its operand with. `None` if the operand is no
+    /// source value.
     fn names(&self, switch: Instruction<'m>) -> Option<Names> {
         let mut value = switch.value().operand(0);
-        let width = bits(value)?;
-        // A case of a widened number is a case of the number.
-        while let Some(inner) = widened(value) {
+        let switch_bits = bits(value)?;
+        // A case of a widened number is a case of the number before widening.
+        while let Some(inner) = before_widening(value) {
             value = inner;
         }
-        let narrow = bits(value)?;
+        let source_bits = bits(value)?;
         let kind = self.kind(value, STEPS)?;
-        Names::new(kind, narrow, width)
+        Names::new(kind, source_bits, switch_bits)
     }
 
-    /// The source's type of a value, if it is a source value.
+    /// The type that the source gives a value. `None` if the value is no source value.
     fn kind(&self, value: Value<'m>, steps: u32) -> Option<DebugType<'m>> {
         let steps = steps.checked_sub(1)?;
         let bits = bits(value)?;
         if let Some(variables) = self.values.get(&value) {
             let kinds = variables.iter().map(|variable| {
                 let first = variable.part.map_or(0, |(first, _)| first);
-                part(variable.kind, first, bits)
+                type_of_bits(variable.kind, first, bits)
             });
-            return agreed(kinds);
+            return common_type(kinds);
         }
         if let Some(kind) = self.stored(value, bits) {
             return Some(kind);
@@ -129,32 +132,31 @@ impl<'m> Variables<'m> {
         }
     }
 
-    /// The type of the variable that the whole value is stored to. Unoptimized code keeps
-    /// parameters so, and rustc the values that it has in registers.
+    /// The type of the variable to which the value is stored. Unoptimized code stores parameters to
+    /// variables, and rustc stores values that it has in registers.
     fn stored(&self, value: Value<'m>, bits: u64) -> Option<DebugType<'m>> {
         let stores = value.users().into_iter().filter_map(Value::as_instruction);
         let stores = stores
             .filter(|user| user.opcode() == Opcode::Store && user.value().operand(0) == value);
         let mut kinds = stores
             .filter_map(|store| self.slot(store.value().operand(1)))
-            .map(|variable| part(variable.kind, 0, bits))
+            .map(|variable| type_of_bits(variable.kind, 0, bits))
             .peekable();
         kinds.peek()?;
-        agreed(kinds)
+        common_type(kinds)
     }
 
-    /// The only variable of a slot of the frame.
+    /// The variable at an address in the frame. `None` if several variables share the address.
     fn slot(&self, address: Value<'m>) -> Option<&Variable<'m>> {
         let variables = self.addresses.get(&address)?;
         let first = variables.first()?;
-        // A slot that several variables share has no known type.
-        let is_one = variables
+        let is_same_variable = variables
             .iter()
             .all(|other| other.identity == first.identity);
-        (is_one && first.part.is_none()).then_some(first)
+        (is_same_variable && first.part.is_none()).then_some(first)
     }
 
-    /// The type of a loaded value.
+    /// The type of a value that is loaded from a variable's address or through its pointer.
     fn loaded(&self, load: Instruction<'m>, bits: u64, steps: u32) -> Option<DebugType<'m>> {
         let (mut base, mut offset) = (load.value().operand(0), 0i64);
         let mut strides = Vec::new();
@@ -166,7 +168,7 @@ impl<'m> Variables<'m> {
         let offset = u64::try_from(offset).ok()?.checked_mul(8)?;
         if self.addresses.contains_key(&base) {
             let variable = self.slot(base).filter(|_| strides.is_empty())?;
-            return part(variable.kind, offset, bits);
+            return type_of_bits(variable.kind, offset, bits);
         }
         let pointer = plain(self.kind(base, steps)?);
         let target = match pointer.form() {
@@ -180,14 +182,16 @@ impl<'m> Variables<'m> {
             stride.is_some_and(|stride| stride % size.max(1) == 0)
         });
         match is_inside && are_items {
-            true => part(target, offset, bits),
+            true => type_of_bits(target, offset, bits),
             false => None,
         }
     }
 }
 
-/// The type that all of `kinds` have in common.
-fn agreed<'m>(mut kinds: impl Iterator<Item = Option<DebugType<'m>>>) -> Option<DebugType<'m>> {
+/// The type that all of `kinds` are. `None` if they differ or if one is unknown.
+fn common_type<'m>(
+    mut kinds: impl Iterator<Item = Option<DebugType<'m>>>,
+) -> Option<DebugType<'m>> {
     let first = kinds.next()??;
     kinds.all(|kind| kind == Some(first)).then_some(first)
 }
@@ -203,9 +207,10 @@ fn plain(kind: DebugType<'_>) -> DebugType<'_> {
     kind
 }
 
-/// The type of `bits` bits of a type, from bit `first` on: of a whole number, enumeration or
-/// pointer its type, of a tag its variants.
-fn part(kind: DebugType<'_>, first: u64, bits: u64) -> Option<DebugType<'_>> {
+/// The type of the `bits` bits from bit `first` of a type. For a complete number, enumeration, or
+/// pointer this is its type. For the tag of an enum with variants it is the list of variants.
+/// `None` if the bits are anything else.
+fn type_of_bits(kind: DebugType<'_>, first: u64, bits: u64) -> Option<DebugType<'_>> {
     let kind = plain(kind);
     match kind.form() {
         Form::Basic(_) | Form::Enumeration | Form::Pointer => {
@@ -213,36 +218,39 @@ fn part(kind: DebugType<'_>, first: u64, bits: u64) -> Option<DebugType<'_>> {
         }
         Form::Structure => {
             let elements = kind.elements().into_iter();
-            let mut found = elements.filter_map(|element| match element.form() {
+            let mut types = elements.filter_map(|element| match element.form() {
                 Form::Variants => variants(element, first, bits),
                 Form::Member => {
-                    let at = first.checked_sub(element.offset())?;
-                    part(element.base()?, at, bits)
+                    let bit = first.checked_sub(element.offset())?;
+                    type_of_bits(element.base()?, bit, bits)
                 }
                 _ => None,
             });
-            let one = found.next()?;
-            found.next().is_none().then_some(one)
+            let only_type = types.next()?;
+            types.next().is_none().then_some(only_type)
         }
         Form::Array => {
             let item = kind.base()?;
             let size = plain(item).bits();
-            part(item, first.checked_rem(size)?, bits)
+            type_of_bits(item, first.checked_rem(size)?, bits)
         }
         Form::Variants | Form::Member | Form::Alias | Form::Other => None,
     }
 }
 
-/// The variants, if these bits are their tag and each has a tag value of its own.
+/// The variants `kind`, if the `bits` bits from bit `first` are their tag and each variant has a
+/// tag value.
 fn variants(kind: DebugType<'_>, first: u64, bits: u64) -> Option<DebugType<'_>> {
     let tag = kind.discriminator()?;
     let is_tag = tag.offset() == first && plain(tag.base()?).bits() == bits;
     let elements = kind.elements();
-    let are_told = elements.iter().all(|one| one.discriminant().is_some());
-    (is_tag && are_told).then_some(kind)
+    let all_have_values = elements
+        .iter()
+        .all(|element| element.discriminant().is_some());
+    (is_tag && all_have_values).then_some(kind)
 }
 
-/// The width of an integer or a pointer.
+/// The number of bits of an integer or a pointer.
 fn bits(value: Value<'_>) -> Option<u64> {
     match value.kind().kind() {
         TypeKind::Integer(bits) if bits <= 64 => Some(bits.into()),
@@ -251,8 +259,8 @@ fn bits(value: Value<'_>) -> Option<u64> {
     }
 }
 
-/// The integer before it was widened.
-fn widened(value: Value<'_>) -> Option<Value<'_>> {
+/// The operand of an instruction that widens an integer.
+fn before_widening(value: Value<'_>) -> Option<Value<'_>> {
     let resize = value.as_instruction()?;
     if resize.opcode() != Opcode::Resize {
         return None;
@@ -263,17 +271,19 @@ fn widened(value: Value<'_>) -> Option<Value<'_>> {
 
 /// The names of a type's values.
 struct Names {
-    /// By the value's bits: its name, or `None` if several names share the value.
-    known: HashMap<u64, Option<String>>,
-    /// The encoding of values without a name.
+    /// The name of each value. `None` if several names have the same value.
+    by_value: HashMap<u64, Option<String>>,
+    /// How values of a type without names are printed.
     encoding: Option<Encoding>,
-    narrow: u64,
-    width: u64,
+    /// The number of bits of the source value.
+    source_bits: u64,
+    /// The number of bits of the switch's operand.
+    switch_bits: u64,
 }
 
 impl Names {
-    fn new(kind: DebugType<'_>, narrow: u64, width: u64) -> Option<Self> {
-        let mask = mask(narrow);
+    fn new(kind: DebugType<'_>, source_bits: u64, switch_bits: u64) -> Option<Self> {
+        let mask = mask(source_bits);
         let named: Vec<(u64, String)> = match kind.form() {
             Form::Enumeration => {
                 let all = kind.enumerators()?.into_iter();
@@ -282,7 +292,8 @@ impl Names {
             }
             Form::Variants => {
                 let all = kind.elements().into_iter();
-                let named = |one: DebugType<'_>| Some((one.discriminant()? & mask, one.name()));
+                let named =
+                    |element: DebugType<'_>| Some((element.discriminant()? & mask, element.name()));
                 all.map(named).collect::<Option<_>>()?
             }
             Form::Basic(Encoding::Other) => return None,
@@ -294,36 +305,38 @@ impl Names {
             | Form::Alias
             | Form::Other => return None,
         };
-        let mut known: HashMap<u64, Option<String>> = HashMap::new();
+        let mut by_value: HashMap<u64, Option<String>> = HashMap::new();
         for (value, name) in named.into_iter().filter(|(_, name)| !name.is_empty()) {
-            // Which of two names of one value the source uses isn't known.
-            let name = (!known.contains_key(&value)).then_some(name);
-            known.insert(value, name);
+            // If two names have the same value, it is unknown which one the source uses.
+            let name = (!by_value.contains_key(&value)).then_some(name);
+            by_value.insert(value, name);
         }
         let encoding = match kind.form() {
             Form::Basic(encoding) => Some(encoding),
             _ => None,
         };
         Some(Self {
-            known,
+            by_value,
             encoding,
-            narrow,
-            width,
+            source_bits,
+            switch_bits,
         })
     }
 
-    /// The name of a case's value.
+    /// The name of a case's value. `None` if the source value cannot have this value, or if the
+    /// value's name is unknown.
     fn name(&self, value: i64) -> Option<String> {
-        let wide = value as u64 & mask(self.width);
-        let narrow = wide & mask(self.narrow);
-        let sign = 64 - self.narrow;
-        let signed = ((narrow << sign) as i64) >> sign;
-        let is_narrow = wide == narrow || signed as u64 & mask(self.width) == wide;
-        if !is_narrow {
+        let wide = value as u64 & mask(self.switch_bits);
+        let narrow = wide & mask(self.source_bits);
+        let unused_bits = 64 - self.source_bits;
+        let signed = ((narrow << unused_bits) as i64) >> unused_bits;
+        let is_zero_extended = wide == narrow;
+        let is_sign_extended = signed as u64 & mask(self.switch_bits) == wide;
+        if !is_zero_extended && !is_sign_extended {
             return None;
         }
         let Some(encoding) = self.encoding else {
-            return self.known.get(&narrow)?.clone();
+            return self.by_value.get(&narrow)?.clone();
         };
         let character = u32::try_from(narrow).ok().and_then(char::from_u32);
         let quoted = |character: char| format!("'{}'", character.escape_debug());

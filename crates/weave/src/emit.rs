@@ -1,9 +1,10 @@
-//! The optimization pipeline and the code generator, set as a normal build would set them.
+//! Runs the optimization pipeline and the code generator with the settings of a normal build.
 //!
-//! Each module is optimized alone by `thinlto<On>`, which is as fast as the default release build,
-//! within noise. Only rustc's merged module gets `lto<On>`, which takes a module for the whole
-//! program and miscompiles one of several. Relocation and code model come from the module's flags,
-//! CPU and features from the functions' attributes.
+//! Each module is optimized alone by LLVM's pipeline `thinlto<On>`. The code is as fast as the code
+//! of the default release build, within noise. Only rustc's merged module of `lto="fat"` gets the
+//! pipeline `lto<On>`, which assumes that a module is the whole program. That pipeline would
+//! miscompile a module that is one of several. The relocation model and the code model come from
+//! the module's flags, and CPU and features from the functions' attributes.
 
 use holloway_llvm::{
     AttributeKind, CodeGenLevel, CodeModel, Function, LlvmError, Machine, Module, PassOptions,
@@ -12,7 +13,8 @@ use holloway_llvm::{
 
 use crate::options::{ModuleOptions, OptLevel};
 
-/// The optimization level: the level asked for, or the level that the functions show.
+/// The optimization level: the level of the options, or else the level that the functions'
+/// attributes suggest.
 pub(crate) fn level(module: &Module<'_>, options: &ModuleOptions) -> OptLevel {
     if let Some(level) = options.opt {
         return level;
@@ -22,10 +24,10 @@ pub(crate) fn level(module: &Module<'_>, options: &ModuleOptions) -> OptLevel {
         .functions()
         .filter(|function| !function.is_declaration())
         .peekable();
-    let any = defined.peek().is_some();
-    let unoptimized =
+    let has_functions = defined.peek().is_some();
+    let all_unoptimized =
         defined.all(|function| optnone.is_some_and(|kind| function.has_attribute(kind)));
-    if any && unoptimized {
+    if has_functions && all_unoptimized {
         OptLevel::O0
     } else {
         OptLevel::O2
@@ -46,16 +48,16 @@ pub(crate) fn machine(module: &Module<'_>, level: OptLevel) -> Result<Machine, L
         Some(4) => CodeModel::Large,
         _ => CodeModel::Default,
     };
-    let generate = match level {
+    let codegen_level = match level {
         OptLevel::O0 => CodeGenLevel::None,
         OptLevel::O1 => CodeGenLevel::Less,
         OptLevel::O2 | OptLevel::Os | OptLevel::Oz => CodeGenLevel::Default,
         OptLevel::O3 => CodeGenLevel::Aggressive,
     };
-    Machine::new(module, generate, reloc, model)
+    Machine::new(module, codegen_level, reloc, model)
 }
 
-/// Runs the post-link pipeline.
+/// Runs the optimization pipeline.
 pub(crate) fn optimize(
     module: &mut Module<'_>,
     machine: &Machine,
@@ -67,30 +69,31 @@ pub(crate) fn optimize(
     } else {
         format!("thinlto<{level}>")
     };
-    let full = matches!(level, OptLevel::O2 | OptLevel::O3 | OptLevel::Os);
-    // rustc merges equal functions by default, clang doesn't.
-    let rust = module.ident().is_some_and(|ident| ident.contains("rustc"));
+    let is_optimized = matches!(level, OptLevel::O2 | OptLevel::O3 | OptLevel::Os);
+    // rustc merges equal functions by default, and clang does not.
+    let is_rust = module.ident().is_some_and(|ident| ident.contains("rustc"));
     let passes = PassOptions {
-        vectorize_loops: full,
-        vectorize_slp: full,
-        unroll_loops: full,
-        merge_functions: rust && full,
+        vectorize_loops: is_optimized,
+        vectorize_slp: is_optimized,
+        unroll_loops: is_optimized,
+        merge_functions: is_rust && is_optimized,
     };
     module.run_passes(&pipeline, machine, passes)
 }
 
-/// Cleans up around probes for the code generator.
-pub(crate) fn tidy(module: &mut Module<'_>, level: OptLevel) {
+/// Removes blocks that are still empty after probes were inserted, in functions that may be
+/// optimized. Such blocks come from split edges.
+pub(crate) fn remove_empty_blocks(module: &mut Module<'_>, level: OptLevel) {
     let optnone = AttributeKind::named(module, "optnone");
     if level != OptLevel::O0 {
-        let may =
+        let is_optimized =
             |function: Function<'_>| !optnone.is_some_and(|kind| function.has_attribute(kind));
-        module.remove_empty_blocks(&may);
+        module.remove_empty_blocks(&is_optimized);
     }
 }
 
-/// Gives each function a section of its own, as `-ffunction-sections` would; comdat functions have
-/// one already.
+/// Puts each function into a separate section, as `-ffunction-sections` does. Comdat functions
+/// already have a separate section.
 pub(crate) fn function_sections(module: &Module<'_>) {
     for function in module.functions() {
         if !function.is_declaration() && !function.has_comdat() && function.section().is_none() {

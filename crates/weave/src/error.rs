@@ -7,7 +7,7 @@ use thiserror::Error;
 use crate::patch::PatchError;
 use crate::reason::Reason;
 
-/// An error of weaving one module.
+/// An error that prevents the weaving of one module.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum WeaveError {
@@ -17,41 +17,41 @@ pub enum WeaveError {
     /// The module is sound, but weaving it would change what the program does.
     #[error("{module}: {reason}")]
     Refused {
-        /// Name of the module.
+        /// The name of the module.
         module: String,
-        /// Why the weaver refuses it.
+        /// Why the weaver refuses the module.
         reason: Reason,
-        /// What may be linked.
-        instead: Instead,
+        /// The code that may be linked in place of the woven module.
+        replacement: Replacement,
     },
-    /// The weaver broke a rule of its own in one function: a bug.
+    /// The weaver violated one of its invariants in one function: a bug.
     #[error("function {function}: {defect}; leave it out with --skip and report this")]
     Internal {
-        /// Linkage name of the function.
+        /// The linkage name of the function.
         function: String,
-        /// The broken rule.
+        /// The violated invariant.
         defect: Defect,
     },
-    /// The weaver broke a rule of its own, and no function is known to blame: a bug.
+    /// The weaver violated one of its invariants, and the function is unknown: a bug.
     #[error("{0}; please report this")]
     InternalModule(Defect),
 }
 
-/// What may be linked in place of a module that is not woven.
+/// The code that may be linked in place of a module that is not woven.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Instead {
-    /// The module as it is: its own machine code, or its bitcode by a linker that reads bitcode.
-    /// Compiled alone it would do something else.
+pub enum Replacement {
+    /// The unchanged module: its machine code, or its bitcode if the linker reads bitcode. The
+    /// module must not be compiled alone, because it would then behave differently.
     AsItIs,
     /// The module compiled without probes.
     Compiled,
 }
 
-/// A rule of the weaver's own that is broken: a bug.
+/// An invariant that the weaver violated: a bug.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Defect {
-    /// The plan has a probe on an edge without a place for one.
+    /// The plan has a probe on an edge that can carry no probe.
     #[error("a probe was planned on {0}, which has no place for one")]
     ProbeWithoutPlace(EdgeId),
     /// A block's probes are not sorted by instruction.
@@ -60,8 +60,8 @@ pub enum Defect {
     /// The plan has edge counters where the kind needs paths.
     #[error("edges are not counted beside a ring")]
     EdgesNextToRing,
-    /// Woven twice, a function still refers to its counters by a relocation that the link step
-    /// cannot resolve.
+    /// Although the module was woven a second time, a function refers to its counters by a
+    /// relocation that the link step cannot resolve.
     #[error("its counters are referred to by relocation type {kind}")]
     Relocation {
         /// The ELF relocation type.

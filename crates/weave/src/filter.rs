@@ -1,16 +1,16 @@
-//! Which functions the user wants: `--only` and `--skip`.
+//! The options `--only` and `--skip`: which functions the user wants to profile.
 //!
 //! A pattern is the name of a crate (`regex_automata`), the name of a function (`parse_line`,
 //! `app::parse_line`, a linkage name), or a regular expression that is searched in the demangled
-//! name. It selects a function if it fits in any of these ways. A plain word is only taken as a
-//! name, so `main` doesn't select `domain::lookup`.
+//! name. A pattern selects a function if it matches in any of these ways. A plain word is only
+//! compared with names, so `main` does not select `domain::lookup`.
 
 use regex::Regex;
 use thiserror::Error;
 
 use crate::reason::Reason;
 
-/// One pattern.
+/// A pattern that selects functions.
 #[derive(Clone, Debug)]
 pub struct Pattern {
     text: String,
@@ -21,7 +21,7 @@ pub struct Pattern {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{pattern:?} is neither a name nor a regular expression: {problem}")]
 pub struct PatternError {
-    /// The pattern as written.
+    /// The pattern as the user wrote it.
     pub pattern: String,
     /// The last line of the regular expression compiler's message.
     pub problem: String,
@@ -30,20 +30,21 @@ pub struct PatternError {
 /// The functions that the user wants instrumented.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// Only functions that fit one of these; all functions if empty.
+    /// Functions that match one of these patterns are instrumented. An empty list selects all
+    /// functions.
     pub only: Vec<Pattern>,
-    /// No function that fits one of these.
+    /// Functions that match one of these patterns are not instrumented.
     pub skip: Vec<Pattern>,
 }
 
 /// The names of a function that a pattern is compared with.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate<'a> {
-    /// Crate or object.
+    /// The name of the function's crate or object.
     pub module: &'a str,
-    /// Source name from the debug info.
+    /// The source name from the debug information.
     pub name: &'a str,
-    /// Linkage name.
+    /// The linkage name.
     pub linkage_name: &'a str,
 }
 
@@ -51,12 +52,12 @@ impl Pattern {
     /// Reads a pattern.
     ///
     /// # Errors
-    /// Where it is neither a name nor a regular expression.
+    /// If the pattern is neither a name nor a regular expression.
     pub fn parse(text: &str) -> Result<Self, PatternError> {
-        let plain = text
+        let is_name = text
             .chars()
             .all(|c| c.is_alphanumeric() || matches!(c, '_' | ':' | '$' | '-'));
-        let regex = if plain {
+        let regex = if is_name {
             None
         } else {
             let regex = Regex::new(text).map_err(|error| {
@@ -75,10 +76,10 @@ impl Pattern {
         })
     }
 
-    /// Reads patterns, one a line.
+    /// Reads patterns, one per line.
     ///
     /// # Errors
-    /// The first that is neither a name nor a regular expression.
+    /// If a pattern is neither a name nor a regular expression. The error names the first.
     pub fn parse_lines(text: &str) -> Result<Vec<Self>, PatternError> {
         text.lines()
             .map(str::trim)
@@ -87,13 +88,13 @@ impl Pattern {
             .collect()
     }
 
-    /// The pattern as written.
+    /// The pattern as the user wrote it.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Whether the pattern selects a function. `demangled` is its linkage name, demangled
-    /// ([`demangle`]).
+    /// Whether the pattern selects a function. `demangled` is the function's linkage name after
+    /// [`demangle`].
     pub fn fits(&self, candidate: Candidate<'_>, demangled: &str) -> bool {
         if [candidate.name, candidate.linkage_name, demangled].contains(&self.text.as_str()) {
             return true;
@@ -109,11 +110,12 @@ impl Pattern {
             .trim_start_matches(['<', '&', '*'])
             .split("::")
             .next();
-        let spelled = self.text.replace('-', "_");
-        module == self.text || (root == Some(spelled.as_str()) && demangled.contains("::"))
+        let crate_name = self.text.replace('-', "_");
+        module == self.text || (root == Some(crate_name.as_str()) && demangled.contains("::"))
     }
 
-    /// Whether the pattern is the end of a path: `b::c` of `a::b::c`, parameters apart.
+    /// Whether the pattern is the end of the function's path, as `b::c` is of `a::b::c`. Parameters
+    /// are ignored.
     fn names_function(&self, demangled: &str) -> bool {
         let path = demangled.split('(').next().unwrap_or_default();
         path == self.text
@@ -124,10 +126,10 @@ impl Pattern {
 }
 
 impl Filter {
-    /// Reads patterns, one a line.
+    /// Reads the patterns of `--only` and `--skip`, one per line.
     ///
     /// # Errors
-    /// The first bad pattern.
+    /// If a pattern is neither a name nor a regular expression. The error names the first.
     pub fn parse(only: &str, skip: &str) -> Result<Self, PatternError> {
         Ok(Self {
             only: Pattern::parse_lines(only)?,
@@ -135,7 +137,7 @@ impl Filter {
         })
     }
 
-    /// Why a function is left out, if it is.
+    /// Why a function is not instrumented. `None` if it is.
     pub fn reason(&self, candidate: Candidate<'_>) -> Option<Reason> {
         if self.only.is_empty() && self.skip.is_empty() {
             return None;
@@ -150,16 +152,17 @@ impl Filter {
                 pattern: pattern.text().into(),
             });
         }
-        let wanted = self.only.is_empty()
+        let is_selected = self.only.is_empty()
             || self
                 .only
                 .iter()
                 .any(|pattern| pattern.fits(candidate, &demangled));
-        (!wanted).then_some(Reason::NotSelected)
+        (!is_selected).then_some(Reason::NotSelected)
     }
 }
 
-/// A name as its language spells it: Rust without the hash, C++ with parameters, C as it is.
+/// Demangles a linkage name. Rust names have no hash and C++ names have their parameters. Other
+/// names stay as they are.
 pub fn demangle(linkage_name: &str) -> String {
     if let Ok(name) = rustc_demangle::try_demangle(linkage_name) {
         return format!("{name:#}");
@@ -189,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_name_crates_functions_or_fit_as_regex() {
+    fn patterns_match_crates_functions_or_as_regex() {
         let parse = "_ZN3app6parser10parse_line17h0123456789abcdefE";
         assert!(selects("app", "app", parse));
         assert!(selects("app", "other", parse));
@@ -205,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn skip_wins_and_says_so() {
+    fn skip_overrides_only_and_names_the_pattern() {
         let filter = Filter::parse("app", "parse_line").expect("patterns");
         let reason = |linkage_name| {
             filter.reason(Candidate {
@@ -230,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_pattern_is_named() {
+    fn the_error_names_the_bad_pattern() {
         let error = Filter::parse("a(b", "").expect_err("unbalanced");
         let error = error.to_string();
         assert!(

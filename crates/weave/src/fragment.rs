@@ -6,7 +6,7 @@ use holloway_llvm::{AttributeKind, Function, Instruction, Opcode, TypeKind};
 
 use crate::instrument::insert::CountPlacement;
 use crate::instrument::plan::{Plan, PlannedCounts};
-use crate::lower::{LoweredFunction, Scopes, Segment, SubprogramCache, is_counted, map_kind};
+use crate::lower::{LoweredFunction, Part, Scopes, SubprogramCache, is_counted, map_kind};
 use crate::options::ModuleOptions;
 use crate::{cases, loads, loops};
 
@@ -18,12 +18,12 @@ pub(crate) fn function_map<'m>(
     options: &ModuleOptions,
 ) -> FunctionMap {
     let lowered = &plan.lowered;
-    let function: Function<'m> = lowered.layout.function;
+    let function: Function<'m> = lowered.parts.function;
     let mut scopes = Scopes::new(function, subprograms);
     let mut blocks: Vec<BlockMap> = lowered
         .nodes
         .iter()
-        .map(|node| block(lowered, *node, &mut scopes))
+        .map(|node| block_map(lowered, *node, &mut scopes))
         .collect();
     blocks.push(BlockMap::default());
     let edges = lowered
@@ -44,8 +44,8 @@ pub(crate) fn function_map<'m>(
         false => Vec::new(),
     };
     let loops = loops::loops(lowered, &mut scopes);
-    // Timed paths always end, and a trace sees frames that are left. For these kinds the map lists
-    // no leaks.
+    // For kinds without exit edges, the map lists no leaks: timed paths always end, and a trace
+    // records frames that are left.
     let leaks = match options.collect.counts_exits() {
         true => lowered.leaks.iter().map(|block| block.0).collect(),
         false => Vec::new(),
@@ -70,7 +70,7 @@ pub(crate) fn function_map<'m>(
         tree: Vec::new(),
         scopes,
         loads,
-        selects: selects(lowered),
+        selects: select_count(lowered),
         loops,
         cases: cases::names(lowered),
         leaks,
@@ -89,7 +89,7 @@ pub(crate) fn function_map<'m>(
     map
 }
 
-/// Whether the compiler was told to keep the code as written (clang at -O0).
+/// Whether the function must not be optimized, as clang requests at `-O0`.
 fn is_unoptimized(function: Function<'_>) -> bool {
     AttributeKind::named(function.module(), "optnone")
         .is_some_and(|kind| function.has_attribute(kind))
@@ -112,23 +112,24 @@ fn dag(numbering: &Numbering) -> Vec<DagEdgeMap> {
         .collect()
 }
 
-/// The instructions and places of a segment. A jump at its end has no place here: its location is
-/// often that of the code that follows, and the edge has it. A segment that is only a jump (a split
-/// edge, for example) counts no instruction, because the code generator emits none.
-fn block<'m>(lowered: &LoweredFunction<'m>, node: Segment, scopes: &mut Scopes<'m>) -> BlockMap {
-    let instructions = &lowered.layout.blocks[node.block].instructions[node.from..node.to];
+/// The number of instructions and the places of a part. A jump at the part's end contributes no
+/// place: its location is stored with the edge, and is often the location of the code that follows.
+/// A part that is only a jump, for example on a split edge, has 0 instructions, because the code
+/// generator emits none.
+fn block_map<'m>(lowered: &LoweredFunction<'m>, node: Part, scopes: &mut Scopes<'m>) -> BlockMap {
+    let instructions = &lowered.parts.blocks[node.block].instructions[node.from..node.to];
     let counted: Vec<_> = instructions
         .iter()
         .copied()
         .filter(|instruction| is_counted(*instruction))
         .collect();
-    let (count, placed) = match counted.split_last() {
+    let (instruction_count, with_places) = match counted.split_last() {
         Some((last, [])) if is_jump(*last) => (0, [].as_slice()),
         Some((last, others)) if is_jump(*last) => (counted.len(), others),
         _ => (counted.len(), counted.as_slice()),
     };
     let mut places: Vec<Place> = Vec::new();
-    for instruction in placed {
+    for instruction in with_places {
         let place = instruction
             .location()
             .and_then(|location| scopes.place(location));
@@ -139,18 +140,18 @@ fn block<'m>(lowered: &LoweredFunction<'m>, node: Segment, scopes: &mut Scopes<'
         }
     }
     BlockMap {
-        instructions: u32::try_from(count).unwrap_or(u32::MAX),
+        instructions: u32::try_from(instruction_count).unwrap_or(u32::MAX),
         places,
     }
 }
 
-/// The number of choices between two values without a branch: selects with one condition. A select
-/// with a vector of conditions is not counted, because it comes from vectorizing, not from
-/// branches.
-fn selects(lowered: &LoweredFunction<'_>) -> u32 {
+/// The number of choices between two values without a branch: selects with a single condition. A
+/// select with a vector of conditions is not counted, because the vectorizer made it, not the
+/// source.
+fn select_count(lowered: &LoweredFunction<'_>) -> u32 {
     let nodes = lowered.nodes.iter();
     let instructions =
-        nodes.flat_map(|node| &lowered.layout.blocks[node.block].instructions[node.from..node.to]);
+        nodes.flat_map(|node| &lowered.parts.blocks[node.block].instructions[node.from..node.to]);
     let choices = instructions.filter(|instruction| {
         instruction.opcode() == Opcode::Select
             && instruction.value().operand(0).kind().kind() == TypeKind::Integer(1)

@@ -1,4 +1,5 @@
-//! The one object that makes a woven link an *image*: header, thread-local slot and path map.
+//! Builds the object that the link step adds to each woven program or shared object: the image's
+//! header, the thread-local slot, and the path map.
 //!
 //! ```text
 //! SECTION         FLAGS                 CONTENT
@@ -8,10 +9,11 @@
 //!                                       if timed in bursts, __holloway_countdown: 4 bytes
 //! .holloway_map   alloc                 the path map
 //! ```
-//! Every symbol is hidden: several woven shared objects live in one process, each with its own
-//! symbols. The map is allocated so that `strip` keeps it. A relocation of type NONE from the
-//! header, which the runtime uses, keeps the map under `--gc-sections`. GNU ld, gold and lld all
-//! follow it (gold does not know SHF_GNU_RETAIN, which would also mark the program's own section).
+//! Every symbol is hidden, because one process may contain several woven shared objects, each with
+//! these symbols. The section of the path map has the flag *alloc* so that `strip` keeps it. The
+//! runtime uses the header, and a relocation of type NONE in the header refers to the map. So the
+//! map also survives `--gc-sections` in GNU ld, gold, and lld. The flag SHF_GNU_RETAIN would not
+//! do: gold does not know it.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +31,7 @@ use object::{
 pub enum Machine {
     /// x86-64: bases are patched into the woven objects.
     X86_64,
-    /// 64-bit Arm, little endian: woven code loads its base.
+    /// 64-bit Arm, little endian: woven code loads its base from memory.
     Aarch64,
 }
 
@@ -43,7 +45,7 @@ impl std::fmt::Display for Machine {
 }
 
 impl Machine {
-    /// The machine of an LLVM triple, when it is one we know.
+    /// The machine of an LLVM triple. `None` if it is not supported.
     pub fn of_triple(triple: &str) -> Option<Self> {
         match triple.split_once('-') {
             Some(("x86_64", _)) => Some(Self::X86_64),
@@ -52,7 +54,7 @@ impl Machine {
         }
     }
 
-    /// The machine of an ELF object, when it is one we know.
+    /// The machine of an ELF object. `None` if it is not supported.
     pub fn of_object(object: &[u8]) -> Option<Self> {
         match object::File::parse(object).map(|file| object::Object::architecture(&file)) {
             Ok(Architecture::X86_64) => Some(Self::X86_64),
@@ -67,18 +69,18 @@ impl Machine {
     }
 }
 
-/// Builds the image object. `bases` are the constants to define, for machines whose bases are not
-/// patched.
+/// Builds the image object. On machines whose bases are not patched, `bases` has the value of each
+/// base symbol.
 ///
 /// # Errors
-/// When the map is too large for an object file (4 GiB).
+/// If the map is too large for an object file (4 GiB).
 pub fn image_object(
     header: &ImageHeader,
     map: &[u8],
     machine: Machine,
     bases: &BTreeMap<String, u64>,
 ) -> Result<Vec<u8>, object::write::Error> {
-    let (architecture, none) = match machine {
+    let (architecture, none_relocation) = match machine {
         Machine::X86_64 => (Architecture::X86_64, elf::R_X86_64_NONE),
         Machine::Aarch64 => (Architecture::Aarch64, elf::R_AARCH64_NONE),
     };
@@ -101,18 +103,21 @@ pub fn image_object(
             offset: start,
             symbol,
             addend: 0,
-            flags: RelocationFlags::Elf { r_type: none },
+            flags: RelocationFlags::Elf {
+                r_type: none_relocation,
+            },
         },
     )?;
-    thread_local(&mut object, SLOT_SYMBOL, 8);
+    define_thread_local(&mut object, SLOT_SYMBOL, 8);
     let kind = Kind::from_number(header.kind);
     if kind.is_some_and(|kind| kind.traits().timing == Timing::Bursts) {
-        thread_local(&mut object, COUNTDOWN_SYMBOL, 4);
+        define_thread_local(&mut object, COUNTDOWN_SYMBOL, 4);
     }
     object.add_section(Vec::new(), b".note.GNU-stack".to_vec(), SectionKind::Other);
     object.write()
 }
 
+/// Defines a hidden symbol with this content. Returns its offset in the section.
 fn define(
     object: &mut Object<'_>,
     section: object::write::SectionId,
@@ -123,14 +128,14 @@ fn define(
     object.add_symbol_data(symbol, section, data, 8)
 }
 
-/// A thread-local variable of `size` bytes, initially 0.
-fn thread_local(object: &mut Object<'_>, name: &str, size: u64) {
+/// Defines a thread-local variable of `size` bytes, initially 0.
+fn define_thread_local(object: &mut Object<'_>, name: &str, size: u64) {
     let symbol = object.add_symbol(hidden(name, SymbolKind::Tls));
     let section = object.section_id(StandardSection::UninitializedTls);
     object.add_symbol_bss(symbol, section, size, size);
 }
 
-/// A global symbol of hidden visibility ([`SymbolScope::Linkage`]).
+/// An undefined global symbol with hidden visibility ([`SymbolScope::Linkage`]).
 fn hidden(name: &str, kind: SymbolKind) -> Symbol {
     Symbol {
         name: name.into(),
@@ -144,7 +149,7 @@ fn hidden(name: &str, kind: SymbolKind) -> Symbol {
     }
 }
 
-/// The header's bytes, field by field, in the order of its table.
+/// The header's bytes: its fields in the order of the layout table of [`ImageHeader`].
 fn header_bytes(header: &ImageHeader) -> Vec<u8> {
     let ImageHeader {
         magic,

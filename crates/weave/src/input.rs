@@ -1,11 +1,16 @@
-//! What an input of the link contains, and where its bitcode lies.
+//! Classifies the inputs of a link, and finds the bitcode in them.
 //!
-//! Bitcode comes bare (rustc's `-Clinker-plugin-lto` objects), in a wrapper, in the section
-//! `.llvm.lto` of an ELF object (clang's `-ffat-lto-objects`, which also contain machine code), or
-//! in `.llvmbc` (std's rlibs). A file may hold the bitcode of several modules: split LTO units, or
-//! sections that `ld -r` has joined. LLVM's C API reads only one module. So this module counts
-//! them, by walking the top-level blocks of the bit stream. The walk also finds truncated files,
-//! with the offset. Cost: a few words per block, not the whole bitcode.
+//! Bitcode has four forms:
+//! - bare, in the objects that rustc writes with `-Clinker-plugin-lto`;
+//! - in a wrapper;
+//! - in the section `.llvm.lto` of an ELF object that also contains machine code
+//!   (`-ffat-lto-objects` of clang);
+//! - in the section `.llvmbc` (the standard library's rlibs).
+//!
+//! A file may contain the bitcode of several modules: split LTO units, or sections that `ld -r`
+//! has joined. LLVM's C API reads only the first. So the modules are counted, by walking the
+//! top-level blocks of the bit stream. The walk also detects truncated files and the offset at
+//! which they end. It reads only a few words per block.
 
 use std::ops::Range;
 
@@ -21,11 +26,12 @@ pub const EMBEDDED_SECTION: &str = ".llvmbc";
 /// The content of an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InputKind {
-    /// One module of LLVM bitcode, at this place in the file.
+    /// One module of LLVM bitcode, at these offsets of the file.
     Bitcode(Range<usize>),
-    /// A relocatable ELF object with one module of bitcode in a section, at this place in the file.
+    /// A relocatable ELF object with one module of bitcode in a section, at these offsets of the
+    /// file.
     FatObject(Range<usize>),
-    /// A relocatable ELF object without bitcode for us, or whose bitcode cannot be used.
+    /// A relocatable ELF object without bitcode, or whose bitcode cannot be used.
     MachineCode(NoBitcode),
     /// An archive, thin or not.
     Archive,
@@ -35,26 +41,26 @@ pub enum InputKind {
     Other,
 }
 
-/// Why an object is linked as machine code.
+/// The reason why an object is linked as machine code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoBitcode {
-    /// It has no bitcode.
+    /// The object has no bitcode.
     None,
-    /// Its bitcode is for other uses (`-fembed-bitcode`), which linkers don't read.
+    /// The object's bitcode is embedded (`-fembed-bitcode`), and linkers do not read that.
     Embedded,
-    /// It has the bitcode of this many modules.
+    /// The object has the bitcode of this many modules.
     SeveralModules(usize),
-    /// Its bitcode ends or breaks at this offset of the object.
+    /// The object's bitcode is truncated or damaged at this offset of the object.
     Broken(usize),
 }
 
-/// Why an input cannot be read.
+/// The reason why an input cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum InputError {
-    /// The bitcode ends or breaks at this offset of the file.
+    /// The bitcode is truncated or damaged at this offset of the file.
     #[error("bitcode is truncated or damaged at offset {0}; build it again")]
     BrokenBitcode(usize),
-    /// Bare bitcode of several modules. Nothing else could be linked in its place.
+    /// The file is bare bitcode of several modules, without machine code to link in its place.
     #[error(
         "bitcode of {0} modules in one file; compile it with -fno-split-lto-unit -fno-whole-program-vtables"
     )]
@@ -64,22 +70,22 @@ pub enum InputError {
     BrokenElf(String),
 }
 
-/// Which sections of an object count as bitcode.
+/// The sections of an object that count as bitcode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sections {
     /// `.llvm.lto` only.
     Lto,
-    /// `.llvmbc` too: std's embedded bitcode.
+    /// `.llvm.lto`, and `.llvmbc` with the standard library's embedded bitcode.
     Embedded,
 }
 
 /// Classifies `bytes`, a whole file or archive member.
 ///
 /// # Errors
-/// When they begin as bitcode or ELF and do not continue so.
+/// If `bytes` begin as bitcode or ELF but are truncated or damaged.
 pub fn classify(bytes: &[u8], sections: Sections) -> Result<InputKind, InputError> {
     if is_bitcode(bytes) {
-        return bare(bytes);
+        return bare_bitcode(bytes);
     }
     if bytes.starts_with(b"!<arch>\n") || bytes.starts_with(b"!<thin>\n") {
         return Ok(InputKind::Archive);
@@ -105,8 +111,8 @@ pub fn is_bitcode(bytes: &[u8]) -> bool {
     bytes.starts_with(&MAGIC) || bytes.starts_with(&WRAPPER)
 }
 
-/// Whether an ELF object contains machine code. Compilers also write objects with only names or
-/// metadata.
+/// Whether an ELF object contains machine code. Compilers also write objects that contain only
+/// symbols or metadata.
 pub fn has_code(bytes: &[u8]) -> bool {
     use object::{Object, ObjectSection, SectionKind};
     let Ok(file) = object::File::parse(bytes) else {
@@ -119,10 +125,11 @@ pub fn has_code(bytes: &[u8]) -> bool {
 const MAGIC: [u8; 4] = *b"BC\xC0\xDE";
 const WRAPPER: [u8; 4] = [0xDE, 0xC0, 0x17, 0x0B];
 
-fn bare(bytes: &[u8]) -> Result<InputKind, InputError> {
-    let range = unwrapped(bytes)?;
+/// Classifies bitcode that is in no ELF object.
+fn bare_bitcode(bytes: &[u8]) -> Result<InputKind, InputError> {
+    let range = unwrap(bytes)?;
     match holloway_llvm::count_modules(&bytes[range.clone()])
-        .map_err(|at| InputError::BrokenBitcode(range.start + at))?
+        .map_err(|offset| InputError::BrokenBitcode(range.start + offset))?
     {
         1 => Ok(InputKind::Bitcode(range)),
         0 => Err(InputError::BrokenBitcode(range.end)),
@@ -130,7 +137,7 @@ fn bare(bytes: &[u8]) -> Result<InputKind, InputError> {
     }
 }
 
-/// The bitcode inside its wrapper.
+/// The offsets of the bitcode inside its wrapper, or of all bytes if there is no wrapper.
 ///
 /// ```text
 /// OFFSET SIZE MEANING
@@ -140,12 +147,12 @@ fn bare(bytes: &[u8]) -> Result<InputKind, InputError> {
 ///     12    4  size of the bitcode
 ///     16    4  CPU type
 /// ```
-fn unwrapped(bytes: &[u8]) -> Result<Range<usize>, InputError> {
+fn unwrap(bytes: &[u8]) -> Result<Range<usize>, InputError> {
     if !bytes.starts_with(&WRAPPER) {
         return Ok(0..bytes.len());
     }
-    let field = |at: usize| {
-        word(bytes, at)
+    let field = |offset: usize| {
+        word(bytes, offset)
             .map(|value| value as usize)
             .ok_or(InputError::BrokenBitcode(bytes.len()))
     };
@@ -170,8 +177,9 @@ fn elf_kind<H: FileHeader<Endian = Endianness>>(
     }
     let table = header.sections(endian, bytes).map_err(broken)?;
     let find = |name: &str| -> Result<Option<Range<usize>>, InputError> {
-        let found = table.section_by_name(endian, name.as_bytes());
-        let Some((start, size)) = found.and_then(|(_, section)| section.file_range(endian)) else {
+        let section = table.section_by_name(endian, name.as_bytes());
+        let Some((start, size)) = section.and_then(|(_, section)| section.file_range(endian))
+        else {
             return Ok(None);
         };
         let range = usize::try_from(start)
@@ -187,9 +195,9 @@ fn elf_kind<H: FileHeader<Endian = Endianness>>(
         }
     };
     if let Some(range) = find(LTO_SECTION)? {
-        return Ok(in_section(bytes, range));
+        return Ok(section_kind(bytes, range));
     }
-    let embedded = find(EMBEDDED_SECTION)?.map(|range| in_section(bytes, range));
+    let embedded = find(EMBEDDED_SECTION)?.map(|range| section_kind(bytes, range));
     let none = InputKind::MachineCode(NoBitcode::None);
     Ok(match (embedded, sections) {
         (Some(kind), _) if kind == none => none,
@@ -199,19 +207,20 @@ fn elf_kind<H: FileHeader<Endian = Endianness>>(
     })
 }
 
-/// Damaged bitcode does not make the machine code next to it unusable.
-fn in_section(bytes: &[u8], range: Range<usize>) -> InputKind {
+/// Classifies an object by the bitcode in one of its sections. Damaged bitcode is no error, because
+/// the object's machine code can still be linked.
+fn section_kind(bytes: &[u8], range: Range<usize>) -> InputKind {
     match holloway_llvm::count_modules(&bytes[range.clone()]) {
         Ok(0) => InputKind::MachineCode(NoBitcode::None),
         Ok(1) => InputKind::FatObject(range),
         Ok(several) => InputKind::MachineCode(NoBitcode::SeveralModules(several)),
-        Err(at) => InputKind::MachineCode(NoBitcode::Broken(range.start + at)),
+        Err(offset) => InputKind::MachineCode(NoBitcode::Broken(range.start + offset)),
     }
 }
 
-fn word(bytes: &[u8], at: usize) -> Option<u32> {
-    let four = bytes.get(at..at.checked_add(4)?)?;
-    Some(u32::from_le_bytes(four.try_into().expect("four bytes")))
+fn word(bytes: &[u8], offset: usize) -> Option<u32> {
+    let word = bytes.get(offset..offset.checked_add(4)?)?;
+    Some(u32::from_le_bytes(word.try_into().expect("four bytes")))
 }
 
 #[cfg(test)]
@@ -236,21 +245,22 @@ mod tests {
         bytes
     }
 
-    const ONE: &[(u32, u32)] = &[(13, 5), (MODULE_BLOCK, 40), (23, 3)];
+    /// The blocks of a bit stream with one module: the id and length in words of each.
+    const ONE_MODULE: &[(u32, u32)] = &[(13, 5), (MODULE_BLOCK, 40), (23, 3)];
 
     #[test]
-    fn bare_bitcode_is_counted() {
-        let one = stream(ONE);
+    fn modules_of_bare_bitcode_are_counted() {
+        let module = stream(ONE_MODULE);
         assert_eq!(
-            classify(&one, Sections::Lto),
-            Ok(InputKind::Bitcode(0..one.len()))
+            classify(&module, Sections::Lto),
+            Ok(InputKind::Bitcode(0..module.len()))
         );
         let two = stream(&[(13, 5), (MODULE_BLOCK, 4), (MODULE_BLOCK, 9), (23, 3)]);
         assert_eq!(
             classify(&two, Sections::Lto),
             Err(InputError::SeveralModules(2))
         );
-        let joined = [one.clone(), vec![0; 8], one.clone()].concat();
+        let joined = [module.clone(), vec![0; 8], module.clone()].concat();
         assert_eq!(
             classify(&joined, Sections::Lto),
             Err(InputError::SeveralModules(2))
@@ -258,37 +268,38 @@ mod tests {
     }
 
     #[test]
-    fn every_truncation_is_found() {
-        let one = stream(ONE);
-        for length in 4..one.len() {
-            let whole = length == 4 + 28 + 168;
+    fn every_truncation_is_detected() {
+        let module = stream(ONE_MODULE);
+        for length in 4..module.len() {
+            // The magic, the first block, and the module block, but not the block after it.
+            let has_module = length == 4 + 28 + 168;
             assert_eq!(
-                classify(&one[..length], Sections::Lto).is_ok(),
-                whole,
+                classify(&module[..length], Sections::Lto).is_ok(),
+                has_module,
                 "{length}"
             );
         }
     }
 
     #[test]
-    fn the_wrapper_is_taken_off() {
-        let one = stream(ONE);
+    fn bitcode_in_a_wrapper_is_found() {
+        let module = stream(ONE_MODULE);
         let mut wrapped = WRAPPER.to_vec();
-        for field in [0, 20, u32::try_from(one.len()).expect("small"), 7] {
+        for field in [0, 20, u32::try_from(module.len()).expect("small"), 7] {
             wrapped.extend(field.to_le_bytes());
         }
-        wrapped.extend(&one);
+        wrapped.extend(&module);
         wrapped.extend([0; 12]);
         assert_eq!(
             classify(&wrapped, Sections::Lto),
-            Ok(InputKind::Bitcode(20..20 + one.len()))
+            Ok(InputKind::Bitcode(20..20 + module.len()))
         );
         wrapped.truncate(100);
         assert!(classify(&wrapped, Sections::Lto).is_err());
     }
 
     #[test]
-    fn other_files_are_told_apart() {
+    fn archives_and_other_files_are_distinguished() {
         assert_eq!(
             classify(b"!<arch>\n", Sections::Lto),
             Ok(InputKind::Archive)

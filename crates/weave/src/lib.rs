@@ -2,15 +2,15 @@
 //!
 //! [`weave_module`] runs the stages of one module, in order (`module.rs`). The other modules serve
 //! the link step around it:
-//! - [`input`] tells bitcode from machine code;
+//! - [`input`] classifies the files of a link: bitcode, machine code, archives;
 //! - [`archive`] reads and rewrites static libraries;
-//! - [`cache`] keeps results;
+//! - [`cache`] stores woven modules for later links;
 //! - [`patch`] writes counter bases into woven objects;
-//! - [`image`] builds the object that joins them;
-//! - [`symbols`] notices objects that were edited after compilation.
+//! - [`image`] builds the object with the image's header and path map;
+//! - [`symbols`] detects objects that were edited after compilation.
 //!
-//! This crate sees LLVM only through `holloway_llvm`. The output depends only on the input and the
-//! options, byte for byte.
+//! This crate uses LLVM only through `holloway_llvm`. The same input and options always give the
+//! same output, byte for byte.
 #![forbid(unsafe_code)]
 
 pub mod archive;
@@ -35,7 +35,7 @@ mod reason;
 mod selection;
 pub mod symbols;
 
-pub use error::{Defect, Instead, WeaveError};
+pub use error::{Defect, Replacement, WeaveError};
 pub use filter::{Filter, Pattern, PatternError};
 pub use module::{WovenModule, weave_module};
 pub use options::{ARRAY_LIMIT, LinkKind, ModuleOptions, OptLevel, PATH_LIMIT, STREAM_LIMIT};

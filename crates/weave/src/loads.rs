@@ -1,18 +1,18 @@
-//! Loads in loops whose next address is known before the next iteration: candidates for a prefetch
-//! (Perelman, Chilimbi, Calder 2005, section 5.4).
+//! Finds loads in loops that could be prefetched: their address in the next iteration is known
+//! before that iteration begins (Perelman, Chilimbi, Calder 2005, section 5.4).
 //!
-//! This file follows each load's address back through additions. It looks for a value that the
-//! innermost loop around the load carries from iteration to iteration, in a phi at its head or in
-//! memory. There are three shapes:
+//! The search follows each load's address back through additions. It looks for a value that the
+//! innermost loop with the load carries from iteration to iteration, in a phi at its head or in
+//! memory. Loads have one of three shapes:
 //!
-//! - *Induction*: each iteration adds the same constant to a number or pointer.
-//! - *Chain*: each iteration loads a pointer from the node that it points to. The paper prefetches
-//!   the next node.
-//! - *Through*: an induction load of the same loop loads the address.
+//! - *Induction*: each iteration adds the same constant to the address.
+//! - *Chain*: the loop walks along a list. Each iteration loads the pointer to the next node from
+//!   the current node. The paper prefetches the next node.
+//! - *Through*: the address is computed from the result of an induction load of the same loop.
 //!
-//! All other loads are left out. For a variable in memory (a member, or any variable of unoptimized
-//! code), only the loop's own stores are considered. The result is advice, and changes no code.
-//! Cost: a few steps per load.
+//! All other loads are ignored. If a variable is in memory (a member, or any variable of
+//! unoptimized code), only the stores inside the loop are considered. The result is advice for the
+//! user. It changes no code. Cost: a few steps per load.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -23,18 +23,18 @@ use holloway_llvm::{Block, Instruction, Opcode, Value};
 
 use crate::lower::{LoweredFunction, Scopes};
 
-/// The maximum number of steps back from an address, over all ways.
+/// The maximum number of instructions visited in the search from one load.
 const STEPS: u32 = 64;
 
-/// The loads of a function, in order of their blocks.
+/// The loads of a function that could be prefetched, in order of their blocks.
 pub(crate) fn loads<'m>(lowered: &LoweredFunction<'m>, scopes: &mut Scopes<'m>) -> Vec<Load> {
     let loops = Loops::new(&lowered.cfg, &Dominators::new(&lowered.cfg));
-    let mut node = HashMap::new();
+    let mut first_part = HashMap::new();
     for (id, part) in (0u32..).zip(&lowered.nodes) {
-        let block = lowered.layout.blocks[part.block].block;
-        node.entry(block).or_insert(BlockId(id));
+        let block = lowered.parts.blocks[part.block].block;
+        first_part.entry(block).or_insert(BlockId(id));
     }
-    let mut found = Vec::new();
+    let mut loads = Vec::new();
     let mut accesses_by_loop = HashMap::new();
     for (id, part) in (0u32..).zip(&lowered.nodes) {
         let Some(loop_index) = loops.innermost(BlockId(id)) else {
@@ -42,8 +42,8 @@ pub(crate) fn loads<'m>(lowered: &LoweredFunction<'m>, scopes: &mut Scopes<'m>) 
         };
         let accesses = accesses_by_loop
             .entry(loop_index)
-            .or_insert_with(|| LoopAccesses::new(lowered, &loops, &node, loop_index));
-        let instructions = &lowered.layout.blocks[part.block].instructions;
+            .or_insert_with(|| LoopAccesses::new(lowered, &loops, &first_part, loop_index));
+        let instructions = &lowered.parts.blocks[part.block].instructions;
         for &instruction in &instructions[part.from..part.to] {
             if instruction.opcode() == Opcode::Load
                 && let Some(shape) = accesses.shape(instruction)
@@ -55,13 +55,13 @@ pub(crate) fn loads<'m>(lowered: &LoweredFunction<'m>, scopes: &mut Scopes<'m>) 
                     place,
                     shape,
                 };
-                if found.last() != Some(&load) {
-                    found.push(load);
+                if loads.last() != Some(&load) {
+                    loads.push(load);
                 }
             }
         }
     }
-    found
+    loads
 }
 
 /// The innermost loop around a load, and its stores.
@@ -69,47 +69,54 @@ struct LoopAccesses<'a, 'm> {
     head: Block<'m>,
     loop_index: usize,
     loops: &'a Loops,
-    node: &'a HashMap<Block<'m>, BlockId>,
+    /// The first part of each LLVM block.
+    first_part: &'a HashMap<Block<'m>, BlockId>,
     /// The steps that are left for the current load.
-    left: Cell<u32>,
-    /// The loop's stores whose address is at a constant distance from a value from outside of the
-    /// loop: the place in memory, and the stored value.
-    stored: Vec<(MemoryPlace<'m>, Value<'m>)>,
+    steps_left: Cell<u32>,
+    /// The location and the value of each store in the loop to a location that is the same in every
+    /// iteration.
+    stored: Vec<(MemoryLocation<'m>, Value<'m>)>,
 }
 
-/// A place in memory: an address, and bytes from there.
-type MemoryPlace<'m> = (Value<'m>, i64);
+/// A location in memory: an address, and a distance from it in bytes.
+type MemoryLocation<'m> = (Value<'m>, i64);
 
 impl<'a, 'm> LoopAccesses<'a, 'm> {
     fn new(
         lowered: &LoweredFunction<'m>,
         loops: &'a Loops,
-        node: &'a HashMap<Block<'m>, BlockId>,
+        first_part: &'a HashMap<Block<'m>, BlockId>,
         loop_index: usize,
     ) -> Self {
         let head = lowered.nodes[loops.all()[loop_index].head.index()].block;
         let mut accesses = Self {
-            head: lowered.layout.blocks[head].block,
+            head: lowered.parts.blocks[head].block,
             loop_index,
             loops,
-            node,
-            left: Cell::new(0),
+            first_part,
+            steps_left: Cell::new(0),
             stored: Vec::new(),
         };
-        let blocks = lowered.layout.blocks.iter();
-        let inside = blocks.filter(|block| accesses.holds(block.block));
-        let stores = inside
+        let blocks = lowered.parts.blocks.iter();
+        let blocks_inside = blocks.filter(|block| accesses.contains(block.block));
+        let stores = blocks_inside
             .flat_map(|block| &block.instructions)
             .filter(|instruction| instruction.opcode() == Opcode::Store)
             .map(|store| store.value());
         accesses.stored = stores
-            .filter_map(|store| Some((accesses.memory_place(store.operand(1))?, store.operand(0))))
+            .filter_map(|store| {
+                Some((
+                    accesses.memory_location(store.operand(1))?,
+                    store.operand(0),
+                ))
+            })
             .collect();
         accesses
     }
 
+    /// The shape of a load. `None` if its next address is not known early.
     fn shape(&self, load: Instruction<'m>) -> Option<LoadShape> {
-        self.left.set(STEPS);
+        self.steps_left.set(STEPS);
         let address = load.value().operand(0);
         match self.stride(address) {
             Some(0) => return None,
@@ -124,15 +131,15 @@ impl<'a, 'm> LoopAccesses<'a, 'm> {
         Some(LoadShape::Through { stride })
     }
 
-    /// Takes one step back. `None` after [`STEPS`] of them.
-    fn step_back(&self) -> Option<()> {
-        self.left.set(self.left.get().checked_sub(1)?);
+    /// Counts one step of the search. `None` after [`STEPS`] steps.
+    fn count_step(&self) -> Option<()> {
+        self.steps_left.set(self.steps_left.get().checked_sub(1)?);
         Some(())
     }
 
     /// Whether a block is in the loop.
-    fn holds(&self, block: Block<'m>) -> bool {
-        let Some(&node) = self.node.get(&block) else {
+    fn contains(&self, block: Block<'m>) -> bool {
+        let Some(&node) = self.first_part.get(&block) else {
             return false;
         };
         let mut enclosing = self.loops.innermost(node);
@@ -145,27 +152,28 @@ impl<'a, 'm> LoopAccesses<'a, 'm> {
         false
     }
 
-    /// The instruction of the loop that computes a value. `None` if the value is the same in every
-    /// iteration.
+    /// The instruction that computes a value inside the loop. `None` if the value comes from
+    /// outside, so it is the same in every iteration.
     fn instruction_in_loop(&self, value: Value<'m>) -> Option<Instruction<'m>> {
         let instruction = value.as_instruction()?;
-        self.holds(instruction.block()).then_some(instruction)
+        self.contains(instruction.block()).then_some(instruction)
     }
 
-    /// The constant by which a number or pointer grows in each iteration, if it is constant.
+    /// The constant by which a number or pointer grows in each iteration. `None` if it does not
+    /// grow by a constant.
     fn stride(&self, value: Value<'m>) -> Option<i64> {
         let Some(instruction) = self.instruction_in_loop(value) else {
             return Some(0);
         };
-        self.step_back()?;
+        self.count_step()?;
         let operand = |index| self.stride(instruction.value().operand(index));
         let constant = |index| instruction.value().operand(index).as_int();
         match instruction.opcode() {
-            Opcode::Phi => self.step(instruction),
-            Opcode::Load => self.remembered(instruction),
+            Opcode::Phi => self.phi_stride(instruction),
+            Opcode::Load => self.memory_stride(instruction),
             Opcode::Add => operand(0)?.checked_add(operand(1)?),
             Opcode::Subtract => operand(0)?.checked_sub(operand(1)?),
-            // Compilers write an addition as `or` if the number does not have the constant's bits.
+            // Compilers replace an addition by `or` if the operands have no bit in common.
             Opcode::Or => constant(1).and_then(|_| operand(0)),
             Opcode::Multiply => operand(0)?.checked_mul(constant(1)?),
             Opcode::Shift => {
@@ -176,8 +184,8 @@ impl<'a, 'm> LoopAccesses<'a, 'm> {
                 let address = instruction.address()?;
                 let mut sum = self.stride(address.base)?;
                 for (term, bytes) in address.terms {
-                    let part = self.stride(term)?.checked_mul(bytes)?;
-                    sum = sum.checked_add(part)?;
+                    let stride = self.stride(term)?.checked_mul(bytes)?;
+                    sum = sum.checked_add(stride)?;
                 }
                 Some(sum)
             }
@@ -186,7 +194,7 @@ impl<'a, 'm> LoopAccesses<'a, 'm> {
     }
 
     /// The constant that each iteration adds to a phi at the loop's head.
-    fn step(&self, phi: Instruction<'m>) -> Option<i64> {
+    fn phi_stride(&self, phi: Instruction<'m>) -> Option<i64> {
         let next = self.next(phi)?;
         let (from, distance) = self.without_constants(next);
         if from == phi.value() {
@@ -195,38 +203,39 @@ impl<'a, 'm> LoopAccesses<'a, 'm> {
         // Each iteration loads the phi's next value, so the phi grows as the value in memory does.
         let load = self.instruction_in_loop(from).filter(|_| distance == 0)?;
         (load.opcode() == Opcode::Load)
-            .then(|| self.remembered(load))
+            .then(|| self.memory_stride(load))
             .flatten()
     }
 
-    /// The constant that each iteration adds to a value in memory, according to the loop's own
-    /// stores. Stores of unrelated values are ignored.
-    fn remembered(&self, load: Instruction<'m>) -> Option<i64> {
-        let place = self.memory_place(load.value().operand(0))?;
-        let mut stored = self.stored.iter().filter(|(other, _)| *other == place);
+    /// The constant that each iteration adds to the value in memory that is loaded here, according
+    /// to the stores in the loop. Stores of unrelated values are ignored.
+    fn memory_stride(&self, load: Instruction<'m>) -> Option<i64> {
+        let location = self.memory_location(load.value().operand(0))?;
+        let mut stored = self.stored.iter().filter(|(other, _)| *other == location);
         if stored.clone().next().is_none() {
             return Some(0);
         }
-        let added = stored.find_map(|(_, value)| self.added(place, *value))?;
-        let is_only = stored.all(|(_, value)| self.added(place, *value).is_none());
-        is_only.then_some(added)
+        let added = stored.find_map(|(_, value)| self.added(location, *value))?;
+        let is_only_addition = stored.all(|(_, value)| self.added(location, *value).is_none());
+        is_only_addition.then_some(added)
     }
 
-    /// The constant that was added to the content of a place in memory. `None` if the value is not
-    /// that content plus a constant.
-    fn added(&self, place: MemoryPlace<'m>, value: Value<'m>) -> Option<i64> {
+    /// The constant that was added to the content of a memory location to get `value`. `None` if
+    /// `value` is not that content plus a constant.
+    fn added(&self, location: MemoryLocation<'m>, value: Value<'m>) -> Option<i64> {
         let (from, distance) = self.without_constants(value);
         let from = self.instruction_in_loop(from)?;
-        let is_itself = match from.opcode() {
-            Opcode::Load => self.memory_place(from.value().operand(0)) == Some(place),
+        let is_content = match from.opcode() {
+            Opcode::Load => self.memory_location(from.value().operand(0)) == Some(location),
             Opcode::Phi => from.block() == self.head,
             _ => false,
         };
-        is_itself.then_some(distance)
+        is_content.then_some(distance)
     }
 
-    /// The place that an address points to, if it is the same in every iteration.
-    fn memory_place(&self, mut address: Value<'m>) -> Option<MemoryPlace<'m>> {
+    /// The memory location that an address points to. `None` if it is not the same in every
+    /// iteration.
+    fn memory_location(&self, mut address: Value<'m>) -> Option<MemoryLocation<'m>> {
         let mut distance = 0i64;
         for _ in 0..STEPS {
             let offset = address.as_instruction().and_then(Instruction::address);
@@ -241,7 +250,8 @@ impl<'a, 'm> LoopAccesses<'a, 'm> {
             .then_some((address, distance))
     }
 
-    /// The value of a phi at the loop's head in the next iteration.
+    /// The value that a phi at the loop's head has in the next iteration. `None` for other
+    /// instructions, and if several values are possible.
     fn next(&self, phi: Instruction<'m>) -> Option<Value<'m>> {
         if phi.opcode() != Opcode::Phi || phi.block() != self.head {
             return None;
@@ -249,7 +259,7 @@ impl<'a, 'm> LoopAccesses<'a, 'm> {
         let inside = phi
             .incoming()
             .into_iter()
-            .filter(|(_, block)| self.holds(*block));
+            .filter(|(_, block)| self.contains(*block));
         let mut next = inside.map(|(value, _)| value);
         let first = next.next()?;
         next.all(|other| other == first).then_some(first)
@@ -262,26 +272,26 @@ impl<'a, 'm> LoopAccesses<'a, 'm> {
             let Some(instruction) = self.instruction_in_loop(value) else {
                 break;
             };
-            let (from, more) = match instruction.opcode() {
+            let (from, added) = match instruction.opcode() {
                 Opcode::Offset => match instruction.address() {
                     Some(address) if address.terms.is_empty() => (address.base, address.constant),
                     _ => break,
                 },
                 Opcode::Add | Opcode::Subtract => {
-                    let (left, right) = (value.operand(0), value.operand(1));
+                    let (steps_left, right) = (value.operand(0), value.operand(1));
                     let sign = if instruction.opcode() == Opcode::Add {
                         1
                     } else {
                         -1
                     };
                     match right.as_int().and_then(|number| number.checked_mul(sign)) {
-                        Some(number) => (left, number),
+                        Some(number) => (steps_left, number),
                         None => break,
                     }
                 }
                 _ => break,
             };
-            let Some(sum) = distance.checked_add(more) else {
+            let Some(sum) = distance.checked_add(added) else {
                 break;
             };
             (value, distance) = (from, sum);
@@ -289,14 +299,15 @@ impl<'a, 'm> LoopAccesses<'a, 'm> {
         (value, distance)
     }
 
-    /// The offset of the pointer to the next node, if this value points to a node of a list that
-    /// the loop walks along.
+    /// The offset of the next-pointer in the nodes of a list, if the loop walks along the list and
+    /// `value` points to a node.
     fn chain(&self, value: Value<'m>) -> Option<i64> {
         let instruction = self.instruction_in_loop(value)?;
-        self.step_back()?;
+        self.count_step()?;
         match instruction.opcode() {
             Opcode::Phi => {
-                // Follow the loop, perhaps over several nodes, back to this phi.
+                // Follow the next-pointers of one iteration, perhaps over several nodes, back to
+                // this phi.
                 let mut next = self.next(instruction)?;
                 let mut offset = None;
                 for _ in 0..STEPS {
@@ -323,17 +334,17 @@ impl<'a, 'm> LoopAccesses<'a, 'm> {
         }
     }
 
-    /// The stride of the load whose result the address is computed from.
+    /// The stride of the load from whose result `value` is computed.
     fn pointer_stride(&self, value: Value<'m>) -> Option<i64> {
         let instruction = self.instruction_in_loop(value)?;
-        self.step_back()?;
+        self.count_step()?;
         match instruction.opcode() {
             Opcode::Load => {
                 let stride = self.stride(instruction.value().operand(0))?;
                 (stride != 0).then_some(stride)
             }
-            // A phi that joins ways inside an iteration. A phi at the head has a value of the
-            // previous iteration.
+            // A phi inside the loop joins branches of the same iteration. A phi at the head has a
+            // value of the previous iteration, so it does not count.
             Opcode::Phi if instruction.block() != self.head => {
                 let mut values = instruction.incoming().into_iter().map(|(value, _)| value);
                 values.find_map(|value| self.pointer_stride(value))

@@ -1,20 +1,24 @@
-//! The compiler's information about loops in addition to their graph: their place in the source,
-//! and whether they were unrolled, peeled, or vectorized.
+//! Reads the compiler's information about loops: their place in the source, and whether they were
+//! unrolled, peeled, or vectorized.
 //!
 //! clang attaches a metadata node to the branch that closes a loop:
-//! `!{self, start, end, properties …}`. The start is the place of the keyword, and also of the
-//! branch on the loop's own condition, wherever the optimizer moves it. rustc writes no such node.
-//! The optimizer adds properties: how many iterations it put before the loop
-//! (`llvm.loop.peeled.count`), and that it made several iterations one (`llvm.loop.isvectorized`).
+//! `!{self, start, end, properties …}`. `start` is the place of the loop's keyword. The branch on
+//! the loop's condition has the same place, wherever the optimizer moves it. rustc writes no such
+//! node. The optimizer adds properties: how many iterations it moved before the loop
+//! (`llvm.loop.peeled.count`), and that it merged several iterations into one
+//! (`llvm.loop.isvectorized`).
 //!
-//! The optimizer does not say how often it unrolled a loop. An iteration of an unrolled loop
-//! contains each store and call as often as the body was copied, and some number grows by a
-//! multiple of that. So the number of copies is the smallest number of times that a place's stores
-//! or calls appear in the loop; in a loop without stores and calls, its loads. A branch that
-//! appears only once shows that there is one copy: code that appears more often was then copied
-//! inside an iteration, as an inner loop that was unrolled completely. The number is a hint for
-//! readers of counts, and no count depends on it. Loops of arithmetic alone have no copies here,
-//! and a place with two stores in a loop of step two may look like two copies.
+//! The optimizer does not record how often it copied the body of an unrolled loop, so the number of
+//! copies is estimated:
+//! - One iteration of the unrolled loop contains each store and call of the source once per copy.
+//!   So the number of copies is at most the smallest number of stores or calls with the same place.
+//!   In a loop without stores and calls, loads are counted.
+//! - Some number in the loop must grow by a multiple of the number of copies.
+//! - If a branch appears only once, there is only one copy. Code that appears more often was then
+//!   copied inside an iteration: an inner loop was unrolled completely.
+//!
+//! The estimate is a hint for the user, and no count depends on it. A loop that only calculates
+//! gets the estimate 1. A loop of step two with two stores at one place may get the estimate 2.
 
 use std::collections::{HashMap, HashSet};
 
@@ -24,15 +28,16 @@ use holloway_llvm::{Instruction, Metadata, Opcode};
 
 use crate::lower::{LoweredFunction, Scopes};
 
-/// The loops with a metadata node, by head.
+/// The loops with a metadata node, in order of their heads.
 pub(crate) fn loops<'m>(lowered: &LoweredFunction<'m>, scopes: &mut Scopes<'m>) -> Vec<LoopMap> {
     let cfg = &lowered.cfg;
     let natural = Loops::new(cfg, &Dominators::new(cfg));
-    let kind = lowered.layout.function.module().metadata_kind("llvm.loop");
+    let loop_metadata = lowered.parts.function.module().metadata_kind("llvm.loop");
+    // Inner loops' blocks are not listed for the outer loops.
     let mut blocks: HashMap<usize, Vec<BlockId>> = HashMap::new();
     for block in cfg.blocks() {
-        if let Some(inside) = natural.innermost(block) {
-            blocks.entry(inside).or_default().push(block);
+        if let Some(innermost) = natural.innermost(block) {
+            blocks.entry(innermost).or_default().push(block);
         }
     }
     let outer: HashSet<usize> = natural
@@ -40,12 +45,12 @@ pub(crate) fn loops<'m>(lowered: &LoweredFunction<'m>, scopes: &mut Scopes<'m>) 
         .iter()
         .filter_map(|natural| natural.parent)
         .collect();
-    let mut found: Vec<LoopMap> = Vec::new();
+    let mut loop_maps: Vec<LoopMap> = Vec::new();
     for (index, natural_loop) in natural.all().iter().enumerate() {
         let closing = natural_loop.back_edges.iter().copied();
         let mut nodes = closing.filter_map(|edge| {
             let mut branches = branches(lowered, edge);
-            branches.find_map(|branch| branch.metadata(kind))
+            branches.find_map(|branch| branch.metadata(loop_metadata))
         });
         let Some(node) = nodes.next() else {
             continue;
@@ -57,22 +62,22 @@ pub(crate) fn loops<'m>(lowered: &LoweredFunction<'m>, scopes: &mut Scopes<'m>) 
             true => 1,
             false => copies(lowered, &blocks[&index], properties.start, scopes),
         };
-        let described = LoopMap {
+        loop_maps.push(LoopMap {
             head: natural_loop.head.0,
             start: properties.start,
             copies,
             peeled: properties.peeled,
             vectorized: properties.vectorized,
             must_progress: properties.must_progress,
-        };
-        found.push(described);
+        });
     }
-    found.sort_unstable_by_key(|found| found.head);
-    found
+    loop_maps.sort_unstable_by_key(|loop_map| loop_map.head);
+    loop_maps
 }
 
-/// The branch by which an edge leaves its block, if the edge is not inside a block. If that branch
-/// is a lone jump, which splitting an edge leaves, also the branch that leads there.
+/// The branches that may carry the metadata of the loop that `edge` closes. The first is the branch
+/// at the end of the edge's source, unless the edge is inside a block. If the source is only a
+/// jump, as on a split edge, the second is the branch that leads to the source.
 fn branches<'m>(
     lowered: &LoweredFunction<'m>,
     edge: EdgeId,
@@ -80,7 +85,7 @@ fn branches<'m>(
     let cfg = &lowered.cfg;
     let branch = |edge: EdgeId| {
         let node = lowered.nodes[cfg.edge(edge).from.index()];
-        let block = &lowered.layout.blocks[node.block];
+        let block = &lowered.parts.blocks[node.block];
         (node.to == block.instructions.len()).then(|| block.terminator())
     };
     let from = cfg.edge(edge).from;
@@ -133,7 +138,8 @@ impl Properties {
     }
 }
 
-/// How often an iteration contains the code of a loop that begins at `start`.
+/// The estimated number of copies of a loop's body in one iteration (see the module's description).
+/// `start` is the place of the loop's keyword.
 fn copies<'m>(
     lowered: &LoweredFunction<'m>,
     blocks: &[BlockId],
@@ -142,14 +148,14 @@ fn copies<'m>(
 ) -> u32 {
     let nodes = blocks.iter().map(|block| lowered.nodes[block.index()]);
     let instructions: Vec<Instruction<'m>> = nodes
-        .flat_map(|node| &lowered.layout.blocks[node.block].instructions[node.from..node.to])
+        .flat_map(|node| &lowered.parts.blocks[node.block].instructions[node.from..node.to])
         .copied()
         .collect();
     let mut effects: HashMap<(Place, Opcode), u32> = HashMap::new();
     let (mut loads, mut branches) = (effects.clone(), effects.clone());
     for &instruction in &instructions {
         let opcode = instruction.opcode();
-        let times = match opcode {
+        let occurrences = match opcode {
             Opcode::Store => &mut effects,
             Opcode::Call | Opcode::Invoke if instruction.intrinsic().is_none() => &mut effects,
             Opcode::Load => &mut loads,
@@ -158,24 +164,25 @@ fn copies<'m>(
         };
         let location = instruction.location();
         if let Some(place) = location.and_then(|location| scopes.place(location)) {
-            // An iteration tests the loop's own condition once, however many copies it has.
+            // The test of the loop's condition does not count: one iteration may test it only once,
+            // even with several copies.
             let is_condition = start.is_none_or(|start| is_on_line(place, start));
             if opcode == Opcode::Br && is_condition {
                 continue;
             }
-            *times.entry((place, opcode)).or_default() += 1;
+            *occurrences.entry((place, opcode)).or_default() += 1;
         }
     }
-    let times = if effects.is_empty() { loads } else { effects };
-    let copies = times.into_values().min().unwrap_or(1);
+    let occurrences = if effects.is_empty() { loads } else { effects };
+    let copies = occurrences.into_values().min().unwrap_or(1);
     let copies = branches.into_values().fold(copies, u32::min);
-    let steps = instructions.iter().any(|instruction| {
+    let is_step_multiple = instructions.iter().any(|instruction| {
         let value = instruction.value();
         let step = || value.operand(1).as_int();
         instruction.opcode() == Opcode::Add
             && step().is_some_and(|step| step != 0 && step % i64::from(copies) == 0)
     });
-    if steps { copies } else { 1 }
+    if is_step_multiple { copies } else { 1 }
 }
 
 fn is_on_line(place: Place, other: Place) -> bool {

@@ -1,10 +1,10 @@
-//! Weaving one module. The stages, in order: parse, optimize, give every edge a place, plan and
-//! insert probes, rewrite constructors, emit object and map fragment.
+//! Weaves one module. The stages are, in order: parse, optimize, split edges so that probes fit,
+//! plan and insert probes, rewrite constructors, emit the object and the map's fragment.
 //!
-//! Rarely, the code generator emits an address of a module's base that the link step can't resolve
-//! ([`patch`]). Nothing in a function predicts that. Then the module is woven once more, from its
-//! bitcode, and the affected functions load the base into a register as a number. Their probes have
-//! one more instruction each, and the counts are the same.
+//! Rarely, the code generator emits a reference to the module's base that the link step cannot
+//! resolve ([`patch`]). Nothing in a function predicts that. Then the module is woven again from
+//! its bitcode, and in the affected functions each probe loads the base into a register as a
+//! number. These probes have one more instruction. The counts are the same.
 
 use std::collections::HashSet;
 
@@ -30,34 +30,36 @@ use crate::{constructors, emit, fragment, module_checks};
 pub struct WovenModule {
     /// The object file.
     pub object: Vec<u8>,
-    /// The module's part of the path map: [`ModuleMap::encode`].
+    /// The module's path map, encoded by [`ModuleMap::encode`].
     pub fragment: Vec<u8>,
     /// The size of a thread's counters for the module, in bytes.
     pub counters_size: u64,
     /// The symbol of the module's base: the offset of its counters in a thread's block.
     pub base_symbol: String,
-    /// Whether its assembly includes files. The bitcode does not contain these, so the result must
-    /// not be cached.
+    /// Whether the module's assembly includes files. The bitcode does not contain these files, so
+    /// the result must not be cached.
     pub reads_files: bool,
 }
 
-/// Weaves one module. Calls `at` with each function's name before work on it, and with other stages
-/// in brackets.
+/// Weaves one module. Calls `report_stage` with each function's name before work on the function,
+/// and with the name of each other stage in parentheses.
 ///
 /// # Errors
-/// [`WeaveError`]. The result is never half woven.
+/// If the module must not be woven, if LLVM fails, or if the weaver has a bug. There is no partial
+/// result.
 pub fn weave_module(
     llvm: &Library,
     bitcode: &[u8],
     options: &ModuleOptions,
-    at: &mut dyn FnMut(&str),
+    report_stage: &mut dyn FnMut(&str),
 ) -> Result<WovenModule, WeaveError> {
-    let woven = weave_once(llvm, bitcode, options, &Moved::Nowhere, at)?;
-    let found = unresolvable(&woven)?;
-    if found.is_empty() {
+    let woven = weave_once(llvm, bitcode, options, &MovedBases::Nowhere, report_stage)?;
+    let references = unresolvable(&woven)?;
+    if references.is_empty() {
         return Ok(woven);
     }
-    let woven = weave_once(llvm, bitcode, options, &Moved::at(&found), at)?;
+    let moved_bases = MovedBases::for_references(&references);
+    let woven = weave_once(llvm, bitcode, options, &moved_bases, report_stage)?;
     match unresolvable(&woven)?.first() {
         None => Ok(woven),
         Some(reference) => {
@@ -71,16 +73,16 @@ pub fn weave_module(
     }
 }
 
-/// The functions that load a module's base into a register as a number.
-enum Moved {
+/// The functions whose probes load the module's base into a register as a number.
+enum MovedBases {
     Nowhere,
     Functions(HashSet<String>),
     Everywhere,
 }
 
-impl Moved {
-    /// The functions of these references.
-    fn at(references: &[Reference]) -> Self {
+impl MovedBases {
+    /// The functions that contain these references.
+    fn for_references(references: &[Reference]) -> Self {
         if references
             .iter()
             .any(|reference| reference.functions.is_empty())
@@ -91,8 +93,8 @@ impl Moved {
         Self::Functions(functions.cloned().collect())
     }
 
-    /// Whether a function is among them. LLVM marks a name that is not to be mangled by a byte 1.
-    fn holds(&self, function: &str) -> bool {
+    /// Whether a function is in the set. LLVM puts a byte 1 before names that must not be mangled.
+    fn contains(&self, function: &str) -> bool {
         match self {
             Self::Nowhere => false,
             Self::Functions(functions) => {
@@ -103,64 +105,64 @@ impl Moved {
     }
 }
 
-/// The references to bases in a woven object that the link step could not resolve.
+/// The references to the module's bases that the link step could not resolve.
 fn unresolvable(woven: &WovenModule) -> Result<Vec<Reference>, WeaveError> {
     let is_patched = Machine::of_object(&woven.object).is_some_and(Machine::patches_bases);
     if !is_patched {
         return Ok(Vec::new());
     }
     let ring_counters = patch::ring_counters_symbol(&woven.base_symbol);
-    let found = patch::unresolvable(&woven.object, &[&woven.base_symbol, &ring_counters]);
-    found.map_err(|error| WeaveError::InternalModule(Defect::Object(error)))
+    let references = patch::unresolvable(&woven.object, &[&woven.base_symbol, &ring_counters]);
+    references.map_err(|error| WeaveError::InternalModule(Defect::Object(error)))
 }
 
-/// Weaves a module. The functions `moved` load its base into a register.
+/// Weaves a module. In the functions of `moved_bases`, probes load the base into a register.
 fn weave_once(
     llvm: &Library,
     bitcode: &[u8],
     options: &ModuleOptions,
-    moved: &Moved,
-    at: &mut dyn FnMut(&str),
+    moved_bases: &MovedBases,
+    report_stage: &mut dyn FnMut(&str),
 ) -> Result<WovenModule, WeaveError> {
     let base_symbol = base_symbol(bitcode, &options.name);
-    at("(reading)");
+    report_stage("(reading)");
     let context = Context::new(llvm);
     let mut module = Module::parse(&context, &options.name, bitcode)?;
     module.verify("reading")?;
     module_checks::check(&module, options)?;
     let reads_files = module_checks::reads_files(&module);
     if reads_files && module_checks::has_machine_code(&module, options) {
-        return Err(module_checks::includes(&module));
+        return Err(module_checks::included_file_error(&module));
     }
     let defined = defined_functions(&module);
-    let level = emit::level(&module, options);
-    let machine = emit::machine(&module, level)?;
-    at("(optimising)");
-    emit::optimize(&mut module, &machine, level, options)?;
+    let opt_level = emit::level(&module, options);
+    let machine = emit::machine(&module, opt_level)?;
+    report_stage("(optimising)");
+    emit::optimize(&mut module, &machine, opt_level, options)?;
     let mut map = ModuleMap {
         name: options.name.as_str().into(),
         producer: module.ident().unwrap_or_default().into(),
-        gone: gone(&module, &defined),
+        gone: vanished_functions(&module, &defined),
         ..ModuleMap::default()
     };
     if options.probes {
         instrument(
             &mut module,
             options,
-            level,
-            moved,
+            opt_level,
+            moved_bases,
             &base_symbol,
             &mut map,
-            at,
+            report_stage,
         )?;
-        emit::tidy(&mut module, level);
+        emit::remove_empty_blocks(&mut module, opt_level);
         module.verify("checking the instrumented module")?;
     }
     constructors::rewrite(&mut module);
     if options.function_sections {
         emit::function_sections(&module);
     }
-    at("(generating code)");
+    report_stage("(generating code)");
     let object = module.emit_object(&machine)?;
     Ok(WovenModule {
         object,
@@ -171,7 +173,7 @@ fn weave_once(
     })
 }
 
-/// The symbol of a module's base, the same for the same input.
+/// The symbol of a module's base. It depends only on the module's name and bitcode.
 fn base_symbol(bitcode: &[u8], name: &str) -> String {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&(name.len() as u64).to_le_bytes());
@@ -180,9 +182,9 @@ fn base_symbol(bitcode: &[u8], name: &str) -> String {
     format!("__holloway_base_{}", &hasher.finalize().to_hex()[..32])
 }
 
-/// The source name and linkage name of every function with code in the module.
+/// The names of every function that the module contains code for.
 fn defined_functions(module: &Module<'_>) -> Vec<VanishedFunction> {
-    bodies(module)
+    functions_with_code(module)
         .map(|function| VanishedFunction {
             name: source_name(function).into(),
             linkage_name: function.name().into(),
@@ -190,7 +192,7 @@ fn defined_functions(module: &Module<'_>) -> Vec<VanishedFunction> {
         .collect()
 }
 
-fn bodies<'m>(module: &'m Module<'m>) -> impl Iterator<Item = Function<'m>> {
+fn functions_with_code<'m>(module: &'m Module<'m>) -> impl Iterator<Item = Function<'m>> {
     module.functions().filter(|function| {
         !function.is_declaration() && function.linkage() != Linkage::AvailableExternally
     })
@@ -203,43 +205,44 @@ fn source_name(function: Function<'_>) -> String {
         .unwrap_or_default()
 }
 
-/// The functions without code of their own after optimization.
-fn gone(module: &Module<'_>, defined: &[VanishedFunction]) -> Vec<VanishedFunction> {
-    let left: HashSet<String> = bodies(module).map(Function::name).collect();
+/// The functions of `defined` that have no code after optimization, because they were inlined,
+/// merged, or unused.
+fn vanished_functions(module: &Module<'_>, defined: &[VanishedFunction]) -> Vec<VanishedFunction> {
+    let remaining: HashSet<String> = functions_with_code(module).map(Function::name).collect();
     defined
         .iter()
-        .filter(|function| !left.contains(function.linkage_name.as_str()))
+        .filter(|function| !remaining.contains(function.linkage_name.as_str()))
         .cloned()
         .collect()
 }
 
-/// Instruments the selected functions and fills the map.
+/// Inserts probes into the selected functions, and adds all functions to the map.
 fn instrument(
     module: &mut Module<'_>,
     options: &ModuleOptions,
-    level: OptLevel,
-    moved: &Moved,
+    opt_level: OptLevel,
+    moved_bases: &MovedBases,
     base_symbol: &str,
     map: &mut ModuleMap,
-    at: &mut dyn FnMut(&str),
+    report_stage: &mut dyn FnMut(&str),
 ) -> Result<(), WeaveError> {
     let selection = Selection::new(module, options);
-    let chosen: HashSet<String> = bodies(module)
+    let selected: HashSet<String> = functions_with_code(module)
         .filter(|function| selection.reason(*function).is_none())
         .map(Function::name)
         .collect();
-    let is_chosen = |function: Function<'_>| chosen.contains(&function.name());
-    module.duplicate_tail_returns(&is_chosen);
-    module.split_landing_pads(&is_chosen);
-    module.split_critical_edges(&is_chosen);
+    let is_selected = |function: Function<'_>| selected.contains(&function.name());
+    module.duplicate_tail_returns(&is_selected);
+    module.split_landing_pads(&is_selected);
+    module.split_critical_edges(&is_selected);
 
     let module: &Module<'_> = module;
     let subprograms = SubprogramCache::default();
-    let attributes = CallAttributes::of(module);
+    let attributes = CallAttributes::lookup(module);
     let mut plans: Vec<Plan<'_>> = Vec::new();
     let mut leaves = ShortLeaves::default();
-    for function in bodies(module) {
-        at(&function.name());
+    for function in functions_with_code(module) {
+        report_stage(&function.name());
         let planned = match selection.reason(function) {
             Some(reason) => Err(reason),
             None => plan(function, &attributes, options),
@@ -247,7 +250,7 @@ fn instrument(
         match planned {
             Ok(plan) => plans.push(plan),
             Err(reason) => {
-                leaves.note(function, &reason);
+                leaves.add_if_too_short(function, &reason);
                 map.skipped.push(Skipped {
                     name: source_name(function).into(),
                     linkage_name: function.name().into(),
@@ -260,7 +263,7 @@ fn instrument(
         return Ok(());
     }
     let globals = Globals::declare(module, base_symbol, options.kind);
-    let changed = ChangedAttributes::of(module);
+    let changed_attributes = ChangedAttributes::lookup(module);
     let mut ring_counters = RingCounterAllocator::new(options);
     let inserter = ProbeInserter {
         collect: options.collect,
@@ -268,9 +271,9 @@ fn instrument(
         leaves: &leaves,
     };
     for plan in &plans {
-        let function = plan.lowered.layout.function;
-        at(&function.name());
-        let globals = match moved.holds(&function.name()) {
+        let function = plan.lowered.parts.function;
+        report_stage(&function.name());
+        let globals = match moved_bases.contains(&function.name()) {
             true => globals.with_moved_base(),
             false => globals,
         };
@@ -285,7 +288,8 @@ fn instrument(
             &subprograms,
             options,
         ));
-        let selector = match level == OptLevel::O0 || changed.is_optnone(function) {
+        let is_unoptimized = opt_level == OptLevel::O0 || changed_attributes.is_optnone(function);
+        let selector = match is_unoptimized {
             true => InstructionSelector::Fast,
             false => InstructionSelector::Optimizing,
         };
@@ -294,20 +298,21 @@ fn instrument(
             function: function.name(),
             defect,
         })?;
-        changed.apply(function);
+        changed_attributes.remove_memory(function);
     }
     Ok(())
 }
 
-/// Attributes that probes depend on, or that probes make untrue.
+/// LLVM's ids of the attributes that probes depend on or make wrong.
 struct ChangedAttributes {
     optnone: Option<AttributeKind>,
-    /// `memory` says which memory a function accesses. Probes access counters too.
+    /// The attribute `memory` limits which memory a function accesses. Probes make it wrong,
+    /// because they access counters too.
     memory: Option<AttributeKind>,
 }
 
 impl ChangedAttributes {
-    fn of(module: &Module<'_>) -> Self {
+    fn lookup(module: &Module<'_>) -> Self {
         Self {
             optnone: AttributeKind::named(module, "optnone"),
             memory: AttributeKind::named(module, "memory"),
@@ -319,7 +324,7 @@ impl ChangedAttributes {
             .is_some_and(|kind| function.has_attribute(kind))
     }
 
-    fn apply(&self, function: Function<'_>) {
+    fn remove_memory(&self, function: Function<'_>) {
         if let Some(kind) = self.memory {
             function.remove_attribute(kind);
         }

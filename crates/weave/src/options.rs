@@ -1,4 +1,4 @@
-//! How to weave one module: the link step's options.
+//! The options for weaving one module.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use holloway_format::Guide;
 
 use crate::filter::Filter;
 
-/// Optimisation level of a build.
+/// The optimization level of a build.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum OptLevel {
     /// `-O0`
@@ -25,71 +25,72 @@ pub enum OptLevel {
 }
 
 impl fmt::Display for OptLevel {
-    /// As in a pass pipeline: `O2`.
+    /// Writes the level as LLVM's pass pipelines spell it: `O2`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(self, f)
     }
 }
 
-/// The product of the link step. It decides how code reaches the thread's slot.
+/// The kind of file that the link makes. It decides how code accesses the thread's slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LinkKind {
-    /// A program, position-independent or not: local-exec.
+    /// A program, position-independent or not. It uses the thread-local model local-exec.
     Executable,
-    /// A shared object: initial-exec.
+    /// A shared object. It uses the thread-local model initial-exec.
     SharedObject,
 }
 
-/// The most paths whose counters are an array: 32 KiB per function and thread. The papers use 4,000
-/// to 6,000.
+/// The maximum number of paths of a function whose counters are an array. Such an array takes up to
+/// 32 KiB per function and thread. The papers use 4,000 to 6,000 paths.
 pub const ARRAY_LIMIT: u64 = 4096;
-/// The most paths that a function is numbered with. Functions with more are cut. Increments stay
-/// 32-bit immediates.
+/// The maximum number of paths of a function. Functions with more paths are cut. This limit keeps
+/// increments within 32-bit immediates.
 pub const PATH_LIMIT: u64 = (1 << 31) - 1;
-/// The most paths of a function whose paths go to a stream. Readers hold a table of them, and an
-/// image has 2^28 words: room for 4,096 functions of this size. A word takes no memory in the
-/// program, so the limit is higher than [`ARRAY_LIMIT`]. But for sequences over iterations, a
-/// function with exit edges has a counter next to each thread's ring for each of its paths: up to
-/// 512 KiB per function and thread, reserved with the ring.
+/// The maximum number of paths of a function whose paths are appended to a stream. The analysis of
+/// a stream has a table of these paths, and an image has 2^28 words: enough for 4,096 functions of
+/// this size. A word takes no memory in the program, so the limit is higher than [`ARRAY_LIMIT`].
+///
+/// The kind loops is an exception: a function with exit edges has a counter next to each thread's
+/// ring for each of its paths. That is up to 512 KiB per function and thread.
 pub const STREAM_LIMIT: u64 = 1 << 16;
 
-/// How to weave one module.
+/// The options for weaving one module.
 #[derive(Clone, Debug)]
 pub struct ModuleOptions {
-    /// The crate or object, for messages and the map.
+    /// The name of the module's crate or object, for messages and the map.
     pub name: String,
-    /// The build's level. `None` if the link line doesn't say: then `O0` if all functions are
-    /// `optnone`, else `O2`.
+    /// The build's optimization level. `None` if the link line does not give one. Then the level is
+    /// `O0` if all functions are `optnone`, else `O2`.
     pub opt: Option<OptLevel>,
-    /// The product of the link step.
+    /// The kind of file that the link makes.
     pub kind: LinkKind,
     /// The kind of collection.
     pub collect: Kind,
-    /// Whether exit edges count calls that don't come back (unwinding, `longjmp`, the end of the
-    /// process), in kinds that [can](Kind::counts_exits).
+    /// Whether exit edges count calls that do not come back (unwinding, `longjmp`, the end of the
+    /// process). Ignored by kinds that do [not support it](Kind::counts_exits).
     pub exits: bool,
     /// The counts of an earlier run, used instead of estimates.
     pub guide: Option<Guide>,
-    /// Which functions the user wants.
+    /// The user's selection of functions.
     pub filter: Filter,
-    /// Whether the standard library's own functions get probes, if they are in the module.
+    /// Whether functions of the standard library get probes if they are in the module.
     pub std: bool,
     /// Whether this is rustc's single module of `lto="fat"`.
     pub fat: bool,
-    /// Whether the module's machine code is available, to be linked where weaving isn't safe.
+    /// Whether the module's machine code is available. It is linked if weaving is not safe.
     pub machine_code: bool,
-    /// Whether each function gets a section of its own.
+    /// Whether each function gets a separate section.
     pub function_sections: bool,
-    /// Whether functions get probes. Without them, the module is only compiled.
+    /// Whether functions get probes. Without probes, the module is only compiled.
     pub probes: bool,
-    /// The most paths that an array counts.
+    /// The maximum number of paths of a function whose counters are an array.
     pub array_limit: u64,
-    /// The most paths of a function.
+    /// The maximum number of paths of a function.
     pub path_limit: u64,
 }
 
 impl ModuleOptions {
-    /// The usual options.
+    /// The default options.
     pub fn new(name: &str, kind: LinkKind, collect: Kind) -> Self {
         Self {
             name: name.into(),

@@ -1,17 +1,16 @@
-//! Writes the base of its counters into a woven object: resolves the relocations against its base
-//! symbol.
+//! Writes the counter base into a woven object: resolves the relocations against its base symbol.
 //!
 //! Woven x86-64 code contains the base as a 32-bit immediate or displacement
 //! (`incq base+40(%rax,%rcx,8)`). The base is a number, not an address, but GNU ld refuses
-//! R_X86_64_32S in a PIE whatever the symbol is. So the link step writes base + addend into the
-//! section itself and turns each such relocation into R_X86_64_NONE. The symbol stays in the table,
-//! undefined. It becomes weak, so that no linker asks for it.
+//! R_X86_64_32S in a position-independent executable for every symbol. So the link step writes
+//! base + addend into the section and turns each such relocation into R_X86_64_NONE. The symbol
+//! stays in the symbol table, undefined. It becomes weak, so that no linker requires a definition.
 //!
-//! LLVM takes the symbol for an address. Where it wants the bare number in a register, it emits
-//! `lea base(%rip)` with R_X86_64_PC32. That is right for an address, but a number has no distance
-//! from the code. Such references can't be resolved ([`unresolvable`]). The weaver looks for them
-//! and weaves their functions again. Then an instruction of its own moves the number into a
-//! register.
+//! LLVM treats the symbol as an address. To get the number into a register, it may emit
+//! `lea base(%rip)` with R_X86_64_PC32. That computes an address from its distance to the code, but
+//! a number has no such distance. So these references cannot be resolved ([`unresolvable`]). The
+//! weaver looks for them and weaves their functions again. The second time, an extra instruction
+//! moves the number into a register.
 //!
 //! ```text
 //! Elf64_Rela                         Elf64_Sym
@@ -30,16 +29,16 @@ use object::endian::LittleEndian as LE;
 use object::read::elf::{FileHeader, Rela, SectionHeader, Sym};
 use thiserror::Error;
 
-/// Why a base cannot be written into an object.
+/// The reason why a base cannot be written into an object.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PatchError {
     /// The object is not sound ELF for x86-64.
     #[error("woven object is not sound ELF for x86-64: {0}")]
     Broken(String),
-    /// A reference to the base that no number can be written into.
+    /// A reference to the base needs an address, so no number can be written.
     #[error("{0}")]
     Relocation(Reference),
-    /// base + addend does not fit the place.
+    /// base + addend does not fit into the bytes at the relocation.
     #[error(
         "{0} for the place of its counters does not fit 32 bits; weave less of this program (--only, --skip)"
     )]
@@ -57,8 +56,8 @@ impl From<object::Error> for PatchError {
 pub struct Reference {
     /// The ELF relocation type.
     pub kind: u32,
-    /// The symbols of the function that contains it, aliases included. Empty if no function's
-    /// symbol covers the place.
+    /// The symbols of the function that contains the reference, aliases included. Empty if no
+    /// function contains it.
     pub functions: Vec<String>,
 }
 
@@ -73,62 +72,71 @@ impl fmt::Display for Reference {
     }
 }
 
-/// One place to write.
-struct Fix {
-    relocation: usize,
-    place: usize,
+/// A relocation against the base symbol.
+struct BaseRelocation {
+    /// The file offset of the relocation's entry.
+    entry: usize,
+    /// The file offset of the bytes to write.
+    target: usize,
     kind: u32,
     addend: i64,
-    /// The index of the section, and the offset in it.
-    target: (usize, u64),
+    section: usize,
+    /// The offset in the section of the bytes to write.
+    section_offset: u64,
 }
 
-/// The symbol of a module's base of counters next to the ring, from the symbol of its base. Objects
-/// of earlier links carry the suffix, so it stays as it is.
+/// The symbol of a module's base of counters next to the ring, from the symbol of its base. The
+/// suffix must not change, because objects of earlier links contain it.
 #[must_use]
 pub fn ring_counters_symbol(base_symbol: &str) -> String {
     format!("{base_symbol}_beside")
 }
 
 /// Writes `base` into `object` wherever it refers to the undefined symbol `symbol`. Returns the
-/// number of places.
+/// number of references.
 ///
 /// # Errors
-/// When the object is broken or `base` too large. The object is then as it was.
+/// If the object is broken, or `base` is too large, or a reference needs an address. Then the
+/// object is unchanged.
 pub fn resolve_base(object: &mut [u8], symbol: &str, base: u64) -> Result<usize, PatchError> {
-    let Some((entry, fixes)) = find(object, symbol)? else {
+    let Some((symbol_entry, relocations)) = find(object, symbol)? else {
         return Ok(0);
     };
-    let values = fixes
+    let values = relocations
         .iter()
-        .map(|fix| value(object, fix, base))
+        .map(|relocation| patched_bytes(object, relocation, base))
         .collect::<Result<Vec<_>, _>>()?;
-    for (fix, value) in fixes.iter().zip(values) {
-        object[fix.place..][..value.len()].copy_from_slice(&value);
-        object[fix.relocation + 8..][..16].fill(0);
+    for (relocation, value) in relocations.iter().zip(values) {
+        object[relocation.target..][..value.len()].copy_from_slice(&value);
+        // Type, symbol, and addend 0: R_X86_64_NONE.
+        object[relocation.entry + 8..][..16].fill(0);
     }
-    let kind = object[entry + 4] & 0xf;
-    object[entry + 4] = elf::STB_WEAK.0 << 4 | kind;
-    Ok(fixes.len())
+    let symbol_type = object[symbol_entry + 4] & 0xf;
+    object[symbol_entry + 4] = elf::STB_WEAK.0 << 4 | symbol_type;
+    Ok(relocations.len())
 }
 
 /// The references to the undefined symbols `symbols` that [`resolve_base`] could not resolve,
-/// whatever the base.
+/// for any base, because they need an address.
 ///
 /// # Errors
-/// When the object is broken.
+/// If the object is broken.
 pub fn unresolvable(object: &[u8], symbols: &[&str]) -> Result<Vec<Reference>, PatchError> {
     let mut references = Vec::new();
     for symbol in symbols {
-        let fixes = find(object, symbol)?.map_or_else(Vec::new, |(_, fixes)| fixes);
-        for fix in fixes.iter().filter(|fix| Width::of(fix.kind).is_none()) {
-            references.push(reference(object, fix)?);
+        let relocations =
+            find(object, symbol)?.map_or_else(Vec::new, |(_, relocations)| relocations);
+        for relocation in relocations
+            .iter()
+            .filter(|relocation| Width::of(relocation.kind).is_none())
+        {
+            references.push(reference(object, relocation)?);
         }
     }
     Ok(references)
 }
 
-/// The number of bits that a relocation has room for.
+/// The number of bits that a relocation writes.
 #[derive(Clone, Copy)]
 enum Width {
     /// 64 bits.
@@ -140,7 +148,7 @@ enum Width {
 }
 
 impl Width {
-    /// Of relocations that take a number as it is.
+    /// The width of a relocation type. `None` if the type does not write a number as it is.
     fn of(kind: u32) -> Option<Self> {
         match elf::RelocationType(kind) {
             elf::R_X86_64_64 => Some(Self::Long),
@@ -151,11 +159,15 @@ impl Width {
     }
 }
 
-/// Bytes to be written at the place of `fix`.
-fn value(object: &[u8], fix: &Fix, base: u64) -> Result<Vec<u8>, PatchError> {
-    let value = i128::from(base) + i128::from(fix.addend);
-    let Some(width) = Width::of(fix.kind) else {
-        return Err(PatchError::Relocation(reference(object, fix)?));
+/// The bytes to write for a relocation.
+fn patched_bytes(
+    object: &[u8],
+    relocation: &BaseRelocation,
+    base: u64,
+) -> Result<Vec<u8>, PatchError> {
+    let value = i128::from(base) + i128::from(relocation.addend);
+    let Some(width) = Width::of(relocation.kind) else {
+        return Err(PatchError::Relocation(reference(object, relocation)?));
     };
     let bytes = match width {
         Width::Long => i64::try_from(value).map(|value| value.to_le_bytes().to_vec()),
@@ -165,30 +177,32 @@ fn value(object: &[u8], fix: &Fix, base: u64) -> Result<Vec<u8>, PatchError> {
     bytes.map_err(|_| PatchError::Overflow(value))
 }
 
-/// A place as messages name it.
-fn reference(object: &[u8], fix: &Fix) -> Result<Reference, PatchError> {
+/// A relocation as messages name it: its type, and the functions that contain it.
+fn reference(object: &[u8], relocation: &BaseRelocation) -> Result<Reference, PatchError> {
     let header = elf::FileHeader64::<LE>::parse(object)?;
     let symbols = header
         .sections(LE, object)?
         .symbols(LE, object, elf::SHT_SYMTAB)?;
-    let (section, offset) = fix.target;
     let mut functions = Vec::new();
     for (index, symbol) in symbols.enumerate() {
         let start = symbol.st_value(LE);
-        let is_here = symbol.st_type() == elf::STT_FUNC
-            && symbols.symbol_section(LE, symbol, index)?.map(|at| at.0) == Some(section)
-            && (start..start.saturating_add(symbol.st_size(LE))).contains(&offset);
-        if is_here {
+        let section = symbols.symbol_section(LE, symbol, index)?;
+        let end = start.saturating_add(symbol.st_size(LE));
+        let contains_relocation = symbol.st_type() == elf::STT_FUNC
+            && section.map(|section| section.0) == Some(relocation.section)
+            && (start..end).contains(&relocation.section_offset);
+        if contains_relocation {
             let name = symbol.name(LE, symbols.strings())?;
             functions.push(String::from_utf8_lossy(name).into_owned());
         }
     }
-    let kind = fix.kind;
+    let kind = relocation.kind;
     Ok(Reference { kind, functions })
 }
 
-/// Offset of the symbol's entry, and the relocations against it.
-fn find(object: &[u8], symbol: &str) -> Result<Option<(usize, Vec<Fix>)>, PatchError> {
+/// The file offset of the symbol's entry, and the relocations against the symbol. `None` if the
+/// object has no such undefined symbol.
+fn find(object: &[u8], symbol: &str) -> Result<Option<(usize, Vec<BaseRelocation>)>, PatchError> {
     let header = elf::FileHeader64::<LE>::parse(object)?;
     if header.e_machine(LE) != elf::EM_X86_64 || header.e_type(LE) != elf::ET_REL {
         return Err(PatchError::Broken(
@@ -197,21 +211,21 @@ fn find(object: &[u8], symbol: &str) -> Result<Option<(usize, Vec<Fix>)>, PatchE
     }
     let sections = header.sections(LE, object)?;
     let symbols = sections.symbols(LE, object, elf::SHT_SYMTAB)?;
-    let wanted = symbols.enumerate().find(|(_, entry)| {
+    let base_symbol = symbols.enumerate().find(|(_, entry)| {
         entry.is_undefined(LE)
             && entry
                 .name(LE, symbols.strings())
                 .is_ok_and(|name| name == symbol.as_bytes())
     });
-    let Some((index, _)) = wanted else {
+    let Some((index, _)) = base_symbol else {
         return Ok(None);
     };
     let table = sections.section(symbols.section())?;
-    let entry = at(
+    let entry = checked_offset(
         table.sh_offset(LE),
         index.0 as u64 * size_of::<elf::Sym64<LE>>() as u64,
     );
-    let mut fixes = Vec::new();
+    let mut base_relocations = Vec::new();
     for section in sections.iter() {
         let Some((relocations, link)) = section.rela(LE, object)? else {
             continue;
@@ -230,7 +244,7 @@ fn find(object: &[u8], symbol: &str) -> Result<Option<(usize, Vec<Fix>)>, PatchE
             let width = match Width::of(kind.0) {
                 Some(Width::Long) => 8,
                 Some(Width::Signed | Width::Unsigned) => 4,
-                None => 1, // never written into
+                None => 1, // unresolvable, so nothing is written
             };
             let end = offset
                 .checked_add(width)
@@ -241,22 +255,23 @@ fn find(object: &[u8], symbol: &str) -> Result<Option<(usize, Vec<Fix>)>, PatchE
                     "relocation at {offset} lies outside its section"
                 )));
             }
-            fixes.push(Fix {
-                relocation: at(
+            base_relocations.push(BaseRelocation {
+                entry: checked_offset(
                     section.sh_offset(LE),
                     (number * size_of::<elf::Rela64<LE>>()) as u64,
                 ),
-                place: at(start, offset),
+                target: checked_offset(start, offset),
                 kind: kind.0,
                 addend: relocation.r_addend(LE),
-                target: (target_index.0, offset),
+                section: target_index.0,
+                section_offset: offset,
             });
         }
     }
-    Ok(Some((entry, fixes)))
+    Ok(Some((entry, base_relocations)))
 }
 
-/// Offsets the `object` crate has found to lie inside the file.
-fn at(start: u64, offset: u64) -> usize {
+/// The file offset `start` + `offset`, which the `object` crate has checked to lie inside the file.
+fn checked_offset(start: u64, offset: u64) -> usize {
     usize::try_from(start + offset).expect("inside the file")
 }

@@ -1,8 +1,8 @@
-//! Why the weaver leaves something out: a function, a module, or an object's bitcode.
+//! The reasons why a function has no probes, a module is not woven, or an object's bitcode is not
+//! used.
 //!
-//! The weaver passes a [`Reason`] around as a value. Its [`Display`](fmt::Display) is the only
-//! place in this crate that words a reason: the path map stores these words, and messages print
-//! them. The test at the end lists the wording of every variant.
+//! Only [`Display`](fmt::Display) words a [`Reason`]. The path map stores this text, and messages
+//! print it. The tests at the end list the text of every variant.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use holloway_flow::{CfgError, PinnedIncrement, TooManyPaths};
 use crate::input::{EMBEDDED_SECTION, NoBitcode};
 use crate::symbols::Change;
 
-/// Why a function has no probes, or why a module is not woven.
+/// The reason why a function has no probes, or why a module is not woven.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reason {
@@ -36,7 +36,7 @@ pub enum Reason {
     GarbageCollected,
     /// The calling convention leaves no registers for a call of the runtime.
     CallingConvention,
-    /// The function belongs to the standard library, and the user did not ask for that.
+    /// The function belongs to the standard library, and the user did not use `--std`.
     StandardLibrary,
     /// A pattern of `--skip` selects the function.
     Skipped {
@@ -45,19 +45,19 @@ pub enum Reason {
     },
     /// No pattern of `--only` selects the function.
     NotSelected,
-    /// The function handles exceptions with funclets.
+    /// The function handles exceptions with funclets, as on Windows.
     Funclets,
     /// A block of the function has no instruction.
     EmptyBlock,
-    /// The function has more blocks than ids can name.
+    /// The function has more than 2^32 blocks.
     TooManyBlocks,
-    /// The function's graph is not one that paths can be counted on.
+    /// Paths cannot be counted on the function's graph.
     Graph(CfgError),
-    /// Cutting edges could not bring the number of paths under the limit.
+    /// Even with cuts, the number of paths exceeds the limit.
     TooManyPaths(TooManyPaths),
-    /// Edges without a place for a probe form a cycle.
+    /// Edges that can carry no probe form a cycle.
     CycleWithoutProbe,
-    /// Edges without a place for a probe would need one.
+    /// Edges that can carry no probe would need one.
     PinnedIncrement(PinnedIncrement),
     /// No path of the function ends.
     NoPathEnds,
@@ -65,7 +65,7 @@ pub enum Reason {
     TooShortToTime,
     /// The function's code cannot be copied, which timing in bursts requires.
     NotCopyable(CopyObstacle),
-    /// The weaver does not know the module's target.
+    /// The weaver does not support the module's target.
     UnsupportedTarget {
         /// The target triple.
         triple: String,
@@ -84,7 +84,7 @@ pub enum Reason {
     IncludedFile,
 }
 
-/// Why a function's code cannot be copied.
+/// The reason why a function's code cannot be copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CopyObstacle {
     /// `callbr`: assembly jumps to labels of the function.
@@ -103,7 +103,7 @@ pub enum CopyObstacle {
 
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let words = match self {
+        let text = match self {
             Self::Runtime => "it belongs to holloway's runtime",
             Self::Naked => "it is naked: its body is assembly without a frame",
             Self::NoProfile => "it is marked noprofile (no_profile_instrument_function)",
@@ -150,7 +150,7 @@ impl fmt::Display for Reason {
             }
             Self::IncludedFile => "its assembly may include a file (.incbin, .include)",
         };
-        f.write_str(words)
+        f.write_str(text)
     }
 }
 
@@ -215,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_reason_has_its_words() {
+    fn every_reason_has_its_text() {
         let table = [
             (Reason::Runtime, "it belongs to holloway's runtime"),
             (
@@ -341,13 +341,13 @@ mod tests {
                 "its assembly may include a file (.incbin, .include)",
             ),
         ];
-        for (reason, words) in table {
-            assert_eq!(reason.to_string(), words, "{reason:?}");
+        for (reason, text) in table {
+            assert_eq!(reason.to_string(), text, "{reason:?}");
         }
     }
 
     #[test]
-    fn every_reason_against_an_objects_bitcode_has_its_words() {
+    fn every_reason_against_bitcode_has_its_text() {
         let bitcode = [
             (NoBitcode::None, "machine code without bitcode"),
             (
@@ -363,8 +363,8 @@ mod tests {
                 "its bitcode is truncated or damaged at offset 96; build it again",
             ),
         ];
-        for (reason, words) in bitcode {
-            assert_eq!(reason.to_string(), words, "{reason:?}");
+        for (reason, text) in bitcode {
+            assert_eq!(reason.to_string(), text, "{reason:?}");
         }
         let changes = [
             (
@@ -381,8 +381,8 @@ mod tests {
             ),
             (Change::Unreadable, "its symbol table cannot be read"),
         ];
-        for (reason, words) in changes {
-            assert_eq!(reason.to_string(), words, "{reason:?}");
+        for (reason, text) in changes {
+            assert_eq!(reason.to_string(), text, "{reason:?}");
         }
     }
 }

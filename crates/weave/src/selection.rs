@@ -1,13 +1,13 @@
-//! Which functions of a module get probes, and why the others don't.
+//! Selects the functions of a module that get probes, and gives a reason for the others.
 //!
-//! The weaver leaves these functions alone:
-//! - functions that probes could break: naked functions, ifunc resolvers and the functions they
-//!   call, and other code that runs before thread-local storage exists (in a static program, ifuncs
-//!   are resolved before that);
-//! - functions that ask for it (`noprofile`);
-//! - functions that the user filters out;
-//! - in rustc's merged module of `lto="fat"`, the standard library's own functions. Instances of
-//!   its generic functions are the user's code.
+//! These functions get no probes:
+//! - functions that probes could break: naked functions, ifunc resolvers, the functions that
+//!   resolvers call, and other code that runs before thread-local storage exists (a static program
+//!   resolves its ifuncs before that);
+//! - functions with an attribute that forbids profiling (`noprofile`, `skipprofile`);
+//! - functions that the user excludes with `--only` or `--skip`;
+//! - in rustc's merged module of `lto="fat"`, functions of the standard library. Instances of its
+//!   generic functions count as the user's code.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -33,7 +33,7 @@ const BEFORE_TLS: [&str; 12] = [
     "___tls_get_addr",
 ];
 
-/// Attributes that keep a function from being instrumented.
+/// Attributes of functions that get no probes.
 const ATTRIBUTES: [(&str, Reason); 4] = [
     ("naked", Reason::Naked),
     ("noprofile", Reason::NoProfile),
@@ -41,15 +41,16 @@ const ATTRIBUTES: [(&str, Reason); 4] = [
     ("presplitcoroutine", Reason::UnsplitCoroutine),
 ];
 
-/// Calling conventions that leave no registers for a call of the runtime: GHC, HiPE, AnyReg, x86
-/// interrupt handlers.
+/// LLVM's numbers of the calling conventions that leave no registers for a call of the runtime:
+/// GHC, HiPE, AnyReg, and x86 interrupt handlers.
 const CONVENTIONS: [u32; 4] = [10, 11, 13, 83];
 
-/// Selects functions by one module's options.
+/// Selects the functions of a module that get probes.
 pub(crate) struct Selection<'a> {
     options: &'a ModuleOptions,
     attributes: Vec<(AttributeKind, Reason)>,
-    resolvers: HashMap<String, Reason>,
+    /// The reasons for ifunc resolvers and their callees, by linkage name.
+    resolver_reasons: HashMap<String, Reason>,
 }
 
 impl<'a> Selection<'a> {
@@ -61,11 +62,11 @@ impl<'a> Selection<'a> {
         Self {
             options,
             attributes,
-            resolvers: resolvers(module),
+            resolver_reasons: resolver_reasons(module),
         }
     }
 
-    /// Why a function is left alone, if it is.
+    /// The reason why a function gets no probes. `None` if it gets probes.
     pub(crate) fn reason(&self, function: Function<'_>) -> Option<Reason> {
         let name = function.name();
         if name.starts_with("__holloway") {
@@ -78,7 +79,7 @@ impl<'a> Selection<'a> {
         {
             return Some(reason.clone());
         }
-        if let Some(reason) = self.resolvers.get(&name) {
+        if let Some(reason) = self.resolver_reasons.get(&name) {
             return Some(reason.clone());
         }
         if BEFORE_TLS.contains(&name.as_str()) {
@@ -110,34 +111,34 @@ impl<'a> Selection<'a> {
         self.options.filter.reason(candidate)
     }
 
-    /// Whether a function is the standard library's own: in a merged module, from the library's
-    /// source, and not generic.
+    /// Whether a function of a merged module belongs to the standard library: its source is the
+    /// library's, and it is not generic.
     fn is_std(&self, function: Function<'_>) -> bool {
         if self.options.std || !self.options.fat {
             return false;
         }
         function.subprogram().is_some_and(|subprogram| {
             let (directory, file) = subprogram.file();
-            let inside = file.starts_with("/rustc/")
+            let has_std_source = file.starts_with("/rustc/")
                 || (!file.starts_with('/') && directory.starts_with("/rustc/"));
-            inside && !subprogram.is_generic() && !subprogram.name().contains('<')
+            has_std_source && !subprogram.is_generic() && !subprogram.name().contains('<')
         })
     }
 }
 
-/// The functions that resolve ifuncs and those they reach by direct calls, with the reason to leave
-/// each alone. A call into another module is not followed.
-fn resolvers(module: &Module<'_>) -> HashMap<String, Reason> {
+/// The functions that resolve ifuncs, and the functions that resolvers reach by direct calls, with
+/// the reason why each gets no probes. Calls into other modules are not followed.
+fn resolver_reasons(module: &Module<'_>) -> HashMap<String, Reason> {
     let mut reasons = HashMap::new();
-    // First in, first out, so that a resolver that another resolver calls is still listed as a
-    // resolver.
-    let mut left: VecDeque<_> = module
+    // The queue is first in, first out. So a resolver that another resolver calls still gets the
+    // reason `IfuncResolver`.
+    let mut pending: VecDeque<_> = module
         .ifunc_resolvers()
         .into_iter()
         .map(|name| (name, Reason::IfuncResolver))
         .collect();
-    while let Some((name, reason)) = left.pop_front() {
-        let Some(function) = behind_aliases(module, name) else {
+    while let Some((name, reason)) = pending.pop_front() {
+        let Some(function) = resolve_aliases(module, name) else {
             continue;
         };
         if reasons.contains_key(&function.name()) {
@@ -150,13 +151,13 @@ fn resolvers(module: &Module<'_>) -> HashMap<String, Reason> {
             .filter(|instruction| instruction.is_call())
             .map(holloway_llvm::Instruction::callee)
             .filter(|callee| callee.is_constant());
-        left.extend(callees.map(|callee| (callee.name(), Reason::CalledByIfuncResolver)));
+        pending.extend(callees.map(|callee| (callee.name(), Reason::CalledByIfuncResolver)));
     }
     reasons
 }
 
-/// The function of this name, or the function that the alias of this name stands for.
-fn behind_aliases<'m>(module: &'m Module<'_>, mut name: String) -> Option<Function<'m>> {
+/// The function with this name, or the function to which the alias with this name resolves.
+fn resolve_aliases<'m>(module: &'m Module<'_>, mut name: String) -> Option<Function<'m>> {
     while let Some(aliasee) = module.alias(&name) {
         name = aliasee;
     }

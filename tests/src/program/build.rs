@@ -1,5 +1,5 @@
-//! Builds a program of tests/programs: plain in one step, woven from objects that all kinds of
-//! profile share.
+//! Builds a program of tests/programs. Plain programs are built in one step. Woven programs are
+//! linked from objects that all kinds of profile share.
 
 use super::catalog::{Language, Program};
 use super::variant::{Libc, Variant};
@@ -13,11 +13,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 impl Program {
-    /// Builds the program in a folder of its own, woven if a weaving is given, and returns the path
-    /// of the executable.
+    /// Builds the program in `folder` and returns the path of the executable. The program is woven
+    /// if a weaving is given.
     ///
     /// # Errors
-    /// The build fails.
+    /// If the build fails.
     pub fn build(
         &self,
         variant: &Variant,
@@ -150,11 +150,11 @@ impl Program {
     }
 }
 
-/// The command of the compiler for C and C++, up to the level: clang itself, or `holloway cc` with
-/// the same clang.
+/// Returns the command of the compiler for C and C++, with the options up to the level: clang, or
+/// `holloway cc` with the same clang.
 ///
 /// # Errors
-/// A tool isn't installed.
+/// If a tool is not installed.
 pub fn compiler(language: Language, variant: &Variant, woven: Option<&Weaving>) -> Result<Command> {
     let cpp = language == Language::Cpp;
     let clang = installed(&format!(
@@ -178,7 +178,7 @@ pub fn compiler(language: Language, variant: &Variant, woven: Option<&Weaving>) 
     command
         .args(["-g", "-Wno-unused-command-line-argument", "-pthread"])
         .arg(format!("-{}", variant.level));
-    variant.machine.aim(&mut command);
+    variant.machine.set_target(&mut command);
     command
         .arg("-I")
         .arg(tool::tests_directory().join("programs/include"));
@@ -214,7 +214,7 @@ const RUST_MUSL: &str = "x86_64-unknown-linux-musl";
 /// it builds for the host.
 ///
 /// # Errors
-/// The build fails, or leaves no executable of that name.
+/// If the build fails, or leaves no executable of that name.
 pub fn build_cargo(
     folder: &Path,
     binary: &str,
@@ -245,11 +245,11 @@ pub fn build_cargo(
         .with_context(|| format!("after {}", shown(&command)))
 }
 
-/// The executable `name` below a target directory, in the directory of a profile and not among the
-/// dependencies.
+/// Finds the executable `name` below a target directory: in the directory of a profile, not among
+/// the dependencies.
 ///
 /// # Errors
-/// There is none.
+/// If there is none.
 pub fn find_executable(target: &Path, name: &str) -> Result<PathBuf> {
     let mut folders = vec![target.to_owned()];
     while let Some(folder) = folders.pop() {

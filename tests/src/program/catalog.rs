@@ -1,4 +1,4 @@
-//! The programs of tests/programs, and what their sources say.
+//! Lists the programs of tests/programs with the directives in their sources.
 
 use crate::directives::Directives;
 use crate::tool;
@@ -18,10 +18,10 @@ pub struct Program {
     pub directives: Directives,
 }
 
-/// Every program, by name.
+/// Returns all programs, sorted by name.
 ///
 /// # Errors
-/// A folder has no main file, or a directive is unknown.
+/// If a folder has no main file, or a directive is unknown.
 pub fn all() -> Result<Vec<Program>> {
     let root = tool::tests_directory().join("programs");
     let mut programs = Vec::new();
@@ -52,7 +52,7 @@ impl Program {
     /// Reads a folder.
     ///
     /// # Errors
-    /// The folder has no main file, or a directive is unknown.
+    /// If the folder has no main file, or a directive is unknown.
     pub fn read(folder: &Path) -> Result<Self> {
         let kinds = [
             ("Cargo.toml", Language::Cargo),

@@ -1,7 +1,8 @@
-//! Compares the kinds of profile that are counted: endings, outputs, and counts.
+//! Compares the kinds of profile that are counted: how the program ends, its output, and its
+//! counts.
 
 use super::catalog::Program;
-use super::streams::{Seen, StreamCheck};
+use super::streams::{PriorRuns, StreamCheck};
 use super::variant::Variant;
 use crate::agree::differences;
 use crate::directives::self_reported;
@@ -14,16 +15,16 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// The counted kinds of profile that each program is woven for. All others are compared with the
-/// first one. A guide comes before the kind that it guides. Other C libraries and machines have
-/// only the first kinds.
+/// first kind. A guide comes before the kind that it guides. For other C libraries and machines,
+/// only the first kinds are tested.
 const KINDS: [Kind; 4] = [Kind::Paths, Kind::PathsClosed, Kind::Edges, Kind::Guided];
 
 impl Program {
-    /// Builds the program plain and for each kind of profile, runs all builds, and compares
-    /// endings, outputs, and counts.
+    /// Builds the program plain and for each kind of profile. Runs all builds, and compares how
+    /// they end, their outputs, and their counts.
     ///
     /// # Errors
-    /// A build or a run fails, or something differs: the message lists every difference.
+    /// If a build or a run fails, or something differs: the message lists every difference.
     pub fn check(&self, variant: &Variant, check_streams: StreamCheck<'_>) -> Result<()> {
         let scratch = scratch(&self.name)?;
         let plain = self
@@ -40,7 +41,7 @@ impl Program {
         );
         let mut reports = Vec::new();
         let kinds = match variant.is_other() {
-            // Every second program counts edges too.
+            // Every second program also counts edges.
             true => &KINDS[..2 + self.number() % 2],
             false => &KINDS[..],
         };
@@ -51,8 +52,8 @@ impl Program {
         let mut failures = Vec::new();
         let exits = reports.iter().find(|(kind, _)| *kind == Kind::Paths);
         for (kind, report) in exits.iter().flat_map(|_| &reports) {
-            let (_, all) = exits.expect("there are reports to compare it with");
-            failures.extend(differences((*kind, report), (Kind::Paths, all), &|f| {
+            let (_, exits) = exits.expect("there are reports to compare it with");
+            failures.extend(differences((*kind, report), (Kind::Paths, exits), &|f| {
                 self.is_unequal(f)
             }));
         }
@@ -60,14 +61,14 @@ impl Program {
         let mut runs: Vec<(Kind, PathBuf)> = kinds.iter().copied().map(data).collect();
         for kind in self.streams(variant) {
             runs.push(data(kind));
-            let seen = Seen {
+            let prior = PriorRuns {
                 scratch: scratch.path(),
                 plain: &plain,
                 reports: &reports,
             };
             let checked = match kind.is_timed() {
-                true => self.check_timed(variant, kind, &seen),
-                false => self.check_stream(variant, kind, &seen, check_streams),
+                true => self.check_timed(variant, kind, &prior),
+                false => self.check_stream(variant, kind, &prior, check_streams),
             };
             failures.extend(checked.with_context(|| kind.name())?);
         }
@@ -77,8 +78,8 @@ impl Program {
         Ok(())
     }
 
-    /// Checks one kind of profile: ending and output are those of the plain program, counts are as
-    /// expected, and the laws of every report hold.
+    /// Checks one kind of profile: the woven program ends like the plain program and has the same
+    /// output, the counts are as expected, and the report is consistent.
     fn check_kind(
         &self,
         variant: &Variant,
@@ -128,11 +129,11 @@ impl Program {
     }
 }
 
-/// Checks the laws of every report: calls agree with the paths, and flow, with exit edges, is
+/// Checks that a report is consistent: calls agree with the paths, and flow, with exit edges, is
 /// conserved at each block of the functions that are not `open`.
 #[must_use]
 pub fn inconsistencies(report: &Report, open: &dyn Fn(&Function) -> bool) -> Vec<String> {
-    let mut all = Vec::new();
+    let mut failures = Vec::new();
     for f in report.functions.iter().filter(|f| !open(f)) {
         let mut net = BTreeMap::<i64, i128>::new();
         for (from, to, count) in &f.edges {
@@ -144,7 +145,7 @@ pub fn inconsistencies(report: &Report, open: &dyn Fn(&Function) -> bool) -> Vec
         }
         net.remove(&-1);
         if let Some((block, more)) = net.iter().find(|(_, n)| **n != 0) {
-            all.push(format!(
+            failures.push(format!(
                 "{}: block {block} is entered {more} times more than left",
                 f.name
             ));
@@ -157,7 +158,7 @@ pub fn inconsistencies(report: &Report, open: &dyn Fn(&Function) -> bool) -> Vec
         };
         let from_entry = from_entry(&f.paths).wrapping_sub(from_entry(&f.reentries));
         if from_entry != f.calls() {
-            all.push(format!(
+            failures.push(format!(
                 "{}: {} paths start at the entry, {} calls",
                 f.name,
                 from_entry,
@@ -165,5 +166,5 @@ pub fn inconsistencies(report: &Report, open: &dyn Fn(&Function) -> bool) -> Vec
             ));
         }
     }
-    all
+    failures
 }

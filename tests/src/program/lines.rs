@@ -1,5 +1,5 @@
-//! Counts of a C program's lines at -O0: those on which gcc's gcov and `llvm-cov gcov` agree, and
-//! the same in all kinds of profile.
+//! Checks the line counts of a C program at -O0. They must equal gcc's gcov and `llvm-cov gcov` on
+//! the lines where both agree, and they must be the same in all kinds of profile.
 
 use super::catalog::{Language, Program};
 use super::variant::{Libc, Variant};
@@ -11,12 +11,13 @@ use crate::tool::{run_ok, tests_directory};
 use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};
 
-/// Fewest lines that must be compared of a program whose counts are known of all functions.
-const LEAST: usize = 4;
+/// The minimum number of lines that must be compared, if the counts of all functions of the program
+/// are known.
+const MIN_LINES: usize = 4;
 
 impl Program {
-    /// What is wrong with the lines of these runs, a line each; `report` is of one of them. Other
-    /// languages, levels, and machines have no gcov to agree with.
+    /// Returns a message for each wrong line count of these runs. `report` is the report of one of
+    /// them. Other languages, levels, and machines are not compared with gcov.
     pub(super) fn wrong_lines(
         &self,
         variant: &Variant,
@@ -24,8 +25,8 @@ impl Program {
         report: &Report,
         runs: &[(Kind, PathBuf)],
     ) -> Result<Vec<String>> {
-        let is_here = variant.libc == Libc::Glibc && variant.machine == Machine::Host;
-        if self.language != Language::C || variant.level != "O0" || !is_here {
+        let is_default = variant.libc == Libc::Glibc && variant.machine == Machine::Host;
+        if self.language != Language::C || variant.level != "O0" || !is_default {
             return Ok(Vec::new());
         }
         let mut counted: Vec<(Kind, Lines)> = Vec::new();
@@ -50,14 +51,14 @@ impl Program {
         agreed.leave_out(uncut, |name| unequal(name) || skipped(name));
         for (kind, lines) in &counted {
             let (compared, unlike) = unlike(lines, &agreed);
-            let enough = compared >= LEAST || !directives.unequal.is_empty();
+            let enough = compared >= MIN_LINES || !directives.unequal.is_empty();
             ensure!(enough, "only {compared} lines were compared");
             wrong.extend(unlike.iter().map(|line| format!("{}: {line}", kind.name())));
         }
         Ok(wrong)
     }
 
-    /// Whether a kind counts all lines of the program: also where frames are left, if any are.
+    /// Whether a kind counts all lines of the program correctly, even if frames are left.
     fn has_all_lines(&self, kind: Kind) -> bool {
         match kind {
             Kind::Paths | Kind::Edges | Kind::Guided | Kind::GuidedEdges => true,
@@ -102,7 +103,7 @@ impl Program {
     }
 }
 
-/// Lines that a kind counts otherwise than the first.
+/// Returns a message for each line that a kind counts differently from the first kind.
 fn different_kinds(counted: &[(Kind, Lines)]) -> Vec<String> {
     let Some(((first, wanted), others)) = counted.split_first() else {
         return Vec::new();
@@ -116,11 +117,11 @@ fn different_kinds(counted: &[(Kind, Lines)]) -> Vec<String> {
         all.dedup();
         for (file, line) in all {
             let count = |lines: &Lines| lines.get(file).and_then(|lines| lines.get(line)).copied();
-            let (one, other) = (count(wanted), count(lines));
-            if one != other {
+            let (first_count, other_count) = (count(wanted), count(lines));
+            if first_count != other_count {
                 let (first, kind) = (first.name(), kind.name());
                 different.push(format!(
-                    "{file}:{line}: {one:?} in {first}, {other:?} in {kind}"
+                    "{file}:{line}: {first_count:?} in {first}, {other_count:?} in {kind}"
                 ));
             }
         }

@@ -5,9 +5,9 @@
 //! the streams that [`Program::streams`] assigns to the variant.
 //!
 //! # The sample
-//! [`C_WAYS`] and [`RUST_WAYS`] say for each way to build a program whether the sample has it of
-//! every program or of every second one. To shorten the sample as features arrive, change a
-//! [`Share`] there. Whatever the shares are:
+//! [`C_WAYS`] and [`RUST_WAYS`] say for each way to build a program whether the sample contains it
+//! for every program or for every second program. To shorten the sample as features are added,
+//! change a [`Share`] there. The following holds for all shares:
 //! - a variant whose level a directive of the program names is in the sample;
 //! - each stream of a program is collected in a variant of the sample;
 //! - a unit test checks that the sample loses no program, no variant, and no kind in any variant.
@@ -59,7 +59,7 @@ impl Matrix {
     /// The matrix that the environment chooses.
     ///
     /// # Errors
-    /// The variable has another value.
+    /// If the variable has another value.
     pub fn from_environment() -> Result<Self> {
         let Some(value) = std::env::var_os(Self::VARIABLE) else {
             return Ok(Self::Whole);
@@ -89,22 +89,22 @@ impl Matrix {
         }
     }
 
-    /// The number of its tests.
+    /// The number of tests.
     ///
     /// # Errors
-    /// tests/programs cannot be read.
+    /// If tests/programs cannot be read.
     pub fn trials(self) -> Result<usize> {
         let programs = all()?;
         Ok(programs.iter().map(|p| self.variants(p).len()).sum())
     }
 }
 
-/// Of which programs the sample has a way to build them.
+/// The share of programs that the sample builds in a way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Share {
-    /// All.
+    /// All programs.
     Every,
-    /// Every second one.
+    /// Every second program.
     Half,
 }
 
@@ -128,8 +128,8 @@ const fn way(level: &'static str, clang: u32, lld: bool, libc: Libc, share: Shar
     }
 }
 
-/// C, and C++ without musl. Lines are compared with gcov's at `O0` only, and `O2` is what users
-/// build most: the sample has both of every program.
+/// The ways to build C programs. C++ programs use those with glibc. Lines are compared with gcov's
+/// at `O0` only, and users mostly build with `O2`, so the sample contains both for every program.
 const C_WAYS: [Way; 5] = [
     way("O0", 22, false, Libc::Glibc, Share::Every),
     way("O1", 19, false, Libc::Glibc, Share::Half),
@@ -138,7 +138,7 @@ const C_WAYS: [Way; 5] = [
     way("O2", 22, false, Libc::MuslStatic, Share::Every),
 ];
 
-/// Rust files, and Cargo projects without musl.
+/// The ways to build Rust files. Cargo projects use those with glibc.
 const RUST_WAYS: [Way; 3] = [
     way("dev", 22, true, Libc::Glibc, Share::Half),
     way("release", 22, true, Libc::Glibc, Share::Every),
@@ -152,7 +152,7 @@ const EMULATED: Share = Share::Half;
 const NEWEST: u32 = 22;
 
 impl Program {
-    /// All ways in which this program is built.
+    /// All variants of this program.
     #[must_use]
     pub fn variants(&self) -> Vec<Variant> {
         let mut all = self.native(Matrix::Whole);
@@ -167,8 +167,8 @@ impl Program {
         all
     }
 
-    /// Whether the sample has this program of a share. The number is halved because its lowest bit
-    /// chooses among C libraries.
+    /// Whether this program belongs to the share. The number is halved because its lowest bit
+    /// chooses the C library.
     fn is_in(&self, share: Share) -> bool {
         match share {
             Share::Every => true,
@@ -176,8 +176,8 @@ impl Program {
         }
     }
 
-    /// The variant for the emulated machine, if the program has one. Different programs take
-    /// different variants of those for this machine.
+    /// The variant for the emulated machine, if the program has one. Different programs use
+    /// different variants.
     fn emulated(&self) -> Option<Variant> {
         let is_c = matches!(self.language, Language::C | Language::Cpp);
         let mut usual = self.native(Matrix::Whole);
@@ -190,7 +190,7 @@ impl Program {
         Some(variant)
     }
 
-    /// The variants for this machine. The sample always has at least one with glibc.
+    /// The variants for this machine. The sample always contains at least one with glibc.
     fn native(&self, matrix: Matrix) -> Vec<Variant> {
         let ways: &[Way] = match self.language {
             Language::C => &C_WAYS,
@@ -227,14 +227,15 @@ impl Program {
         is_level && is_compiler && self.links(way.libc)
     }
 
-    /// Whether the condition of a directive names a level.
+    /// Whether the condition of a directive contains a level.
     fn names_level(&self, level: &str) -> bool {
         let mut expectations = self.directives.expectations.iter();
         expectations.any(|(conditions, _)| conditions.iter().any(|word| word == level))
     }
 
-    /// Whether the program is linked with a C library. A program that can be linked with musl is
-    /// linked with it in one form, shared or static; Rust programs only in the static form.
+    /// Whether the program is linked with a C library. If a program can be linked with musl, it is
+    /// linked with either the shared or the static musl. Rust programs are only linked with the
+    /// static one.
     fn links(&self, libc: Libc) -> bool {
         let d = &self.directives;
         let is_loaded = !d.shared.is_empty() || self.number() % 2 == 1;
@@ -246,9 +247,9 @@ impl Program {
         }
     }
 
-    /// The streams that are collected in a variant, those of timed paths included. With glibc, each
-    /// stream is collected in one variant of the sample. With musl and on an emulated machine, one
-    /// stream is collected. Different programs collect different streams in a variant.
+    /// The streams that are collected in a variant, including streams of timed paths. With glibc,
+    /// each stream is collected in one variant of the sample. With musl and on an emulated machine,
+    /// one stream is collected. Different programs collect different streams in a variant.
     #[must_use]
     pub fn streams(&self, variant: &Variant) -> Vec<Kind> {
         const STREAMS: [Kind; 4] = [Kind::Loops, Kind::Trace, Kind::Times, Kind::Variation];

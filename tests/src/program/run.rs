@@ -13,7 +13,7 @@ impl Program {
     /// Runs the program in the folder of its executable. A woven program writes to `data`.
     ///
     /// # Errors
-    /// It can't be started.
+    /// If it cannot be started.
     pub fn run(&self, variant: &Variant, executable: &Path, data: Option<&Path>) -> Result<Output> {
         let mut command = variant.machine.command(executable)?;
         self.set_up(&mut command, executable)?;
@@ -22,16 +22,16 @@ impl Program {
 
     pub(super) fn set_up(&self, command: &mut Command, executable: &Path) -> Result<()> {
         command.args(&self.directives.args);
-        let beside = executable
+        let folder = executable
             .parent()
             .context("an executable lies in a directory")?;
         match self.language {
             Language::C | Language::Cpp => {
-                command.current_dir(beside);
+                command.current_dir(folder);
             }
-            // As `cargo run` does, for the shared libraries of the project and of std.
+            // Like `cargo run`, so that the shared libraries of the project and of std are found.
             Language::Rust | Language::Cargo => {
-                let path = format!("{}:{}", beside.join("deps").display(), std_libraries()?);
+                let path = format!("{}:{}", folder.join("deps").display(), std_libraries()?);
                 command.env("LD_LIBRARY_PATH", path);
             }
         }
@@ -51,12 +51,12 @@ impl Program {
         let Some(wanted) = self.directives.processes else {
             return Ok(None);
         };
-        let found = profiles(data)?.len();
-        Ok((found != wanted).then(|| format!("{found} profiles, not {wanted}")))
+        let count = profiles(data)?.len();
+        Ok((count != wanted).then(|| format!("{count} profiles, not {wanted}")))
     }
 }
 
-/// The folder of rustc's shared libraries.
+/// Returns the folder of rustc's shared libraries.
 fn std_libraries() -> Result<&'static str> {
     static LIBRARIES: OnceLock<String> = OnceLock::new();
     if let Some(known) = LIBRARIES.get() {
@@ -66,10 +66,10 @@ fn std_libraries() -> Result<&'static str> {
     Ok(LIBRARIES.get_or_init(|| printed.trim().to_owned()))
 }
 
-/// Runs a built program, which writes its profiles to `data`.
+/// Runs a built program. A woven program writes its profiles to `data`.
 ///
 /// # Errors
-/// It can't be started.
+/// If it cannot be started.
 pub fn run_program(command: &mut Command, data: Option<&Path>) -> Result<Output> {
     clean(command);
     if let Some(data) = data {
@@ -78,10 +78,10 @@ pub fn run_program(command: &mut Command, data: Option<&Path>) -> Result<Output>
     run(command)
 }
 
-/// The profiles in the directory of a run.
+/// Returns the profiles in the directory of a run.
 ///
 /// # Errors
-/// The directory can't be read.
+/// If the directory cannot be read.
 pub fn profiles(data: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in

@@ -1,4 +1,4 @@
-//! One way to build a program of tests/programs.
+//! A variant: one way to build a program of tests/programs.
 
 use super::catalog::Language;
 use crate::machine::Machine;
@@ -6,7 +6,7 @@ use crate::machine::Machine;
 /// The C library that a program is linked with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Libc {
-    /// The system's: the default.
+    /// The system's C library, which is the default.
     Glibc,
     /// musl as a shared library.
     Musl,
@@ -17,20 +17,20 @@ pub enum Libc {
 /// One way to build a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Variant {
-    /// Optimization level: `O0`, `O2`; for Rust, Cargo's profile.
+    /// Optimization level such as `O0` or `O2`; for Rust, Cargo's profile.
     pub level: String,
     /// Version of clang; unused for Rust.
     pub clang: u32,
-    /// Whether lld links, and not GNU ld. Rust programs use rustc's default linker.
+    /// Whether lld links instead of GNU ld. Rust programs use rustc's default linker.
     pub lld: bool,
     /// The C library. In Rust programs, musl is always linked statically.
     pub libc: Libc,
-    /// The machine it is built for.
+    /// The machine that the program is built for.
     pub machine: Machine,
 }
 
 impl Variant {
-    /// A name for lists: `O2-clang22-lld`, `release-musl`.
+    /// The name in lists of tests, such as `O2-clang22-lld` or `release-musl`.
     #[must_use]
     pub fn name(&self, language: Language) -> String {
         let libc = match self.libc {
@@ -56,8 +56,8 @@ impl Variant {
         built + libc + machine
     }
 
-    /// Whether the C library or the machine is not the usual one. Fewer kinds of profile are
-    /// collected there, to keep the tests short.
+    /// Whether the C library or the machine is not the default. Fewer kinds of profile are
+    /// collected in such a variant, to keep the tests short.
     #[must_use]
     pub fn is_other(&self) -> bool {
         self.libc != Libc::Glibc || self.machine != Machine::Host

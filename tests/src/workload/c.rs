@@ -1,5 +1,5 @@
-//! C and C++ programs: sources from a crate of the registry and, for some, a driver from
-//! tests/workloads, compiled file by file.
+//! Builds C and C++ programs. The sources come from a crate of the registry and, for some programs,
+//! a driver of tests/workloads. Each file is compiled separately.
 
 use super::flavor::Flavor;
 use crate::files::copy_tree;
@@ -9,19 +9,20 @@ use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Sources of a program and the flags they want.
+/// The sources of a program, and its compiler options.
 #[derive(Debug)]
 pub struct CSource {
     /// Its name in paths.
     pub name: &'static str,
-    /// The crate that carries it, and the folder in there; `None`: tests/workloads has it all.
+    /// The crate that contains the sources, and the folder in it; `None` if all sources are in
+    /// tests/workloads.
     pub(super) from: Option<(&'static str, &'static str)>,
-    /// A file or folder of ours in tests/workloads; empty: none. What lies in it is copied beside
-    /// the sources.
+    /// A file or folder in tests/workloads that is copied next to the sources; empty if there is
+    /// none.
     pub(super) driver: &'static str,
-    /// Files to compile, from the program's folder; `folder/*.c` is every one there.
+    /// Files to compile, relative to the program's folder. `folder/*.c` means all C files in it.
     pub(super) files: &'static [&'static str],
-    /// Ends of names that `*.c` doesn't take.
+    /// Ends of file names that `*.c` leaves out.
     pub(super) except: &'static [&'static str],
     /// Flags of each compilation.
     pub(super) flags: &'static str,
@@ -29,10 +30,10 @@ pub struct CSource {
     pub(super) libraries: &'static str,
 }
 
-/// C sources with what their compilation needs.
+/// C sources with their compiler and linker options.
 #[derive(Debug, Clone)]
 pub struct CProject {
-    /// Where the sources lie.
+    /// The folder of the sources.
     pub folder: PathBuf,
     /// Source files.
     pub files: Vec<PathBuf>,
@@ -71,7 +72,7 @@ impl CSource {
         Ok(())
     }
 
-    /// The sources in a folder they were copied to.
+    /// Returns the sources in a folder that they were copied to.
     pub(super) fn project(&self, folder: &Path) -> Result<CProject> {
         let mut files = Vec::new();
         for name in self.files {
@@ -106,10 +107,11 @@ impl CSource {
 }
 
 impl CProject {
-    /// Compiles each file and links them, two at a time; objects that are there already stay.
+    /// Compiles and links all files, two at a time. Objects that exist already are not compiled
+    /// again.
     ///
     /// # Errors
-    /// A step fails.
+    /// If a step fails.
     pub fn build(&self, flavor: Flavor, level: &str) -> Result<PathBuf> {
         let objects = self.compile_all(flavor, level)?;
         let executable = self
@@ -124,10 +126,11 @@ impl CProject {
         Ok(executable)
     }
 
-    /// Compiles each file, two at a time; the objects. Those that are there already stay.
+    /// Compiles all files, two at a time. Returns the objects. Objects that exist already are not
+    /// compiled again.
     ///
     /// # Errors
-    /// A compilation fails.
+    /// If a compilation fails.
     pub fn compile_all(&self, flavor: Flavor, level: &str) -> Result<Vec<PathBuf>> {
         for pair in self.files.chunks(2) {
             std::thread::scope(|scope| -> Result<()> {
@@ -153,7 +156,8 @@ impl CProject {
         }
         let mut command = self.start(flavor, level, is_cpp(file))?;
         command.args(&self.flags).arg("-c").arg(file).arg("-o");
-        // Under another name first: what was half written must not be taken for whole.
+        // The object is first written under another name, so that an incomplete object is never
+        // used.
         let half = object.with_extension("half");
         run_ok(command.arg(&half))?;
         std::fs::rename(&half, &object)?;

@@ -1,4 +1,5 @@
-//! The ways a program is built: alone, by Holloway, by the compilers' own profilers.
+//! The flavors in which a program is built: by the compiler alone, by Holloway, or with the
+//! compilers' own counters.
 
 use crate::tool::{cargo_holloway, clean, holloway_command};
 use std::path::{Path, PathBuf};
@@ -9,21 +10,21 @@ use std::process::Command;
 pub enum Flavor {
     /// By the compiler alone.
     Native,
-    /// By Holloway, paths counted.
+    /// By Holloway, with path counters.
     Paths,
-    /// By Holloway, edges counted.
+    /// By Holloway, with edge counters.
     Edges,
-    /// By Holloway, paths counted, frames that are left early not.
+    /// By Holloway, with path counters and without exit edges.
     Closed,
-    /// By Holloway, paths counted, probes placed by what an earlier run measured.
+    /// By Holloway, with path counters. An earlier run guides the placement of probes.
     Guided,
-    /// By Holloway, the stream of paths kept for sequences over iterations.
+    /// By Holloway, with a stream of paths for sequences over iterations.
     Loops,
-    /// By Holloway, the stream of paths that end at calls.
+    /// By Holloway, with a stream of paths that end at calls.
     Trace,
-    /// By Holloway, a few of the paths timed.
+    /// By Holloway, with some paths timed.
     Variation,
-    /// By Holloway, every path timed.
+    /// By Holloway, with every path timed.
     Times,
     /// With the compilers' own edge counters: `-fprofile-generate`, `-Cprofile-generate`.
     Peer,
@@ -44,7 +45,7 @@ pub const FLAVORS: [Flavor; 10] = [
 ];
 
 impl Flavor {
-    /// Its name in tables and paths.
+    /// The name in tables and paths.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -61,19 +62,20 @@ impl Flavor {
         }
     }
 
-    /// Whether Holloway builds it.
+    /// Whether Holloway builds the program.
     #[must_use]
     pub fn is_woven(self) -> bool {
         !matches!(self, Self::Native | Self::Peer)
     }
 
-    /// Where a guide is looked for: the data of an earlier run, beside a program's sources.
+    /// Returns the folder of the guide: the data of an earlier run, next to a program's sources.
     #[must_use]
     pub fn guide(folder: &Path) -> PathBuf {
         folder.join("guide")
     }
 
-    /// Name of what is compiled before the link: Holloway's flavors differ in the link only.
+    /// The name of the objects. All of Holloway's flavors share objects, because they differ only
+    /// in the link.
     pub(super) fn compiled(self) -> &'static str {
         if self.is_woven() {
             "woven"
@@ -82,7 +84,7 @@ impl Flavor {
         }
     }
 
-    /// A compiler's command: `clang` itself, or `holloway cc` over it (`c++` likewise).
+    /// Returns the command of a compiler: `clang`, or `holloway cc` that calls it (`c++` for C++).
     pub(super) fn compiler(self, clang: &Path, verb: &str, folder: &Path) -> Command {
         let mut command = if self.is_woven() {
             holloway_command([verb])
@@ -97,7 +99,7 @@ impl Flavor {
         command
     }
 
-    /// Cargo's command for a build.
+    /// Returns Cargo's command for a build.
     pub(super) fn cargo(self, folder: &Path) -> Command {
         let mut command = if self.is_woven() {
             cargo_holloway(["build"])
@@ -111,7 +113,7 @@ impl Flavor {
         command
     }
 
-    /// What Holloway is told through the environment.
+    /// Sets Holloway's options in the environment.
     fn set(self, command: &mut Command, folder: &Path) {
         match self {
             Self::Native | Self::Paths | Self::Peer => {}

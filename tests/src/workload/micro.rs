@@ -28,7 +28,7 @@ macro_rules! micro {
     };
 }
 
-/// Every tight loop, in the order of the table.
+/// All tight loops, in the order of the table.
 pub static MICRO: [Workload; 14] = [
     micro!("sort", "sort", "insertion sort", [1, 1, 4]),
     micro!(

@@ -15,25 +15,25 @@ use std::process::Command;
 pub struct Workload {
     /// Its name in tables.
     pub name: &'static str,
-    /// What it is, in a few words.
+    /// A short description.
     pub about: &'static str,
-    /// What it is built from; programs that differ in their arguments only share one.
+    /// The source. Programs that differ only in their arguments share a source.
     pub source: Source,
-    /// Threads that work at a time.
+    /// Number of threads that work at the same time.
     pub threads: u32,
-    /// Files it reads.
+    /// The input files.
     pub(super) input: Input,
-    /// How much work: [`Scale::Small`], [`Scale::Quick`] (also [`Scale::Train`]), [`Scale::Full`],
-    /// each in a unit of the program's own.
+    /// The size of a run for [`Scale::Small`], [`Scale::Quick`] (also [`Scale::Train`]), and
+    /// [`Scale::Full`], each in a unit that depends on the program.
     pub(super) sizes: [usize; 3],
     /// Command lines of a run, in order. `{size}` becomes the size, `{workloads}` the folder
     /// tests/workloads.
     pub(super) runs: &'static [&'static [&'static str]],
-    /// Whether its lines come in the same order each time.
+    /// Whether the program prints its lines in the same order in every run.
     pub ordered: bool,
 }
 
-/// Where a program's code comes from.
+/// The source of a program.
 #[derive(Debug, Clone, Copy)]
 pub enum Source {
     /// C or C++.
@@ -42,12 +42,12 @@ pub enum Source {
     Rust(&'static RustSource),
 }
 
-/// Files a program reads.
+/// The input files of a program.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Input {
-    /// None, or only what lies in tests/workloads.
+    /// None, or only files of tests/workloads.
     Nothing,
-    /// `tree`: text files, this many bytes in all.
+    /// `tree`: text files with this many bytes in total.
     Tree,
     /// `text`: words, this many bytes.
     Text,
@@ -57,17 +57,17 @@ pub(super) enum Input {
     RustFiles,
 }
 
-/// How much work a run is.
+/// The amount of work of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scale {
-    /// A moment: for tests, and to count instructions.
+    /// A fraction of a second, for tests and for counting instructions.
     Small,
     /// About a tenth of a second.
     Quick,
     /// Half a second to a second and a half.
     Full,
-    /// As much as [`Scale::Quick`], with other files where the program reads any: what a program is
-    /// trained on that is then run in full.
+    /// As much work as [`Scale::Quick`], but with other input files if the program reads any: the
+    /// training input.
     Train,
 }
 
@@ -87,10 +87,10 @@ impl Source {
         }
     }
 
-    /// Copies the sources below `scratch`; the folder.
+    /// Copies the sources below `scratch`. Returns the folder.
     ///
     /// # Errors
-    /// They can't be had.
+    /// If the sources cannot be fetched or copied.
     pub fn prepare(self, scratch: &Path) -> Result<PathBuf> {
         let folder = scratch.join(self.name());
         match self {
@@ -100,7 +100,7 @@ impl Source {
         Ok(folder)
     }
 
-    /// The files and folders of a prepared folder that go into this program.
+    /// Returns the files and folders of a prepared folder that belong to this program.
     #[must_use]
     pub fn parts(self, folder: &Path) -> Vec<PathBuf> {
         match self {
@@ -109,12 +109,12 @@ impl Source {
         }
     }
 
-    /// Builds a prepared folder at the release level, with line tables in each flavor; the
-    /// executable. What flavors have in common is compiled once. [`Flavor::Guided`] takes its
+    /// Builds a prepared folder at the release level, with line tables in each flavor, and returns
+    /// the executable. Parts that flavors share are compiled once. [`Flavor::Guided`] takes its
     /// guide from [`Flavor::guide`].
     ///
     /// # Errors
-    /// The build fails.
+    /// If the build fails.
     pub fn build(self, folder: &Path, flavor: Flavor) -> Result<PathBuf> {
         match self {
             Self::C(source) => source.project(folder)?.build(flavor, "-O2"),
@@ -130,7 +130,7 @@ impl Workload {
         self.name
     }
 
-    /// Whether it is C, C++ or Rust.
+    /// The language: C, C++, or Rust.
     #[must_use]
     pub fn language(&self) -> &'static str {
         match self.source {
@@ -142,7 +142,7 @@ impl Workload {
     /// Copies its sources below `scratch`.
     ///
     /// # Errors
-    /// They can't be had.
+    /// If the sources cannot be fetched or copied.
     pub fn prepare(&self, scratch: &Path) -> Result<PathBuf> {
         self.source.prepare(scratch)
     }
@@ -150,7 +150,7 @@ impl Workload {
     /// The C sources of a prepared folder; `None` for the Rust programs.
     ///
     /// # Errors
-    /// The folder can't be read.
+    /// If the folder cannot be read.
     pub fn c_project(&self, folder: &Path) -> Result<Option<CProject>> {
         match self.source {
             Source::C(source) => source.project(folder).map(Some),
@@ -161,15 +161,15 @@ impl Workload {
     /// Builds a prepared folder, as [`Source::build`].
     ///
     /// # Errors
-    /// The build fails.
+    /// If the build fails.
     pub fn build(&self, folder: &Path, flavor: Flavor) -> Result<PathBuf> {
         self.source.build(folder, flavor)
     }
 
-    /// Builds it by the compiler alone and unoptimized, for what it prints.
+    /// Builds the program by the compiler alone, without optimization. Its output is the same.
     ///
     /// # Errors
-    /// The build fails.
+    /// If the build fails.
     pub fn build_plain(&self, folder: &Path) -> Result<PathBuf> {
         match self.source {
             Source::C(source) => source.project(folder)?.build(Flavor::Native, "-O0"),
@@ -180,7 +180,7 @@ impl Workload {
     /// Writes the input files of a run below `folder`.
     ///
     /// # Errors
-    /// They can't be written.
+    /// If they cannot be written.
     pub fn write_input(&self, folder: &Path, scale: Scale) -> Result<()> {
         std::fs::create_dir_all(folder)?;
         let bytes = self.size(scale);
@@ -203,7 +203,7 @@ impl Workload {
         Ok(())
     }
 
-    /// How a run of [`Scale::Train`] differs from one of [`Scale::Full`], in a few words.
+    /// Describes how a run of [`Scale::Train`] differs from a run of [`Scale::Full`].
     #[must_use]
     pub fn training(&self) -> &'static str {
         match self.input {
@@ -213,7 +213,8 @@ impl Workload {
         }
     }
 
-    /// The command lines of one run, in order; all of them together are what is timed.
+    /// Returns the command lines of one run, in order. The time of a run is the time of all of
+    /// them.
     #[must_use]
     pub fn commands(&self, executable: &Path, input: &Path, scale: Scale) -> Vec<Command> {
         let size = self.size(scale).to_string();
@@ -229,10 +230,10 @@ impl Workload {
         self.runs.iter().map(line).collect()
     }
 
-    /// Runs the command lines; their outputs one after the other.
+    /// Runs the command lines. Returns their outputs, one after the other.
     ///
     /// # Errors
-    /// One can't be started or fails.
+    /// If one cannot be started or fails.
     pub fn run(
         &self,
         executable: &Path,
@@ -255,7 +256,7 @@ impl Workload {
         Ok(outputs)
     }
 
-    /// How much work a run is, in the program's own unit.
+    /// Returns the size of a run, in a unit that depends on the program.
     #[must_use]
     pub fn size(&self, scale: Scale) -> usize {
         let [small, quick, full] = self.sizes;

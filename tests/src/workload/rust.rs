@@ -1,4 +1,4 @@
-//! Rust programs: ripgrep as its crate has it, and the packages of tests/workloads/rust.
+//! Builds Rust programs: ripgrep from its crate, and the packages of tests/workloads/rust.
 
 use super::flavor::Flavor;
 use crate::files::copy_tree;
@@ -11,14 +11,15 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A package that is built.
+/// A package to build.
 #[derive(Debug)]
 pub struct RustSource {
     /// Its name in paths, and cargo's name of the package.
     pub name: &'static str,
     /// The executable.
     pub(super) binary: &'static str,
-    /// Whether it is a crate of the registry; else a member of the workspace tests/workloads/rust.
+    /// Whether the package is a crate of the registry. If not, it is a member of the workspace
+    /// tests/workloads/rust.
     pub(super) from_registry: bool,
 }
 
@@ -38,7 +39,7 @@ impl RustSource {
         }
     }
 
-    /// What of a copied project goes into this program.
+    /// Returns the files and folders of a copied project that belong to this program.
     pub(super) fn parts(&self, folder: &Path) -> Vec<PathBuf> {
         if self.from_registry {
             vec![folder.to_owned()]
@@ -47,8 +48,8 @@ impl RustSource {
         }
     }
 
-    /// Builds a copied project by cargo alone and unoptimized, which takes a third of the time; the
-    /// executable.
+    /// Builds a copied project by cargo alone and without optimization, which takes a third of the
+    /// time. Returns the executable.
     pub(super) fn build_plain(&self, folder: &Path) -> Result<PathBuf> {
         let target = folder.join("target-plain");
         let mut command = build_command(folder, Flavor::Native, &target);
@@ -59,7 +60,7 @@ impl RustSource {
         find_executable(&target, self.binary)
     }
 
-    /// Builds a copied project; the executable, under a name of the flavor's own.
+    /// Builds a copied project. Returns the executable, whose name contains the flavor.
     pub(super) fn build(&self, folder: &Path, flavor: Flavor) -> Result<PathBuf> {
         let target = folder.join(format!("target-{}", flavor.compiled()));
         let mut command = build_command(folder, flavor, &target);
@@ -71,7 +72,7 @@ impl RustSource {
     }
 }
 
-/// The cargo line of a release build of a flavor.
+/// Returns the cargo command for a release build of a flavor.
 #[must_use]
 pub fn build_command(folder: &Path, flavor: Flavor, target: &Path) -> Command {
     let mut command = flavor.cargo(folder);

@@ -1,17 +1,17 @@
-//! The suite: the table of real programs.
+//! The suite: a table of real programs.
 //!
 //! | program | source | what it does |
 //! |---|---|---|
-//! | bzip2 | bzip2-sys | compresses generated text and takes it apart again |
+//! | bzip2 | bzip2-sys | compresses and decompresses generated text |
 //! | lua | lua-src (5.4) and a driver | runs tests/workloads/lua/work.lua |
 //! | minisat | minisat (C++) and a driver | decides generated formulas |
 //! | quickjs | rquickjs-sys and a driver | runs tests/workloads/quickjs/work.js |
 //! | sqlite | libsqlite3-sys and a driver | fills and queries a database in memory |
-//! | xz | liblzma-sys and a driver | compresses generated text and takes it apart; xz-2 with two threads |
-//! | zlib | libz-sys and a driver | likewise at three levels |
-//! | zstd | zstd-sys and a driver | likewise; zstd-2 with two workers |
-//! | chess | cozy-chess and a driver | counts positions some moves away |
-//! | json | serde_json and a driver | a document there and back |
+//! | xz | liblzma-sys and a driver | compresses and decompresses generated text; xz-2 with two threads |
+//! | zlib | libz-sys and a driver | compresses and decompresses generated text at three levels |
+//! | zstd | zstd-sys and a driver | compresses and decompresses generated text; zstd-2 with two workers |
+//! | chess | cozy-chess and a driver | counts the positions after a few moves |
+//! | json | serde_json and a driver | parses and prints a document |
 //! | markdown | pulldown-cmark and a driver | makes HTML of a generated text |
 //! | paint | tiny-skia and a driver | draws shapes and gradients |
 //! | parse | syn and a driver | parses ripgrep's sources |
@@ -24,14 +24,15 @@ use super::c::CSource;
 use super::program::{Input, Source, Workload};
 use super::rust::RustSource;
 
-/// Every program of the suite, in the order of the tables: one thread first, C first.
+/// All programs of the suite, in the order of the tables: programs with one thread first, and C
+/// before Rust.
 pub static SUITE: [&Workload; 20] = [
     &BZIP2, &LUA, &MINISAT, &QUICKJS, &SQLITE, &XZ, &ZLIB, &ZSTD, //
     &CHESS, &JSON, &MARKDOWN, &PAINT, &PARSE, &PNG, &RIPGREP, &SCRIPT, //
     &XZ_2, &ZSTD_2, &PARALLEL, &RIPGREP_2,
 ];
 
-/// A program of one thread that reads no generated file; its only argument is the size.
+/// A program with one thread that reads no generated file. Its only argument is the size.
 const fn sized(
     name: &'static str,
     about: &'static str,
@@ -50,7 +51,7 @@ const fn sized(
     }
 }
 
-/// A member of tests/workloads/rust.
+/// A package of the workspace tests/workloads/rust.
 const fn member(name: &'static str) -> RustSource {
     RustSource {
         name,
@@ -59,7 +60,7 @@ const fn member(name: &'static str) -> RustSource {
     }
 }
 
-/// bzip2's own main program.
+/// bzip2 with its own main program.
 pub static BZIP2: Workload = Workload {
     input: Input::Text,
     runs: &[&["-k", "-f", "-9", "text"], &["-k", "-d", "-c", "text.bz2"]],
@@ -89,7 +90,7 @@ static BZIP2_SOURCE: CSource = CSource {
     libraries: "",
 };
 
-/// Lua's interpreter on a script of ours.
+/// Lua's interpreter, which runs a script of tests/workloads.
 pub static LUA: Workload = Workload {
     runs: &[&["{workloads}/lua/work.lua", "{size}"]],
     ..sized("lua", "interpreter, C", Source::C(&LUA_SOURCE), [7, 15, 20])
@@ -127,7 +128,7 @@ static MINISAT_SOURCE: CSource = CSource {
     libraries: "",
 };
 
-/// QuickJS's interpreter on a script of ours.
+/// QuickJS's interpreter, which runs a script of tests/workloads.
 pub static QUICKJS: Workload = Workload {
     runs: &[&["{workloads}/quickjs/work.js", "{size}"]],
     ..sized(
@@ -153,7 +154,7 @@ static QUICKJS_SOURCE: CSource = CSource {
     libraries: "-lm -pthread",
 };
 
-/// SQLite on a database in memory.
+/// SQLite with a database in memory.
 pub static SQLITE: Workload = sized(
     "sqlite",
     "database, C",

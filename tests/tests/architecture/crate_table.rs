@@ -1,5 +1,5 @@
-//! ARCHITECTURE.md's table of crates agrees with `cargo metadata`: it lists every crate, and
-//! dependencies lead to lower levels only.
+//! Tests that the table of crates in ARCHITECTURE.md agrees with `cargo metadata`: it lists every
+//! crate, and dependencies lead to lower levels only.
 
 use cargo_metadata::{DependencyKind, MetadataCommand, Package};
 use holloway_tests::tool::tests_directory;
@@ -38,7 +38,7 @@ fn the_table_of_crates_is_true() {
     );
 }
 
-/// The crate's dependencies are of lower levels, and its row lists them.
+/// Checks that the crate's dependencies have lower levels, and that its row lists them.
 fn check_row(table: &BTreeMap<String, Row>, name: &str, package: &Package) {
     let row = table
         .get(name)

@@ -1,4 +1,4 @@
-//! Cycles of a graph of files: its strongly connected components of two files or more.
+//! Finds the cycles of a graph of files: its strongly connected components of two or more files.
 
 use crate::names::FileImports;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +13,7 @@ pub(crate) struct Cycle {
 }
 
 impl Cycle {
-    /// Every cycle of a graph.
+    /// Returns all cycles of a graph.
     pub(crate) fn find_all(imports: &FileImports) -> BTreeSet<Self> {
         let mut targets = BTreeMap::<&Path, Vec<&Path>>::new();
         for (from, to) in imports.keys() {
@@ -39,7 +39,7 @@ impl Cycle {
         all
     }
 
-    /// A line for each import, with files relative to `root`.
+    /// Formats a line for each import, with files relative to `root`.
     pub(crate) fn describe(&self, root: &Path) -> String {
         let files: BTreeSet<&PathBuf> = self.imports.keys().map(|(from, _)| from).collect();
         let mut text = format!("a cycle of {} files:\n", files.len());
@@ -57,7 +57,8 @@ impl Cycle {
     }
 }
 
-/// The files that imports lead to from a file; itself only if it is in a cycle.
+/// Returns the files that are reachable from a file by imports. The file itself is included only if
+/// it is in a cycle.
 fn reachable<'a>(
     targets: &BTreeMap<&'a Path, Vec<&'a Path>>,
     start: &'a Path,

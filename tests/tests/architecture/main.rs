@@ -1,4 +1,4 @@
-//! The architecture as ARCHITECTURE.md describes it, checked against the sources.
+//! Tests that the sources follow the architecture in ARCHITECTURE.md.
 //!
 //! - `crate_table`: the table of crates and their levels agrees with `cargo metadata`;
 //! - `module_graph`: the modules of every crate form a directed acyclic graph. `module_tree` reads

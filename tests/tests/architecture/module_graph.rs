@@ -1,7 +1,7 @@
-//! The modules of every crate form a directed acyclic graph.
+//! Tests that the modules of every crate form a directed acyclic graph.
 //!
-//! The nodes are files; an edge means that one file takes a name from another. A failure lists each
-//! cycle with the names that tie it:
+//! The nodes are files. An edge means that one file uses a name of another. A failure lists each
+//! cycle with the names on its edges:
 //!
 //! ```text
 //! cargo test -p holloway-tests --test architecture modules_form

@@ -1,8 +1,8 @@
-//! The modules of one crate: their files, and the names that each module defines, imports, and
-//! mentions.
+//! Reads the modules of one crate: their files, and the names that each module defines, imports,
+//! and mentions.
 //!
-//! Modules and imports behind `#[cfg(test)]` are left out: unit tests may use everything. Tokens
-//! inside macro calls are read as paths too (`format!("{}", crate::page::title())`).
+//! Modules and imports with `#[cfg(test)]` are left out, because unit tests may use everything.
+//! Tokens inside macro calls are read as paths, too (`format!("{}", crate::page::title())`).
 
 use proc_macro2::{TokenStream, TokenTree};
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,7 +23,7 @@ pub(crate) type ReadFile<'a> = &'a dyn Fn(&Path) -> Option<String>;
 #[derive(Debug, Default)]
 pub(crate) struct ModuleTree {
     pub(crate) modules: Vec<Module>,
-    /// Macros with `#[macro_export]`, which live in the root whatever module defines them.
+    /// Macros with `#[macro_export]`, which belong to the root no matter which module defines them.
     pub(crate) exported_macros: BTreeMap<String, ModuleId>,
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct Import {
     pub(crate) visibility: ImportVisibility,
 }
 
-/// Who may use an import's name.
+/// The modules that may use an import's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ImportVisibility {
     /// `use …`: the module itself.
@@ -220,7 +220,7 @@ fn impl_attributes(item: &ImplItem) -> &[Attribute] {
     }
 }
 
-/// The name that an item defines in its module; child modules and imports are kept apart.
+/// The name that an item defines in its module. Child modules and imports are handled separately.
 fn item_name(item: &Item) -> Option<String> {
     let name = match item {
         Item::Const(item) => &item.ident,
@@ -321,7 +321,7 @@ impl<'ast> Visit<'ast> for ItemReader {
         }
     }
 
-    /// Child modules have readers of their own.
+    /// Each child module has a separate reader.
     fn visit_item_mod(&mut self, _: &'ast ItemMod) {}
 
     fn visit_item_use(&mut self, item: &'ast ItemUse) {

@@ -1,18 +1,18 @@
 //! Resolves paths to the files that define their names, and gives the imports between files.
 //!
 //! An import of a re-exported name leads to the file that defines the name: `use crate::Report`
-//! leads to `report.rs` if `lib.rs` has `pub use report::Report`. A name that the module on the way
-//! imports only for itself leads to that module. A module that is imported by its own name leads
-//! nowhere; the paths that go through it do.
+//! leads to `report.rs` if `lib.rs` has `pub use report::Report`. If the module on the way imports
+//! the name only privately, the import leads to that module. An import of a module leads nowhere by
+//! itself, but the paths through it do.
 
 use crate::module_tree::{Import, ImportVisibility, ModuleId, ModuleTree};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-/// Names that the first file takes from the second.
+/// The names that the first file imports from the second.
 pub(crate) type FileImports = BTreeMap<(PathBuf, PathBuf), BTreeSet<String>>;
 
-/// What a name stands for.
+/// The meaning of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Meaning {
     Module(ModuleId),
@@ -20,7 +20,7 @@ enum Meaning {
     ItemIn(ModuleId),
 }
 
-/// From where a module's name is looked up.
+/// Who looks up a name of a module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LookupFrom {
     /// In the module itself, which sees its private imports.
@@ -29,10 +29,10 @@ enum LookupFrom {
     Outside,
 }
 
-/// Re-exports can lead in a circle; no real chain is longer than this.
+/// Re-exports may form a cycle. No real chain is longer than this.
 const LONGEST_CHAIN: u32 = 16;
 
-/// Every import between two files of a crate.
+/// Returns all imports between two files of a crate.
 pub(crate) fn file_imports(tree: &ModuleTree) -> FileImports {
     let mut all = FileImports::new();
     for (id, module) in tree.modules.iter().enumerate() {
@@ -74,7 +74,7 @@ fn shown_name(tree: &ModuleTree, path: &[String]) -> String {
     item.or(path.last()).cloned().unwrap_or_default()
 }
 
-/// What a path in a module stands for; nothing if it leads out of the crate.
+/// Resolves a path in a module. The result is empty if the path leads out of the crate.
 fn resolve(tree: &ModuleTree, module: ModuleId, path: &[String], depth: u32) -> Vec<Meaning> {
     let Some((first, rest)) = path.split_first() else {
         return Vec::new();
@@ -90,11 +90,11 @@ fn resolve(tree: &ModuleTree, module: ModuleId, path: &[String], depth: u32) -> 
             parent.map(Meaning::Module).into_iter().collect()
         }
         name => {
-            let mut found = look_up(tree, module, name, LookupFrom::Inside, depth);
-            if found.is_empty() && rest.is_empty() {
-                found.extend(macro_above(tree, module, name));
+            let mut meanings = look_up(tree, module, name, LookupFrom::Inside, depth);
+            if meanings.is_empty() && rest.is_empty() {
+                meanings.extend(macro_above(tree, module, name));
             }
-            found
+            meanings
         }
     };
     start
@@ -103,10 +103,10 @@ fn resolve(tree: &ModuleTree, module: ModuleId, path: &[String], depth: u32) -> 
         .collect()
 }
 
-/// Follows the rest of a path from a module down to an item.
+/// Follows the remaining path from a module to an item.
 fn walk(tree: &ModuleTree, start: Meaning, path: &[String], depth: u32) -> Vec<Meaning> {
     let (Meaning::Module(module), Some((name, rest))) = (start, path.split_first()) else {
-        // What follows an item is a variant, a constant, or a method of it.
+        // The part after an item is a variant, a constant, or a method of the item.
         return vec![start];
     };
     if name == "super" {
@@ -114,16 +114,16 @@ fn walk(tree: &ModuleTree, start: Meaning, path: &[String], depth: u32) -> Vec<M
         let parent = parent.map(Meaning::Module).into_iter();
         return parent.flat_map(|p| walk(tree, p, rest, depth)).collect();
     }
-    let mut found = look_up(tree, module, name, LookupFrom::Outside, depth);
-    if found.is_empty() {
+    let mut meanings = look_up(tree, module, name, LookupFrom::Outside, depth);
+    if meanings.is_empty() {
         let exported = tree.exported_macros.get(name).filter(|_| module == 0);
-        found.push(Meaning::ItemIn(exported.copied().unwrap_or(module)));
+        meanings.push(Meaning::ItemIn(exported.copied().unwrap_or(module)));
     }
-    let found = found.into_iter();
-    found.flat_map(|f| walk(tree, f, rest, depth)).collect()
+    let meanings = meanings.into_iter();
+    meanings.flat_map(|f| walk(tree, f, rest, depth)).collect()
 }
 
-/// What a name means in a module.
+/// Looks up a name in a module.
 fn look_up(
     tree: &ModuleTree,
     id: ModuleId,
@@ -160,7 +160,7 @@ fn look_up(
         return Vec::new();
     }
     let globs = module.imports.iter().filter(|i| i.name.is_none());
-    let mut found = BTreeSet::new();
+    let mut meanings = BTreeSet::new();
     for glob in globs {
         if from == LookupFrom::Outside && glob.visibility == ImportVisibility::Private {
             continue;
@@ -170,14 +170,14 @@ fn look_up(
                 && target != id
             {
                 let inner = look_up(tree, target, name, LookupFrom::Outside, depth + 1);
-                found.extend(inner);
+                meanings.extend(inner);
             }
         }
     }
-    found.into_iter().collect()
+    meanings.into_iter().collect()
 }
 
-/// The module above this one that defines a macro before it declares its children.
+/// Returns the ancestor module that defines a macro before it declares its children.
 fn macro_above(tree: &ModuleTree, module: ModuleId, name: &str) -> Option<Meaning> {
     let mut above = tree.modules[module].parent;
     while let Some(id) = above {

@@ -1,10 +1,10 @@
-//! Optimized code: clang's `-fprofile-generate` on the very bitcode that is woven, compared with
+//! Compares the counts of optimized code with clang's `-fprofile-generate` on the same bitcode, for
 //! each kind of profile.
 //!
 //! Two compilations of one source would be optimized differently. So the test takes the bitcode
 //! from the objects of a woven build and compiles it with clang's counters, without further
-//! optimization. Holloway links the same objects at -O0. Both count the graph that `-O2` left.
-//! Branches of inlined code and branches without a line are not compared.
+//! optimization. Holloway links the same objects at -O0. So both count the graph that `-O2`
+//! produced. Branches of inlined code and branches without a line are not compared.
 
 use crate::calm::Calm;
 use crate::clang::{Compared, differences};
@@ -73,8 +73,8 @@ fn compare(workload: &'static Workload) -> Result<Compared> {
     Ok(compared)
 }
 
-/// The bitcode in an object, as text, without the branch weights that optimization has left: where
-/// nothing ran they would stand for counts.
+/// Extracts the bitcode of an object as text, without the branch weights that the optimizer added.
+/// If a branch never ran, these weights would be read as counts.
 fn bitcode(object: &Path) -> Result<PathBuf> {
     let (bitcode, text) = (object.with_extension("bc"), object.with_extension("ll"));
     let section = format!("--dump-section=.llvm.lto={}", bitcode.display());
@@ -94,7 +94,7 @@ fn bitcode(object: &Path) -> Result<PathBuf> {
     Ok(text)
 }
 
-/// Links at -O0: what `-O2` has made of the program stays as it is.
+/// Links at -O0, so the code stays as `-O2` produced it.
 fn link(objects: &[PathBuf], project: &CProject, kind: Kind) -> Result<PathBuf> {
     let executable = project.folder.join(format!("program-{}", kind.name()));
     let mut command = holloway_command(["cc", "-O0", "-g"]);

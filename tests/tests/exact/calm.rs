@@ -1,4 +1,4 @@
-//! Runs of a real program in which nearly every call returns: other counters are exact there, too.
+//! Runs a real program so that nearly every call returns. Then other counters are exact, too.
 
 use crate::ours::{Recorded, record};
 use anyhow::Result;
@@ -7,8 +7,8 @@ use holloway_tests::workload::{LUA, Scale, Workload};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Two folders with the same input: runs start from the same files, none that the other has
-/// written, and under the same name (bzip2 looks at it letter by letter).
+/// Two folders with the same input. The plain and the woven program start with the same files and
+/// under the same name, because the behavior of bzip2 depends on its name.
 pub(crate) struct Calm<'a> {
     workload: &'a Workload,
     plain: PathBuf,
@@ -28,7 +28,7 @@ impl<'a> Calm<'a> {
         })
     }
 
-    /// Runs a program that is not woven.
+    /// Runs the plain program.
     pub(crate) fn run(&self, executable: &Path) -> Result<()> {
         std::fs::copy(executable, self.plain.join("program"))?;
         for mut command in self.commands(&self.plain) {
@@ -41,7 +41,7 @@ impl<'a> Calm<'a> {
     pub(crate) fn record(&self, executable: &Path, data: &Path) -> Result<Recorded> {
         std::fs::remove_dir_all(&self.woven)?;
         self.workload.write_input(&self.woven, Scale::Small)?;
-        // One shell runs them all, so that one `holloway run` sees every process.
+        // One shell runs all commands, so that one `holloway run` sees every process.
         let quoted = |word: &std::ffi::OsStr| format!("'{}'", word.to_string_lossy());
         let line = |c: &Command| {
             let words: Vec<String> = std::iter::once(c.get_program())
@@ -56,7 +56,8 @@ impl<'a> Calm<'a> {
         record(Path::new("sh"), &["-c", &script], data, &[])
     }
 
-    /// Lua's without coroutines, which leave calls by longjmp: there clang's own counts are wrong.
+    /// The commands of a run. Lua runs without coroutines, which leave frames by longjmp, because
+    /// clang's counts would be wrong.
     fn commands(&self, input: &Path) -> Vec<Command> {
         let mut commands = (self.workload).commands(Path::new("./program"), input, Scale::Small);
         if *self.workload == LUA {

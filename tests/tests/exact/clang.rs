@@ -1,5 +1,5 @@
-//! Calls, branches, and switches that clang's `-fprofile-generate` counts at -O0, compared with
-//! ours one by one, for each kind of profile.
+//! Compares the counts of calls, branches, and switches at -O0 with clang's `-fprofile-generate`,
+//! for each kind of profile.
 
 use crate::calm::Calm;
 use crate::ours::{Counted, Flow, Recorded, record, steady};
@@ -12,11 +12,12 @@ use holloway_tests::workload::{BZIP2, CProject, Flavor, LUA, SQLITE, Workload, Z
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What is held against clang's counts, in this order: the last is guided by the run before it.
+/// The flavors that are compared with clang's counts. The run before the last flavor guides the
+/// last.
 const FLAVORS: [Flavor; 4] = [Flavor::Paths, Flavor::Closed, Flavor::Edges, Flavor::Guided];
 
-/// Single-threaded programs whose calls all return: what clang's spanning tree needs to be exact
-/// itself.
+/// Single-threaded programs whose calls all return. Only for these are clang's counts exact,
+/// because clang uses a spanning tree.
 const PROGRAMS: [&str; 8] = [
     "loops",
     "switches",
@@ -80,7 +81,7 @@ fn lua_agrees_with_clang() {
 
 #[test]
 fn sqlite_agrees_with_clang() {
-    // The largest: once for paths, once for edges.
+    // SQLite is the largest program, so only two flavors are compared.
     let compared = compare_workload(&SQLITE, &[Flavor::Paths, Flavor::Edges]);
     assert!(
         compared.functions > 1000 && compared.branches > 5000,
@@ -101,7 +102,7 @@ fn compare_workload(workload: &Workload, flavors: &[Flavor]) -> Compared {
     compared
 }
 
-/// What was compared, and found equal.
+/// The numbers of compared functions and branches, all of which were equal.
 #[derive(Default)]
 pub(crate) struct Compared {
     pub(crate) functions: usize,
@@ -125,7 +126,8 @@ impl std::fmt::Display for Compared {
     }
 }
 
-/// Builds and runs both, and compares every function that clang has profiled.
+/// Builds and runs the program with clang's counters and with ours, and compares every function
+/// that clang has profiled.
 fn compare(
     name: &str,
     project: CProject,
@@ -174,7 +176,7 @@ fn compare(
     Ok(compared)
 }
 
-/// The functions that clang counted otherwise, a line each.
+/// Returns a message for each function whose counts differ from clang's.
 pub(crate) fn differences(
     theirs: &[(PathBuf, Vec<Function>)],
     recorded: &Recorded,
@@ -217,7 +219,7 @@ fn compare_function(
     compare_counts(function, theirs, recorded, all)
 }
 
-/// Calls and branches of one function, one by one.
+/// Compares the calls and branches of one function.
 pub(crate) fn compare_counts(
     function: &Counted,
     theirs: &Function,
@@ -250,13 +252,13 @@ pub(crate) fn compare_counts(
     Ok(())
 }
 
-/// `blocksort.woven-O0.o` and the like, up to the first dot.
+/// Returns the file name up to its first dot, such as `blocksort` for `blocksort.woven-O0.o`.
 fn module_stem(name: &str) -> &str {
     let file = name.rsplit('/').next().unwrap_or(name);
     file.split('.').next().unwrap_or(file)
 }
 
-/// Our counts in clang's form: the two-way branches and switches in the order of their blocks.
+/// Returns our counts in clang's form: two-way branches and switches in the order of their blocks.
 fn branches(function: &Counted, flow: &Flow) -> Result<Vec<Branch>> {
     let mut all = Vec::new();
     for block in 0..function.map.blocks.len() as u32 {
@@ -281,8 +283,9 @@ fn branches(function: &Counted, flow: &Flow) -> Result<Vec<Branch>> {
         }
         outcomes.sort_unstable();
         let place = place.unwrap_or_default();
-        // The compiler counts inlined code elsewhere. Text that the function includes, as a
-        // macro's, is its own and has no parent either. Without a line none can tell.
+        // The compiler counts inlined code in another function. Text from a macro belongs to the
+        // function, and its scope has no parent either. A branch without a line cannot be assigned,
+        // so it is left out.
         let scope = function.map.scopes.get(place.scope as usize);
         let is_own = scope.is_some_and(|scope| scope.parent.is_none());
         if !outcomes.is_empty() && is_own && place.line != 0 {

@@ -1,8 +1,7 @@
-//! Line counts of real programs at -O0: wherever gcc's gcov and `llvm-cov gcov` agree, `report
-//! --view lines` prints the same counts.
+//! Tests the line counts of real programs at -O0: on each line where gcc's gcov and `llvm-cov gcov`
+//! agree, `report --view lines` must print the same count.
 //!
-//! The programs of tests/programs are compared with both in their builds at -O0
-//! (`program/lines.rs`).
+//! `program/lines.rs` compares the programs of tests/programs with both gcovs.
 
 use anyhow::{Context, Result, ensure};
 use holloway_tests::gcov::{BOTH, Gcov, agreed, lines_of_run, unlike};
@@ -17,8 +16,8 @@ fn lines_of_bzip2_and_zlib_agree_with_both_gcovs() {
         let folder = workload.prepare(scratch.path()).unwrap();
         let project = workload.c_project(&folder).unwrap().expect("a C program");
         let run = |exe: &Path, data: Option<&Path>| -> Result<()> {
-            // bzip2 looks at the name it was started by, and refuses to overwrite: each run is
-            // alone, under one name.
+            // bzip2's behavior depends on the name that it is started by, and it refuses to
+            // overwrite files. So each run has a separate folder and the same name.
             let input = scratch.path().join("input");
             let _ = std::fs::remove_dir_all(&input);
             workload.write_input(&input, Scale::Small)?;
@@ -33,7 +32,7 @@ fn lines_of_bzip2_and_zlib_agree_with_both_gcovs() {
     }
 }
 
-/// Builds and runs for coverage and for each kind; the number of lines compared.
+/// Builds and runs a program for coverage and for each kind. Returns the number of compared lines.
 fn compare(
     project: &CProject,
     scratch: &Path,

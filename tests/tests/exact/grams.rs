@@ -1,16 +1,16 @@
-//! Answers about streams of real programs, compared with the raw words of another run of the same
+//! Compares reports about streams of real programs with the raw words of another run of the same
 //! program.
 //!
-//! The programs run the same way each time, so the words that one run spools are those that the
-//! collector of another run reads. Sequences over iterations (k-IPF) must be the n-grams of each
-//! activation's words, counted one by one. An expanded trace must be the words. Only
+//! The programs run the same way each time, so the words that one run spools equal the words that
+//! the collector of another run reads. Sequences over iterations (k-IPF) must be the n-grams of
+//! each activation's words, counted one by one. An expanded trace must equal the words. Only
 //! [`crate::naive`] reads the raw words. The grammars of SEQUITUR and SEQUITUR(1) for these words
-//! must have both properties that their authors claim.
+//! must have both properties that the algorithms' authors claim.
 
 use crate::shelf::Shelved;
 use anyhow::{Context, Result, ensure};
 use holloway_analysis::loops::{LoopsRun, Sequences};
-use holloway_format::{ImageMap, read_loops};
+use holloway_format::{Count, ImageMap, read_loops};
 use holloway_testkit::naive::{self, Event, Image, Stream, StreamReading};
 use holloway_testkit::sequitur::check_laws;
 use holloway_tests::corpus;
@@ -24,14 +24,15 @@ use std::process::Command;
 /// Sequences of words, each with its count.
 type Grams = HashMap<Vec<u32>, u64>;
 
-/// What stands in a trace: a path, by its number in [`Paths`], or how many frames were left.
+/// An event of a trace: a path, by its number in [`Paths`], or the number of frames that were left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Item {
     Path(usize),
     Left(u64),
 }
 
-/// Paths by symbol and number in their function: what words and terminals have in common.
+/// Numbers paths by their symbol and their number in the function, which both words and terminals
+/// determine.
 #[derive(Default)]
 struct Paths {
     numbers: HashMap<(String, u64), usize>,
@@ -63,9 +64,9 @@ impl Paths {
         }
     }
 
-    fn items(&mut self, told: &StreamReading, image: &mut Image) -> Result<Vec<Item>> {
+    fn items(&mut self, reading: &StreamReading, image: &mut Image) -> Result<Vec<Item>> {
         let mut all = Vec::new();
-        for event in &told.events {
+        for event in &reading.events {
             match event {
                 Event::Path { word, .. } => all.push(self.word(image, *word)?),
                 Event::Left(_) => all.push(Item::Left(1)),
@@ -75,7 +76,7 @@ impl Paths {
         Ok(summed(&all))
     }
 
-    /// The terminals that an answer lists.
+    /// Reads the terminals that a report lists.
     fn terminals(&mut self, stream: &Value) -> Result<Vec<Item>> {
         let all = stream["terminals"].as_array().context("no terminals")?;
         let item = |terminal: &Value| {
@@ -90,14 +91,14 @@ impl Paths {
     }
 }
 
-/// A program that is built, and a line that runs it.
+/// A built program, and the command line that runs it.
 pub(crate) struct Subject {
-    /// For [`Flavor::Loops`] and [`Flavor::Trace`].
+    /// The executables for [`Flavor::Loops`] and [`Flavor::Trace`].
     pub(crate) programs: [PathBuf; 2],
     arguments: Vec<String>,
-    /// Where it runs, and is cleared before.
+    /// The folder in which the program runs. It is cleared before each run.
     folder: PathBuf,
-    /// What it reads.
+    /// The input files.
     input: Option<(&'static str, String)>,
     streams: usize,
 }
@@ -120,7 +121,7 @@ fn sequences_and_traces_of_zlib_are_its_words() {
     workload(&ZLIB, &["text"], text).unwrap();
 }
 
-/// Two threads that do different things at the same time: a stream each.
+/// Two threads that do different work at the same time. Each has a stream.
 const TWO: &str = "\
 #include <pthread.h>
 __attribute__((noinline)) static int step(int n, unsigned *state) {
@@ -180,7 +181,7 @@ fn workload(
     subject.check(scratch.path())
 }
 
-/// A program of the suite.
+/// Builds a program of the suite.
 pub(crate) fn subject(
     workload: &'static Workload,
     arguments: &[&str],
@@ -204,23 +205,23 @@ impl Subject {
         self.trace(&scratch.join("trace-data")).context("trace")
     }
 
-    /// Runs in a folder that is the same each time, and nothing else in it.
+    /// Runs the program in a folder that has the same name and content in each run.
     pub(crate) fn run(&self, program: &Path, data: &Path, collect: Option<&[&str]>) -> Result<()> {
         let _ = std::fs::remove_dir_all(&self.folder);
         std::fs::create_dir_all(&self.folder)?;
-        let here = self.folder.join("program");
-        std::fs::copy(program, &here)?;
+        let executable = self.folder.join("program");
+        std::fs::copy(program, &executable)?;
         if let Some((name, text)) = &self.input {
             std::fs::write(self.folder.join(name), text)?;
         }
         let mut command = match collect {
             Some(options) => {
                 let mut command = holloway_command(["run", "--no-report", "-o"]);
-                command.arg(data).args(options).arg("--").arg(&here);
+                command.arg(data).args(options).arg("--").arg(&executable);
                 command
             }
             None => {
-                let mut command = Command::new(&here);
+                let mut command = Command::new(&executable);
                 clean(&mut command);
                 command.env("HOLLOWAY_DATA", data);
                 command
@@ -230,8 +231,7 @@ impl Subject {
         Ok(())
     }
 
-    /// The streams of a run without a collector, and what they say; the map is had from a run with
-    /// one.
+    /// Reads the streams of a run without a collector. The map comes from a run with a collector.
     pub(crate) fn spooled(
         &self,
         program: &Path,
@@ -248,8 +248,8 @@ impl Subject {
         let mut image = naive::images(collected)?
             .remove(&image.image)
             .context("no map")?;
-        let told = streams.iter().map(|s| naive::read(s, &mut image));
-        Ok((told.collect::<Result<_>>()?, image))
+        let reading = streams.iter().map(|s| naive::read(s, &mut image));
+        Ok((reading.collect::<Result<_>>()?, image))
     }
 
     fn loops(&self, data: &Path) -> Result<()> {
@@ -260,19 +260,19 @@ impl Subject {
             self.run(program, &collected, Some(&["--k", &most.to_string()]))?;
             files.push((most, collected));
         }
-        let (told, mut image) = self.spooled(program, &data.join("spooled"), &files[0].1)?;
-        let words: usize = told.iter().map(|t| t.events.len()).sum();
-        let mut ran = grams(&told, 8);
-        // No sequence leads to a left path: it stands for itself.
-        for (word, count) in naive::left(told.iter(), &mut image)? {
+        let (reading, mut image) = self.spooled(program, &data.join("spooled"), &files[0].1)?;
+        let words: usize = reading.iter().map(|t| t.events.len()).sum();
+        let mut ran = grams(&reading, 8);
+        // A left path is not part of longer sequences.
+        for (word, count) in naive::left(reading.iter(), &mut image)? {
             if let Ok(count) = u64::try_from(count) {
                 *ran.entry(vec![word]).or_default() += count;
             }
         }
         for (most, collected) in &files {
-            let found = naive::files(collected, "hwl")?;
-            ensure!(found.len() == 1, "{} forests", found.len());
-            let forest = read_loops(&std::fs::read(&found[0])?, &image.map)?;
+            let actual = naive::files(collected, "hwl")?;
+            ensure!(actual.len() == 1, "{} forests", actual.len());
+            let forest = read_loops(&std::fs::read(&actual[0])?, &image.map)?;
             ensure!(forest.damage.is_empty(), "{:?}", forest.damage);
             ensure!(forest.head.k == *most, "k is {}", forest.head.k);
             let run = LoopsRun::new(vec![(image.map.clone(), vec![forest])]);
@@ -293,12 +293,12 @@ impl Subject {
         let program = &self.programs[1];
         let [collected, spooled] = ["collected", "spooled"].map(|name| data.join(name));
         self.run(program, &collected, Some(&[]))?;
-        let (told, mut image) = self.spooled(program, &spooled, &collected)?;
+        let (reading, mut image) = self.spooled(program, &spooled, &collected)?;
         let mut paths = Paths::default();
         let mut wanted: Vec<Vec<Item>> = Vec::new();
-        for told in &told {
-            wanted.push(paths.items(told, &mut image)?);
-            let words = told.events.iter().filter_map(|event| match event {
+        for reading in &reading {
+            wanted.push(paths.items(reading, &mut image)?);
+            let words = reading.events.iter().filter_map(|event| match event {
                 Event::Path { word, .. } => Some(*word),
                 _ => None,
             });
@@ -306,7 +306,7 @@ impl Subject {
         }
         wanted.sort();
         for data in [&collected, &spooled] {
-            let verified = asked(data, &["verify"])?;
+            let verified = trace_answer(data, &["verify"])?;
             for stream in streams(&verified)? {
                 ensure!(
                     stream["answer"]["good"] == true,
@@ -314,42 +314,42 @@ impl Subject {
                     stream["answer"]
                 );
             }
-            let cat = asked(data, &["cat"])?;
-            let found = streams(&cat)?.iter().map(|stream| {
+            let cat = trace_answer(data, &["cat"])?;
+            let actual = streams(&cat)?.iter().map(|stream| {
                 let terminals = paths.terminals(stream)?;
                 let sequence = stream["answer"]["sequence"]
                     .as_array()
                     .context("a sequence")?;
                 sequence.iter().map(|t| at(&terminals, t)).collect()
             });
-            let mut found: Vec<Vec<Item>> = found.collect::<Result<_>>()?;
-            found.iter_mut().for_each(|items| *items = summed(items));
-            found.sort();
-            ensure!(found.len() == wanted.len(), "{} traces", found.len());
-            for (found, wanted) in found.iter().zip(&wanted) {
+            let mut actual: Vec<Vec<Item>> = actual.collect::<Result<_>>()?;
+            actual.iter_mut().for_each(|items| *items = summed(items));
+            actual.sort();
+            ensure!(actual.len() == wanted.len(), "{} traces", actual.len());
+            for (actual, wanted) in actual.iter().zip(&wanted) {
                 let differs =
-                    (0..found.len().max(wanted.len())).find(|i| found.get(*i) != wanted.get(*i));
+                    (0..actual.len().max(wanted.len())).find(|i| actual.get(*i) != wanted.get(*i));
                 if let Some(at) = differs {
-                    let [found, wanted] = [found, wanted].map(|all| paths.shown(all.get(at)));
-                    anyhow::bail!("event {at} is {found} in the trace, {wanted} in the words");
+                    let [actual, wanted] = [actual, wanted].map(|all| paths.shown(all.get(at)));
+                    anyhow::bail!("event {at} is {actual} in the trace, {wanted} in the words");
                 }
             }
         }
-        self.loops_of_trace(&collected, &told, &mut image, &mut paths)
+        self.loops_of_trace(&collected, &reading, &mut image, &mut paths)
     }
 
-    /// `holloway trace loops K`, from the grammar alone.
+    /// Checks `holloway trace loops K`, which uses only the grammar.
     fn loops_of_trace(
         &self,
         data: &Path,
-        told: &[StreamReading],
+        reading: &[StreamReading],
         image: &mut Image,
         paths: &mut Paths,
     ) -> Result<()> {
-        let ran = grams(told, 8);
+        let ran = grams(reading, 8);
         for k in [1, 2, 4, 8] {
-            let answer = asked(data, &["loops", &k.to_string()])?;
-            let mut found = BTreeMap::<Vec<Item>, u64>::new();
+            let answer = trace_answer(data, &["loops", &k.to_string()])?;
+            let mut actual = BTreeMap::<Vec<Item>, u64>::new();
             for stream in streams(&answer)? {
                 let terminals = paths.terminals(stream)?;
                 let sequences = stream["answer"]["sequences"]
@@ -361,7 +361,7 @@ impl Subject {
                         .iter()
                         .map(|t| at(&terminals, t))
                         .collect::<Result<_>>()?;
-                    *found.entry(items).or_default() +=
+                    *actual.entry(items).or_default() +=
                         sequence["count"].as_u64().context("a count")?;
                 }
             }
@@ -375,22 +375,25 @@ impl Subject {
             }
             let differs = wanted
                 .iter()
-                .find(|(items, count)| found.get(*items) != Some(count));
+                .find(|(items, count)| actual.get(*items) != Some(count));
             if let Some((items, count)) = differs {
-                let found = found.get(items);
-                anyhow::bail!("k = {k}: {items:?} ran {count} times, {found:?} by `trace loops`");
+                let actual = actual.get(items);
+                anyhow::bail!("k = {k}: {items:?} ran {count} times, {actual:?} by `trace loops`");
             }
-            let (found, wanted) = (found.len(), wanted.len());
-            ensure!(found == wanted, "k = {k}: {found} sequences, {wanted} ran");
+            let (actual, wanted) = (actual.len(), wanted.len());
+            ensure!(
+                actual == wanted,
+                "k = {k}: {actual} sequences, {wanted} ran"
+            );
         }
         Ok(())
     }
 }
 
-/// The words of each activation, in order.
-pub(crate) fn by_activation(told: &StreamReading) -> Vec<Vec<u32>> {
-    let mut ran = vec![Vec::new(); told.functions.len()];
-    for event in &told.events {
+/// Returns the words of each activation, in order.
+pub(crate) fn by_activation(reading: &StreamReading) -> Vec<Vec<u32>> {
+    let mut ran = vec![Vec::new(); reading.functions.len()];
+    for event in &reading.events {
         if let Event::Path { activation, word } = event {
             ran[*activation].push(*word);
         }
@@ -398,12 +401,12 @@ pub(crate) fn by_activation(told: &StreamReading) -> Vec<Vec<u32>> {
     ran
 }
 
-/// The sequences of up to `k` words in a row of one activation.
-fn grams(told: &[StreamReading], k: usize) -> Grams {
+/// Counts the sequences of up to `k` consecutive words of an activation.
+fn grams(reading: &[StreamReading], k: usize) -> Grams {
     let mut all = Grams::new();
-    for told in told {
-        let ran = by_activation(told);
-        for &(word, count) in &told.ring_counts {
+    for reading in reading {
+        let ran = by_activation(reading);
+        for &(word, count) in &reading.ring_counts {
             *all.entry(vec![word]).or_default() += count;
         }
         for words in &ran {
@@ -420,45 +423,45 @@ fn grams(told: &[StreamReading], k: usize) -> Grams {
     all
 }
 
-/// The word of path 0 of a function.
+/// Returns the word of path 0 of a function.
 pub(crate) fn first_word(run: &LoopsRun, map: &ImageMap, sequences: &Sequences) -> u32 {
     let function = run.run.function(sequences.id);
     let base = map.modules[function.module.0 as usize].base;
     ((base + function.map.counters.offset()) / 8 + 1) as u32
 }
 
-/// The same from the forests of a run.
+/// Returns the sequences in the forests of a run.
 fn forest_grams(run: &LoopsRun, map: &ImageMap, k: u32) -> Grams {
     let mut all = Grams::new();
     for sequences in &run.functions {
         let first = first_word(run, map, sequences);
-        let kipf = sequences.kipf(k, 1);
+        let kipf = sequences.kipf(k, Count(1));
         for (number, node) in (0..).zip(kipf.nodes()) {
             let words = kipf
                 .sequence(number)
                 .iter()
                 .map(|path| first + path)
                 .collect();
-            all.insert(words, node.count);
+            all.insert(words, node.count.0);
         }
     }
     all
 }
 
-fn same(found: &Grams, wanted: &Grams) -> Result<()> {
+fn same(actual: &Grams, wanted: &Grams) -> Result<()> {
     for (words, count) in wanted {
         ensure!(
-            found.get(words) == Some(count),
+            actual.get(words) == Some(count),
             "{words:?} ran {count} times, {:?} in the forest",
-            found.get(words)
+            actual.get(words)
         );
     }
-    let (found, wanted) = (found.len(), wanted.len());
-    ensure!(found == wanted, "{found} sequences, {wanted} ran");
+    let (actual, wanted) = (actual.len(), wanted.len());
+    ensure!(actual == wanted, "{actual} sequences, {wanted} ran");
     Ok(())
 }
 
-/// Frames left one after the other, added up.
+/// Adds up frames that were left one after the other.
 fn summed(items: &[Item]) -> Vec<Item> {
     let mut all: Vec<Item> = Vec::new();
     for item in items {
@@ -470,8 +473,8 @@ fn summed(items: &[Item]) -> Vec<Item> {
     all
 }
 
-/// `holloway trace QUESTION RUN --format json`.
-fn asked(data: &Path, question: &[&str]) -> Result<Value> {
+/// Runs `holloway trace QUESTION RUN --format json`.
+fn trace_answer(data: &Path, question: &[&str]) -> Result<Value> {
     let mut command = holloway_command(["trace"]);
     command.args(question).arg(data).args(["--format", "json"]);
     Ok(serde_json::from_str(&run_ok(&mut command)?.text())?)

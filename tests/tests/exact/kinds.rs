@@ -1,7 +1,7 @@
-//! Real programs, optimized: the output is the native one, and every kind of profile counts the
-//! same calls, edges, blocks, and frames that were left.
+//! Tests optimized real programs: the woven program prints the same as the native one, and every
+//! kind of profile counts the same calls, edges, blocks, and left frames.
 //!
-//! Lua's coroutines and errors leave frames by longjmp; in the other programs nearly every call
+//! Lua's coroutines and errors leave frames by longjmp. In the other programs nearly every call
 //! returns.
 
 use crate::shelf::Shelved;
@@ -16,7 +16,8 @@ use holloway_tests::workload::{
 };
 use std::path::Path;
 
-/// In this order: what all are compared with first, the guide before what it guides.
+/// The flavors in the order of their builds. All are compared with the first flavor, and a guide
+/// comes before the flavor that it guides.
 const FLAVORS: [(Flavor, Kind); 4] = [
     (Flavor::Paths, Kind::Paths),
     (Flavor::Edges, Kind::Edges),
@@ -41,8 +42,8 @@ fn kinds_agree_on_lua() {
 
 #[test]
 fn kinds_agree_on_sqlite() {
-    // The largest: once for paths, once for edges. In `bitcode` three kinds of it are held against
-    // clang's counts.
+    // SQLite is the largest program, so only two kinds are compared here. `bitcode` compares three
+    // kinds of SQLite with clang's counts.
     assert!(check(&SQLITE, &FLAVORS[..2]).unwrap() > 500);
 }
 
@@ -56,8 +57,8 @@ fn kinds_agree_on_markdown() {
     assert!(check(&MARKDOWN, &FLAVORS).unwrap() > 50);
 }
 
-/// Compares these kinds with each other, and outputs with the native one; the number of functions
-/// that ran.
+/// Compares these kinds with each other, and the outputs with the native output. Returns the number
+/// of functions that ran.
 fn check(workload: &'static Workload, flavors: &[(Flavor, Kind)]) -> Result<usize> {
     let scratch = scratch(&format!("kinds-{}", workload.name()))?;
     let shelved = Shelved::of(workload)?;
@@ -88,9 +89,9 @@ fn check(workload: &'static Workload, flavors: &[(Flavor, Kind)]) -> Result<usiz
         }
         reports.push((name, kind, report));
     }
-    let (_, first, all) = &reports[0];
+    let (_, first, first_report) = &reports[0];
     for (name, kind, report) in &reports[1..] {
-        let wrong = differences((*kind, report), (*first, all), &|_| false);
+        let wrong = differences((*kind, report), (*first, first_report), &|_| false);
         ensure!(
             wrong.is_empty(),
             "{name}: {} functions differ\n{}",
@@ -98,8 +99,16 @@ fn check(workload: &'static Workload, flavors: &[(Flavor, Kind)]) -> Result<usiz
             wrong[..wrong.len().min(20)].join("\n")
         );
     }
-    let run = all.functions.iter().filter(|f| f.calls() > 0).count();
-    let left = all.functions.iter().filter(|f| f.has_left()).count();
+    let run = first_report
+        .functions
+        .iter()
+        .filter(|f| f.calls() > 0)
+        .count();
+    let left = first_report
+        .functions
+        .iter()
+        .filter(|f| f.has_left())
+        .count();
     println!(
         "{}: {run} functions ran, frames of {left} were left, all kinds equal",
         workload.name()

@@ -1,16 +1,16 @@
-//! Random programs that count how often each block ran and where each frame was left for good,
-//! compared with every kind of profile.
+//! Compares every kind of profile with random programs that count their blocks and their left
+//! frames.
 //!
-//! Each line with a tracer call must have run as often as traced, and each function must have
-//! returned and been left as often. At -O0 the blocks are those of the source, so each block must
-//! have been left as often as traced. All kinds must agree edge by edge. `HOLLOWAY_SOAK=N` tries N
-//! programs of each sort.
+//! Each line with a tracer call must have run as often as traced, and the numbers of returns and
+//! left frames of each function must equal the traced ones. At -O0 the blocks are those of the
+//! source, so the left frames of each block must equal the traced ones. All kinds must agree on
+//! every edge. `HOLLOWAY_SOAK=N` tests N programs of each build configuration.
 
 use crate::ours::{Counted, Recorded, record_any};
 use anyhow::{Context, Result, ensure};
 use holloway_analysis::bounds::Bound;
 use holloway_analysis::{RunProfile, lines};
-use holloway_format::{EdgeKind, Outcome};
+use holloway_format::{Count, EdgeKind, Outcome};
 use holloway_tests::agree::differences;
 use holloway_tests::kind::{Kind, Weaving};
 use holloway_tests::random_program::{Counts, Dialect, Source, TRACER, Traced, generate};
@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// In this order, for the last two are guided by runs of the first.
+/// The kinds in the order of their builds. The runs of the first kinds guide the last two.
 const KINDS: [Kind; 7] = [
     Kind::Paths,
     Kind::Edges,
@@ -32,9 +32,9 @@ const KINDS: [Kind; 7] = [
     Kind::GuidedEdges,
 ];
 
-/// What a program is built from and how.
+/// How a random program is built.
 #[derive(Clone, Copy)]
-pub(crate) struct Sort {
+pub(crate) struct BuildConfig {
     pub(crate) dialect: Dialect,
     pub(crate) level: &'static str,
     pub(crate) clang: u32,
@@ -48,12 +48,12 @@ fn soak(first_seed: u64, usual: u64, dialect: Dialect, levels: &[&'static str], 
     let mut left = 0;
     for seed in first_seed..first_seed + number {
         let level = levels[(seed % levels.len() as u64) as usize];
-        let sort = Sort {
+        let config = BuildConfig {
             dialect,
             level,
             clang,
         };
-        left += check(seed, sort).unwrap_or_else(|e| panic!("seed {seed}, {level}: {e:#}"));
+        left += check(seed, config).unwrap_or_else(|e| panic!("seed {seed}, {level}: {e:#}"));
     }
     assert!(
         left > 10 * number || dialect == Dialect::Quiet,
@@ -97,12 +97,12 @@ fn loops_optimized() {
     soak(120_000, 6, Dialect::Quiet, &["-O2", "-O1", "-O3"], 22);
 }
 
-/// Checks one program; the number of frames that it left.
-fn check(seed: u64, sort: Sort) -> Result<u64> {
+/// Checks one program. Returns the number of frames that it left.
+fn check(seed: u64, config: BuildConfig) -> Result<u64> {
     let scratch = scratch("left")?;
     let folder = scratch.path();
-    let source = generate(seed, 8, sort.dialect);
-    let plain = compile(folder, &source, sort)?;
+    let source = generate(seed, 8, config.dialect);
+    let plain = compile(folder, &source, config)?;
     let trace = folder.join("trace");
     let mut command = Command::new(plain);
     clean(&mut command);
@@ -111,62 +111,64 @@ fn check(seed: u64, sort: Sort) -> Result<u64> {
     let mut recorded = BTreeMap::new();
     for kind in KINDS {
         std::fs::remove_file(&trace)?;
-        let found = check_kind(kind, folder, sort, &plain).context(kind.name())?;
+        let actual = check_kind(kind, folder, config, &plain).context(kind.name())?;
         ensure!(
             Counts::read(&trace)? == counts,
             "{}: it ran otherwise than plain",
             kind.name()
         );
         if kind.has_exits() {
-            same_counts(&found, &source, &counts, sort).context(kind.name())?;
+            same_counts(&actual, &source, &counts, config).context(kind.name())?;
         }
-        recorded.insert(kind, found);
+        recorded.insert(kind, actual);
     }
-    let all = &recorded[&Kind::Paths];
-    for (kind, found) in &recorded {
-        let wrong = differences((*kind, &found.report), (Kind::Paths, &all.report), &|_| {
-            false
-        });
+    let exits = &recorded[&Kind::Paths];
+    for (kind, actual) in &recorded {
+        let wrong = differences(
+            (*kind, &actual.report),
+            (Kind::Paths, &exits.report),
+            &|_| false,
+        );
         ensure!(wrong.is_empty(), "{}", wrong.join("\n"));
     }
-    let all = all.run();
+    let exits = exits.run();
     for kind in [Kind::PathsClosed, Kind::EdgesClosed] {
         let closed = recorded[&kind].run();
-        calls_are_bounded(&closed, &all).context(kind.name())?;
-        // In optimized code a line counts as often as its code is reached, and blocks that calls
-        // divide reach it otherwise.
-        if sort.level == "-O0" {
-            lines_are_bounded(&closed, &all).context(kind.name())?;
+        calls_are_bounded(&closed, &exits).context(kind.name())?;
+        // The lines of optimized code are not compared, because divided blocks change how often
+        // control arrives at a line.
+        if config.level == "-O0" {
+            lines_are_bounded(&closed, &exits).context(kind.name())?;
         }
     }
     Ok(counts.left.iter().sum())
 }
 
-/// Whether a count that is marked like this may be found where another is true.
-fn holds(bound: Bound, found: u64, wanted: u64) -> bool {
+/// Whether a count with this bound may differ from the true number in this way.
+fn holds(bound: Bound, actual: u64, wanted: u64) -> bool {
     match bound {
-        Bound::Exact => found == wanted,
-        Bound::AtLeast => found <= wanted,
-        Bound::AtMost => found >= wanted,
+        Bound::Exact => actual == wanted,
+        Bound::AtLeast => actual <= wanted,
+        Bound::AtMost => actual >= wanted,
         Bound::Either => true,
     }
 }
 
-/// Without exit edges a line's count differs from the true one only where it is marked, and only
-/// that way.
-fn lines_are_bounded(closed: &RunProfile, all: &RunProfile) -> Result<()> {
-    let (found, wanted) = [closed, all]
+/// Checks that each line count without exit edges differs from the true count only if it has a
+/// bound, and only in the direction of the bound.
+fn lines_are_bounded(closed: &RunProfile, exits: &RunProfile) -> Result<()> {
+    let (actual, wanted) = [closed, exits]
         .map(|run| lines::counts(run, &|_, _| true))
         .into();
     let bounds = lines::bounds(closed, &|_, _| true);
     ensure!(!bounds.is_empty(), "no count is marked");
     for (file, lines) in &wanted {
         for (line, &wanted) in lines {
-            let count = found.get(file).and_then(|lines| lines.get(line)).copied();
+            let count = actual.get(file).and_then(|lines| lines.get(line)).copied();
             let bound = bounds.get(file).and_then(|lines| lines.get(line)).copied();
-            let (count, bound) = (count.unwrap_or(0), bound.unwrap_or_default());
+            let (count, bound) = (count.unwrap_or(Count(0)), bound.unwrap_or_default());
             ensure!(
-                holds(bound, count, wanted),
+                holds(bound, count.0, wanted.0),
                 "{file}:{line}: {count} as {bound:?}, ran {wanted} times"
             );
         }
@@ -174,16 +176,16 @@ fn lines_are_bounded(closed: &RunProfile, all: &RunProfile) -> Result<()> {
     Ok(())
 }
 
-/// The same of functions' calls.
-fn calls_are_bounded(closed: &RunProfile, all: &RunProfile) -> Result<()> {
+/// Checks the same for the calls of functions.
+fn calls_are_bounded(closed: &RunProfile, exits: &RunProfile) -> Result<()> {
     for function in &closed.functions {
         let name = &function.map.linkage_name;
-        let mut named = all.functions.iter();
+        let mut named = exits.functions.iter();
         let other = named.find(|other| other.map.linkage_name == *name);
-        let wanted = other.map_or(0, |other| other.flow().calls);
+        let wanted = other.map_or(0, |other| other.flow().calls.0);
         let (bound, calls) = (function.bounds().calls, function.flow().calls);
         ensure!(
-            holds(bound, calls, wanted),
+            holds(bound, calls.0, wanted),
             "{}: {calls} calls as {bound:?}, {wanted} made",
             name.as_str()
         );
@@ -191,14 +193,14 @@ fn calls_are_bounded(closed: &RunProfile, all: &RunProfile) -> Result<()> {
     Ok(())
 }
 
-/// Links for a kind and runs it: ending and output must be as plain.
-fn check_kind(kind: Kind, folder: &Path, sort: Sort, plain: &Output) -> Result<Recorded> {
+/// Links for a kind and runs the program. It must end like the plain program and print the same.
+fn check_kind(kind: Kind, folder: &Path, config: BuildConfig, plain: &Output) -> Result<Recorded> {
     let weaving = match kind {
         Kind::Guided => Weaving::guided(kind, &folder.join(Kind::Edges.name())),
         Kind::GuidedEdges => Weaving::guided(kind, &folder.join(Kind::Paths.name())),
         _ => kind.into(),
     };
-    let program = link(folder, &weaving, sort)?;
+    let program = link(folder, &weaving, config)?;
     let (data, trace) = (folder.join(kind.name()), folder.join("trace"));
     let (output, recorded) = record_any(&program, &[], &data, &[("TRACE", &trace)])?;
     ensure!(
@@ -213,56 +215,62 @@ fn check_kind(kind: Kind, folder: &Path, sort: Sort, plain: &Output) -> Result<R
     Ok(recorded)
 }
 
-/// Compiles for weaving and plain; the plain program.
-pub(crate) fn compile(folder: &Path, source: &Source, sort: Sort) -> Result<PathBuf> {
-    let (file, (compiler, verb)) = (sort.dialect.file(), sort.dialect.compiler());
+/// Compiles the program for weaving and without instrumentation. Returns the plain program.
+pub(crate) fn compile(folder: &Path, source: &Source, config: BuildConfig) -> Result<PathBuf> {
+    let (file, (compiler, verb)) = (config.dialect.file(), config.dialect.compiler());
     std::fs::write(folder.join(file), &source.text)?;
     std::fs::write(folder.join("tracer.c"), TRACER)?;
     let plain = |compiler: &str| -> Result<Command> {
-        let mut command = Command::new(installed(&format!("{compiler}-{}", sort.clang))?);
+        let mut command = Command::new(installed(&format!("{compiler}-{}", config.clang))?);
         clean(&mut command);
         command.current_dir(folder);
         Ok(command)
     };
     run_ok(plain("clang")?.args(["-O1", "-c", "tracer.c"]))?;
-    run_ok(plain(compiler)?.args([sort.level, "-w", file, "tracer.o", "-o", "plain"]))?;
-    let mut woven = holloway_command([verb, sort.level, "-g", "-w", "-c", file, "-o", "random.o"]);
-    let compiler = installed(&format!("{compiler}-{}", sort.clang))?;
+    run_ok(plain(compiler)?.args([config.level, "-w", file, "tracer.o", "-o", "plain"]))?;
+    let mut woven =
+        holloway_command([verb, config.level, "-g", "-w", "-c", file, "-o", "random.o"]);
+    let compiler = installed(&format!("{compiler}-{}", config.clang))?;
     run_ok(woven.current_dir(folder).env("HOLLOWAY_CLANG", compiler))?;
     Ok(folder.join("plain"))
 }
 
-pub(crate) fn link(folder: &Path, weaving: &Weaving, sort: Sort) -> Result<PathBuf> {
-    let (compiler, verb) = sort.dialect.compiler();
+pub(crate) fn link(folder: &Path, weaving: &Weaving, config: BuildConfig) -> Result<PathBuf> {
+    let (compiler, verb) = config.dialect.compiler();
     let program = folder.join(format!("program-{}", weaving.kind.name()));
-    let mut woven = holloway_command([verb, sort.level, "-g", "random.o", "tracer.o", "-o"]);
+    let mut woven = holloway_command([verb, config.level, "-g", "random.o", "tracer.o", "-o"]);
     woven.arg(&program).current_dir(folder).env(
         "HOLLOWAY_CLANG",
-        installed(&format!("{compiler}-{}", sort.clang))?,
+        installed(&format!("{compiler}-{}", config.clang))?,
     );
     weaving.by_environment(&mut woven);
-    if sort.clang == 19 {
+    if config.clang == 19 {
         woven.env("HOLLOWAY_LLVM", libllvm_19()?);
     }
     run_ok(&mut woven)?;
     Ok(program)
 }
 
-fn same_counts(recorded: &Recorded, source: &Source, counts: &Counts, sort: Sort) -> Result<()> {
+fn same_counts(
+    recorded: &Recorded,
+    source: &Source,
+    counts: &Counts,
+    config: BuildConfig,
+) -> Result<()> {
     let functions = recorded.functions();
     for traced in &source.functions {
-        let of_this = |f: &&Counted| f.map.linkage_name.as_str() == traced.name;
+        let is_traced = |f: &&Counted| f.map.linkage_name.as_str() == traced.name;
         let function = functions
             .iter()
-            .find(of_this)
+            .find(is_traced)
             .with_context(|| format!("{} isn't in the map", traced.name))?;
         let check = || {
             function.agrees_with(&recorded.report)?;
             same_runs(function, traced, counts)?;
             same_returns(function, traced, counts)?;
-            // In C++ a call that may throw ends its block, and what follows is in a block without a
-            // tracer call.
-            if sort.level == "-O0" && sort.dialect != Dialect::Cpp {
+            // In C++ a call that may throw ends its block, and the code after it is in a block
+            // without a tracer call.
+            if config.level == "-O0" && config.dialect != Dialect::Cpp {
                 same_left(function, traced, counts)?;
             }
             Ok::<(), anyhow::Error>(())
@@ -272,8 +280,8 @@ fn same_counts(recorded: &Recorded, source: &Source, counts: &Counts, sort: Sort
     Ok(())
 }
 
-/// Each block's tracer calls were made as often as traced: nothing before them in the block leaves
-/// it.
+/// Checks that each block ran as often as its tracer calls were traced. Nothing before these calls
+/// in the block leaves the frame.
 fn same_runs(function: &Counted, traced: &Traced, counts: &Counts) -> Result<()> {
     let flow = function.flow()?;
     ensure!(
@@ -282,43 +290,44 @@ fn same_runs(function: &Counted, traced: &Traced, counts: &Counts) -> Result<()>
         flow.calls,
         counts.runs[traced.entry as usize]
     );
-    let mut found = BTreeMap::<u32, i128>::new();
+    let mut actual = BTreeMap::<u32, i128>::new();
     let ids = function.traced(|line| traced.lines.get(&line).copied());
     for (ids, count) in ids.iter().zip(&flow.blocks) {
         for id in ids {
-            *found.entry(*id).or_default() += count;
+            *actual.entry(*id).or_default() += count;
         }
     }
-    for (id, found) in found {
+    for (id, actual) in actual {
         let wanted = counts.runs[id as usize];
         ensure!(
-            found == i128::from(wanted),
-            "block {id} ran {found} times, {wanted} traced"
+            actual == i128::from(wanted),
+            "block {id} ran {actual} times, {wanted} traced"
         );
     }
     Ok(())
 }
 
-/// It returned as often as traced; so as many frames in all were left.
+/// Checks that the function returned as often as traced. So the total number of left frames is
+/// right, too.
 fn same_returns(function: &Counted, traced: &Traced, counts: &Counts) -> Result<()> {
     let flow = function.flow()?;
     let edges = function.map.edges.iter().zip(&flow.edges);
     let returns = edges.filter(|(e, _)| matches!(e.outcome, Outcome::Return | Outcome::TailCall));
-    let found: i128 = returns.map(|(_, count)| count).sum();
+    let actual: i128 = returns.map(|(_, count)| count).sum();
     let wanted: u64 = traced
         .returns
         .iter()
         .map(|id| counts.runs[*id as usize])
         .sum();
     ensure!(
-        found == i128::from(wanted),
-        "{found} returns, {wanted} traced"
+        actual == i128::from(wanted),
+        "{actual} returns, {wanted} traced"
     );
     Ok(())
 }
 
-/// Each block was left as often as traced, and behind each setjmp its frame was come back to as
-/// often.
+/// Checks that each block was left as often as traced, and that each setjmp returned again as often
+/// as traced.
 fn same_left(function: &Counted, traced: &Traced, counts: &Counts) -> Result<()> {
     let flow = function.flow()?;
     let heads = function.heads();
@@ -338,8 +347,8 @@ fn same_left(function: &Counted, traced: &Traced, counts: &Counts) -> Result<()>
     for edge in &function.map.edges {
         if edge.outcome == Outcome::Again {
             let parts = (0..heads.len()).filter(|b| heads[*b] == heads[edge.from as usize]);
-            let again: i128 = parts.map(|b| sum(&counts.again, &ids[b])).sum();
-            wanted[heads[edge.to as usize]] -= again;
+            let reentries: i128 = parts.map(|b| sum(&counts.again, &ids[b])).sum();
+            wanted[heads[edge.to as usize]] -= reentries;
         }
     }
     for (block, head) in heads

@@ -1,10 +1,11 @@
-//! The longest sequences over iterations that the options allow, compared with the words of a real
-//! program as in [`crate::grams`]. There are millions of sequences, so hashes of their words stand
-//! for them.
+//! Compares the longest sequences over iterations that the options allow with the words of a real
+//! program, as in [`crate::grams`]. There are millions of sequences, so hashes of their words are
+//! compared.
 
 use crate::grams::{Subject, by_activation, first_word, subject};
 use anyhow::{Context, Result, ensure};
 use holloway_analysis::loops::LoopsRun;
+use holloway_format::Count;
 use holloway_format::read_loops;
 use holloway_testkit::naive::{self, StreamReading};
 use holloway_tests::tool::scratch;
@@ -14,7 +15,7 @@ use std::path::Path;
 
 const K: usize = 1024;
 
-/// An interpreter's loop of a few thousand turns, among which there is no period.
+/// A script whose interpreter loop runs a few thousand turns without a period.
 const TURNS: &str = "\
 local s, n = 7, 0
 for i = 1, 400 do
@@ -36,9 +37,9 @@ fn check(subject: &Subject, data: &Path) -> Result<()> {
     let program = &subject.programs[0];
     let collected = data.join("collected");
     subject.run(program, &collected, Some(&["--k", &K.to_string()]))?;
-    let (told, mut image) = subject.spooled(program, &data.join("spooled"), &collected)?;
-    let mut wanted = long_grams(&told, K);
-    for (word, count) in naive::left(told.iter(), &mut image)? {
+    let (reading, mut image) = subject.spooled(program, &data.join("spooled"), &collected)?;
+    let mut wanted = long_grams(&reading, K);
+    for (word, count) in naive::left(reading.iter(), &mut image)? {
         if let Ok(count) = u64::try_from(count) {
             *wanted.entry((1, longer(0, word))).or_default() += count;
         }
@@ -51,38 +52,39 @@ fn check(subject: &Subject, data: &Path) -> Result<()> {
     ensure!(forest.head.k as usize == K, "k is {}", forest.head.k);
     ensure!(forest.head.stats.prunings == 0, "the forest is too large");
     let run = LoopsRun::new(vec![(image.map.clone(), vec![forest])]);
-    let mut found = 0;
+    let mut actual = 0;
     for sequences in &run.functions {
         let first = first_word(&run, &image.map, sequences);
-        let kipf = sequences.kipf(K as u32, 1);
+        let kipf = sequences.kipf(K as u32, Count(1));
         let mut hashes: Vec<u64> = Vec::with_capacity(kipf.nodes().len());
         for node in kipf.nodes() {
             let before = node.parent.map_or(0, |parent| hashes[parent as usize]);
             let hash = longer(before, first + node.label);
             hashes.push(hash);
             let count = wanted.get(&(node.level, hash));
-            ensure!(count == Some(&node.count), "{count:?} ran, not {node:?}");
+            ensure!(count == Some(&node.count.0), "{count:?} ran, not {node:?}");
         }
-        found += hashes.len();
+        actual += hashes.len();
     }
     ensure!(
-        found == wanted.len(),
-        "{found} sequences, {} ran",
+        actual == wanted.len(),
+        "{actual} sequences, {} ran",
         wanted.len()
     );
     let longest = wanted.keys().filter(|(length, _)| *length as usize == K);
     let longest = longest.count();
     ensure!(longest > K, "{longest} sequences of {K} paths");
-    println!("{found} sequences, {longest} of {K} paths");
+    println!("{actual} sequences, {longest} of {K} paths");
     Ok(())
 }
 
-/// The sequences of up to `k` words in a row of one activation, by their number of words and hash.
-fn long_grams(told: &[StreamReading], k: usize) -> HashMap<(u32, u64), u64> {
+/// Counts the sequences of up to `k` consecutive words of an activation, by their number of words
+/// and hash.
+fn long_grams(reading: &[StreamReading], k: usize) -> HashMap<(u32, u64), u64> {
     let mut all = HashMap::new();
-    for told in told {
-        let ran = by_activation(told);
-        for &(word, count) in &told.ring_counts {
+    for reading in reading {
+        let ran = by_activation(reading);
+        for &(word, count) in &reading.ring_counts {
             *all.entry((1, longer(0, word))).or_default() += count;
         }
         for from in ran
@@ -99,7 +101,7 @@ fn long_grams(told: &[StreamReading], k: usize) -> HashMap<(u32, u64), u64> {
     all
 }
 
-/// The hash of a sequence that is a word longer.
+/// Returns the hash of a sequence with one more word.
 fn longer(hash: u64, word: u32) -> u64 {
     (hash.rotate_left(11) ^ u64::from(word)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }

@@ -1,4 +1,4 @@
-//! Exactness: our counts are equal to those of independent counters and of a naive tracer.
+//! Tests that our counts equal those of independent counters and of a simple tracer.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod bitcode;

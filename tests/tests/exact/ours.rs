@@ -1,12 +1,12 @@
-//! Our counts, derived again in a naive way: from path counts by walking each path through the
-//! acyclic graph of the map, and from edge counts by solving for one unknown after another. No code
-//! of `flow` or `analysis` takes part.
+//! Derives our counts again with simple algorithms: from path counts by walking each path through
+//! the acyclic graph of the map, and from edge counts by solving for one unknown after another. No
+//! code of `flow` or `analysis` is used.
 
 use anyhow::{Context, Result, ensure};
 use holloway_analysis::RunProfile;
 use holloway_format::{
-    Counters, DagKind, EdgeKind, EdgeMap, FunctionMap, ImageMap, Outcome, Profile, decode_image,
-    peek_profile, read_profile,
+    Count, Counters, DagKind, EdgeKind, EdgeMap, FunctionMap, ImageMap, Outcome, Profile,
+    decode_image, peek_profile, read_profile,
 };
 use holloway_testkit::walk::walk;
 use holloway_tests::report::Report;
@@ -15,7 +15,7 @@ use holloway_tests::workload::{LUA, Workload};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
-/// A run as it lies on disk: the map and the profile of the one image and process in it.
+/// A run as it is stored: the map and the profile of its only image and process.
 pub(crate) struct Recorded {
     pub(crate) map: ImageMap,
     pub(crate) profile: Profile,
@@ -23,7 +23,7 @@ pub(crate) struct Recorded {
 }
 
 impl Recorded {
-    /// The same as `analysis` has it.
+    /// Returns the run as `analysis` joins it.
     pub(crate) fn run(&self) -> RunProfile {
         RunProfile::new(vec![(self.map.clone(), vec![self.profile.clone()])])
     }
@@ -33,13 +33,13 @@ impl Recorded {
 pub(crate) struct Counted<'a> {
     pub(crate) module: &'a str,
     pub(crate) map: &'a FunctionMap,
-    pub(crate) counts: &'a [(u64, u64)],
+    pub(crate) counts: &'a [(u64, Count)],
 }
 
-/// Makes a copied workload run the same way each time.
+/// Changes a copied workload so that it runs the same way each time.
 pub(crate) fn steady(workload: &Workload, folder: &Path) -> Result<()> {
     if *workload == LUA {
-        // Lua hashes some pointers, and two builds have different ones.
+        // Lua hashes some pointers, and their values differ between two builds.
         let limits = folder.join("llimits.h");
         let text = std::fs::read_to_string(&limits)?;
         let fixed = text.replace("((L_P2I)(p) & UINT_MAX)", "((L_P2I)(p) & 0)");
@@ -49,7 +49,7 @@ pub(crate) fn steady(workload: &Workload, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Runs a program with `holloway run` and reads what it left.
+/// Runs a program with `holloway run` and reads the run's directory. The program must succeed.
 pub(crate) fn record(
     program: &Path,
     arguments: &[&str],
@@ -67,7 +67,7 @@ pub(crate) fn record(
     Ok(recorded)
 }
 
-/// [`record`], however the program ends.
+/// Records a program like [`record`]. The program may end in any way.
 pub(crate) fn record_any(
     program: &Path,
     arguments: &[&str],
@@ -84,7 +84,7 @@ pub(crate) fn record_any(
     Ok((run(&mut command)?, read(data)?))
 }
 
-/// Reads a run's directory: the sum over its processes.
+/// Reads a run's directory, and adds up the counts of its processes.
 pub(crate) fn read(data: &Path) -> Result<Recorded> {
     let files = |extension: &str| -> Result<Vec<Vec<u8>>> {
         let mut all = Vec::new();
@@ -123,7 +123,7 @@ pub(crate) fn read(data: &Path) -> Result<Recorded> {
 }
 
 impl Recorded {
-    /// Every instrumented function, run or not.
+    /// All instrumented functions, including those that did not run.
     pub(crate) fn functions(&self) -> Vec<Counted<'_>> {
         let mut all = Vec::new();
         for (m, module) in self.map.modules.iter().enumerate() {
@@ -143,20 +143,20 @@ impl Recorded {
     }
 }
 
-/// What a function's counters say.
+/// The counts of a function, derived from its counters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Flow {
-    /// Times it was entered.
+    /// Number of calls.
     pub(crate) calls: i128,
-    /// The count of each edge of the graph; exit edges net.
+    /// The count of each edge of the graph. Exit edges have net counts.
     pub(crate) edges: Vec<i128>,
-    /// Times each block ran: what came in, or went on where that is more (a frame that is come back
-    /// to).
+    /// Times each block ran: the larger of its inflow and its outflow. The outflow is larger if
+    /// frames were entered again.
     pub(crate) blocks: Vec<i128>,
 }
 
 impl Counted<'_> {
-    /// Calls, edges and blocks, from whatever was counted.
+    /// Derives the counts of calls, edges, and blocks from the counters of paths or edges.
     pub(crate) fn flow(&self) -> Result<Flow> {
         let (calls, edges) = match self.map.counters {
             Counters::Edges { .. } => solve(self.map, self.counts)
@@ -174,8 +174,8 @@ impl Counted<'_> {
         })
     }
 
-    /// Of each block the first of its parts: with exit edges, blocks are divided behind calls that
-    /// may not come back.
+    /// By block: the first part of the undivided block. With exit edges, blocks are divided after
+    /// calls that may not come back.
     pub(crate) fn heads(&self) -> Vec<usize> {
         let mut heads: Vec<usize> = (0..self.map.blocks.len()).collect();
         for edge in &self.map.edges {
@@ -186,30 +186,31 @@ impl Counted<'_> {
         heads
     }
 
-    /// Of each block, in parts, what `find` makes of the lines that its tracer calls may be on:
-    /// each line at the first part that it is in. In inlined functions nothing is traced.
+    /// By block: the results of `find` for the lines of the block that may contain tracer calls. A
+    /// line that is in several parts of a block belongs to the first. Inlined functions have no
+    /// tracer calls.
     pub(crate) fn traced<T: PartialEq>(&self, find: impl Fn(u32) -> Option<T>) -> Vec<Vec<T>> {
         let calls: HashSet<u32> = exits(self.map).map(|e| e.from).collect();
         let heads = self.heads();
         let mut all: Vec<Vec<T>> = heads.iter().map(|_| Vec::new()).collect();
         for (number, block) in (0..).zip(&self.map.blocks) {
-            // A block of one instruction that is no call is a jump that the optimizer made: it has
-            // its target's line.
+            // A block of one instruction that is no call is a jump that the optimizer made. It has
+            // the line of its target.
             if block.instructions < 2 && !calls.contains(&number) {
                 continue;
             }
             let places = block.places.iter().filter(|p| p.scope == 0);
-            for found in places.filter_map(|p| find(p.line)) {
+            for actual in places.filter_map(|p| find(p.line)) {
                 let parts = (0..=number as usize).filter(|b| heads[*b] == heads[number as usize]);
-                if !parts.into_iter().any(|b| all[b].contains(&found)) {
-                    all[number as usize].push(found);
+                if !parts.into_iter().any(|b| all[b].contains(&actual)) {
+                    all[number as usize].push(actual);
                 }
             }
         }
         all
     }
 
-    /// The report must say the same.
+    /// Checks that the report has the same counts.
     pub(crate) fn agrees_with(&self, report: &Report) -> Result<()> {
         let flow = self.flow()?;
         let block = |b: u32| if b == self.map.exit { -1 } else { i64::from(b) };
@@ -262,7 +263,7 @@ fn exits(map: &FunctionMap) -> impl Iterator<Item = &EdgeMap> {
     map.edges.iter().filter(|e| e.kind == EdgeKind::Exit)
 }
 
-/// What comes into a block, and what goes on from it by other edges than its exit edge.
+/// Returns the inflow of a block, and its outflow without the exit edge.
 fn in_and_on(map: &FunctionMap, block: u32, calls: i128, counts: &[i128]) -> (i128, i128) {
     let sum = |wanted: &dyn Fn(&EdgeMap) -> bool| -> i128 {
         let edges = map.edges.iter().zip(counts);
@@ -275,21 +276,21 @@ fn in_and_on(map: &FunctionMap, block: u32, calls: i128, counts: &[i128]) -> (i1
     )
 }
 
-/// A beginning of a path.
+/// A prefix of a path.
 struct Beginning {
-    /// The beginning without its last dag edge, which is this one.
+    /// The prefix without its last DAG edge, and this edge.
     before: usize,
     edge: usize,
-    /// Times it was run, as far as is known from what came after.
+    /// Executions of the prefix, according to the longer prefixes.
     count: i128,
-    /// Times a call in its last block was reached that may not come back.
+    /// Times that control reached a call in its last block that may not come back.
     reached: Option<i128>,
 }
 
-/// Calls and edge counts from path counts. A path that ends with an exit edge was counted when it
-/// got to the call that may not come back: its count is that of all visits to that block with this
-/// way behind them, whatever became of them.
-fn walk_all(map: &FunctionMap, counts: &[(u64, u64)]) -> (i128, Vec<i128>) {
+/// Derives calls and edge counts from path counts. The counter of a path that ends with an exit
+/// edge was incremented when control reached the call that may not come back. So the counter is the
+/// number of visits to that block along this path, no matter how they continued.
+fn walk_all(map: &FunctionMap, counts: &[(u64, Count)]) -> (i128, Vec<i128>) {
     let kind = |edge: usize| map.dag[edge].kind;
     let is_exit = |edge: usize| matches!(kind(edge), DagKind::Edge(e) if map.edges[e as usize].kind == EdgeKind::Exit);
     let beginning = |before, edge| Beginning {
@@ -331,7 +332,7 @@ fn walk_all(map: &FunctionMap, counts: &[(u64, u64)]) -> (i128, Vec<i128>) {
                 edges[e as usize] += count;
                 all[before].count += count;
             }
-            // A path that starts at a loop head is no call.
+            // A path that starts at a loop head does not count as a call.
             DagKind::Start(_) => {}
         }
     }
@@ -345,11 +346,12 @@ fn walk_all(map: &FunctionMap, counts: &[(u64, u64)]) -> (i128, Vec<i128>) {
     (calls, edges)
 }
 
-/// Calls and edge counts from counters on some of the edges: as much goes into a block as goes out,
-/// so wherever one count alone is unknown at a block, it follows. The exit is a block too, from
-/// which calls lead to the entry. The counter of an exit edge says how often the middle of its
-/// block was reached: there the block is two, and one leads to the other.
-fn solve(map: &FunctionMap, counts: &[(u64, u64)]) -> Result<(i128, Vec<i128>)> {
+/// Derives calls and edge counts from the counters of some edges. The inflow of a block equals its
+/// outflow, so if only one count at a block is unknown, it follows from the others. The exit is a
+/// block, too, and the edge of the calls leads from it to the entry. The counter of an exit edge
+/// counts how often control reached the middle of its block. Such a block is treated as two blocks,
+/// with an edge from the first to the second.
+fn solve(map: &FunctionMap, counts: &[(u64, Count)]) -> Result<(i128, Vec<i128>)> {
     let mut blocks = map.blocks.len() as u32;
     let mut ends: Vec<(u32, u32)> = map.edges.iter().map(|e| (e.from, e.to)).collect();
     let reached = reachable(map);
@@ -364,7 +366,7 @@ fn solve(map: &FunctionMap, counts: &[(u64, u64)]) -> Result<(i128, Vec<i128>)> 
     let mut values = vec![0; map.counted.len()];
     for (counter, count) in counts {
         let value = values.get_mut(*counter as usize);
-        *value.context("a counter of no edge")? = i128::from(*count as i64);
+        *value.context("a counter of no edge")? = i128::from(count.0 as i64);
     }
     for (edge, value) in map.counted.iter().zip(values) {
         let edge = *edge as usize;
@@ -390,7 +392,7 @@ fn solve(map: &FunctionMap, counts: &[(u64, u64)]) -> Result<(i128, Vec<i128>)> 
     Ok((calls, all))
 }
 
-/// Finds the counts that follow.
+/// Computes the unknown counts that follow from known ones.
 fn follow(ends: &[(u32, u32)], known: &mut [Option<i128>], blocks: u32) {
     let mut at = vec![Vec::new(); blocks as usize];
     for (edge, (from, to)) in ends.iter().enumerate() {
@@ -412,7 +414,7 @@ fn follow(ends: &[(u32, u32)], known: &mut [Option<i128>], blocks: u32) {
     }
 }
 
-/// The blocks that the entry leads to.
+/// The blocks that are reachable from the entry.
 fn reachable(map: &FunctionMap) -> Vec<bool> {
     let mut reached = vec![false; map.blocks.len()];
     let mut open = vec![map.entry];

@@ -1,9 +1,9 @@
-//! Calls, branches, and switches of unoptimized Rust programs that rustc's `-Cprofile-generate`
-//! counts, compared with ours one by one, for each kind of profile.
+//! Compares the counts of calls, branches, and switches of unoptimized Rust programs with rustc's
+//! `-Cprofile-generate`, for each kind of profile.
 //!
-//! rustc's counts are read as clang's are, from the IR that `-Cprofile-use` annotates. Functions
-//! are matched by their symbol without its hash. If several have one name (instances of a generic),
-//! none of them is compared.
+//! rustc's counts are read like clang's, from the IR that `-Cprofile-use` annotates. Functions are
+//! matched by their symbol without its hash. Functions that then share a name (instances of a
+//! generic) are not compared.
 
 use crate::clang::{Compared, compare_counts};
 use crate::ours::{Recorded, record};
@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Programs of one thread whose calls all return.
+/// Programs with one thread whose calls all return.
 const PROGRAMS: [&str; 2] = ["rust_basics", "rust_deep"];
 
 #[test]
@@ -80,15 +80,15 @@ fn differences(
     wrong
 }
 
-/// Functions by symbol without its hash, those that then have a name of their own.
+/// The functions by symbol without its hash, except those that then share a name.
 fn unique<T>(all: Vec<T>, name: impl Fn(&T) -> String) -> BTreeMap<String, T> {
     let mut by_name = BTreeMap::<String, Vec<T>>::new();
-    for one in all {
-        let mut name = name(&one);
+    for function in all {
+        let mut name = name(&function);
         if let Some(at) = name.rfind("17h").filter(|at| name[*at..].len() == 20) {
             name.truncate(at);
         }
-        by_name.entry(name).or_default().push(one);
+        by_name.entry(name).or_default().push(function);
     }
     let single = by_name.into_iter().filter(|(_, all)| all.len() == 1);
     single
@@ -96,13 +96,13 @@ fn unique<T>(all: Vec<T>, name: impl Fn(&T) -> String) -> BTreeMap<String, T> {
         .collect()
 }
 
-/// Builds with rustc's counters, runs, and reads the counts back.
+/// Builds with rustc's counters, runs the program, and reads the counts.
 fn count(folder: &Path, name: &str) -> Result<Vec<Function>> {
     let raw = folder.join("raw");
     let build = |target: &str, flags: &str| -> Result<PathBuf> {
         let mut command = Command::new("cargo");
         clean(&mut command);
-        // With --target the flags stay away from build scripts and proc macros.
+        // With --target, the flags do not apply to build scripts and proc macros.
         command
             .args(["build", "--target", "x86_64-unknown-linux-gnu"])
             .current_dir(folder)

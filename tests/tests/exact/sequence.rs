@@ -1,14 +1,13 @@
-//! Streams of random programs, compared with the sequence of a tracer: which block of which call
-//! ran after which.
+//! Compares streams of random programs with a tracer's sequence of blocks.
 //!
-//! The tracer is compiled plain and called at the beginning of each block (`random_graph`,
-//! `random_program`), so it knows the sequence without any number of ours. With `trace`, the words
-//! of a thread, expanded to their blocks, must be that sequence, with each enter, return, and left
-//! frame in its place. With `loops`, whose words come when paths end, each call must have run the
-//! blocks that the tracer saw. Calls must have ended in the tracer's order, except calls of one
-//! path, which are only counted.
+//! The tracer is compiled without instrumentation and called at the beginning of each block
+//! (`random_graph`, `random_program`), so it knows the sequence without using our numbering. With
+//! `trace`, the words of a thread, expanded to their blocks, must equal that sequence, with each
+//! call, return, and left frame at the right position. With `loops`, whose words are appended when
+//! paths end, each call must have run the blocks that the tracer saw. Calls must have ended in the
+//! tracer's order, except calls of one path, which are only counted.
 
-use crate::left::{self, Sort};
+use crate::left::{self, BuildConfig};
 use crate::tracer;
 use anyhow::{Context, Result, ensure};
 use holloway_format::Outcome;
@@ -21,21 +20,21 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::process::Command;
 
-/// What happened, in order; functions by their number in the source.
+/// An event of the sequence. Functions have their numbers in the source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Item {
     Enter(usize),
     Block(u32),
     Return(usize),
-    /// So many frames were left since the item before.
+    /// This many frames were left since the previous event.
     Left(u32),
 }
 
-/// Where the tracer is called, and by whom.
+/// The tracer calls of the program's functions.
 struct Calls {
-    /// By line and column.
+    /// The id of each tracer call, by line and column.
     ids: HashMap<(u32, u32), u32>,
-    /// Ids behind a second return of a setjmp.
+    /// Ids of blocks after a second return of a setjmp.
     again: HashSet<u32>,
     functions: HashMap<String, usize>,
 }
@@ -73,12 +72,12 @@ fn soak(first_seed: u64, usual: u64, dialect: Dialect, levels: &[&'static str], 
     let mut left = 0;
     for seed in first_seed..first_seed + number {
         let level = levels[(seed % levels.len() as u64) as usize];
-        let sort = Sort {
+        let config = BuildConfig {
             dialect,
             level,
             clang,
         };
-        left += program(seed, sort).unwrap_or_else(|e| panic!("seed {seed}, {level}: {e:#}"));
+        left += program(seed, config).unwrap_or_else(|e| panic!("seed {seed}, {level}: {e:#}"));
     }
     assert!(left > 10 * number, "only {left} frames were left");
     println!("{number} programs, {left} frames left");
@@ -98,7 +97,7 @@ fn graph(seed: u64, level: &str, clang: u32, blocks: u64) -> Result<()> {
     for kind in [Kind::Trace, Kind::Loops] {
         let program = tracer::link(folder, kind, level, clang)?;
         let file = folder.join("sequence");
-        let (told, image) = record(&program, &folder.join(kind.name()), ("TRACE", &file), kind)?;
+        let (reading, image) = record(&program, &folder.join(kind.name()), ("TRACE", &file), kind)?;
         let mut wanted = Vec::new();
         for id in numbers(&file)? {
             let function = (id / IDS) as usize;
@@ -106,17 +105,17 @@ fn graph(seed: u64, level: &str, clang: u32, blocks: u64) -> Result<()> {
             wanted.push(Item::Block(id));
             wanted.extend((id % IDS == LEAVE).then_some(Item::Return(function)));
         }
-        same(kind, &calls, &told, image, &wanted).context(kind.name())?;
+        same(kind, &calls, &reading, image, &wanted).context(kind.name())?;
     }
     Ok(())
 }
 
-/// The number of frames left.
-fn program(seed: u64, sort: Sort) -> Result<u64> {
+/// Checks a random program. Returns the number of left frames.
+fn program(seed: u64, config: BuildConfig) -> Result<u64> {
     let scratch = scratch("sequence")?;
     let folder = scratch.path();
-    let source = random_program::generate(seed, 8, sort.dialect);
-    left::compile(folder, &source, sort)?;
+    let source = random_program::generate(seed, 8, config.dialect);
+    left::compile(folder, &source, config)?;
     let lines = source.functions.iter().flat_map(|f| &f.lines);
     let names = source.functions.iter().map(|f| f.name.clone());
     let calls = Calls::new(&source.text, lines.map(|(line, id)| (*line, *id)), names);
@@ -126,9 +125,9 @@ fn program(seed: u64, sort: Sort) -> Result<u64> {
     };
     let mut left = 0;
     for kind in [Kind::Trace, Kind::Loops] {
-        let program = left::link(folder, &Weaving::from(kind), sort)?;
+        let program = left::link(folder, &Weaving::from(kind), config)?;
         let file = folder.join("sequence");
-        let (told, image) = record(
+        let (reading, image) = record(
             &program,
             &folder.join(kind.name()),
             ("SEQUENCE", &file),
@@ -152,7 +151,7 @@ fn program(seed: u64, sort: Sort) -> Result<u64> {
                 wanted.push(Item::Block(number));
             }
         }
-        same(kind, &calls, &told, image, &wanted).context(kind.name())?;
+        same(kind, &calls, &reading, image, &wanted).context(kind.name())?;
     }
     Ok(left / 2)
 }
@@ -163,8 +162,8 @@ fn numbers(file: &Path) -> Result<Vec<u32>> {
     Ok(words.iter().map(|w| u32::from_le_bytes(*w)).collect())
 }
 
-/// Runs the program twice, with a collector, from which the map is had, and without one; what its
-/// one stream says.
+/// Runs the program twice: with a collector, which provides the map, and without one. Returns the
+/// content of the second run's only stream.
 fn record(
     program: &Path,
     data: &Path,
@@ -211,8 +210,8 @@ impl Calls {
             let text: &str = text[line as usize - 1];
             again.extend(text.contains("again(").then_some(id));
             let call = ["trace(", "enter(", "leave(", "again("];
-            let mut found = call.iter().filter_map(|c| text.find(c));
-            let column = found.next().expect("a tracer call is on its line") as u32 + 1;
+            let mut columns = call.iter().filter_map(|c| text.find(c));
+            let column = columns.next().expect("a tracer call is on its line") as u32 + 1;
             ((line, column), id)
         };
         Self {
@@ -222,18 +221,19 @@ impl Calls {
         }
     }
 
-    /// Whether a call may have given this stream of blocks where paths run through calls: of the
-    /// path that it was on when a frame was come back to there is no word, nor of the last one of a
-    /// frame that was left.
+    /// Whether a call that traced these blocks may have appended these words. Paths run through
+    /// calls here, so some words are missing: those of paths on which a frame was entered again,
+    /// and of the last path of a left frame.
     fn fits(&self, ours: &[u32], traced: &[u32], is_left: bool) -> bool {
-        // How many of ours may be behind, and whether on a path of which there is no word.
+        // The possible numbers of matched blocks of ours, and for each whether the current path has
+        // no word.
         let mut states = HashSet::from([(0, false)]);
         for id in traced {
             let mut next = HashSet::new();
-            for (at, lost) in states {
-                next.insert((at, true));
-                if ours.get(at) == Some(id) && (!lost || self.again.contains(id)) {
-                    next.insert((at + 1, false));
+            for (matched, is_lost) in states {
+                next.insert((matched, true));
+                if ours.get(matched) == Some(id) && (!is_lost || self.again.contains(id)) {
+                    next.insert((matched + 1, false));
                 }
             }
             states = next;
@@ -241,29 +241,29 @@ impl Calls {
         states.contains(&(ours.len(), false)) || is_left && states.contains(&(ours.len(), true))
     }
 
-    /// The ids of the tracer calls that a path runs.
-    fn on(&self, image: &mut Image, word: u32) -> Result<Vec<u32>> {
+    /// Returns the ids of the tracer calls on a path.
+    fn traced_ids(&self, image: &mut Image, word: u32) -> Result<Vec<u32>> {
         let facts = image.facts(word)?;
         let map = image.function(facts.function);
         let places = facts
             .blocks
             .iter()
             .flat_map(|b| &map.blocks[*b as usize].places);
-        let own = places.filter(|p| p.scope == 0);
-        Ok(own
+        let own_places = places.filter(|p| p.scope == 0);
+        Ok(own_places
             .filter_map(|p| self.ids.get(&(p.line, p.column)).copied())
             .collect())
     }
 }
 
-/// One call: its function and the blocks it ran.
+/// A call: its function and the blocks that it ran.
 type Call = (usize, Vec<u32>);
 
-/// Our sequence must be the tracer's.
+/// Checks that our sequence equals the tracer's.
 fn same(
     kind: Kind,
     calls: &Calls,
-    told: &StreamReading,
+    reading: &StreamReading,
     image: Image,
     wanted: &[Item],
 ) -> Result<()> {
@@ -276,73 +276,74 @@ fn same(
                 .copied()
         })
         .collect();
-    let traced = |activation: usize| functions[told.functions[activation]];
-    let mut found = Vec::new();
-    let (mut ran, mut entered, mut last) = (vec![Vec::new(); told.functions.len()], 0, None);
-    // How calls ended: returned, or left.
+    let traced = |activation: usize| functions[reading.functions[activation]];
+    let mut actual = Vec::new();
+    let (mut ran, mut entered, mut last) = (vec![Vec::new(); reading.functions.len()], 0, None);
+    // The calls by how they ended: returned or left.
     let mut ended: [Vec<Call>; 2] = Default::default();
     let mut end = |ran: &[Vec<u32>], activation: usize, left: bool| {
         let call = traced(activation).map(|f| (f, ran[activation].clone()));
         ended[usize::from(left)].extend(call);
     };
-    for event in &told.events {
+    for event in &reading.events {
         match *event {
             Event::Enter => {
-                found.extend(traced(entered).map(Item::Enter));
+                actual.extend(traced(entered).map(Item::Enter));
                 entered += 1;
             }
             Event::Path { activation, word } => {
                 last = image.facts(word)?.closes;
                 if traced(activation).is_some() {
-                    let ids = calls.on(&mut image, word)?;
-                    found.extend(ids.iter().map(|id| Item::Block(*id)));
+                    let ids = calls.traced_ids(&mut image, word)?;
+                    actual.extend(ids.iter().map(|id| Item::Block(*id)));
                     ran[activation].extend(ids);
                 }
             }
             Event::Close(activation) => {
                 let returns = matches!(last, Some(Outcome::Return | Outcome::TailCall));
-                found.extend(traced(activation).map(|f| match returns {
+                actual.extend(traced(activation).map(|f| match returns {
                     true => Item::Return(f),
                     false => Item::Left(1),
                 }));
                 end(&ran, activation, !returns);
             }
             Event::Left(activation) => {
-                found.extend(traced(activation).map(|_| Item::Left(1)));
+                actual.extend(traced(activation).map(|_| Item::Left(1)));
                 end(&ran, activation, true);
             }
         }
     }
-    for &activation in &told.open {
-        found.extend(traced(activation).map(|_| Item::Left(1)));
+    for &activation in &reading.open {
+        actual.extend(traced(activation).map(|_| Item::Left(1)));
         end(&ran, activation, true);
     }
-    if let Some(first) = told.older.first() {
-        let function = image.function(told.functions[*first]);
+    if let Some(first) = reading.older.first() {
+        let function = image.function(reading.functions[*first]);
         anyhow::bail!(
             "{} activations older than the stream, the first of {} with {:?}",
-            told.older.len(),
+            reading.older.len(),
             function.linkage_name.as_str(),
-            told.events
+            reading
+                .events
                 .iter()
                 .find(|e| matches!(e, Event::Path { activation, .. } if activation == first))
         );
     }
     if kind == Kind::Trace {
-        return first_difference(&summed(&found), &summed(wanted));
+        return first_difference(&summed(&actual), &summed(wanted));
     }
     let [returned, left] = by_calls(wanted);
     let is_it = |ours: &Call, theirs: &Call, is_left| {
         ours.0 == theirs.0 && calls.fits(&ours.1, &theirs.1, is_left)
     };
-    // Calls of one path are counted, and in no order.
+    // Calls of one path are only counted, so their order is unknown.
     let mut counted: Vec<(Call, u64)> = Vec::new();
-    for &(word, count) in &told.ring_counts {
+    for &(word, count) in &reading.ring_counts {
         let facts = image.facts(word)?;
         let Some(function) = functions[facts.function] else {
             continue;
         };
-        let call = (function, calls.on(&mut image, word)?);
+        let call = (function, calls.traced_ids(&mut image, word)?);
         match facts.closes {
             Some(Outcome::Return | Outcome::TailCall) => counted.push((call, count)),
             _ => ended[1].extend((0..count).map(|_| call.clone())),
@@ -354,8 +355,8 @@ fn same(
             continue;
         }
         let is_counted = |one: &&mut (Call, u64)| one.1 > 0 && is_it(&one.0, theirs, false);
-        let found = counted.iter_mut().find(is_counted);
-        let (_, count) = found.with_context(|| {
+        let actual = counted.iter_mut().find(is_counted);
+        let (_, count) = actual.with_context(|| {
             let ours = ours.peek();
             format!("call {at} that returned ran {ours:?} in the stream, {theirs:?} traced")
         })?;
@@ -378,7 +379,7 @@ fn same(
     Ok(())
 }
 
-/// Frames left at one time, added up.
+/// Adds up frames that were left at the same time.
 fn summed(items: &[Item]) -> Vec<Item> {
     let mut all: Vec<Item> = Vec::new();
     for item in items {
@@ -390,7 +391,7 @@ fn summed(items: &[Item]) -> Vec<Item> {
     all
 }
 
-/// The tracer's calls, those that returned and those that were left, each in the order of their
+/// Returns the tracer's calls that returned and those that were left, each in the order of their
 /// ends.
 fn by_calls(items: &[Item]) -> [Vec<Call>; 2] {
     let (mut open, mut ended) = (Vec::<Call>::new(), [Vec::new(), Vec::new()]);
@@ -405,8 +406,8 @@ fn by_calls(items: &[Item]) -> [Vec<Call>; 2] {
     ended
 }
 
-fn first_difference<T: PartialEq + std::fmt::Debug>(found: &[T], wanted: &[T]) -> Result<()> {
-    let at = (0..found.len().max(wanted.len())).find(|i| found.get(*i) != wanted.get(*i));
+fn first_difference<T: PartialEq + std::fmt::Debug>(actual: &[T], wanted: &[T]) -> Result<()> {
+    let at = (0..actual.len().max(wanted.len())).find(|i| actual.get(*i) != wanted.get(*i));
     let Some(at) = at else { return Ok(()) };
     let shown = |all: &[T]| {
         format!(
@@ -417,7 +418,7 @@ fn first_difference<T: PartialEq + std::fmt::Debug>(found: &[T], wanted: &[T]) -
     anyhow::bail!(
         "item {at} of {} differs: {} in the stream, {} traced",
         wanted.len(),
-        shown(found),
+        shown(actual),
         shown(wanted)
     )
 }

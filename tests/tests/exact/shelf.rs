@@ -1,8 +1,8 @@
-//! Real programs that are copied, made deterministic, and compiled once: the first test that needs
-//! a program prepares it for the others.
+//! Provides real programs that are copied, made deterministic, and compiled once. The first test
+//! that needs a program prepares it for the others.
 //!
-//! The folders lie in cargo's folder for temporary files, because a test process never drops its
-//! statics. A later process removes the folders of processes that ended.
+//! The folders are in cargo's folder for temporary files, because a test process never drops its
+//! statics. A later process removes the folders of processes that have ended.
 
 use crate::ours::steady;
 use anyhow::{Context, Result};
@@ -11,16 +11,16 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// A program's folder. What differs from flavor to flavor lies in it under the flavor's name.
+/// A prepared program. Files that differ between flavors have the flavor's name.
 pub(crate) struct Shelved {
     workload: &'static Workload,
     pub(crate) folder: PathBuf,
-    /// Held while its sources are compiled.
+    /// Locked while the program is compiled.
     compiles: Mutex<()>,
 }
 
 impl Shelved {
-    /// A program's folder, copied at first.
+    /// Returns a program. Copies its sources on first use.
     pub(crate) fn of(workload: &'static Workload) -> Result<Arc<Self>> {
         static ALL: Mutex<Option<HashMap<&str, Arc<Shelved>>>> = Mutex::new(None);
         let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
@@ -39,11 +39,12 @@ impl Shelved {
         Ok(shelved)
     }
 
-    /// Compiles for weaving at the release level, if nobody has; the objects of a C program.
+    /// Compiles the program for weaving at the release level, unless another test has. Returns the
+    /// objects of a C program.
     pub(crate) fn compile(&self) -> Result<Vec<PathBuf>> {
         let project = self.workload.c_project(&self.folder)?;
         let project = project.context("a C program")?;
-        let _one = self.compiles.lock().unwrap_or_else(PoisonError::into_inner);
+        let _guard = self.compiles.lock().unwrap_or_else(PoisonError::into_inner);
         project.compile_all(Flavor::Paths, "-O2")
     }
 
@@ -55,29 +56,30 @@ impl Shelved {
         self.workload.build(&self.folder, flavor)
     }
 
-    /// Builds it by the compiler alone, unoptimized: what it prints is the same.
+    /// Builds the program by the compiler alone, without optimization. Its output is the same.
     pub(crate) fn build_plain(&self) -> Result<PathBuf> {
         self.workload.build_plain(&self.folder)
     }
 }
 
-/// This process's folder.
+/// Returns this process's folder.
 fn shelf() -> Result<&'static Path> {
     static SHELF: OnceLock<PathBuf> = OnceLock::new();
     let shelves = Path::new(env!("CARGO_TARGET_TMPDIR")).join("shelves");
-    let own = SHELF.get_or_init(|| {
-        let own = shelves.join(std::process::id().to_string());
-        // Of an earlier process with this id.
-        let _ = std::fs::remove_dir_all(&own);
-        own
+    let process_folder = SHELF.get_or_init(|| {
+        let process_folder = shelves.join(std::process::id().to_string());
+        // The folder may belong to an earlier process with this id.
+        let _ = std::fs::remove_dir_all(&process_folder);
+        process_folder
     });
     for folder in std::fs::read_dir(&shelves).into_iter().flatten().flatten() {
         let is_gone = !Path::new("/proc").join(folder.file_name()).exists();
-        if is_gone && folder.path() != *own {
-            // Another that starts now may take it away as well.
+        if is_gone && folder.path() != *process_folder {
+            // Another process may remove the folder at the same time.
             let _ = std::fs::remove_dir_all(folder.path());
         }
     }
-    std::fs::create_dir_all(own).with_context(|| format!("cannot make {}", own.display()))?;
-    Ok(own)
+    std::fs::create_dir_all(process_folder)
+        .with_context(|| format!("cannot make {}", process_folder.display()))?;
+    Ok(process_folder)
 }

@@ -1,8 +1,8 @@
-//! Frames that are left by a throw or a jump, in one program. Paths, edges, loops, and a trace must
-//! agree on the count of every line and on how often frames were left. The numbers of a trace must
-//! agree with its report.
+//! Tests a program whose frames are left by throws and jumps. Paths, edges, loops, and a trace must
+//! agree on the count of every line and on the number of left frames. The numbers of a trace must
+//! equal those of its report.
 //!
-//! With exit edges, and in a trace, whose paths end before calls, everything that ran is known.
+//! All counts are known with exit edges, and in a trace, whose paths end before calls.
 
 use holloway_tests::kind::{Kind, Weaving};
 use holloway_tests::report::Report;
@@ -25,7 +25,7 @@ fn kinds_agree_where_frames_are_left_optimized() {
     runs.trace_agrees();
 }
 
-/// A run of each kind.
+/// The runs of one program, one for each kind.
 struct Runs {
     folder: tempfile::TempDir,
 }
@@ -86,7 +86,7 @@ impl Runs {
         report.total(name).unwrap()
     }
 
-    /// Its own numbers are those of the report.
+    /// The numbers of the trace must equal those of the report.
     fn trace_agrees(&self) {
         let numbers = trace_stats(&self.run(Kind::Trace));
         let report = self.total(Kind::Trace, "instructions");

@@ -1,9 +1,10 @@
-//! A naive tracer: programs of random graphs whose blocks write their id to a file.
+//! Compares profiles with a simple tracer: programs with random graphs whose blocks write their id
+//! to a file.
 //!
-//! The test cuts the trace of each call into paths where the map says that paths end (back edges
-//! and cuts), and counts them in a hash map. It uses no numbering, spanning tree, or increment. At
-//! -O0 the result must be the report, path by path. At -O2, where blocks are copied and merged,
-//! each traced line must have run as often as it was traced.
+//! The test divides the trace of each call into paths at the edges where the map says that paths
+//! end (back edges and cuts), and counts the paths in a hash map. It uses no numbering, spanning
+//! tree, or increment. At -O0 the result must equal the report, path by path. At -O2, where blocks
+//! are copied and merged, each traced line must have run as often as it was traced.
 
 use crate::ours::{Counted, Recorded, record};
 use anyhow::{Context, Result, ensure};
@@ -15,7 +16,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::process::Command;
 
-/// Where a path starts, the traced ids on it, how it ends.
+/// A path: its start, the traced ids on it, and its end.
 type Key = (String, Vec<u32>, String);
 
 #[test]
@@ -66,7 +67,7 @@ fn check_kind(kind: Kind, source: &Source, level: &str, clang: u32, folder: &Pat
         .map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]))
         .collect();
     let functions = recorded.functions();
-    let mut told = 0;
+    let mut compared = 0;
     for (index, traced) in (0..).zip(&source.functions) {
         let of_this = |f: &&Counted| f.map.linkage_name.as_str() == traced.name;
         let function = functions
@@ -80,17 +81,17 @@ fn check_kind(kind: Kind, source: &Source, level: &str, clang: u32, folder: &Pat
             let paths = level == "-O0" && !kind.counts_edges();
             Ok::<bool, anyhow::Error>(!paths || same_paths(function, traced, &calls, &recorded)?)
         };
-        told += usize::from(check().with_context(|| traced.name.clone())?);
+        compared += usize::from(check().with_context(|| traced.name.clone())?);
     }
     let all = source.functions.len();
     ensure!(
-        told * 5 > all * 4,
-        "only {told} of {all} functions' paths could be told apart"
+        compared * 5 > all * 4,
+        "only {compared} of {all} functions' paths could be told apart"
     );
     Ok(())
 }
 
-/// Compiles the program for weaving and the tracer plain.
+/// Compiles the program for weaving, and the tracer without instrumentation.
 pub(crate) fn compile(folder: &Path, source: &Source, level: &str, clang: u32) -> Result<()> {
     std::fs::write(folder.join("random.c"), &source.text)?;
     std::fs::write(folder.join("tracer.c"), TRACER)?;
@@ -124,7 +125,7 @@ pub(crate) fn link(
     Ok(program)
 }
 
-/// The ids traced in each call of a function, its own only: what its callees trace is theirs.
+/// Returns the ids that each call of a function traced, without the ids of its callees.
 fn calls_of(function: u32, trace: &[u32]) -> Vec<Vec<u32>> {
     let (mut open, mut done) = (Vec::new(), Vec::new());
     for id in trace {
@@ -145,7 +146,8 @@ fn calls_of(function: u32, trace: &[u32]) -> Vec<Vec<u32>> {
     done
 }
 
-/// At -O0: the report's paths, by the ids on them, are the trace's; `false`: the trace can't tell.
+/// Checks at -O0 that the report's paths, by the ids on them, equal the traced paths. Returns false
+/// if the trace does not determine the paths.
 fn same_paths(
     function: &Counted,
     traced: &Traced,
@@ -191,7 +193,7 @@ fn same_paths(
                 .or_default() += path.count;
         }
     }
-    // Between two cuts a path may make no tracer call.
+    // A path between two cuts may contain no tracer call.
     reported.retain(|(_, ids, _), _| !ids.is_empty());
     for (key, count) in &naive {
         ensure!(
@@ -209,46 +211,49 @@ fn same_paths(
     Ok(true)
 }
 
-/// The block of each tracer call; every one has just one at -O0.
+/// Returns the block of each tracer call. At -O0 each call is in exactly one block.
 fn ids_of_blocks(function: &Counted, traced: &Traced) -> Result<HashMap<u32, u32>> {
     let known: HashMap<u32, u32> = traced.lines.iter().copied().collect();
     let mut ids = HashMap::new();
-    for (number, found) in (0..).zip(function.traced(|line| known.get(&line).copied())) {
-        ensure!(found.len() < 2, "block {number} holds two tracer calls");
-        ids.extend(found.first().map(|id| (number, *id)));
+    for (number, actual) in (0..).zip(function.traced(|line| known.get(&line).copied())) {
+        ensure!(actual.len() < 2, "block {number} holds two tracer calls");
+        ids.extend(actual.first().map(|id| (number, *id)));
     }
     Ok(ids)
 }
 
-/// For each pair of ids that may follow one another: how the path ends between them, or `None` if
-/// it goes on. No answer where a path ends on one of two ways from one to the other (two cases of a
-/// switch), for the trace can't tell them apart.
+/// Returns for each pair of consecutive ids how the path ends between them, or `None` if the path
+/// continues. The result is `None` as a whole if a path ends on only one of two edges from one id
+/// to the other (two cases of a switch), because the trace does not distinguish these edges.
 fn path_ends(
     function: &Counted,
     id_of: &HashMap<u32, u32>,
 ) -> Option<HashMap<(u32, u32), Option<&'static str>>> {
-    let mut how = HashMap::new();
+    let mut end_kinds = HashMap::new();
     for edge in &function.map.dag {
         match edge.kind {
-            DagKind::Back(e) => how.insert(e, "back"),
-            DagKind::Cut(e) => how.insert(e, "cut"),
+            DagKind::Back(e) => end_kinds.insert(e, "back"),
+            DagKind::Cut(e) => end_kinds.insert(e, "cut"),
             DagKind::Edge(_) | DagKind::Start(_) => None,
         };
     }
     let mut ends = HashMap::new();
     for (block, id) in id_of {
-        let mut open = vec![(*block, None)];
+        let mut worklist = vec![(*block, None)];
         let mut seen = HashSet::new();
-        while let Some((at, end)) = open.pop() {
-            for (number, edge) in (0..).zip(&function.map.edges).filter(|(_, e)| e.from == at) {
-                let end = end.or(how.get(&number).copied());
+        while let Some((from, end)) = worklist.pop() {
+            for (number, edge) in (0..)
+                .zip(&function.map.edges)
+                .filter(|(_, e)| e.from == from)
+            {
+                let end = end.or(end_kinds.get(&number).copied());
                 if let Some(next) = id_of.get(&edge.to) {
                     let known = ends.insert((*id, *next), end);
                     if known.is_some_and(|k| k != end) {
                         return None;
                     }
                 } else if seen.insert((edge.to, end)) {
-                    open.push((edge.to, end));
+                    worklist.push((edge.to, end));
                 }
             }
         }
@@ -256,7 +261,7 @@ fn path_ends(
     Some(ends)
 }
 
-/// At any level: each tracer call's line ran as often as it was traced.
+/// Checks at any level that the line of each tracer call ran as often as it was traced.
 fn same_runs(function: &Counted, traced: &Traced, calls: &[Vec<u32>]) -> Result<()> {
     let flow = function.flow()?;
     ensure!(
@@ -269,13 +274,13 @@ fn same_runs(function: &Counted, traced: &Traced, calls: &[Vec<u32>]) -> Result<
     for (line, id) in &traced.lines {
         let wanted = calls.iter().flatten().filter(|i| *i == id).count() as i128;
         let blocks = lines.iter().zip(&flow.blocks);
-        let found: i128 = blocks
+        let actual: i128 = blocks
             .filter(|(b, _)| b.contains(line))
             .map(|(_, n)| n)
             .sum();
         ensure!(
-            found == wanted,
-            "line {line} was traced {wanted} times, reported {found}"
+            actual == wanted,
+            "line {line} was traced {wanted} times, reported {actual}"
         );
     }
     Ok(())

@@ -1,10 +1,10 @@
-//! Enters and leaves of a program's streams balance.
+//! Checks that the enters and leaves in a program's streams balance.
 //!
 //! In a trace, every activation that began was closed, was left, or is open at the end. Functions
-//! were entered as often as in another run with exit edges counted. The activations that were not
-//! closed are the frames that were left by those counts, and the activations that ended in a call
-//! that does not return. [`crate::naive`] reads the streams; `holloway trace` must give the same
-//! answers.
+//! were entered as often as in another run with exit edges. The number of activations that were not
+//! closed must equal the left frames of that run plus the activations that ended in a call that
+//! does not return. [`crate::naive`] reads the streams. `holloway trace` must give the same
+//! numbers.
 
 use anyhow::{Context, Result, ensure};
 use holloway_format::FunctionMap;
@@ -17,13 +17,13 @@ use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-/// What became of a function's activations.
+/// The numbers of a function's activations, by how they ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Balance {
     entered: i64,
     closed: i64,
     left: i64,
-    /// Paths that ended in a call that doesn't return.
+    /// Paths that ended in a call that does not return.
     noreturn: i64,
     open: i64,
     paths: i64,
@@ -31,23 +31,23 @@ struct Balance {
 
 type Balances = BTreeMap<(String, String), Balance>;
 
-/// What is wrong with a program's streams.
+/// Returns a message for each error in a program's streams.
 pub(crate) fn wrong(run: &StreamRuns<'_>) -> Result<Vec<String>> {
     let mut images = naive::images(run.collected)?;
     let mut balances = Balances::new();
     let streams = naive::streams(run.spooled)?;
-    let mut told: HashMap<[u8; 16], Vec<StreamReading>> = HashMap::new();
+    let mut reading: HashMap<[u8; 16], Vec<StreamReading>> = HashMap::new();
     for stream in &streams {
         let image = images
             .get_mut(&stream.image)
             .context("a stream of no image")?;
         let read = naive::read(stream, image)?;
         add(&read, image, &mut balances)?;
-        told.entry(stream.image).or_default().push(read);
+        reading.entry(stream.image).or_default().push(read);
     }
-    for (image, told) in &told {
+    for (image, reading) in &reading {
         let image = images.get_mut(image).expect("it was there");
-        for (word, count) in naive::left(told.iter(), image)? {
+        for (word, count) in naive::left(reading.iter(), image)? {
             let function = image.facts(word)?.function;
             let key = key(image.function(function));
             balances.entry(key).or_default().paths += count.max(0);
@@ -57,11 +57,11 @@ pub(crate) fn wrong(run: &StreamRuns<'_>) -> Result<Vec<String>> {
     let reports = [run.spooled, run.collected].map(Report::of_run);
     for report in reports {
         let report = report?;
-        let functions = report.functions.iter().filter(|f| !(run.spared)(f));
+        let functions = report.functions.iter().filter(|f| !(run.may_differ)(f));
         for (key, paths) in sums(functions, |f| f.total() as i64) {
-            let found = balances.get(&key).map_or(0, |b| b.paths);
-            if found != paths {
-                wrong.push(format!("{key:?}: {found} words, {paths} paths reported"));
+            let actual = balances.get(&key).map_or(0, |b| b.paths);
+            if actual != paths {
+                wrong.push(format!("{key:?}: {actual} words, {paths} paths reported"));
             }
         }
     }
@@ -91,16 +91,16 @@ fn sums<'a>(
     all
 }
 
-/// Adds up what a stream says of each function.
-fn add(told: &StreamReading, image: &mut Image, balances: &mut Balances) -> Result<()> {
+/// Adds up the events of each function in a stream.
+fn add(reading: &StreamReading, image: &mut Image, balances: &mut Balances) -> Result<()> {
     let mut own: HashMap<usize, Balance> = HashMap::new();
-    let mut state = vec![None; told.functions.len()];
+    let mut state = vec![None; reading.functions.len()];
     let mut entered = 0;
-    for event in &told.events {
+    for event in &reading.events {
         match *event {
             Event::Enter => {
-                let older = told.older.contains(&entered);
-                own.entry(told.functions[entered]).or_default().entered += i64::from(!older);
+                let older = reading.older.contains(&entered);
+                own.entry(reading.functions[entered]).or_default().entered += i64::from(!older);
                 state[entered] = Some(false);
                 entered += 1;
             }
@@ -119,7 +119,7 @@ fn add(told: &StreamReading, image: &mut Image, balances: &mut Balances) -> Resu
                     state[activation].replace(true) == Some(false),
                     "an activation ended twice"
                 );
-                let balance = own.entry(told.functions[activation]).or_default();
+                let balance = own.entry(reading.functions[activation]).or_default();
                 match event {
                     Event::Close(_) => balance.closed += 1,
                     _ => balance.left += 1,
@@ -127,11 +127,11 @@ fn add(told: &StreamReading, image: &mut Image, balances: &mut Balances) -> Resu
             }
         }
     }
-    for &activation in &told.open {
+    for &activation in &reading.open {
         ensure!(state[activation] == Some(false), "what is open has ended");
-        own.entry(told.functions[activation]).or_default().open += 1;
+        own.entry(reading.functions[activation]).or_default().open += 1;
     }
-    for &(word, count) in &told.ring_counts {
+    for &(word, count) in &reading.ring_counts {
         let facts = image.facts(word)?;
         let balance = own.entry(facts.function).or_default();
         let count = count as i64;
@@ -158,26 +158,26 @@ fn key(map: &FunctionMap) -> (String, String) {
     (map.linkage_name.as_str().to_owned(), file.to_owned())
 }
 
-/// Functions that were not entered as often as counted, or of which not as many frames were left.
+/// Returns the functions whose calls or left frames differ from the counted ones.
 fn unlike_counted(run: &StreamRuns<'_>, balances: &Balances) -> Vec<String> {
-    let functions = || run.exits.functions.iter().filter(|f| !(run.spared)(f));
+    let functions = || run.exits.functions.iter().filter(|f| !(run.may_differ)(f));
     let calls = sums(functions(), |f| f.calls() as i64);
     let left = sums(functions(), |f| f.left.iter().map(|(_, count)| count).sum());
     let mut wrong = Vec::new();
     for (key, calls) in calls {
-        let found = balances.get(&key).copied().unwrap_or_default();
-        let gone = found.entered - found.closed - found.noreturn;
+        let actual = balances.get(&key).copied().unwrap_or_default();
+        let gone = actual.entered - actual.closed - actual.noreturn;
         let left = left[&key];
-        if found.entered != calls || gone != left {
+        if actual.entered != calls || gone != left {
             wrong.push(format!(
-                "{key:?}: {found:?} in the trace, {calls} calls and {left} frames left counted"
+                "{key:?}: {actual:?} in the trace, {calls} calls and {left} frames left counted"
             ));
         }
     }
     wrong
 }
 
-/// What `holloway trace stats` says of each stream.
+/// Runs `holloway trace stats`. Returns the result for each stream.
 fn stats(data: &Path) -> Result<Vec<Value>> {
     let output = run_ok(holloway_command(["trace", "stats", "--format", "json"]).arg(data))?;
     let mut json: Value = serde_json::from_str(&output.text())?;
@@ -190,25 +190,25 @@ fn number(json: &Value) -> Result<i64> {
         .with_context(|| format!("{json} is no number"))
 }
 
-/// There must be a trace of each thread that ran a path.
+/// Checks that there is a trace of each thread that ran a path.
 fn same_threads(data: &Path, mut wanted: Vec<u32>) -> Result<()> {
     let streams = stats(data)?;
-    let mut found = Vec::new();
+    let mut actual = Vec::new();
     for stream in &streams {
         if number(&stream["events"])? != 0 {
-            found.push(u32::try_from(number(&stream["thread"])?)?);
+            actual.push(u32::try_from(number(&stream["thread"])?)?);
         }
     }
-    found.sort_unstable();
+    actual.sort_unstable();
     wanted.sort_unstable();
     ensure!(
-        found == wanted,
-        "traces of threads {found:?}, not {wanted:?}"
+        actual == wanted,
+        "traces of threads {actual:?}, not {wanted:?}"
     );
     Ok(())
 }
 
-/// `holloway trace stats` must give the same sums.
+/// Checks that `holloway trace stats` gives the same sums.
 fn same_answers(data: &Path, balances: &Balances) -> Result<()> {
     let streams = stats(data)?;
     let sum = |name: &str| -> Result<i64> {
@@ -221,10 +221,10 @@ fn same_answers(data: &Path, balances: &Balances) -> Result<()> {
         ("leaves", total(balances, |b| b.closed)),
         ("left", total(balances, |b| b.left)),
     ] {
-        let found = sum(name)?;
+        let actual = sum(name)?;
         ensure!(
-            found == wanted,
-            "{}: {found} {name} by `trace stats`, {wanted} in the stream",
+            actual == wanted,
+            "{}: {actual} {name} by `trace stats`, {wanted} in the stream",
             data.display()
         );
     }

@@ -1,19 +1,22 @@
-//! Bursts compared with full timing, on MiniSat with a formula larger than the caches. The paths
-//! that rank first by a few samples must be those that rank first by all samples, and estimated
+//! Compares bursts with full timing, on MiniSat with a formula larger than the caches. The paths
+//! that rank first by a few samples must be the paths that rank first by all samples, and estimated
 //! executions must agree with the counts.
 //!
-//! Only paths with enough executions for about a hundred samples are compared. By all samples other
-//! paths rank among the first too, such as a path with 54 executions, of which bursts meet five.
+//! Only paths with enough executions for about a hundred samples are compared. By all samples, rare
+//! paths may rank among the first, too. One of them has 54 executions, and bursts time only five of
+//! these.
 //!
 //! Full timing runs twice, and a path that is among the first of either run counts as one of the
-//! first. Two such runs have 18 to 20 of their first 20 paths in common (measured once: six runs,
-//! 15 pairs; 17 on a busy machine). Net variations near the twentieth change places: of six runs by
-//! bursts, 18 to 20 paths were among the first 20 of either run, and 19 or 20 among the first 24. A
-//! path that ranks after the first twenty by two standard errors of its own ranking is no
-//! contradiction.
+//! first. Two runs with full timing have 18 to 20 of their first 20 paths in common (measured once:
+//! six runs, 15 pairs; 17 on a busy machine). Paths near the twentieth rank often swap ranks. In
+//! six runs with bursts, 18 to 20 paths were among the first 20 of either run with full timing, and
+//! 19 or 20 among its first 24. A path may also rank among the first twenty by chance. This is
+//! assumed if its net variation minus two standard errors is not above that of the twenty-first
+//! path.
 //!
-//! Estimated executions do not depend on a clock: their errors are those of a random sample (0.83
-//! to 0.96 of it). So 5 % is more than 1,000 samples can promise, and what 6,400 samples can.
+//! Estimated executions do not depend on a clock. Their errors are those of a random sample
+//! (measured: 0.83 to 0.96 times as large). So 1,000 samples do not guarantee an error of 5 %, but
+//! 6,400 samples do.
 
 use crate::view::{Row, view};
 use anyhow::{Result, ensure};
@@ -21,64 +24,74 @@ use holloway_tests::tool::{holloway_command, run_ok, scratch};
 use holloway_tests::workload::{Flavor, MINISAT};
 use std::collections::HashMap;
 
-/// How often paths are timed.
+/// The bursts: about one of ten paths is timed.
 const BURST: &str = "10:1";
-/// Variables and clauses.
+/// Variables and clauses of the formula.
 const SIZE: [&str; 2] = ["120000", "360000"];
-/// Paths that are compared.
+/// Number of paths that are compared.
 const TOP: usize = 20;
-/// How many of them must be the same.
-const SAME: usize = 18;
-/// Samples that executions are estimated from well.
-const ENOUGH: u64 = 1_000;
-/// How far such an estimate may be off, for 19 of 20; and in standard errors, for all.
-const OFF: f64 = 0.05;
-const ERRORS: f64 = 4.0;
-/// How large their errors may be together (root of the mean square), in those of a random sample.
-const SPREAD: f64 = 1.5;
+/// Minimum number of these paths that must agree.
+const MIN_SAME: usize = 18;
+/// Minimum number of samples for a good estimate of executions.
+const MIN_SAMPLES: u64 = 1_000;
+/// Maximum relative error of 19 of 20 estimates.
+const MAX_ERROR: f64 = 0.05;
+/// Maximum error of the other estimates, in standard errors.
+const MAX_STANDARD_ERRORS: f64 = 4.0;
+/// Maximum root mean square of the errors, in standard errors of a random sample.
+const MAX_ERROR_RATIO: f64 = 1.5;
 
-/// How often a path must have run: bursts meet it a hundred times.
-const OFTEN: f64 = 1_100.0;
-/// How many are the same without regard to chance.
-const LEAST: usize = 16;
-/// Among how many of all times' first paths [`SAME`] must be, but for fewer by chance.
-const NEAR: usize = 24;
-/// Standard errors that chance may move a path by.
-const CHANCE: f64 = 2.0;
+/// Minimum number of executions of compared paths. Bursts time about a hundred of these.
+const MIN_EXECUTIONS: f64 = 1_100.0;
+/// Minimum number of paths that must agree without an allowance for chance.
+const MIN_SAME_STRICT: usize = 16;
+/// [`MIN_SAME`] paths must be among this many first paths by full timing, except for paths that
+/// rank first by chance.
+const NEAR_TOP: usize = 24;
+/// Number of standard errors that are attributed to chance.
+const CHANCE_ERRORS: f64 = 2.0;
 
 #[test]
-fn a_few_times_tell_what_all_would() {
+fn bursts_rank_the_paths_that_full_timing_ranks() {
     let ([all, again], few) = record().unwrap();
     estimates_hold(&all, &few);
     let counts = executions(&all);
-    let is_often = |row: &Row| counts.get(&row.path).is_some_and(|count| *count >= OFTEN);
+    let is_often = |row: &Row| {
+        counts
+            .get(&row.path)
+            .is_some_and(|count| *count >= MIN_EXECUTIONS)
+    };
     let [all, again, few] = [&all, &again, &few].map(|rows| {
         let often = rows.iter().filter(|row| is_often(row));
         often.collect::<Vec<&Row>>()
     });
     let least = [&all, &again, &few].map(Vec::len).into_iter().min();
-    assert!(least > Some(NEAR), "{least:?} paths run often");
+    assert!(least > Some(NEAR_TOP), "{least:?} paths run often");
     let next = few[TOP].share;
-    let is_chance = |row: &Row| row.share * (1.0 - CHANCE * row.net_error) <= next;
+    let is_chance = |row: &Row| row.share * (1.0 - CHANCE_ERRORS * row.net_error) <= next;
     let among = |first: usize| {
         let first = [&all, &again].map(|rows| rows[..first].iter().map(|row| &row.path));
         let first: Vec<_> = first.into_iter().flatten().collect();
         move |row: &&&Row| first.contains(&&row.path)
     };
     let ranked = &few[..TOP];
-    let (is_same, is_near) = (among(TOP), among(NEAR));
+    let (is_same, is_near) = (among(TOP), among(NEAR_TOP));
     let same = ranked.iter().filter(&is_same).count();
     let near = ranked.iter().filter(&is_near).count();
     let others = ranked.iter().filter(|row| is_chance(row));
     let by_chance = others.clone().filter(|row| !is_same(row)).count();
     let far_by_chance = others.filter(|row| !is_near(row)).count();
     let wanted: Vec<_> = all.iter().chain(&again).map(|row| &row.path).collect();
-    let said = format!("{same}, {by_chance} by chance, {near} near: {ranked:#?}, all: {wanted:?}");
-    assert!(same + by_chance >= SAME && same >= LEAST, "{said}");
-    assert!(near + far_by_chance >= SAME, "{said}");
+    let message =
+        format!("{same}, {by_chance} by chance, {near} near: {ranked:#?}, all: {wanted:?}");
+    assert!(
+        same + by_chance >= MIN_SAME && same >= MIN_SAME_STRICT,
+        "{message}"
+    );
+    assert!(near + far_by_chance >= MIN_SAME, "{message}");
 }
 
-/// How often each path ran.
+/// Returns the executions of each path.
 fn executions(all: &[Row]) -> HashMap<&(String, u64), f64> {
     all.iter().map(|row| (&row.path, row.executions)).collect()
 }
@@ -86,22 +99,31 @@ fn executions(all: &[Row]) -> HashMap<&(String, u64), f64> {
 fn estimates_hold(all: &[Row], few: &[Row]) {
     let counts = executions(all);
     let (mut compared, mut close, mut squares) = (0, 0, 0.0);
-    for row in few.iter().filter(|row| row.samples >= ENOUGH) {
+    for row in few.iter().filter(|row| row.samples >= MIN_SAMPLES) {
         let exact = counts.get(&row.path).copied().unwrap_or_default();
-        let off = (row.executions / exact - 1.0).abs();
-        let error = off * (row.samples as f64).sqrt();
-        assert!(off <= OFF || error <= ERRORS, "{exact} executions: {row:?}");
+        let relative_error = (row.executions / exact - 1.0).abs();
+        let error = relative_error * (row.samples as f64).sqrt();
+        assert!(
+            relative_error <= MAX_ERROR || error <= MAX_STANDARD_ERRORS,
+            "{exact} executions: {row:?}"
+        );
         compared += 1;
-        close += usize::from(off <= OFF);
+        close += usize::from(relative_error <= MAX_ERROR);
         squares += error * error;
     }
-    assert!(compared >= 50, "{compared} paths have {ENOUGH} samples");
+    assert!(
+        compared >= 50,
+        "{compared} paths have {MIN_SAMPLES} samples"
+    );
     assert!(close * 20 >= compared * 19, "{close} of {compared}");
     let spread = (squares / compared as f64).sqrt();
-    assert!(spread <= SPREAD, "errors are {spread} of a random sample's");
+    assert!(
+        spread <= MAX_ERROR_RATIO,
+        "errors are {spread} of a random sample's"
+    );
 }
 
-/// The rankings by all times, twice, and by a few.
+/// Returns two rankings by full timing and one ranking by bursts.
 fn record() -> Result<([Vec<Row>; 2], Vec<Row>)> {
     let scratch = scratch("bursts")?;
     let folder = MINISAT.prepare(scratch.path())?;
@@ -116,7 +138,7 @@ fn record() -> Result<([Vec<Row>; 2], Vec<Row>)> {
     };
     let (all, wanted) = run("all", Flavor::Times, &[])?;
     let (again, _) = run("again", Flavor::Times, &[])?;
-    let (few, found) = run("few", Flavor::Variation, &["--burst", BURST])?;
-    ensure!(found == wanted, "other output");
+    let (few, output) = run("few", Flavor::Variation, &["--burst", BURST])?;
+    ensure!(output == wanted, "other output");
     Ok(([all, again], few))
 }

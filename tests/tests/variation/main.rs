@@ -1,4 +1,5 @@
-//! Times of paths: the report finds what varies, and a few samples show what all samples show.
+//! Tests of timed paths: the report ranks the paths that vary, and a few samples give the same
+//! ranking as all samples.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod bursts;

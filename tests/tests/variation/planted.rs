@@ -1,10 +1,10 @@
-//! Programs of tests/planted with a known variation, which must rank first each time: with default
-//! bursts and with ten times as many, on an idle machine and with competition for the processors.
+//! Tests programs of tests/planted with a known variation, which must rank first in each run: with
+//! default bursts and with ten times as many, on an idle machine and on a busy one.
 //!
-//! Each program has two controls: a loop whose every iteration takes long (`steady`), and a loop
-//! whose iterations take a few cycles (`tiny`). Neither may rank, although it would by count or by
-//! total time. With default bursts `lock` has about ten slow samples. By chance there may be so few
-//! that nothing is certain; then nothing else may be certain either.
+//! Each program has two controls: a loop whose iterations all take long (`steady`), and a loop
+//! whose iterations take a few cycles (`tiny`). Neither may rank, although they would by count or
+//! by total time. With default bursts, `lock` has about ten slow samples. By chance there may be so
+//! few that its net variation is not certain. Then no other path's may be certain either.
 
 use crate::view::{Row, View, view};
 use anyhow::{Context, Result, ensure};
@@ -12,24 +12,25 @@ use holloway_tests::noise::beside_noise;
 use holloway_tests::tool::{holloway_command, installed, run_ok, scratch, tests_directory};
 use std::path::{Path, PathBuf};
 
-/// Times that each is run, each third time beside noise: with it lock takes twice as long.
+/// Number of runs of each program. Every third run shares the machine with other load, with which
+/// `lock` takes twice as long.
 const RUNS: usize = 10;
-/// Bursts of each second run, and of the others by default.
-const OFTEN: &str = "1000:1";
-/// Runs with default bursts in which what is planted must be certain, of each ten.
-const MOSTLY: usize = 3;
+/// The bursts of every second run. The other runs use the default.
+const FREQUENT_BURSTS: &str = "1000:1";
+/// Of ten runs with default bursts, at least this many must find the planted variation certain.
+const MIN_CERTAIN_RUNS: usize = 3;
 
-/// Times its base that most turns of the slow control take at most: other programs use the same
-/// caches and the same core.
-const STEADY: f64 = 1.3;
+/// Most turns of the slow control take at most this multiple of its base time. The allowance is for
+/// other programs, which use the same caches and cores.
+const MAX_STEADY_RATIO: f64 = 1.3;
 
-/// Times the clock's resolution that nine in ten turns of the quick control are apart at most: base
-/// and time may each be off by it.
-const ALIKE: f64 = 2.0;
+/// Nine of ten turns of the quick control differ from its base time by at most this multiple of the
+/// clock's resolution: both times may be inexact by one resolution.
+const MAX_QUICK_DIFFERENCE: f64 = 2.0;
 
 #[test]
 fn a_list_that_fits_the_cache_at_times_ranks_first() {
-    // The first load of a node.
+    // The advice must name the first load of a node.
     let marked = format!("planted/chase.c:{}", planted_line("chase").unwrap());
     for first in check("chase", "chase").unwrap() {
         let advice = first.advice.first().expect("advice");
@@ -54,7 +55,7 @@ fn a_system_call_that_blocks_at_times_ranks_first() {
 }
 
 #[test]
-fn what_takes_as_long_each_time_does_not_rank() {
+fn steady_code_does_not_rank() {
     let scratch = scratch("planted-control").unwrap();
     let program = build("control", scratch.path()).unwrap();
     for run in 0..RUNS {
@@ -71,8 +72,8 @@ fn what_takes_as_long_each_time_does_not_rank() {
     assert!(text.contains("nothing varies here"), "{text}");
 }
 
-/// Builds, runs and reads; the turn of `planted`'s loop must be first, with the marked line on it.
-/// Those that were.
+/// Builds and runs a program. The turn of `planted`'s loop, which contains the marked line, must
+/// rank first. Returns these turns.
 fn check(name: &str, planted: &str) -> Result<Vec<Row>> {
     let scratch = scratch(&format!("planted-{name}"))?;
     let program = build(name, scratch.path())?;
@@ -100,36 +101,39 @@ fn check(name: &str, planted: &str) -> Result<Vec<Row>> {
         all.push(first.clone());
     }
     let certain = all.len();
-    ensure!(certain >= RUNS / 2 + MOSTLY, "{name}: {certain} of {RUNS}");
+    ensure!(
+        certain >= RUNS / 2 + MIN_CERTAIN_RUNS,
+        "{name}: {certain} of {RUNS}"
+    );
     Ok(all)
 }
 
-/// Has a run more bursts than by default?
+/// Whether a run uses more bursts than the default.
 fn is_often(run: usize) -> bool {
     run % 2 == 1
 }
 
-/// The line of a program that is marked.
+/// Returns the marked line of a program.
 fn planted_line(name: &str) -> Result<usize> {
     let source = std::fs::read_to_string(source(name))?;
     let marked = source.lines().position(|line| line.ends_with("// planted"));
     Ok(1 + marked.context("no line is marked")?)
 }
 
-/// Neither control varies, most of the time.
+/// Checks that neither control varies in most turns.
 fn controls_hold(view: &View) -> Result<()> {
     let steady = turn(view, "steady")?;
-    ensure!(steady.p50 < STEADY * steady.base, "{steady:?}");
+    ensure!(steady.p50 < MAX_STEADY_RATIO * steady.base, "{steady:?}");
     let tiny = turn(view, "tiny")?;
     ensure!(
-        tiny.p90 - tiny.base <= ALIKE * view.resolution,
+        tiny.p90 - tiny.base <= MAX_QUICK_DIFFERENCE * view.resolution,
         "{tiny:?}, {} cycles",
         view.resolution
     );
     Ok(())
 }
 
-/// The turn of a function's loop.
+/// Returns the path of a turn of a function's loop.
 fn turn<'a>(view: &'a View, name: &str) -> Result<&'a Row> {
     let rows = view.rows.iter().filter(|row| row.path.0 == name);
     let turn = rows.max_by_key(|row| row.samples);
@@ -145,7 +149,7 @@ fn build(name: &str, folder: &Path) -> Result<PathBuf> {
     let mut command = holloway_command(["cc", "--collect", "variation", "-O2", "-g", "-pthread"]);
     command.arg(source(name)).arg("-o").arg(&program);
     command.env("HOLLOWAY_CLANG", installed("clang-22")?);
-    // The threads that only get into the way.
+    // Functions of the threads that only cause contention are not instrumented.
     command.env("HOLLOWAY_SKIP", "^other_");
     run_ok(&mut command)?;
     Ok(program)
@@ -156,7 +160,7 @@ fn record(program: &Path, folder: &Path, run: usize) -> Result<View> {
     let mut command = holloway_command(["run", "--no-report", "-o"]);
     command.arg(&data);
     if is_often(run) {
-        command.args(["--burst", OFTEN]);
+        command.args(["--burst", FREQUENT_BURSTS]);
     }
     let command = command.arg("--").arg(program);
     match run % 3 {

@@ -1,4 +1,5 @@
-//! The JSON of `holloway report --view variation`, as far as the tests read it.
+//! Reads the JSON of `holloway report --view variation`. Only the fields that the tests need are
+//! read.
 
 use anyhow::{Context, Result};
 use holloway_tests::tool::{holloway_command, run_ok};
@@ -8,7 +9,7 @@ use std::path::Path;
 /// A row of the ranking.
 #[derive(Debug, Clone)]
 pub(crate) struct Row {
-    /// Function and path: the same in every build of one source.
+    /// Function and path, which are the same in every build of one source.
     pub(crate) path: (String, u64),
     pub(crate) samples: u64,
     pub(crate) executions: f64,
@@ -16,39 +17,39 @@ pub(crate) struct Row {
     pub(crate) mean: f64,
     pub(crate) p50: f64,
     pub(crate) p90: f64,
-    /// Net variation as part of the run.
+    /// Net variation, as a share of the run.
     pub(crate) share: f64,
-    /// Standard error of that, as a part of it.
+    /// Standard error of the net variation, relative to the net variation.
     pub(crate) net_error: f64,
-    /// Whether that is certain.
+    /// Whether the net variation is certain.
     pub(crate) certain: bool,
-    /// `file:line:column` of what it runs through.
+    /// `file:line:column` of the places on the path.
     pub(crate) places: Vec<String>,
-    /// What may be fetched ahead, the most promising first.
+    /// Loads to prefetch, the most promising first.
     pub(crate) advice: Vec<Advice>,
 }
 
-/// A load that may be fetched ahead.
+/// A load to prefetch.
 #[derive(Debug, Clone)]
 pub(crate) struct Advice {
-    /// Its shape.
+    /// The shape of the load.
     pub(crate) load: String,
-    /// How far apart what it loads is, or where a pointer stands.
+    /// The stride of the addresses, or the offset of a pointer, in bytes.
     pub(crate) bytes: i64,
-    /// `file:line` where the prefetch goes.
+    /// `file:line` at which to insert the prefetch.
     pub(crate) insert_at: String,
 }
 
-/// A run as it is ranked.
+/// The ranking of a run.
 #[derive(Debug, Clone)]
 pub(crate) struct View {
-    /// First first.
+    /// The rows in the order of their ranks.
     pub(crate) rows: Vec<Row>,
-    /// How far apart two times of one length may come out, in cycles.
+    /// The resolution, in cycles.
     pub(crate) resolution: f64,
 }
 
-/// The ranking of a run.
+/// Reads the ranking of a run.
 pub(crate) fn view(data: &Path) -> Result<View> {
     let words = ["report", "--view", "variation", "--format", "json"];
     let output = run_ok(holloway_command(words).arg(data))?;

@@ -1,5 +1,6 @@
-//! The cost of weaving at build time: ripgrep with all its dependencies, plain and woven in turn,
-//! from nothing built and nothing cached, and again after one crate changed.
+//! Measures the cost of weaving at build time. ripgrep with all its dependencies is built from
+//! scratch, without any cache, and again after one crate changed. Plain and woven builds take
+//! turns.
 
 use super::samples::Samples;
 use anyhow::{Context, Result};
@@ -9,7 +10,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
-/// Seconds of builds.
+/// The times of plain and woven builds.
 #[derive(Debug, Default)]
 pub(crate) struct Builds {
     /// `cargo build --release`.
@@ -18,12 +19,12 @@ pub(crate) struct Builds {
     pub(crate) woven: Times,
 }
 
-/// Seconds of one kind of build.
+/// The times of one kind of build, in seconds.
 #[derive(Debug, Default)]
 pub(crate) struct Times {
-    /// From nothing.
+    /// A build from scratch.
     pub(crate) first: Samples,
-    /// After a function was added to the program's own crate.
+    /// A build after a function was added to the program's crate.
     pub(crate) second: Samples,
 }
 
@@ -33,31 +34,31 @@ const ROUNDS: usize = 2;
 /// Measures the builds.
 ///
 /// # Errors
-/// A build fails.
+/// If a build fails.
 pub(crate) fn measure() -> Result<Builds> {
     let scratch = scratch("bench-builds")?;
     let folder = RIPGREP.prepare(scratch.path())?;
     let mut builds = Builds::default();
     for round in 0..ROUNDS {
         for flavor in [Flavor::Native, Flavor::Paths] {
-            let place = scratch.path().join(format!("{}-{round}", flavor.name()));
+            let target_folder = scratch.path().join(format!("{}-{round}", flavor.name()));
             let times = if flavor == Flavor::Native {
                 &mut builds.plain
             } else {
                 &mut builds.woven
             };
-            times.first.push(build(&folder, flavor, &place)?);
+            times.first.push(build(&folder, flavor, &target_folder)?);
             change(&folder.join("crates/core/main.rs"), round)?;
-            times.second.push(build(&folder, flavor, &place)?);
-            std::fs::remove_dir_all(&place)?;
+            times.second.push(build(&folder, flavor, &target_folder)?);
+            std::fs::remove_dir_all(&target_folder)?;
         }
     }
     Ok(builds)
 }
 
-fn build(folder: &Path, flavor: Flavor, place: &Path) -> Result<f64> {
-    let mut command = rust_build_command(folder, flavor, &place.join("target"));
-    command.env("HOLLOWAY_CACHE", place.join("cache"));
+fn build(folder: &Path, flavor: Flavor, target_folder: &Path) -> Result<f64> {
+    let mut command = rust_build_command(folder, flavor, &target_folder.join("target"));
+    command.env("HOLLOWAY_CACHE", target_folder.join("cache"));
     let start = Instant::now();
     run_ok(&mut command)?;
     let seconds = start.elapsed().as_secs_f64();
@@ -65,7 +66,7 @@ fn build(folder: &Path, flavor: Flavor, place: &Path) -> Result<f64> {
     Ok(seconds)
 }
 
-/// Adds a function that no linker may drop.
+/// Adds an exported function, which the linker must not drop.
 fn change(file: &Path, round: usize) -> Result<()> {
     let mut text = std::fs::OpenOptions::new()
         .append(true)

@@ -1,6 +1,6 @@
-//! Instructions instead of time: small inputs under valgrind's callgrind. The figures are the same
-//! on every run and on a busy machine. They ignore caches and parallel execution within a
-//! processor, so they serve for tuning and not for claims.
+//! Counts instructions instead of time: programs run with small inputs under valgrind's callgrind.
+//! The counts are the same on every run, even on a busy machine. They ignore caches and parallel
+//! execution within a processor, so they are useful for tuning, but not as benchmark results.
 
 use super::options::Options;
 use super::programs::Shelf;
@@ -11,7 +11,7 @@ use holloway_tests::workload::{Flavor, Scale, Workload};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A program's instructions.
+/// The instruction counts of a program.
 #[derive(Debug)]
 pub(crate) struct Counts {
     /// The program.
@@ -23,13 +23,13 @@ pub(crate) struct Counts {
 /// Counts instructions and prints a table.
 ///
 /// # Errors
-/// valgrind is missing, or a run fails.
+/// If valgrind is missing, or if a run fails.
 pub(crate) fn run(
     shelf: &Shelf,
     workloads: &[&'static Workload],
     options: &Options,
 ) -> Result<Vec<Counts>> {
-    let mut all = Vec::new();
+    let mut all_counts = Vec::new();
     let flavors = options.flavors();
     let names: Vec<&str> = flavors.iter().map(|f| f.name()).collect();
     println!(
@@ -50,7 +50,7 @@ pub(crate) fn run(
             line += &format!("  {} {ratio:.4}", flavors[i].name());
         }
         println!("{line}");
-        all.push(Counts {
+        all_counts.push(Counts {
             workload,
             instructions: flavors.iter().copied().zip(counts).collect(),
         });
@@ -62,55 +62,57 @@ pub(crate) fn run(
             geometric_mean(ratios)
         );
     }
-    Ok(all)
+    Ok(all_counts)
 }
 
-/// Instructions of one run with the small input.
+/// Counts the instructions of one run with the small input.
 fn instructions(shelf: &Shelf, workload: &Workload, flavor: Flavor) -> Result<u64> {
     let scratch = scratch("bench-callgrind")?;
     let input = shelf.input(workload, Scale::Small)?;
     let executable = shelf.executable(workload.source, flavor);
-    let bare = without_lines(&executable, scratch.path())?;
+    let stripped = without_lines(&executable, scratch.path())?;
     let mut sum = 0;
     for (i, program) in workload
-        .commands(&bare, &input, Scale::Small)
+        .commands(&stripped, &input, Scale::Small)
         .iter()
         .enumerate()
     {
-        let kept =
+        let output =
             executable.with_file_name(format!("{}-{}-{i}.callgrind", workload.name, flavor.name()));
-        let mut command = under_valgrind(program, &kept);
+        let mut command = under_valgrind(program, &output);
         command.env("HOLLOWAY_DATA", scratch.path().join("data"));
         command.env("LLVM_PROFILE_FILE", scratch.path().join("peer.profraw"));
         let printed = run_ok(&mut command)
             .context("valgrind counts the instructions: `apt-get install valgrind`")?
             .stderr;
-        let collected = printed
+        let count = printed
             .lines()
             .find_map(|l| l.split_once("Collected : ")?.1.trim().parse::<u64>().ok());
-        sum += collected
-            .with_context(|| format!("callgrind says nothing of instructions:\n{printed}"))?;
+        sum +=
+            count.with_context(|| format!("callgrind says nothing of instructions:\n{printed}"))?;
     }
     Ok(sum)
 }
 
-/// A copy of a program without debug information: older versions of valgrind crash on clang's DWARF
+/// Copies a program without its debug information, because older versions of valgrind crash on
+/// clang's DWARF 5. The names of functions stay.
 /// 5. The names of functions stay.
 fn without_lines(executable: &Path, scratch: &Path) -> Result<PathBuf> {
     let name = executable.file_name().context("a program has a name")?;
-    let bare = scratch.join(name);
+    let stripped = scratch.join(name);
     let mut strip = Command::new("strip");
-    strip.arg("--strip-debug").arg("-o").arg(&bare);
+    strip.arg("--strip-debug").arg("-o").arg(&stripped);
     run_ok(strip.arg(executable))
         .context("strip comes with the linker: `apt-get install binutils`")?;
-    Ok(bare)
+    Ok(stripped)
 }
 
-/// The same command under callgrind, which writes its file (for `callgrind_annotate`) to `kept`.
-fn under_valgrind(program: &Command, kept: &Path) -> Command {
+/// Returns the same command under callgrind, which writes its file (for `callgrind_annotate`) to
+/// `output`.
+fn under_valgrind(program: &Command, output: &Path) -> Command {
     let mut command = Command::new("valgrind");
     command.args(["--tool=callgrind", "--error-limit=no"]);
-    command.arg(format!("--callgrind-out-file={}", kept.display()));
+    command.arg(format!("--callgrind-out-file={}", output.display()));
     command.arg(program.get_program()).args(program.get_args());
     if let Some(folder) = program.get_current_dir() {
         command.current_dir(folder);

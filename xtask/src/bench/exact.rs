@@ -1,4 +1,5 @@
-//! Counts under threads: how many calls of a program are in our profile and in the peer's.
+//! Compares the calls that a threaded program makes with the calls in our profile and in the peer's
+//! profile.
 //!
 //! tests/workloads/micro/threads.c calls one small function a known number of times from several
 //! threads.
@@ -10,7 +11,7 @@ use holloway_tests::tool::{installed, run_ok, scratch};
 use holloway_tests::workload::{Flavor, MICRO, Scale, Workload};
 use std::path::Path;
 
-/// Counted calls, and calls made.
+/// The number of calls in profiles, and the number of calls made.
 #[derive(Debug)]
 pub(crate) struct Check {
     /// The number of threads.
@@ -26,7 +27,7 @@ pub(crate) struct Check {
 /// Runs the threaded tight loops once in each flavor.
 ///
 /// # Errors
-/// A run fails, or its counts cannot be read.
+/// If a run fails, or if its counts cannot be read.
 pub(crate) fn checks(shelf: &Shelf) -> Result<Vec<Check>> {
     MICRO
         .iter()
@@ -57,7 +58,7 @@ fn check(shelf: &Shelf, workload: &Workload) -> Result<Check> {
     })
 }
 
-/// Calls of `mix` by clang's counters.
+/// The calls of `mix` according to clang's counters.
 fn peer(shelf: &Shelf, workload: &Workload, scratch: &Path) -> Result<u64> {
     let (raw, merged) = (scratch.join("peer.profraw"), scratch.join("peer.profdata"));
     let executable = shelf.executable(workload.source, Flavor::Peer);
@@ -70,8 +71,8 @@ fn peer(shelf: &Shelf, workload: &Workload, scratch: &Path) -> Result<u64> {
     };
     profdata(&["merge", "-o", &merged.to_string_lossy()], &raw)?;
     let text = profdata(&["show", "--counts", "--function=mix"], &merged)?.text();
-    // clang turns the branch into a `select`. The first counter is the function's entry, the second
-    // one is one side of the select.
+    // clang turns the branch into a `select`. The first counter counts the function's entry, and
+    // the second counts one side of the select.
     let counts = text
         .lines()
         .find_map(|l| l.trim().strip_prefix("Block counts: ["));

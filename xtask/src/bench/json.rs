@@ -1,5 +1,5 @@
-//! target/bench/latest.json and the file of `--json`: every sample, and the summary; or
-//! instructions.
+//! Formats results as JSON, for target/bench/latest.json and the file of `--json`: every
+//! measurement and the summary, or the instruction counts.
 
 use super::builds::Times;
 use super::callgrind::Counts;
@@ -9,7 +9,7 @@ use super::summary::Summary;
 use super::targets::{self, Verdict};
 use serde_json::{Value, json};
 
-/// The whole run.
+/// Formats a run that measured time.
 pub(crate) fn whole(results: &Results) -> Value {
     let summary = Summary::of(results);
     let times = |t: &Times| json!({"first": t.first.all(), "second": t.second.all()});
@@ -26,8 +26,8 @@ pub(crate) fn whole(results: &Results) -> Value {
     });
     for s in &summary.streams {
         let key = s.way.key();
-        means[format!("{key}_geomean")] = json!(s.one);
-        means[format!("{key}_2t_geomean")] = json!(s.two);
+        means[format!("{key}_geomean")] = json!(s.one_thread);
+        means[format!("{key}_2t_geomean")] = json!(s.two_threads);
     }
     json!({
         "machine": results.machine,
@@ -44,15 +44,15 @@ pub(crate) fn whole(results: &Results) -> Value {
     })
 }
 
-/// Instructions counted in place of time.
+/// Formats a run that counted instructions.
 pub(crate) fn instructions(machine: &str, counts: &[Counts]) -> Value {
-    let program = |one: &Counts| {
-        let flavors = one.instructions.iter();
+    let program = |counts: &Counts| {
+        let flavors = counts.instructions.iter();
         let flavors = flavors.map(|&(flavor, count)| (flavor.name().to_owned(), json!(count)));
         json!({
-            "program": one.workload.name,
-            "threads": one.workload.threads,
-            "language": one.workload.language(),
+            "program": counts.workload.name,
+            "threads": counts.workload.threads,
+            "language": counts.workload.language(),
             "instructions": Value::Object(flavors.collect()),
         })
     };

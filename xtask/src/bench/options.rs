@@ -6,7 +6,7 @@ use holloway_tests::workload::{FLAVORS, Flavor, MICRO, SUITE, Scale, Workload};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-/// What to run.
+/// The options of `cargo xtask bench`.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Options {
     /// Use smaller inputs and fewer rounds: the whole suite takes less than three minutes
@@ -48,17 +48,17 @@ pub(crate) struct Options {
     with: Vec<Flavor>,
 }
 
-/// The name that stands for all tight loops.
+/// The name in `--only` that includes all tight loops.
 const ALL_MICRO: &str = "micro";
 
-/// What is compared with native if `--flavors` is not given.
+/// The flavors that are compared with native if `--flavors` is not given.
 const USUAL_FLAVORS: [Flavor; 3] = [Flavor::Paths, Flavor::Edges, Flavor::Peer];
 
 impl Options {
-    /// Checks what a single option cannot check.
+    /// Checks that the options do not contradict each other.
     ///
     /// # Errors
-    /// Two options contradict each other.
+    /// If two options contradict each other.
     pub(crate) fn check(&self) -> Result<()> {
         ensure!(
             self.json.is_none() || !self.build_only,
@@ -67,7 +67,7 @@ impl Options {
         Ok(())
     }
 
-    /// The flavors that are compared, in the order of the tables: native is the first one.
+    /// The flavors that are compared, in the order of the tables. Native comes first.
     pub(crate) fn flavors(&self) -> Vec<Flavor> {
         let usual = match self.flavors.is_empty() {
             true => &USUAL_FLAVORS[..],
@@ -78,18 +78,18 @@ impl Options {
         FLAVORS.into_iter().filter(is_chosen).collect()
     }
 
-    /// How the flavors are run, native first.
+    /// The ways to run the flavors, native first.
     pub(crate) fn ways(&self) -> Vec<Way> {
         self.flavors().into_iter().flat_map(Way::all_of).collect()
     }
 
-    /// Whether nothing was left out, so that the result is worth keeping.
+    /// Whether nothing is left out, so that the results are worth keeping.
     pub(crate) fn is_all(&self) -> bool {
         let flavors = self.flavors();
         self.only.is_empty() && USUAL_FLAVORS.iter().all(|f| flavors.contains(f))
     }
 
-    /// The programs of a table that were asked for.
+    /// The programs of a table that this run includes.
     pub(crate) fn chosen(
         &self,
         table: impl Iterator<Item = &'static Workload>,
@@ -104,7 +104,7 @@ impl Options {
             || names.any(|name| name == workload.name || (is_micro && name == ALL_MICRO))
     }
 
-    /// The arguments of `bench` that build the same programs and measure nothing.
+    /// The arguments for a process that builds the same programs and measures nothing.
     pub(crate) fn build_arguments(&self) -> Vec<String> {
         let flavors = self.flavors();
         let flavors: Vec<&str> = flavors.iter().map(|f| f.name()).collect();
@@ -125,7 +125,7 @@ impl Options {
         words
     }
 
-    /// How much the programs do.
+    /// The amount of work of the programs.
     pub(crate) fn scale(&self) -> Scale {
         match (self.callgrind, self.quick) {
             (true, _) => Scale::Small,
@@ -184,7 +184,7 @@ mod tests {
         Bench::try_parse_from(words).map(|bench| bench.options)
     }
 
-    /// The process that builds gets the programs that this process measures.
+    /// The process that builds must build the programs that this process measures.
     #[test]
     fn the_same_programs_are_built() {
         for line in [

@@ -1,5 +1,5 @@
-//! The tables on the terminal and in docs/benchmarks.md. The last part of the page is written by
-//! hand and stays.
+//! Formats the tables for the terminal and for docs/benchmarks.md. The last part of the page is
+//! written by hand and is kept.
 
 use super::paper;
 use super::results::Results;
@@ -29,10 +29,10 @@ the stream while the program runs: the times are of both, to the end of the coll
 const BY_HAND: &str =
     "<!-- Below this line the page is written by hand; `cargo xtask bench` keeps it. -->";
 
-/// If half of the programs have ratios with a larger spread, the machine was too noisy.
-const NOISY: f64 = 0.05;
+/// The machine was too noisy if the ratios of half of the programs have a larger spread.
+const MAX_SPREAD: f64 = 0.05;
 
-/// The reason why the figures are not worth keeping, if there is one.
+/// Returns the reason why the results are not worth keeping, if there is one.
 pub(crate) fn too_noisy(results: &Results) -> Option<String> {
     let mut spreads = Samples::default();
     for row in results.suite.iter().filter(|r| r.workload.threads == 1) {
@@ -41,7 +41,7 @@ pub(crate) fn too_noisy(results: &Results) -> Option<String> {
             .for_each(|r| spreads.push(r.spread()));
     }
     let middle = spreads.median();
-    (middle > NOISY).then(|| {
+    (middle > MAX_SPREAD).then(|| {
         format!(
             "half of the ratios spread over more than {:.0} %",
             middle * 100.0
@@ -52,7 +52,7 @@ pub(crate) fn too_noisy(results: &Results) -> Option<String> {
 /// Writes the page, and keeps the part that is written by hand.
 ///
 /// # Errors
-/// It can't be read or written.
+/// If the page cannot be written.
 pub(crate) fn write(results: &Results, file: &Path) -> Result<()> {
     let old = std::fs::read_to_string(file).unwrap_or_default();
     let by_hand = old.split_once(BY_HAND).map_or("\n", |(_, rest)| rest);
@@ -65,7 +65,7 @@ pub(crate) fn write(results: &Results, file: &Path) -> Result<()> {
     std::fs::write(file, page).with_context(|| format!("cannot write {}", file.display()))
 }
 
-/// All tables of a run.
+/// Formats all tables of a run.
 pub(crate) fn tables(results: &Results) -> String {
     let mut text = String::from("## Targets\n\n");
     text += &targets_table(results);
@@ -75,16 +75,12 @@ pub(crate) fn tables(results: &Results) -> String {
             .iter()
             .filter(|r| r.workload.threads == threads)
             .collect();
-        let (title, table) = (title.to_owned(), times_table(&rows, Part::Counts, true));
+        let (title, table) = (title.to_owned(), times_table_with_mean(&rows, Part::Counts));
         text += &format!("\n## {title}\n\n{table}");
     }
     text += &streams_tables(results);
     text += "\n## Tight loops\n\nOne C file each in tests/workloads/micro; no part of the means above.\n\n";
-    text += &times_table(
-        &results.micro.iter().collect::<Vec<_>>(),
-        Part::Counts,
-        false,
-    );
+    text += &times_table(&results.micro.iter().collect::<Vec<_>>(), Part::Counts);
     text += &exact_table(results);
     text += "\n## Memory and code\n\nPeak memory of the largest process (of streams: the collector's, too), and bytes of machine code, over the native program's.\n\n";
     text += &space_table(results);
@@ -93,7 +89,7 @@ pub(crate) fn tables(results: &Results) -> String {
     text
 }
 
-/// A table for tuning: the smallest times as well as the medians.
+/// Formats a table for tuning, with minima and medians of times.
 pub(crate) fn tuning(results: &Results) -> String {
     let mut text = String::from(
         "| program | flavor | median s | ratio of medians by round | of minima | of processor time | peak MiB | code |\n|---|---|---|---|---|---|---|---|\n",
@@ -154,7 +150,7 @@ fn targets_table(results: &Results) -> String {
     text
 }
 
-/// The ways that a table is about.
+/// The ways of running programs that a table shows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
     /// Programs that run without a collector, and the peers.
@@ -173,22 +169,22 @@ impl Part {
     }
 }
 
-/// The cost of streams; empty if no stream was measured.
+/// Formats the cost of streams. The result is empty if no stream was measured.
 fn streams_tables(results: &Results) -> String {
     let mut text = String::new();
     for (title, threads) in [("Streams, one thread", 1), ("Streams, two threads", 2)] {
         let rows = results.suite.iter();
         let rows: Vec<&Row> = rows.filter(|r| r.workload.threads == threads).collect();
         if !Part::Streams.ways(rows.first()).is_empty() {
-            let table = times_table(&rows, Part::Streams, true);
+            let table = times_table_with_mean(&rows, Part::Streams);
             text += &format!("\n## {title}\n\n{table}");
         }
     }
     text
 }
 
-/// Native seconds and the ratio of each other way.
-fn times_table(rows: &[&Row], part: Part, with_mean: bool) -> String {
+/// Formats native seconds and the ratio of each other way.
+fn times_table(rows: &[&Row], part: Part) -> String {
     let others = part.ways(rows.first());
     if rows.is_empty() {
         return String::new();
@@ -208,14 +204,24 @@ fn times_table(rows: &[&Row], part: Part, with_mean: bool) -> String {
         }
         text += "\n";
     }
-    if with_mean {
-        text += "| **geometric mean** | | |";
-        for way in &others {
-            let slowdowns = rows.iter().filter_map(|r| r.slowdown(*way));
-            text += &format!(" **{:.3}×** |", super::samples::geometric_mean(slowdowns));
-        }
-        text += if counted { " |\n" } else { "\n" };
+    text
+}
+
+/// [`times_table`], with the geometric mean of each ratio in the last row.
+fn times_table_with_mean(rows: &[&Row], part: Part) -> String {
+    let mut text = times_table(rows, part);
+    if rows.is_empty() {
+        return text;
     }
+    text += "| **geometric mean** | | |";
+    for way in part.ways(rows.first()) {
+        let slowdowns = rows.iter().filter_map(|r| r.slowdown(way));
+        text += &format!(" **{:.3}×** |", super::samples::geometric_mean(slowdowns));
+    }
+    text += match part {
+        Part::Counts => " |\n",
+        Part::Streams => "\n",
+    };
     text
 }
 
@@ -268,14 +274,14 @@ fn space_table(results: &Results) -> String {
     let Some(first) = results.suite.first() else {
         return String::new();
     };
-    // A table of memory has one way of each kind.
+    // The memory table shows one way of each kind.
     let ways = first.ways.iter().skip(1).map(|m| m.way);
-    let spared = |way: &Way| match *way {
+    let is_left_out = |way: &Way| match *way {
         Way::Loops(k) => k != 8,
         Way::Variation(pass) => pass != BURSTS[0],
         way => way == Way::LoopsOneCore,
     };
-    let others: Vec<Way> = ways.filter(|way| !spared(way)).collect();
+    let others: Vec<Way> = ways.filter(|way| !is_left_out(way)).collect();
     let names: String = others.iter().map(|w| format!(" {} |", w.name())).collect();
     let mut text = format!("| program | native MiB |{names} native code KiB |{names}");
     text += &format!("\n|---|{}\n", "---|".repeat(2 + 2 * others.len()));
@@ -325,7 +331,7 @@ fn builds_table(results: &Results) -> String {
     text
 }
 
-/// A ratio with its spread.
+/// Formats a ratio with its spread.
 fn times(ratios: &Samples) -> String {
     format!("{:.3}× ± {:.1} %", ratios.median(), ratios.spread() * 100.0)
 }

@@ -1,15 +1,16 @@
-//! The path paper's table (Ball, Larus 1996, "PP Overhead") beside ours: what paths and edges cost,
-//! how many increments both are, how much was hashed, how long paths are.
+//! Formats the table "PP Overhead" of the path paper (Ball, Larus 1996) for the suite, with the
+//! averages of the paper: the overheads of paths and edges, their increments, the share of hashed
+//! paths, and the length of paths.
 
 use super::results::Results;
 use super::rounds::Row;
 use crate::slides::{OVERHEADS, Programs, overhead};
 use holloway_tests::workload::Flavor;
 
-/// Overheads from which on a quotient is taken, in per cent: below it is a quotient of noise.
-const LEAST: f64 = 1.0;
+/// The minimum overhead for a quotient, in percent. Smaller overheads are mostly noise.
+const MIN_OVERHEAD: f64 = 1.0;
 
-/// Ours and the paper's, as Markdown.
+/// Formats our table and the paper's averages as Markdown.
 pub(crate) fn table(results: &Results) -> String {
     let mut text = String::from(
         "\n## The path paper's table\n\n\
@@ -33,7 +34,8 @@ pub(crate) fn table(results: &Results) -> String {
     text
 }
 
-/// A line of the table; overheads in per cent. `None`: not measured, or nothing to say.
+/// A row of the table, with overheads in percent. A figure is `None` if it was not measured, or if
+/// it would be mostly noise.
 struct Figures {
     name: String,
     paths: Option<f64>,
@@ -55,7 +57,7 @@ impl Figures {
             paths,
             edges,
             quotient: both
-                .filter(|(p, e)| *p >= LEAST && *e >= LEAST)
+                .filter(|(p, e)| *p >= MIN_OVERHEAD && *e >= MIN_OVERHEAD)
                 .map(|(p, e)| p / e),
             million: row.totals.map(|t| t.increments as f64 / 1e6),
             edge_increments: row

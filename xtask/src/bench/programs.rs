@@ -1,9 +1,9 @@
-//! The built programs, which are kept from run to run.
+//! Builds the programs of the benchmarks, and keeps the builds for later runs.
 //!
 //! A program has a folder target/bench/programs/NAME with its sources, its inputs, and its builds.
-//! Beside each executable there is a stamp: a hash of everything that it is made of. These are the
-//! sources, the row of the table, the compilers, and for a woven program also holloway's
-//! executables and the guide. A program with the right stamp is not built again.
+//! Next to each executable there is a *stamp*: a hash of its sources, its entry in the suite's
+//! table, and the compilers. The stamp of a woven program also covers holloway's executables. A
+//! program with the right stamp is not built again.
 
 use super::totals::Totals;
 use crate::workspace::{BuildProfile, bench_folder, build_holloway};
@@ -22,16 +22,16 @@ pub(crate) struct Shelf {
     folder: PathBuf,
 }
 
-/// The parts of every stamp.
+/// The tools that build the programs. All stamps depend on them.
 #[derive(Debug)]
-struct Makers {
+struct Tools {
     /// Hash of the compilers' versions.
     compilers: u64,
     /// Hash of holloway's executables.
     holloway: u64,
 }
 
-impl Makers {
+impl Tools {
     fn find() -> Result<Self> {
         let mut compilers = DefaultHasher::new();
         for command in [
@@ -42,28 +42,29 @@ impl Makers {
                 .text()
                 .hash(&mut compilers);
         }
-        let mut own = DefaultHasher::new();
+        let mut executables = DefaultHasher::new();
         for exe in [
             holloway().to_owned(),
             holloway().with_file_name("cargo-holloway"),
         ] {
             std::fs::read(&exe)
                 .with_context(|| format!("cannot read {}", exe.display()))?
-                .hash(&mut own);
+                .hash(&mut executables);
         }
         Ok(Self {
             compilers: compilers.finish(),
-            holloway: own.finish(),
+            holloway: executables.finish(),
         })
     }
 }
 
 impl Shelf {
-    /// The shelf in the target directory. The workloads find holloway by an environment variable:
-    /// without the variable, the command builds holloway and starts again with it.
+    /// Opens the shelf in the target directory. The workloads find holloway by an environment
+    /// variable. If the variable is not set, this builds holloway and restarts the command with the
+    /// variable.
     ///
     /// # Errors
-    /// holloway cannot be built.
+    /// If holloway cannot be built.
     pub(crate) fn open() -> Result<Self> {
         if std::env::var_os("HOLLOWAY_EXE").is_none() {
             return Err(restart_with(&build_holloway(BuildProfile::Release)?));
@@ -81,10 +82,10 @@ impl Shelf {
             .join(flavor.name())
     }
 
-    /// The folder of a program's input files. Missing files are written.
+    /// Returns the folder of a program's input files. Writes the files if they are missing.
     ///
     /// # Errors
-    /// The files cannot be written.
+    /// If the files cannot be written.
     pub(crate) fn input(&self, workload: &Workload, scale: Scale) -> Result<PathBuf> {
         let inputs = self.folder.join(workload.source.name()).join("inputs");
         let set = match scale {
@@ -94,27 +95,27 @@ impl Shelf {
         let size = workload.size(scale);
         let folder = inputs.join(format!("{}-{set}{size}", workload.name));
         if !folder.exists() {
-            let half = inputs.join("half");
-            if half.exists() {
-                std::fs::remove_dir_all(&half)?;
+            let incomplete = inputs.join("half");
+            if incomplete.exists() {
+                std::fs::remove_dir_all(&incomplete)?;
             }
-            workload.write_input(&half, scale)?;
-            std::fs::rename(&half, &folder)?;
+            workload.write_input(&incomplete, scale)?;
+            std::fs::rename(&incomplete, &folder)?;
         }
         Ok(folder)
     }
 
-    /// Builds the programs without the right stamp, and writes the inputs.
+    /// Builds the programs that do not have the right stamp, and writes the inputs.
     ///
     /// # Errors
-    /// A build fails.
+    /// If a build fails.
     pub(crate) fn build(
         &self,
         workloads: impl Iterator<Item = &'static Workload>,
         flavors: &[Flavor],
         scale: Scale,
     ) -> Result<()> {
-        let makers = Makers::find()?;
+        let tools = Tools::find()?;
         let workloads: Vec<_> = workloads.collect();
         let mut sources: Vec<Source> = Vec::new();
         for workload in &workloads {
@@ -122,7 +123,7 @@ impl Shelf {
                 sources.push(workload.source);
             }
         }
-        // Two builds at a time: some programs are one large file.
+        // Two builds run at the same time, because some programs consist of one large file.
         let queue = Mutex::new(sources.into_iter());
         let work = || -> Result<()> {
             while let Some(source) = {
@@ -131,9 +132,9 @@ impl Shelf {
                     .map_err(|_| anyhow!("the other builder panicked"))?
                     .next()
             } {
-                let key = self.renew(source, &makers)?;
+                let key = self.renew(source, &tools)?;
                 for flavor in flavors {
-                    self.build_flavor(source, *flavor, key, &makers)?;
+                    self.build_flavor(source, *flavor, key, &tools)?;
                 }
             }
             Ok(())
@@ -149,18 +150,18 @@ impl Shelf {
     }
 
     /// Replaces a program's sources if they changed, and returns their hash.
-    fn renew(&self, source: Source, makers: &Makers) -> Result<u64> {
+    fn renew(&self, source: Source, tools: &Tools) -> Result<u64> {
         let home = self.folder.join(source.name());
         let fresh = scratch("bench-sources")?;
         let mut hash = DefaultHasher::new();
-        (format!("{source:?}"), makers.compilers).hash(&mut hash);
+        (format!("{source:?}"), tools.compilers).hash(&mut hash);
         let copied = source.prepare(fresh.path())?;
         for part in source.parts(&copied) {
             hash_tree(&part, &mut hash)?;
         }
         let (key, sources) = (hash.finish(), home.join(source.name()));
         if !is_stamped(&sources, key) {
-            // Cargo finds out what to compile again; a C program is compiled from nothing.
+            // Cargo determines which parts to compile again. A C program is compiled from scratch.
             if matches!(source, Source::C(_)) && home.exists() {
                 std::fs::remove_dir_all(&home)?;
             }
@@ -176,20 +177,20 @@ impl Shelf {
         source: Source,
         flavor: Flavor,
         sources: u64,
-        makers: &Makers,
+        tools: &Tools,
     ) -> Result<()> {
         let folder = self.folder.join(source.name()).join(source.name());
         let mut hash = DefaultHasher::new();
         sources.hash(&mut hash);
         if flavor.is_woven() {
-            makers.holloway.hash(&mut hash);
+            tools.holloway.hash(&mut hash);
         }
         let (key, to) = (hash.finish(), self.executable(source, flavor));
         if is_stamped(&to, key) {
             return Ok(());
         }
         if flavor == Flavor::Guided {
-            self.build_flavor(source, Flavor::Paths, sources, makers)?;
+            self.build_flavor(source, Flavor::Paths, sources, tools)?;
             self.record_guide(source, &Flavor::guide(&folder))?;
         }
         let start = std::time::Instant::now();
@@ -207,7 +208,7 @@ impl Shelf {
         Ok(())
     }
 
-    /// Runs the small input of the first program that is built from `source`, for its counts.
+    /// Records a guide: runs the small input of the first program that is built from `source`.
     fn record_guide(&self, source: Source, data: &Path) -> Result<()> {
         if data.exists() {
             std::fs::remove_dir_all(data)?;
@@ -230,8 +231,8 @@ impl Shelf {
     }
 }
 
-/// Replaces this process by the same command with `HOLLOWAY_EXE` set: changing one's own
-/// environment is unsafe. Returns only if that fails.
+/// Replaces this process by the same command with `HOLLOWAY_EXE` set, because changing the
+/// environment of this process is unsafe. Returns only if the restart fails.
 fn restart_with(exe: &Path) -> anyhow::Error {
     let restarted = std::env::current_exe().map(|xtask| {
         Command::new(xtask)
@@ -243,7 +244,7 @@ fn restart_with(exe: &Path) -> anyhow::Error {
     anyhow::Error::new(error).context("cannot start again")
 }
 
-/// The file beside `path` that holds its stamp.
+/// The file next to `path` that holds its stamp.
 fn stamp_of(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".stamp");
@@ -259,7 +260,7 @@ fn stamp(path: &Path, key: u64) -> Result<()> {
     Ok(std::fs::write(stamp_of(path), format!("{key:016x}\n"))?)
 }
 
-/// Hashes the name and the content of a file, or of everything in a folder, in order.
+/// Hashes the name and the content of a file, or of all files in a folder, sorted by name.
 fn hash_tree(path: &Path, hash: &mut DefaultHasher) -> Result<()> {
     path.file_name().hash(hash);
     if !path.is_dir() {

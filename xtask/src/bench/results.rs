@@ -1,4 +1,4 @@
-//! Everything that one run of the benchmarks measured.
+//! The results of a run of the benchmarks.
 
 use super::builds::Builds;
 use super::exact::Check;
@@ -7,17 +7,17 @@ use super::rounds::Row;
 /// The results of a run.
 #[derive(Debug)]
 pub(crate) struct Results {
-    /// Processor, cores, kernel.
+    /// Processor, number of cores, and kernel.
     pub(crate) machine: String,
-    /// The day of the run (UTC), as in 2026-11-20.
+    /// The date of the run (UTC), such as 2026-11-20.
     pub(crate) date: String,
-    /// Whether inputs were small and rounds few.
+    /// Whether the run used smaller inputs and fewer rounds.
     pub(crate) quick: bool,
-    /// The suite.
+    /// The results of the suite.
     pub(crate) suite: Vec<Row>,
-    /// The tight loops.
+    /// The results of the tight loops.
     pub(crate) micro: Vec<Row>,
-    /// Counted calls of threads, compared with the number of calls made.
+    /// The calls that profiles of threaded programs contain, compared with the calls made.
     pub(crate) exact: Vec<Check>,
     /// Build times, if they were measured.
     pub(crate) builds: Option<Builds>,

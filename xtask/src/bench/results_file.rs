@@ -1,56 +1,57 @@
-//! The file of `--json`: looked at before anything is measured, and written whole or not at all.
+//! Writes the file of `--json`. The file is checked before anything is measured, and written
+//! atomically.
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use std::fs::{OpenOptions, remove_file};
 use std::path::{Path, PathBuf};
 
-/// Whether a file can be written later; leaves what is there as it is.
+/// Checks that a file can be written later, without changing the file.
 ///
 /// # Errors
-/// It is no regular file, or can't be written.
+/// If the file is not a regular file, or if it cannot be written.
 pub(super) fn check(file: &Path) -> Result<()> {
     let checked = || {
         if file.exists() {
             ensure!(file.is_file(), "it is not a file");
             OpenOptions::new().write(true).open(file)?;
         }
-        let beside = beside(file)?;
+        let temporary = temporary_file(file)?;
         OpenOptions::new()
             .write(true)
             .create_new(true)
-            .open(&beside)?;
-        Ok(remove_file(beside)?)
+            .open(&temporary)?;
+        Ok(remove_file(temporary)?)
     };
     checked().with_context(|| format!("cannot write results to {}", file.display()))
 }
 
-/// Writes results as JSON, over what was there. What is interrupted leaves that.
+/// Writes results as JSON. An interrupted write leaves the old content of the file.
 ///
 /// # Errors
-/// They can't be written.
+/// If the results cannot be written.
 pub(super) fn write(file: &Path, results: &Value) -> Result<()> {
     let written = || {
         let text = serde_json::to_string_pretty(results)? + "\n";
-        let beside = beside(file)?;
-        let moved =
-            std::fs::write(&beside, text).and_then(|()| std::fs::rename(&beside, target(file)));
+        let temporary = temporary_file(file)?;
+        let moved = std::fs::write(&temporary, text)
+            .and_then(|()| std::fs::rename(&temporary, target(file)));
         if moved.is_err() {
-            // It may not be there.
-            let _ = remove_file(&beside);
+            // The temporary file may not exist.
+            let _ = remove_file(&temporary);
         }
         Ok::<_, anyhow::Error>(moved?)
     };
     written().with_context(|| format!("cannot write results to {}", file.display()))
 }
 
-/// The file itself where its name is a link.
+/// The file that a symbolic link refers to, or the file itself.
 fn target(file: &Path) -> PathBuf {
     file.canonicalize().unwrap_or_else(|_| file.to_owned())
 }
 
-/// A file of this process in the same folder.
-fn beside(file: &Path) -> Result<PathBuf> {
+/// A temporary file for this process in the same folder.
+fn temporary_file(file: &Path) -> Result<PathBuf> {
     let target = target(file);
     let name = target.file_name().context("it has no file name")?;
     let name = format!(".{}.{}", name.to_string_lossy(), std::process::id());
@@ -71,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_check_leaves_everything_as_it_was() {
+    fn a_check_changes_no_file() {
         let folder = scratch("results-file").expect("a folder");
         let file = folder.path().join("out.json");
         check(&file).expect("it can be written");
@@ -83,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn results_replace_what_was_there() {
+    fn results_replace_the_old_content() {
         let folder = scratch("results-file").expect("a folder");
         let file = folder.path().join("out.json");
         for results in [json!({"a": 1}), json!([2])] {
@@ -95,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_stays_one() {
+    fn a_link_stays_a_link() {
         let folder = scratch("results-file").expect("a folder");
         let (file, link) = (folder.path().join("out.json"), folder.path().join("link"));
         std::fs::write(&file, "old").expect("it can be written");
@@ -106,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_is_refused() {
+    fn a_path_that_is_no_file_is_refused() {
         let folder = scratch("results-file").expect("a folder");
         let missing = folder.path().join("missing/out.json");
         for file in [

@@ -1,9 +1,9 @@
-//! The runs of a program: every flavor in turn, round by round, with time, processor time, and peak
-//! memory of each run.
+//! Measures the runs of a program: its flavors run in turn, round by round. Each run is measured by
+//! wall-clock time, processor time, and peak memory.
 //!
-//! Before the first round each flavor runs once. That warms the caches and shows that the output is
-//! the native one. The order of the flavors reverses after every round, so that no flavor always
-//! runs after the same one.
+//! Before the first round, each flavor runs once. This run warms the caches, and its output is
+//! compared with the native output. The order of the flavors reverses after every round, so that no
+//! flavor always runs after the same other flavor.
 
 use super::options::Options;
 use super::programs::Shelf;
@@ -20,12 +20,12 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 use wait4::Wait4;
 
-/// One program's figures.
+/// The measurements of a program.
 #[derive(Debug)]
 pub(crate) struct Row {
     /// The program.
     pub(crate) workload: &'static Workload,
-    /// The figures of each way, native first.
+    /// The measurements of each way, native first.
     pub(crate) ways: Vec<Measured>,
     /// The counts of one run with paths.
     pub(crate) totals: Option<Totals>,
@@ -33,7 +33,7 @@ pub(crate) struct Row {
     pub(crate) edge_totals: Option<Totals>,
 }
 
-/// A way's figures.
+/// The measurements of one way to run a program.
 #[derive(Debug)]
 pub(crate) struct Measured {
     /// The way.
@@ -49,12 +49,12 @@ pub(crate) struct Measured {
 }
 
 impl Row {
-    /// The native figures, which every row has.
+    /// The native measurements, which every row has.
     pub(crate) fn native(&self) -> &Measured {
         &self.ways[0]
     }
 
-    /// A way's figures, if it was measured.
+    /// The measurements of a way, if it was measured.
     pub(crate) fn of(&self, way: Way) -> Option<&Measured> {
         self.ways.iter().find(|m| m.way == way)
     }
@@ -64,12 +64,12 @@ impl Row {
         Some(self.of(way)?.seconds.over(&self.native().seconds))
     }
 
-    /// The median of these ratios.
+    /// The median of the ratios of a way's times to the native times.
     pub(crate) fn slowdown(&self, way: Way) -> Option<f64> {
         Some(self.ratios(way)?.median())
     }
 
-    /// The median ratio of a flavor that runs alone.
+    /// The median ratio of a flavor that runs without a collector.
     pub(crate) fn slowdown_of(&self, flavor: Flavor) -> Option<f64> {
         self.slowdown(Way::Alone(flavor))
     }
@@ -82,8 +82,8 @@ struct Run {
     peak: f64,
 }
 
-/// The input of a program, and the directory of its data.
-struct Place<'a> {
+/// A program with its input and the directory for its data.
+struct ProgramRun<'a> {
     workload: &'static Workload,
     scale: Scale,
     input: PathBuf,
@@ -93,7 +93,7 @@ struct Place<'a> {
 /// Measures one program.
 ///
 /// # Errors
-/// A run fails, or the output of a flavor differs from the native output.
+/// If a run fails, or if the output of a flavor differs from the native output.
 pub(crate) fn row(
     shelf: &Shelf,
     workload: &'static Workload,
@@ -104,21 +104,21 @@ pub(crate) fn row(
     let scratch = scratch(&format!("bench-{}", workload.name))?;
     let scale = options.scale();
     let data = scratch.path().join("data");
-    let place = Place {
+    let program_run = ProgramRun {
         workload,
         scale,
         input: shelf.input(workload, scale)?,
         data: &data,
     };
     let executable = |way: Way| shelf.executable(workload.source, way.flavor());
-    check_outputs(&place, ways, &executable)?;
+    check_outputs(&program_run, ways, &executable)?;
     let mut measured: Vec<Measured> = ways.iter().map(|way| Measured::new(*way)).collect();
     for round in 0..rounds {
         eprint!("\r{}: round {} of {rounds} ", workload.name, round + 1);
         let count = measured.len();
         for i in 0..count {
             let m = &mut measured[if round % 2 == 0 { i } else { count - 1 - i }];
-            let run = place.run(m.way, &executable(m.way))?;
+            let run = program_run.run(m.way, &executable(m.way))?;
             m.seconds.push(run.seconds);
             m.cpu.push(run.cpu);
             m.peak.push(run.peak);
@@ -128,7 +128,7 @@ pub(crate) fn row(
     let totals = |flavor| {
         let counted = options.flavors().contains(&flavor).then(|| {
             let way = Way::Alone(flavor);
-            place.totals(way, &executable(way))
+            program_run.totals(way, &executable(way))
         });
         counted.transpose()
     };
@@ -154,31 +154,31 @@ impl Measured {
 
 /// Runs the program once in each way and compares the output with the native output.
 fn check_outputs(
-    place: &Place<'_>,
+    program_run: &ProgramRun<'_>,
     ways: &[Way],
     executable: &dyn Fn(Way) -> PathBuf,
 ) -> Result<()> {
     let mut native = None;
     for way in ways {
-        let printed = place
+        let printed = program_run
             .printed(*way, &executable(*way))
             .with_context(|| way.name())?;
-        place.clear()?;
+        program_run.clear()?;
         ensure!(
             *native.get_or_insert(printed) == printed,
             "{} {}: prints something else than the native program: it was miscompiled, or its output depends on chance",
-            place.workload.name,
+            program_run.workload.name,
             way.name(),
         );
     }
     Ok(())
 }
 
-impl Place<'_> {
+impl ProgramRun<'_> {
     fn commands(&self, way: Way, executable: &Path) -> Vec<Command> {
         let commands = self.workload.commands(executable, &self.input, self.scale);
         let commands = commands.into_iter().enumerate().map(|(number, command)| {
-            // Each run under the collector has a folder of its own.
+            // Each run under the collector has a separate folder.
             let data = match way.is_stream() {
                 true => self.data.join(number.to_string()),
                 false => self.data.to_owned(),
@@ -190,12 +190,12 @@ impl Place<'_> {
 
     /// A hash of the output of a run. If the order of lines depends on chance, the hash ignores it.
     fn printed(&self, way: Way, executable: &Path) -> Result<u64> {
-        let mut all = DefaultHasher::new();
+        let mut in_order = DefaultHasher::new();
         let mut any_order = 0u64;
         for mut command in self.commands(way, executable) {
             command.stdin(Stdio::null()).stdout(Stdio::piped());
             if way.is_stream() {
-                // Each run prints there the name of its directory.
+                // Runs under the collector print the name of their directory to stderr.
                 command.stderr(Stdio::null());
             }
             let mut child = command
@@ -204,22 +204,22 @@ impl Place<'_> {
             let lines = BufReader::new(child.stdout.take().context("stdout was piped")?);
             for line in lines.split(b'\n') {
                 let line = line?;
-                line.hash(&mut all);
-                let mut one = DefaultHasher::new();
-                line.hash(&mut one);
-                any_order = any_order.wrapping_add(one.finish());
+                line.hash(&mut in_order);
+                let mut line_hash = DefaultHasher::new();
+                line.hash(&mut line_hash);
+                any_order = any_order.wrapping_add(line_hash.finish());
             }
             let status = child.wait()?;
             ensure!(status.success(), "{command:?}: {status}");
         }
         Ok(if self.workload.ordered {
-            all.finish()
+            in_order.finish()
         } else {
             any_order
         })
     }
 
-    /// Times a run's commands, without the harness's own work between them.
+    /// Measures the commands of a run, without the harness's work between them.
     fn run(&self, way: Way, executable: &Path) -> Result<Run> {
         let mut run = Run {
             seconds: 0.0,

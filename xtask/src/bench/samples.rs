@@ -1,6 +1,6 @@
-//! Figures of several rounds, and their statistics.
+//! Measurements of several rounds, and their statistics.
 
-/// Figures in the order of their rounds: seconds, bytes, or ratios.
+/// Measurements in the order of their rounds: seconds, bytes, or ratios.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Samples(Vec<f64>);
 
@@ -20,12 +20,12 @@ impl Samples {
         self.quantile(0.0)
     }
 
-    /// The width of the middle half, as a share of the median.
+    /// The interquartile range, as a share of the median.
     pub(crate) fn spread(&self) -> f64 {
         (self.quantile(0.75) - self.quantile(0.25)) / self.median()
     }
 
-    /// Each figure divided by the other samples' figure of the same round.
+    /// Each figure divided by the figure of `other` in the same round.
     pub(crate) fn over(&self, other: &Self) -> Self {
         Self(self.0.iter().zip(&other.0).map(|(a, b)| a / b).collect())
     }
@@ -38,10 +38,10 @@ impl Samples {
     fn quantile(&self, share: f64) -> f64 {
         let mut sorted = self.0.clone();
         sorted.sort_by(f64::total_cmp);
-        let at = share * (sorted.len().max(1) - 1) as f64;
-        let figure = |at: f64| sorted.get(at as usize).copied().unwrap_or(f64::NAN);
-        let (below, above) = (figure(at.floor()), figure(at.ceil()));
-        below + (above - below) * at.fract()
+        let index = share * (sorted.len().max(1) - 1) as f64;
+        let figure = |index: f64| sorted.get(index as usize).copied().unwrap_or(f64::NAN);
+        let (below, above) = (figure(index.floor()), figure(index.ceil()));
+        below + (above - below) * index.fract()
     }
 }
 

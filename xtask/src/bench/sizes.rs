@@ -1,13 +1,13 @@
-//! Bytes of code in executables.
+//! Measures the machine code in executables.
 
 use anyhow::{Context, Result};
 use object::{Object, ObjectSection, SectionKind};
 use std::path::Path;
 
-/// Bytes of the executable sections of an ELF file.
+/// Returns the total size of the executable sections of an ELF file, in bytes.
 ///
 /// # Errors
-/// It can't be read.
+/// If the file cannot be read.
 pub(crate) fn code_bytes(executable: &Path) -> Result<u64> {
     let bytes = std::fs::read(executable)
         .with_context(|| format!("cannot read {}", executable.display()))?;

@@ -1,4 +1,4 @@
-//! The whole run in a few slowdowns: 1.05 stands for 5 %.
+//! Summarizes a run of the benchmarks in a few slowdowns. A slowdown of 1.05 means 5 % more time.
 
 use super::results::Results;
 use super::rounds::Row;
@@ -6,7 +6,8 @@ use super::samples::geometric_mean;
 use super::way::{BURSTS, KS, Way};
 use holloway_tests::workload::Flavor;
 
-/// Geometric means over the suite, and its slowest programs. `None` stands for not measured.
+/// Geometric means of slowdowns over the suite, and the slowest programs. A field is `None` if it
+/// was not measured.
 #[derive(Debug)]
 pub(crate) struct Summary {
     /// Paths, one thread.
@@ -25,7 +26,7 @@ pub(crate) struct Summary {
     pub(crate) peer_2t: Option<f64>,
     /// The means of every way with a stream.
     pub(crate) streams: Vec<StreamMean>,
-    /// The slowest program with the usual bursts, one thread, by name.
+    /// The slowest program with the default bursts, one thread, by name.
     pub(crate) worst_burst: Option<(&'static str, f64)>,
 }
 
@@ -35,9 +36,9 @@ pub(crate) struct StreamMean {
     /// The way.
     pub(crate) way: Way,
     /// One thread.
-    pub(crate) one: Option<f64>,
+    pub(crate) one_thread: Option<f64>,
     /// Two threads.
-    pub(crate) two: Option<f64>,
+    pub(crate) two_threads: Option<f64>,
 }
 
 impl Summary {
@@ -51,8 +52,8 @@ impl Summary {
             .chain(BURSTS.map(Way::Variation))
             .chain([Way::Times]);
         let worst = |way| {
-            let one = results.suite.iter().filter(|r| r.workload.threads == 1);
-            let slowdowns = one.filter_map(|r| Some((r.workload.name, r.slowdown(way)?)));
+            let rows = results.suite.iter().filter(|r| r.workload.threads == 1);
+            let slowdowns = rows.filter_map(|r| Some((r.workload.name, r.slowdown(way)?)));
             slowdowns.max_by(|a, b| a.1.total_cmp(&b.1))
         };
         Self {
@@ -66,8 +67,8 @@ impl Summary {
             streams: streams
                 .map(|way| StreamMean {
                     way,
-                    one: mean_of(1, way),
-                    two: mean_of(2, way),
+                    one_thread: mean_of(1, way),
+                    two_threads: mean_of(2, way),
                 })
                 .collect(),
             worst_burst: worst(Way::Variation(BURSTS[0])),
@@ -76,7 +77,7 @@ impl Summary {
 
     /// The mean of a way with a stream, one thread.
     pub(crate) fn stream(&self, way: Way) -> Option<f64> {
-        self.streams.iter().find(|s| s.way == way)?.one
+        self.streams.iter().find(|s| s.way == way)?.one_thread
     }
 }
 

@@ -8,7 +8,7 @@ use holloway_tests::workload::Flavor;
 /// A target that was measured.
 #[derive(Debug)]
 pub(crate) struct Target {
-    /// The figure that it limits.
+    /// The name of the figure that the target limits.
     pub(crate) name: &'static str,
     /// The limit.
     pub(crate) limit: String,
@@ -20,37 +20,38 @@ pub(crate) struct Target {
 /// Whether a target was reached.
 #[derive(Debug)]
 pub(crate) enum Verdict {
-    /// It was.
+    /// The target was reached.
     Reached,
-    /// It was missed by this much.
+    /// The target was missed by this difference.
     MissedBy(String),
 }
 
-/// Largest slowdowns that the targets allow, in percent.
+/// Maximum slowdowns, in percent.
 const PATHS: f64 = 5.0;
 const WORST: f64 = 20.0;
 const EDGES: f64 = 3.0;
 const LOOPS: f64 = 15.0;
-/// Largest ratios to native time.
+/// Maximum ratios to native time.
 const LOOPS_ONE_CORE: f64 = 2.5;
 const TRACE: f64 = 2.0;
 const TRACE_NEXT: f64 = 1.5;
-/// Largest slowdowns where paths are timed in bursts, in percent.
+/// Maximum slowdowns with paths timed in bursts, in percent.
 const BURST: f64 = 2.0;
 const BURST_WORST: f64 = 5.0;
-/// Largest ratio of woven to plain build time.
+/// Maximum ratio of woven to plain build time.
 const BUILD: f64 = 1.5;
-/// Two medians that differ by less count as equal, in percent.
+/// Two slowdowns that differ by at most this much count as equal, in percent.
 const NOISE: f64 = 0.5;
-/// The overhead with 64 threads may exceed that with 2 by this much, in points.
+/// The overhead with 64 threads may exceed the overhead with 2 threads by this much, in percentage
+/// points.
 const GROWTH: f64 = 2.0;
 
-/// The targets of everything that this run measured. What it did not measure has no row.
+/// Returns the targets for all figures that this run measured.
 pub(crate) fn all(results: &Results) -> Vec<Target> {
     let summary = Summary::of(results);
     let builds = results.builds.as_ref();
     let stream = |way| summary.stream(way);
-    let all = [
+    let targets = [
         overhead("paths, 1 thread, geometric mean", summary.paths, PATHS),
         worst("paths, 1 thread, worst program", summary.worst, WORST),
         no_slower_than_peer(results),
@@ -91,11 +92,11 @@ pub(crate) fn all(results: &Results) -> Vec<Target> {
             BUILD,
         ),
     ];
-    all.into_iter().flatten().collect()
+    targets.into_iter().flatten().collect()
 }
 
 impl Verdict {
-    /// Reached if the figure is at most the limit; `excess` words the difference.
+    /// A target is reached if the figure is at most the limit. `excess` formats the difference.
     fn new(figure: f64, limit: f64, excess: impl FnOnce(f64) -> String) -> Self {
         match figure <= limit {
             true => Self::Reached,
@@ -104,7 +105,7 @@ impl Verdict {
     }
 }
 
-/// A slowdown with a limit in percent.
+/// The target for a slowdown, with a limit in percent.
 fn overhead(name: &'static str, slowdown: Option<f64>, limit: f64) -> Option<Target> {
     let slowdown = slowdown?;
     Some(Target {
@@ -115,7 +116,7 @@ fn overhead(name: &'static str, slowdown: Option<f64>, limit: f64) -> Option<Tar
     })
 }
 
-/// The slowdown of the slowest program, with a limit in percent.
+/// The target for the slowdown of the slowest program, with a limit in percent.
 fn worst(name: &'static str, slowest: Option<(&'static str, f64)>, limit: f64) -> Option<Target> {
     let (program, slowdown) = slowest?;
     Some(Target {
@@ -124,7 +125,7 @@ fn worst(name: &'static str, slowest: Option<(&'static str, f64)>, limit: f64) -
     })
 }
 
-/// A ratio to native with a limit.
+/// The target for a ratio to native.
 fn ratio(name: &'static str, ratio: Option<f64>, limit: f64) -> Option<Target> {
     let ratio = ratio?;
     Some(Target {
@@ -135,7 +136,7 @@ fn ratio(name: &'static str, ratio: Option<f64>, limit: f64) -> Option<Target> {
     })
 }
 
-/// Sequences over k iterations: the k that costs most.
+/// The target for sequences over k iterations, with the k that costs most.
 fn loops(summary: &Summary) -> Option<Target> {
     let name = "loops, 1 thread, to the end of the collector, dearest k, geometric mean";
     let measured = KS.map(|k| summary.stream(Way::Loops(k)).map(|mean| (k, mean)));
@@ -147,7 +148,7 @@ fn loops(summary: &Summary) -> Option<Target> {
     })
 }
 
-/// No program is slower with paths counted than with the compilers' own edge counters.
+/// The target that no program is slower with path counters than with the compilers' edge counters.
 fn no_slower_than_peer(results: &Results) -> Option<Target> {
     let mut slower = Vec::new();
     let mut compared = 0;
@@ -176,7 +177,7 @@ fn no_slower_than_peer(results: &Results) -> Option<Target> {
     })
 }
 
-/// With threads, the profile has each call of a function.
+/// The target that profiles of threaded programs contain all calls of a function.
 fn nothing_lost(results: &Results) -> Option<Target> {
     let lost = results
         .exact
@@ -194,7 +195,8 @@ fn nothing_lost(results: &Results) -> Option<Target> {
     })
 }
 
-/// The overhead of the threaded tight loop does not grow with the threads.
+/// The target that the overhead of the threaded tight loop does not grow with the number of
+/// threads.
 fn many_threads(results: &Results) -> Option<Target> {
     let slowdown = |name: &str| {
         let row = results.micro.iter().find(|r| r.workload.name == name)?;

@@ -1,4 +1,4 @@
-//! The totals of a run, from `holloway report --format json`.
+//! Reads the totals of a run from `holloway report --format json`.
 
 use anyhow::{Context, Result, ensure};
 use holloway_tests::tool::{holloway_command, run_ok};
@@ -11,9 +11,9 @@ pub(crate) struct Totals {
     pub(crate) paths: u64,
     /// Path executions that were counted in hash tables.
     pub(crate) hashed: u64,
-    /// Increments of counters. With paths counted: one for each path execution, and with exits one
-    /// more for each call that may not return. With edges counted: one for each execution of an
-    /// edge that has a counter.
+    /// Increments of counters. A path counter is incremented once for each path execution and, with
+    /// exits, once more for each call on the path that may not return. An edge counter is
+    /// incremented once for each execution of its edge.
     pub(crate) increments: u64,
     /// LLVM instructions on these paths.
     pub(crate) instructions: u64,
@@ -22,10 +22,10 @@ pub(crate) struct Totals {
 }
 
 impl Totals {
-    /// Reads the totals of a run's data. The report leaves out all functions, to stay short.
+    /// Reads the totals of a run. The report leaves out all functions to stay short.
     ///
     /// # Errors
-    /// The report fails, or counts were lost.
+    /// If the report fails, or if counts were lost.
     pub(crate) fn of_run(data: &Path) -> Result<Self> {
         let mut command = holloway_command(["report", "--format", "json", "--function", "^$"]);
         let json: serde_json::Value = serde_json::from_str(&run_ok(command.arg(data))?.text())?;
@@ -60,7 +60,7 @@ impl Totals {
         self.increments as f64 / other.increments.max(1) as f64
     }
 
-    /// Average length of a path in instructions.
+    /// The average length of a path execution, in instructions.
     pub(crate) fn length(&self) -> f64 {
         self.instructions as f64 / self.paths.max(1) as f64
     }

@@ -1,11 +1,11 @@
-//! The ways in which a program runs: alone, or under `holloway run`, whose collector reads its
-//! stream.
+//! The ways in which a program runs: without a collector, or under `holloway run`, whose collector
+//! reads its stream.
 //!
 //! A program for loops is built once, because the collector chooses the number of iterations
 //! (`holloway run --k`). A program whose paths are timed in bursts appends so little that it runs
-//! alone and keeps its stream itself; an environment variable sets how often it times a path. The
-//! measured time is that of the whole `holloway run`: its start, the program, and the work that the
-//! collector has left when the program ends.
+//! without a collector and spools its stream. An environment variable sets how often it times a
+//! path. The measured time is the time of the whole `holloway run`: its start, the program, and the
+//! remaining work of the collector when the program ends.
 
 use holloway_tests::tool::holloway;
 use holloway_tests::workload::Flavor;
@@ -14,25 +14,25 @@ use std::process::Command;
 
 /// The numbers of iterations that are measured.
 pub(crate) const KS: [u32; 4] = [2, 4, 8, 16];
-/// The numbers of paths between bursts that are measured, the usual number first. A burst is one
+/// The numbers of paths between bursts that are measured, the default first. A burst times one
 /// path.
 pub(crate) const BURSTS: [u32; 3] = [10_000, 1_000, 100];
 
 /// The processor for runs that may use only one.
 const PROCESSOR: &str = "0";
 
-/// How the program of a flavor runs.
+/// A way to run the program of a flavor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// Alone.
+    /// Without a collector.
     Alone(Flavor),
     /// Sequences over this many iterations, with the collector on another processor if there is
     /// one.
     Loops(u32),
-    /// Sequences over the usual number of iterations, with the collector on the program's
+    /// Sequences over the default number of iterations, with the collector on the program's
     /// processor.
     LoopsOneCore,
-    /// The whole trace. The collector builds its grammar meanwhile.
+    /// The whole trace. The collector builds its grammar while the program runs.
     Trace,
     /// One path in about this many is timed.
     Variation(u32),
@@ -41,7 +41,7 @@ pub(crate) enum Way {
 }
 
 impl Way {
-    /// All ways in which a flavor is measured.
+    /// Returns all ways in which a flavor is measured.
     pub(crate) fn all_of(flavor: Flavor) -> Vec<Self> {
         match flavor {
             Flavor::Loops => {
@@ -55,7 +55,7 @@ impl Way {
         }
     }
 
-    /// The flavor that the program is built in.
+    /// Returns the flavor that the program is built in.
     pub(crate) fn flavor(self) -> Flavor {
         match self {
             Self::Alone(flavor) => flavor,
@@ -90,17 +90,17 @@ impl Way {
         }
     }
 
-    /// Whether a collector takes part.
+    /// Whether a collector reads the stream.
     pub(crate) fn is_stream(self) -> bool {
         !matches!(self, Self::Alone(_) | Self::Variation(_))
     }
 
-    /// The command that runs the program this way and records to `data`.
+    /// Returns the command that runs the program in this way and records to `data`.
     pub(crate) fn command(self, program: Command, data: &Path) -> Command {
         let mut command = match self {
             Self::Alone(_) | Self::Variation(_) => {
                 let mut command = program;
-                // Woven programs read the first variable, the peers the second one.
+                // Woven programs read the first variable, and the peers the second.
                 command
                     .env("HOLLOWAY_DATA", data)
                     .env("LLVM_PROFILE_FILE", data.join("peer.profraw"));

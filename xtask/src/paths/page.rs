@@ -1,12 +1,12 @@
-//! docs/studies/paths.md: the slides' tables for our suite, and the slides' own averages under
-//! them.
+//! Writes docs/studies/paths.md: the tables of the slides for our suite. The averages of the slides
+//! are the last rows of each table.
 
 use super::record::Program;
 use crate::slides::{self, COMMON, OVERHEADS, PREDICTIONS, Programs, common, overhead, prediction};
 use anyhow::{Context, Result};
 use std::path::Path;
 
-/// What stands before the tables.
+/// The text before the tables.
 const HEAD: &str = "\
 # Paths of the suite, counted
 
@@ -18,19 +18,19 @@ as in the slides. Instructions of SPEC95 are the machine's, ours are LLVM's. Pro
 from run to run.
 ";
 
-/// The widest line of text.
-const COLUMNS_OF_TEXT: usize = 100;
+/// The maximum width of a line of text.
+const MAX_COLUMNS: usize = 100;
 
 /// Writes the page.
 ///
 /// # Errors
-/// It can't be written.
+/// If the page cannot be written.
 pub(super) fn write(programs: &[Program], file: &Path) -> Result<()> {
     let page = format!("{HEAD}\n{}", tables(programs));
     std::fs::write(file, page).with_context(|| format!("cannot write {}", file.display()))
 }
 
-/// All tables.
+/// Formats all tables.
 pub(super) fn tables(programs: &[Program]) -> String {
     format!(
         "{}\n{}\n{}\n{}",
@@ -41,7 +41,7 @@ pub(super) fn tables(programs: &[Program]) -> String {
     )
 }
 
-/// Which frames were counted.
+/// Formats whether the runs counted frames that were left in calls.
 fn setting(programs: &[Program]) -> String {
     let counted = |is: &dyn Fn(&Program) -> bool| {
         let on = programs.iter().filter(|p| is(p)).count();
@@ -62,7 +62,7 @@ fn setting(programs: &[Program]) -> String {
     wrapped(&text) + "\n"
 }
 
-/// The slides' first table.
+/// Formats the first table of the slides.
 fn increments(programs: &[Program]) -> String {
     let mut table = Table::new(
         "## Increments",
@@ -104,7 +104,7 @@ fn increments(programs: &[Program]) -> String {
     table.finish()
 }
 
-/// The slides' second.
+/// Formats the second table of the slides.
 fn predictions(programs: &[Program]) -> String {
     let mut table = Table::new(
         "## Paths predicted from edges",
@@ -131,10 +131,10 @@ fn predictions(programs: &[Program]) -> String {
         [0, 0, 0, 1, 1, 1, 1, 0, 0, 1, 1, 0, 0, 1],
     );
     for Program { workload, figures } in programs {
-        let found = &figures.prediction;
-        let functions = found.functions.len() as f64;
-        let most = found.functions.iter().map(|f| f.real.paths).max();
-        let [real, right] = [&found.real, &found.right];
+        let prediction = &figures.prediction;
+        let functions = prediction.functions.len() as f64;
+        let most = prediction.functions.iter().map(|f| f.real.paths).max();
+        let [real, right] = [&prediction.real, &prediction.right];
         let paths = real.paths as f64;
         table.row(
             workload.name,
@@ -144,8 +144,8 @@ fn predictions(programs: &[Program]) -> String {
                 real.instructions.longest as f64,
                 real.edges.mean_run,
                 real.instructions.mean_run,
-                found.right_share.paths * 100.0,
-                found.right_share.executions * 100.0,
+                prediction.right_share.paths * 100.0,
+                prediction.right_share.executions * 100.0,
                 right.edges.longest as f64,
                 right.instructions.longest as f64,
                 right.edges.mean_run,
@@ -178,7 +178,7 @@ fn predictions(programs: &[Program]) -> String {
     table.finish()
 }
 
-/// The slides' third.
+/// Formats the third table of the slides.
 fn overlaps(programs: &[Program]) -> String {
     let mut table = Table::new(
         "## Paths and instructions in common",
@@ -198,7 +198,7 @@ fn overlaps(programs: &[Program]) -> String {
     );
     for Program { workload, figures } in programs {
         let overlap = &figures.overlap;
-        let percent = |part: u64, whole: u64| part as f64 / whole.max(1) as f64 * 100.0;
+        let percent = |part: u64, total: u64| part as f64 / total.max(1) as f64 * 100.0;
         let full = &overlap.b;
         table.row(
             &format!("{} ({})", workload.name, workload.training()),
@@ -227,11 +227,11 @@ fn overlaps(programs: &[Program]) -> String {
     table.finish()
 }
 
-/// A table of numbers in Markdown; averages under its rows.
+/// A Markdown table of numbers, with averages below its rows.
 struct Table<const COLUMNS: usize> {
     text: String,
     decimals: [usize; COLUMNS],
-    /// Which columns are shares of a whole, in per cent.
+    /// By column: whether its numbers are shares in percent.
     shares: [bool; COLUMNS],
     rows: Vec<[f64; COLUMNS]>,
 }
@@ -254,7 +254,8 @@ impl<const COLUMNS: usize> Table<COLUMNS> {
         self.rows.push(figures);
     }
 
-    /// The suite's averages, then the slides'; `of` takes the latter's columns into ours.
+    /// Adds the averages of the suite and of the slides. `of` selects the columns of the slides
+    /// that this table shows.
     fn slides<const THEIRS: usize>(
         &mut self,
         table: &slides::Table<THEIRS>,
@@ -280,7 +281,7 @@ impl<const COLUMNS: usize> Table<COLUMNS> {
             let places = self.decimals[column];
             let shown = match figure {
                 None => String::new(),
-                // Not 100.0 where it isn't all.
+                // A share below 100 % is not rounded to 100.0.
                 Some(share) if self.shares[column] && (99.95..100.0).contains(&share) => {
                     "> 99.9".to_owned()
                 }
@@ -296,14 +297,14 @@ impl<const COLUMNS: usize> Table<COLUMNS> {
     }
 }
 
-/// Text in lines of up to 100 columns.
+/// Wraps text into lines of at most [`MAX_COLUMNS`] columns.
 fn wrapped(text: &str) -> String {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
-        let line = lines.last_mut().expect("there is a line from the start");
+        let line = lines.last_mut().expect("the first line always exists");
         if line.is_empty() {
             line.push_str(word);
-        } else if line.chars().count() + 1 + word.chars().count() <= COLUMNS_OF_TEXT {
+        } else if line.chars().count() + 1 + word.chars().count() <= MAX_COLUMNS {
             *line += &format!(" {word}");
         } else {
             lines.push(word.to_owned());

@@ -1,4 +1,4 @@
-//! A program's three runs, and what `holloway` says of them.
+//! Runs a program three times and reads the reports of `holloway`.
 
 use crate::bench::{Shelf, Totals};
 use anyhow::{Context, Result};
@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::process::Command;
 
-/// A program and what was counted in it.
+/// A program with the counts of its runs.
 #[derive(Debug)]
 pub(super) struct Program {
     pub(super) workload: &'static Workload,
@@ -16,30 +16,30 @@ pub(super) struct Program {
 }
 
 impl Program {
-    /// Runs a program's three runs and reads their reports.
+    /// Runs a program three times and reads the reports.
     ///
     /// # Errors
-    /// A run or a report fails, or counts were lost.
+    /// If a run or a report fails, or if counts were lost.
     pub(super) fn run(shelf: &Shelf, workload: &'static Workload, scale: Scale) -> Result<Self> {
         let figures = figures(shelf, workload, scale)?;
         Ok(Self { workload, figures })
     }
 }
 
-/// What was counted in a program.
+/// The counts of a program's runs.
 #[derive(Debug)]
 pub(super) struct Figures {
-    /// With paths counted.
+    /// The full run with path counters.
     pub(super) paths: Totals,
-    /// With edges counted.
+    /// The full run with edge counters.
     pub(super) edges: Totals,
-    /// Paths, and those that edges predict.
+    /// The paths that ran, and the paths predicted from edges.
     pub(super) prediction: Prediction,
-    /// A training run (`a`) and the full one (`b`).
+    /// The comparison of the training run (`a`) with the full run (`b`).
     pub(super) overlap: Overlap,
 }
 
-/// `prediction` of docs/json.md.
+/// The object `prediction` of docs/json.md.
 #[derive(Debug, Deserialize)]
 pub(super) struct Prediction {
     pub(super) real: Lengths,
@@ -55,13 +55,13 @@ pub(super) struct Share {
     pub(super) executions: f64,
 }
 
-/// A function's part of it.
+/// A function of [`Prediction`].
 #[derive(Debug, Deserialize)]
 pub(super) struct Function {
     pub(super) real: Lengths,
 }
 
-/// A set of paths.
+/// The lengths of a set of paths.
 #[derive(Debug, Deserialize)]
 pub(super) struct Lengths {
     pub(super) paths: u64,
@@ -69,14 +69,14 @@ pub(super) struct Lengths {
     pub(super) instructions: Length,
 }
 
-/// How long they are.
+/// The lengths of a set of paths in one unit.
 #[derive(Debug, Deserialize)]
 pub(super) struct Length {
     pub(super) longest: u64,
     pub(super) mean_run: f64,
 }
 
-/// `overlap` of docs/json.md.
+/// The object `overlap` of docs/json.md.
 #[derive(Debug, Deserialize)]
 pub(super) struct Overlap {
     pub(super) common: u64,
@@ -84,7 +84,7 @@ pub(super) struct Overlap {
     pub(super) b: Side,
 }
 
-/// One of its runs.
+/// A run of [`Overlap`].
 #[derive(Debug, Deserialize)]
 pub(super) struct Side {
     pub(super) distinct: u64,
@@ -95,13 +95,13 @@ pub(super) struct Side {
 }
 
 impl Overlap {
-    /// Different paths that either run took.
+    /// Number of different paths that either run executed.
     pub(super) fn union(&self) -> u64 {
         self.a.distinct + self.b.distinct - self.common
     }
 }
 
-/// What of a report is read here.
+/// The part of a report that is read.
 #[derive(Deserialize)]
 struct Report {
     prediction: Prediction,
@@ -132,7 +132,7 @@ fn figures(shelf: &Shelf, workload: &Workload, scale: Scale) -> Result<Figures> 
     })
 }
 
-/// What a command prints as JSON; fields that nobody asks for are not kept.
+/// Runs a command and reads the JSON that it prints. Fields that the type lacks are ignored.
 fn read<T: DeserializeOwned>(command: &mut Command) -> Result<T> {
     let printed = run_ok(command)?.stdout;
     serde_json::from_slice(&printed).with_context(|| format!("{command:?}"))

@@ -1,5 +1,5 @@
-//! The file and the grammar of a stored trace, compared with the output of general compressors and
-//! of plain SEQUITUR.
+//! Measures the file and the grammar of a stored trace, and compares them with the output of
+//! general compressors and of plain SEQUITUR.
 
 use super::options::Options;
 use super::record::Stored;
@@ -24,14 +24,14 @@ use wait4::Wait4;
 /// The number of symbols that plain SEQUITUR gets: it keeps everything in memory.
 pub(super) const SEQUITUR_SYMBOLS: usize = 1 << 24;
 
-/// A trace's figures.
+/// The measurements of a trace.
 #[derive(Debug)]
 pub(super) struct Figures {
-    /// Words stored.
+    /// Number of recorded words.
     pub(super) words: u64,
     /// Events, paths, and the size of the grammar, added up over all streams.
     pub(super) stats: Stats,
-    /// Bytes of its file.
+    /// Bytes of the trace file.
     pub(super) bytes: u64,
     /// Processor time from words to the file.
     pub(super) whole: Duration,
@@ -92,7 +92,7 @@ pub(super) const COMPRESSORS: [&[&str]; 3] = [
 /// Measures a trace.
 ///
 /// # Errors
-/// The trace read back differs from the recorded one, or a compressor is missing.
+/// If the trace that is read back differs from the recorded one, or if a compressor is missing.
 pub(super) fn measure(stored: &Stored, options: &Options) -> Result<Figures> {
     let compared = compare(&stored.first(options.compare))?;
     let (blocks, block_making) = timed(|| make(stored));
@@ -110,9 +110,9 @@ pub(super) fn measure(stored: &Stored, options: &Options) -> Result<Figures> {
             &Code::new(&stored.map).events(&trace.terminals),
         ));
     }
-    let numbered: Vec<Vec<u32>> = paths.iter().map(|one| numbered(one)).collect();
-    let ((), builder) = timed(|| numbered.iter().for_each(|one| build(one)));
-    let longest = numbered.iter().max_by_key(|one| one.len());
+    let numbered: Vec<Vec<u32>> = paths.iter().map(|stream| numbered(stream)).collect();
+    let ((), builder) = timed(|| numbered.iter().for_each(|stream| build(stream)));
+    let longest = numbered.iter().max_by_key(|stream| stream.len());
     Ok(Figures {
         words: stored.words(),
         stats: sum,
@@ -126,12 +126,12 @@ pub(super) fn measure(stored: &Stored, options: &Options) -> Result<Figures> {
     })
 }
 
-/// The grammar of the first words of the first stream, and the events of its terminals.
+/// Returns the grammar of the first words of the first stream, and the events of its terminals.
 ///
 /// # Errors
-/// The trace cannot be read back.
-pub(super) fn grammar_of_first(stored: &Stored, most: u64) -> Result<(Grammar, Vec<Event>)> {
-    let mut first = stored.first(most);
+/// If the trace cannot be read back.
+pub(super) fn grammar_of_first(stored: &Stored, max_words: u64) -> Result<(Grammar, Vec<Event>)> {
+    let mut first = stored.first(max_words);
     first.streams.truncate(1);
     let traces = read(&record(&first)?)?;
     let trace = traces.into_iter().next().context("there is a stream")?;
@@ -151,7 +151,7 @@ fn make(stored: &Stored) -> Vec<Vec<Recorded>> {
         let mut builder = TraceBuilder::new(words.clone(), Limits::default());
         let mut recorded = Vec::new();
         for piece in pieces {
-            builder.feed(piece.at, &piece.words);
+            builder.feed(piece.position, &piece.words);
             recorded.extend(builder.take());
         }
         recorded.extend(builder.flush());
@@ -169,8 +169,8 @@ fn write(stored: &Stored, streams: &[Vec<Recorded>]) -> Result<Vec<u8>> {
     let mut writer = TraceWriter::new(Vec::new(), &head)?;
     for (thread, recorded) in (0u32..).zip(streams) {
         let mut stream = writer.stream(thread)?;
-        for one in recorded {
-            match one {
+        for entry in recorded {
+            match entry {
                 Recorded::Block(block) => writer.block(stream, block)?,
                 Recorded::Owner(thread) => stream = writer.stream(*thread)?,
             }
@@ -199,7 +199,10 @@ fn check(traces: &[Trace], paths: &[Vec<u32>], stored: &Stored) -> Result<()> {
     }
     let first: HashMap<u32, u32> = words
         .functions()
-        .map(|one| (begins[one.module as usize] + one.function, one.first))
+        .map(|function| {
+            let number = begins[function.module as usize] + function.function;
+            (number, function.first)
+        })
         .collect();
     let word = |terminal: &Terminal| match terminal {
         Terminal::Path { function, path } => first.get(function).map(|first| first + path),
@@ -210,15 +213,15 @@ fn check(traces: &[Trace], paths: &[Vec<u32>], stored: &Stored) -> Result<()> {
         let ids = trace.grammar.expand();
         ids.filter_map(move |id| words[id as usize])
     });
-    let same = expanded.eq(paths.iter().flatten().copied());
-    ensure!(same, "the trace read back is not the one recorded");
+    let is_equal = expanded.eq(paths.iter().flatten().copied());
+    ensure!(is_equal, "the trace read back is not the one recorded");
     Ok(())
 }
 
 /// Replaces each path by a number, in order of first appearance.
 fn numbered(paths: &[u32]) -> Vec<u32> {
-    let most = paths.iter().max().map_or(0, |word| *word as usize);
-    let (mut numbers, mut next) = (vec![u32::MAX; most + 1], 0);
+    let largest = paths.iter().max().map_or(0, |word| *word as usize);
+    let (mut numbers, mut next) = (vec![u32::MAX; largest + 1], 0);
     let number = |word: &u32| {
         let number = &mut numbers[*word as usize];
         if *number == u32::MAX {
@@ -249,7 +252,7 @@ fn sequitur(symbols: &[u32]) -> SequiturFigures {
     }
 }
 
-/// Our file and the compressors' outputs.
+/// Compares the trace file with the outputs of the compressors.
 fn compare(stored: &Stored) -> Result<Compared> {
     let (file, time) = timed(|| record(stored));
     let bytes = file?.len() as u64;
@@ -259,7 +262,8 @@ fn compare(stored: &Stored) -> Result<Compared> {
         .flatten()
         .flat_map(|piece: &Piece| &piece.words);
     let raw: Arc<[u8]> = words.flat_map(|word| word.to_le_bytes()).collect();
-    // They may run at the same time: only their own processor time is measured.
+    // The compressors may run at the same time, because only the processor time of each is
+    // measured.
     let others = COMPRESSORS.map(|words| {
         let raw = Arc::clone(&raw);
         std::thread::spawn(move || packed(words, &raw))
@@ -275,7 +279,7 @@ fn compare(stored: &Stored) -> Result<Compared> {
     })
 }
 
-/// Bytes that a compressor writes, and its processor time.
+/// Runs a compressor. Returns the bytes that it writes and its processor time.
 fn packed(words: &[&str], raw: &[u8]) -> Result<Packed> {
     let mut command = Command::new(words[0]);
     command.args(&words[1..]);

@@ -1,5 +1,5 @@
-//! Forests of sequences over k iterations from a stored stream, compared with a hash table that
-//! only counts paths: their speed, and the paper's figures of their shape.
+//! Measures slab forests that are built from stored streams: their speed, compared with a hash
+//! table that only counts paths, and the measures of their shape that the paper gives.
 
 use super::record::Stored;
 use super::stopwatch::{rate, timed};
@@ -9,44 +9,45 @@ use holloway_analysis::stream::Words;
 /// The paper's numbers of iterations.
 pub(super) const KS: [u32; 7] = [2, 3, 4, 6, 8, 11, 16];
 
-/// The limits of a forest that drops nothing.
-const ALL: Limits = Limits { nodes: 1 << 30 };
+/// The limits of a forest that drops no nodes.
+const UNLIMITED: Limits = Limits { nodes: 1 << 30 };
 
-/// A stream's figures.
+/// The measurements of a program's streams.
 #[derive(Debug)]
 pub(super) struct Figures {
-    /// Million words a second into hashed counters, one counter for each path.
+    /// The speed of hashed counters, one for each path, in million words per second.
     pub(super) hashed: f64,
-    /// The forests, one for each k.
+    /// The forests for each of [`KS`].
     pub(super) forests: Vec<Forest>,
 }
 
-/// The figures of one k.
+/// The measurements for one k.
 #[derive(Debug)]
 pub(super) struct Forest {
-    /// Million words a second, of all words.
+    /// The speed for all words, in million words per second.
     pub(super) rate: f64,
-    /// Share of the words in nodes that were dropped to stay within the usual memory.
+    /// The share of words in nodes that were dropped because of the default memory limit.
     pub(super) dropped: f64,
-    /// Nodes of the slab forest of the first words.
+    /// The number of nodes of the slab forest of the first words.
     pub(super) nodes: u64,
-    /// Lookups in the table of roots for each word: the paper's hash operations.
+    /// Lookups in the table of roots per word. The paper calls them hash operations.
     pub(super) lookups: f64,
-    /// The shape of the converted forest.
+    /// The shape of the path forest that the slab forest is converted to.
     pub(super) kipf: Stats,
 }
 
-/// Measures the streams of a program. The shape of the forests is that of the first words.
-pub(super) fn measure(stored: &Stored, figures: u64) -> Figures {
-    let first = stored.first(figures);
+/// Measures the streams of a program. The shape of the forests is computed from the first
+/// `shape_words` words.
+pub(super) fn measure(stored: &Stored, shape_words: u64) -> Figures {
+    let first = stored.first(shape_words);
     let (counters, time) = timed(|| hashed(stored));
     drop(counters);
     let forest = |k| {
-        let (whole, time) = timed(|| build(stored, k, Limits::default()));
-        let words = whole.words().max(1) as f64;
-        let dropped = whole.losses().words as f64 / words;
-        drop(whole);
-        let small = build(&first, k, ALL);
+        let (forest, time) = timed(|| build(stored, k, Limits::default()));
+        let words = forest.words().max(1) as f64;
+        let dropped = forest.losses().words as f64 / words;
+        drop(forest);
+        let small = build(&first, k, UNLIMITED);
         Forest {
             rate: rate(stored.words(), time),
             dropped,
@@ -61,14 +62,14 @@ pub(super) fn measure(stored: &Stored, figures: u64) -> Figures {
     }
 }
 
-/// The forests of all streams, joined.
+/// Builds the forest of all streams.
 fn build(stored: &Stored, k: u32, limits: Limits) -> SlabForest {
     let words = Words::new(&stored.map);
     let mut sum: Option<SlabForest> = None;
     for pieces in &stored.streams {
         let mut builder = LoopsBuilder::new(words.clone(), k, limits);
         for piece in pieces {
-            builder.feed(piece.at, &piece.words);
+            builder.feed(piece.position, &piece.words);
         }
         let forest = builder.finish();
         match &mut sum {
@@ -79,8 +80,8 @@ fn build(stored: &Stored, k: u32, limits: Limits) -> SlabForest {
     sum.unwrap_or_else(|| SlabForest::new(k, limits))
 }
 
-/// Counts words in a hash table that grows, as woven code does for functions with too many paths
-/// for an array.
+/// Counts words in a hash table that grows. Instrumented code does the same for functions with too
+/// many paths for an array.
 fn hashed(stored: &Stored) -> Counters {
     let mut counters = Counters::new(10);
     let pieces = stored.streams.iter().flatten();
@@ -89,7 +90,7 @@ fn hashed(stored: &Stored) -> Counters {
 }
 
 struct Counters {
-    /// Pairs of word + 1 and its count. The number of slots is a power of two.
+    /// Each slot holds a word plus 1, and the word's count. The number of slots is a power of two.
     slots: Vec<(u64, u64)>,
     bits: u32,
     used: usize,
@@ -107,18 +108,18 @@ impl Counters {
     #[inline]
     fn add(&mut self, word: u32, count: u64) {
         let key = u64::from(word) + 1;
-        let mut place = (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - self.bits)) as usize;
+        let mut slot = (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - self.bits)) as usize;
         loop {
-            let (held, sum) = &mut self.slots[place];
-            if *held == key {
+            let (slot_key, sum) = &mut self.slots[slot];
+            if *slot_key == key {
                 *sum += count;
                 return;
             }
-            if *held == 0 {
-                (*held, *sum) = (key, count);
+            if *slot_key == 0 {
+                (*slot_key, *sum) = (key, count);
                 break;
             }
-            place = (place + 1) & ((1 << self.bits) - 1);
+            slot = (slot + 1) & ((1 << self.bits) - 1);
         }
         self.used += 1;
         if 2 * self.used > self.slots.len() {

@@ -29,47 +29,48 @@ pub(crate) struct Arguments {
     figures: Option<NonZeroU64>,
 }
 
-/// What to study.
+/// The options, with defaults for those that are not given.
 #[derive(Debug, Clone)]
 pub(super) struct Options {
-    /// How much the programs do.
+    /// The amount of work of the programs.
     pub(super) scale: Scale,
-    /// Words that are kept of a program's streams: the first ones.
-    pub(super) most: u64,
-    /// The words that compressors get. The slow compressors take minutes for 10^8 words.
+    /// Maximum number of words that are kept of a program's streams.
+    pub(super) max_words: u64,
+    /// Maximum number of words that compressors get. The slow compressors take minutes for 10^8
+    /// words.
     pub(super) compare: u64,
-    /// The words over which forests grow when their speed is measured.
+    /// Maximum number of words for measuring the speed of forests.
     pub(super) forests: u64,
-    /// The words of which forests are converted, and in which hot subpaths are searched.
+    /// Maximum number of words for the shape of forests and for the search of hot subpaths.
     pub(super) figures: u64,
     only: Vec<String>,
 }
 
 impl Options {
-    /// Fills in the defaults. No later stage gets more words than the one before it.
+    /// Sets the defaults. No stage gets more words than an earlier stage.
     pub(super) fn new(arguments: &Arguments) -> Self {
         let number =
-            |given: Option<NonZeroU64>, full: u64, quick: u64| match (given, arguments.quick) {
+            |option: Option<NonZeroU64>, full: u64, quick: u64| match (option, arguments.quick) {
                 (Some(number), _) => number.get(),
                 (None, false) => full,
                 (None, true) => quick,
             };
-        let most = number(arguments.most, 100_000_000, 10_000_000);
-        let forests = number(arguments.forests, 100_000_000, 10_000_000).min(most);
+        let max_words = number(arguments.most, 100_000_000, 10_000_000);
+        let forests = number(arguments.forests, 100_000_000, 10_000_000).min(max_words);
         Self {
             scale: match arguments.quick {
                 true => Scale::Quick,
                 false => Scale::Full,
             },
-            most,
-            compare: number(arguments.compare, 20_000_000, 1_000_000).min(most),
+            max_words,
+            compare: number(arguments.compare, 20_000_000, 1_000_000).min(max_words),
             forests,
             figures: number(arguments.figures, 1_000_000, 1_000_000).min(forests),
             only: arguments.only.clone(),
         }
     }
 
-    /// The programs that were asked for.
+    /// The programs to run.
     pub(super) fn chosen(&self) -> Vec<&'static Workload> {
         suite::chosen(&self.only)
     }

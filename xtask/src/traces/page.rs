@@ -1,5 +1,5 @@
-//! docs/traces.md: the tables of both papers for our suite. The last part of the page is written by
-//! hand and stays.
+//! Writes docs/studies/traces.md: the tables of both papers for our suite. The last part of the page is
+//! written by hand and is kept.
 
 use super::files::{COMPRESSORS, Packed, SEQUITUR_SYMBOLS};
 use super::forests::KS;
@@ -29,7 +29,7 @@ const BY_HAND: &str =
 /// Writes the page, and keeps the part that is written by hand.
 ///
 /// # Errors
-/// It can't be read or written.
+/// If the page cannot be written.
 pub(super) fn write(study: &Study, file: &Path) -> Result<()> {
     let old = std::fs::read_to_string(file).unwrap_or_default();
     let by_hand = old.split_once(BY_HAND).map_or("\n", |(_, rest)| rest);
@@ -37,13 +37,13 @@ pub(super) fn write(study: &Study, file: &Path) -> Result<()> {
     std::fs::write(file, page).with_context(|| format!("cannot write {}", file.display()))
 }
 
-/// All tables.
+/// Formats all tables.
 pub(super) fn tables(study: &Study) -> String {
     let options = &study.options;
     let mut text = format!(
         "Measured on: {}. Of each program at most the first {} words were kept.\n",
         study.machine,
-        count(options.most)
+        count(options.max_words)
     );
     text += &verdicts(study);
     text += "\n## Whole program paths\n\nThe paper's Table 1: paths are different ones, rules a path are rules over these. The trace is what the threads appended, four bytes \
@@ -71,23 +71,23 @@ pub(super) fn tables(study: &Study) -> String {
     text
 }
 
-/// The targets, each compared with the tables.
+/// Formats the targets, each compared with the results.
 fn verdicts(study: &Study) -> String {
     let programs = &study.programs;
-    let all = programs.len();
+    let total = programs.len();
     let share = |is_good: &dyn Fn(&Program) -> bool| {
         let good = programs.iter().filter(|p| is_good(p)).count();
-        format!("{good} of {all}")
+        format!("{good} of {total}")
     };
-    let least = |of: &dyn Fn(&Program) -> f64| {
-        let least = programs.iter().map(|p| (of(p), p.workload.name));
+    let slowest = |rate: &dyn Fn(&Program) -> f64| {
+        let least = programs.iter().map(|p| (rate(p), p.workload.name));
         let least = least.min_by(|a, b| a.0.total_cmp(&b.0));
         least.map_or_else(String::new, |(x, name)| format!("{x:.1} ({name})"))
     };
     let zstd = |p: &Program| p.trace.compared.others[1];
     let xz = |p: &Program| p.trace.compared.others[2];
     let ours = |p: &Program| p.trace.compared.ours;
-    let whole = |p: &Program| rate(p.trace.words, p.trace.slower());
+    let words_to_file = |p: &Program| rate(p.trace.words, p.trace.slower());
     let rows = [
         (
             "file no larger than zstd -19",
@@ -107,17 +107,17 @@ fn verdicts(study: &Study) -> String {
         (
             "words to file, slowest trace, million paths a second",
             "≥ 60",
-            least(&whole),
+            slowest(&words_to_file),
         ),
         (
             "grammar's builder alone, slowest trace",
             "≥ 60",
-            least(&|p| rate(p.trace.stats.paths, p.trace.builder)),
+            slowest(&|p| rate(p.trace.stats.paths, p.trace.builder)),
         ),
         (
             "words to file at ≥ 500 million paths a second",
             "regular traces",
-            share(&|p| whole(p) >= 500.0),
+            share(&|p| words_to_file(p) >= 500.0),
         ),
         (
             "forest of k = 8 no slower than hashed counters",
@@ -126,8 +126,8 @@ fn verdicts(study: &Study) -> String {
         ),
     ];
     let mut text = String::from("\n## Targets\n\n| target | reach | measured |\n|---|---|---|\n");
-    for (what, reach, measured) in rows {
-        line(&mut text, format_args!("| {what} | {reach} | {measured} |"));
+    for (name, limit, measured) in rows {
+        line(&mut text, format_args!("| {name} | {limit} | {measured} |"));
     }
     text
 }
@@ -227,8 +227,8 @@ fn compressors(study: &Study) -> String {
 }
 
 /// The ratio of the first time to the second.
-fn times(one: Packed, other: Packed) -> f64 {
-    one.time.as_secs_f64() / other.time.as_secs_f64().max(1e-9)
+fn times(a: Packed, b: Packed) -> f64 {
+    a.time.as_secs_f64() / b.time.as_secs_f64().max(1e-9)
 }
 
 fn hot(study: &Study) -> String {
@@ -237,12 +237,12 @@ fn hot(study: &Study) -> String {
     text += &"---|".repeat(LENGTHS.len());
     text += "\n";
     for program in &study.programs {
-        for (cost, found) in COSTS.iter().zip(&program.hot) {
-            let found: String = found.iter().map(|n| format!(" {n} |")).collect();
+        for (cost, counts) in COSTS.iter().zip(&program.hot) {
+            let counts: String = counts.iter().map(|n| format!(" {n} |")).collect();
             let name = program.workload.name;
             line(
                 &mut text,
-                format_args!("| {name} | ≥ {} |{found}", count(*cost)),
+                format_args!("| {name} | ≥ {} |{counts}", count(*cost)),
             );
         }
     }
@@ -254,14 +254,14 @@ fn forests(study: &Study) -> String {
     let ks: String = KS.iter().map(|k| format!(" k = {k} |")).collect();
     let mut text = String::from("\n## Forests over k iterations\n");
     let table = |text: &mut String, title: &str, first: &str, cell: &dyn Fn(&Program) -> String| {
-        let more = usize::from(!first.is_empty());
+        let extra_columns = usize::from(!first.is_empty());
         let head = if first.is_empty() {
             String::new()
         } else {
             format!(" {first} |")
         };
         *text += &format!("\n{title}\n\n| program |{head}{ks}\n|---|");
-        *text += &"---|".repeat(KS.len() + more);
+        *text += &"---|".repeat(KS.len() + extra_columns);
         *text += "\n";
         for program in &study.programs {
             let cells = cell(program);
@@ -320,8 +320,8 @@ fn forests(study: &Study) -> String {
 fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);

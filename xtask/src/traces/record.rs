@@ -1,4 +1,4 @@
-//! The streams of a program as its threads appended them. Without a collector, the threads spool
+//! Records the streams of a program. The program runs without a collector, so its threads spool
 //! their words into the profile.
 
 use crate::bench::Shelf;
@@ -13,11 +13,11 @@ use object::{Object, ObjectSection};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Streams of a program.
+/// The recorded streams of a program.
 pub(super) struct Stored {
     /// The program's functions and paths.
     pub(super) map: Arc<ImageMap>,
-    /// A stream for each ring: pieces with the position of their first word.
+    /// By ring: the pieces of its stream. Each piece has the position of its first word.
     pub(super) streams: Vec<Vec<Piece>>,
 }
 
@@ -28,23 +28,25 @@ impl Stored {
         pieces.map(|piece| piece.words.len() as u64).sum()
     }
 
-    /// The first words of the streams.
-    pub(super) fn first(&self, most: u64) -> Stored {
-        let mut left = most;
+    /// Returns the first words of the streams, at most `max_words` in total.
+    pub(super) fn first(&self, max_words: u64) -> Stored {
+        let mut remaining = max_words;
         let mut piece = |piece: &Piece| {
-            let count = left.min(piece.words.len() as u64);
-            left -= count;
+            let count = remaining.min(piece.words.len() as u64);
+            remaining -= count;
             let words = piece.words[..count as usize].to_vec();
             (count > 0).then_some(Piece {
-                at: piece.at,
+                position: piece.position,
                 words,
             })
         };
         let streams = self.streams.iter();
-        let streams = streams.map(|one| one.iter().map_while(&mut piece).collect());
+        let streams = streams.map(|stream| stream.iter().map_while(&mut piece).collect());
         Stored {
             map: Arc::clone(&self.map),
-            streams: streams.filter(|one: &Vec<Piece>| !one.is_empty()).collect(),
+            streams: streams
+                .filter(|stream: &Vec<Piece>| !stream.is_empty())
+                .collect(),
         }
     }
 
@@ -54,7 +56,7 @@ impl Stored {
         let streams = self.streams.iter().map(|pieces| {
             let (mut activations, mut paths) = (Activations::default(), Paths::default());
             for piece in pieces {
-                activations.feed(&mut words, &mut paths, piece.at, &piece.words);
+                activations.feed(&mut words, &mut paths, piece.position, &piece.words);
             }
             paths.0
         });
@@ -62,14 +64,14 @@ impl Stored {
     }
 }
 
-/// Lists paths.
+/// A listener that collects the words of paths.
 #[derive(Default)]
 struct Paths(Vec<u32>);
 
 impl Listener for Paths {
     type State = ();
 
-    fn path(&mut self, path: EndedPath, (): &mut ()) {
+    fn path_ended(&mut self, path: EndedPath, (): &mut ()) {
         self.0.push(path.word);
     }
 }
@@ -77,13 +79,13 @@ impl Listener for Paths {
 /// Runs a program without a collector and reads at most this many words of its streams.
 ///
 /// # Errors
-/// The run fails, or its profiles can't be read.
+/// If the run fails, or if its profiles cannot be read.
 pub(super) fn record(
     shelf: &Shelf,
     workload: &Workload,
     flavor: Flavor,
     scale: Scale,
-    most: u64,
+    max_words: u64,
 ) -> Result<Stored> {
     let scratch = scratch(&format!("study-{}", workload.name))?;
     let executable = shelf.executable(workload.source, flavor);
@@ -93,41 +95,42 @@ pub(super) fn record(
         map: Arc::new(map(&executable)?),
         streams: Vec::new(),
     };
-    let mut left = most;
+    let mut remaining = max_words;
     for profile in profiles(scratch.path())? {
         let name = profile.display();
         let bytes = std::fs::read(&profile).with_context(|| format!("cannot read {name}"))?;
-        read(&bytes, &mut left, &mut stored.streams).with_context(|| format!("{name}"))?;
+        read(&bytes, &mut remaining, &mut stored.streams).with_context(|| format!("{name}"))?;
     }
     ensure!(stored.words() > 0, "{flavor:?}: no path was recorded");
     Ok(stored)
 }
 
-/// The profiles of a run, in the order in which their processes began.
+/// The profiles of a run, oldest first.
 fn profiles(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut profiles = Vec::new();
     for entry in std::fs::read_dir(folder)? {
-        let (path, made) = entry.and_then(|e| Ok((e.path(), e.metadata()?.modified()?)))?;
-        if path.extension().is_some_and(|it| it == "hwp") {
-            profiles.push((made, path));
+        let (path, modified) = entry.and_then(|e| Ok((e.path(), e.metadata()?.modified()?)))?;
+        if path.extension().is_some_and(|extension| extension == "hwp") {
+            profiles.push((modified, path));
         }
     }
     profiles.sort();
     Ok(profiles.into_iter().map(|(_, path)| path).collect())
 }
 
-/// Reads at most `left` words of the streams of a profile.
-fn read(bytes: &[u8], left: &mut u64, streams: &mut Vec<Vec<Piece>>) -> Result<()> {
+/// Reads at most `remaining` words of the streams of a profile, and subtracts them from
+/// `remaining`.
+fn read(bytes: &[u8], remaining: &mut u64, streams: &mut Vec<Vec<Piece>>) -> Result<()> {
     let profile = RawProfile::parse(bytes)?;
     for ring in profile.ring_words() {
         let mut stream = Vec::new();
         let mut pieces = ring.pieces();
-        while *left > 0
+        while *remaining > 0
             && let Some(piece) = pieces.next()
         {
             let mut piece = piece.map_err(|damage| anyhow::anyhow!("{damage}"))?;
-            let count = (*left).min(piece.words.len() as u64);
-            *left -= count;
+            let count = (*remaining).min(piece.words.len() as u64);
+            *remaining -= count;
             piece.words.truncate(count as usize);
             stream.push(piece);
         }
@@ -138,7 +141,7 @@ fn read(bytes: &[u8], left: &mut u64, streams: &mut Vec<Vec<Piece>>) -> Result<(
     Ok(())
 }
 
-/// The path map in a woven program.
+/// Reads the path map in a woven program.
 fn map(executable: &Path) -> Result<ImageMap> {
     let name = executable.display();
     let bytes = std::fs::read(executable).with_context(|| format!("cannot read {name}"))?;

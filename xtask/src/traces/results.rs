@@ -1,4 +1,4 @@
-//! Everything that the study measured.
+//! The results of `cargo xtask study traces`.
 
 use super::options::Options;
 use super::{files, forests};
@@ -7,13 +7,13 @@ use holloway_tests::workload::Workload;
 /// The results of the study.
 #[derive(Debug)]
 pub(super) struct Study {
-    /// Processor, cores, kernel.
+    /// Processor, number of cores, and kernel.
     pub(super) machine: String,
     pub(super) options: Options,
     pub(super) programs: Vec<Program>,
 }
 
-/// A program's figures.
+/// The results for a program.
 #[derive(Debug)]
 pub(super) struct Program {
     pub(super) workload: &'static Workload,

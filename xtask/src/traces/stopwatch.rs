@@ -1,9 +1,9 @@
-//! Processor time of all threads of this process.
+//! Measures the processor time of all threads of this process.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::time::Duration;
 
-/// The result of a piece of work, and the processor time that it took in all threads.
+/// Runs a piece of work. Returns its result and the processor time that all threads took.
 pub(super) fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     let start = processor_time();
     let result = work();
@@ -15,7 +15,7 @@ fn processor_time() -> Duration {
     Duration::try_from(time).unwrap_or_default()
 }
 
-/// Millions of items a second.
+/// The speed in million items per second.
 pub(super) fn rate(items: u64, time: Duration) -> f64 {
     items as f64 / time.as_secs_f64().max(1e-9) / 1e6
 }

@@ -1,4 +1,4 @@
-//! How a count may differ from the real number of executions.
+//! The direction in which a count may differ from the real number of executions.
 
 use super::tree::Signs;
 
@@ -17,7 +17,7 @@ pub enum Bound {
 }
 
 impl Bound {
-    /// The bound of a sum of two counts, or of a count that has either bound.
+    /// Combines the bounds of two counts into the bound of their sum.
     #[must_use]
     pub fn and(self, other: Bound) -> Bound {
         match (self, other) {
@@ -27,7 +27,7 @@ impl Bound {
         }
     }
 
-    /// The bound of a count that is subtracted.
+    /// The bound of the negated count.
     pub(crate) fn opposite(self) -> Bound {
         match self {
             Bound::Exact => Bound::Exact,

@@ -1,38 +1,40 @@
-//! The errors of propagated edge counts where frames are left early and are not counted.
+//! Computes the errors of propagated edge counts that come from frames which were left in calls and
+//! are not counted.
 //!
-//! A frame that is left in block `b` runs a route from the entry to `b`. Continue this route from
-//! `b` along the spanning tree to the tree's root. The result is a circulation, and all its edges
-//! after `b` are uncounted. Propagation of a circulation is exact. So from the counters of the
-//! route alone, propagation gives the route and, in addition, the tree path from `b` to the root.
-//! The tree path is the error: the count of each edge on it is one too high where the path runs
-//! along the edge, and one too low where the path runs against the edge. The sign depends only on
-//! the edge, so one pass over the tree finds the signs of all edges for all blocks.
+//! A frame that is left in block `b` takes a route from the entry to `b`. Extend this route from
+//! `b` along the spanning tree to the tree's root. The result is a circulation, for which
+//! propagation is exact. The edges of the extension have no counters. So propagation from the
+//! counters of the route alone gives the circulation: the route plus the tree path from `b` to the
+//! root. The tree path is the error. The count of each edge on it is one too high if the tree path
+//! follows the edge's direction, and one too low if the tree path runs against it. The sign depends
+//! only on the edge, so one pass over the tree finds the signs of all edges for all blocks.
 //!
 //! The tree has three kinds of roots:
 //!
 //! - the exit
-//! - the entry, which the calls join to the exit
-//! - the lower half of each block whose middle is counted; its exit edge joins it to the exit
+//! - the entry, which the artificial edge of the calls joins to the exit
+//! - the lower half of each block whose exit edge is counted; the exit edge joins it to the exit
 //!
-//! The error of a block is the error of its inflow. It is the same for all frames that were left in
-//! the same branch of the tree below the block.
+//! The error of a block's count is the error of its inflow. It is the same for all frames that were
+//! left in the same subtree of the block.
 //!
-//! Example: b0 calls and goes on to b1, the exit; b0→b1 is counted. The only edge of the tree is
-//! the edge of the calls, from b1 to b0. A frame left in b0 makes the number of calls one too low.
+//! Example: b0 makes a call and leads to b1, the exit. The edge b0→b1 is counted. The only edge of
+//! the tree is the edge of the calls, from b1 to b0. So a frame that is left in b0 makes the number
+//! of calls one too low.
 //!
 //! Cost: linear in blocks and edges.
 
 use holloway_flow::EdgeCounters;
 use holloway_format::{EdgeKind, FunctionMap};
 
-/// The tree of the uncounted edges. Its nodes are blocks. If the middle of a block is counted, its
-/// lower half is a node of its own: the block's number plus the number of blocks.
+/// The tree of the uncounted edges. Its nodes are blocks. If a block's exit edge is counted, the
+/// lower half of the block is a separate node: the block's number plus the number of blocks.
 pub(super) struct Tree {
     /// By node: the edge to its parent.
     parents: Vec<Option<ParentEdge>>,
     /// The nodes that have parents. A parent comes before its children.
     order: Vec<usize>,
-    /// By block: whether its middle is counted.
+    /// By block: whether its exit edge is counted.
     divided: Vec<bool>,
     entry: usize,
 }
@@ -43,14 +45,15 @@ enum ParentEdge {
     Edge {
         edge: usize,
         to: usize,
-        /// Whether the edge leads into this node, so the path to the root runs against the edge.
+        /// Whether the edge leads from the parent to this node. The path to the root then runs
+        /// against the edge.
         enters: bool,
     },
-    /// The parent edge of the entry: the calls, which lead into the entry.
+    /// The parent edge of the entry: the artificial edge of the calls.
     Calls,
 }
 
-/// In which directions a count is wrong. Each frame that was left early changes it by 1.
+/// The directions in which a count may be wrong. Each uncounted frame changes the count by 1.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) struct Signs {
     pub(super) too_low: bool,
@@ -78,12 +81,12 @@ pub(super) struct Errors {
 pub(super) enum Uncounted {
     /// The frame is left in the block.
     Left,
-    /// The frame goes on from the block once more, without having entered it.
+    /// The frame continues from the block once more, without having entered the block again.
     Reentered,
 }
 
 impl Tree {
-    /// The tree of a map with these counters.
+    /// Builds the tree of a map with these counters.
     pub(super) fn new(map: &FunctionMap, counters: &EdgeCounters) -> Tree {
         let mut divided = vec![false; map.blocks.len()];
         let counted = counters.counted().iter().map(|edge| edge.index());
@@ -114,10 +117,10 @@ impl Tree {
             // The tree grows from its roots: one end of the edge is in the tree already, the other
             // is new.
             let enters = to != exit && tree.parents[to].is_none();
-            let (node, other) = if enters { (to, from) } else { (from, to) };
+            let (node, parent) = if enters { (to, from) } else { (from, to) };
             tree.parents[node] = Some(ParentEdge::Edge {
                 edge,
-                to: other,
+                to: parent,
                 enters,
             });
             tree.order.push(node);
@@ -133,7 +136,7 @@ impl Tree {
         }
     }
 
-    /// The errors that uncounted frames in `blocks` make.
+    /// Returns the errors that uncounted frames in `blocks` cause.
     pub(super) fn errors(
         &self,
         map: &FunctionMap,
@@ -145,23 +148,23 @@ impl Tree {
             blocks: vec![Signs::default(); map.blocks.len()],
             edges: vec![Signs::default(); map.edges.len()],
         };
-        // A frame that goes on once more makes the opposite errors of a frame that is left.
+        // A frame that continues once more causes the opposite errors of a frame that is left.
         let sign = match uncounted {
             Uncounted::Left => 1,
             Uncounted::Reentered => -1,
         };
         let exit = map.exit as usize;
-        let is_joined = |block: usize| block == exit || self.parents[block].is_some();
-        // By node: whether frames are in it or below it.
+        let is_in_tree = |block: usize| block == exit || self.parents[block].is_some();
+        // By node: whether uncounted frames are in the node or in its subtree.
         let mut has_frames = vec![false; self.parents.len()];
         for block in blocks.map(|block| block as usize) {
-            if !is_joined(block) {
+            if !is_in_tree(block) {
                 continue;
             }
             has_frames[block] = true;
             let reentry_error = match uncounted {
                 Uncounted::Left => 0,
-                // A block counts as reached at least as often as control goes on from it.
+                // A block counts as reached at least as often as control leaves it.
                 Uncounted::Reentered => -1,
             };
             errors.blocks[block].add(sign * self.error_from_above(block) + reentry_error);
@@ -186,7 +189,7 @@ impl Tree {
         errors
     }
 
-    /// The error of the flow into a node from its parent in the tree.
+    /// The error of the flow from a node's parent into the node.
     fn error_from_above(&self, node: usize) -> i8 {
         match self.parents[node] {
             Some(ParentEdge::Calls | ParentEdge::Edge { enters: true, .. }) => -1,

@@ -1,8 +1,8 @@
-//! The loops of a function's code: the blocks and places of each loop, and the targets of its
-//! exits.
+//! Finds the loops of a function's control-flow graph: the blocks and places of each loop, and the
+//! targets of its exits.
 //!
-//! Cost: linear in the graph, once; the code of a loop once, when an edge out of it is first
-//! described.
+//! Cost: linear in the graph. The places of a loop are collected when an edge out of the loop is
+//! described for the first time.
 
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
@@ -12,13 +12,13 @@ use holloway_format::{DagKind, EdgeMap, FunctionMap, Outcome, Place};
 
 use crate::flow::uncut_graph_of;
 
-/// The loops of the code.
-pub(super) struct Graph {
+/// The loops of a function's control-flow graph.
+pub(super) struct LoopGraph {
     pub(super) loops: Loops,
-    /// Edges to loop heads.
+    /// Edges back to the heads of their loops.
     pub(super) back_edges: HashSet<u32>,
-    /// By block: whether control can go on from it to a return or to a loop head.
-    pub(super) can_go_on: Vec<bool>,
+    /// By block: whether control can reach a return or a back edge from it.
+    pub(super) can_continue: Vec<bool>,
     /// By loop: the blocks that are in no inner loop.
     own_blocks: Vec<Vec<u32>>,
     /// By loop: the loops directly inside.
@@ -31,33 +31,37 @@ pub(super) struct Graph {
 pub(super) struct LoopCode {
     /// All places of the loop.
     pub(super) places: HashSet<Place>,
-    /// Targets of edges out of the loop, with the number of these edges. Only targets from which
-    /// control can go on to a return or to a loop head.
+    /// The targets of edges out of the loop, each with the number of these edges. Contains only
+    /// targets from which control can reach a return or a back edge.
     pub(super) exits: HashMap<u32, usize>,
 }
 
-impl Graph {
+impl LoopGraph {
     pub(super) fn new(map: &FunctionMap) -> Option<Self> {
         let cfg = uncut_graph_of(map).ok()?;
         let loops = Loops::new(&cfg, &Dominators::new(&cfg));
-        let natural = loops
+        let natural_back_edges = loops
             .all()
             .iter()
             .flat_map(|natural_loop| &natural_loop.back_edges);
-        // In cycles with several heads, the edges at which paths end.
-        let numbered = map.dag.iter().filter_map(|edge| match edge.kind {
+        // A cycle with several heads is no natural loop. Paths end at these edges of it.
+        let path_ends = map.dag.iter().filter_map(|edge| match edge.kind {
             DagKind::Back(edge) => Some(edge),
             DagKind::Edge(_) | DagKind::Start(_) | DagKind::Cut(_) => None,
         });
-        let back_edges: HashSet<u32> = natural.map(|edge| edge.0).chain(numbered).collect();
-        let is_goal = |number: u32, edge: &EdgeMap| match edge.outcome {
+        let back_edges: HashSet<u32> = natural_back_edges
+            .map(|edge| edge.0)
+            .chain(path_ends)
+            .collect();
+        let ends_path = |number: u32, edge: &EdgeMap| match edge.outcome {
             Outcome::Return | Outcome::TailCall => true,
             _ => back_edges.contains(&number),
         };
-        let mut can_go_on = vec![false; map.blocks.len()];
+        let mut can_continue = vec![false; map.blocks.len()];
         let mut worklist = Vec::new();
         for (number, edge) in (0u32..).zip(&map.edges) {
-            if is_goal(number, edge) && !std::mem::replace(&mut can_go_on[edge.from as usize], true)
+            if ends_path(number, edge)
+                && !std::mem::replace(&mut can_continue[edge.from as usize], true)
             {
                 worklist.push(BlockId(edge.from));
             }
@@ -65,7 +69,7 @@ impl Graph {
         while let Some(block) = worklist.pop() {
             let into = cfg.predecessors(block).iter();
             for from in into.map(|&edge| cfg.edge(edge).from) {
-                if !std::mem::replace(&mut can_go_on[from.index()], true) {
+                if !std::mem::replace(&mut can_continue[from.index()], true) {
                     worklist.push(from);
                 }
             }
@@ -86,7 +90,7 @@ impl Graph {
             code: own_blocks.iter().map(|_| OnceCell::new()).collect(),
             loops,
             back_edges,
-            can_go_on,
+            can_continue,
             own_blocks,
             inner,
         })
@@ -94,12 +98,12 @@ impl Graph {
 
     /// Whether a loop contains a block.
     pub(super) fn contains(&self, loop_index: usize, block: u32) -> bool {
-        let mut around = self.loops.innermost(BlockId(block));
-        while let Some(index) = around {
+        let mut enclosing = self.loops.innermost(BlockId(block));
+        while let Some(index) = enclosing {
             if index == loop_index {
                 return true;
             }
-            around = self.loops.all()[index].parent;
+            enclosing = self.loops.all()[index].parent;
         }
         false
     }

@@ -5,20 +5,21 @@
 //! In a reducible graph every cycle has one back edge, so the sum does not depend on the order of
 //! the cycles.
 //!
-//! Example: b0 → b1 60, b0 → b2 40, b1 → b2 60, b2 → b0 99 (the hundredth time control went
-//! elsewhere). The cycle b0 b1 b2 takes 60, and the cycle b0 b2 takes the remaining 39. The result
-//! is 99 rounds.
+//! Example: b0→b1 60 times, b0→b2 40 times, b1→b2 60 times, b2→b0 99 times (the hundredth time,
+//! control leaves the blocks). The cycle b0 b1 b2 takes 60, and the cycle b0 b2 takes the remaining
+//! 39. The result is 99 rounds.
 //!
-//! Cost: edges times the length of the cycles; linear if the cycles share no edge.
+//! Cost: the number of edges times the length of the cycles; linear if the cycles share no edge.
 
 use crate::bounds::Bound;
+use holloway_format::Count;
 
 /// An edge between two blocks with its count.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arc {
     pub(super) from: usize,
     pub(super) to: usize,
-    pub(super) count: u64,
+    pub(super) count: Count,
     /// How the count may differ from the real number of executions.
     pub(super) bound: Bound,
 }
@@ -30,7 +31,7 @@ pub(super) struct Cycles<'a> {
     /// By block: the edges out of it.
     out: &'a [Vec<usize>],
     /// By edge: the remaining count.
-    remaining: Vec<u64>,
+    remaining: Vec<Count>,
     /// By block: its state in the search.
     state: Vec<State>,
 }
@@ -41,16 +42,17 @@ enum State {
     /// The block is not in the set.
     #[default]
     Outside,
-    /// The edges before this index in the list of its edges are on no cycle any more.
+    /// The search may continue from the block. Its edges before this index in `out` are no longer
+    /// on any cycle.
     Open(usize),
     /// The block is on the current route.
     OnRoute {
         /// The number of route edges before the block.
         depth: usize,
-        /// As in `Open`.
+        /// The block's edges before this index in `out` are no longer on any cycle.
         edge: usize,
     },
-    /// The block is on no cycle any more.
+    /// The block is no longer on any cycle.
     Done,
 }
 
@@ -59,14 +61,14 @@ impl<'a> Cycles<'a> {
         Cycles {
             arcs,
             out,
-            remaining: vec![0; arcs.len()],
+            remaining: vec![Count::ZERO; arcs.len()],
             state: vec![State::Outside; out.len()],
         }
     }
 
     /// The number of rounds within `set`. Rounds within one of the `inner` sets, which are subsets
     /// of `set`, do not count.
-    pub(super) fn rounds(&mut self, set: &[usize], inner: &[Vec<usize>]) -> u64 {
+    pub(super) fn rounds(&mut self, set: &[usize], inner: &[Vec<usize>]) -> Count {
         for &block in set {
             for &arc in &self.out[block] {
                 self.remaining[arc] = self.arcs[arc].count;
@@ -79,11 +81,11 @@ impl<'a> Cycles<'a> {
     }
 
     /// Removes the cycles within a set. Returns the number of rounds on them.
-    fn take_cycles(&mut self, set: &[usize]) -> u64 {
+    fn take_cycles(&mut self, set: &[usize]) -> Count {
         for &block in set {
             self.state[block] = State::Open(0);
         }
-        let mut sum = 0u64;
+        let mut sum = Count::ZERO;
         for &block in set {
             sum = sum.saturating_add(self.take_cycles_from(block));
         }
@@ -94,11 +96,11 @@ impl<'a> Cycles<'a> {
     }
 
     /// Removes the cycles that can be reached from a block. Returns the number of rounds on them.
-    fn take_cycles_from(&mut self, start: usize) -> u64 {
+    fn take_cycles_from(&mut self, start: usize) -> Count {
         let State::Open(edge) = self.state[start] else {
-            return 0;
+            return Count::ZERO;
         };
-        let mut sum = 0u64;
+        let mut sum = Count::ZERO;
         let mut route: Vec<usize> = Vec::new();
         let mut block = start;
         self.state[block] = State::OnRoute { depth: 0, edge };
@@ -123,7 +125,7 @@ impl<'a> Cycles<'a> {
                 }
                 State::OnRoute { depth, .. } => {
                     let smallest = route[depth..].iter().map(|&arc| self.remaining[arc]).min();
-                    let smallest = smallest.unwrap_or(0);
+                    let smallest = smallest.unwrap_or(Count::ZERO);
                     sum = sum.saturating_add(smallest);
                     for &arc in &route[depth..] {
                         self.remaining[arc] -= smallest;
@@ -143,12 +145,12 @@ impl<'a> Cycles<'a> {
     fn shorten_route(&mut self, route: &mut Vec<usize>, depth: usize) -> usize {
         let used_up = route[depth..]
             .iter()
-            .position(|&arc| self.remaining[arc] == 0);
-        let kept = depth + used_up.expect("the smallest count is used up");
+            .position(|&arc| self.remaining[arc] == Count::ZERO);
+        let kept_edges = depth + used_up.expect("the smallest count is used up");
         // The last edge leads to an earlier block of the route, which stays on it.
         let last = route.pop().expect("a cycle has edges");
         let mut block = self.arcs[last].from;
-        while route.len() > kept {
+        while route.len() > kept_edges {
             if let State::OnRoute { edge, .. } = self.state[block] {
                 self.state[block] = State::Open(edge);
             }
@@ -166,7 +168,7 @@ impl<'a> Cycles<'a> {
         let arcs = &self.out[block];
         let is_used_up = |arc: usize| {
             let to = self.state[self.arcs[arc].to];
-            self.remaining[arc] == 0 || matches!(to, State::Outside | State::Done)
+            self.remaining[arc] == Count::ZERO || matches!(to, State::Outside | State::Done)
         };
         while arcs.get(edge).is_some_and(|&arc| is_used_up(arc)) {
             edge += 1;
@@ -180,13 +182,13 @@ impl<'a> Cycles<'a> {
 mod tests {
     use super::*;
 
-    fn rounds(blocks: usize, arcs: &[(usize, usize, u64)], inner: &[Vec<usize>]) -> u64 {
+    fn rounds(blocks: usize, arcs: &[(usize, usize, u64)], inner: &[Vec<usize>]) -> Count {
         let arcs: Vec<Arc> = arcs
             .iter()
             .map(|&(from, to, count)| Arc {
                 from,
                 to,
-                count,
+                count: Count(count),
                 bound: Bound::Exact,
             })
             .collect();
@@ -199,23 +201,26 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_with_two_ways_through_it() {
+    fn two_cycles_share_a_back_edge() {
         let arcs = [(0, 1, 60), (0, 2, 40), (1, 2, 60), (2, 0, 99)];
-        assert_eq!(rounds(3, &arcs, &[]), 99);
+        assert_eq!(rounds(3, &arcs, &[]), Count(99));
     }
 
     #[test]
-    fn a_loop_in_a_loop() {
+    fn inner_rounds_do_not_count() {
         // In each of 10 rounds of b0 b1, control goes around b1 30 times.
         let arcs = [(0, 1, 10), (1, 1, 300), (1, 0, 9)];
-        assert_eq!(rounds(2, &arcs, &[]), 309);
-        assert_eq!(rounds(2, &arcs, &[vec![1]]), 9);
+        assert_eq!(rounds(2, &arcs, &[]), Count(309));
+        assert_eq!(rounds(2, &arcs, &[vec![1]]), Count(9));
     }
 
     #[test]
-    fn nothing_goes_round_without_a_cycle() {
-        assert_eq!(rounds(3, &[(0, 1, 5), (0, 2, 7), (1, 2, 5)], &[]), 0);
-        assert_eq!(rounds(2, &[(0, 1, 5), (1, 0, 0)], &[]), 0);
-        assert_eq!(rounds(0, &[], &[]), 0);
+    fn no_rounds_without_a_cycle() {
+        assert_eq!(
+            rounds(3, &[(0, 1, 5), (0, 2, 7), (1, 2, 5)], &[]),
+            Count::ZERO
+        );
+        assert_eq!(rounds(2, &[(0, 1, 5), (1, 0, 0)], &[]), Count::ZERO);
+        assert_eq!(rounds(0, &[], &[]), Count::ZERO);
     }
 }

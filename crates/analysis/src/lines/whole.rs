@@ -1,23 +1,25 @@
-//! A function's graph of blocks as the compiler made them: joins the parts into which the weaver
-//! divided a block.
+//! Reconstructs a function's graph of undivided blocks, as the compiler made them, by joining the
+//! parts into which the weaver divided each block.
 //!
 //! The weaver divides a block after calls that may not come back, before calls (traces), and after
 //! calls that return twice. Lines are counted by undivided blocks, so that every kind of profile
-//! gives the same counts. The information from the parts is kept: how often control reached each
-//! part, and how often control came to a part without having entered the block at its top.
+//! gives the same counts. The counts of the parts are kept: how often control reached each part,
+//! and how often control came to a part without having entered the block at its top.
 //!
 //! One block is added: the *front block* before the entry, on the line of the function's
 //! declaration. Two sorts of blocks are removed:
 //!
-//! - blocks without places: a branch that the compiler made
-//! - blocks that divide an edge: only a jump, with the place of the one branch that leads to it
+//! - blocks without places: the compiler generated them
+//! - blocks that divide an edge: they contain only a jump, which has the same place as the one
+//!   branch that leads to it
 //!
-//! A removed block with one successor is replaced by this successor. Otherwise, a removed block
-//! with one predecessor is replaced by this predecessor. A block with several of both stays.
+//! A removed block with one successor is replaced by this successor. A removed block with several
+//! successors and one predecessor is replaced by this predecessor. A block with several of both
+//! stays.
 //!
 //! Cost: linear in blocks, edges and places.
 
-use holloway_format::{EdgeKind, EdgeMap, FunctionMap, Outcome, Place};
+use holloway_format::{Count, EdgeKind, EdgeMap, FunctionMap, Outcome, Place};
 
 use super::cycles::Arc;
 use crate::bounds::Bound;
@@ -30,9 +32,9 @@ use holloway_abi::Unit;
 pub(super) struct Part {
     pub(super) places: Vec<Place>,
     /// Times that control reached the part.
-    pub(super) reached: u64,
-    /// Times among these that a call before the part came back once more.
-    pub(super) reentries: u64,
+    pub(super) reached: Count,
+    /// The part of `reached` where a call before the part came back once more.
+    pub(super) reentries: Count,
     /// How these two counts may differ from the real numbers.
     pub(super) bound: Bound,
 }
@@ -48,7 +50,7 @@ pub(super) struct UndividedGraph {
     /// By block: the edges out of it.
     pub(super) out: Vec<Vec<usize>>,
     /// Number of calls of the function.
-    pub(super) calls: u64,
+    pub(super) calls: Count,
 }
 
 impl UndividedGraph {
@@ -66,7 +68,7 @@ impl UndividedGraph {
         blocks.push(vec![Part {
             places: vec![declaration],
             reached: flow.calls,
-            reentries: 0,
+            reentries: Count::ZERO,
             bound: bounds.calls,
         }]);
         let front = blocks.len() - 1;
@@ -81,7 +83,7 @@ impl UndividedGraph {
         arcs.extend(edges.map(|(edge, (&count, &bound))| Arc {
             from: head[edge.from as usize],
             to: head[edge.to as usize],
-            count: u64::try_from(count).unwrap_or(0),
+            count: Count(u64::try_from(count).unwrap_or(0)),
             bound,
         }));
         replace_empty_blocks(&blocks, &mut arcs, map.exit as usize);
@@ -107,7 +109,7 @@ impl UndividedGraph {
     }
 }
 
-/// Whether an edge joins two parts of a block that the weaver divided.
+/// Whether an edge joins two parts of one undivided block.
 fn is_inside(edge: &EdgeMap) -> bool {
     match edge.outcome {
         Outcome::Again | Outcome::Split | Outcome::Returned => true,
@@ -159,10 +161,10 @@ fn parts(function: &Function, head: &[usize]) -> Vec<Vec<Part>> {
     let (mut after_reentry, mut before_call) =
         (vec![false; map.blocks.len()], vec![false; map.blocks.len()]);
     let mut has_exit = after_reentry.clone();
-    // By block: the place of the branch that leads to it, if only one edge does.
+    // By block: the place of the branch that leads to it, if only one edge leads to it.
     let mut branch_place: Vec<Option<Option<Place>>> = vec![None; map.blocks.len()];
     let mut has_no_edge_yet = vec![true; map.blocks.len()];
-    let mut jumps: Vec<Option<(Place, u64, Bound)>> = vec![None; map.blocks.len()];
+    let mut jumps: Vec<Option<(Place, Count, Bound)>> = vec![None; map.blocks.len()];
     let part_bounds = PartBounds::new(function);
     let bounds = function.bounds();
     let edges = map.edges.iter().zip(&bounds.edges);
@@ -177,7 +179,7 @@ fn parts(function: &Function, head: &[usize]) -> Vec<Vec<Part>> {
         };
         has_no_edge_yet[to] = false;
         if edge.outcome == Outcome::Jump {
-            let count = u64::try_from(count).unwrap_or(0);
+            let count = Count(u64::try_from(count).unwrap_or(0));
             jumps[from] = edge.place.map(|place| (place, count, bound));
         }
     }
@@ -200,23 +202,23 @@ fn parts(function: &Function, head: &[usize]) -> Vec<Vec<Part>> {
             _ if after_reentry[id] => add(&block.places, reached, reentries, reentered),
             // The places after the first call are reached as often as the call comes back.
             Some((call, after_call)) if before_call[id] => {
-                add(&[*call], entries, 0, entered);
+                add(&[*call], entries, Count::ZERO, entered);
                 let returned = reached.saturating_sub(flow.left[id]);
                 add(after_call, returned, reentries, reentered);
             }
             _ => {
-                add(&block.places, entries, 0, entered);
-                if has_exit[id] && reentries > 0 {
+                add(&block.places, entries, Count::ZERO, entered);
+                if has_exit[id] && reentries > Count::ZERO {
                     // The last call of the block came back once more.
                     add(&[], reached, reentries, reentered);
                 }
             }
         }
-        // A jump after a call is executed as often as it is taken.
+        // The jump at the end of a block is executed as often as its edge is taken.
         let divides_edge =
             block.places.is_empty() && branch_place[id] == Some(jumps[id].map(|jump| jump.0));
         if let Some((place, count, bound)) = jumps[id].filter(|_| !divides_edge) {
-            add(&[place], count, 0, bound);
+            add(&[place], count, Count::ZERO, bound);
         }
     }
     blocks
@@ -254,7 +256,7 @@ impl PartBounds {
             part_bounds.after_leak[block as usize] = match function.unit() {
                 // A frame that was left is not in any path.
                 Unit::Paths => Bound::Exact,
-                // By the counts, a frame that was left ran the whole block.
+                // A frame that was left counts as if it had run the whole block.
                 Unit::Edges => Bound::AtMost,
             };
         }
@@ -274,7 +276,7 @@ impl PartBounds {
     }
 }
 
-/// Replaces blocks without places by their only successor or only predecessor, where they have one.
+/// Replaces each block without places by its only successor or its only predecessor, if it has one.
 fn replace_empty_blocks(blocks: &[Vec<Part>], arcs: &mut Vec<Arc>, exit: usize) {
     let is_empty = |block: usize| {
         let mut places = blocks[block].iter().flat_map(|part| &part.places);
@@ -292,13 +294,13 @@ fn replace_empty_blocks(blocks: &[Vec<Part>], arcs: &mut Vec<Arc>, exit: usize) 
     let mut replacements: Vec<usize> = (0..blocks.len()).collect();
     let mut is_removed = vec![false; arcs.len()];
     for block in (0..blocks.len()).filter(|&block| is_empty(block)) {
-        let (edge, other) = match last_edges[block] {
+        let (edge, neighbor) = match last_edges[block] {
             (_, Some(edge)) if out[block] == 1 => (edge, arcs[edge].to),
             (Some(edge), _) if into[block] == 1 => (edge, arcs[edge].from),
             _ => continue,
         };
-        let end = final_replacement(&mut replacements, other);
-        if other != exit && end != block {
+        let end = final_replacement(&mut replacements, neighbor);
+        if neighbor != exit && end != block {
             replacements[block] = end;
             is_removed[edge] = true;
         }

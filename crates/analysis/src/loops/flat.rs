@@ -1,18 +1,17 @@
-//! Complete slabs, found by a hash of their words. The words of each slab are contiguous.
+//! A hash table of complete slabs. The words of each slab are contiguous.
 //!
-//! A trie costs a lookup for each path of a new slab, and a cache miss for each of its nodes. Here
-//! a slab costs one lookup and one cache miss. Recent slabs are in [`RecentSlabs`], a table that
-//! fits into a core's own cache. Several slabs are looked up at a time: `touch` first loads the
-//! memory that the lookups will read, so that cache misses overlap instead of following one
-//! another.
+//! In a trie, a new slab costs a lookup and a cache miss for each of its paths. Here a slab costs
+//! one lookup and one cache miss. [`RecentSlabs`] is a smaller table, which fits into the private
+//! cache of a core. Several slabs are looked up in one call: `touch` first loads the memory that
+//! the lookups will read, so that cache misses overlap instead of following one another.
 //!
-//! Cost: the words, 20 bytes for the node, and 32 to 64 bytes of table for each slab.
+//! Cost: for each slab, the words, 20 bytes for the node, and 32 to 64 bytes of table.
 
 use std::hint::black_box;
 
 use super::slab::SlabId;
 
-/// Number of words in the table of recent slabs: 512 KiB of them, half of a core's own cache.
+/// Number of words in the table of recent slabs. They take 512 KiB, half of a core's private cache.
 const RECENT_WORDS: usize = 1 << 17;
 
 /// Complete slabs by their words.
@@ -29,11 +28,12 @@ pub(super) struct Flat {
 struct Slot {
     hash: u32,
     slab: SlabId,
+    /// Start and number of the slab's words.
     start: u32,
     len: u32,
 }
 
-/// Hashes words.
+/// The hash of a slab's words.
 #[inline]
 pub(super) fn hash(words: &[u32]) -> u32 {
     let mut hash = 0u64;
@@ -55,7 +55,7 @@ impl Flat {
         self.words.len()
     }
 
-    /// The words of the slab that begins at `start`.
+    /// The `len` words of the slab that begins at `start`.
     #[inline]
     pub(super) fn words(&self, start: u32, len: usize) -> &[u32] {
         &self.words[start as usize..][..len]
@@ -68,10 +68,11 @@ impl Flat {
             return;
         };
         let slot = |hash: u32| self.slots[hash as usize & mask];
+        // The sums have no meaning. They only keep the compiler from removing the loads.
         let starts = hashes.map(|hash| slot(hash).start as usize);
-        black_box(starts.clone().fold(0, |touched, start| touched ^ start));
+        black_box(starts.clone().fold(0, |sum, start| sum ^ start));
         let words = starts.map(|start| self.words.get(start).copied().unwrap_or(0));
-        black_box(words.fold(0, |touched, word| touched ^ word));
+        black_box(words.fold(0, |sum, word| sum ^ word));
     }
 
     /// Returns the slab of these words, or [`SlabId::NONE`].
@@ -80,16 +81,16 @@ impl Flat {
         let Some(mask) = self.slots.len().checked_sub(1) else {
             return SlabId::NONE;
         };
-        let mut at = hash as usize & mask;
+        let mut index = hash as usize & mask;
         loop {
-            let slot = self.slots[at];
+            let slot = self.slots[index];
             let may_match = slot.hash == hash && slot.len as usize == words.len();
             if slot.slab == SlabId::NONE
                 || may_match && self.words(slot.start, words.len()) == words
             {
                 return slot.slab;
             }
-            at = (at + 1) & mask;
+            index = (index + 1) & mask;
         }
     }
 
@@ -101,11 +102,11 @@ impl Flat {
             let new_len = (2 * self.slots.len()).max(64);
             let old = std::mem::replace(&mut self.slots, vec![Slot::default(); new_len]);
             for slot in old.into_iter().filter(|slot| slot.slab != SlabId::NONE) {
-                self.place(slot);
+                self.fill_slot(slot);
             }
         }
         self.used += 1;
-        self.place(Slot {
+        self.fill_slot(Slot {
             hash,
             slab,
             start,
@@ -114,26 +115,30 @@ impl Flat {
         start
     }
 
-    fn place(&mut self, slot: Slot) {
+    fn fill_slot(&mut self, slot: Slot) {
         let mask = self.slots.len() - 1;
-        let mut at = slot.hash as usize & mask;
-        while self.slots[at].slab != SlabId::NONE {
-            at = (at + 1) & mask;
+        let mut index = slot.hash as usize & mask;
+        while self.slots[index].slab != SlabId::NONE {
+            index = (index + 1) & mask;
         }
-        self.slots[at] = slot;
+        self.slots[index] = slot;
     }
 }
 
-/// Recently used complete slabs, one for each place. A new slab replaces the slab at its place.
+/// A cache of recently used complete slabs. The hash of a slab's words determines its slot, and a
+/// new slab replaces the slab in its slot.
 #[derive(Debug)]
 pub(super) struct RecentSlabs {
+    /// Number of words in each slab.
     slab_len: usize,
+    /// By slot; empty until the first use.
     slabs: Vec<SlabId>,
+    /// The words of the slabs, `slab_len` for each slot.
     words: Vec<u32>,
 }
 
 impl RecentSlabs {
-    /// Creates a table for slabs of `most` words.
+    /// Creates a table for slabs of `slab_len` words.
     pub(super) fn new(slab_len: usize) -> RecentSlabs {
         RecentSlabs {
             slab_len,
@@ -146,23 +151,24 @@ impl RecentSlabs {
     #[inline]
     pub(super) fn touch(&mut self, hashes: &[u32]) {
         if self.slabs.is_empty() {
-            let places = (RECENT_WORDS / self.slab_len)
+            let slots = (RECENT_WORDS / self.slab_len)
                 .max(1 << 6)
                 .next_power_of_two();
-            self.slabs = vec![SlabId::NONE; places];
-            self.words = vec![0; places * self.slab_len];
+            self.slabs = vec![SlabId::NONE; slots];
+            self.words = vec![0; slots * self.slab_len];
         }
-        let mut touched = 0;
+        // The sum has no meaning. It only keeps the compiler from removing the loads.
+        let mut sum = 0;
         for &hash in hashes {
-            let place = self.place(hash);
-            touched ^= self.slabs[place].0 ^ self.words[place * self.slab_len];
+            let slot = self.slot(hash);
+            sum ^= self.slabs[slot].0 ^ self.words[slot * self.slab_len];
         }
-        black_box(touched);
+        black_box(sum);
     }
 
-    /// The place of slabs with this hash.
+    /// The slot of slabs with this hash.
     #[inline]
-    fn place(&self, hash: u32) -> usize {
+    fn slot(&self, hash: u32) -> usize {
         hash as usize & (self.slabs.len() - 1)
     }
 
@@ -170,20 +176,25 @@ impl RecentSlabs {
     /// [`touch`](Self::touch) first.
     #[inline]
     pub(super) fn slab(&self, hash: u32, words: &[u32]) -> SlabId {
-        let place = self.place(hash);
-        let held = &self.words[place * self.slab_len..][..self.slab_len];
-        let mut differs = 0;
-        for (stored, word) in held.iter().zip(words) {
-            differs |= stored ^ word;
+        let slot = self.slot(hash);
+        let stored_words = &self.words[slot * self.slab_len..][..self.slab_len];
+        // Without branches: whether the words differ is hard to predict.
+        let mut different_bits = 0;
+        for (stored, word) in stored_words.iter().zip(words) {
+            different_bits |= stored ^ word;
         }
-        let slab = self.slabs[place];
-        if differs == 0 { slab } else { SlabId::NONE }
+        let slab = self.slabs[slot];
+        if different_bits == 0 {
+            slab
+        } else {
+            SlabId::NONE
+        }
     }
 
     /// Stores a slab. Call [`touch`](Self::touch) first.
     pub(super) fn put(&mut self, hash: u32, words: &[u32], slab: SlabId) {
-        let place = self.place(hash);
-        self.slabs[place] = slab;
-        self.words[place * self.slab_len..][..self.slab_len].copy_from_slice(words);
+        let slot = self.slot(hash);
+        self.slabs[slot] = slab;
+        self.words[slot * self.slab_len..][..self.slab_len].copy_from_slice(words);
     }
 }

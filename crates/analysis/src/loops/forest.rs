@@ -1,17 +1,23 @@
-//! The k-slab forest (D'Elia, Demetrescu, Finocchi 2013, section 2.3, Definition 3), made from the
-//! counted slabs.
+//! The slab forest of a stream: how often each sequence of two consecutive slabs ran (D'Elia,
+//! Demetrescu, Finocchi 2013, section 2.3, Definition 3).
 //!
-//! Each activation's paths are cut into slabs of k-1 paths. The forest holds:
-//! - all prefixes of the first two slabs;
-//! - for each further pair of neighboring slabs, the prefixes that are longer than one slab;
-//! - with count 0, the nodes that the paper's second pointer τ passes: the prefixes of each slab.
+//! The paths of each activation are cut into slabs of K − 1 paths; the last slab may be shorter. A
+//! node of the forest stands for the sequence of labels from its root to the node. The sequences
+//! are:
+//! - all prefixes of an activation's first slab;
+//! - for each pair of consecutive slabs, the first slab followed by each prefix of the second.
 //!
-//! Here the forest is a list in preorder, with children ordered by label. Files store the same
-//! list. One sort makes it ([`Tables`](super::tables::Tables)); merging and pruning take one pass
-//! each.
+//! Each execution of a path counts in one node: in the node of the first slab's prefix that ends
+//! with the path, or in the node of the pair's prefix that ends with it. The prefixes of later
+//! slabs have nodes too, because pairs begin with them. If no activation begins with such a prefix,
+//! its count is 0. (In the paper, the second pointer τ passes these nodes.)
 //!
-//! Example, k = 3, stream a b a b a: the slabs are ab, ab, a. The root is a, with b below it,
-//! counted 1 each. Below b are a, counted 2, and b, counted 1.
+//! The forest is a list in preorder, with children ordered by label. Files store the same list.
+//! [`Tables`](super::tables::Tables) makes the list with one sort. Merging and pruning take one
+//! pass each.
+//!
+//! Example, K = 3, stream a b a b a: the slabs are ab, ab, a. The root is a, with b below it,
+//! counted 1 each. Below this b is another a, counted 2, with another b below it, counted 1.
 //!
 //! Cost: 16 bytes for each node.
 
@@ -20,11 +26,11 @@ use std::collections::BTreeMap;
 
 use super::limits::Limits;
 
-/// The smallest and largest k.
+/// The smallest and largest K.
 pub const K_RANGE: std::ops::RangeInclusive<u32> = 2..=1024;
 
-/// A node; labels are words. The parent is the last node before this one whose depth is smaller by
-/// one.
+/// A node, whose label is a word. The node's parent is the last node in the list before this node
+/// whose depth is smaller by one. Roots have depth 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Node {
     pub(super) count: u64,
@@ -49,12 +55,12 @@ pub struct SlabForest {
 pub struct Losses {
     /// Number of times that cold nodes were dropped.
     pub prunings: u64,
-    /// Number of dropped nodes. A node that came back and was dropped again counts twice.
+    /// Number of dropped nodes. A node that was added again and dropped again counts twice.
     pub nodes: u64,
-    /// Number of paths counted in dropped nodes. For these paths, the forest keeps only how often
-    /// each path ran.
+    /// Sum of the counts of dropped nodes. For the paths in this sum, the forest keeps only how
+    /// often each path ran.
     pub words: u64,
-    /// The number of these paths that began a slab.
+    /// Number of the paths in `words` that began a slab.
     pub slabs: u64,
 }
 
@@ -70,12 +76,12 @@ impl SlabForest {
         }
     }
 
-    /// Sets new limits. They apply from the next addition on.
-    pub fn limit(&mut self, limits: Limits) {
+    /// Sets new limits. They apply from the next [`merge`](Self::merge) on.
+    pub fn set_limits(&mut self, limits: Limits) {
         self.limits = limits;
     }
 
-    /// The k of the forest: its sequences have up to k paths.
+    /// The K of the forest: its sequences have up to K paths.
     pub fn k(&self) -> u32 {
         self.k
     }
@@ -96,13 +102,14 @@ impl SlabForest {
         counts.sum::<u64>() + self.losses.words
     }
 
-    /// Number of slabs begun: the lookups in R that the paper's algorithm makes.
+    /// Number of slabs begun, including slabs of dropped nodes. (For each of these slabs, the
+    /// paper's algorithm looks up a root in its table R.)
     pub fn slabs(&self) -> u64 {
-        let firsts = self.nodes.iter().filter(|node| self.begins_slab(node));
-        firsts.map(|node| node.count).sum::<u64>() + self.losses.slabs
+        let first_nodes = self.nodes.iter().filter(|node| self.begins_slab(node));
+        first_nodes.map(|node| node.count).sum::<u64>() + self.losses.slabs
     }
 
-    /// All nodes, as sequences of labels with their counts.
+    /// The sequence of labels of each node, with the node's count.
     pub fn sequences(&self) -> BTreeMap<Vec<u32>, u64> {
         let mut labels = Vec::new();
         let sequences = self.nodes.iter().map(|node| {
@@ -113,14 +120,15 @@ impl SlabForest {
         sequences.collect()
     }
 
+    /// Whether the executions counted in a node are the first paths of slabs.
     pub(super) fn begins_slab(&self, node: &Node) -> bool {
         node.depth == 0 || u32::from(node.depth) == self.k - 1
     }
 
-    /// Adds another forest of the same image and k, and stays within this forest's limits.
+    /// Adds another forest of the same image and K, and drops nodes beyond this forest's limits.
     ///
     /// # Panics
-    /// If the other forest's k differs.
+    /// If the other forest's K differs.
     pub fn merge(&mut self, other: &SlabForest) {
         assert_eq!(self.k, other.k, "forests of one k");
         if self.nodes.is_empty() {
@@ -143,29 +151,32 @@ impl SlabForest {
     }
 }
 
-/// Merges two lists of nodes. The two next nodes have the same parent, or the deeper node is below
-/// a sibling that precedes the other node. So the deeper node comes first, and otherwise the
-/// smaller label.
+/// Merges two lists of nodes in preorder. The next nodes of the two lists have the same parent, or
+/// the deeper of them is below a smaller sibling of the other. So the deeper node comes first; of
+/// two nodes with the same depth, the node with the smaller label comes first.
 fn merged(left: &[Node], right: &[Node]) -> Vec<Node> {
     let mut nodes = Vec::with_capacity(left.len().max(right.len()));
     let (mut left, mut right) = (left, right);
-    while let (Some((first, rest)), Some((second, remainder))) =
+    while let (Some((left_node, left_tail)), Some((right_node, right_tail))) =
         (left.split_first(), right.split_first())
     {
-        let depths = second.depth.cmp(&first.depth);
-        match depths.then(first.label.cmp(&second.label)) {
+        let deeper_first = right_node.depth.cmp(&left_node.depth);
+        match deeper_first.then(left_node.label.cmp(&right_node.label)) {
             Ordering::Less => {
-                nodes.push(*first);
-                left = rest;
+                nodes.push(*left_node);
+                left = left_tail;
             }
             Ordering::Greater => {
-                nodes.push(*second);
-                right = remainder;
+                nodes.push(*right_node);
+                right = right_tail;
             }
             Ordering::Equal => {
-                let count = first.count + second.count;
-                nodes.push(Node { count, ..*first });
-                (left, right) = (rest, remainder);
+                let count = left_node.count + right_node.count;
+                nodes.push(Node {
+                    count,
+                    ..*left_node
+                });
+                (left, right) = (left_tail, right_tail);
             }
         }
     }

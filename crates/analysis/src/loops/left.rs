@@ -1,29 +1,30 @@
-//! Left paths in forests: paths that end in a call that did not return.
+//! Left paths in slab forests: paths that end in a call that did not return.
 //!
-//! No stream contains left paths. A process's file has a root for each left path, with the value of
-//! its counter: how often the call was *reached* on this path, whether it returned or not (`graph`,
-//! "left path"). When the processes of a run are joined, `net` subtracts the calls that returned.
-//! It must wait until then, because a fork's child returns from calls that its parent reached.
+//! No stream contains left paths. The file of a process has a root for each left path. The root's
+//! count is the value of the path's counter: how often the call was *reached* on this path, whether
+//! it returned or not (`graph`, "left path"). When the processes of a run are joined, `net`
+//! subtracts the calls that returned. This is impossible for a single process, because the child of
+//! a fork returns from calls that its parent reached.
 //!
 //! If words are missing, the number of returned calls is unknown, and each missing word would look
-//! like a frame that was left. Then all calls are assumed to have returned ([`close`]), and no
-//! frame counts as left.
+//! like a frame that was left. In this case, [`close`] assumes that all calls returned, so no frame
+//! counts as left.
 //!
-//! Cost: linear in the nodes of functions with exit edges. Each image's graphs are made once, since
-//! processes are sealed while the program runs ([`Words`]).
+//! Cost: linear in the nodes of functions with exit edges. Processes are sealed while the program
+//! runs, so each image's graphs are made only once ([`Words`]).
 
 use holloway_flow::PathId;
-use holloway_format::{ForestNode, FunctionForest, LoopsProfile};
+use holloway_format::{Count, ForestNode, FunctionForest, LoopsProfile};
 
 use super::sealed::path_counts;
 use crate::graph::Graph;
 use crate::run::Function;
 use crate::stream::Words;
 
-/// Counts no frame as left: assumes that each call returned as often as it was reached. Returns
-/// whether this makes a difference for any function.
+/// Assumes that each call returned as often as it was reached, so that no frame counts as left.
+/// Returns whether the profile has a function with left paths.
 pub fn close(profile: &mut LoopsProfile, words: &Words) -> bool {
-    let mut has_closed = false;
+    let mut has_left_paths = false;
     for forest in &mut profile.functions {
         let Some(map) = words.image().function(forest.module, forest.function) else {
             continue;
@@ -32,22 +33,22 @@ pub fn close(profile: &mut LoopsProfile, words: &Words) -> bool {
             forest.nodes.retain(|node| !is_left(graph, node));
             let closed = graph.left_counters_if_all_returned(map, &path_counts(forest));
             forest.nodes.extend(roots(&closed));
-            has_closed |= graph.has_left_paths();
+            has_left_paths |= graph.has_left_paths();
         }
     }
-    has_closed
+    has_left_paths
 }
 
-/// Number of words behind a function's nodes. Nodes of left paths count calls that were reached,
-/// not words.
+/// Number of words that a function's nodes count. Nodes of left paths count calls that were
+/// reached, not words.
 pub fn words(words: &Words, forest: &FunctionForest) -> u64 {
     let graph = graph_with_exits(words, forest.module, forest.function);
     let is_word = |node: &&ForestNode| graph.is_none_or(|graph| !is_left(graph, node));
     let nodes = forest.nodes.iter().filter(is_word);
-    nodes.fold(0, |sum, node| sum.saturating_add(node.count))
+    nodes.fold(0, |sum, node| sum.saturating_add(node.count.0))
 }
 
-/// Replaces the counts of reached calls by the counts of left paths, as in the path profile.
+/// Replaces the counts of reached calls by the counts of left paths in the function's path profile.
 /// `forests` must be all forests of this function in the run.
 pub(super) fn net(function: &Function, forests: &mut Vec<FunctionForest>) {
     let Some(graph) = function.graph().filter(|graph| graph.has_left_paths()) else {
@@ -56,10 +57,11 @@ pub(super) fn net(function: &Function, forests: &mut Vec<FunctionForest>) {
     for forest in &mut *forests {
         forest.nodes.retain(|node| !is_left(graph, node));
     }
-    let left = function.counts.iter().copied();
-    let left: Vec<(u64, u64)> = left.filter(|path| graph.is_left(PathId(path.0))).collect();
+    let counts = function.counts.iter().copied();
+    let left_counts: Vec<(PathId, Count)> =
+        counts.filter(|&(path, _)| graph.is_left(path)).collect();
     if let Some(first) = forests.first_mut() {
-        first.nodes.extend(roots(&left));
+        first.nodes.extend(roots(&left_counts));
     }
 }
 
@@ -70,10 +72,10 @@ fn graph_with_exits(words: &Words, module: u32, function: u32) -> Option<&Graph>
 }
 
 fn is_left(graph: &Graph, node: &ForestNode) -> bool {
-    node.depth == 0 && graph.is_left(PathId(node.path))
+    node.depth == 0 && graph.is_left(node.path)
 }
 
-fn roots(counts: &[(u64, u64)]) -> impl Iterator<Item = ForestNode> {
+fn roots(counts: &[(PathId, Count)]) -> impl Iterator<Item = ForestNode> {
     counts.iter().map(|&(path, count)| ForestNode {
         depth: 0,
         path,
@@ -86,8 +88,8 @@ mod tests {
     use std::sync::Arc;
 
     use holloway_format::{
-        BlockMap, Counters, DagEdgeMap, DagKind, EdgeKind, EdgeMap, ForestNode, FunctionForest,
-        FunctionMap, ImageMap, ModuleMap, Outcome, PlacedModule,
+        BlockMap, Count, Counters, DagEdgeMap, DagKind, EdgeKind, EdgeMap, ForestNode,
+        FunctionForest, FunctionMap, ImageMap, ModuleMap, Outcome, PathId, PlacedModule,
     };
 
     use crate::stream::Words;
@@ -137,8 +139,8 @@ mod tests {
     fn reached_calls_are_not_counted_as_words() {
         let node = |path, count| ForestNode {
             depth: 0,
-            path,
-            count,
+            path: PathId(path),
+            count: Count(count),
         };
         let forest = FunctionForest {
             nodes: vec![node(0, 5), node(1, 7)],
@@ -153,8 +155,8 @@ mod tests {
         let [first, second] = [words.clone(), words.clone()];
         let [first, second] = [&first, &second].map(|words| super::graph_with_exits(words, 0, 0));
         assert!(std::ptr::eq(
-            first.expect("left paths"),
-            second.expect("the same")
+            first.expect("the function has left paths"),
+            second.expect("the function has left paths")
         ));
     }
 }

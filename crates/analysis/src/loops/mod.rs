@@ -1,13 +1,15 @@
 //! Counts of path sequences over several loop iterations (D'Elia, Demetrescu, Finocchi 2013).
 //!
-//! This module counts how often each sequence of up to k paths ran:
+//! This module counts how often each sequence of up to K consecutive paths ran in one activation.
+//! The paper writes k for the limit K.
+//!
 //! - [`LoopsBuilder`] reads a thread's stream and builds its [`SlabForest`].
 //! - [`SlabForest::merge`] adds the forests of several threads.
-//! - [`Kipf`] is computed from forests on request. It is the prefix forest of all sequences, with
-//!   their counts.
 //! - [`seal`] converts a forest to the form that a file stores.
 //! - [`LoopsRun`] joins the files of a run.
-//! - [`shape`] finds striking patterns in the run's loops.
+//! - [`Kipf`], the path forest, is computed from slab forests on request. It contains all
+//!   sequences with their counts.
+//! - [`shape`] finds patterns in the loops of a run, for example periods and usual trip counts.
 
 mod children;
 mod condition;
@@ -41,13 +43,13 @@ use slabs::LOOKUP_BATCH;
 use successors::Successors;
 use tables::{Position, Tables};
 
-/// Number of words between two checks of the memory limit.
-const PIECE_WORDS: usize = 1 << 12;
-/// The builder looks up complete slabs if more than one step in this many is a miss: it does not
-/// lead to the same slab as last time.
+/// Number of words in a portion. The memory limit is checked after each portion.
+const PORTION_WORDS: usize = 1 << 12;
+/// A step from one slab to the next is a miss if it does not lead to the same slab as last time. If
+/// more than one step in this number is a miss, the builder looks up complete slabs instead.
 const STEPS_PER_MISS: u64 = 16;
-/// Number of pieces that are counted by slab lookup before the builder tries single steps again.
-const LOOKUP_PIECES: u32 = 32;
+/// Number of portions that are counted by slab lookup before the builder tries single steps again.
+const LOOKUP_PORTIONS: u32 = 32;
 
 /// Builds the slab forest of one stream, or of several streams one after the other.
 pub struct LoopsBuilder {
@@ -57,8 +59,9 @@ pub struct LoopsBuilder {
 }
 
 enum Counter {
-    /// For k = 2.
+    /// Counts pairs of paths: K = 2.
     Paths(Activations<u32>, Successors),
+    /// Counts pairs of slabs: K > 2.
     Slabs(Activations<Position>, Box<SlabCounter>),
 }
 
@@ -68,70 +71,77 @@ struct SlabCounter {
     slab_paths: usize,
     /// Whether complete slabs are looked up, instead of stepping path by path.
     looks_up_slabs: bool,
-    /// Number of pieces until the next decision between lookups and steps.
-    pieces: u32,
+    /// Number of portions until the next decision between lookups and steps.
+    portions_to_decision: u32,
 }
 
 impl Listener for SlabCounter {
     type State = Position;
 
     #[inline(always)]
-    fn path(&mut self, path: EndedPath, at: &mut Position) {
+    fn path_ended(&mut self, path: EndedPath, position: &mut Position) {
         if path.is_first {
             if path.closes {
                 self.tables.count_single(path.word);
                 return;
             }
-            *at = self.tables.begin(path.word);
+            *position = self.tables.begin(path.word);
         } else {
-            *at = self.tables.step(*at, path.word);
+            *position = self.tables.step(*position, path.word);
         }
         if path.closes {
-            self.tables.end(*at);
+            self.tables.end(*position);
         }
     }
 
     #[inline(always)]
-    fn run(&mut self, words: &[u32], is_next: impl Fn(u32) -> bool, at: &mut Position) -> usize {
-        let mut now = *at;
-        let mut done = 0;
-        while let Some(&word) = words.get(done)
-            && is_next(word)
+    fn read_ahead(
+        &mut self,
+        words: &[u32],
+        continues: impl Fn(u32) -> bool,
+        position: &mut Position,
+    ) -> usize {
+        // A local copy stays in registers.
+        let mut current = *position;
+        let mut read = 0;
+        while let Some(&word) = words.get(read)
+            && continues(word)
         {
-            let slabs = if self.looks_up_slabs && self.tables.begins(now) {
-                let ahead = words[done..].iter().take(LOOKUP_BATCH * self.slab_paths);
-                ahead.take_while(|word| is_next(**word)).count() / self.slab_paths
+            let slabs = if self.looks_up_slabs && self.tables.is_at_slab_end(current) {
+                let ahead = words[read..].iter().take(LOOKUP_BATCH * self.slab_paths);
+                ahead.take_while(|word| continues(**word)).count() / self.slab_paths
             } else {
                 0
             };
             if slabs > 0 {
-                let end = done + slabs * self.slab_paths;
-                now = self.tables.count_slabs(now, &words[done..end]);
-                done = end;
+                let end = read + slabs * self.slab_paths;
+                current = self.tables.count_slabs(current, &words[read..end]);
+                read = end;
             } else {
-                now = self.tables.step(now, word);
-                done += 1;
+                current = self.tables.step(current, word);
+                read += 1;
             }
         }
-        *at = now;
-        done
+        *position = current;
+        read
     }
 
-    fn gone(&mut self, at: &mut Position) {
-        self.tables.end(*at);
+    fn discarded(&mut self, position: &mut Position) {
+        self.tables.end(*position);
     }
 }
 
 impl SlabCounter {
-    /// Chooses between steps and lookups, from the number of misses in the last piece.
-    fn adapt(&mut self, words: usize) {
+    /// Chooses between steps and lookups, from the number of misses in the last portion, which had
+    /// `words` words.
+    fn choose_steps_or_lookups(&mut self, words: usize) {
         let misses = std::mem::take(&mut self.tables.slabs.misses);
-        if self.pieces > 0 {
-            self.pieces -= 1;
+        if self.portions_to_decision > 0 {
+            self.portions_to_decision -= 1;
         } else {
             self.looks_up_slabs = !self.looks_up_slabs && STEPS_PER_MISS * misses > words as u64;
-            self.pieces = if self.looks_up_slabs {
-                LOOKUP_PIECES
+            self.portions_to_decision = if self.looks_up_slabs {
+                LOOKUP_PORTIONS
             } else {
                 0
             };
@@ -151,7 +161,7 @@ impl LoopsBuilder {
                 tables: Tables::new(k, words.end()),
                 slab_paths: k as usize - 1,
                 looks_up_slabs: false,
-                pieces: 0,
+                portions_to_decision: 0,
             };
             Counter::Slabs(Activations::default(), Box::new(counter))
         };
@@ -162,37 +172,37 @@ impl LoopsBuilder {
         }
     }
 
-    /// Reads a batch of words; `at` is the stream position of the first word, in bytes. If the
-    /// batch does not begin where the last batch ended, words are missing in between.
-    pub fn feed(&mut self, at: u64, words: &[u32]) {
-        let mut at = at;
-        for piece in words.chunks(PIECE_WORDS) {
+    /// Reads a batch of words. `start` is the position of the first word in the stream, in bytes.
+    /// If the batch does not begin where the last batch ended, words are missing in between.
+    pub fn feed(&mut self, start: u64, words: &[u32]) {
+        let mut position = start;
+        for portion in words.chunks(PORTION_WORDS) {
             match &mut self.counter {
                 Counter::Paths(activations, successors) => {
-                    activations.feed(&mut self.words, successors, at, piece);
+                    activations.feed(&mut self.words, successors, position, portion);
                     successors.keep_within(self.limits);
                 }
                 Counter::Slabs(activations, counter) => {
-                    activations.feed(&mut self.words, counter.as_mut(), at, piece);
+                    activations.feed(&mut self.words, counter.as_mut(), position, portion);
                     let open = activations.states();
                     counter.tables.keep_within(self.limits, open);
-                    counter.adapt(piece.len());
+                    counter.choose_steps_or_lookups(portion.len());
                 }
             }
-            at = at.wrapping_add(4 * piece.len() as u64);
+            position = position.wrapping_add(4 * portion.len() as u64);
         }
     }
 
     /// Sets new limits. They apply from the next batch on.
-    pub fn limit(&mut self, limits: Limits) {
+    pub fn set_limits(&mut self, limits: Limits) {
         self.limits = limits;
     }
 
     /// Number of open activations that have run at least one path of the stream.
-    pub fn open(&self) -> u64 {
+    pub fn open_count(&self) -> u64 {
         match &self.counter {
-            Counter::Paths(activations, _) => activations.open(),
-            Counter::Slabs(activations, _) => activations.open(),
+            Counter::Paths(activations, _) => activations.open_count(),
+            Counter::Slabs(activations, _) => activations.open_count(),
         }
     }
 
@@ -209,8 +219,9 @@ impl LoopsBuilder {
         match self.counter {
             Counter::Paths(_, successors) => successors.forest(self.limits),
             Counter::Slabs(mut activations, mut counter) => {
-                let open = activations.states();
-                open.for_each(|at| counter.gone(at));
+                for position in activations.states() {
+                    counter.tables.end(*position);
+                }
                 counter.tables.forest(self.limits)
             }
         }

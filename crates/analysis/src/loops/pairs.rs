@@ -1,30 +1,31 @@
 //! How often each slab followed each other slab.
 //!
-//! Recent pairs have counters in a small table, one for each place. If another pair needs the
-//! place, the old counter moves to a *log*. A full log is sorted and merged with the pairs logged
+//! Recent pairs have counters in a small table with one counter per slot. If another pair needs the
+//! slot, the old counter moves to a *log*. A full log is sorted and merged with the pairs logged
 //! earlier. So a pair that recurs often costs an increment in the cache. A pair that never recurs
-//! causes no random access: the log and the sorted pairs are read from beginning to end.
+//! causes no random memory access, because the log and the sorted pairs are read in order.
 //!
 //! Cost: 16 bytes for each pair.
 
 use super::prune::nth_smallest;
 use super::slab::SlabId;
 
-/// Number of places in the small table: 128 KiB.
-const PLACES: usize = 1 << 13;
-/// Minimum length of a full log.
+/// Number of slots in the table of recent pairs, which takes 128 KiB.
+const RECENT_SLOTS: usize = 1 << 13;
+/// The log is never merged below this length, unless the memory limit is smaller.
 const MIN_LOG: usize = 1 << 16;
 
-/// Counts by pair. A pair is a number: the first slab (0: none), shifted by 32 bits, and the second
-/// slab.
+/// Counts by pair. A pair is a number: the id of the first slab (0: none) in the upper 32 bits, and
+/// the id of the second slab in the lower 32 bits.
 #[derive(Debug)]
 pub(super) struct Pairs {
-    /// A place is free if its pair is 0.
-    places: Vec<(u64, u64)>,
+    /// The table of recent pairs, with their counts. A slot is free if its pair is 0.
+    recent: Vec<(u64, u64)>,
+    /// Pairs that lost their slot, with their counts, in the order of loss.
     log: Vec<(u64, u64)>,
-    /// Ascending; each pair once.
+    /// The merged pairs with their counts, in ascending order, each pair once.
     sorted: Vec<(u64, u64)>,
-    /// Length of a full log.
+    /// Length at which the log is merged.
     full_len: usize,
 }
 
@@ -43,7 +44,7 @@ pub(super) fn slabs(pair: u64) -> (SlabId, SlabId) {
 impl Default for Pairs {
     fn default() -> Pairs {
         Pairs {
-            places: vec![(0, 0); PLACES],
+            recent: vec![(0, 0); RECENT_SLOTS],
             log: Vec::new(),
             sorted: Vec::new(),
             full_len: MIN_LOG,
@@ -57,26 +58,27 @@ impl Pairs {
     pub(super) fn add(&mut self, before: SlabId, slab: SlabId) {
         let pair = pair(before, slab);
         let hash = pair.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        let place = &mut self.places[(hash >> 40) as usize & (PLACES - 1)];
-        if place.0 == pair {
-            place.1 += 1;
+        let slot = &mut self.recent[(hash >> 40) as usize & (RECENT_SLOTS - 1)];
+        if slot.0 == pair {
+            slot.1 += 1;
             return;
         }
-        if place.0 != 0 {
-            self.log.push(*place);
+        if slot.0 != 0 {
+            self.log.push(*slot);
         }
-        *place = (pair, 1);
+        *slot = (pair, 1);
     }
 
-    /// Whether the log should be merged. `most` is the maximum length that fits into the memory.
-    pub(super) fn is_full(&self, max: usize) -> bool {
-        self.log.len() >= self.full_len.min(max)
+    /// Whether the log should be merged. `max_len` is the maximum length of the log that fits into
+    /// the memory limit.
+    pub(super) fn is_full(&self, max_len: usize) -> bool {
+        self.log.len() >= self.full_len.min(max_len)
     }
 
     /// Merges all counters. Returns all pairs in ascending order, with their counts.
     pub(super) fn merge_log(&mut self) -> &[(u64, u64)] {
-        let counted = self.places.iter_mut().filter(|place| place.0 != 0);
-        self.log.extend(counted.map(std::mem::take));
+        let used = self.recent.iter_mut().filter(|slot| slot.0 != 0);
+        self.log.extend(used.map(std::mem::take));
         if self.log.is_empty() {
             return &self.sorted;
         }
@@ -92,7 +94,7 @@ impl Pairs {
         &self.sorted
     }
 
-    /// The median of the counts: half of the pairs have at most this count.
+    /// The median of the counts: at least half of the pairs have at most this count.
     pub(super) fn median(&mut self) -> u64 {
         let pairs = self.merge_log();
         nth_smallest(pairs.iter().map(|(_, count)| *count), pairs.len() / 2)
@@ -108,23 +110,23 @@ impl Pairs {
         }
     }
 
-    /// Replaces the second slab of each pair by the result of `after`, which receives the slab and
-    /// the pair's count. The pair is removed if the result is
-    /// [`SlabId::NONE`].
-    pub(super) fn replace_slabs(&mut self, mut after: impl FnMut(SlabId, u64) -> SlabId) {
+    /// Replaces the second slab of each pair by the result of `replacement`, which receives the
+    /// slab and the pair's count. If the result is [`SlabId::NONE`], the pair is removed.
+    pub(super) fn replace_slabs(&mut self, mut replacement: impl FnMut(SlabId, u64) -> SlabId) {
         self.merge_log();
         let (mut read, mut len) = (0, 0);
-        while let Some(&(first, _)) = self.sorted.get(read) {
-            let (before, begin) = (slabs(first).0, len);
+        while let Some(&(first_pair, _)) = self.sorted.get(read) {
+            // All pairs with the same first slab are adjacent.
+            let (before, group_start) = (slabs(first_pair).0, len);
             while let Some(&(key, count)) = self.sorted.get(read)
                 && slabs(key).0 == before
             {
-                let slab = after(slabs(key).1, count);
+                let slab = replacement(slabs(key).1, count);
                 self.sorted[len] = (pair(before, slab), count);
                 len += usize::from(slab != SlabId::NONE);
                 read += 1;
             }
-            len = begin + sum_equal(&mut self.sorted[begin..len]);
+            len = group_start + sum_equal(&mut self.sorted[group_start..len]);
         }
         self.sorted.truncate(len);
         self.full_len = MIN_LOG.max(len / 2);
@@ -147,8 +149,8 @@ fn sum_equal(pairs: &mut [(u64, u64)]) -> usize {
     }
     pairs.sort_unstable_by_key(|(pair, _)| *pair);
     let mut last = 0;
-    for at in 1..pairs.len() {
-        let (pair, count) = pairs[at];
+    for index in 1..pairs.len() {
+        let (pair, count) = pairs[index];
         if pairs[last].0 == pair {
             pairs[last].1 += count;
         } else {
@@ -159,24 +161,27 @@ fn sum_equal(pairs: &mut [(u64, u64)]) -> usize {
     last + 1
 }
 
-/// Merges sorted pairs into others, from the last to the first, so that no third list is necessary.
+/// Merges the sorted pairs `logged` into the sorted pairs `all`. It works from the last pair to the
+/// first, so that no third list is necessary.
 fn merge_sorted(all: &mut Vec<(u64, u64)>, logged: &[(u64, u64)]) {
-    let (mut old_len, mut new_len) = (all.len(), logged.len());
-    all.resize(old_len + new_len, (0, 0));
-    let mut to = all.len();
-    while old_len > 0 && new_len > 0 {
-        let (first, second) = (all[old_len - 1], logged[new_len - 1]);
+    // Lengths of the parts that are not merged yet, and the start of the merged part.
+    let (mut all_len, mut logged_len) = (all.len(), logged.len());
+    all.resize(all_len + logged_len, (0, 0));
+    let mut merged_start = all.len();
+    while all_len > 0 && logged_len > 0 {
+        let (last, last_logged) = (all[all_len - 1], logged[logged_len - 1]);
         // Without branches, because a branch on the next pair would be unpredictable.
-        let (is_first, is_second) = (first.0 >= second.0, second.0 >= first.0);
-        let counts = (u64::from(is_first) * first.1) + (u64::from(is_second) * second.1);
-        to -= 1;
-        all[to] = (first.0.max(second.0), counts);
-        old_len -= usize::from(is_first);
-        new_len -= usize::from(is_second);
+        let takes_last = last.0 >= last_logged.0;
+        let takes_logged = last_logged.0 >= last.0;
+        let count = (u64::from(takes_last) * last.1) + (u64::from(takes_logged) * last_logged.1);
+        merged_start -= 1;
+        all[merged_start] = (last.0.max(last_logged.0), count);
+        all_len -= usize::from(takes_last);
+        logged_len -= usize::from(takes_logged);
     }
-    all[to - new_len..to].copy_from_slice(&logged[..new_len]);
-    // The number of free places equals the number of pairs that both lists contain.
-    all.drain(old_len..to - new_len);
+    all[merged_start - logged_len..merged_start].copy_from_slice(&logged[..logged_len]);
+    // A pair in both lists was merged into one, which leaves one unused element in between.
+    all.drain(all_len..merged_start - logged_len);
 }
 
 #[cfg(test)]
@@ -184,10 +189,10 @@ mod tests {
     use super::{MIN_LOG, Pairs, SlabId, slabs};
     use std::collections::BTreeMap;
 
-    /// Counts by first and second slab, added one by one.
-    type Naive = BTreeMap<(u32, u32), u64>;
+    /// The slow reference implementation: counts by first and second slab.
+    type ReferenceCounts = BTreeMap<(u32, u32), u64>;
 
-    fn check(pairs: &mut Pairs, naive: &Naive) {
+    fn check(pairs: &mut Pairs, reference: &ReferenceCounts) {
         let merged = pairs.merge_log().iter();
         let merged: Vec<_> = merged
             .map(|(key, count)| {
@@ -195,49 +200,53 @@ mod tests {
                 ((before.0, slab.0), *count)
             })
             .collect();
-        let all: Vec<_> = naive.iter().map(|(key, count)| (*key, *count)).collect();
+        let all: Vec<_> = reference
+            .iter()
+            .map(|(key, count)| (*key, *count))
+            .collect();
         assert_eq!(merged, all);
-        let mut counts: Vec<u64> = naive.values().copied().collect();
+        let mut counts: Vec<u64> = reference.values().copied().collect();
         counts.sort_unstable();
         let middle = counts.get(counts.len() / 2).copied().unwrap_or(0);
         assert_eq!(pairs.median(), middle);
     }
 
     #[test]
-    fn pairs_are_counted_joined_and_changed_like_a_map() {
-        let (mut pairs, mut naive, mut seed) = (Pairs::default(), Naive::new(), 0x9E37_79B9u32);
-        check(&mut pairs, &naive);
+    fn pairs_are_counted_replaced_and_renumbered_as_in_a_map() {
+        let mut pairs = Pairs::default();
+        let (mut reference, mut seed) = (ReferenceCounts::new(), 0x9E37_79B9u32);
+        check(&mut pairs, &reference);
         for round in 1..6 {
             for _ in 0..MIN_LOG {
                 seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
                 let (before, slab) = (seed >> 16 & 0xFF, 1 + (seed >> 24));
                 for (before, slab) in [(before, slab), (7, 9)] {
                     pairs.add(SlabId(before), SlabId(slab));
-                    *naive.entry((before, slab)).or_default() += 1;
+                    *reference.entry((before, slab)).or_default() += 1;
                 }
             }
-            check(&mut pairs, &naive);
+            check(&mut pairs, &reference);
             let threshold = pairs.median();
-            let after = |slab, count| {
+            let replacement = |slab, count| {
                 if count > threshold {
                     slab
                 } else {
                     slab / round % 40
                 }
             };
-            pairs.replace_slabs(|slab, count| SlabId(after(slab.0, count)));
-            let mut changed = Naive::new();
-            for ((before, slab), count) in naive {
-                let slab = after(slab, count);
+            pairs.replace_slabs(|slab, count| SlabId(replacement(slab.0, count)));
+            let mut replaced = ReferenceCounts::new();
+            for ((before, slab), count) in reference {
+                let slab = replacement(slab, count);
                 if slab != 0 {
-                    *changed.entry((before, slab)).or_default() += count;
+                    *replaced.entry((before, slab)).or_default() += count;
                 }
             }
-            naive = changed;
-            check(&mut pairs, &naive);
+            reference = replaced;
+            check(&mut pairs, &reference);
         }
         pairs.renumber(|slab| SlabId(2 * slab.0));
-        let doubled = naive
+        let doubled = reference
             .iter()
             .map(|((before, slab), count)| ((2 * before, 2 * slab), *count));
         check(&mut pairs, &doubled.collect());

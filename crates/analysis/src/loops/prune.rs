@@ -1,23 +1,26 @@
-//! Keeps slab forests within a limit by dropping cold nodes while the program runs (left open in
-//! the paper, section 4, discussion 2).
+//! Keeps slab forests within a limit by dropping cold nodes (the paper leaves this open: section 4,
+//! discussion 2).
 //!
-//! Each execution of a path is counted in one node, which stands for all its sequences at once. If
-//! a node is dropped, its count is added to the dropped count of its label. So for a sequence that
-//! ends with the path r, the forest's count is too small by at most the dropped count of r. It is
-//! exact if the dropped count of r is 0. Sequences of one path are always exact. A node that comes
-//! back after it was dropped needs no mark, because its label has the bound.
+//! Each execution of a path is counted in exactly one node, and all sequences that end with this
+//! execution are derived from the node. If a node is dropped, its count is added to the *dropped
+//! count* of its label. So for a sequence that ends with the path r, the forest's count is too
+//! small by at most the dropped count of r. If the dropped count of r is 0, the sequence's count is
+//! exact. The counts of sequences of one path are always exact. A dropped node may be added again
+//! without a mark, because the bound belongs to its label.
 //!
-//! While the forest grows, the colder half of the counted pairs lose the second half of their
-//! second slab's paths ([`Tables::prune`](super::tables::Tables::prune)). Pairs that become equal
-//! are then counted together, and pairs that stay cold are halved again. A finished forest keeps
-//! its hottest nodes and their ancestors.
+//! There are two forms of pruning. While the forest grows, the colder half of the counted pairs
+//! lose the second half of their second slab's paths
+//! ([`Tables::prune`](super::tables::Tables::prune)). Pairs that become equal in this way are
+//! counted together. Pairs that stay cold lose half of the remaining paths the next time. A
+//! finished forest keeps its hottest nodes and their ancestors.
 //!
 //! Cost: linear.
 
 use super::forest::{Node, SlabForest};
 use super::limits::MIN_NODES;
 
-/// Counts below this are counted in an array.
+/// Counts below this limit are small. [`nth_smallest`] uses an array of the frequencies of small
+/// counts.
 const SMALL_COUNTS: u64 = 1 << 6;
 
 impl SlabForest {
@@ -32,16 +35,18 @@ impl SlabForest {
         let keep = loop {
             let threshold = nth_smallest(counts.clone(), self.nodes.len() - 1 - target);
             let keep = nodes_to_keep(&self.nodes, threshold);
-            let stay = keep.iter().filter(|keep| **keep).count();
-            if stay <= limit {
+            let kept_count = keep.iter().filter(|keep| **keep).count();
+            if kept_count <= limit {
                 break keep;
             }
+            // The hot nodes and their ancestors exceed the limit, so keep fewer hot nodes.
             target /= 2;
         };
         self.compact(&keep);
         self.losses.prunings += 1;
     }
 
+    /// Removes the nodes that are not marked in `keep`.
     fn compact(&mut self, keep: &[bool]) {
         let last = self.nodes.iter().map(|node| node.label).max();
         let words = last.map_or(0, |label| label as usize + 1);
@@ -84,10 +89,11 @@ pub(super) fn nth_smallest(counts: impl Iterator<Item = u64> + Clone, index: usi
     count
 }
 
-/// Marks the nodes to keep: nodes counted more than `least` times, and their ancestors.
+/// Marks the nodes to keep: nodes with a count above `threshold`, and their ancestors.
 fn nodes_to_keep(nodes: &[Node], threshold: u64) -> Vec<bool> {
     let mut keep = vec![false; nodes.len()];
-    // By depth: whether a kept node was seen since the last node of smaller depth.
+    // By depth: whether a kept node of this depth belongs to the subtree that is being read. The
+    // nodes are read in reverse preorder: a node comes after its subtree.
     let deepest = nodes.iter().map(|node| node.depth).max().unwrap_or(0);
     let mut has_kept_child = vec![false; usize::from(deepest) + 2];
     for (keep, node) in keep.iter_mut().zip(nodes).rev() {
@@ -103,7 +109,7 @@ mod tests {
     use super::nth_smallest;
 
     #[test]
-    fn the_nth_of_counts_small_and_large() {
+    fn nth_smallest_finds_small_and_large_counts() {
         let counts = [100, 3, u64::MAX, 70, 3, 0, 63, 64];
         let mut sorted = counts;
         sorted.sort_unstable();

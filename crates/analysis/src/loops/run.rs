@@ -1,9 +1,9 @@
-//! A run of programs built to collect loops: the sequence forests of its functions, and the path
-//! profile that follows from them.
+//! A run of programs built to collect loops: the slab forests of its functions, and the path
+//! profile that is computed from them.
 
 use rustc_hash::FxHashMap;
 
-use holloway_format::{FunctionForest, ImageMap, LoopsProfile, LoopsStats};
+use holloway_format::{Count, FunctionForest, ImageMap, LoopsProfile, LoopsStats};
 
 use super::kipf::{Kipf, Source, Stats};
 use super::left;
@@ -26,21 +26,22 @@ pub struct LoopsRun {
 pub struct Sequences {
     /// The function.
     pub id: FunctionId,
-    /// Maximum number of paths in a sequence: the smallest k of the function's forests.
+    /// Maximum number of paths in a sequence: the smallest K of the function's forests.
     pub k: u32,
     forests: Vec<FunctionForest>,
 }
 
 impl LoopsRun {
-    /// Joins images. Each image comes with its path map and the profiles of the processes that ran
-    /// it.
+    /// Joins the images of a run. Each image comes with its path map and the profiles of the
+    /// processes that ran it.
     pub fn new(images: Vec<(ImageMap, Vec<LoopsProfile>)>) -> LoopsRun {
         let mut stats = LoopsStats::default();
+        // By module and counter offset: the smallest K and the forests of the function.
         let mut forests: FxHashMap<(ModuleId, u64), (u32, Vec<FunctionForest>)> =
             FxHashMap::default();
-        let (mut joined, mut modules) = (Vec::new(), 0);
+        let (mut path_profiles, mut modules) = (Vec::new(), 0);
         for (map, profiles) in images {
-            let counted = profiles.iter().map(paths).collect();
+            let image_profiles = profiles.iter().map(paths).collect();
             for profile in profiles {
                 stats.add(&profile.head.stats);
                 for forest in profile.functions {
@@ -48,17 +49,17 @@ impl LoopsRun {
                         continue;
                     };
                     let module = ModuleId(modules + forest.module);
-                    let (k, all) = forests
+                    let (k, function_forests) = forests
                         .entry((module, function.counters.offset()))
                         .or_insert((profile.head.k, Vec::new()));
                     *k = profile.head.k.min(*k);
-                    all.push(forest);
+                    function_forests.push(forest);
                 }
             }
             modules += map.modules.len() as u32;
-            joined.push((map, counted));
+            path_profiles.push((map, image_profiles));
         }
-        let run = RunProfile::new(joined);
+        let run = RunProfile::new(path_profiles);
         let functions = run.ids().filter_map(|(id, function)| {
             let key = (function.module, function.map.counters.offset());
             let (k, mut forests) = forests.remove(&key)?;
@@ -83,10 +84,13 @@ impl LoopsRun {
 }
 
 impl Sequences {
-    /// Returns the sequences of up to `k` paths that ran at least `least` times, as far as is
-    /// known.
-    pub fn kipf(&self, k: u32, least: u64) -> Kipf {
-        Kipf::new(&Source::of_function(&self.forests), k.min(self.k), least)
+    /// Returns the sequences of up to `k` paths whose known count is at least `min_count`.
+    pub fn kipf(&self, k: u32, min_count: Count) -> Kipf {
+        Kipf::new(
+            &Source::of_function(&self.forests),
+            k.min(self.k),
+            min_count,
+        )
     }
 
     /// Returns the paper's figures for the function's path forest.

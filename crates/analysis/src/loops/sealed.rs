@@ -1,10 +1,11 @@
-//! Conversion between growing forests, which use words, and stored forests, which use functions and
-//! paths.
+//! Conversion between forests in memory, whose labels are words, and forests in files, whose labels
+//! are functions and paths.
 //!
 //! Cost: linear in the number of nodes.
 
+use holloway_flow::PathId;
 use holloway_format::{
-    ForestNode, FunctionCounts, FunctionForest, LoopsHead, LoopsProfile, LoopsStats, Profile,
+    Count, ForestNode, FunctionCounts, FunctionForest, LoopsHead, LoopsProfile, LoopsStats, Profile,
 };
 use rustc_hash::FxHashMap;
 
@@ -13,7 +14,7 @@ use super::kipf::Source;
 use crate::stream::{StreamCounts, WordFunction, Words};
 
 /// Converts a process's forest to the form of its file. `head` identifies the process. This
-/// function fills in k and the statistics of the forest and the stream.
+/// function fills in K and the statistics of the forest and the stream.
 pub fn seal(
     head: LoopsHead,
     words: &Words,
@@ -45,14 +46,17 @@ pub fn seal(
     }
 }
 
-/// Returns the profile that counting paths would have produced: how often each path ran. For a left
-/// path, the count is how often its call was reached.
+/// Returns the path profile of a process: how often each path ran. For a left path, the count is
+/// how often its call was reached.
 pub fn paths(profile: &LoopsProfile) -> Profile {
     let functions = profile.functions.iter().map(|forest| FunctionCounts {
         module: forest.module,
         function: forest.function,
         hash: forest.hash,
-        counts: path_counts(forest),
+        counts: path_counts(forest)
+            .into_iter()
+            .map(|(path, count)| (path.0, count))
+            .collect(),
     });
     Profile {
         functions: functions.collect(),
@@ -63,14 +67,17 @@ pub fn paths(profile: &LoopsProfile) -> Profile {
 
 /// How often each path of a function ran, by path number. For a left path, the count is how often
 /// its call was reached.
-pub(super) fn path_counts(forest: &FunctionForest) -> Vec<(u64, u64)> {
-    let mut counts: FxHashMap<u64, u64> = FxHashMap::default();
+pub(super) fn path_counts(forest: &FunctionForest) -> Vec<(PathId, Count)> {
+    let mut counts: FxHashMap<PathId, Count> = FxHashMap::default();
     let nodes = forest.nodes.iter().map(|node| (node.path, node.count));
     for (path, count) in nodes.chain(forest.dropped.iter().copied()) {
         let sum = counts.entry(path).or_default();
         *sum = sum.saturating_add(count);
     }
-    let mut counts: Vec<(u64, u64)> = counts.into_iter().filter(|(_, count)| *count > 0).collect();
+    let mut counts: Vec<(PathId, Count)> = counts
+        .into_iter()
+        .filter(|(_, count)| *count > Count::ZERO)
+        .collect();
     counts.sort_unstable();
     counts
 }
@@ -88,24 +95,25 @@ impl SlabForest {
             function,
         } in words.functions()
         {
-            let is_others = |node: &Node| node.depth == 0 && node.label >= first + paths;
-            let end = nodes.iter().position(is_others).unwrap_or(nodes.len());
-            let (own, rest) = nodes.split_at(end);
-            nodes = rest;
-            let own = own.iter().map(|node| ForestNode {
+            // Trees are ordered by their roots' words, so the trees of a function are adjacent.
+            let is_of_later_function = |node: &Node| node.depth == 0 && node.label >= first + paths;
+            let end = nodes.iter().position(is_of_later_function);
+            let (function_nodes, later_nodes) = nodes.split_at(end.unwrap_or(nodes.len()));
+            nodes = later_nodes;
+            let function_nodes = function_nodes.iter().map(|node| ForestNode {
                 depth: node.depth.into(),
-                path: u64::from(node.label - first),
-                count: node.count,
+                path: PathId((node.label - first).into()),
+                count: Count(node.count),
             });
             let dropped = (0..paths).filter_map(|path| {
                 let count = *self.dropped.get((first + path) as usize)?;
-                (count > 0).then_some((u64::from(path), count))
+                (count > 0).then_some((PathId(path.into()), Count(count)))
             });
             let forest = FunctionForest {
                 module,
                 function,
                 hash: words.hash(module, function),
-                nodes: own.collect(),
+                nodes: function_nodes.collect(),
                 dropped: dropped.collect(),
             };
             if !forest.nodes.is_empty() || !forest.dropped.is_empty() {
@@ -123,16 +131,17 @@ impl Source {
     pub(super) fn of_function(forests: &[FunctionForest]) -> Source {
         let mut source = Source::default();
         for forest in forests {
-            let mut above: Vec<u32> = Vec::new();
+            // The ancestors of the next node, by depth.
+            let mut ancestors: Vec<u32> = Vec::new();
             for node in &forest.nodes {
-                let place = source.nodes.len() as u32;
-                above.truncate(node.depth as usize);
-                let parent = above.last().copied().unwrap_or(place);
-                above.push(place);
-                source.nodes.push((parent, node.path as u32, node.count));
+                let index = source.nodes.len() as u32;
+                ancestors.truncate(node.depth as usize);
+                let parent = ancestors.last().copied().unwrap_or(index);
+                ancestors.push(index);
+                source.nodes.push((parent, node.path.0 as u32, node.count));
             }
             for &(path, count) in &forest.dropped {
-                *source.dropped.entry(path as u32).or_default() += count;
+                *source.dropped.entry(path.0 as u32).or_default() += count;
             }
         }
         source

@@ -1,11 +1,12 @@
-//! Striking patterns in the loops of a function.
+//! Finds the patterns that describe a loop, for example "95 % of turns take one path" or "most
+//! executions end after 3 turns".
 //!
-//! The patterns follow from the function's sequences of paths. Each comes with the share of turns
-//! that it holds for, which is never more than the counts prove.
-//!
-//! Periods are in `period.rs`.
+//! The patterns follow from the counts of path sequences ([`Kipf`]). Each pattern comes with the
+//! share of turns or executions for which it holds. The share is a lower bound: it is never more
+//! than the counts prove. `period.rs` finds periods.
 
-use holloway_flow::PathStart;
+use holloway_flow::{PathId, PathStart};
+use holloway_format::Count;
 
 use super::counts::{back_to, sum};
 use super::finding::{MIN_EXECUTIONS, MOST, NEARLY_ALL};
@@ -42,130 +43,138 @@ impl LoopCount {
         if self.executions >= MIN_EXECUTIONS {
             findings.extend(self.first_turns(function, kipf));
             if let Some(trips) = self.trips(function, kipf) {
-                // If each execution has only one turn besides the first, the path of that turn adds
-                // nothing to the trip count.
-                findings.retain(|finding| !(self.has_two_turns() && is_one_path(finding)));
+                // If executions have one turn after the first, the path of this turn adds nothing
+                // to the trip count.
+                findings.retain(|finding| !(self.has_at_most_two_turns() && is_one_path(finding)));
                 findings.push(trips);
             }
         }
         findings
     }
 
-    /// Whether executions have at most one turn besides the first, on average.
-    fn has_two_turns(&self) -> bool {
+    /// Whether executions have at most two turns on average: the first, and one that starts at the
+    /// head.
+    fn has_at_most_two_turns(&self) -> bool {
         self.starts() <= self.executions
     }
 
     /// Whether a path starts at the head and leaves the loop from its condition.
-    fn fails(&self, function: &Function, path: u32) -> bool {
-        let Some(path) = path_of(function, path.into()) else {
+    fn is_final_test(&self, function: &Function, path: u32) -> bool {
+        let Some(path) = path_of(function, PathId(path.into())) else {
             return false;
         };
-        let starts = matches!(path.start, PathStart::Loop(block) if block.0 == self.head);
-        starts
+        let starts_at_head = matches!(path.start, PathStart::Loop(block) if block.0 == self.head);
+        starts_at_head
             && path
                 .blocks
                 .iter()
                 .all(|block| !self.blocks.contains(&block.0) || self.condition.contains(&block.0))
     }
 
-    pub(super) fn is_turn(&self, path: u32) -> bool {
-        self.turns.iter().any(|turn| turn.0 == u64::from(path))
+    /// Whether a path starts at the head and runs the body.
+    fn is_turn(&self, path: u32) -> bool {
+        self.turns.iter().any(|turn| turn.0 == PathId(path.into()))
     }
 
-    /// Finds paths that mostly follow themselves, if there are several and they make up most turns.
+    /// Finds *steady* paths: after 90 % of its turns, the path is also the next turn. Returns them
+    /// if there are several and they make up most turns.
     fn steady(&self, kipf: &Kipf) -> Option<Finding> {
         let starts = self.starts();
-        let repeats = |path: u64| kipf.find(&[path as u32; 2]).map_or(0, |node| node.count);
+        let repeats = |path: PathId| {
+            let node = kipf.find(&[path.0 as u32; 2]);
+            node.map_or(Count::ZERO, |node| node.count)
+        };
         let steady = self
             .turns
             .iter()
             .filter(|&&(path, count)| share(repeats(path), count) >= MOST + 100);
-        let (paths, counts): (Vec<u64>, Vec<u64>) = steady
-            .filter(|path| share(path.1, starts) >= 100)
+        let (paths, counts): (Vec<PathId>, Vec<Count>) = steady
+            .filter(|&&(_, count)| share(count, starts) >= 100)
             .copied()
             .unzip();
         let share = share(sum(counts), starts);
         (paths.len() > 1 && share >= MOST).then_some(Finding::Steady { paths, share })
     }
 
-    /// Finds out whether the first turns of most executions take other paths than most turns.
+    /// Finds the number of first turns that take other paths than most turns, in most executions.
     fn first_turns(&self, function: &Function, kipf: &Kipf) -> Option<Finding> {
         let (usual, count) = *self.turns.first()?;
-        let repeats = kipf.find(&[usual as u32; 2]).map_or(0, |node| node.count);
+        let repeats = kipf
+            .find(&[usual.0 as u32; 2])
+            .map_or(Count::ZERO, |node| node.count);
         if share(count, self.starts()) < 500 || share(repeats, count) < MOST {
             return None;
         }
         let usual_path = path_of(function, usual)?;
-        let chain = self.chain(kipf)?;
-        let entering = path_of(function, chain.first()?.label.into())?;
-        let at = entering
+        let chain = self.usual_beginning(kipf)?;
+        let entering = path_of(function, PathId(chain.first()?.label.into()))?;
+        let head = entering
             .blocks
             .iter()
             .position(|block| block.0 == self.head)?;
-        let mut turns = u32::from(entering.blocks[at..] != usual_path.blocks[..]);
+        let mut turns = u32::from(entering.blocks[head..] != usual_path.blocks[..]);
         let mut last = chain[0];
-        let others = chain[1..]
+        let unusual_turns = chain[1..]
             .iter()
-            .take_while(|node| u64::from(node.label) != usual && self.is_turn(node.label));
-        for (turn, node) in (2..).zip(others) {
+            .take_while(|node| PathId(node.label.into()) != usual && self.is_turn(node.label));
+        for (turn, node) in (2..).zip(unusual_turns) {
             (turns, last) = (turn, node);
         }
-        // The next path must be the usual one; otherwise the chain does not show where the first
-        // turns end.
+        // The next path must be the usual path. If it is not, the chain does not show where the
+        // first turns end.
         let next = chain.get(last.level as usize);
-        let goes_on = next.is_some_and(|node| u64::from(node.label) == usual);
+        let is_usual_next = next.is_some_and(|node| PathId(node.label.into()) == usual);
         let entered = sum(self.entering.iter().map(|path| path.1));
-        (turns > 0 && goes_on).then(|| Finding::FirstTurns {
+        (turns > 0 && is_usual_next).then(|| Finding::FirstTurns {
             turns,
-            share: share(next.map_or(0, |node| node.count), entered),
+            share: share(next.map_or(Count::ZERO, |node| node.count), entered),
         })
     }
 
-    /// Finds out whether most executions end after the same number of turns.
+    /// Finds the number of turns after which most executions end.
     fn trips(&self, function: &Function, kipf: &Kipf) -> Option<Finding> {
-        let chain = self.chain(kipf)?;
+        let chain = self.usual_beginning(kipf)?;
         // A path that goes around an inner loop does not leave this loop.
-        let leaves = |node: &KipfNode| {
-            let path = path_of(function, node.label.into());
+        let leaves_loop = |node: &KipfNode| {
+            let path = path_of(function, PathId(node.label.into()));
             path.is_some_and(|path| {
                 back_to(function, &path).is_none_or(|head| !self.blocks.contains(&head))
             })
         };
-        let end = chain.iter().position(|node| leaves(node))?;
+        let end = chain.iter().position(|node| leaves_loop(node))?;
         // The last path is a turn, or the test that ends the loop.
         let turns = match chain[end] {
             last if self.is_turn(last.label) => end + 1,
-            last if self.fails(function, last.label) => end,
+            last if self.is_final_test(function, last.label) => end,
             _ => return None,
         };
-        let inside = chain[1..end].iter().all(|node| self.is_turn(node.label));
+        let has_only_turns = chain[1..end].iter().all(|node| self.is_turn(node.label));
         let share = share(chain[end].count, self.executions);
-        (end > 0 && inside && share >= MOST).then_some(Finding::Trips {
+        (end > 0 && has_only_turns && share >= MOST).then_some(Finding::Trips {
             turns: turns as u32,
             share,
         })
     }
 
-    /// Follows the most frequent paths, from the path that most executions begin with.
-    fn chain<'a>(&self, kipf: &'a Kipf) -> Option<Vec<&'a KipfNode>> {
+    /// The sequence of paths with which most executions begin: its prefixes, shortest first.
+    fn usual_beginning<'a>(&self, kipf: &'a Kipf) -> Option<Vec<&'a KipfNode>> {
         let entered = sum(self.entering.iter().map(|path| path.1));
         let &(path, count) = self.entering.first()?;
         if share(count, entered) < MOST {
             return None;
         }
-        let root = kipf.roots().iter().copied();
-        let mut place = root
-            .into_iter()
-            .find(|&root| u64::from(kipf.nodes()[root as usize].label) == path)?;
-        let mut chain = vec![&kipf.nodes()[place as usize]];
-        while let Some(&next) = kipf.children(place).first() {
-            let node = &kipf.nodes()[next as usize];
+        let mut index = *kipf
+            .roots()
+            .iter()
+            .find(|&&root| PathId(kipf.nodes()[root as usize].label.into()) == path)?;
+        let mut chain = vec![&kipf.nodes()[index as usize]];
+        while let Some(&most_frequent_child) = kipf.children(index).first() {
+            let node = &kipf.nodes()[most_frequent_child as usize];
             if share(node.count, count) < MOST {
                 break;
             }
             chain.push(node);
-            place = next;
+            index = most_frequent_child;
         }
         Some(chain)
     }
@@ -173,9 +182,12 @@ impl LoopCount {
 
 impl Sequences {
     /// Returns the sequences that are frequent enough to matter for at least one of these loops.
-    pub fn for_loops(&self, loops: &[&LoopCount], least: Thousandths) -> Kipf {
-        let least = loops.iter().map(|count| count.least(self.k, least)).min();
-        self.kipf(self.k, least.unwrap_or(u64::MAX))
+    /// `min_share` is the smallest share that reports show ([`LoopCount::min_sequence_count`]).
+    pub fn for_loops(&self, loops: &[&LoopCount], min_share: Thousandths) -> Kipf {
+        let min_counts = loops
+            .iter()
+            .map(|loop_count| loop_count.min_sequence_count(self.k, min_share));
+        self.kipf(self.k, min_counts.min().unwrap_or(Count(u64::MAX)))
     }
 }
 

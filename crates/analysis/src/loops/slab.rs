@@ -1,7 +1,8 @@
-//! The id of a slab: one path, or several consecutive paths.
+//! The id of a slab. A slab consists of one path or several consecutive paths of an activation.
 
-/// The index of a slab's node. [`Successors`](super::successors::Successors) count paths without
-/// nodes: there, the id is the path's word.
+/// The index of a slab's node in [`Slabs`](super::slabs::Slabs). For K = 2, there are no nodes
+/// ([`Successors`](super::successors::Successors)). A slab is then one path, and its id is the
+/// path's word.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) struct SlabId(pub(super) u32);
 

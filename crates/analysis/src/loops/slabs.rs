@@ -1,40 +1,49 @@
-//! The slabs seen so far. Incomplete slabs form a trie; complete slabs are stored as flat word
-//! sequences.
+//! The slabs that occurred so far. Incomplete slabs form a trie; complete slabs are stored as flat
+//! word sequences.
 //!
-//! A step first tries the node that came next last time. If that node has another label, the step
-//! searches the other children:
-//! - A node with one child has no other child, so it gets a second one.
-//! - The children of nodes with several children are in one hash table for the whole trie.
+//! A slab is *complete* if it has the maximum length, K − 1 paths. A node of the trie is an
+//! incomplete slab: the labels (words) from the root to the node are its paths. A *step* leads from
+//! a slab to the slab that is one path longer. It first tries the node to which the last step from
+//! this slab led. If that node has another label, the step is a *miss* and searches the other
+//! children:
+//! - If the node has one child, the step adds a second one.
+//! - If the node has several children, they are in a hash table for the whole trie ([`Children`]).
 //!
-//! A complete slab has no children. The first node of the activation's next slab follows it.
+//! A complete slab has no children. A step from it leads to the first node of the activation's next
+//! slab.
 //!
-//! Where paths follow each other at random, a step is too often a miss. There, complete slabs are
-//! looked up by a hash of their words. Complete slabs are not nodes of the trie but entries of
-//! [`Flat`]: most of them occur once or twice, and one trie node for each of their paths would cost
-//! one cache miss each.
+//! Where paths follow each other at random, most steps are misses. There, complete slabs are looked
+//! up by a hash of their words. Complete slabs are not nodes of the trie but entries of [`Flat`],
+//! because most of them occur only once or twice. In the trie, each of their paths would cost one
+//! cache miss.
 //!
-//! Cost: a step that leads to the same node as last time reads one node of 20 bytes. Each child of
-//! a node with several children takes 18 to 36 bytes more.
+//! Cost: a step that is no miss reads one node of 20 bytes. Each child of a node with several
+//! children takes 18 to 36 bytes more.
 
 use super::children::Children;
 use super::flat::{self, Flat, RecentSlabs};
 use super::slab::SlabId;
 
-/// Weight of a trie node, weight of a flat slab without its words, and number of words that weigh
-/// 1.
+/// Weight of a trie node. One unit of weight is about 13 bytes of memory.
 const NODE_WEIGHT: usize = 4;
+/// Weight of a flat slab without its words.
 const FLAT_WEIGHT: usize = 3;
+/// Number of words that have the weight 1.
 const WORDS_PER_WEIGHT: usize = 3;
 
 #[derive(Clone, Copy, Debug)]
 struct Node {
+    /// The word of the slab's last path.
     label: u32,
-    /// The node that came next last time. In a node with one child, this is the child.
+    /// The node to which the last step from this node led. In a node with one child, this is the
+    /// child.
     next: SlabId,
     /// The label of `next`. A step compares this label without reading the node `next`.
     next_label: u32,
-    /// The index of the parent in the trie; for a flat slab, the position of its words in [`Flat`].
+    /// In a node of the trie: the index of the parent. In a flat slab: the start of its words in
+    /// [`Flat`].
     parent_or_start: u32,
+    /// Number of the slab's paths − 1.
     depth: u16,
     kind: Kind,
     /// Whether the slab has the maximum length.
@@ -43,15 +52,15 @@ struct Node {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
-    /// Has at most one child.
-    Single,
-    /// Has several children, which are in the hash table.
-    Several,
-    /// Not a node of the trie: the slab's words are contiguous in [`Flat`].
+    /// A node of the trie with at most one child.
+    AtMostOneChild,
+    /// A node of the trie with several children, which are in the hash table.
+    SeveralChildren,
+    /// Not a node of the trie: a complete slab, whose words are contiguous in [`Flat`].
     Flat,
 }
 
-/// Maximum number of complete slabs that are looked up at a time.
+/// Maximum number of complete slabs that are looked up in one call.
 pub(super) const LOOKUP_BATCH: usize = 16;
 
 /// All slabs, with their words.
@@ -72,7 +81,7 @@ pub(super) struct Slabs {
 }
 
 impl Slabs {
-    /// Creates a table for slabs of at most `most` words, all of them below `end`.
+    /// Creates a table for slabs of at most `max_paths` paths, whose words are below `end`.
     pub(super) fn new(max_paths: usize, end: u32) -> Slabs {
         let root = Node {
             label: u32::MAX,
@@ -80,7 +89,7 @@ impl Slabs {
             next_label: u32::MAX,
             parent_or_start: 0,
             depth: u16::MAX,
-            kind: Kind::Single,
+            kind: Kind::AtMostOneChild,
             is_complete: false,
         };
         Slabs {
@@ -136,12 +145,12 @@ impl Slabs {
         if node.next_label == label {
             return (node.next, self.is_complete(node.next));
         }
-        let next = self.step_elsewhere(slab, label);
+        let next = self.step_after_miss(slab, label);
         (next, self.is_complete(next))
     }
 
     #[inline(never)]
-    fn step_elsewhere(&mut self, slab: SlabId, label: u32) -> SlabId {
+    fn step_after_miss(&mut self, slab: SlabId, label: u32) -> SlabId {
         self.misses += 1;
         let next = if self.is_complete(slab) {
             self.path_slab(label)
@@ -158,13 +167,13 @@ impl Slabs {
         self.nodes[slab.index()].is_complete
     }
 
-    /// Number of the slab's paths.
+    /// Number of the slab's paths; 0 for [`SlabId::NONE`], whose depth is the largest `u16`.
     pub(super) fn paths(&self, slab: SlabId) -> usize {
         usize::from(self.nodes[slab.index()].depth.wrapping_add(1))
     }
 
-    /// Returns the complete slabs of these words, at most [`LOOKUP_BATCH`]. Loads the memory of all
-    /// lookups before it reads any of them, so that cache misses overlap.
+    /// Returns the complete slabs that consist of these words, at most [`LOOKUP_BATCH`]. Touches
+    /// the memory of all lookups before the first comparison, so that cache misses overlap.
     #[inline]
     pub(super) fn complete_slabs<'a>(
         &mut self,
@@ -178,17 +187,19 @@ impl Slabs {
             *hash = flat::hash(words);
         }
         self.recent.touch(&hashes[..count]);
-        let mut unknown = [0; LOOKUP_BATCH];
-        let mut misses = 0;
+        // The indices of the slabs that are not in the table of recent slabs.
+        let mut not_recent = [0; LOOKUP_BATCH];
+        let mut not_recent_count = 0;
         for (index, words) in chunks().enumerate() {
             let slab = self.recent.slab(hashes[index], words);
             slabs[index] = slab;
-            unknown[misses] = index;
-            misses += usize::from(slab == SlabId::NONE);
+            not_recent[not_recent_count] = index;
+            not_recent_count += usize::from(slab == SlabId::NONE);
         }
-        let unknown = &unknown[..misses];
-        self.flat.touch(unknown.iter().map(|&index| hashes[index]));
-        for &index in unknown {
+        let not_recent = &not_recent[..not_recent_count];
+        self.flat
+            .touch(not_recent.iter().map(|&index| hashes[index]));
+        for &index in not_recent {
             let words = &words[index * self.max_paths..][..self.max_paths];
             slabs[index] = self.intern(hashes[index], words);
             self.recent.put(hashes[index], words, slabs[index]);
@@ -228,7 +239,7 @@ impl Slabs {
 
     fn child(&mut self, from: SlabId, label: u32) -> SlabId {
         let node = self.nodes[from.index()];
-        let known = if node.kind == Kind::Several {
+        let known = if node.kind == Kind::SeveralChildren {
             self.children.find(from, label)
         } else {
             (node.next_label == label).then_some(node.next)
@@ -267,27 +278,28 @@ impl Slabs {
             next_label: u32::MAX,
             parent_or_start: parent.0,
             depth,
-            kind: Kind::Single,
+            kind: Kind::AtMostOneChild,
             is_complete: usize::from(depth) + 1 == self.max_paths,
         });
         slab
     }
 
-    fn attach(&mut self, from: SlabId, child: SlabId, label: u32) {
+    /// Adds a child to a node. From the second child on, the children are in the hash table.
+    fn attach(&mut self, parent: SlabId, child: SlabId, label: u32) {
         let Node {
-            next: only,
+            next,
             next_label,
             kind,
             ..
-        } = self.nodes[from.index()];
-        if kind == Kind::Single && only != SlabId::NONE {
-            self.nodes[from.index()].kind = Kind::Several;
-            self.children.insert(from, next_label, only);
+        } = self.nodes[parent.index()];
+        if kind == Kind::AtMostOneChild && next != SlabId::NONE {
+            self.nodes[parent.index()].kind = Kind::SeveralChildren;
+            self.children.insert(parent, next_label, next);
         }
-        if kind == Kind::Several || only != SlabId::NONE {
-            self.children.insert(from, label, child);
+        if kind == Kind::SeveralChildren || next != SlabId::NONE {
+            self.children.insert(parent, label, child);
         }
-        self.set_next(from, child, label);
+        self.set_next(parent, child, label);
     }
 
     fn set_next(&mut self, from: SlabId, next: SlabId, label: u32) {
@@ -295,8 +307,8 @@ impl Slabs {
         (node.next, node.next_label) = (next, label);
     }
 
-    /// Returns the slab of the first `paths` paths of a slab, and passes each of its other paths to
-    /// `each`.
+    /// Returns the slab that consists of the first `paths` paths of a slab. Passes each path after
+    /// them to `drop_path`.
     pub(super) fn shorten(
         &mut self,
         slab: SlabId,
@@ -328,7 +340,7 @@ impl Slabs {
         slab
     }
 
-    /// Marks the ancestors of all kept nodes as kept, too.
+    /// Marks the ancestors of all marked nodes.
     pub(super) fn keep_ancestors(&self, keep: &mut [bool]) {
         keep[0] = true;
         for slab in (1..keep.len()).rev() {
@@ -343,8 +355,8 @@ impl Slabs {
         }
     }
 
-    /// Removes the slabs that are not marked in `keep`. Returns the new index of each slab; the
-    /// order stays the same.
+    /// Removes the slabs that are not marked in `keep`. Returns the new id of each slab, by old
+    /// index. The order of the slabs stays the same.
     pub(super) fn compact(&mut self, keep: &[bool]) -> Vec<SlabId> {
         let mut new_ids: Vec<SlabId> = vec![SlabId::NONE; keep.len()];
         let nodes = std::mem::take(&mut self.nodes);

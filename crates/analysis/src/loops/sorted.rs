@@ -1,4 +1,4 @@
-//! The counted slabs, sorted by their words.
+//! The slabs that occur in pairs or alone, sorted by their words.
 //!
 //! Cost: a copy of the words, and a sort.
 
@@ -6,11 +6,11 @@ use super::pairs::slabs;
 use super::slab::SlabId;
 use super::slabs::Slabs;
 
-/// The slabs by rank, from 1 on. Slabs with the same words have the same rank.
+/// The slabs by rank. Ranks begin at 1. Slabs with the same words have the same rank.
 #[derive(Debug)]
 pub(super) struct SortedSlabs {
     words: Vec<u32>,
-    /// By rank: start and length of a slab's words.
+    /// By rank − 1: start and length of the slab's words.
     pub(super) order: Vec<(usize, usize)>,
     /// The rank of each slab; 0 if the slab is not counted.
     ranks: Vec<u32>,
@@ -24,9 +24,11 @@ impl SortedSlabs {
             is_counted[before.index()] = true;
             is_counted[slab.index()] = true;
         }
-        singles
-            .iter()
-            .for_each(|(slab, _)| is_counted[slab.index()] = true);
+        for (slab, _) in singles {
+            is_counted[slab.index()] = true;
+        }
+        // Sort keys: the first two words packed into one number, the start and length of all words,
+        // and the slab.
         let (mut words, mut keys) = (Vec::new(), Vec::new());
         for slab in (1..)
             .zip(&is_counted[1..])
@@ -35,13 +37,13 @@ impl SortedSlabs {
         {
             let start = words.len();
             all.words(slab, &mut words);
-            let first = |index: usize| u64::from(words.get(start + index).copied().unwrap_or(0));
-            keys.push((first(0) << 32 | first(1), start, words.len() - start, slab));
+            let word = |index: usize| u64::from(words.get(start + index).copied().unwrap_or(0));
+            keys.push((word(0) << 32 | word(1), start, words.len() - start, slab));
         }
         let words_of = |start: usize, len: usize| &words[start..][..len];
         keys.sort_unstable_by(|a, b| {
-            let rest = || words_of(a.1, a.2).cmp(words_of(b.1, b.2));
-            a.0.cmp(&b.0).then_with(rest)
+            let compare_words = || words_of(a.1, a.2).cmp(words_of(b.1, b.2));
+            a.0.cmp(&b.0).then_with(compare_words)
         });
         let mut order: Vec<(usize, usize)> = Vec::with_capacity(keys.len());
         let mut ranks = vec![0; all.len() + 1];

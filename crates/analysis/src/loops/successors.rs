@@ -1,7 +1,8 @@
-//! The counts for k = 2: how often each path followed each other path.
+//! The counts for K = 2: how often each path followed each other path.
 //!
-//! A slab is one path then, so its id is its word and no lookup or trie is necessary. The position
-//! of an activation is its last path. Words enter a trie ([`Tables`]) only when the forest is made.
+//! With K = 2, a slab is one path. Its id is the path's word, so neither lookups nor a trie are
+//! necessary. The position of an activation is its last path. Words enter a trie ([`Tables`]) only
+//! when the forest is made.
 //!
 //! Example, stream a b a: the counted pairs are (none, a), (a, b), (b, a), once each.
 //!
@@ -20,16 +21,17 @@ pub(super) struct Successors {
     pairs: Pairs,
     /// Number of activations of just one path, by word.
     singles: Vec<u64>,
+    /// Executions of paths whose pairs were dropped, by word; may be empty.
     dropped: Vec<u64>,
     losses: Losses,
 }
 
 impl Listener for Successors {
-    /// The word of the last path; 0: none.
+    /// The word of the activation's last path; 0 before the first path.
     type State = u32;
 
     #[inline(always)]
-    fn path(&mut self, path: EndedPath, last: &mut u32) {
+    fn path_ended(&mut self, path: EndedPath, last: &mut u32) {
         if path.is_first && path.closes {
             self.singles[path.word as usize] += 1;
             return;
@@ -40,18 +42,23 @@ impl Listener for Successors {
     }
 
     #[inline(always)]
-    fn run(&mut self, words: &[u32], is_next: impl Fn(u32) -> bool, last: &mut u32) -> usize {
+    fn read_ahead(
+        &mut self,
+        words: &[u32],
+        continues: impl Fn(u32) -> bool,
+        last: &mut u32,
+    ) -> usize {
         let mut before = *last;
-        let mut done = 0;
-        while let Some(&word) = words.get(done)
-            && is_next(word)
+        let mut read = 0;
+        while let Some(&word) = words.get(read)
+            && continues(word)
         {
             self.pairs.add(SlabId(before), SlabId(word));
             before = word;
-            done += 1;
+            read += 1;
         }
         *last = before;
-        done
+        read
     }
 }
 
@@ -71,11 +78,11 @@ impl Successors {
     pub(super) fn keep_within(&mut self, limits: Limits) {
         let max = limits.nodes.max(MIN_NODES);
         if self.pairs.is_full(max) && self.pairs.merge_log().len() > max {
-            self.halve();
+            self.drop_cold_pairs();
         }
     }
 
-    fn halve(&mut self) {
+    fn drop_cold_pairs(&mut self) {
         let threshold = self.pairs.median();
         self.dropped.resize(self.singles.len(), 0);
         self.pairs.replace_slabs(|word, count| {

@@ -1,14 +1,15 @@
-//! The counts that are kept while a stream is read: pairs of neighboring slabs, not nodes of the
-//! forest.
+//! Counts pairs of consecutive slabs while a stream is read, and makes the slab forest from these
+//! counts at the end.
 //!
-//! All prefixes of a slab run as often as the slab itself below the slab before it. So the k-1
-//! steps of the paper (Figure 6), each with a count in the forest, become one count of a pair here.
-//! The last, shorter slab of an activation is a slab like the others.
+//! In the forest, the prefixes of a slab run exactly as often below the previous slab as the slab
+//! itself. So this module increments one count of a pair, where the paper's algorithm (Figure 6)
+//! makes K − 1 steps with a count in the forest each. The last slab of an activation may be
+//! shorter; it is counted like the others.
 //!
-//! The forest is made only at the end ([`Tables::forest`]): slabs are sorted by their words
-//! ([`SortedSlabs`]), pairs are sorted by their slabs, and one pass over both produces the forest.
+//! [`Tables::forest`] sorts the slabs by their words ([`SortedSlabs`]) and the pairs by their
+//! slabs. One pass over both lists produces the forest.
 //!
-//! Example, k = 3, stream a b a b a: the slabs are ab, ab, a. The counted pairs are (none, ab),
+//! Example, K = 3, stream a b a b a: the slabs are ab, ab, a. The counted pairs are (none, ab),
 //! (ab, ab), (ab, a), once each.
 //!
 //! Cost: a step in the trie of slabs for each path (or a lookup for each complete slab), and a
@@ -21,13 +22,14 @@ use super::slab::SlabId;
 use super::slabs::{LOOKUP_BATCH, Slabs};
 use super::sorted::SortedSlabs;
 
-/// The counted slabs and pairs may produce this many times as many nodes as the limit allows,
-/// because nodes share prefixes. With a factor twice as large, bzip2 at k = 8 loses 21 % of
-/// its paths instead of 34 % in about the same time, and takes 112 bytes per node instead of 64.
-const NODE_FACTOR: usize = 2;
+/// The weight of the counts may be this number times the limit of nodes, because slabs share
+/// prefixes and so produce fewer nodes than they have paths. With a factor twice as large, bzip2 at
+/// K = 8 loses 21 % of its paths instead of 34 % in about the same time, and takes 112 bytes per
+/// node instead of 64.
+const WEIGHT_PER_NODE: usize = 2;
 
-/// Maximum weight of the counts, whatever the limit, so that indices of nodes and of their words
-/// fit into 32 bits.
+/// Maximum weight of the counts, whatever the limit. Below it, the indices of nodes and of their
+/// words fit into 32 bits.
 const MAX_WEIGHT: usize = 1 << 30;
 
 /// Slabs, and how often each slab followed each other slab.
@@ -38,11 +40,12 @@ pub(super) struct Tables {
     pairs: Pairs,
     /// Number of activations of just one path, by word.
     singles: Vec<u64>,
+    /// Executions of paths whose sequences were dropped, by word; may be empty.
     dropped: Vec<u64>,
     losses: Losses,
 }
 
-/// The counts for k = 2, where each slab is one word.
+/// The counts for K = 2, where each slab is one word. The fields are those of [`Tables`].
 pub(super) struct SuccessorCounts<'a> {
     /// Pairs of words with their counts. The first word is 0 at the beginning of an activation.
     pub(super) pairs: &'a [(u64, u64)],
@@ -54,20 +57,21 @@ pub(super) struct SuccessorCounts<'a> {
 /// The cold pairs that have the same second slab, and the shorter slab that replaces it.
 #[derive(Clone, Copy, Default, Debug)]
 struct ColdPairs {
+    /// Number of these pairs.
     pairs: u32,
     /// The sum of the pairs' counts.
     count: u64,
-    /// The first half of the second slab's paths.
-    slab: SlabId,
+    /// The slab of the first half of the second slab's paths; it replaces the second slab.
+    shortened: SlabId,
 }
 
-/// The position of an activation in its slabs.
+/// The position of an activation in its sequence of slabs.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Position {
     /// The last complete slab.
     before: SlabId,
-    /// The slab in progress. If it is complete, it is already counted, and `before` is the same
-    /// slab.
+    /// The slab in progress. At the end of a complete slab, it is the same slab as `before`, and is
+    /// already counted.
     slab: SlabId,
 }
 
@@ -84,7 +88,7 @@ impl Tables {
         }
     }
 
-    /// Returns the tables that counting the same stream with k = 2 would have produced.
+    /// Creates tables for K = 2 from the counts of [`Successors`](super::successors::Successors).
     pub(super) fn from_successors(counted: SuccessorCounts<'_>) -> Tables {
         let mut tables = Tables {
             dropped: counted.dropped,
@@ -93,6 +97,7 @@ impl Tables {
         };
         tables.singles = counted.singles;
         let trie = &mut tables.slabs;
+        // In the counted pairs, slab ids are words.
         let mut slab = |word: SlabId| match word {
             SlabId::NONE => SlabId::NONE,
             SlabId(word) => trie.path_slab(word),
@@ -116,7 +121,7 @@ impl Tables {
     #[inline(always)]
     pub(super) fn begin(&mut self, word: u32) -> Position {
         let slab = self.slabs.path_slab(word);
-        // With k > 2, a complete slab has at least two paths, so this slab is incomplete.
+        // Here K > 2: a complete slab has at least two paths, so this slab is incomplete.
         Position {
             before: SlabId::NONE,
             slab,
@@ -125,17 +130,22 @@ impl Tables {
 
     /// Counts the next path of an activation.
     #[inline(always)]
-    pub(super) fn step(&mut self, at: Position, word: u32) -> Position {
-        let (slab, is_complete) = self.slabs.step(at.slab, word);
-        self.advance(at.before, slab, is_complete)
+    pub(super) fn step(&mut self, position: Position, word: u32) -> Position {
+        let before = position.before;
+        let (slab, is_complete) = self.slabs.step(position.slab, word);
+        if !is_complete {
+            return Position { before, slab };
+        }
+        self.pairs.add(before, slab);
+        Position { before: slab, slab }
     }
 
     /// Counts the next complete slabs of an activation, at most [`LOOKUP_BATCH`]. The activation
     /// must be at the end of a slab.
     #[inline]
-    pub(super) fn count_slabs(&mut self, at: Position, words: &[u32]) -> Position {
+    pub(super) fn count_slabs(&mut self, position: Position, words: &[u32]) -> Position {
         let mut slabs = [SlabId::NONE; LOOKUP_BATCH];
-        let mut before = at.before;
+        let mut before = position.before;
         for &slab in self.slabs.complete_slabs(words, &mut slabs) {
             self.pairs.add(before, slab);
             before = slab;
@@ -146,62 +156,55 @@ impl Tables {
         }
     }
 
-    #[inline(always)]
-    fn advance(&mut self, before: SlabId, slab: SlabId, is_complete: bool) -> Position {
-        if !is_complete {
-            return Position { before, slab };
-        }
-        self.pairs.add(before, slab);
-        Position { before: slab, slab }
-    }
-
     /// Whether the next path begins a slab.
     #[inline(always)]
-    pub(super) fn begins(&self, at: Position) -> bool {
-        at.before == at.slab
+    pub(super) fn is_at_slab_end(&self, position: Position) -> bool {
+        position.before == position.slab
     }
 
     /// Ends an activation: counts its last slab.
     #[inline(always)]
-    pub(super) fn end(&mut self, at: Position) {
-        if at.before != at.slab {
-            self.pairs.add(at.before, at.slab);
+    pub(super) fn end(&mut self, position: Position) {
+        if position.before != position.slab {
+            self.pairs.add(position.before, position.slab);
         }
     }
 
-    /// Merges the counts when they may exceed the limit's memory, and then drops cold counts.
-    /// `open` contains the positions of the open activations.
+    /// Merges the counts when they may exceed the limit's memory. If the merged counts still exceed
+    /// it, drops cold counts. `open` contains the positions of the open activations.
     pub(super) fn keep_within<'a>(
         &mut self,
         limits: Limits,
         open: impl Iterator<Item = &'a mut Position>,
     ) {
-        let max = limits
+        let max_weight = limits
             .nodes
             .max(MIN_NODES)
-            .saturating_mul(NODE_FACTOR)
+            .saturating_mul(WEIGHT_PER_NODE)
             .min(MAX_WEIGHT);
-        if self.pairs.is_full(max / 4) || self.slabs.weight() > max {
+        if self.pairs.is_full(max_weight / 4) || self.slabs.weight() > max_weight {
             self.pairs.merge_log();
-            if self.max_nodes() + self.slabs.weight() > max {
-                self.prune(max / 2, open.collect());
+            if self.max_nodes() + self.slabs.weight() > max_weight {
+                self.prune(max_weight / 2, open.collect());
             }
         }
     }
 
-    /// Maximum number of forest nodes that the pairs produce.
+    /// Upper bound of the number of forest nodes that the pairs produce.
     fn max_nodes(&mut self) -> usize {
         let pairs = self.pairs.merge_log().iter();
         let paths = pairs.map(|(pair, _)| self.slabs.paths(slabs(*pair).1));
         paths.sum()
     }
 
-    fn prune(&mut self, max: usize, mut open: Vec<&mut Position>) {
+    /// Shortens the second slabs of the colder half of the pairs, and repeats this until the weight
+    /// is at most `max_weight` or no pair is left. Then removes the slabs that are no longer used.
+    fn prune(&mut self, max_weight: usize, mut open: Vec<&mut Position>) {
         loop {
             let threshold = self.pairs.median();
-            self.halve(threshold);
-            let keep = self.in_use(&open);
-            let is_within = self.max_nodes() + self.slabs.kept_weight(&keep) <= max;
+            self.halve_cold_slabs(threshold);
+            let keep = self.slabs_in_use(&open);
+            let is_within = self.max_nodes() + self.slabs.kept_weight(&keep) <= max_weight;
             if is_within || self.pairs.merge_log().is_empty() {
                 self.remove_slabs(&keep, &mut open);
                 break;
@@ -210,8 +213,10 @@ impl Tables {
         self.losses.prunings += 1;
     }
 
-    /// Drops the second half of the second slab, in all pairs with a count of at most `least`.
-    fn halve(&mut self, threshold: u64) {
+    /// In all pairs with a count of at most `threshold`, drops the second half of the second slab's
+    /// paths.
+    fn halve_cold_slabs(&mut self, threshold: u64) {
+        // By second slab.
         let mut cold = vec![ColdPairs::default(); self.slabs.len() + 1];
         for &(key, count) in self.pairs.merge_log() {
             let is_cold = count <= threshold;
@@ -225,30 +230,30 @@ impl Tables {
             .filter(|(_, cold_pairs)| cold_pairs.pairs > 0)
         {
             let (paths, losses) = (self.slabs.paths(SlabId(slab)), &mut self.losses);
-            cold_pairs.slab = self.slabs.shorten(SlabId(slab), paths / 2, |word| {
+            cold_pairs.shortened = self.slabs.shorten(SlabId(slab), paths / 2, |word| {
                 self.dropped[word as usize] += cold_pairs.count;
                 losses.nodes += u64::from(cold_pairs.pairs);
                 losses.words += cold_pairs.count;
             });
-            losses.slabs += if cold_pairs.slab == SlabId::NONE {
-                cold_pairs.count
-            } else {
-                0
-            };
+            if cold_pairs.shortened == SlabId::NONE {
+                losses.slabs += cold_pairs.count;
+            }
         }
-        self.pairs
-            .replace_slabs(|slab, count| match count <= threshold {
-                true => cold[slab.index()].slab,
-                false => slab,
-            });
+        self.pairs.replace_slabs(|slab, count| {
+            if count <= threshold {
+                cold[slab.index()].shortened
+            } else {
+                slab
+            }
+        });
     }
 
     /// By slab: whether a pair or an open activation contains the slab, or a slab that begins with
     /// it.
-    fn in_use(&mut self, open: &[&mut Position]) -> Vec<bool> {
+    fn slabs_in_use(&mut self, open: &[&mut Position]) -> Vec<bool> {
         let mut keep = vec![false; self.slabs.len() + 1];
         let pairs = self.pairs.merge_log().iter().map(|(pair, _)| slabs(*pair));
-        let open = open.iter().map(|at| (at.before, at.slab));
+        let open = open.iter().map(|position| (position.before, position.slab));
         for (before, slab) in pairs.chain(open) {
             keep[before.index()] = true;
             keep[slab.index()] = true;
@@ -259,11 +264,12 @@ impl Tables {
 
     /// Removes the slabs that are not marked in `keep`.
     fn remove_slabs(&mut self, keep: &[bool], open: &mut [&mut Position]) {
-        let places = self.slabs.compact(keep);
-        let place = |slab: SlabId| places[slab.index()];
-        self.pairs.renumber(place);
-        for at in open {
-            (at.before, at.slab) = (place(at.before), place(at.slab));
+        let new_ids = self.slabs.compact(keep);
+        let new_id = |slab: SlabId| new_ids[slab.index()];
+        self.pairs.renumber(new_id);
+        for position in open {
+            position.before = new_id(position.before);
+            position.slab = new_id(position.slab);
         }
     }
 
@@ -281,45 +287,56 @@ impl Tables {
         forest
     }
 
-    /// Lists all slabs in order, and below each complete slab the slabs that followed it.
+    /// The nodes of the forest in preorder: all slabs in the order of their words, and below each
+    /// complete slab the slabs that followed it.
     fn nodes(&mut self) -> Vec<Node> {
         let singles = self.single_slabs();
         let pairs = self.pairs.merge_log();
         let sorted = SortedSlabs::new(&self.slabs, pairs, &singles);
-        let mut counts = vec![0; sorted.order.len() + 1];
+        // By rank: how often activations began with the slab.
+        let mut first_counts = vec![0; sorted.order.len() + 1];
         for (slab, count) in singles {
-            counts[sorted.rank(slab) as usize] += count;
+            first_counts[sorted.rank(slab) as usize] += count;
         }
-        let same = |a: &(u64, u64), b: &(u64, u64)| slabs(a.0).0 == slabs(b.0).0;
-        let groups = pairs.chunk_by(same);
+        // The pairs by the rank of their first slab.
+        let have_same_first = |a: &(u64, u64), b: &(u64, u64)| slabs(a.0).0 == slabs(b.0).0;
+        let groups = pairs.chunk_by(have_same_first);
         let mut groups: Vec<_> = groups
             .map(|group| (sorted.rank(slabs(group[0].0).0), group))
             .collect();
-        groups.sort_unstable_by_key(|(before, _)| *before);
-        let ranked = |&(key, count): &(u64, u64)| (sorted.rank(slabs(key).1), count);
+        groups.sort_unstable_by_key(|(first, _)| *first);
+        let ranked_second = |&(key, count): &(u64, u64)| (sorted.rank(slabs(key).1), count);
         let mut groups = groups.into_iter().peekable();
-        while let Some((_, group)) = groups.next_if(|(before, _)| *before == 0) {
-            for (slab, count) in group.iter().map(ranked) {
-                counts[slab as usize] += count;
+        // Rank 0: pairs without a first slab, at the beginning of activations.
+        while let Some((_, group)) = groups.next_if(|(first, _)| *first == 0) {
+            for (rank, count) in group.iter().map(ranked_second) {
+                first_counts[rank as usize] += count;
             }
         }
-        let (mut listing, mut places) = (Vec::new(), Vec::new());
-        let (mut after, mut below) = (Vec::new(), Vec::new());
-        for (rank, count) in (0u32..).zip(counts).skip(1) {
+        let (mut nodes, mut slab_nodes) = (Vec::new(), Vec::new());
+        // The slabs that followed the current slab: ranks and counts.
+        let (mut followers, mut follower_nodes) = (Vec::new(), Vec::new());
+        for (rank, count) in (0u32..).zip(first_counts).skip(1) {
             let words = sorted.words(rank);
-            list(&mut listing, &mut places, 0, words, count);
-            after.clear();
-            while let Some((_, group)) = groups.next_if(|(before, _)| *before == rank) {
-                after.extend(group.iter().map(ranked));
+            list(&mut nodes, &mut slab_nodes, 0, words, count);
+            followers.clear();
+            while let Some((_, group)) = groups.next_if(|(first, _)| *first == rank) {
+                followers.extend(group.iter().map(ranked_second));
             }
-            after.sort_unstable();
-            below.clear();
-            for &(slab, count) in &after {
-                let slab = sorted.words(slab);
-                list(&mut listing, &mut below, words.len(), slab, count);
+            followers.sort_unstable();
+            follower_nodes.clear();
+            for &(follower, count) in &followers {
+                let follower_words = sorted.words(follower);
+                list(
+                    &mut nodes,
+                    &mut follower_nodes,
+                    words.len(),
+                    follower_words,
+                    count,
+                );
             }
         }
-        listing
+        nodes
     }
 
     /// Returns the slabs of activations of just one path, with their counts.
@@ -333,17 +350,25 @@ impl Tables {
     }
 }
 
-/// Counts all prefixes of a sequence below a node at depth `depth - 1`. `places` contains the nodes
-/// of the previously listed sequence, which precedes this one in order.
-fn list(nodes: &mut Vec<Node>, places: &mut Vec<usize>, depth: usize, words: &[u32], count: u64) {
-    let pairs = places.iter().zip(words);
-    let same = pairs.take_while(|(place, word)| nodes[**place].label == **word);
-    places.truncate(same.count());
-    for &place in places.iter() {
-        nodes[place].count += count;
+/// Adds a sequence of words below a node at depth `depth - 1`: adds `count` to the nodes of all its
+/// prefixes. `sequence_nodes` contains the nodes of the previous sequence below that node, which
+/// is smaller. On return, it contains the nodes of this sequence.
+fn list(
+    nodes: &mut Vec<Node>,
+    sequence_nodes: &mut Vec<usize>,
+    depth: usize,
+    words: &[u32],
+    count: u64,
+) {
+    let pairs = sequence_nodes.iter().zip(words);
+    let common_prefix = pairs.take_while(|(node, word)| nodes[**node].label == **word);
+    sequence_nodes.truncate(common_prefix.count());
+    for &node in sequence_nodes.iter() {
+        nodes[node].count += count;
     }
-    for (depth, &label) in (depth + places.len()..).zip(&words[places.len()..]) {
-        places.push(nodes.len());
+    let known = sequence_nodes.len();
+    for (depth, &label) in (depth + known..).zip(&words[known..]) {
+        sequence_nodes.push(nodes.len());
         nodes.push(Node {
             count,
             label,

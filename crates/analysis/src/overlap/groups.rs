@@ -1,14 +1,14 @@
 //! Matches the functions of two runs, and adds up the counts of each function.
 //!
-//! Cost: hashes of all graphs and tables of names. Where two builds number paths differently, each
-//! path is regenerated.
+//! Cost: a hash of each graph, and tables of names. If two builds number a function's paths
+//! differently, each of these paths is regenerated.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 use holloway_abi::Unit;
-use holloway_format::{EdgeKind, FunctionMap};
+use holloway_format::{Count, EdgeKind, FunctionMap};
 
 use super::number::{Number, Numbering, common_edges};
 use super::same::{Parts, numbering};
@@ -18,8 +18,8 @@ use crate::flow::add;
 use crate::join::add_up;
 use crate::run::{Function, FunctionId, RunProfile};
 
-/// Counts, ascending by number, no zeros.
-pub(super) type Counts = Vec<(Number, u64)>;
+/// Counts in ascending order of numbers, without zeros.
+pub(super) type Counts = Vec<(Number, Count)>;
 
 /// The counts of all copies of a function.
 #[derive(Default)]
@@ -30,7 +30,7 @@ pub(super) struct GroupCounts {
     pub(super) instructions: Counts,
 }
 
-/// Copies of a function in a run.
+/// The copies of a function in a run.
 pub(super) struct Group<'a> {
     unit: Unit,
     hash: u64,
@@ -43,8 +43,8 @@ impl<'a> Group<'a> {
     /// The representative copy: a copy with known paths, if there is one.
     pub(super) fn representative(&self) -> (FunctionId, &'a Function) {
         let mut copies = self.functions.iter();
-        let known = copies.find(|(_, function)| function.graph().is_some());
-        known.copied().unwrap_or(self.functions[0])
+        let with_paths = copies.find(|(_, function)| function.graph().is_some());
+        with_paths.copied().unwrap_or(self.functions[0])
     }
 
     /// The copy whose graph and numbering have this hash.
@@ -53,7 +53,7 @@ impl<'a> Group<'a> {
             let maps = self.functions.iter().map(|(_, function)| &function.map);
             maps.map(FunctionMap::structure_hash).collect()
         });
-        let copy = structures.iter().position(|known| *known == structure)?;
+        let copy = structures.iter().position(|hash| *hash == structure)?;
         Some(self.functions[copy])
     }
 
@@ -64,14 +64,14 @@ impl<'a> Group<'a> {
             .any(|(_, function)| function.has_exits())
     }
 
-    /// Times that the copies were left in a call or entered again: the sum of the absolute net
-    /// counts of all blocks.
-    pub(super) fn left(&self) -> u64 {
-        let mut sum = 0;
+    /// Frames of the copies that were left in a call or entered again: the sum of the absolute
+    /// counts of all exit edges.
+    pub(super) fn left_frames(&self) -> Count {
+        let mut sum = Count::ZERO;
         for (_, function) in self.functions.iter().filter(|(_, function)| function.ran()) {
             let edges = function.map.edges.iter().zip(&function.flow().edges);
             for (_, &count) in edges.filter(|(edge, _)| edge.kind == EdgeKind::Exit) {
-                add(&mut sum, count.unsigned_abs());
+                add(&mut sum, Count(count.unsigned_abs()));
             }
         }
         sum
@@ -95,7 +95,7 @@ impl<'a> Group<'a> {
             }
         }
         for counts in [&mut sums.executions, &mut sums.instructions] {
-            counts.retain(|&(_, count)| count > 0);
+            counts.retain(|&(_, count)| count > Count::ZERO);
             add_up(counts);
         }
         sums
@@ -110,7 +110,7 @@ fn add_paths(function: &Function, common: &Function, sums: &mut GroupCounts) {
     graph.measure(&function.map, &function.counts, |path| {
         let id = number(path.path);
         sums.executions.push((id, path.count));
-        let instructions = path.instructions.saturating_mul(path.count);
+        let instructions = path.count.saturating_mul(path.instructions);
         sums.instructions.push((id, instructions));
     });
 }
@@ -124,7 +124,8 @@ fn add_edges(function: &Function, sums: &mut GroupCounts) {
     for (number, (edge, index)) in (0u64..).zip(common_edges(map)) {
         if jumps[edge.from as usize].is_none() {
             let count = u64::try_from(flow.edges[index]).unwrap_or(0);
-            sums.executions.push(((Numbering::Common, number), count));
+            sums.executions
+                .push(((Numbering::Common, number), Count(count)));
         }
     }
     let parts = Parts::new(map);
@@ -165,7 +166,8 @@ pub(super) fn groups<'a>(
     groups
 }
 
-/// The pairs of groups that match, and the groups that ran and have no counterpart, by index.
+/// Indices of groups: the pairs of groups that match, and by run the groups that ran and have no
+/// counterpart.
 pub(super) type Matches = (Vec<Both<usize>>, Both<Vec<(usize, Why)>>);
 
 /// Matches the groups of two runs: first by linkage name, then by the name that the user knows.
@@ -201,8 +203,9 @@ pub(super) fn match_up(
                 .filter_map(|&index| take_match(index, same_file))
                 .collect();
             for (side, unmatched) in unmatched.iter_mut().enumerate() {
-                let taken: BTreeSet<usize> = matched.iter().map(|pair| pair[side]).collect();
-                unmatched.retain(|index| !taken.contains(index));
+                let matched_on_side: BTreeSet<usize> =
+                    matched.iter().map(|pair| pair[side]).collect();
+                unmatched.retain(|index| !matched_on_side.contains(index));
             }
             pairs.extend(matched);
         }

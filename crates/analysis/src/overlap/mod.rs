@@ -7,14 +7,17 @@
 //! matched first by linkage name, then by the name that the user knows, because the mangled names
 //! of two builds may differ in a hash. The builds may number the paths of a function differently;
 //! `same` finds the same path in both. The counts of copies of a function in several modules are
-//! added up. A function that ran and has no counterpart is listed: none of its paths is common.
+//! added up. A function that ran and has no counterpart is listed. None of its paths counts as
+//! common.
 //!
-//! - *static*: how many different paths (or edges) both runs executed, divided by how many one run
-//!   executed
+//! There are three measures:
+//!
+//! - *static*: the number of different paths (or edges) that both runs executed, divided by the
+//!   number that one run executed
 //! - *dynamic*: the share of one run's executions on paths that the other run executed too, and the
-//!   same share of its instructions
-//! - *overlap*: the sum over paths of the smaller share of executions. It is 1 if both runs
-//!   distribute alike; profiles above 0.9 are usually called similar.
+//!   share of one run's instructions on these paths
+//! - *overlap*: the sum over paths of the smaller share of executions. It is 1 if each path has the
+//!   same share in both runs. Profiles above 0.9 are usually called similar.
 //!
 //! Cost: linear in functions and counted paths, plus sorting.
 
@@ -30,7 +33,7 @@ use std::rc::Rc;
 use groups::{Counts, Group, GroupCounts, groups, match_up};
 use holloway_abi::Unit;
 use holloway_flow::PathId;
-use holloway_format::{DagKind, EdgeKind, EdgeMap, FunctionMap};
+use holloway_format::{Count, DagKind, EdgeKind, EdgeMap, FunctionMap};
 use number::{Number, Numbering, common_edges};
 
 use crate::flow::add;
@@ -44,19 +47,19 @@ pub struct Side {
     /// Different paths or edges that the run executed.
     pub distinct: u64,
     /// Executions of all paths or edges.
-    pub executions: u64,
+    pub executions: Count,
     /// Executions of paths or edges that the other run executed too.
-    pub common_executions: u64,
+    pub common_executions: Count,
     /// Executed instructions.
-    pub instructions: u64,
-    /// Instructions executed on paths that the other run executed too. Where edges are compared, in
-    /// blocks that the other run executed too.
-    pub common_instructions: u64,
+    pub instructions: Count,
+    /// Instructions executed on paths that the other run executed too. If edges are compared, the
+    /// instructions executed in blocks that the other run executed too.
+    pub common_instructions: Count,
 }
 
 impl Side {
     fn merge(&mut self, other: &Side) {
-        add(&mut self.distinct, other.distinct);
+        self.distinct = self.distinct.saturating_add(other.distinct);
         add(&mut self.executions, other.executions);
         add(&mut self.common_executions, other.common_executions);
         add(&mut self.instructions, other.instructions);
@@ -67,7 +70,7 @@ impl Side {
 /// A function that both runs have.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Pair {
-    /// The function in each run. If copies were added up, one of the copies.
+    /// The function in each run. If copies were added up, this is one of the copies.
     pub functions: Both<FunctionId>,
     /// The counts of each run in the function.
     pub sides: Both<Side>,
@@ -87,16 +90,16 @@ pub struct Difference {
     /// The path number in that function, or the number among the edges that every build has.
     pub unit: u64,
     /// Executions in each run.
-    pub counts: Both<u64>,
+    pub counts: Both<Count>,
 }
 
 /// A function that ran in one run and has no counterpart in the other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Alone {
-    /// The function in its run. If copies were added up, one of the copies.
+    /// The function in its run. If copies were added up, this is one of the copies.
     pub function: FunctionId,
     /// Executions of its paths or edges.
-    pub executions: u64,
+    pub executions: Count,
     /// Why there is no counterpart.
     pub why: Why,
 }
@@ -117,38 +120,47 @@ pub struct Overlap {
     pub pairs: Vec<Pair>,
     /// Paths or edges whose shares differ. The largest difference comes first.
     pub differences: Vec<Difference>,
-    /// Number of paths or edges that are left out of the differences. Their surplus in one run may
-    /// come from frames that were left in calls, which only that run counts.
+    /// Number of paths or edges that are left out of the differences, because only one run counts
+    /// frames that were left in calls, and such frames may explain the difference.
     pub by_exits: u64,
-    /// Number of functions that both runs have and whose paths end at other edges. The builds cut
-    /// their paths differently: for another kind, with a guide, or with exit edges. The same route
-    /// through such a function consists of different paths. 0 if edges are compared, because edges
-    /// are the same no matter where paths end.
+    /// Number of functions that both runs have and whose paths end at different edges in the two
+    /// builds. The builds may collect different kinds of profiles, or differ in their guide or
+    /// their exit edges. The same route through such a function consists of different paths. The
+    /// number is 0 if edges are compared, because edges are the same no matter where paths end.
     pub cut_elsewhere: u64,
-    /// The run whose paths end at calls (a trace), if the other run's paths do not. Functions with
-    /// calls then have other graphs, so they have no counterpart.
+    /// The run whose paths end at calls (a trace), if only one run's paths do. The functions with
+    /// calls then have different graphs in the two runs, so they have no counterparts.
     pub ends_at_calls: Option<usize>,
     /// By run: functions without counterpart, most executions first.
     pub alone: Both<Vec<Alone>>,
 }
 
 impl Overlap {
-    /// The difference of two shares of executions: the share in the first run minus the share in
-    /// the second.
-    pub fn difference(&self, counts: Both<u64>) -> f64 {
+    /// Returns the share of executions in the first run minus the share in the second run.
+    pub fn difference(&self, counts: Both<Count>) -> f64 {
         share(counts[0], self.sides[0].executions) - share(counts[1], self.sides[1].executions)
     }
 }
 
 /// `part` as a share of `total`; 0 if `total` is 0.
-pub fn share(part: u64, total: u64) -> f64 {
+pub fn share(part: impl Into<u64>, total: impl Into<u64>) -> f64 {
+    let (part, total) = (part.into(), total.into());
     if total == 0 {
         return 0.0;
     }
     part as f64 / total as f64
 }
 
-/// The edge of a [`Difference`] with its number in the map, where edges are compared.
+/// Whether both runs count frames that were left in a call.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ExitCounting {
+    /// Both runs count them, or neither does, or both count them in some images.
+    Same,
+    /// The runs differ.
+    Different,
+}
+
+/// Returns the edge of a [`Difference`] and its number in the map, if edges are compared.
 pub fn edge_of(map: &FunctionMap, unit: u64) -> Option<(u32, &EdgeMap)> {
     let (edge, number) = common_edges(map).nth(unit as usize)?;
     Some((u32::try_from(number).ok()?, edge))
@@ -169,8 +181,8 @@ fn cuts(map: &FunctionMap) -> BTreeSet<usize> {
     ends.map(|(number, _)| number).collect()
 }
 
-/// Compares the functions that `keep` accepts. `name` gives the name that the user knows a function
-/// by.
+/// Compares the functions that `keep` accepts. `name` returns the name that the user knows a
+/// function by.
 pub fn overlap(
     runs: Both<&RunProfile>,
     keep: &dyn Fn(&Function) -> bool,
@@ -200,10 +212,13 @@ pub fn overlap(
         overlap.ends_at_calls = ends_at_calls.iter().position(|has| *has);
     }
     let mut by_exits = Vec::new();
-    let exits_differ = runs[0].exits() != runs[1].exits();
+    let exits = match runs[0].exits() == runs[1].exits() {
+        true => ExitCounting::Same,
+        false => ExitCounting::Different,
+    };
     for pair in matched {
         let groups = [&groups[0][pair[0]], &groups[1][pair[1]]];
-        overlap.add_pair(groups, exits_differ, &mut by_exits);
+        overlap.add_pair(groups, exits, &mut by_exits);
     }
     for (side, alone) in alone.into_iter().enumerate() {
         for (index, why) in alone {
@@ -219,9 +234,9 @@ impl Pair {
     /// Adds the instructions of both runs.
     fn add_instructions(&mut self, instructions: Both<&Counts>) {
         for (_, counts) in zip(instructions) {
-            let common = counts.iter().all(|&count| count > 0);
+            let common = counts.iter().all(|&count| count > Count::ZERO);
             for (side, &count) in self.sides.iter_mut().zip(&counts) {
-                let common_count = if common { count } else { 0 };
+                let common_count = if common { count } else { Count::ZERO };
                 add(&mut side.instructions, count);
                 add(&mut side.common_instructions, common_count);
             }
@@ -231,12 +246,16 @@ impl Pair {
 
 impl Overlap {
     /// Adds a function that both runs have. `by_exits` gets an entry for each new difference:
-    /// whether frames that only one run counts may cause it. `exits_differ` says whether the runs
-    /// differ in counting frames that were left.
-    fn add_pair(&mut self, groups: Both<&Group<'_>>, exits_differ: bool, by_exits: &mut Vec<bool>) {
+    /// whether frames that only one run counts may explain the difference.
+    fn add_pair(
+        &mut self,
+        groups: Both<&Group<'_>>,
+        exit_counting: ExitCounting,
+        by_exits: &mut Vec<bool>,
+    ) {
         let copies = groups.map(Group::representative);
-        let with_paths = copies.iter().position(|copy| copy.1.graph().is_some());
-        let common_side = with_paths.unwrap_or(0);
+        let side_with_paths = copies.iter().position(|copy| copy.1.graph().is_some());
+        let common_side = side_with_paths.unwrap_or(0);
         let [a, b] = groups.map(|group| group.counts(copies[common_side].1));
         if a.executions.is_empty() && b.executions.is_empty() {
             return;
@@ -252,29 +271,37 @@ impl Overlap {
             self.cut_elsewhere += u64::from(a != b);
         }
         let exits = groups.map(Group::has_exits);
-        // A frame that was left is missing with at most one path, and a path runs an edge at most
-        // once.
-        let left = if exits[0] == exits[1] {
-            exits_differ.then_some(0)
+        // The number of frames that only one of the runs counts. Each of them accounts for at most
+        // one path, and a path runs an edge at most once.
+        let left_frames = if exits[0] == exits[1] {
+            (exit_counting == ExitCounting::Different).then_some(Count::ZERO)
         } else {
-            Some(groups[0].left().saturating_add(groups[1].left()))
+            Some(
+                groups[0]
+                    .left_frames()
+                    .saturating_add(groups[1].left_frames()),
+            )
         };
         for ((numbering, unit), counts) in zip([&a.executions, &b.executions]) {
-            let common = counts.iter().all(|&count| count > 0);
+            let common = counts.iter().all(|&count| count > Count::ZERO);
             pair.common += u64::from(common);
             for (side, &count) in pair.sides.iter_mut().zip(&counts) {
-                side.distinct += u64::from(count > 0);
+                side.distinct += u64::from(count > Count::ZERO);
                 add(&mut side.executions, count);
-                add(&mut side.common_executions, if common { count } else { 0 });
+                add(
+                    &mut side.common_executions,
+                    if common { count } else { Count::ZERO },
+                );
             }
-            let own_copy = match numbering {
+            let numbered_copy = match numbering {
                 Numbering::Common => None,
                 Numbering::Own { structure } => (0..2).find_map(|side| {
                     let copy = groups[side].copy_with_structure(structure);
                     copy.map(|copy| (side, copy))
                 }),
             };
-            let (side, (id, function)) = own_copy.unwrap_or((common_side, copies[common_side]));
+            let (side, (id, function)) =
+                numbered_copy.unwrap_or((common_side, copies[common_side]));
             let difference = Difference {
                 pair: index,
                 side,
@@ -282,8 +309,8 @@ impl Overlap {
                 unit,
                 counts,
             };
-            by_exits.push(left.is_some_and(|left| match self.unit {
-                Unit::Edges => counts[0].abs_diff(counts[1]) <= left,
+            by_exits.push(left_frames.is_some_and(|left_frames| match self.unit {
+                Unit::Edges => counts[0].0.abs_diff(counts[1].0) <= left_frames.0,
                 Unit::Paths => counts[0] == counts[1] || !common && is_left(function, PathId(unit)),
             }));
             self.differences.push(difference);
@@ -309,7 +336,7 @@ impl Overlap {
         let sum = |counts: &Counts| {
             counts
                 .iter()
-                .fold(0, |sum: u64, &(_, count)| sum.saturating_add(count))
+                .fold(Count::ZERO, |sum, &(_, count)| sum.saturating_add(count))
         };
         let distinct = executions.len() as u64;
         let executions = sum(&executions);
@@ -326,11 +353,12 @@ impl Overlap {
         });
     }
 
-    /// Computes the overlap and ranks the differences. All counts must be known.
+    /// Computes the overlap and ranks the differences, after all functions have been added.
     fn rank(&mut self, by_exits: &[bool]) {
         let totals = [self.sides[0].executions, self.sides[1].executions];
-        let shares = |counts: Both<u64>| [share(counts[0], totals[0]), share(counts[1], totals[1])];
-        let distance = |counts: Both<u64>| {
+        let shares =
+            |counts: Both<Count>| [share(counts[0], totals[0]), share(counts[1], totals[1])];
+        let distance = |counts: Both<Count>| {
             let [a, b] = shares(counts);
             (a - b).abs()
         };
@@ -349,12 +377,13 @@ impl Overlap {
             }
         }
         if total_a > 0 && total_b > 0 {
-            // Saturated sums are too low.
+            // Saturated totals may give more than 1.
             self.overlap = (smaller as f64 / (total_a * total_b) as f64).min(1.0);
         }
-        let mut kept = by_exits.iter().map(|&by_exits| !by_exits);
-        self.differences
-            .retain(|difference| kept.next() == Some(true) && distance(difference.counts) > 0.0);
+        let mut is_ranked = by_exits.iter().map(|&by_exits| !by_exits);
+        self.differences.retain(|difference| {
+            is_ranked.next() == Some(true) && distance(difference.counts) > 0.0
+        });
         // The sort is stable: equal differences stay in the order of functions and units.
         self.differences
             .sort_by(|a, b| distance(b.counts).total_cmp(&distance(a.counts)));
@@ -385,20 +414,20 @@ fn unit(runs: Both<&RunProfile>) -> Unit {
     ran.map(Function::unit).max().unwrap_or(Unit::Paths)
 }
 
-/// Merges two lists: all numbers, ascending, with their counts in both lists.
-fn zip([a, b]: Both<&Counts>) -> Vec<(Number, Both<u64>)> {
-    let mut all = Vec::with_capacity(a.len().max(b.len()));
+/// Merges two lists: returns all numbers in ascending order, each with its counts in both lists.
+fn zip([a, b]: Both<&Counts>) -> Vec<(Number, Both<Count>)> {
+    let mut merged = Vec::with_capacity(a.len().max(b.len()));
     let (mut a, mut b) = (a.iter().peekable(), b.iter().peekable());
     loop {
         let next = [a.peek(), b.peek()].into_iter().flatten();
         let Some(number) = next.map(|entry| entry.0).min() else {
-            return all;
+            return merged;
         };
-        let count = |entry: Option<&(Number, u64)>| entry.map_or(0, |entry| entry.1);
+        let count = |entry: Option<&(Number, Count)>| entry.map_or(Count::ZERO, |entry| entry.1);
         let counts = [
             count(a.next_if(|entry| entry.0 == number)),
             count(b.next_if(|entry| entry.0 == number)),
         ];
-        all.push((number, counts));
+        merged.push((number, counts));
     }
 }

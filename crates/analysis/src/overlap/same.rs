@@ -1,12 +1,13 @@
-//! Finds the same path in two builds of one function.
+//! Finds a path of one build of a function in another build of the function.
 //!
 //! Builds of the same code have the same edges in the same order, except for two effects of exit
-//! edges: the exit edges themselves, and blocks that are divided into *parts* after calls that may
-//! not come back. The builds may number paths in another order, and may cut paths at other edges.
+//! edges: one build may lack the exit edges, and it may lack the division of blocks into *parts*
+//! after calls that may not come back. The builds may number paths in different orders, and may end
+//! paths at different edges.
 //! Two paths are the same if they start in the same part, run the same common edges, and end with
 //! the same edge.
 //!
-//! Cost: the length of each path.
+//! Cost: linear in the length of each path.
 
 use std::collections::HashMap;
 
@@ -25,7 +26,7 @@ pub(super) type Part = (u32, u32);
 pub(super) struct Parts {
     parts: Vec<Part>,
     blocks: HashMap<Part, u32>,
-    /// By block that ends with a call: the edge that leads on after the call.
+    /// By block that ends with a call: the edge to the part after the call.
     return_edges: HashMap<u32, u32>,
 }
 
@@ -89,7 +90,7 @@ struct MapTranslation<'a> {
     to: &'a FunctionMap,
     blocks: Vec<Option<u32>>,
     edges: Vec<Option<u32>>,
-    /// In the target map, by block that ends with a call: the edge that leads on after the call.
+    /// In the target map, by block that ends with a call: the edge to the part after the call.
     return_edges: HashMap<u32, u32>,
 }
 
@@ -130,7 +131,7 @@ impl<'a> MapTranslation<'a> {
         }
     }
 
-    /// The same path in the target map, if it exists.
+    /// Returns the same path in the target map, if it exists.
     fn path(&self, path: &Path) -> Option<Path> {
         let first = self.blocks[path.blocks.first()?.index()]?;
         let mut translated = Path {
@@ -159,7 +160,8 @@ impl<'a> MapTranslation<'a> {
         Some(translated)
     }
 
-    /// Extends a path through the parts of a block, to the part that an edge leaves.
+    /// Extends a path through the parts of its last block, to the part that an edge leaves. Returns
+    /// `None` if there is no such part.
     fn walk_to(&self, edge: u32, path: &mut Path) -> Option<()> {
         let from = self.to.edges[edge as usize].from;
         // Parts follow one another, so the loop ends.

@@ -1,9 +1,9 @@
-//! Types for the two runs of an overlap.
+//! Types for comparing two runs.
 
-/// A value for each of two runs: the first run's, then the second run's.
+/// A value for the first run, and a value for the second run.
 pub type Both<T> = [T; 2];
 
-/// Why a function has no counterpart.
+/// Why a function has no counterpart in the other run.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Why {
     /// The other run has a function of the same name with another graph.

@@ -2,26 +2,33 @@
 //! runs.
 //!
 //! No words mark the entry and exit of functions. A path that starts at its function's entry opens
-//! an activation. A path that ends at the exit closes it. Activations nest. If a frame is left in
-//! another way, the stack here is corrected:
+//! an activation. A path that ends at the exit closes the activation. Activations nest, so this
+//! module keeps a stack of open activations. A frame may also be *left*, for example by an
+//! exception or a `longjmp`. Then no path closes its activation, and the module discards it from
+//! the stack in one of two ways.
 //!
-//! - `WORD_CAUGHT` gives the position `P` of the stream at which the catching function was entered.
-//!   All activations opened from there on are gone, except the catcher's own activation: the lowest
-//!   activation of its function among them. If the stream's paths run through calls, the catcher
-//!   may not have ended a path yet, and then the lowest activation belongs to another call of the
-//!   same function. So the lowest activation is kept *in doubt*; if there is none, one is made up.
-//!   The catcher's next word runs a landing pad. If this word also starts at the entry, its
-//!   activation replaces the one in doubt. No other word of the function can do both, because each
-//!   frame that catches writes `WORD_CAUGHT` first. If paths end at calls, the catcher's activation
-//!   is the lowest of all. If the lowest belongs to another function, the catcher's first word is
-//!   missing.
-//! - A word may continue an activation of a function that is not on top. Then the activations above
-//!   it were left, past code that is not woven. If the function has no open activation, its
-//!   activation is older than the stream (the child of a fork, or missing words). Then it is older
-//!   than all open activations. They are gone, and a new activation is created for the function.
+//! **Catch.** A frame that catches writes the control word `WORD_CAUGHT`. Its operands are the
+//! catching function and the position `P` in the stream at which this function was entered. The
+//! module discards all activations opened from `P` on, except the catcher's activation.
 //!
-//! Switched stacks (coroutines on one thread) look like frames that were left: their activations
-//! appear in parts.
+//! - Traces, where paths end at calls: the catcher's activation is the lowest activation from `P`
+//!   on. If the lowest activation belongs to another function, the catcher's first word is missing.
+//! - Other streams, where paths continue through calls: the catcher's activation is the lowest
+//!   activation of its function from `P` on, but perhaps the catcher has not ended a path yet. Then
+//!   the lowest activation belongs to another call of the same function. So the module keeps the
+//!   lowest activation *in doubt*; if there is none, the module makes one up. The next word of the
+//!   catcher runs a landing pad. If this word also starts at the entry, its activation replaces the
+//!   activation in doubt. No other word of the function can do both, because each frame that
+//!   catches writes `WORD_CAUGHT` first.
+//!
+//! **Return to a lower activation.** A word may continue an activation that is not on top. Then the
+//! activations above it were left through code that is not woven. If the word's function has no
+//! open activation, its activation is older than the stream (after a fork or missing words), so it
+//! is also older than all open activations. The module discards them all, and creates an activation
+//! for the function.
+//!
+//! Limit: switched stacks (coroutines on one thread) look like frames that were left. Their
+//! activations appear in parts.
 //!
 //! Example: f calls g twice, and the second g throws; f's loop catches. `f:entry→back  g:entry→exit
 //! g:entry→back CAUGHT(P of f, f)  f:loop→exit` gives an activation of f and a complete activation
@@ -33,20 +40,21 @@
 pub(super) mod effects;
 
 use holloway_abi::{Kind, OPERAND, WORD_CAUGHT, WORD_OWNER};
+use holloway_format::Count;
 
-use super::words::{CATCHES, CLOSES, FLAGS, OPENS, Words};
+use super::words::{CATCHES, CLOSES, FLAG_BITS, OPENS, Words};
 
 /// A path that ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EndedPath {
-    /// Its word.
+    /// The path's word.
     pub word: u32,
     /// The function, as an index into [`Words::functions`].
     pub function: u32,
     /// Whether this is the first path of its activation in the stream.
     pub is_first: bool,
-    /// Whether the path starts at the entry. A first path that does not belongs to an activation
-    /// older than the stream.
+    /// Whether the path starts at the entry. If the first path of an activation does not start at
+    /// the entry, the activation is older than the stream.
     pub starts_at_entry: bool,
     /// Whether the path ends its activation.
     pub closes: bool,
@@ -58,64 +66,68 @@ pub trait Listener {
     type State: Copy + Default;
 
     /// A path ended. `state` is the state of its activation.
-    fn path(&mut self, path: EndedPath, state: &mut Self::State);
+    fn path_ended(&mut self, path: EndedPath, state: &mut Self::State);
 
-    /// Offers the words after a path of an open activation. `is_next` tells whether a word
-    /// continues that activation. The listener may consume as many such words as it likes, and
-    /// returns their number.
+    /// Offers the words that follow a path of an open activation. `continues` returns whether a
+    /// word continues that activation. The listener may read any number of leading words that
+    /// continue the activation, and returns this number. It gets no calls of
+    /// [`path_ended`](Self::path_ended) for these words.
     #[inline]
-    fn run(
+    fn read_ahead(
         &mut self,
         _words: &[u32],
-        _is_next: impl Fn(u32) -> bool,
+        _continues: impl Fn(u32) -> bool,
         _state: &mut Self::State,
     ) -> usize {
         0
     }
 
     /// An activation ended without a path that closes it.
-    fn gone(&mut self, _state: &mut Self::State) {}
+    fn discarded(&mut self, _state: &mut Self::State) {}
 
     /// The innermost activations were left. `activations` counts only activations with a path in
     /// the stream.
-    fn left(&mut self, _activations: u64) {}
+    fn frames_left(&mut self, _activations: u64) {}
 
-    /// Words are missing here. `activations` is the number of open activations with a path in the
-    /// stream.
+    /// Words are missing between the last path and the next one. `activations` is the number of
+    /// open activations with a path in the stream.
     fn gap(&mut self, _activations: u64) {}
 
     /// Another thread's stream begins. `activations` is the number of open activations with a path
     /// in the stream.
-    fn owner(&mut self, _thread: u32, _activations: u64) {}
+    fn new_owner(&mut self, _thread: u32, _activations: u64) {}
 }
 
 /// Numbers of paths and of other events in a stream.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct StreamCounts {
     /// Words that ended a path.
-    pub paths: u64,
-    /// Places that were never written, by threads that are dead.
+    pub paths: Count,
+    /// Words that a thread reserved in the ring but never wrote, because the thread died.
     pub holes: u64,
-    /// Words that stand for no path of the image, and control words at the wrong place.
+    /// Words that belong to no path of the image, and control words in unexpected positions.
     pub strangers: u64,
     /// Number of times that words were missing.
     pub gaps: u64,
     /// Number of frames that caught an exception or a jump.
-    pub caught: u64,
+    pub caught: Count,
 }
 
-/// Mark of an activation in doubt: it may or may not be the catcher's.
+/// Mark of an activation in doubt: it may belong to the catcher, or to another call of the
+/// catcher's function.
 const IN_DOUBT: u32 = 1 << 31;
-/// Mark of an activation made up for a catcher: no path of it is in the stream.
-const UNSEEN: u32 = 1 << 30;
-const FUNCTION: u32 = UNSEEN - 1;
+/// Mark of an activation made up for a catcher: none of its paths is in the stream.
+const MADE_UP: u32 = 1 << 30;
+/// Mask of the function's index + 1, without marks.
+const FUNCTION: u32 = MADE_UP - 1;
 
 #[derive(Clone, Copy, Debug)]
 struct Activation<S> {
-    /// Position of the activation's first word; if the activation is made up, the position at which
-    /// its function was entered.
-    at: u64,
-    /// The function's index + 1, and marks; 0 is the bottom of the stack.
+    /// Position of the activation's first word in the stream; for an activation that is made up,
+    /// the position at which its function was entered.
+    start: u64,
+    /// The function's index + 1, and marks. The activation at the bottom of the stack belongs to no
+    /// function and has 0.
     function: u32,
     state: S,
 }
@@ -123,20 +135,31 @@ struct Activation<S> {
 /// A control word whose operands are incomplete.
 #[derive(Clone, Copy, Default, Debug)]
 struct Control {
+    /// The control word; 0 if no control word waits for operands.
     word: u32,
     operands: [u32; 3],
-    have: usize,
+    operand_count: usize,
     /// The position at which the next operand must be.
-    next: u64,
+    next_position: u64,
+}
+
+/// Which activation is the catcher's, among the activations opened since its function was entered.
+#[derive(Clone, Copy, Debug)]
+enum CatcherPosition {
+    /// The lowest activation: in traces, where paths end at calls.
+    Lowest,
+    /// The lowest activation of the catcher's function, if the catcher has ended a path.
+    LowestOfFunction,
 }
 
 /// The open activations of a stream, and the state between two batches of words.
 #[derive(Debug)]
 pub struct Activations<S> {
     top: Activation<S>,
+    /// The other open activations, lowest first.
     below: Vec<Activation<S>>,
-    /// Position after the last word.
-    next: Option<u64>,
+    /// Position after the last word; `None` if any position may follow.
+    next_position: Option<u64>,
     control: Control,
     counts: StreamCounts,
 }
@@ -146,7 +169,7 @@ impl<S: Copy + Default> Default for Activations<S> {
         Self {
             top: bottom(),
             below: Vec::new(),
-            next: None,
+            next_position: None,
             control: Control::default(),
             counts: StreamCounts::default(),
         }
@@ -155,7 +178,7 @@ impl<S: Copy + Default> Default for Activations<S> {
 
 fn bottom<S: Default>() -> Activation<S> {
     Activation {
-        at: 0,
+        start: 0,
         function: 0,
         state: S::default(),
     }
@@ -168,8 +191,9 @@ impl<S: Copy + Default> Activations<S> {
     }
 
     /// Number of open activations with a path in the stream.
-    pub fn open(&self) -> u64 {
-        self.all().filter(|activation| activation.is_seen()).count() as u64
+    pub fn open_count(&self) -> u64 {
+        let all = self.below.iter().chain([&self.top]);
+        all.filter(|activation| activation.has_path()).count() as u64
     }
 
     /// The states of all open activations, in no particular order.
@@ -178,40 +202,36 @@ impl<S: Copy + Default> Activations<S> {
         all.map(|activation| &mut activation.state)
     }
 
-    fn all(&self) -> impl Iterator<Item = &Activation<S>> {
-        self.below.iter().chain([&self.top])
-    }
-
-    /// Reads a batch of words. The first word is at position `at` (in bytes). If the batch does not
-    /// begin where the last batch ended, words are missing in between.
+    /// Reads a batch of words. `start` is the position of the first word in the stream, in bytes.
+    /// If the batch does not begin where the last batch ended, words are missing in between.
     pub fn feed<L: Listener<State = S>>(
         &mut self,
         words: &mut Words,
         listener: &mut L,
-        at: u64,
+        start: u64,
         batch: &[u32],
     ) {
-        if self.next.is_some_and(|next| next != at) {
+        if self.next_position.is_some_and(|next| next != start) {
             self.gap(listener);
         }
-        self.next = Some(at.wrapping_add(4 * batch.len() as u64));
+        self.next_position = Some(start.wrapping_add(4 * batch.len() as u64));
         let mut paths = 0u64;
         let mut top = self.top;
         let mut index = 0;
         while let Some(&word) = batch.get(index) {
             let mut entry = words.cached_entry(word);
-            let place = index as u64;
-            let position = || at.wrapping_add(4 * place);
+            let words_before = index as u64;
+            let position = || start.wrapping_add(4 * words_before);
             index += 1;
-            if entry >> FLAGS == 0 {
+            if entry >> FLAG_BITS == 0 {
                 self.top = top;
                 entry = self.special_word(words, listener, position(), word);
                 top = self.top;
-                if entry >> FLAGS == 0 {
+                if entry >> FLAG_BITS == 0 {
                     continue;
                 }
             }
-            let function = entry >> FLAGS;
+            let function = entry >> FLAG_BITS;
             let mut path = EndedPath {
                 word,
                 function: function - 1,
@@ -225,12 +245,12 @@ impl<S: Copy + Default> Activations<S> {
                     top = self.resolve_doubt(listener, top, function);
                 }
                 if entry & CLOSES != 0 {
-                    listener.path(path, &mut S::default());
+                    listener.path_ended(path, &mut S::default());
                     continue;
                 }
                 self.below.push(top);
                 top = Activation {
-                    at: position(),
+                    start: position(),
                     function,
                     state: S::default(),
                 };
@@ -239,61 +259,62 @@ impl<S: Copy + Default> Activations<S> {
                 path.is_first = self.bring_to_top(listener, position(), function);
                 top = self.top;
             }
-            listener.path(path, &mut top.state);
+            listener.path_ended(path, &mut top.state);
             if entry & CLOSES != 0 {
                 top = self.below.pop().unwrap_or_else(bottom);
             } else {
-                let goes_on = function << FLAGS;
-                let is_next = |word| words.cached_entry(word) == goes_on;
-                let more = listener.run(&batch[index..], is_next, &mut top.state);
-                index += more;
-                paths += more as u64;
+                let entry_without_flags = function << FLAG_BITS;
+                let continues = |word| words.cached_entry(word) == entry_without_flags;
+                let read = listener.read_ahead(&batch[index..], continues, &mut top.state);
+                index += read;
+                paths += read as u64;
             }
         }
         self.top = top;
-        self.counts.paths += paths;
+        self.counts.paths += Count(paths);
     }
 
     /// Words are missing: discards all activations.
     pub fn gap<L: Listener<State = S>>(&mut self, listener: &mut L) {
         self.counts.gaps += 1;
-        listener.gap(self.open());
-        self.forget(listener);
+        listener.gap(self.open_count());
+        self.discard_all(listener);
     }
 
-    fn forget<L: Listener<State = S>>(&mut self, listener: &mut L) {
+    fn discard_all<L: Listener<State = S>>(&mut self, listener: &mut L) {
         while self.top.function != 0 {
-            listener.gone(&mut self.top.state);
+            listener.discarded(&mut self.top.state);
             self.top = self.below.pop().unwrap_or_else(bottom);
         }
         self.below.clear();
         self.control = Control::default();
-        self.next = None;
+        self.next_position = None;
     }
 
-    /// Handles a word that is not in the table: looks it up, or treats it as a hole, a control
-    /// word, or an operand. Returns the word's entry if it ends a path.
+    /// Handles a word without a function in the table: looks it up, or treats it as a hole, a
+    /// control word, or an operand. Returns the word's table entry if the word ends a path, or an
+    /// entry without a function.
     #[cold]
     fn special_word<L: Listener<State = S>>(
         &mut self,
         words: &mut Words,
         listener: &mut L,
-        at: u64,
+        position: u64,
         word: u32,
     ) -> u32 {
-        let awaited = self.control.word != 0 && self.control.next == at;
+        let is_operand = self.control.word != 0 && self.control.next_position == position;
         if word == 0 {
             self.counts.holes += 1;
         } else if word & OPERAND == 0 {
             let entry = words.entry(word);
-            self.counts.strangers += u64::from(entry >> FLAGS == 0);
+            self.counts.strangers += u64::from(entry >> FLAG_BITS == 0);
             return entry;
-        } else if awaited {
+        } else if is_operand {
             self.operand(words, listener, word & !OPERAND);
         } else if matches!(word, WORD_CAUGHT | WORD_OWNER) {
             self.control = Control {
                 word,
-                next: at.wrapping_add(4),
+                next_position: position.wrapping_add(4),
                 ..Control::default()
             };
         } else {
@@ -304,78 +325,87 @@ impl<S: Copy + Default> Activations<S> {
 
     fn operand<L: Listener<State = S>>(&mut self, words: &mut Words, listener: &mut L, bits: u32) {
         let control = &mut self.control;
-        control.operands[control.have] = bits;
-        control.have += 1;
-        control.next = control.next.wrapping_add(4);
+        control.operands[control.operand_count] = bits;
+        control.operand_count += 1;
+        control.next_position = control.next_position.wrapping_add(4);
         let Control {
             word,
             operands: [low, high, catcher],
-            have,
+            operand_count,
             ..
         } = *control;
-        match (word, have) {
+        match (word, operand_count) {
             (WORD_CAUGHT, 3) => {
-                let places = u64::from(low) | u64::from(high) << 31;
-                let is_lowest = words.image().kind == Kind::Trace;
-                let catcher = words.entry(catcher) >> FLAGS;
+                let words_before = u64::from(low) | u64::from(high) << 31;
+                let catcher_position = if words.image().kind == Kind::Trace {
+                    CatcherPosition::Lowest
+                } else {
+                    CatcherPosition::LowestOfFunction
+                };
+                let function = words.entry(catcher) >> FLAG_BITS;
                 self.control = Control::default();
-                self.caught(listener, places.wrapping_mul(4), catcher, is_lowest);
+                let entered = words_before.wrapping_mul(4);
+                self.caught(listener, entered, function, catcher_position);
             }
             (WORD_OWNER, 1) => {
-                let (open, next) = (self.open(), self.next);
-                self.forget(listener);
-                self.next = next;
-                listener.owner(low, open);
+                let (open, next_position) = (self.open_count(), self.next_position);
+                self.discard_all(listener);
+                self.next_position = next_position;
+                listener.new_owner(low, open);
             }
             _ => {}
         }
     }
 
-    /// Handles a catch by a frame of `function` (index + 1) that was entered at `position`. With
-    /// `is_lowest`, the catcher's activation is the lowest one from that position on.
+    /// Handles a catch by a frame of `function` (index + 1) that was entered at stream position
+    /// `entered`.
     fn caught<L: Listener<State = S>>(
         &mut self,
         listener: &mut L,
-        position: u64,
+        entered: u64,
         function: u32,
-        is_lowest: bool,
+        catcher_position: CatcherPosition,
     ) {
-        self.counts.caught += 1;
-        let (mut left, mut own) = (0, None);
-        while self.top.function != 0 && self.top.at >= position {
-            left += u64::from(self.top.is_seen());
-            let gone = if self.top.function & FUNCTION == function {
-                own.replace(self.top)
-            } else if is_lowest {
-                listener.gone(&mut self.top.state);
-                own.take()
+        self.counts.caught += Count(1);
+        let (mut left, mut catcher) = (0, None);
+        while self.top.function != 0 && self.top.start >= entered {
+            left += u64::from(self.top.has_path());
+            // A lower activation replaces the catcher found so far.
+            let previous_catcher = if self.top.function & FUNCTION == function {
+                catcher.replace(self.top)
             } else {
-                listener.gone(&mut self.top.state);
-                None
+                listener.discarded(&mut self.top.state);
+                match catcher_position {
+                    CatcherPosition::Lowest => catcher.take(),
+                    CatcherPosition::LowestOfFunction => None,
+                }
             };
-            gone.inspect(|gone| listener.gone(&mut { gone.state }));
+            if let Some(mut previous) = previous_catcher {
+                listener.discarded(&mut previous.state);
+            }
             self.top = self.below.pop().unwrap_or_else(bottom);
         }
-        if let Some(own) = own {
-            left -= u64::from(own.is_seen());
+        if let Some(catcher) = catcher {
+            left -= u64::from(catcher.has_path());
         }
         if left > 0 {
-            listener.left(left);
+            listener.frames_left(left);
         }
         if function != 0 {
             self.below.push(self.top);
-            let mut own = own.unwrap_or(Activation {
-                at: position,
-                function: function | UNSEEN,
+            let mut catcher = catcher.unwrap_or(Activation {
+                start: entered,
+                function: function | MADE_UP,
                 state: S::default(),
             });
-            own.function |= IN_DOUBT;
-            self.top = own;
+            catcher.function |= IN_DOUBT;
+            self.top = catcher;
         }
     }
 
-    /// Handles the catcher's first word. If the activation on top is the one in doubt, it belonged
-    /// to another call, and is removed.
+    /// Handles a word of `function` that starts at the entry and runs a landing pad. If the
+    /// activation on top is the function's activation in doubt, that activation belonged to another
+    /// call. It is discarded. Returns the new top.
     #[cold]
     fn resolve_doubt<L: Listener<State = S>>(
         &mut self,
@@ -386,35 +416,36 @@ impl<S: Copy + Default> Activations<S> {
         if top.function & FUNCTION != function {
             return top;
         }
-        listener.gone(&mut { top.state });
-        if top.is_seen() {
-            listener.left(1);
+        listener.discarded(&mut { top.state });
+        if top.has_path() {
+            listener.frames_left(1);
         }
         self.below.pop().unwrap_or_else(bottom)
     }
 
-    /// Brings the innermost activation of a function to the top, or creates one. Returns whether
-    /// none of its paths is in the stream yet.
+    /// Brings the innermost activation of a function to the top, and discards the activations above
+    /// it. If there is none, creates one that starts at `position`. Returns whether none of its
+    /// paths is in the stream yet.
     #[cold]
     fn bring_to_top<L: Listener<State = S>>(
         &mut self,
         listener: &mut L,
-        at: u64,
+        position: u64,
         function: u32,
     ) -> bool {
         let mut left = 0;
         while self.top.function != 0 && self.top.function & FUNCTION != function {
-            left += u64::from(self.top.is_seen());
-            listener.gone(&mut self.top.state);
+            left += u64::from(self.top.has_path());
+            listener.discarded(&mut self.top.state);
             self.top = self.below.pop().unwrap_or_else(bottom);
         }
         if left > 0 {
-            listener.left(left);
+            listener.frames_left(left);
         }
-        let is_first = !self.top.is_seen();
+        let is_first = !self.top.has_path();
         if self.top.function == 0 {
             self.below.push(self.top);
-            self.top.at = at;
+            self.top.start = position;
         }
         self.top.function = function;
         is_first
@@ -422,7 +453,8 @@ impl<S: Copy + Default> Activations<S> {
 }
 
 impl<S> Activation<S> {
-    fn is_seen(&self) -> bool {
-        self.function & FUNCTION != 0 && self.function & UNSEEN == 0
+    /// Whether one of the activation's paths is in the stream.
+    fn has_path(&self) -> bool {
+        self.function & FUNCTION != 0 && self.function & MADE_UP == 0
     }
 }

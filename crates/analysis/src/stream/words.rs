@@ -1,13 +1,13 @@
-//! The meaning of a word: its function, and whether its path starts at the entry, ends at the exit,
-//! or catches.
+//! The meaning of a word in a stream: the function, the path, and whether the path starts at the
+//! entry, ends at the exit, or *catches* (runs a landing pad).
 //!
 //! A word is 1 + the index that the path's counter would have in a block of counters. So an image's
-//! words are consecutive, function after function. [`Words`] is a flat table over them. An entry is
-//! filled when its word first occurs; after that, a word costs one load. If a function's map gives
-//! no numbering, its words are unknown.
+//! words are consecutive, function after function. [`Words`] is a table with one entry for each
+//! word. The entry is filled when its word first occurs; after that, a lookup costs one load. If a
+//! function's map contains no path numbering, the words of this function are unknown.
 //!
-//! Cost: four bytes for each possible path (untouched, so not in memory, if no path ran), and one
-//! regeneration for each distinct word.
+//! Cost: four bytes of address space for each possible path (the kernel backs only the pages of
+//! words that occur), and regenerating one path for each distinct word.
 
 use std::sync::{Arc, OnceLock};
 
@@ -16,32 +16,37 @@ use holloway_format::{Counters, FunctionMap, ImageMap, Outcome};
 
 use crate::graph::{Graph, check_indices};
 
-/// Larger words are unknown: 2 GiB of counters for each thread.
+/// Limit of the words of an image; it corresponds to 2 GiB of counters for each thread. Functions
+/// beyond the limit have no words.
 const MAX_WORD: u64 = 1 << 28;
 
+/// Flag of a table entry: the path starts at the function's entry.
 pub(super) const OPENS: u32 = 1;
+/// Flag of a table entry: the path closes its activation.
 pub(super) const CLOSES: u32 = 2;
+/// Flag of a table entry: the path runs a landing pad.
 pub(super) const CATCHES: u32 = 4;
-/// Number of flag bits below the function.
-pub(super) const FLAGS: u32 = 3;
-/// Entry of a word that was looked up and belongs to no function. Before the lookup, the entry is
-/// 0.
+/// Number of flag bits in a table entry. The function index + 1 is in the bits above the flags.
+pub(super) const FLAG_BITS: u32 = 3;
+/// Table entry of a word that was looked up and belongs to no function. It differs from 0, the
+/// entry of a word that was not looked up yet.
 const UNKNOWN_WORD: u32 = CLOSES;
 
 /// The words of an image. Clones share the functions' graphs, but each clone has its own table;
 /// each thread uses one clone.
 pub struct Words {
     functions: Arc<Functions>,
-    /// By word: function index + 1, shifted by `FLAGS`, with flags below. A value below `1 <<
-    /// FLAGS` is unknown.
+    /// By word: the function index + 1, shifted left by `FLAG_BITS`, and the flags. An entry below
+    /// `1 << FLAG_BITS` has no function.
     table: Vec<u32>,
 }
 
 struct Functions {
     map: Arc<ImageMap>,
-    /// Ordered by first word; ranges do not overlap.
+    /// Ordered by first word; the ranges of words do not overlap.
     list: Vec<WordFunction>,
-    /// By module and function; each graph is made on its first use.
+    /// By module and function. Each graph is made on its first use; `None` if the map has no
+    /// numbering.
     graphs: Vec<Vec<OnceLock<Option<Graph>>>>,
 }
 
@@ -52,9 +57,9 @@ pub struct WordFunction {
     pub first: u32,
     /// Number of paths, at least 1.
     pub paths: u32,
-    /// Module in the image's map.
+    /// Index of the module in the image's map.
     pub module: u32,
-    /// Function in the module's map.
+    /// Index of the function in the module's map.
     pub function: u32,
 }
 
@@ -88,26 +93,27 @@ impl Words {
         let mut list = Vec::new();
         for (module, placed) in (0u32..).zip(&map.modules) {
             for (function, map) in (0u32..).zip(&placed.module.functions) {
-                let ranged = word_range(placed.base, map).map(|(first, paths)| WordFunction {
+                let range = word_range(placed.base, map);
+                list.extend(range.map(|(first, paths)| WordFunction {
                     first,
                     paths,
                     module,
                     function,
-                });
-                list.extend(ranged);
+                }));
             }
         }
         list.sort();
         let mut end = 0;
         list.retain(|function| {
-            let apart = function.first >= end;
-            if apart {
+            let is_disjoint = function.first >= end;
+            if is_disjoint {
                 end = function.first + function.paths;
             }
-            apart
+            is_disjoint
         });
-        let functions = map.modules.iter().map(|placed| &placed.module.functions);
-        let graphs = functions.map(|all| all.iter().map(|_| OnceLock::new()).collect());
+        let modules = map.modules.iter().map(|placed| &placed.module);
+        let graphs =
+            modules.map(|module| module.functions.iter().map(|_| OnceLock::new()).collect());
         Words {
             functions: Arc::new(Functions {
                 map: Arc::clone(map),
@@ -123,7 +129,7 @@ impl Words {
         &self.functions.map
     }
 
-    /// The functions that have words, by first word.
+    /// The functions that have words, in the order of their words.
     pub fn functions(&self) -> impl ExactSizeIterator<Item = WordFunction> {
         self.functions.list.iter().copied()
     }
@@ -144,7 +150,7 @@ impl Words {
         self.functions.list[function as usize]
     }
 
-    /// The hash of a function's graph, from its map.
+    /// The hash of a function's graph, as its map states it.
     ///
     /// # Panics
     /// If the image has no such function.
@@ -153,8 +159,8 @@ impl Words {
         module.functions[function as usize].hash
     }
 
-    /// The graph of a function, if the image contains the function and its map gives a numbering.
-    /// The graph is made once for all clones.
+    /// The graph of a function; `None` if the image lacks the function or its map has no
+    /// numbering. The graph is made once for all clones.
     pub(crate) fn graph(&self, module: u32, function: u32) -> Option<&Graph> {
         self.functions.graph(module, function)
     }
@@ -164,10 +170,10 @@ impl Words {
         self.table.len() as u32
     }
 
-    /// The meaning of a word, if it belongs to this image.
+    /// The meaning of a word; `None` if the word belongs to no function of the image.
     pub fn word(&mut self, word: u32) -> Option<Word> {
         let entry = self.entry(word);
-        let function = (entry >> FLAGS).checked_sub(1)?;
+        let function = (entry >> FLAG_BITS).checked_sub(1)?;
         let first = self.function(function).first;
         Some(Word {
             function,
@@ -178,13 +184,13 @@ impl Words {
         })
     }
 
-    /// The table's entry of a word; 0 before its lookup.
+    /// The table entry of a word; 0 before the word's lookup.
     #[inline]
     pub(super) fn cached_entry(&self, word: u32) -> u32 {
         self.table.get(word as usize).copied().unwrap_or(0)
     }
 
-    /// The table's entry of a word; looks the word up if necessary.
+    /// The table entry of a word. Looks the word up when it first occurs.
     pub(super) fn entry(&mut self, word: u32) -> u32 {
         let Some(entry) = self.table.get_mut(word as usize) else {
             return UNKNOWN_WORD;
@@ -205,8 +211,9 @@ impl Functions {
     }
 
     fn look_up(&self, word: u32) -> Option<u32> {
-        let after = self.list.partition_point(|function| function.first <= word);
-        let index = after.checked_sub(1)?;
+        // Number of functions whose first word is at most this word.
+        let started = self.list.partition_point(|function| function.first <= word);
+        let index = started.checked_sub(1)?;
         let function = self.list[index];
         let path = word - function.first;
         if path >= function.paths {
@@ -214,7 +221,8 @@ impl Functions {
         }
         let graph = self.graph(function.module, function.function)?;
         let path = graph.path(PathId(u64::from(path)))?;
-        Some((after as u32) << FLAGS | flags(self.map(index), &path))
+        let number = index as u32 + 1;
+        Some(number << FLAG_BITS | flags(self.map(index), &path))
     }
 
     fn graph(&self, module: u32, function: u32) -> Option<&Graph> {
@@ -257,8 +265,8 @@ fn flags(map: &FunctionMap, path: &Path) -> u32 {
     flags
 }
 
-/// Whether a path closes its activation. A call that does not return closes none: a `longjmp` may
-/// lead back into the same frame.
+/// Whether a path closes its activation. A path that ends in a call that does not return closes no
+/// activation, because a `longjmp` may lead back into the same frame.
 pub(crate) fn closes(map: &FunctionMap, path: &Path) -> bool {
     let PathEnd::Exit(edge) = path.end else {
         return false;

@@ -1,8 +1,10 @@
 //! Assembles the blocks of a trace into one grammar in which every rule is used at least twice.
 //!
-//! The start rule is the concatenation of the blocks' right sides. A full builder ([`Depth::Full`])
-//! finds the repetitions that the quick builder left in it; its terminals are the blocks' symbols.
-//! Then each rule that is used once is replaced by its right side.
+//! Each block is a string of symbols: terminals, and rules of this block or earlier blocks. The
+//! concatenation of these strings generates the trace, but it still contains repetitions, because
+//! the recording builder works quickly ([`Depth::Quick`]). So a second builder with
+//! [`Depth::Full`] processes the concatenation. Its terminals are the symbols of the blocks. Then
+//! each rule that is used once is replaced by its right side.
 //!
 //! Cost: linear in the tokens, about 100 ns for each token.
 
@@ -12,9 +14,10 @@ use holloway_format::trace::{Block, Step, Token};
 use super::builder::{Depth, GrammarBuilder, Limits};
 use super::grammar::{Grammar, Part, Symbol};
 
-/// A list of right sides. Each comes after the rules that it uses.
+/// The right sides of rules, by rule number. A rule comes after the rules that it uses.
 #[derive(Default)]
 pub(super) struct RuleList {
+    /// All right sides, one after the other.
     symbols: Vec<Symbol>,
     /// End of each right side in `symbols`.
     ends: Vec<usize>,
@@ -34,20 +37,20 @@ impl RuleList {
     }
 }
 
-/// Reads tokens. Adds complete right sides to the list of rules, and returns the symbols outside of
-/// rules.
+/// Reads the tokens of blocks, and lists the rules that they contain.
 #[derive(Default)]
 pub(super) struct TokenReader {
     pub(super) rules: RuleList,
     /// Number in the list of the first rule that tokens may use.
     first_usable: u32,
-    /// Open right sides, one after the other, and the start of each.
+    /// The symbols outside of rules, and then the open right sides, one after the other.
     open: Vec<Symbol>,
+    /// Start of each open right side in `open`.
     starts: Vec<usize>,
 }
 
-/// Maximum number of rules, and of terminals. Such a number and one bit that tells rules from
-/// terminals form a terminal of the full builder.
+/// Maximum number of rules, and of terminals. The full builder's terminals have 30 bits: the number
+/// of a rule or terminal, and one bit that distinguishes rules from terminals.
 const MAX_RULES: u32 = 1 << 29;
 /// Maximum number of tokens to assemble, and of symbols in rules: 4 GiB.
 pub(super) const MAX_TOKENS: usize = 1 << 30;
@@ -58,6 +61,8 @@ impl TokenReader {
         self.first_usable = self.rules.len();
     }
 
+    /// Reads the tokens of a block. Adds the rules to the list, and returns the symbols outside of
+    /// rules. `terminal` returns the symbol for the number of a terminal.
     pub(super) fn read(
         &mut self,
         tokens: &[Token],
@@ -73,10 +78,10 @@ impl TokenReader {
                 }),
             }
         }
-        match self.starts.is_empty() {
-            true => Ok(std::mem::take(&mut self.open)),
-            false => Err(AssembleError::Unbalanced),
+        if !self.starts.is_empty() {
+            return Err(AssembleError::Unbalanced);
         }
+        Ok(std::mem::take(&mut self.open))
     }
 
     fn rule(&self, rule: u32) -> Result<Symbol, AssembleError> {
@@ -103,7 +108,8 @@ pub struct Assembler {
     reader: TokenReader,
     full_builder: GrammarBuilder,
     /// The blocks that the full builder has made so far.
-    blocks: Vec<Block>,
+    full_blocks: Vec<Block>,
+    /// Number of tokens and of terminals in the assembled blocks.
     tokens: usize,
     terminals: usize,
 }
@@ -113,7 +119,7 @@ impl Default for Assembler {
         Self {
             reader: TokenReader::default(),
             full_builder: GrammarBuilder::new(Limits::default(), Depth::Full),
-            blocks: Vec::new(),
+            full_blocks: Vec::new(),
             tokens: 0,
             terminals: 0,
         }
@@ -124,7 +130,7 @@ impl Assembler {
     /// Appends a block.
     ///
     /// # Errors
-    /// The block is not well formed.
+    /// If the block is not well formed, or the trace is too large.
     pub fn push(&mut self, block: &Block) -> Result<(), AssembleError> {
         if block.is_fresh {
             self.reader.forget_rules();
@@ -141,19 +147,20 @@ impl Assembler {
                 .ok_or(AssembleError::Terminal { terminal })
         })?;
         let codes: Vec<u32> = top.into_iter().map(encode).collect();
-        let blocks = &mut self.blocks;
-        self.full_builder.extend(&codes, |block| blocks.push(block));
+        let full_blocks = &mut self.full_blocks;
+        self.full_builder
+            .extend(&codes, |block| full_blocks.push(block));
         Ok(())
     }
 
     /// Returns the grammar of all blocks.
     ///
     /// # Errors
-    /// The string is too long.
+    /// If the grammar is too large.
     pub fn finish(mut self) -> Result<Grammar, AssembleError> {
-        self.blocks.extend(self.full_builder.flush());
+        self.full_blocks.extend(self.full_builder.flush());
         let mut top = Vec::new();
-        for block in std::mem::take(&mut self.blocks) {
+        for block in std::mem::take(&mut self.full_blocks) {
             if block.is_fresh {
                 self.reader.forget_rules();
             }
@@ -178,8 +185,12 @@ fn decode(code: u32) -> Symbol {
     }
 }
 
-/// Builds the grammar without rules that are used less than twice, and without rules of one symbol.
-/// A rule comes before the rules that it uses.
+/// Builds a grammar of the start rule `top` and the rules. Leaves out rules that are used less than
+/// twice, and rules of one symbol: their right sides replace them in their users. In the grammar, a
+/// rule comes before the rules that it uses.
+///
+/// # Errors
+/// If the grammar is too large.
 pub(super) fn prune(rules: &RuleList, top: &[Symbol]) -> Result<Grammar, AssembleError> {
     let mut uses = vec![0u32; rules.ends.len()];
     let count_uses = |right_side: &[Symbol], times: u32, uses: &mut Vec<u32>| {
@@ -194,34 +205,42 @@ pub(super) fn prune(rules: &RuleList, top: &[Symbol]) -> Result<Grammar, Assembl
         let right_side = rules.right_side(rule);
         match (uses[rule as usize], right_side.len()) {
             (0, _) => {}
-            // Its only symbol replaces it wherever it is used.
+            // The only symbol replaces the rule in all its uses.
             (times, 1) => count_uses(right_side, times, &mut uses),
             _ => count_uses(right_side, 1, &mut uses),
         }
     }
-    let is_kept = |rule: u32| uses[rule as usize] > 1 && rules.right_side(rule).len() != 1;
+    let is_rule_in_grammar =
+        |rule: u32| uses[rule as usize] > 1 && rules.right_side(rule).len() != 1;
     let mut numbers = vec![0; rules.ends.len()];
-    let kept = (0..rules.len()).rev().filter(|&rule| is_kept(rule));
-    for (number, rule) in (1..).zip(kept) {
+    let rules_in_grammar = (0..rules.len())
+        .rev()
+        .filter(|&rule| is_rule_in_grammar(rule));
+    for (number, rule) in (1..).zip(rules_in_grammar) {
         numbers[rule as usize] = number;
     }
     let (mut symbols, mut starts) = (Vec::new(), vec![0]);
     let mut write = |right_side: &[Symbol]| {
-        let mut open = vec![right_side.iter()];
-        while let Some(rest) = open.last_mut() {
-            match rest.next().map(|symbol| (symbol.part(), *symbol)) {
-                None => drop(open.pop()),
-                Some((Part::Rule(rule), _)) if is_kept(rule) => {
+        // The right side, and the right sides that replace rules in it.
+        let mut stack = vec![right_side.iter()];
+        while let Some(symbols_to_write) = stack.last_mut() {
+            let symbol = symbols_to_write.next();
+            match symbol.map(|symbol| (symbol.part(), *symbol)) {
+                None => drop(stack.pop()),
+                Some((Part::Rule(rule), _)) if is_rule_in_grammar(rule) => {
                     symbols.push(Symbol::rule(numbers[rule as usize]));
                 }
-                Some((Part::Rule(rule), _)) => open.push(rules.right_side(rule).iter()),
+                Some((Part::Rule(rule), _)) => stack.push(rules.right_side(rule).iter()),
                 Some((Part::Terminal(_), symbol)) => symbols.push(symbol),
             }
         }
         starts.push(symbols.len() as u64);
     };
     write(top);
-    for rule in (0..rules.len()).rev().filter(|&rule| is_kept(rule)) {
+    for rule in (0..rules.len())
+        .rev()
+        .filter(|&rule| is_rule_in_grammar(rule))
+    {
         write(rules.right_side(rule));
     }
     Grammar::from_parts(symbols, starts).map_err(|_| AssembleError::Large)

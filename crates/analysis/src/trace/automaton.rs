@@ -1,10 +1,11 @@
-//! Automata of patterns, by Glushkov's construction: each event of a pattern is a position, and a
-//! state is a set of positions. States are built when the automaton first reaches them.
+//! Deterministic automata that find the matches of patterns in traces (Glushkov's construction).
 //!
-//! A state is the set of positions that may have matched the last event. Terminals that match at
-//! the same positions form a class, so a step is one table lookup. To read backwards, the automaton
-//! uses the preceding positions instead of the following ones and swaps the first and last
-//! positions.
+//! Each event in the text of a pattern is a *position*. For example, the pattern `f (g|h)* f` has
+//! four positions. A state of the automaton is the set of positions that may have matched the last
+//! event of the trace. States are built when the automaton first reaches them. Terminals that match
+//! at the same positions form a *class*, so a step is one table lookup. An automaton that reads
+//! backwards uses the preceding positions instead of the following positions, and swaps the first
+//! and last positions.
 //!
 //! Cost: states reached × classes. A set of `n` positions takes `n / 64` words.
 
@@ -21,14 +22,15 @@ pub(super) const BEGIN: u32 = 0;
 /// Maximum number of states.
 const MAX_STATES: usize = 1 << 16;
 
-/// The matches that an automaton hits.
+/// The events that are hits of an automaton ([`Machine`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Hits {
-    /// Every position of the trace where a match ends.
+    /// Every event at which a match ends.
     EveryEnd,
-    /// The match that ends first, then the first match after it, and so on. Matches share no event.
+    /// The end of the match that ends first, then the end of the first match after it, and so on.
+    /// These matches share no event.
     Disjoint,
-    /// Every end of a match that begins with the first event read.
+    /// Every event at which a match ends that begins with the first event read.
     Anchored,
 }
 
@@ -36,12 +38,15 @@ pub(super) enum Hits {
 struct Shape {
     first: Positions,
     last: Positions,
-    nullable: bool,
+    /// Whether the empty sequence is a match.
+    matches_empty: bool,
 }
 
-/// The positions that may follow each position.
+/// The positions that may follow each position, while a pattern is read.
 struct Glushkov {
+    /// Number of words in a set of positions.
     words: usize,
+    /// By position: the positions that may follow it.
     follow: Vec<Positions>,
 }
 
@@ -55,56 +60,59 @@ impl Glushkov {
                 Shape {
                     first: positions.clone(),
                     last: positions,
-                    nullable: false,
+                    matches_empty: false,
                 }
             }
             Node::Optional(node) => Shape {
-                nullable: true,
+                matches_empty: true,
                 ..self.shape(node)
             },
             Node::Repeat { node, min_count } => {
                 let shape = self.shape(node);
                 self.link(&shape.last, &shape.first);
                 Shape {
-                    nullable: shape.nullable || *min_count == 0,
+                    matches_empty: shape.matches_empty || *min_count == 0,
                     ..shape
                 }
             }
             Node::Alternatives(nodes) => {
-                let mut all = self.empty_shape(false);
+                let mut all = self.empty_shape();
                 for node in nodes {
                     let shape = self.shape(node);
                     add_all(&mut all.first, &shape.first);
                     add_all(&mut all.last, &shape.last);
-                    all.nullable |= shape.nullable;
+                    all.matches_empty |= shape.matches_empty;
                 }
                 all
             }
             Node::Sequence(nodes) => {
-                let mut all = self.empty_shape(true);
+                let mut all = Shape {
+                    matches_empty: true,
+                    ..self.empty_shape()
+                };
                 for node in nodes {
                     let shape = self.shape(node);
                     self.link(&all.last, &shape.first);
-                    if all.nullable {
+                    if all.matches_empty {
                         add_all(&mut all.first, &shape.first);
                     }
-                    if shape.nullable {
+                    if shape.matches_empty {
                         add_all(&mut all.last, &shape.last);
                     } else {
                         all.last = shape.last;
                     }
-                    all.nullable &= shape.nullable;
+                    all.matches_empty &= shape.matches_empty;
                 }
                 all
             }
         }
     }
 
-    fn empty_shape(&self, nullable: bool) -> Shape {
+    fn empty_shape(&self) -> Shape {
         Shape {
             first: vec![0; self.words],
             last: vec![0; self.words],
-            nullable,
+            matches_empty: false,
         }
     }
 
@@ -138,16 +146,20 @@ fn intersection(set: &Positions, other: &Positions) -> Positions {
 /// A deterministic automaton, built state by state.
 pub(super) struct Automaton {
     hits: Hits,
+    /// By position: the positions that may follow it.
     follow: Vec<Positions>,
+    /// The positions where a match may begin and end.
     first: Positions,
     last: Positions,
-    nullable: bool,
-    /// By terminal.
+    matches_empty: bool,
+    /// By terminal: its class.
     classes: Vec<u32>,
     /// By class: the positions where its terminals match.
     class_positions: Vec<Positions>,
+    /// By state: its positions.
     states: Vec<Positions>,
-    numbers: FxHashMap<Positions, u32>,
+    /// The state with these positions.
+    state_numbers: FxHashMap<Positions, u32>,
     /// By state and class: 1 + twice the next state, + 1 if the step is a hit; 0: not computed yet.
     steps: Vec<u64>,
     has_too_many_states: bool,
@@ -168,19 +180,19 @@ impl Automaton {
             follow: glushkov.follow,
             first: shape.first,
             last: shape.last,
-            nullable: shape.nullable,
+            matches_empty: shape.matches_empty,
             classes,
             class_positions,
             states: Vec::new(),
-            numbers: FxHashMap::default(),
+            state_numbers: FxHashMap::default(),
             steps: Vec::new(),
             has_too_many_states: false,
         };
-        automaton.state_of(vec![0; words]);
+        automaton.state_with(vec![0; words]);
         if hits == Hits::Anchored {
-            // The state `BEGIN` also has an empty set, but differs from the state in which no
-            // position matches.
-            automaton.numbers.clear();
+            // The state `BEGIN` has no positions. The dead state has no positions either, but must
+            // get its own number.
+            automaton.state_numbers.clear();
         }
         automaton
     }
@@ -200,8 +212,8 @@ impl Automaton {
     }
 
     /// Whether the pattern matches the empty sequence.
-    pub(super) fn is_nullable(&self) -> bool {
-        self.nullable
+    pub(super) fn matches_empty(&self) -> bool {
+        self.matches_empty
     }
 
     /// Whether there were too many states. The results are then invalid.
@@ -209,9 +221,9 @@ impl Automaton {
         self.has_too_many_states
     }
 
-    /// The number of the state with these positions.
-    fn state_of(&mut self, positions: Positions) -> u32 {
-        if let Some(&known) = self.numbers.get(&positions) {
+    /// The number of the state with these positions. Builds the state if it is new.
+    fn state_with(&mut self, positions: Positions) -> u32 {
+        if let Some(&known) = self.state_numbers.get(&positions) {
             return known;
         }
         if self.states.len() == MAX_STATES {
@@ -219,14 +231,15 @@ impl Automaton {
             return BEGIN;
         }
         let number = self.states.len() as u32;
-        self.numbers.insert(positions.clone(), number);
+        self.state_numbers.insert(positions.clone(), number);
         self.states.push(positions);
         self.steps
             .resize(self.states.len() * self.class_positions.len(), 0);
         number
     }
 
-    /// Computes the step from a state with a terminal of a class.
+    /// Computes the step from a state with a terminal of a class: the next state, and whether the
+    /// terminal is a hit.
     fn build_step(&mut self, state: u32, class: u32) -> (u32, bool) {
         let mut next = vec![0; self.first.len()];
         if self.hits != Hits::Anchored || state == BEGIN {
@@ -242,25 +255,25 @@ impl Automaton {
         if hit && self.hits == Hits::Disjoint {
             return (BEGIN, true);
         }
-        (self.state_of(next), hit)
+        (self.state_with(next), hit)
     }
 }
 
 impl Machine for Automaton {
     fn step(&mut self, state: u32, terminal: u32) -> (u32, bool) {
         let class = self.classes[terminal as usize];
-        let at = state as usize * self.class_positions.len() + class as usize;
-        if self.steps[at] == 0 {
+        let index = state as usize * self.class_positions.len() + class as usize;
+        if self.steps[index] == 0 {
             let (next, hit) = self.build_step(state, class);
-            self.steps[at] = 1 + 2 * u64::from(next) + u64::from(hit);
+            self.steps[index] = 1 + 2 * u64::from(next) + u64::from(hit);
         }
-        let step = self.steps[at] - 1;
+        let step = self.steps[index] - 1;
         ((step / 2) as u32, step % 2 == 1)
     }
 
     fn is_dead(&self, state: u32) -> bool {
-        let empty = || self.states[state as usize].iter().all(|&word| word == 0);
-        self.hits == Hits::Anchored && state != BEGIN && empty()
+        let has_no_position = || self.states[state as usize].iter().all(|&word| word == 0);
+        self.hits == Hits::Anchored && state != BEGIN && has_no_position()
     }
 }
 

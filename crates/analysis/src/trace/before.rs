@@ -1,7 +1,8 @@
-//! Answers whether P runs before Q (Larus 1999, section 3.3), where, and how often one follows the
-//! other. P and Q are sets of events, for example a path or all paths of a function.
+//! Finds out whether P runs before Q (Larus 1999, section 3.3), and counts how often Q follows P. P
+//! and Q are sets of events, for example a path or all paths of a function.
 //!
-//! A small automaton on the grammar (`sweep`) answers each question.
+//! For each count, an automaton of two states reads the grammar (`sweep`). Events that the
+//! automaton counts are its *hits*.
 //!
 //! Cost: linear in the symbols of the grammar.
 
@@ -23,10 +24,10 @@ pub struct Order {
     pub later: u64,
     /// Executions of Q before which P ran at any time.
     pub preceded: u64,
-    /// Executions of Q without P: P had not run since the previous Q, or since the start of the
-    /// trace.
+    /// Executions of Q that no P precedes: P did not run since the previous Q, or since the start
+    /// of the trace.
     pub without: Runs,
-    /// Executions of P without an answer: Q did not run before P ran again or the trace ended.
+    /// Executions of P that no Q follows: Q did not run before P ran again or the trace ended.
     pub unanswered: Runs,
 }
 
@@ -40,7 +41,7 @@ pub struct Runs {
 }
 
 impl Order {
-    /// Whether P ran before the first Q; `None` if either never ran.
+    /// Whether P ran before the first Q; `None` if P or Q never ran.
     pub fn p_is_first(&self) -> Option<bool> {
         Some(self.p.ends?.0 < self.q.ends?.0)
     }
@@ -77,38 +78,41 @@ pub fn before(grammar: &Grammar, p: &[bool], q: &[bool]) -> Order {
     }
 }
 
-/// Executions of P without a Q after them. Read backwards, this is Q without P before it.
+/// Executions of P that no Q follows ([`Order::unanswered`]). If the trace is read backwards, these
+/// are the executions of P that no Q precedes. So the target is [`Target::Without`], with P and Q
+/// exchanged.
 fn unanswered(grammar: &Grammar, p: &[bool], q: &[bool]) -> Runs {
-    let machine = OrderAutomaton {
+    let automaton = OrderAutomaton {
         p: q,
         q: p,
         target: Target::Without,
     };
-    let mut sweep: Sweep<'_, _, BACKWARD> = Sweep::new(grammar, machine);
-    let found = sweep.read_all(0);
-    let forward = |position: u64| grammar.len() - 1 - position;
+    let mut sweep: Sweep<'_, _, BACKWARD> = Sweep::new(grammar, automaton);
+    let passage = sweep.read_all(0);
+    let from_start = |position_from_end: u64| grammar.len() - 1 - position_from_end;
     Runs {
-        count: found.hits,
-        ends: found
+        count: passage.hits,
+        ends: passage
             .ends
-            .map(|(last, first)| (forward(first), forward(last))),
+            .map(|(last, first)| (from_start(first), from_start(last))),
     }
 }
 
-/// The events that an automaton hits.
+/// The events that an automaton counts.
 #[derive(Clone, Copy)]
 enum Target {
     P,
     Q,
-    /// Q right after P.
+    /// Q as the next event after P.
     AtOnce,
-    /// The first Q after P, unless P ran again before it.
+    /// The first Q after P. If P ran several times before this Q, it counts once.
     Next,
-    /// Q, if P has not run since the previous Q.
+    /// Q, if P did not run since the previous Q or since the start of the trace.
     Without,
 }
 
-/// An automaton that hits the target.
+/// An automaton that counts the events of the target. In state 1, P ran, and the automaton waits
+/// for Q. In state 0, it does not.
 struct OrderAutomaton<'a> {
     p: &'a [bool],
     q: &'a [bool],
@@ -116,7 +120,6 @@ struct OrderAutomaton<'a> {
 }
 
 impl Machine for OrderAutomaton<'_> {
-    /// State 1: P ran, and the automaton waits for Q.
     fn step(&mut self, state: u32, terminal: u32) -> (u32, bool) {
         let (p, q) = (self.p[terminal as usize], self.q[terminal as usize]);
         match self.target {

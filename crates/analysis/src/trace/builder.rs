@@ -3,22 +3,24 @@
 //!
 //! SEQUITUR alone ([`super::sequitur`]) takes 50-100 ns for each symbol and unbounded memory. So
 //! the builder works in these steps:
-//! 1. The string arrives in *blocks*. A block is cut into pieces at positions that its content
-//!    determines (`level`). The sequence of the pieces' numbers is cut again, and so on while a
-//!    level finds mostly known pieces. Each piece is a rule. Pieces stay known from block to block.
-//! 2. With [`Depth::Full`], the sequence of the last level goes through SEQUITUR(1). It finds the
-//!    repetitions that the cuts hide.
-//! 3. The block is written depth first as `Token`s. A right side stands where its rule is used
-//!    first, but only if the rule is used twice: in this block, or in this block and an earlier
-//!    block. Otherwise the right side replaces the rule in its user (the paper's rule utility).
+//! 1. The builder collects symbols in a *block*. A full block is cut into *pieces* at positions
+//!    that its content determines (`level`). The sequence of the pieces' numbers is the string of
+//!    the next *level*, which is cut into pieces again. This continues while a level finds mostly
+//!    known pieces: then the level *pays*. Pieces stay known from block to block.
+//! 2. With [`Depth::Full`], SEQUITUR(1) processes the sequence of pieces of the last level. It
+//!    finds the repetitions that the cuts hide.
+//! 3. The block is written depth first as `Token`s. A piece becomes a rule if it is used twice: in
+//!    this block, or in this block and an earlier block. The rule's right side is written at the
+//!    rule's first use. The right side of any other piece replaces the piece in its user (the
+//!    paper's rule utility).
 //! 4. When the pieces fill their memory, they are forgotten. Then a *fresh* block begins, which
 //!    uses no earlier rule.
 //!
-//! A piece is hashed when it is first seen. Only the pieces of a block's last level are counted. So
-//! a repetition needs no hashing or counting of its own.
+//! A piece is summarized (hashed) only when it first occurs. Only the pieces of a block's last
+//! level are counted. So the cost of a repetition is the cost of its few large pieces.
 //!
 //! A trace is recorded with [`Depth::Quick`] and processed further when it is read
-//! ([`super::assemble`]). Where paths depend on data, the output of SEQUITUR is harder to predict,
+//! ([`super::assemble`]). Where paths depend on data, the output of SEQUITUR is harder to compress,
 //! and the file would be a third larger (bzip2's sorting: order-0 entropy 5.9 MB after SEQUITUR,
 //! file of the pieces 4.9 MB, zstd -19 5.2 MB).
 //!
@@ -39,7 +41,7 @@ use uses::Uses;
 /// Bounds of a builder's memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Maximum number of symbols in a block. Values are clamped to 1 to 2^20.
+    /// Maximum number of symbols in a block. The builder clamps it to the range from 1 to 2^20.
     pub block: usize,
     /// Maximum number of symbols in all known pieces.
     pub pieces: usize,
@@ -57,9 +59,9 @@ impl Default for Limits {
 /// How thoroughly the builder looks for repetitions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Depth {
-    /// Levels of pieces, while most pieces of a level repeat.
+    /// Cuts levels of pieces, while most pieces of a level repeat.
     Quick,
-    /// Levels of pieces, while many pieces of a level repeat; then SEQUITUR(1).
+    /// Cuts levels of pieces, while many pieces of a level repeat. Then runs SEQUITUR(1).
     Full,
 }
 
@@ -73,9 +75,10 @@ impl Depth {
     }
 
     /// A level pays if at most one in this number of a block's pieces is new to the level. A level
-    /// that is used only for some blocks costs more than it saves: its repeated pieces are then
-    /// spelled out in the level below, and predictions of them fail. So when recording, levels from
-    /// the third on must be stable.
+    /// that is used only for some blocks costs more than it saves: in the other blocks, its
+    /// repeated pieces are written as sequences of smaller pieces, and the file's compressor cannot
+    /// predict them. So during recording, most blocks must use the third and higher levels, or
+    /// none.
     fn min_pieces_per_new(self, level: usize) -> usize {
         match self {
             Self::Quick if level < 2 => 16,
@@ -90,9 +93,9 @@ impl Depth {
 const MAX_BLOCK: usize = 1 << 20;
 /// Maximum number of levels.
 const MAX_LEVELS: usize = 12;
-/// A level that did not pay is tried again after this number of blocks.
+/// Number of blocks after which a level that did not pay is tried again.
 const RETRY_BLOCKS: usize = 8;
-/// A sequence of fewer pieces than this needs no further level.
+/// Minimum number of pieces of a block that are cut on a further level.
 const MIN_PIECES: usize = 256;
 
 /// The terminals that the symbols of a string stand for. Each symbol is introduced when a new piece
@@ -123,23 +126,29 @@ impl Alphabet for TerminalSymbols {
 pub struct GrammarBuilder {
     limits: Limits,
     depth: Depth,
-    /// By terminal: number of occurrences in blocks whose counts were added up.
+    /// By terminal: number of occurrences that are added up so far. The levels hold the other
+    /// occurrences, as counts of pieces.
     counts: Vec<u64>,
-    /// The open block.
+    /// The symbols of the open block.
     block: Vec<u32>,
-    /// The previous block. Repetitions of it are found by comparison.
+    /// The symbols of the previous block. Repetitions of them are found by comparison.
     previous: Vec<u32>,
-    /// Number of levels of the open block, once it is cut.
+    /// Number of levels of the open block; `None` until the block is cut.
     cut_level_count: Option<usize>,
+    /// By level: the known pieces.
     levels: Vec<Level>,
+    /// By level: the use counts and the rules of the known pieces.
     uses: Vec<Uses>,
+    /// By level: the pieces of the open block and of the previous block.
     parsed: Vec<Parsed>,
     sequitur: Sequitur,
     /// Number of rules written since the last fresh block.
     rules: u32,
     is_fresh: bool,
-    /// The level that did not pay, and the number of blocks until it is tried again.
-    paused_level: (usize, usize),
+    /// The level that did not pay in a recent block.
+    paused_level: usize,
+    /// Number of blocks until the paused level is tried again.
+    paused_blocks: usize,
 }
 
 impl GrammarBuilder {
@@ -159,14 +168,15 @@ impl GrammarBuilder {
             sequitur: Sequitur::new(LookAhead::One),
             rules: 0,
             is_fresh: true,
-            paused_level: (MAX_LEVELS, 0),
+            paused_level: MAX_LEVELS,
+            paused_blocks: 0,
         };
         builder.forget_pieces(&TerminalSymbols);
         builder
     }
 
     /// Changes the limits. The open block keeps room for at least one symbol.
-    pub(super) fn limit(&mut self, limits: Limits) {
+    pub(super) fn set_limits(&mut self, limits: Limits) {
         let block = limits.block.max(self.length() + 1).min(MAX_BLOCK);
         self.limits = Limits { block, ..limits };
     }
@@ -177,10 +187,10 @@ impl GrammarBuilder {
         mem::take(&mut self.counts)
     }
 
-    /// Turns counts of pieces into counts of terminals.
+    /// Turns counts of pieces into counts of terminals, from the highest level down.
     fn add_up(&mut self, alphabet: &impl Alphabet) {
-        for at in (0..self.levels.len()).rev() {
-            let (below, current) = self.levels.split_at_mut(at);
+        for level in (0..self.levels.len()).rev() {
+            let (below, current) = self.levels.split_at_mut(level);
             let current = &mut current[0];
             let counts = current.take_counts();
             let counted = (0u32..).zip(counts).filter(|entry| entry.1 > 0);
@@ -190,8 +200,8 @@ impl GrammarBuilder {
                         Some(below) => drop(below.count(symbol, times)),
                         None => {
                             let terminal = alphabet.number(symbol) as usize;
-                            let known = self.counts.len().max(terminal + 1);
-                            self.counts.resize(known, 0);
+                            let terminal_count = self.counts.len().max(terminal + 1);
+                            self.counts.resize(terminal_count, 0);
                             self.counts[terminal] += times;
                         }
                     }
@@ -208,7 +218,8 @@ impl GrammarBuilder {
         self.previous.clear();
         self.rules = 0;
         self.is_fresh = true;
-        self.paused_level = (MAX_LEVELS, 0);
+        self.paused_level = MAX_LEVELS;
+        self.paused_blocks = 0;
     }
 
     /// Appends terminals, whose numbers are below 2^30. Passes each full block to `on_block`.
@@ -233,7 +244,7 @@ impl GrammarBuilder {
         appended
     }
 
-    /// Removes the symbols of the open block from `length` on and returns them.
+    /// Removes all symbols of the open block after the first `length` symbols, and returns them.
     pub(super) fn take_back(&mut self, length: usize) -> Vec<u32> {
         self.cut_level_count = None;
         self.block.split_off(length)
@@ -255,15 +266,17 @@ impl GrammarBuilder {
         if self.cut_level_count.is_some() {
             return false;
         }
-        let forgets = self.levels.iter().map(Level::size).sum::<usize>() > self.limits.pieces;
-        if forgets {
+        let size: usize = self.levels.iter().map(Level::size).sum();
+        let exceeds_limit = size > self.limits.pieces;
+        if exceeds_limit {
             self.forget_pieces(alphabet);
         }
         self.cut_level_count = Some(self.cut_levels(alphabet));
-        forgets
+        exceeds_limit
     }
 
-    /// The levels of the open block: all known pieces of the level, and the block's pieces on it.
+    /// The levels of the open block: the known pieces of each level, and the block as a sequence of
+    /// these pieces.
     pub(super) fn levels(&self) -> impl ExactSizeIterator<Item = (&Level, &[u32])> {
         let pieces = self.parsed.iter().map(Parsed::block);
         let levels = self.levels.iter().zip(pieces);
@@ -273,7 +286,7 @@ impl GrammarBuilder {
     /// Closes the open block, which is not empty.
     pub(super) fn close(&mut self, alphabet: &mut impl Alphabet) -> Block {
         self.cut(alphabet);
-        let levels = self.cut_level_count.take().expect("it is cut");
+        let levels = self.cut_level_count.take().expect("the block is cut");
         let Summary { hash, change } = self.summarize(levels);
         let mut block = Block {
             is_fresh: mem::take(&mut self.is_fresh),
@@ -300,7 +313,8 @@ impl GrammarBuilder {
         summary
     }
 
-    /// The right sides over the pieces of the last level, start rule first.
+    /// The rules above the pieces of the last level, start rule first: all right sides one after
+    /// the other, and the start of each. Their terminals are pieces.
     fn top_rules(&mut self, levels: usize) -> (Vec<Symbol>, Vec<u64>) {
         let pieces = self.parsed[levels - 1].block();
         match self.depth {
@@ -321,45 +335,46 @@ impl GrammarBuilder {
     /// Cuts the block into pieces, level by level. Returns the number of levels that pay.
     fn cut_levels(&mut self, alphabet: &mut impl Alphabet) -> usize {
         let mut terminals = Vec::new();
-        let mut paying = 0;
-        self.paused_level.1 = self.paused_level.1.saturating_sub(1);
-        let level_limit = if self.paused_level.1 > 0 {
-            self.paused_level.0
+        let mut paying_levels = 0;
+        self.paused_blocks = self.paused_blocks.saturating_sub(1);
+        let level_limit = if self.paused_blocks > 0 {
+            self.paused_level
         } else {
             MAX_LEVELS
         };
-        for at in 0..level_limit {
-            let (below, current) = self.parsed.split_at_mut(at);
-            let (levels_below, level) = self.levels.split_at_mut(at);
-            let (level, current) = (&mut level[0], &mut current[0]);
+        for index in 0..level_limit {
+            let (parsed_below, parsed) = self.parsed.split_at_mut(index);
+            let (levels_below, level) = self.levels.split_at_mut(index);
+            let (level, parsed) = (&mut level[0], &mut parsed[0]);
             let known = level.pieces();
-            if let (Some(parsed), Some(below)) = (below.last(), levels_below.last()) {
-                level.parse(parsed.block(), &[], current);
+            if let (Some(parsed_below), Some(below)) = (parsed_below.last(), levels_below.last()) {
+                level.parse(parsed_below.block(), &[], parsed);
                 let append = |summary: Summary, &piece: &u32| summary.then(below.summary(piece));
                 level.summarize_new(|pieces| pieces.iter().fold(Summary::default(), append));
             } else {
-                level.parse(&self.block, &self.previous, current);
+                level.parse(&self.block, &self.previous, parsed);
                 level.summarize_new(|symbols| summary(alphabet, symbols, &mut terminals));
             }
             let new = level.pieces() - known;
-            let pays = self.depth.min_pieces_per_new(at) * new <= current.block().len();
-            if at >= self.depth.required_levels() && !pays {
-                self.paused_level = (at, RETRY_BLOCKS);
+            let pays = self.depth.min_pieces_per_new(index) * new <= parsed.block().len();
+            if index >= self.depth.required_levels() && !pays {
+                self.paused_level = index;
+                self.paused_blocks = RETRY_BLOCKS;
                 break;
             }
-            paying = at + 1;
-            if current.block().len() < MIN_PIECES {
+            paying_levels = index + 1;
+            if parsed.block().len() < MIN_PIECES {
                 break;
             }
         }
         for (uses, level) in self.uses.iter_mut().zip(&self.levels) {
             uses.resize(level.pieces());
         }
-        paying
+        paying_levels
     }
 
-    /// Ends the block: remembers the written pieces, clears their counts, and keeps the block for
-    /// comparison with the next one.
+    /// Ends the block: marks its pieces as written, clears their counts, and keeps the block for
+    /// comparison with the next block.
     fn finish_block(&mut self) {
         self.parsed[0].start_block();
         mem::swap(&mut self.block, &mut self.previous);
@@ -368,7 +383,8 @@ impl GrammarBuilder {
     }
 }
 
-/// The summary of a piece of the string.
+/// Introduces the symbols of a new piece of the lowest level, and returns the piece's summary.
+/// `terminals` is a buffer.
 fn summary(alphabet: &mut impl Alphabet, symbols: &[u32], terminals: &mut Vec<u32>) -> Summary {
     terminals.clear();
     let mut change = 0;

@@ -1,8 +1,8 @@
-//! Checks block by block that a file's blocks stand for exactly the recorded events. The check of a
-//! trace of any length needs only the memory for the rules between two fresh blocks.
+//! Checks that the blocks of a trace file stand for exactly the recorded events.
 //!
-//! Each block states the hash and the length of the recorded events. The check hashes the block's
-//! tokens rule by rule, without expanding them.
+//! Each block states the hash and the number of its recorded events. The check hashes the block's
+//! tokens rule by rule, without expanding them, and compares the hashes. Memory for a trace of any
+//! length is bounded, because a fresh block uses no earlier rule.
 //!
 //! Cost: decoding the tokens, 20-100 ns each. Memory from one fresh block to the next: 4 bytes for
 //! each symbol and 32 for each rule.
@@ -35,7 +35,7 @@ pub struct Checked {
 /// Checks a stream.
 ///
 /// # Errors
-/// The blocks do not make a grammar.
+/// If the blocks do not make a grammar.
 pub fn check(stream: &TraceStream<'_>) -> Result<Checked, AssembleError> {
     let mut checked = Checked {
         is_same: true,
@@ -65,7 +65,7 @@ pub fn check(stream: &TraceStream<'_>) -> Result<Checked, AssembleError> {
     Ok(checked)
 }
 
-/// The blocks from a fresh block to the next.
+/// The blocks from a fresh block up to the next fresh block.
 #[derive(Default)]
 struct Group {
     reader: TokenReader,
@@ -104,7 +104,7 @@ impl Group {
             })
     }
 
-    /// Adds the counts of the rules' symbols.
+    /// Adds the counts of the symbols on the right sides of the group's rules.
     fn finish(mut self, checked: &mut Checked) {
         let rules = &self.reader.rules;
         for rule in (0..rules.len()).rev() {

@@ -1,8 +1,8 @@
-//! Describes what a trace's terminals stand for in the program: functions, paths, and the effect of
-//! each event.
+//! Maps the terminals of a trace to events of the program: paths of functions, frames that were
+//! left, and gaps.
 //!
-//! Cost: the first request for a path of a function builds the function's graph. Each path costs
-//! its length.
+//! Cost: the first request for a path of a function builds the function's graph. Each path costs a
+//! step for each of its blocks.
 
 use std::cell::OnceCell;
 
@@ -19,17 +19,19 @@ use crate::stream::closes;
 pub enum Event {
     /// A path ran.
     Path {
-        /// Its function, as in [`Terminal::Path`].
+        /// The path's function, as in [`Terminal::Path`].
         function: u32,
-        /// Whether it starts at the function's entry, so an activation begins.
+        /// Whether the path starts at the function's entry, so that an activation begins.
         enters: bool,
-        /// Whether it ends at the function's exit, so the activation ends.
+        /// Whether the path ends at the function's exit, so that the activation ends.
         leaves: bool,
-        /// Whether it starts with the call at which the previous path ended.
+        /// Whether the path starts with the call before which the previous path of the activation
+        /// ended.
         resumes: bool,
-        /// Whether it ends before a call. If the call does not return, no path contains it.
+        /// Whether the path ends before a call. If the call does not return, no path contains the
+        /// call.
         calls: bool,
-        /// Number of instructions on it.
+        /// Number of instructions on the path.
         instructions: u64,
     },
     /// This number of activations ended without a path to their exit.
@@ -57,7 +59,7 @@ impl Event {
         matches!(self, Event::Path { leaves: true, .. })
     }
 
-    /// Number of instructions; 0 if the event is no path.
+    /// Number of instructions; 0 if the event is not a path.
     pub fn instructions(self) -> u64 {
         match self {
             Event::Path { instructions, .. } => instructions,
@@ -113,7 +115,7 @@ impl<'a> Code<'a> {
         Some(self.functions.get(number as usize)?.0)
     }
 
-    /// A path of a function; `None` if the map does not have it.
+    /// A path of a function; `None` if the map does not contain it.
     pub fn path(&self, function: u32, path: u32) -> Option<Path> {
         let graph = self.graphs.get(function as usize)?.get_or_init(|| {
             let map = self.function(function)?;
@@ -123,7 +125,7 @@ impl<'a> Code<'a> {
         graph.as_ref()?.path(PathId(path.into()))
     }
 
-    /// The event of a terminal. A path that is not in the map is a gap.
+    /// The event of a terminal. A path that is not in the map counts as a gap.
     pub fn event(&self, terminal: Terminal) -> Event {
         match terminal {
             Terminal::Path { function, path } => {
@@ -160,7 +162,7 @@ impl<'a> Code<'a> {
     }
 }
 
-/// Whether paths end before the call at the start of the block.
+/// Whether a block begins with a call before which paths end.
 fn begins_with_call(map: &FunctionMap, block: BlockId) -> bool {
     let mut edges = map.edges.iter();
     edges.any(|edge| edge.to == block.0 && is_before_call(edge))

@@ -1,9 +1,10 @@
 //! Finds the context in which an event runs (Larus 1999, section 3.3): the events right before and
 //! after it, and the callers of its function.
 //!
-//! Neighbors lie on the fringe of the DAG. For two adjacent symbols of a right side, they are the
-//! last terminal of the first symbol and the first terminal of the second. The caller is the
-//! function of the activation below (`frames`).
+//! Each pair of neighboring events is counted in one rule: the rule with two adjacent symbols such
+//! that the first event is the last terminal of the left symbol, and the second event is the first
+//! terminal of the right symbol. The first and last terminal of a rule are its *fringe*. The caller
+//! of an event's activation is the activation below it on the stack (`frames`).
 //!
 //! Cost: linear in the symbols of the grammar, and the cost of `frames`.
 
@@ -21,20 +22,20 @@ use super::{Grammar, Part};
 pub struct Context {
     /// Executions of the events.
     pub count: u64,
-    /// Terminals right before an event of the set, most frequent first, with their counts. The
-    /// first event of the trace has none.
+    /// Terminals right before an event of the set, most frequent first, with their counts. No
+    /// terminal is before the first event of the trace.
     pub before: Vec<(u32, u64)>,
     /// Terminals right after an event of the set, most frequent first, with their counts.
     pub after: Vec<(u32, u64)>,
-    /// Functions of the activations below the events' own activations, with their counts; `None`:
-    /// no activation below is known.
+    /// Functions that called the events' activations, most frequent first, with the counts of the
+    /// events; `None` counts events whose caller is unknown.
     pub callers: Vec<(Option<u32>, u64)>,
 }
 
-/// The context of the terminals for which `wanted` holds.
+/// Finds the context of the terminals for which `wanted` holds.
 ///
 /// # Errors
-/// Calls nest too deeply.
+/// If calls nest too deeply.
 pub fn context(grammar: &Grammar, events: &[Event], wanted: &[bool]) -> Result<Context, TooMany> {
     let mut neighbors = Neighbors {
         wanted,
@@ -58,6 +59,7 @@ pub fn context(grammar: &Grammar, events: &[Event], wanted: &[bool]) -> Result<C
     })
 }
 
+/// Sorts counts, highest first.
 fn ranked<K: Ord>(counts: BTreeMap<K, u64>) -> Vec<(K, u64)> {
     let mut ranked: Vec<_> = counts.into_iter().collect();
     // The sort is stable: entries with equal counts stay in the order of their keys.
@@ -70,7 +72,7 @@ fn add<K: Ord>(counts: &mut BTreeMap<K, u64>, key: K, weight: u64) {
     *count = count.saturating_add(weight);
 }
 
-/// The first and the last terminal of a rule's expansion, unless that is empty.
+/// The first and the last terminal of a rule's expansion; `None` if the expansion is empty.
 type Fringe = Option<(u32, u32)>;
 
 /// Counts the neighbors of wanted events.
@@ -118,16 +120,18 @@ impl Neighbors<'_> {
     }
 }
 
-/// Counts of executions of wanted events whose caller is not known yet, in a part of an activation.
+/// Counts of executions of wanted events whose caller is not known yet. They belong to a part of an
+/// activation: the activation's paths in one section of the trace.
 #[derive(Clone, Default)]
 struct OpenCounts {
-    /// In this activation: the caller is the activation below it.
-    own: u64,
-    /// In activations above this activation: this activation is the caller.
-    above: u64,
-    /// Like `above`, before the first path in this part. If the activation begins with that path,
-    /// the caller is the activation below.
-    earlier: u64,
+    /// Events of this activation. Their caller is the activation below it.
+    in_activation: u64,
+    /// Events of activations that this activation called.
+    in_callees: u64,
+    /// Events of activations above this activation, before the part's first path. If the activation
+    /// begins with this path, their caller is the activation below. Else, their caller is this
+    /// activation.
+    before_first_path: u64,
     /// Whether the part has a path.
     has_path: bool,
 }
@@ -136,7 +140,7 @@ impl OpenCounts {
     fn add_path(&mut self) {
         if !self.has_path {
             self.has_path = true;
-            self.earlier = std::mem::take(&mut self.above);
+            self.before_first_path = std::mem::take(&mut self.in_callees);
         }
     }
 }
@@ -154,10 +158,11 @@ impl Callers<'_> {
         }
     }
 
-    /// Passes executions to the activation below, if there is one: it is their caller.
+    /// Passes executions to their caller, the activation below. If there is none, the caller is
+    /// unknown.
     fn pass_down(&mut self, times: u64, below: Option<&mut OpenCounts>, weight: u64) {
         match below {
-            Some(below) => below.above = below.above.saturating_add(times),
+            Some(below) => below.in_callees = below.in_callees.saturating_add(times),
             None => self.add_caller(None, times, weight),
         }
     }
@@ -168,29 +173,29 @@ impl Fold for Callers<'_> {
 
     fn push(&mut self, body: &mut OpenCounts, terminal: u32, _: u64) {
         body.add_path();
-        body.own += u64::from(self.wanted[terminal as usize]);
+        body.in_activation += u64::from(self.wanted[terminal as usize]);
     }
 
     fn append(&mut self, body: &mut OpenCounts, later: &OpenCounts, _: u64) {
-        body.above = body.above.saturating_add(later.earlier);
+        body.in_callees = body.in_callees.saturating_add(later.before_first_path);
         if later.has_path {
             body.add_path();
         }
-        body.above = body.above.saturating_add(later.above);
-        body.own = body.own.saturating_add(later.own);
+        body.in_callees = body.in_callees.saturating_add(later.in_callees);
+        body.in_activation = body.in_activation.saturating_add(later.in_activation);
     }
 
     fn end(&mut self, _: &mut OpenCounts, _: u64) {}
 
     fn end_above(&mut self, body: &mut OpenCounts, below: Option<&mut OpenCounts>, weight: u64) {
-        self.pass_down(std::mem::take(&mut body.own), below, weight);
+        self.pass_down(std::mem::take(&mut body.in_activation), below, weight);
     }
 
     fn begin_above(&mut self, body: &mut OpenCounts, below: Option<&mut OpenCounts>, weight: u64) {
-        self.pass_down(std::mem::take(&mut body.earlier), below, weight);
+        self.pass_down(std::mem::take(&mut body.before_first_path), below, weight);
     }
 
     fn set_function(&mut self, body: &mut OpenCounts, function: Option<u32>, weight: u64) {
-        self.add_caller(function, std::mem::take(&mut body.above), weight);
+        self.add_caller(function, std::mem::take(&mut body.in_callees), weight);
     }
 }

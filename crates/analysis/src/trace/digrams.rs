@@ -3,17 +3,19 @@
 //!
 //! Cost: 16 bytes for each slot, at most half of the slots in use.
 
-/// A slot: both symbols in one key, and the node. The key 0 means that the slot is free. Keys are
-/// stored with all bits inverted, and no symbol has all bits set, so no digram has the key 0.
+/// A slot of the table. It is free if the key is 0.
 #[derive(Clone, Copy)]
 struct Slot {
+    /// The two symbols of the digram, with all bits inverted. No symbol has all bits set, so no
+    /// digram has the key 0.
     key: u64,
+    /// The node where the digram begins.
     node: u32,
 }
 
 const FREE: Slot = Slot { key: 0, node: 0 };
 
-/// The nodes of digrams.
+/// The nodes where digrams begin.
 #[derive(Default)]
 pub(super) struct Digrams {
     slots: Vec<Slot>,
@@ -35,13 +37,14 @@ impl Digrams {
     #[inline]
     fn slot(&self, key: u64) -> usize {
         let mask = self.slots.len() - 1;
-        let mut at = self.home(key);
-        while self.slots[at].key != key && self.slots[at].key != 0 {
-            at = (at + 1) & mask;
+        let mut index = self.home(key);
+        while self.slots[index].key != key && self.slots[index].key != 0 {
+            index = (index + 1) & mask;
         }
-        at
+        index
     }
 
+    /// The slot at which the search for a key begins.
     #[inline]
     fn home(&self, key: u64) -> usize {
         let mixed = (key ^ (key >> 29)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -58,18 +61,19 @@ impl Digrams {
         (slot.key == key).then_some(slot.node)
     }
 
-    /// The node of a digram. If the table does not contain the digram, inserts it with `node`.
+    /// The node of a digram. If the table does not contain the digram, inserts it with `node` and
+    /// returns `None`.
     #[inline]
     pub(super) fn find_or_insert(&mut self, left: u32, right: u32, node: u32) -> Option<u32> {
         if 2 * self.used >= self.slots.len() {
             self.grow();
         }
         let key = key(left, right);
-        let at = self.slot(key);
-        if self.slots[at].key == key {
-            return Some(self.slots[at].node);
+        let index = self.slot(key);
+        if self.slots[index].key == key {
+            return Some(self.slots[index].node);
         }
-        self.slots[at] = Slot { key, node };
+        self.slots[index] = Slot { key, node };
         self.used += 1;
         None
     }
@@ -77,12 +81,13 @@ impl Digrams {
     /// Sets the node of a digram.
     pub(super) fn set(&mut self, left: u32, right: u32, node: u32) {
         if self.find_or_insert(left, right, node).is_some() {
-            let at = self.slot(key(left, right));
-            self.slots[at].node = node;
+            let index = self.slot(key(left, right));
+            self.slots[index].node = node;
         }
     }
 
-    /// Removes a digram if its node is `node`.
+    /// Removes a digram if its node is `node`. No tombstone marks the removed slot, so entries
+    /// after it may have to move.
     #[inline]
     pub(super) fn remove(&mut self, left: u32, right: u32, node: u32) {
         if self.slots.is_empty() {
@@ -94,19 +99,20 @@ impl Digrams {
             return;
         }
         self.used -= 1;
-        // Later entries move into the hole, unless an entry would then stand before its home slot.
+        // Move later entries into the hole. An entry stays if its home slot is after the hole: a
+        // search, which begins at the home slot, would not find it in the hole.
         let mask = self.slots.len() - 1;
-        let mut at = hole;
+        let mut index = hole;
         loop {
-            at = (at + 1) & mask;
-            let slot = self.slots[at];
+            index = (index + 1) & mask;
+            let slot = self.slots[index];
             if slot.key == 0 {
                 break;
             }
-            let from_home = at.wrapping_sub(self.home(slot.key)) & mask;
-            if from_home >= at.wrapping_sub(hole) & mask {
+            let from_home = index.wrapping_sub(self.home(slot.key)) & mask;
+            if from_home >= index.wrapping_sub(hole) & mask {
                 self.slots[hole] = slot;
-                hole = at;
+                hole = index;
             }
         }
         self.slots[hole] = FREE;
@@ -116,8 +122,8 @@ impl Digrams {
         let size = (2 * self.slots.len()).max(16);
         let old = std::mem::replace(&mut self.slots, vec![FREE; size]);
         for slot in old.into_iter().filter(|slot| slot.key != 0) {
-            let at = self.slot(slot.key);
-            self.slots[at] = slot;
+            let index = self.slot(slot.key);
+            self.slots[index] = slot;
         }
     }
 }

@@ -1,10 +1,11 @@
-//! Reads some events of a trace file without the events before them.
+//! Reads a part of a trace file, without reading all events before this part.
 //!
-//! Reading begins at the last fresh block before the events. From the blocks in between, only the
-//! rules are kept; each block states its change to the depth of calls. So the time depends on the
-//! distance from the fresh block, not on the length of the trace. There is one fresh block whenever
-//! the pieces fill their memory ([`Limits`](super::Limits)). The grammar is not processed further,
-//! as only these events are expanded.
+//! Reading begins at the last fresh block before the part, because a fresh block uses no earlier
+//! rule. From the blocks between the fresh block and the part, only the rules are kept. Each block
+//! also states how much it changes the depth of calls. So the time depends on the distance from the
+//! fresh block, not on the length of the trace. The recorder begins a fresh block whenever the
+//! pieces fill their memory ([`Limits`](super::Limits)). No further repetitions are looked for, as
+//! the caller only expands these events.
 //!
 //! Cost: decoding the tokens from the fresh block on, about 100 ns and four bytes for each token.
 
@@ -17,18 +18,18 @@ use super::assemble::{MAX_TOKENS, TokenReader, prune};
 /// The events of a thread's trace that were read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Extent {
-    /// Number of events before the first event that was read, and the depth of calls there.
+    /// Number of events before the first event that was read, and the depth of calls before it.
     pub before: TracePosition,
-    /// Number of all events of the thread.
+    /// Number of all events in the thread's trace.
     pub events: u64,
 }
 
 /// Consecutive events of a trace.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Excerpt {
-    /// Number of events before the excerpt, and the depth of calls there.
+    /// Number of events before the excerpt, and the depth of calls before it.
     pub before: TracePosition,
-    /// The requested events and others around them.
+    /// All events of the blocks that contain the requested events.
     pub trace: Trace,
 }
 
@@ -37,12 +38,13 @@ impl Excerpt {
     /// Returns `None` if a block that must be read is damaged.
     ///
     /// # Errors
-    /// The blocks do not make a grammar.
+    /// If the blocks do not make a grammar.
     pub fn read(
         stream: &TraceStream<'_>,
         from: u64,
         count: u64,
     ) -> Result<Option<Self>, AssembleError> {
+        // `next` is the position of the next block.
         let (mut next, blocks) = stream.blocks_at(from);
         let terminal_count = stream.terminals.len();
         let (mut reader, mut tokens) = (TokenReader::default(), 0);

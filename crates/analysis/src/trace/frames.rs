@@ -1,20 +1,22 @@
-//! Splits a trace into the activations of functions, rule by rule. Each section of the trace (the
-//! expansion of a rule) is summarized without knowing the open activations at its start.
+//! Splits a trace into the activations of functions, rule by rule.
 //!
-//! A section ends some of the activations that were open at its start, continues the activation
-//! below these, and begins new activations. [`Frames`] holds the section's part of each of these
-//! activations:
+//! A *section* of the trace is the expansion of a rule, or of some symbols of a rule. It is
+//! summarized without knowing the activations that are open at its start. A section ends some of
+//! these *older* activations, continues the activation below them, and begins new activations. The
+//! paths of an activation in a section are a *part* of the activation. [`Frames`] holds the parts:
 //!
 //! - parts of older activations that the section ends, topmost first
 //! - the part of the older activation below them, which stays open
-//! - parts of new activations, lowest first
+//! - parts of new activations that stay open, lowest first
 //!
-//! To join two sections, each part of the second that belongs to an older activation is joined to
-//! the part on top of the first. The trait [`Fold`] defines the values computed for the parts.
+//! To join two sections, the parts of older activations in the second section are joined, one after
+//! the other, to the activation on top of the stack after the first section. The trait [`Fold`]
+//! defines the values that are computed for parts.
 //!
 //! A path may continue a function that is not on top. Then the trace does not contain the beginning
-//! of the path's activation (the child of a fork). This activation lies on top of the others, as if
-//! it had begun there. After a [gap](Event::Gap), no older activation is known.
+//! of the path's activation (for example in the child of a fork). This activation is pushed onto
+//! the stack as if it had begun with this path. After a [gap](Event::Gap), no older activation is
+//! known.
 //!
 //! Cost: linear in the symbols of the grammar and in the number of parts in its rules. A rule has
 //! few parts where calls nest, and at most as many as a recursion is deep.
@@ -23,8 +25,8 @@ use super::code::Event;
 use super::grams::{TooMany, fold_rules};
 use super::{Grammar, Part};
 
-/// Computes a value (`Body`) for the part of an activation that a section of the trace contains.
-/// `weight` is the number of occurrences of the section.
+/// Computes a value (`Body`) for each part of an activation. In all methods, `body` is the value of
+/// a part, and `weight` is the number of occurrences of the section.
 pub(super) trait Fold {
     /// The value of a part.
     type Body: Clone + Default;
@@ -32,26 +34,26 @@ pub(super) trait Fold {
     fn push(&mut self, body: &mut Self::Body, terminal: u32, weight: u64);
     /// Appends the next part of the same activation.
     fn append(&mut self, body: &mut Self::Body, later: &Self::Body, weight: u64);
-    /// Ends the activation.
+    /// The part's activation ended.
     fn end(&mut self, body: &mut Self::Body, weight: u64);
-    /// Passes the activation below a part whose activation ended; `None`: no activation is known
-    /// below.
+    /// The part's activation ended above the activation `below`; `None` if no activation below is
+    /// known.
     fn end_above(&mut self, body: &mut Self::Body, below: Option<&mut Self::Body>, weight: u64);
-    /// Passes the activation below a part that turns out to contain the first path of its
-    /// activation; `None`: there is no activation below.
+    /// The part contains the first path of its activation, which began above the activation
+    /// `below`; `None` if there is no activation below.
     fn begin_above(&mut self, body: &mut Self::Body, below: Option<&mut Self::Body>, weight: u64);
-    /// Passes the function of the activation; `None`: there is no activation. May be called again
-    /// after the value has changed.
+    /// The part's activation belongs to this function; `None` if the part belongs to no activation.
+    /// May be called again after the value has changed.
     fn set_function(&mut self, body: &mut Self::Body, function: Option<u32>, weight: u64);
 }
 
-/// Maximum number of parts in a section: no real stack holds so deep a recursion.
+/// Maximum number of parts in a section. No real stack holds this number of frames.
 const MAX_PARTS: usize = 1 << 24;
 
 /// The part of an activation that a section of the trace contains.
 #[derive(Clone, Default)]
 struct ActivationPart<B> {
-    /// The function, once one of its paths was read.
+    /// The function; `None` if the part has no path.
     function: Option<u32>,
     body: B,
 }
@@ -60,11 +62,11 @@ struct ActivationPart<B> {
 pub(super) struct Frames<B> {
     /// Parts of older activations that the section ends, topmost first.
     ended: Vec<ActivationPart<B>>,
-    /// The part of the older activation below these.
+    /// The part of the older activation below the ended activations.
     open: ActivationPart<B>,
-    /// Whether a gap ended this activation and all below it.
+    /// Whether a gap ended the activation of `open` and all activations below it.
     is_cleared: bool,
-    /// Parts of activations that began in the section, lowest first.
+    /// Parts of activations that began in the section and are still open, lowest first.
     new: Vec<ActivationPart<B>>,
 }
 
@@ -83,7 +85,7 @@ impl<B: Default> Default for Frames<B> {
 /// activations. `check` decides after each rule whether to continue.
 ///
 /// # Errors
-/// The error of `check`, or a rule has more than [`MAX_PARTS`] parts.
+/// If `check` returns an error, or a rule has more than [`MAX_PARTS`] parts.
 pub(super) fn fold_frames<F: Fold>(
     grammar: &Grammar,
     events: &[Event],
@@ -138,7 +140,7 @@ impl<B: Clone + Default> Frames<B> {
                 if enters || !self.fits(Some(function)) {
                     self.new.push(ActivationPart::default());
                 }
-                let top = self.top().expect("an activation fits or was made");
+                let top = self.top().expect("a fitting activation is on top");
                 folder.push(&mut top.body, terminal, weight);
                 top.set_function(folder, Some(function), weight);
                 if leaves {
@@ -172,7 +174,7 @@ impl<B: Clone + Default> Frames<B> {
     }
 
     /// Joins a part of an older activation to the activation on top. If the activation on top
-    /// belongs to another function, the part is a whole activation.
+    /// belongs to another function, the part is pushed as an activation that began with it.
     fn join_part<F: Fold<Body = B>>(
         &mut self,
         folder: &mut F,

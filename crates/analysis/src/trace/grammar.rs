@@ -1,20 +1,20 @@
 //! A grammar that generates one string: Larus's DAG, with one node for each rule and ordered edges
 //! (Larus 1999, sections 3 and 4).
 //!
-//! All right sides lie in one array, one after the other. A rule uses only rules with higher
+//! All right sides are in one array, one after the other. A rule uses only rules with higher
 //! numbers, so the graph has no cycle. A pass over the rules in order reaches each rule after all
-//! rules that use it; a pass in reverse order reaches it before them. So sums over the DAG need
-//! neither recursion nor sorting.
+//! its users; a pass in reverse order reaches it before them. So sums over the DAG need neither
+//! recursion nor sorting.
 //!
-//! Cost: 4 bytes for each symbol, 16 bytes for each rule. Finding a position is linear in the right
-//! sides on the way down to it.
+//! Cost: 4 bytes for each symbol, 16 bytes for each rule. To find a position of the string, a step
+//! for each symbol in the right sides on the way from the start rule down to the position.
 
 use std::fmt;
 use std::ops::Range;
 
 pub use holloway_format::trace::{Part, Symbol};
 
-/// Number of a rule; 0 is the start.
+/// Number of a rule; 0 is the start rule.
 pub type RuleId = u32;
 
 /// A grammar without cycles that generates exactly one string; rule 0 is the start.
@@ -64,8 +64,8 @@ impl Grammar {
     /// Creates a grammar of these right sides, start rule first.
     ///
     /// # Errors
-    /// There is no right side, a right side uses a rule that does not follow it, or an
-    /// expansion is too long.
+    /// If there is no right side, a right side uses a rule that does not follow it, or an expansion
+    /// is too long.
     pub fn new<R: AsRef<[Symbol]>>(
         rules: impl IntoIterator<Item = R>,
     ) -> Result<Self, GrammarError> {
@@ -77,14 +77,14 @@ impl Grammar {
         Self::from_parts(symbols, starts)
     }
 
-    /// Creates a grammar of right sides that lie one after the other: rule `r` is
+    /// Creates a grammar from one array of right sides: rule `r` is
     /// `symbols[starts[r]..starts[r + 1]]`.
     ///
     /// # Errors
-    /// As for [`Grammar::new`].
+    /// If [`Grammar::new`] would return an error for these right sides.
     ///
     /// # Panics
-    /// `starts` does not ascend from 0 to the number of symbols.
+    /// If `starts` does not ascend from 0 to the number of symbols.
     pub fn from_parts(symbols: Vec<Symbol>, starts: Vec<u64>) -> Result<Self, GrammarError> {
         assert_eq!(starts.first(), Some(&0), "starts begin at 0");
         assert_eq!(
@@ -106,6 +106,7 @@ impl Grammar {
         Ok(grammar)
     }
 
+    /// Computes the length of a rule's expansion. The lengths of the rules that it uses are known.
     fn measure(&self, user: RuleId) -> Result<u64, GrammarError> {
         let mut length = 0u64;
         for &symbol in self.rule(user) {
@@ -165,7 +166,7 @@ impl Grammar {
     }
 
     /// Number of occurrences of each rule in the string: the number of ways from the start rule to
-    /// it (Larus 1999, section 3.3).
+    /// the rule in the DAG (Larus 1999, section 3.3).
     pub fn frequencies(&self) -> Vec<u64> {
         let mut counts = vec![0u64; self.lengths.len()];
         counts[0] = 1;
@@ -206,22 +207,23 @@ impl Grammar {
 #[derive(Clone, Debug)]
 pub struct Expansion<'a> {
     grammar: &'a Grammar,
-    /// The rest of each right side on the way down, as ranges in the array of symbols.
+    /// The unread part of each right side on the way from the start rule down to the current
+    /// position, as ranges in the array of symbols.
     stack: Vec<Range<usize>>,
 }
 
 impl Expansion<'_> {
-    /// Skips the next `count` terminals, whole rules in one step.
+    /// Skips the next `count` terminals. A rule that fits into `count` is skipped in one step.
     fn skip_terminals(&mut self, mut count: u64) {
         while count > 0 {
             let Some(top) = self.stack.last_mut() else {
                 return;
             };
-            let Some(at) = top.next() else {
+            let Some(index) = top.next() else {
                 self.stack.pop();
                 continue;
             };
-            let symbol = self.grammar.symbols[at];
+            let symbol = self.grammar.symbols[index];
             let length = self.grammar.length_of(symbol);
             if length <= count {
                 count -= length;
@@ -239,11 +241,11 @@ impl Iterator for Expansion<'_> {
     fn next(&mut self) -> Option<u32> {
         loop {
             let top = self.stack.last_mut()?;
-            let Some(at) = top.next() else {
+            let Some(index) = top.next() else {
                 self.stack.pop();
                 continue;
             };
-            match self.grammar.symbols[at].part() {
+            match self.grammar.symbols[index].part() {
                 Part::Terminal(id) => return Some(id),
                 Part::Rule(rule) => {
                     if top.start == top.end {

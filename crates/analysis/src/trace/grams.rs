@@ -1,17 +1,17 @@
-//! Counts each sequence of up to `k` symbols exactly, from a grammar. PAPERS: "count(X) = sum over
-//! rules of the rule's frequency times the windows equal to X that span at least two symbols of the
-//! right side".
+//! Counts each sequence of up to `k` symbols of a string exactly, from the string's grammar.
 //!
-//! Each position of the string begins one window of `k` symbols; windows at the end of the string
-//! are shorter. A sequence occurs as often as windows begin with it. So the algorithm counts
-//! windows in a prefix tree and adds up the counts once at the end. A window is counted in one
-//! rule: the lowest rule of the DAG whose expansion contains all of it. For that, only the first
-//! and the last `k - 1` symbols of each symbol's expansion matter (`StringEnds`).
+//! At each position of the string begins one *window* of `k` symbols; windows at the end of the
+//! string are shorter. A sequence occurs as often as windows begin with it. So the algorithm counts
+//! windows in a prefix tree, and adds up the counts once at the end. Each occurrence of a window is
+//! counted in one rule: the lowest rule of the DAG whose expansion contains all of it. There, it
+//! spans at least two symbols of the right side. So only the first and the last `k - 1` symbols of
+//! each symbol's expansion matter (`StringEnds`). The count of a window is a sum over rules: the
+//! rule's frequency × the number of such windows in the rule.
 //!
-//! The tree holds all sequences of up to `k` symbols. Each sequence has a link to the sequence
+//! The tree contains all sequences of up to `k` symbols. Each sequence has a link to the sequence
 //! without its first symbol (as in a suffix tree; Weiner 1973, Ukkonen 1995). So reading one more
 //! symbol is a step down the tree and, from a full window, a step along this link. If the tree
-//! holds a sequence, it holds all parts of that sequence.
+//! contains a sequence, it contains all parts of the sequence.
 //!
 //! Example: S → AAA, A → abbc, k = 2. A occurs three times and contains the windows ab, bb, bc. S
 //! contains the window ca twice, between two As. The c at the end begins the short window c.
@@ -33,8 +33,10 @@ use super::{Grammar, Part};
 pub struct Grams {
     nodes: Vec<Gram>,
     /// By node: the node of the sequence without its first symbol.
-    shorter: Vec<u32>,
-    steps: FxHashMap<u64, u32>,
+    without_first: Vec<u32>,
+    /// By parent and symbol ([`key`]): the child.
+    children: FxHashMap<u64, u32>,
+    /// Maximum number of sequences.
     limit: usize,
 }
 
@@ -45,18 +47,18 @@ pub struct Gram {
     pub parent: u32,
     /// The last symbol.
     pub symbol: u32,
-    /// Symbols of the sequence.
+    /// Number of symbols in the sequence.
     pub length: u32,
     /// Number of occurrences.
     pub count: u64,
 }
 
-/// A limit was exceeded.
+/// An analysis exceeded a limit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TooMany {
-    /// More than this number of different sequences.
+    /// There are more than this number of different sequences.
     Sequences(usize),
-    /// More than this number of activations open at once.
+    /// There are more than this number of activations open at once.
     Activations(usize),
 }
 
@@ -88,8 +90,8 @@ impl Grams {
         };
         Grams {
             nodes: vec![root],
-            shorter: vec![EMPTY],
-            steps: FxHashMap::default(),
+            without_first: vec![EMPTY],
+            children: FxHashMap::default(),
             limit,
         }
     }
@@ -115,9 +117,9 @@ impl Grams {
         symbols
     }
 
-    /// The number of the sequence extended by a symbol, if it occurs.
+    /// The number of a sequence extended by a symbol; `None` if the longer sequence does not occur.
     pub fn find(&self, id: u32, symbol: u32) -> Option<u32> {
-        self.steps.get(&key(id, symbol)).copied()
+        self.children.get(&key(id, symbol)).copied()
     }
 
     /// Number of occurrences of a sequence.
@@ -131,71 +133,73 @@ impl Grams {
         self.node(id).length as usize
     }
 
-    /// The sequence extended by a symbol. If it is new, it is added with all its suffixes. Returns
-    /// the empty sequence at the limit.
+    /// Returns the sequence extended by a symbol. If the longer sequence is new, adds it and all
+    /// its suffixes. If the limit is exceeded, returns the empty sequence.
     fn extend(&mut self, id: u32, symbol: u32) -> u32 {
-        let mut longer = None;
-        let mut first = EMPTY;
+        let mut result = EMPTY;
+        // The last extended suffix, if it is new: its link is not set yet.
+        let mut unlinked = None;
         let mut suffix = id;
         loop {
-            let found = self.find(suffix, symbol);
-            let extended = match found {
+            let known = self.find(suffix, symbol);
+            let extended = match known {
                 Some(known) => known,
                 None if self.nodes.len() > self.limit => return EMPTY,
                 None => self.add(suffix, symbol, EMPTY),
             };
-            match longer {
-                Some(longer) => self.shorter[longer as usize] = extended,
-                None => first = extended,
+            match unlinked {
+                Some(unlinked) => self.without_first[unlinked as usize] = extended,
+                None => result = extended,
             }
-            if found.is_some() || suffix == EMPTY {
-                return first;
+            if known.is_some() || suffix == EMPTY {
+                return result;
             }
-            longer = Some(extended);
-            suffix = self.shorter[suffix as usize];
+            unlinked = Some(extended);
+            suffix = self.without_first[suffix as usize];
         }
     }
 
-    /// Adds a sequence. `shorter` is the sequence without its first symbol.
-    pub(super) fn add(&mut self, parent: u32, symbol: u32, shorter: u32) -> u32 {
+    /// Adds a sequence: `parent` and a symbol. `without_first` is the sequence without its first
+    /// symbol.
+    pub(super) fn add(&mut self, parent: u32, symbol: u32, without_first: u32) -> u32 {
         let id = self.nodes.len() as u32;
-        self.steps.insert(key(parent, symbol), id);
+        self.children.insert(key(parent, symbol), id);
         self.nodes.push(Gram {
             parent,
             symbol,
             length: self.node(parent).length + 1,
             count: 0,
         });
-        self.shorter.push(shorter);
+        self.without_first.push(without_first);
         id
     }
 
     /// The sequence without its first symbol.
-    pub(super) fn shorter(&self, id: u32) -> u32 {
-        self.shorter[id as usize]
+    pub(super) fn without_first(&self, id: u32) -> u32 {
+        self.without_first[id as usize]
     }
 
-    /// Removes the longest sequences (those after the first `known`) that occur fewer than
-    /// `min_count` times.
-    pub(super) fn drop_rare(&mut self, known: usize, min_count: u64) {
-        let mut next = known + 1;
-        for at in known + 1..self.nodes.len() {
-            let node = self.nodes[at];
+    /// Removes the sequences that occur fewer than `min_count` times, except among the first
+    /// `frequent` sequences. No sequence may have a removed sequence as parent or link.
+    pub(super) fn drop_rare(&mut self, frequent: usize, min_count: u64) {
+        let mut next = frequent + 1;
+        for old in frequent + 1..self.nodes.len() {
+            let node = self.nodes[old];
             let key = key(node.parent, node.symbol);
             if node.count < min_count {
-                self.steps.remove(&key);
+                self.children.remove(&key);
                 continue;
             }
-            self.steps.insert(key, next as u32);
+            self.children.insert(key, next as u32);
             self.nodes[next] = node;
-            self.shorter[next] = self.shorter[at];
+            self.without_first[next] = self.without_first[old];
             next += 1;
         }
         self.nodes.truncate(next);
-        self.shorter.truncate(next);
+        self.without_first.truncate(next);
     }
 
-    /// Reads the symbols of a sequence, last symbol first.
+    /// Replaces `symbols` by the symbols of a sequence, last symbol first.
     pub(super) fn read_backwards(&self, mut id: u32, symbols: &mut Vec<u32>) {
         symbols.clear();
         while id != EMPTY {
@@ -210,17 +214,20 @@ impl Grams {
         *count = count.saturating_add(weight);
     }
 
-    /// Counts the `starts` longest suffixes of a sequence as complete windows: the windows that
-    /// begin at its first `starts` symbols and reach its end. Returns the remaining suffix.
-    fn count_suffixes(&mut self, mut id: u32, starts: usize, weight: u64) -> u32 {
-        for _ in 0..starts {
+    /// Counts the `number` longest suffixes of a sequence as windows: the windows that begin at its
+    /// first `number` symbols and reach its end. Returns the next shorter suffix.
+    fn count_suffixes(&mut self, mut id: u32, number: usize, weight: u64) -> u32 {
+        for _ in 0..number {
             self.count_window(id, weight);
-            id = self.shorter[id as usize];
+            id = self.without_first[id as usize];
         }
         id
     }
 
     /// Checks the limit.
+    ///
+    /// # Errors
+    /// If the tree has more sequences than its limit allows.
     pub(super) fn check_limit(&self) -> Result<(), TooMany> {
         if self.nodes.len() > self.limit {
             return Err(TooMany::Sequences(self.limit));
@@ -251,20 +258,21 @@ pub(super) struct Windows {
     k: usize,
     /// The prefix tree.
     pub(super) grams: Grams,
-    /// Buffer for the symbols of a head.
-    head: Vec<u32>,
+    /// Buffer for the symbols of a head, last symbol first.
+    head_symbols: Vec<u32>,
 }
 
-/// The ends of a string. Windows that extend beyond the string need nothing else of it.
+/// The first and last symbols of a string. Windows that extend beyond the string contain only these
+/// symbols of it.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct StringEnds {
     /// The first symbols, at most `k - 1`, as a sequence of the tree.
     head: u32,
-    /// The last symbols, at most `k - 1`: windows that begin at them are incomplete. Empty if the
-    /// string ended.
+    /// The last symbols, at most `k - 1`, as a sequence of the tree. Windows that begin at them are
+    /// not counted yet, because they extend beyond the string. Empty if the string is closed.
     tail: u32,
-    /// Whether the string ended. All its windows are then counted.
-    ended: bool,
+    /// Whether nothing follows the string. All its windows are then counted.
+    is_closed: bool,
 }
 
 impl Windows {
@@ -272,7 +280,7 @@ impl Windows {
         Windows {
             k: k.max(1),
             grams: Grams::new(limit),
-            head: Vec::new(),
+            head_symbols: Vec::new(),
         }
     }
 
@@ -296,45 +304,45 @@ impl Windows {
 
     /// Appends a string.
     pub(super) fn append(&mut self, ends: &mut StringEnds, later: &StringEnds, weight: u64) {
-        let mut head = std::mem::take(&mut self.head);
-        self.grams.read_backwards(later.head, &mut head);
-        // Only windows that begin in the tail remain: the windows of the later string are counted
-        // already.
-        let mut starts = self.grams.length(ends.tail);
+        let mut head_symbols = std::mem::take(&mut self.head_symbols);
+        self.grams.read_backwards(later.head, &mut head_symbols);
+        // Count the windows that begin in this string's tail. The windows that begin in the later
+        // string are already counted.
+        let mut uncounted = self.grams.length(ends.tail);
         let mut tail = ends.tail;
-        for &symbol in head.iter().rev() {
-            if starts == 0 {
+        for &symbol in head_symbols.iter().rev() {
+            if uncounted == 0 {
                 break;
             }
             let is_full = self.grams.length(tail) + 1 == self.k;
             tail = self.extend_window(tail, symbol, weight);
-            starts -= usize::from(is_full);
+            uncounted -= usize::from(is_full);
         }
-        ends.tail = match starts {
+        ends.tail = match uncounted {
             0 => later.tail,
-            // The head contains all of the later string.
-            _ if later.ended => {
-                self.grams.count_suffixes(tail, starts, weight);
+            // The head contains all of the later string, so the windows end with it.
+            _ if later.is_closed => {
+                self.grams.count_suffixes(tail, uncounted, weight);
                 EMPTY
             }
             _ => tail,
         };
-        for &symbol in head.iter().rev() {
+        for &symbol in head_symbols.iter().rev() {
             if self.grams.length(ends.head) + 1 >= self.k {
                 break;
             }
             ends.head = self.grams.extend(ends.head, symbol);
         }
-        ends.ended |= later.ended;
-        self.head = head;
+        ends.is_closed |= later.is_closed;
+        self.head_symbols = head_symbols;
     }
 
-    /// Ends the string: its incomplete windows stay short and are counted.
+    /// Closes the string: counts the windows that begin in its tail, which stay short.
     pub(super) fn end(&mut self, ends: &mut StringEnds, weight: u64) {
-        let starts = self.grams.length(ends.tail);
-        self.grams.count_suffixes(ends.tail, starts, weight);
+        let uncounted = self.grams.length(ends.tail);
+        self.grams.count_suffixes(ends.tail, uncounted, weight);
         ends.tail = EMPTY;
-        ends.ended = true;
+        ends.is_closed = true;
     }
 }
 
@@ -342,7 +350,7 @@ impl Windows {
 /// terminal. Terminals with `None` are skipped, as if the string did not contain them.
 ///
 /// # Errors
-/// The string has more than `limit` different sequences.
+/// If the string has more than `limit` different sequences.
 pub fn grams(
     grammar: &Grammar,
     symbols: &[Option<u32>],
@@ -374,14 +382,18 @@ pub fn grams(
 }
 
 /// Computes a result for each rule that occurs, and returns the result for the start rule. A rule
-/// is processed after all the rules that it uses. `compute` gets the results so far, the rule, and
-/// the number of its occurrences. A result is dropped after the last rule that uses it.
+/// is processed after all the rules that it uses. `compute` receives the results so far, the rule,
+/// and the number of its occurrences. A result is dropped after the last rule that uses it.
+///
+/// # Errors
+/// If `compute` returns an error.
 pub(super) fn fold_rules<T: Default, E>(
     grammar: &Grammar,
     mut compute: impl FnMut(&[T], u32, u64) -> Result<T, E>,
 ) -> Result<T, E> {
     let frequencies = grammar.frequencies();
     let rules = grammar.rules();
+    // By rule: its user with the lowest number, which is processed last.
     let mut first_user = vec![u32::MAX; rules as usize];
     for rule in (0..rules)
         .rev()

@@ -1,5 +1,6 @@
-//! Minimal hot subpaths (Larus 1999, section 4.2): short sequences of events with a high total
-//! cost, counted as often as they run.
+//! Finds hot subpaths: short sequences of events with a high total cost, which is the cost of one
+//! execution × the number of executions (Larus 1999, section 4.2). A hot subpath is *minimal* if no
+//! shorter prefix of it is hot.
 //!
 //! Two algorithms find them:
 //!
@@ -18,10 +19,10 @@
 //!
 //! Example: the string abbcabbcabbc (S → AAA, A → abbc), each event of cost 1, lengths 2 to 3,
 //! minimum cost 6. Fig. 7 finds ab and bc. [`exact`] finds ab bb bc (cost 6), abb bbc (9), and bca
-//! cab (6). Of these, ab, bb, bc and cab are minimal: none has a shorter hot prefix.
+//! cab (6). Of these, ab, bb, bc and cab are minimal.
 //!
-//! Cost: O(E·L) for E symbols of the grammar and sequences of up to L events. For [`exact`], this
-//! cost arises for each length up to L.
+//! Cost: O(E·L) for E symbols of the grammar and sequences of up to L events. [`exact`] has this
+//! cost for each length up to L.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -34,24 +35,24 @@ use super::{Grammar, Part};
 /// The criteria for a hot sequence.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Bounds {
-    /// Events of the shortest sequence to report, at least 1.
+    /// Number of events in the shortest sequence to report, at least 1.
     pub min_len: usize,
-    /// Events of the longest sequence to report.
+    /// Number of events in the longest sequence to report.
     pub max_len: usize,
-    /// Minimum cost: times it ran × the sum of its events' costs.
+    /// Minimum cost: number of executions × the sum of the events' costs.
     pub min_cost: u64,
 }
 
 /// A hot sequence.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct HotSubpath {
-    /// Terminals of its events.
+    /// The terminals of the events.
     pub terminals: Vec<u32>,
-    /// Times it ran.
+    /// Number of executions.
     pub count: u64,
-    /// Cost: `count` × the sum of its events' costs.
+    /// `count` × the sum of the events' costs.
     pub cost: u64,
-    /// Whether no shorter prefix of it is hot.
+    /// Whether no shorter prefix of the sequence is hot.
     pub minimal: bool,
 }
 
@@ -59,7 +60,7 @@ pub struct HotSubpath {
 /// terminal; no sequence contains a terminal with the cost `None`.
 ///
 /// # Errors
-/// More than `limit` different sequences run often enough to be part of a hot sequence.
+/// If more than `limit` different sequences run often enough to be part of a hot sequence.
 pub fn exact(
     grammar: &Grammar,
     costs: &[Option<u64>],
@@ -68,7 +69,8 @@ pub fn exact(
 ) -> Result<Vec<HotSubpath>, TooMany> {
     let counts = counts(grammar, costs.len());
     let max_cost = costs.iter().flatten().max().copied().unwrap_or(0);
-    // A sequence that ran less often than this cannot be hot, nor can a sequence that contains it.
+    // A sequence that ran fewer than `min_count` times cannot be hot. A longer sequence that
+    // contains it cannot be hot either.
     let max_sequence_cost = max_cost.saturating_mul(bounds.max_len as u64);
     let min_count = bounds.min_cost.div_ceil(max_sequence_cost.max(1)).max(1);
     let has_cost = |terminal: u32| costs[terminal as usize].is_some();
@@ -78,10 +80,12 @@ pub fn exact(
     Ok(hot)
 }
 
-/// State of a sequence of the tree: the sum of its costs, and whether it or a prefix of it is hot.
+/// State of a sequence of the tree: the sum of its events' costs, and whether the sequence or a
+/// prefix of it is hot. `None` if an event has no cost.
 type PrefixState = Option<(u64, bool)>;
 
 fn list_hot(grams: &Grams, costs: &[Option<u64>], bounds: &Bounds) -> Vec<HotSubpath> {
+    // By sequence, beginning with the empty sequence.
     let mut states: Vec<PrefixState> = vec![Some((0, false))];
     let mut hot = Vec::new();
     for (id, node) in grams.nodes() {
@@ -111,11 +115,11 @@ pub fn as_printed(grammar: &Grammar, costs: &[Option<u64>], bounds: &Bounds) -> 
     let mut figure = FigurePass {
         costs,
         bounds: *bounds,
-        found: BTreeMap::new(),
+        hot_counts: BTreeMap::new(),
     };
     let Ok(_) = fold_rules(grammar, |ends_of_rules: &[ColdEnds], rule, frequency| {
         let mut ends = ColdEnds {
-            so_far: Some(0),
+            unfrozen_length: Some(0),
             ..ColdEnds::default()
         };
         for symbol in grammar.rule(rule) {
@@ -129,7 +133,7 @@ pub fn as_printed(grammar: &Grammar, costs: &[Option<u64>], bounds: &Bounds) -> 
         Ok::<_, Infallible>(ends)
     });
     let mut hot: Vec<HotSubpath> = figure
-        .found
+        .hot_counts
         .into_iter()
         .map(|(terminals, count)| HotSubpath {
             cost: cost(costs, &terminals).saturating_mul(count),
@@ -152,27 +156,30 @@ fn cost(costs: &[Option<u64>], terminals: &[u32]) -> u64 {
     costs.fold(0, u64::saturating_add)
 }
 
-/// The prefix and the suffix of a rule's string, up to the nearest hot subpath.
+/// The ends of the string that a rule expands to: the terminals before its first hot subpath, and
+/// the terminals after its last hot subpath.
 #[derive(Default)]
 struct ColdEnds {
-    /// The first symbols: at most the maximum length of a sequence.
+    /// The first terminals: at most the maximum length of a sequence.
     prefix: Vec<u32>,
-    /// Number of symbols so far; `None` once the prefix is frozen. The prefix freezes after a hot
-    /// subpath, and after a child whose prefix does not cover the child.
-    so_far: Option<usize>,
+    /// Number of terminals so far; `None` once the prefix is *frozen*, which means that it does not
+    /// grow any more. The prefix freezes after a hot subpath, and after a child whose prefix does
+    /// not cover the child.
+    unfrozen_length: Option<usize>,
+    /// The last terminals: at most the maximum length of a sequence.
     suffix: Vec<u32>,
 }
 
 impl ColdEnds {
     /// Whether the prefix is the whole string.
     fn covers(&self) -> bool {
-        self.so_far == Some(self.prefix.len())
+        self.unfrozen_length == Some(self.prefix.len())
     }
 
-    /// Freezes the prefix and removes the last `without` symbols of the string from it.
-    fn freeze(&mut self, without: usize) {
-        if let Some(so_far) = self.so_far.take() {
-            self.prefix.truncate(so_far.saturating_sub(without));
+    /// Freezes the prefix, and removes from it the last `hot_length` terminals of the string.
+    fn freeze(&mut self, hot_length: usize) {
+        if let Some(length) = self.unfrozen_length.take() {
+            self.prefix.truncate(length.saturating_sub(hot_length));
         }
     }
 }
@@ -181,7 +188,8 @@ impl ColdEnds {
 struct FigurePass<'a> {
     costs: &'a [Option<u64>],
     bounds: Bounds,
-    found: BTreeMap<Vec<u32>, u64>,
+    /// The hot subpaths found so far, with their counts.
+    hot_counts: BTreeMap<Vec<u32>, u64>,
 }
 
 impl FigurePass<'_> {
@@ -196,7 +204,7 @@ impl FigurePass<'_> {
         }
     }
 
-    /// Appends a terminal, and ends the suffix if it is hot.
+    /// Appends a terminal. If the suffix is then hot, adds it to the hot subpaths and clears it.
     fn append(&mut self, ends: &mut ColdEnds, terminal: u32, frequency: u64) {
         if self.costs[terminal as usize].is_none() {
             ends.freeze(0);
@@ -208,11 +216,11 @@ impl FigurePass<'_> {
             max_len,
             min_cost,
         } = self.bounds;
-        if let Some(so_far) = &mut ends.so_far {
-            if *so_far < max_len {
+        if let Some(length) = &mut ends.unfrozen_length {
+            if *length < max_len {
                 ends.prefix.push(terminal);
             }
-            *so_far += 1;
+            *length += 1;
         }
         ends.suffix.push(terminal);
         if ends.suffix.len() > max_len {
@@ -222,8 +230,8 @@ impl FigurePass<'_> {
         if ends.suffix.len() >= min_len && sum.saturating_mul(frequency) >= min_cost {
             let hot = std::mem::take(&mut ends.suffix);
             ends.freeze(hot.len());
-            let found = self.found.entry(hot).or_default();
-            *found = found.saturating_add(frequency);
+            let count = self.hot_counts.entry(hot).or_default();
+            *count = count.saturating_add(frequency);
         }
     }
 }

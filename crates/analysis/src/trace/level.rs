@@ -1,80 +1,86 @@
-//! Cuts a string into pieces at positions that its content determines, and numbers the pieces.
-//! Equal stretches of a string give equal pieces wherever they stand.
+//! One level of a grammar builder: cuts a string into pieces at positions that its content
+//! determines, and numbers the pieces. Equal parts of the string are cut into equal pieces,
+//! wherever the parts begin.
 //!
-//! A cut goes before each symbol that is smaller than its neighbors in a fixed shuffled order, and
-//! after [`MAX_PIECE`] symbols. So a cut depends only on the symbols next to it, and two equal
-//! stretches differ at most in their first and last pieces (locally consistent parsing: Sahinalp,
-//! Vishkin 1996; Jeż's recompression). The numbers of the pieces again form a string, 4 to 5 times
-//! shorter: the input of the next level. Each piece is a rule. A level finds what the paper's
-//! digram table would find in several rounds, at a few nanoseconds for each symbol.
+//! The parser cuts before each symbol that is smaller than its neighbors in a fixed shuffled order,
+//! and after [`MAX_PIECE`] symbols. So a cut depends only on the symbols next to it, and two equal
+//! parts differ at most in their first and last pieces (locally consistent parsing: Sahinalp,
+//! Vishkin 1996; Jeż's recompression). The numbers of the pieces form a string that is 4 to 5 times
+//! shorter. It is the input of the next level. Each piece is a rule. A level finds the rules that
+//! the paper's digram table would find in several rounds, at a few nanoseconds for each symbol.
 //!
-//! Repetitions are parsed fast. When the last [`CONTEXT`] pieces occurred together before, the
-//! parser compares the symbols that follow now with the symbols that followed then, many symbols in
-//! a step. As far as these symbols are equal, their pieces are copied instead of looked up. The
-//! earlier occurrence may be in the previous block. In Lua's trace, 99 % of the words are in
-//! repetitions. These are 74 words long on average if 8 equal words start a comparison, and 3,700
-//! words if 32 are required (measured once). Where no context of [`CONTEXT`] pieces repeats, one
-//! repeated piece within the block starts a comparison.
+//! Repetitions are parsed fast. If the last [`CONTEXT`] pieces (a *context*) occurred together
+//! before, the parser compares the symbols after both occurrences, many symbols in a step. As far
+//! as the symbols are equal, their pieces are copied instead of looked up. The earlier occurrence
+//! may be in the previous block. In Lua's trace, 99 % of the words are in repetitions. The average
+//! repetition has 74 words if 8 equal words start a comparison, and 3,700 words if 32 are required
+//! (measured once). Where no context repeats, one repeated piece within the block starts a
+//! comparison.
 //!
 //! Cost: 4 bytes for each symbol of the known pieces, 66-81 bytes for each piece.
 
 use holloway_format::trace::StringHash;
 
-/// Maximum number of symbols in a piece. Runs of one symbol have no minimum.
+/// Maximum number of symbols in a piece. Without it, a run of equal symbols would be one piece,
+/// because no symbol of the run is smaller than its neighbors.
 const MAX_PIECE: usize = 16;
 
 /// Mask of the bits of a tag that hold the length, which is never 0.
 const LENGTH_MASK: u32 = 31;
 const _: () = assert!(MAX_PIECE <= LENGTH_MASK as usize);
 
-/// Number of words in a record before the symbols.
+/// Number of words in a piece's record before the symbols.
 const RECORD_HEAD: usize = 3;
 
-/// Number of equal symbols after a known piece that start a comparison.
+/// Number of equal symbols after a repeated piece that start a comparison.
 const MIN_EQUAL: usize = 4;
 
-/// Number of pieces that are copied one by one before longer copies.
+/// Number of pieces that are copied one by one before longer copies begin.
 const SHORT_COPY: usize = 8;
 
-/// Number of pieces in a context. Contexts are looked up at selected pieces ([`SPARSE`]), and at
-/// least every `CONTEXT` pieces.
+/// Number of pieces in a context. The parser looks up the current context after selected pieces
+/// ([`PIECES_PER_LOOKUP`]), and at least every `CONTEXT` pieces.
 const CONTEXT: usize = 8;
-/// Contexts are looked up at one in this number of pieces, selected by their numbers.
-const SPARSE: u32 = 4;
+/// The parser looks up the current context after one in this number of pieces. The piece's number
+/// decides, so equal parts of the string are looked up at equal positions.
+const PIECES_PER_LOOKUP: u32 = 4;
 /// Number of remembered contexts, as a power of 2.
 const CONTEXT_BITS: u32 = 12;
 
+/// A slot of the hash table of pieces.
 #[derive(Clone, Copy)]
 struct Slot {
-    /// Upper bits of the piece's hash, and its length; 0: the slot is free.
+    /// Upper bits of the piece's hash, and the number of its symbols; 0: the slot is free.
     tag: u32,
-    /// Start of its record.
-    at: u32,
+    /// Start of the piece's record.
+    record: u32,
 }
 
-const FREE: Slot = Slot { tag: 0, at: 0 };
+const FREE: Slot = Slot { tag: 0, record: 0 };
 
 /// All known pieces of one level.
 pub(super) struct Level {
     slots: Vec<Slot>,
-    /// A record for each piece: its number, its last occurrence, and its symbols. The last
-    /// occurrence is a hint: its index as in `Parsed::last_index`, and its end in the block. A
-    /// record holds all data of a lookup, because a lookup mostly waits for memory.
+    /// A record for each piece: its number, its last occurrence (two words), and its symbols. The
+    /// last occurrence is only a hint, because copies do not update it: its index as in
+    /// `Parsed::last_index`, and its end in the block. All data of a lookup is in one record,
+    /// because a lookup mostly waits for memory.
     records: Vec<u32>,
     /// Start of each record, and of the next new record.
     starts: Vec<u32>,
-    /// By hash of a context: more bits of the hash, and the index of the last piece at its last
-    /// occurrence, as in `Parsed::last_index`.
-    recent: Vec<(u32, u32)>,
-    /// By piece. New pieces have no facts yet.
+    /// By upper bits of a context's hash: the lower bits of the hash, and the index of the
+    /// context's last piece at its last occurrence, as in `Parsed::last_index`.
+    recent_contexts: Vec<(u32, u32)>,
+    /// By piece; shorter than the list of pieces until new pieces are summarized.
     facts: Vec<Facts>,
 }
 
-/// The properties of a string of terminals that follow from the properties of its parts.
+/// The properties of a string of terminals. The summary of a concatenation is computed from the
+/// summaries of its parts.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Summary {
     pub(super) hash: StringHash,
-    /// The change to the number of open activations.
+    /// The change that the string makes to the number of open activations.
     pub(super) change: i64,
 }
 
@@ -93,8 +99,8 @@ impl Summary {
 struct Facts {
     /// The summary of the piece's terminals.
     summary: Summary,
-    /// Number of occurrences at the last level of a block.
-    times: u64,
+    /// Number of occurrences in blocks whose last level this is, since counts were last taken.
+    count: u64,
 }
 
 /// A block as a sequence of pieces.
@@ -102,18 +108,18 @@ struct Facts {
 struct Pieces {
     /// The numbers of the pieces.
     numbers: Vec<u32>,
-    /// End of each piece in the block.
+    /// End of each piece in the block, in symbols.
     ends: Vec<u32>,
 }
 
-/// A string as pieces, block by block.
+/// The pieces of the current block and of the previous block.
 #[derive(Default)]
 pub(super) struct Parsed {
     current: Pieces,
-    /// The previous block. Repetitions of it are copied.
+    /// The pieces of the previous block; repetitions of it are copied.
     previous: Pieces,
-    /// Index of the block's first piece among all pieces of the string, modulo 2^32.
-    first: u32,
+    /// Index of the current block's first piece among all pieces of the string, modulo 2^32.
+    first_index: u32,
 }
 
 impl Level {
@@ -122,7 +128,7 @@ impl Level {
             slots: vec![FREE; 1 << 10],
             records: Vec::new(),
             starts: vec![0],
-            recent: Vec::new(),
+            recent_contexts: Vec::new(),
             facts: Vec::new(),
         }
     }
@@ -150,11 +156,11 @@ impl Level {
         self.facts[piece as usize].summary
     }
 
-    /// Counts a piece at the last level of a block. Returns its summary.
+    /// Adds `times` to a piece's count. Returns the piece's summary.
     #[inline]
     pub(super) fn count(&mut self, piece: u32, times: u64) -> Summary {
         let facts = &mut self.facts[piece as usize];
-        facts.times += times;
+        facts.count += times;
         facts.summary
     }
 
@@ -162,7 +168,7 @@ impl Level {
     pub(super) fn take_counts(&mut self) -> Vec<u64> {
         let facts = self.facts.iter_mut();
         facts
-            .map(|facts| std::mem::take(&mut facts.times))
+            .map(|facts| std::mem::take(&mut facts.count))
             .collect()
     }
 
@@ -171,55 +177,58 @@ impl Level {
     pub(super) fn summarize_new(&mut self, mut summarize: impl FnMut(&[u32]) -> Summary) {
         for piece in self.facts.len()..self.pieces() {
             let summary = summarize(self.piece(piece as u32));
-            self.facts.push(Facts { summary, times: 0 });
+            self.facts.push(Facts { summary, count: 0 });
         }
     }
 
-    /// Cuts a block of fewer than 2^32 symbols into pieces. Repetitions of the block `previous` are
-    /// found too, if this level parsed it.
+    /// Cuts a block of fewer than 2^32 symbols into pieces. `previous` holds the symbols of the
+    /// previous block; if they are not empty, repetitions of the previous block are copied, too.
     pub(super) fn parse(&mut self, block: &[u32], previous: &[u32], parsed: &mut Parsed) {
-        self.recent.resize(1 << CONTEXT_BITS, (0, u32::MAX));
+        self.recent_contexts
+            .resize(1 << CONTEXT_BITS, (0, u32::MAX));
         parsed.current.clear();
-        let mut at = 0;
+        let mut start = 0;
         let mut cuts = Cuts::new(block);
-        let mut last_check = 0;
-        while at < block.len() {
-            let end = cuts.after(at);
-            let record = self.record(&block[at..end]);
-            at = end;
+        // Number of pieces at the last lookup of a context.
+        let mut last_lookup = 0;
+        while start < block.len() {
+            let end = cuts.after(start);
+            let record = self.record(&block[start..end]);
+            start = end;
             let piece = self.records[record];
             parsed.current.push(piece, end);
-            let current = [parsed.last_index(), end as u32];
+            let current_occurrence = [parsed.last_index(), end as u32];
             let hint = &mut self.records[record + 1..record + RECORD_HEAD];
-            let last = [hint[0], hint[1]];
-            hint.copy_from_slice(&current);
-            let is_due = parsed.current.numbers.len() - last_check >= CONTEXT;
-            let checks_context = is_due || rank(piece) < u32::MAX / SPARSE;
-            if checks_context {
-                last_check = parsed.current.numbers.len();
+            let last_occurrence = [hint[0], hint[1]];
+            hint.copy_from_slice(&current_occurrence);
+            let looks_up_context = parsed.current.numbers.len() - last_lookup >= CONTEXT
+                || rank(piece) < u32::MAX / PIECES_PER_LOOKUP;
+            if looks_up_context {
+                last_lookup = parsed.current.numbers.len();
             }
-            if (checks_context && self.copy_repetition(block, previous, parsed))
-                || parsed.copy_after_last(block, last)
+            if (looks_up_context && self.copy_repetition(block, previous, parsed))
+                || parsed.copy_after_last(block, last_occurrence)
             {
-                at = parsed.current.end();
+                start = parsed.current.end();
             }
         }
     }
 
-    /// Looks for the last occurrence of the current context, and copies the pieces that followed
-    /// it.
+    /// Looks up the last occurrence of the current context, and copies the pieces after it as far
+    /// as their symbols follow now, too. Returns whether it copied any piece.
     fn copy_repetition(&mut self, block: &[u32], previous: &[u32], parsed: &mut Parsed) -> bool {
         let Some(context) = parsed.block().last_chunk::<CONTEXT>() else {
             return false;
         };
-        let context = hash(context);
-        let current = (context as u32, parsed.last_index());
-        let slot = (context >> (64 - CONTEXT_BITS)) as usize;
-        let (tag, earlier) = std::mem::replace(&mut self.recent[slot], current);
+        let hash = hash(context);
+        let current = (hash as u32, parsed.last_index());
+        let slot = (hash >> (64 - CONTEXT_BITS)) as usize;
+        let (tag, earlier) = std::mem::replace(&mut self.recent_contexts[slot], current);
         tag == current.0 && parsed.copy_after(block, previous, earlier)
     }
 
-    /// Start of the piece's record. Adds a record for a new piece.
+    /// Start of the record of the piece that consists of these symbols. Adds a record for a new
+    /// piece.
     #[inline]
     fn record(&mut self, symbols: &[u32]) -> usize {
         let hash = hash(symbols);
@@ -229,9 +238,9 @@ impl Level {
         loop {
             let slot = self.slots[slot_index];
             if slot.tag == tag
-                && starts_with(&self.records[slot.at as usize + RECORD_HEAD..], symbols)
+                && starts_with(&self.records[slot.record as usize + RECORD_HEAD..], symbols)
             {
-                return slot.at as usize;
+                return slot.record as usize;
             }
             if slot.tag == 0 {
                 return self.add(symbols, tag, slot_index);
@@ -243,16 +252,19 @@ impl Level {
     #[cold]
     fn add(&mut self, symbols: &[u32], tag: u32, slot_index: usize) -> usize {
         let piece = self.pieces() as u32;
-        let at = self.records.len();
+        let record = self.records.len();
         self.records.extend_from_slice(&[piece, u32::MAX, 0]);
         self.records.extend_from_slice(symbols);
-        let end = u32::try_from(self.records.len()).expect("a segment's pieces are below 2^32");
+        let end = u32::try_from(self.records.len()).expect("a level's records are below 2^32");
         self.starts.push(end);
-        self.slots[slot_index] = Slot { tag, at: at as u32 };
+        self.slots[slot_index] = Slot {
+            tag,
+            record: record as u32,
+        };
         if 2 * self.pieces() > self.slots.len() {
             self.grow();
         }
-        at
+        record
     }
 
     fn grow(&mut self) {
@@ -266,41 +278,45 @@ impl Level {
             while self.slots[slot_index].tag != 0 {
                 slot_index = (slot_index + 1) & (size - 1);
             }
-            let at = self.starts[piece as usize];
-            self.slots[slot_index] = Slot { tag, at };
+            let record = self.starts[piece as usize];
+            self.slots[slot_index] = Slot { tag, record };
         }
     }
 }
 
 impl Parsed {
-    /// The pieces of the block.
+    /// The pieces of the current block.
     pub(super) fn block(&self) -> &[u32] {
         &self.current.numbers
     }
 
-    /// Makes this block the previous block.
+    /// Makes the current block the previous block, and starts an empty block.
     pub(super) fn start_block(&mut self) {
-        self.first = self.first.wrapping_add(self.current.numbers.len() as u32);
+        self.first_index = self
+            .first_index
+            .wrapping_add(self.current.numbers.len() as u32);
         std::mem::swap(&mut self.current, &mut self.previous);
         self.current.clear();
     }
 
-    /// Index of the block's last piece.
+    /// Index of the current block's last piece among all pieces of the string, modulo 2^32.
     fn last_index(&self) -> u32 {
-        self.first
+        self.first_index
             .wrapping_add(self.current.numbers.len() as u32 - 1)
     }
 
-    /// The last pieces seem to equal the pieces up to index `earlier`. Copies the pieces after
-    /// `earlier` as far as the same symbols follow now.
+    /// Copies the pieces after an earlier occurrence of the current context, as far as their
+    /// symbols follow now, too. `earlier` is the index of the occurrence's last piece. Returns
+    /// whether it copied any piece; it copies none if the last pieces differ after all.
     fn copy_after(&mut self, block: &[u32], previous: &[u32], earlier: u32) -> bool {
-        let here = self.current.numbers.len() - 1;
-        let earlier = earlier.wrapping_sub(self.first);
-        if (earlier as usize) < here {
+        let last = self.current.numbers.len() - 1;
+        let earlier = earlier.wrapping_sub(self.first_index);
+        if (earlier as usize) < last {
             let earlier = earlier as usize;
-            return self.current.numbers[earlier] == self.current.numbers[here]
+            return self.current.numbers[earlier] == self.current.numbers[last]
                 && self.current.copy(block, earlier + 1);
         }
+        // A negative index belongs to the previous block.
         let from_end = earlier.wrapping_neg() as usize;
         let Some(earlier) = self.previous.numbers.len().checked_sub(from_end) else {
             return false;
@@ -311,21 +327,21 @@ impl Parsed {
                 .copy_from_previous(block, &self.previous, previous, earlier + 1)
     }
 
-    /// Like `copy_after`, for an earlier occurrence of only the last piece: index `earlier`, end
-    /// `earlier_end`. It must be in this block, and the next few symbols must be equal.
+    /// Like `copy_after`, for an earlier occurrence of only the last piece, given by its index
+    /// `earlier` and its end `earlier_end` in the block. Copies only if the occurrence is in the
+    /// current block, and the next [`MIN_EQUAL`] symbols after both occurrences are equal.
     #[inline]
     fn copy_after_last(&mut self, block: &[u32], [earlier, earlier_end]: [u32; 2]) -> bool {
-        let earlier = earlier.wrapping_sub(self.first) as usize;
+        let earlier = earlier.wrapping_sub(self.first_index) as usize;
         let current = &mut self.current;
         if earlier + 1 >= current.numbers.len() {
             return false;
         }
-        let (earlier_end, at) = (earlier_end as usize, current.end());
-        match (
-            block.get(at..at + MIN_EQUAL),
-            block.get(earlier_end..earlier_end + MIN_EQUAL),
-        ) {
-            (Some(next), Some(followed)) => next == followed && current.copy(block, earlier + 1),
+        let (earlier_end, end) = (earlier_end as usize, current.end());
+        let next_symbols = block.get(end..end + MIN_EQUAL);
+        let next_symbols_then = block.get(earlier_end..earlier_end + MIN_EQUAL);
+        match (next_symbols, next_symbols_then) {
+            (Some(now), Some(then)) => now == then && current.copy(block, earlier + 1),
             _ => false,
         }
     }
@@ -348,82 +364,88 @@ impl Pieces {
         self.ends.push(end as u32);
     }
 
-    /// Copies the pieces from index `from` on as far as their symbols follow now. Returns whether
-    /// it copied any piece.
+    /// Appends copies of the pieces from index `first` on, as far as their symbols also follow the
+    /// last piece. Returns whether it copied any piece.
     #[inline]
-    fn copy(&mut self, block: &[u32], mut from: usize) -> bool {
-        let (earlier_end, at) = (self.ends[from - 1] as usize, self.end());
-        let limit = earlier_end + common_prefix(&block[earlier_end..], &block[at..]);
-        let (known, shift) = (self.ends.len(), (at - earlier_end) as u32);
+    fn copy(&mut self, block: &[u32], first: usize) -> bool {
+        let (source, target) = (self.ends[first - 1] as usize, self.end());
+        // The end of the symbols after `source` that equal the symbols after `target`.
+        let equal_end = source + common_prefix(&block[source..], &block[target..]);
+        let (old_len, shift) = (self.ends.len(), (target - source) as u32);
+        let mut next = first;
         for _ in 0..SHORT_COPY {
-            if from == self.ends.len() || self.ends[from] as usize + 2 > limit {
-                return self.ends.len() > known;
+            if next == self.ends.len() || self.ends[next] as usize + 2 > equal_end {
+                return self.ends.len() > old_len;
             }
-            self.push(self.numbers[from], (self.ends[from] + shift) as usize);
-            from += 1;
+            self.push(self.numbers[next], (self.ends[next] + shift) as usize);
+            next += 1;
         }
         loop {
-            let known = self.ends.len();
-            let to = from + safe_pieces(&self.ends[from..], limit);
-            self.numbers.extend_from_within(from..to);
-            self.ends.extend_from_within(from..to);
-            self.ends[known..].iter_mut().for_each(|end| *end += shift);
-            // Copied pieces may be copied again.
-            if to < known || to == from {
+            let old_len = self.ends.len();
+            let end = next + safe_pieces(&self.ends[next..], equal_end);
+            self.numbers.extend_from_within(next..end);
+            self.ends.extend_from_within(next..end);
+            self.ends[old_len..]
+                .iter_mut()
+                .for_each(|end| *end += shift);
+            // If all pieces up to the end were copied, continue with the copies themselves.
+            if end < old_len || end == next {
                 return true;
             }
-            from = to;
+            next = end;
         }
     }
 
-    /// Like `copy`, from the previous block, which consists of `pieces`.
+    /// Like `copy`, for pieces of the previous block. `pieces` are its pieces, and `previous` are
+    /// its symbols.
     fn copy_from_previous(
         &mut self,
         block: &[u32],
         pieces: &Pieces,
         previous: &[u32],
-        from: usize,
+        first: usize,
     ) -> bool {
-        let (earlier_end, at) = (pieces.ends[from - 1] as usize, self.end());
-        let limit = earlier_end + common_prefix(&previous[earlier_end..], &block[at..]);
-        let to = from + safe_pieces(&pieces.ends[from..], limit);
-        self.numbers.extend_from_slice(&pieces.numbers[from..to]);
-        let ends = pieces.ends[from..to].iter();
+        let (source, target) = (pieces.ends[first - 1] as usize, self.end());
+        let equal_end = source + common_prefix(&previous[source..], &block[target..]);
+        let end = first + safe_pieces(&pieces.ends[first..], equal_end);
+        self.numbers.extend_from_slice(&pieces.numbers[first..end]);
+        let ends = pieces.ends[first..end].iter();
         self.ends
-            .extend(ends.map(|end| at as u32 + (end - earlier_end as u32)));
-        to > from
+            .extend(ends.map(|end| target as u32 + (end - source as u32)));
+        end > first
     }
 }
 
-/// Number of pieces whose ends are cuts in every string that is equal up to `limit`. A cut depends
-/// on the symbols on both sides and on the symbol after them.
+/// Number of leading pieces that may be copied if the symbols are equal up to `equal_end`. The cut
+/// at the end of a piece depends on the symbol before it and on the two symbols after it. So these
+/// must be equal, too.
 #[inline]
-fn safe_pieces(ends: &[u32], limit: usize) -> usize {
+fn safe_pieces(ends: &[u32], equal_end: usize) -> usize {
     const STEP: usize = 16;
-    let fits = |end: &u32| *end as usize + 2 <= limit;
+    let is_safe = |end: &u32| *end as usize + 2 <= equal_end;
     let steps = ends.chunks_exact(STEP);
-    let count = STEP * steps.take_while(|step| fits(&step[STEP - 1])).count();
-    let rest = ends[count..].iter();
-    count + rest.take_while(|end| fits(end)).count()
+    let count = STEP * steps.take_while(|step| is_safe(&step[STEP - 1])).count();
+    let last_step = ends[count..].iter();
+    count + last_step.take_while(|end| is_safe(end)).count()
 }
 
 /// Length of the common prefix.
 fn common_prefix(left: &[u32], right: &[u32]) -> usize {
     const STEP: usize = 16;
-    let (steps, _) = left.as_chunks::<STEP>();
-    let (others, _) = right.as_chunks::<STEP>();
-    // An array comparison would be a function call.
+    let (left_steps, _) = left.as_chunks::<STEP>();
+    let (right_steps, _) = right.as_chunks::<STEP>();
+    // An array comparison with `==` would be a function call.
     let differ = |left: &[u32; STEP], right: &[u32; STEP]| {
         let pairs = left.iter().zip(right);
-        pairs.fold(0, |all, (left, right)| all | (left ^ right)) != 0
+        pairs.fold(0, |bits, (left, right)| bits | (left ^ right)) != 0
     };
-    let pairs = steps.iter().zip(others);
+    let steps = left_steps.iter().zip(right_steps);
     let count = STEP
-        * pairs
+        * steps
             .take_while(|(left, right)| !differ(left, right))
             .count();
-    let rest = left[count..].iter().zip(&right[count..]);
-    count + rest.take_while(|(left, right)| left == right).count()
+    let last_step = left[count..].iter().zip(&right[count..]);
+    count + last_step.take_while(|(left, right)| left == right).count()
 }
 
 /// Whether a piece begins with these symbols. The tag already contains the number of symbols.
@@ -440,34 +462,34 @@ fn hash(symbols: &[u32]) -> u64 {
         hash = (hash ^ symbols).wrapping_mul(0xFF51_AFD7_ED55_8CCD);
         hash ^= hash >> 32;
     };
-    let (pairs, rest) = symbols.as_chunks::<2>();
+    let (pairs, unpaired) = symbols.as_chunks::<2>();
     for &[low, high] in pairs {
         mix(u64::from(high) << 32 | u64::from(low));
     }
-    for &last in rest {
+    for &last in unpaired {
         mix(u64::from(last));
     }
     hash
 }
 
-/// The upper bits of a hash and the length, so never 0.
+/// The tag of a piece: the upper bits of its hash, and its length. A tag is never 0.
 #[inline]
 fn tag(hash: u64, length: usize) -> u32 {
     (hash >> 32) as u32 & !LENGTH_MASK | length as u32
 }
 
-/// The cuts of a block, 64 positions at a time.
+/// The cuts of a block, computed for a window of 64 positions at a time.
 struct Cuts<'a> {
     block: &'a [u32],
     /// First position of the window.
     base: usize,
-    /// Bit i: a cut before position `base + i`.
+    /// Bit i: whether there is a cut before position `base + i`.
     window: u64,
 }
 
 const WINDOW: usize = 64;
 
-/// A fixed shuffled order of symbols, without ties.
+/// The rank of a symbol in a fixed shuffled order. Different symbols have different ranks.
 #[inline]
 fn rank(symbol: u32) -> u32 {
     symbol.wrapping_mul(0x9E37_79B1)
@@ -484,21 +506,21 @@ impl<'a> Cuts<'a> {
         cuts
     }
 
-    /// The end of the piece that begins at `at`.
+    /// The end of the piece that begins at `start`.
     #[inline]
-    fn after(&mut self, at: usize) -> usize {
-        let limit = (at + MAX_PIECE).min(self.block.len());
-        let mut from = at + 1;
+    fn after(&mut self, start: usize) -> usize {
+        let limit = (start + MAX_PIECE).min(self.block.len());
+        let mut position = start + 1;
         loop {
-            if from < self.base || from >= self.base + WINDOW {
-                self.move_window(from);
+            if position < self.base || position >= self.base + WINDOW {
+                self.move_window(position);
             }
-            let ahead = self.window >> (from - self.base);
-            if ahead != 0 {
-                return limit.min(from + ahead.trailing_zeros() as usize);
+            let later_cuts = self.window >> (position - self.base);
+            if later_cuts != 0 {
+                return limit.min(position + later_cuts.trailing_zeros() as usize);
             }
-            from = self.base + WINDOW;
-            if from >= limit {
+            position = self.base + WINDOW;
+            if position >= limit {
                 return limit;
             }
         }
@@ -511,15 +533,15 @@ impl<'a> Cuts<'a> {
         if base == 0 || base + WINDOW + 1 > self.block.len() {
             let positions = (0..WINDOW).take_while(|i| base + i + 1 < self.block.len());
             for i in positions.filter(|i| base + i > 0) {
-                let [left, middle, right] =
-                    [base + i - 1, base + i, base + i + 1].map(|at| rank(self.block[at]));
+                let [left, middle, right] = [base + i - 1, base + i, base + i + 1]
+                    .map(|position| rank(self.block[position]));
                 self.window |= u64::from(middle < left && middle <= right) << i;
             }
             return;
         }
         let symbols: &[u32; WINDOW + 2] = self.block[base - 1..base + WINDOW + 1]
             .try_into()
-            .expect("a window and its neighbours");
+            .expect("a window and its neighbors");
         let ranks = symbols.map(rank);
         for i in 0..WINDOW {
             let cut = (ranks[i + 1] < ranks[i]) & (ranks[i + 1] <= ranks[i + 2]);

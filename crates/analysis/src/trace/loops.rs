@@ -1,14 +1,13 @@
-//! Computes the k-iteration path forest of a trace, for any `k`, from its grammar (D'Elia,
-//! Demetrescu, Finocchi 2013; Larus 1999).
+//! Computes the path forest of a trace from its grammar, for any `k`: how often each sequence of up
+//! to `k` consecutive paths of one activation ran (D'Elia, Demetrescu, Finocchi 2013; Larus 1999).
 //!
-//! The paths of one activation form a string. The forest holds all sequences of up to `k` paths in
-//! these strings. `frames` splits the trace into activations, and [`grams`](super::grams) counts
-//! the windows of each activation. A window is counted in the lowest rule that contains all of it,
-//! as often as the rule occurs. So the trace is never expanded, and `k` need not be known when the
-//! program runs.
+//! The paths of one activation form a string. `frames` splits the trace into activations, and
+//! [`grams`](super::grams) counts the windows of up to `k` paths in each activation. A window is
+//! counted in the lowest rule whose expansion contains all of it, as often as the rule occurs. So
+//! the trace is never expanded, and `k` need not be known when the program runs.
 //!
-//! Cost: at most `k` steps for each symbol of the grammar and for each part of an activation in it,
-//! and one step for each different sequence.
+//! Cost: at most `k` steps for each symbol of the grammar and for each part of an activation
+//! (`frames`), and one step for each different sequence.
 
 use super::Grammar;
 use super::code::Event;
@@ -19,7 +18,7 @@ use super::grams::{Grams, StringEnds, TooMany, Windows};
 /// are terminals.
 ///
 /// # Errors
-/// There are more than `limit` different sequences, or calls nest too deeply.
+/// If there are more than `limit` different sequences, or calls nest too deeply.
 pub fn loops(
     grammar: &Grammar,
     events: &[Event],

@@ -1,10 +1,13 @@
-//! Whole program paths (Larus 1999): a grammar of all paths that a thread ran in an image, in
-//! order.
+//! Traces, or whole program paths (Larus 1999): all paths that a thread ran in an image, in order.
 //!
-//! A trace is stored and analyzed as a [`grammar`]. The analyses work rule by rule: [`stats`],
-//! [`hot`], [`loops`], [`context`], [`before`], [`query`] (with [`pattern`]) and, for two traces,
-//! [`diff`]. Their only inputs are the grammar and the events that its terminals stand for
-//! ([`code`]).
+//! A trace is stored and analyzed as a [`grammar`] that generates exactly its sequence of events.
+//!
+//! - Recording: [`record`] turns a stream into the blocks of a trace file ([`builder`]).
+//!   [`check`](mod@check) compares a file with the recorded events.
+//! - Reading: [`assemble`] makes one grammar of the blocks. `excerpt` reads only a part of a trace.
+//! - Analyses work rule by rule, without expanding the grammar: [`stats`], [`hot`], [`loops`],
+//!   [`context`], [`before`], [`query`] (with [`pattern`]) and, for two traces, [`diff`]. Their
+//!   only inputs are the grammar and the events that its terminals stand for ([`code`]).
 
 pub mod assemble;
 mod automaton;

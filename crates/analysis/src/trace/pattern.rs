@@ -13,13 +13,13 @@
 //!          | "left"              frames were left without a path to their exit
 //! target   = name | "."
 //! name     = letters, digits, "_", "$", "::" between them,
-//!          | anything in "double quotes" (a ":" and a number may stand inside the quotes),
+//!          | anything in "double quotes" (they may also contain a ":" and a number),
 //!          | a known name as it is printed
 //! ```
 //! An event is one symbol of the trace, so `enter f` and `leave f` may be the same event. `!`
-//! stands before one event or a choice of events.
+//! negates one event or a choice of events.
 //!
-//! The caller looks up names ([`Pattern::resolve`]).
+//! The caller provides a function that looks up names ([`Pattern::resolve`]).
 
 mod parse;
 mod syntax;
@@ -37,10 +37,11 @@ pub struct Pattern {
     choices: Vec<Choice>,
 }
 
-/// A pattern with its names looked up: each position has the set of terminals that match there.
+/// A pattern whose names are looked up. Each event in its text is a position.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Resolved {
     pub(super) node: Node,
+    /// By position and terminal: whether the terminal matches at the position.
     pub(super) sets: Vec<Vec<bool>>,
 }
 
@@ -49,20 +50,26 @@ pub struct Resolved {
 pub type Lookup<'a> = dyn Fn(&str, Option<u32>) -> Result<Vec<u32>, NameError> + 'a;
 
 impl Pattern {
-    /// The text is not a pattern. The error names the position and the expected text.
+    /// Parses a pattern.
+    ///
+    /// # Errors
+    /// If the text is not a pattern. The error contains the position and the expected text.
     pub fn parse(text: &str) -> Result<Pattern, PatternError> {
         Pattern::parse_with(text, &|_| 0)
     }
 
-    /// Reads a pattern in which known names need no quotes, whatever characters they have. `known`
-    /// returns the length in bytes of the longest known name at the start of a text, or 0.
+    /// Parses a pattern in which known names need no quotes, whatever characters they contain.
+    /// `known` returns the length in bytes of the longest known name at the start of a text, or 0.
+    ///
+    /// # Errors
+    /// If the text is not a pattern. The error contains the position and the expected text.
     pub fn parse_with(text: &str, known: &dyn Fn(&str) -> usize) -> Result<Pattern, PatternError> {
         let (node, choices) = parse::parse(text, known)?;
         Ok(Pattern { node, choices })
     }
 
-    /// Whether the pattern is a single event: any path of one function, or of one of several
-    /// functions. Such a question is about calls.
+    /// Whether the pattern is a single event that names only functions: any path of one function,
+    /// or of one of several functions. Analyses then answer a question about calls.
     pub fn is_function(&self) -> bool {
         let is_function = |choice: &Choice| {
             let mut atoms = choice.atoms.iter();
@@ -74,7 +81,7 @@ impl Pattern {
     /// Finds the terminals that match at each position.
     ///
     /// # Errors
-    /// A name means nothing.
+    /// If `lookup` does not know a name.
     pub fn resolve(
         &self,
         terminals: &[Terminal],
@@ -91,12 +98,12 @@ impl Pattern {
                         .as_ref()
                         .is_none_or(|functions| functions.contains(&function))
                 };
-                for ((is_in, &terminal), &event) in set.iter_mut().zip(terminals).zip(events) {
-                    *is_in |= matches(atom, terminal, event, &in_functions);
+                for ((is_match, &terminal), &event) in set.iter_mut().zip(terminals).zip(events) {
+                    *is_match |= matches(atom, terminal, event, &in_functions);
                 }
             }
             if choice.is_negated {
-                set.iter_mut().for_each(|is_in| *is_in = !*is_in);
+                set.iter_mut().for_each(|is_match| *is_match = !*is_match);
             }
             sets.push(set);
         }
@@ -112,7 +119,9 @@ impl Resolved {
     pub fn limited(&self, events: &[Event], keep: impl Fn(Event) -> bool) -> Resolved {
         let limit = |set: &Vec<bool>| {
             let pairs = set.iter().zip(events);
-            pairs.map(|(&is_in, &event)| is_in && keep(event)).collect()
+            pairs
+                .map(|(&is_match, &event)| is_match && keep(event))
+                .collect()
         };
         Resolved {
             node: self.node.clone(),
@@ -123,7 +132,7 @@ impl Resolved {
     /// The sets of a pattern that is a plain sequence of events.
     ///
     /// # Errors
-    /// The pattern is not a plain sequence.
+    /// If the pattern is not a plain sequence.
     pub fn sequence(&self) -> Result<Vec<&[bool]>, PatternError> {
         let single_set = |node: &Node| match node {
             Node::Event(set) => Ok(&*self.sets[*set]),
@@ -138,7 +147,7 @@ impl Resolved {
     /// The set of a pattern that is a single event.
     ///
     /// # Errors
-    /// The pattern is not a single event.
+    /// If the pattern is not a single event.
     pub fn single_event(&self) -> Result<&[bool], PatternError> {
         match self.sequence()?[..] {
             [set] => Ok(set),
@@ -147,15 +156,15 @@ impl Resolved {
     }
 }
 
-/// The functions that an atom is limited to; `None` if it is not limited to functions.
+/// The functions whose paths an atom matches; `None` if paths of any function match.
 fn functions(atom: &Atom, lookup: &Lookup<'_>) -> Result<Option<Vec<u32>>, PatternError> {
     let (name, path) = match atom {
         Atom::Any | Atom::Left | Atom::Enter(None) | Atom::Leave(None) => return Ok(None),
         Atom::Path(name, path) => (name, Some(*path)),
         Atom::Function(name) | Atom::Enter(Some(name)) | Atom::Leave(Some(name)) => (name, None),
     };
-    let found = lookup(&name.text, path).map_err(|fault| error(name.at, fault.into()))?;
-    Ok(Some(found))
+    let functions = lookup(&name.text, path).map_err(|fault| error(name.position, fault.into()))?;
+    Ok(Some(functions))
 }
 
 fn matches(
@@ -165,8 +174,8 @@ fn matches(
     in_functions: &dyn Fn(u32) -> bool,
 ) -> bool {
     let Terminal::Path { function, path } = terminal else {
-        let left = matches!(terminal, Terminal::Left(_));
-        return matches!(atom, Atom::Any) || matches!(atom, Atom::Left) && left;
+        let is_left = matches!(terminal, Terminal::Left(_));
+        return matches!(atom, Atom::Any) || matches!(atom, Atom::Left) && is_left;
     };
     match atom {
         Atom::Any => true,

@@ -1,12 +1,12 @@
-//! Finds the matches of a pattern in a trace, and counts sequences of events (Larus 1999, sections
-//! 3.3 and 7: errors found by control flow).
+//! Finds the matches of a pattern in a trace, and counts sequences of events (Larus 1999, section
+//! 3.3, and section 7 about finding errors by their control flow).
 //!
-//! Matches are counted from the left and share no event: the match that ends first, then the first
-//! match after it, and so on. The first match is returned with its beginning and end. Several
-//! matches may end at this position; the earliest beginning is returned. The automaton finds it by
-//! reading backwards.
+//! Matches are counted from the left and share no event: the match that ends first, then the match
+//! that ends first among the matches after it, and so on. The first match is returned with its
+//! beginning and end. If several matches end at the same position, the longest is returned. A
+//! second automaton finds its beginning by reading backwards.
 //!
-//! Cost: as for `sweep`: symbols of the grammar × states reached.
+//! Cost: symbols of the grammar × states reached (`sweep`).
 
 use super::Grammar;
 use super::automaton::{Automaton, BEGIN, Hits};
@@ -16,7 +16,7 @@ use super::sweep::{BACKWARD, FORWARD, Sweep};
 /// The matches of a pattern.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Matches {
-    /// Matches that share no event.
+    /// Number of matches. They share no event.
     pub count: u64,
     /// Positions of the first and the last event of the first match.
     pub first: Option<(u64, u64)>,
@@ -36,26 +36,26 @@ pub struct Frequency {
 /// Finds the matches of a pattern.
 ///
 /// # Errors
-/// The pattern matches the empty sequence, or its automaton needs too many states.
+/// If the pattern matches the empty sequence, or its automaton needs too many states.
 pub fn query(grammar: &Grammar, pattern: &Resolved) -> Result<Matches, PatternError> {
     let mut sweep: Sweep<'_, _, FORWARD> =
         Sweep::new(grammar, Automaton::new(pattern, Hits::Disjoint));
-    if sweep.machine.is_nullable() {
+    if sweep.machine.matches_empty() {
         return Err(PatternError {
-            at: 0,
+            position: 0,
             fault: PatternFault::MatchesNothing,
         });
     }
-    let found = sweep.read_all(BEGIN);
+    let passage = sweep.read_all(BEGIN);
     check_states(&sweep.machine)?;
-    let first = match found.ends {
+    let first = match passage.ends {
         Some((end, _)) => Some((longest_match_start(grammar, pattern, end)?, end)),
         None => None,
     };
     Ok(Matches {
-        count: found.hits,
+        count: passage.hits,
         first,
-        last_end: found.ends.map(|(_, last)| last),
+        last_end: passage.ends.map(|(_, last)| last),
     })
 }
 
@@ -67,33 +67,35 @@ fn longest_match_start(
 ) -> Result<u64, PatternError> {
     let automaton = Automaton::backwards(pattern, Hits::Anchored);
     let mut sweep: Sweep<'_, _, BACKWARD> = Sweep::new(grammar, automaton);
-    let found = sweep.read_prefix(end + 1, BEGIN);
+    let passage = sweep.read_prefix(end + 1, BEGIN);
     check_states(&sweep.machine)?;
-    let (_, furthest) = found.ends.expect("a match ends there");
-    Ok(end - furthest)
+    let (_, last_hit) = passage.ends.expect("a match ends at `end`");
+    Ok(end - last_hit)
 }
 
 /// Counts a sequence of events. Each event of the sequence is a set of terminals.
 ///
 /// # Errors
-/// The pattern is not a plain sequence, or its automaton needs too many states.
+/// If the pattern is not a plain sequence, or its automaton needs too many states.
 pub fn freq(grammar: &Grammar, pattern: &Resolved) -> Result<Frequency, PatternError> {
     let length = pattern.sequence()?.len() as u64;
     let mut sweep: Sweep<'_, _, FORWARD> =
         Sweep::new(grammar, Automaton::new(pattern, Hits::EveryEnd));
-    let found = sweep.read_all(BEGIN);
+    let passage = sweep.read_all(BEGIN);
     check_states(&sweep.machine)?;
     let start = |end: u64| end + 1 - length;
     Ok(Frequency {
-        count: found.hits,
-        ends: found.ends.map(|(first, last)| (start(first), start(last))),
+        count: passage.hits,
+        ends: passage
+            .ends
+            .map(|(first, last)| (start(first), start(last))),
     })
 }
 
 fn check_states(automaton: &Automaton) -> Result<(), PatternError> {
     if automaton.has_too_many_states() {
         return Err(PatternError {
-            at: 0,
+            position: 0,
             fault: PatternFault::TooManyStates,
         });
     }

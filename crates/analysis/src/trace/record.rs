@@ -1,20 +1,21 @@
 //! Turns a thread's stream of words into blocks of its trace while the words arrive.
 //!
-//! A terminal gets its number when a piece first contains it. A terminal is a path of a function, a
-//! number of frames left at once, or a gap. When another thread takes over the ring, that thread's
-//! trace begins.
+//! The events of a trace depend on the open activations: only a change to their stack shows that
+//! frames were left. So each word must be *read*, which means that its effect is applied to the
+//! stack ([`Activations`]). When another thread takes over the ring, that thread's trace begins.
 //!
-//! Repeated words are read only once. Words go into the block unread. When the block is full, it is
-//! cut into pieces. For each new piece, the builder looks up its terminals and its effect on the
-//! open activations. Then it applies the effects of the block's pieces in order. Some words are
-//! read one by one instead ([`Activations::feed`]):
+//! To read most words quickly, the builder appends words to the open block unread. When the block
+//! is full, it is cut into pieces: sequences that often recur (`level`). For each new piece, the
+//! builder looks up its terminals and its effect on the open activations (`walk`). Then it applies
+//! the effects of the block's pieces in order. Some words are read one by one instead
+//! ([`Activations::feed`]):
 //!
 //! - batches with words that are not paths
-//! - the words after a piece that does not fit the open activations
-//! - all words that still wait to be read before these
+//! - the words after a piece whose effect requires other open activations (it *does not fit*)
+//! - all unread words before these
 //!
-//! Cost: 8 bytes for each word that the image can have (never touched for paths that did not run),
-//! 20 to 90 bytes for each piece, and the cost of [`super::builder`].
+//! Cost: 8 bytes of address space for each possible word of the image (the kernel backs only the
+//! pages of words that occur), 20 to 90 bytes for each piece, and the cost of [`super::builder`].
 
 use std::collections::HashMap;
 use std::mem;
@@ -39,19 +40,21 @@ pub enum Recorded {
 pub struct TraceBuilder {
     symbols: Symbols,
     activations: Activations<()>,
-    /// Expected position of the next word in the stream.
-    next: Option<u64>,
-    /// Number of symbols of the open block whose effects were applied. The symbols after them are
-    /// words that are adjacent in the stream.
-    read: usize,
+    /// Position after the last word of the stream, in bytes; `None` before the first word.
+    next_position: Option<u64>,
+    /// Number of symbols of the open block that are read. The symbols after them are words that are
+    /// adjacent in the stream.
+    read_count: usize,
     effects: KnownEffects,
-    /// Number of coming blocks to read word by word, because the pieces of the last block did not
+    /// Number of further blocks to read word by word, because the pieces of a recent block did not
     /// fit.
     blocks_word_by_word: u32,
     grammar: GrammarBuilder,
     limits: Limits,
-    /// Executions of paths that are not reported yet, by function and path number.
+    /// By function and path number: executions in completed blocks that [`counts`](Self::counts)
+    /// did not return yet.
     path_counts: HashMap<(u32, u32), u64>,
+    /// The completed blocks that [`take`](Self::take) did not return yet.
     completed: Vec<Recorded>,
 }
 
@@ -59,7 +62,7 @@ pub struct TraceBuilder {
 struct WordReader<'a> {
     others: &'a mut OtherSymbols,
     symbols: Vec<u32>,
-    /// New owners of the ring, each after the number of symbols before it.
+    /// New owners of the ring: the number of symbols before the change, and the thread.
     owners: Vec<(usize, u32)>,
 }
 
@@ -67,11 +70,11 @@ impl Listener for WordReader<'_> {
     type State = ();
 
     #[inline]
-    fn path(&mut self, path: EndedPath, (): &mut ()) {
+    fn path_ended(&mut self, path: EndedPath, (): &mut ()) {
         self.symbols.push(path.word);
     }
 
-    fn left(&mut self, mut activations: u64) {
+    fn frames_left(&mut self, mut activations: u64) {
         while activations > 0 {
             let count = u32::try_from(activations).unwrap_or(u32::MAX);
             self.symbols.push(self.others.symbol(Terminal::Left(count)));
@@ -83,7 +86,7 @@ impl Listener for WordReader<'_> {
         self.symbols.push(self.others.symbol(Terminal::Gap));
     }
 
-    fn owner(&mut self, thread: u32, _activations: u64) {
+    fn new_owner(&mut self, thread: u32, _activations: u64) {
         self.owners.push((self.symbols.len(), thread));
     }
 }
@@ -99,8 +102,8 @@ impl TraceBuilder {
         Self {
             symbols: Symbols::new(words),
             activations: Activations::default(),
-            next: None,
-            read: 0,
+            next_position: None,
+            read_count: 0,
             effects: KnownEffects::default(),
             blocks_word_by_word: 0,
             grammar: GrammarBuilder::new(limits, Depth::Quick),
@@ -112,34 +115,36 @@ impl TraceBuilder {
 
     /// Changes the limits from the next block on. If the known pieces exceed the new limits, they
     /// are forgotten when that block is cut.
-    pub fn limit(&mut self, limits: Limits) {
+    pub fn set_limits(&mut self, limits: Limits) {
         self.limits = limits;
-        self.grammar.limit(limits);
+        self.grammar.set_limits(limits);
     }
 
-    /// Reads a batch of words. `at` is the position of the first word in the stream, in bytes. If
+    /// Adds a batch of words. `start` is the position of the first word in the stream, in bytes. If
     /// the batch does not begin where the previous batch ended, a gap comes before it.
-    pub fn feed(&mut self, mut at: u64, mut batch: &[u32]) {
-        let mut follows = self.next.is_none_or(|next| next == at);
+    pub fn feed(&mut self, start: u64, mut batch: &[u32]) {
+        let mut position = start;
+        let mut has_gap = self.next_position.is_some_and(|next| next != start);
         while !batch.is_empty() {
-            let leading_paths = match follows && self.blocks_word_by_word == 0 {
-                true => self.leading_paths(&batch[..batch.len().min(self.grammar.room())]),
-                false => 0,
+            let leading_paths = if has_gap || self.blocks_word_by_word > 0 {
+                0
+            } else {
+                self.leading_paths(&batch[..batch.len().min(self.grammar.room())])
             };
-            let taken = if leading_paths > 0 {
+            let added = if leading_paths > 0 {
                 self.grammar.append(&batch[..leading_paths])
             } else {
                 self.catch_up();
                 let count = batch.len().min(BATCH);
-                self.read_word_by_word(at, &batch[..count]);
+                self.read_word_by_word(position, &batch[..count]);
                 count
             };
-            at = at.wrapping_add(4 * taken as u64);
-            self.next = Some(at);
-            batch = &batch[taken..];
-            follows = true;
+            position = position.wrapping_add(4 * added as u64);
+            self.next_position = Some(position);
+            batch = &batch[added..];
+            has_gap = false;
             if self.grammar.room() == 0 {
-                self.fill();
+                self.close_full_block();
             }
         }
     }
@@ -149,39 +154,36 @@ impl TraceBuilder {
         mem::take(&mut self.completed)
     }
 
-    /// Returns the executions of each path since the last call, by the index of its function in the
-    /// map and its path number. Only words in completed blocks count, from all threads that owned
-    /// the ring.
+    /// Returns the number of executions of each path since the last call. The keys are the index of
+    /// the function in the map and the path number. Only words in completed blocks count. The
+    /// words of all threads that owned the ring count together.
     pub fn counts(&mut self) -> HashMap<(u32, u32), u64> {
         self.add_up();
         mem::take(&mut self.path_counts)
     }
 
-    /// Numbers of paths and of other events in the stream, up to the last block that was given or
-    /// slightly after it.
+    /// Numbers of paths and of other events in the stream so far. Unread words of the open block do
+    /// not count yet.
     pub fn stream_counts(&self) -> StreamCounts {
         self.activations.stream_counts()
     }
 
     /// Returns the completed blocks and the incomplete last block. More words may follow.
     pub fn flush(&mut self) -> Vec<Recorded> {
-        self.close_rest();
-        self.take()
-    }
-
-    /// Closes the open block, whatever its length.
-    fn close_rest(&mut self) {
         if self.grammar.length() > 0 {
-            self.fill();
+            self.close_full_block();
         }
+        // The block is still open if its words were read word by word.
         if self.grammar.length() > 0 {
             self.close();
         }
+        self.take()
     }
 
-    /// Closes the open block if all its pieces fit the open activations. Otherwise reads the rest
-    /// word by word. This changes the block, and may close it on the way.
-    fn fill(&mut self) {
+    /// Closes the open block if all its pieces fit the open activations. If a piece does not fit,
+    /// reads the words from this piece on word by word. This changes the block, and may close it in
+    /// between.
+    fn close_full_block(&mut self) {
         if self.cut() {
             self.close();
         } else {
@@ -190,31 +192,34 @@ impl TraceBuilder {
         }
     }
 
-    /// Number of words at the front of a batch that may be paths and have no other meaning.
+    /// Number of words at the front of a batch that are in the range of path words.
     fn leading_paths(&self, words: &[u32]) -> usize {
         const STEP: usize = 16;
         let last = self.symbols.words.end().saturating_sub(1);
         let is_path = |word: &u32| word.wrapping_sub(1) < last;
         let steps = words.chunks_exact(STEP);
-        let all = |step: &&[u32]| step.iter().fold(true, |all, word| all & is_path(word));
-        let count = STEP * steps.take_while(all).count();
-        let rest = words[count..].iter();
-        count + rest.take_while(|word| is_path(word)).count()
+        // Without branches within a step, so that the compiler vectorizes the loop.
+        let are_paths = |step: &&[u32]| step.iter().fold(true, |all, word| all & is_path(word));
+        let count = STEP * steps.take_while(are_paths).count();
+        let last_step = words[count..].iter();
+        count + last_step.take_while(|word| is_path(word)).count()
     }
 
     /// Cuts the open block and applies the effects of its pieces. Returns whether all pieces fit.
     fn cut(&mut self) -> bool {
         self.cut_pieces();
-        if let Some(end) = self.next
-            && self.read < self.grammar.length()
+        if let Some(end) = self.next_position
+            && self.read_count < self.grammar.length()
         {
             let (symbols, activations) = (&mut self.symbols, &mut self.activations);
             let effects = &self.effects;
-            self.read = effects.read(&self.grammar, symbols, activations, self.read, end);
+            self.read_count =
+                effects.read(&self.grammar, symbols, activations, self.read_count, end);
         }
-        self.read == self.grammar.length()
+        self.read_count == self.grammar.length()
     }
 
+    /// Cuts the open block, and computes the effects of its new pieces.
     fn cut_pieces(&mut self) {
         if self.grammar.cut(&mut self.symbols) {
             self.effects.clear();
@@ -224,47 +229,49 @@ impl TraceBuilder {
 
     /// Reads the unread words of the open block one by one.
     fn catch_up(&mut self) {
-        if let Some(next) = self.next
-            && self.read < self.grammar.length()
+        if let Some(end) = self.next_position
+            && self.read_count < self.grammar.length()
         {
-            let words = self.grammar.take_back(self.read);
-            self.read_word_by_word(next.wrapping_sub(4 * words.len() as u64), &words);
+            let words = self.grammar.take_back(self.read_count);
+            let start = end.wrapping_sub(4 * words.len() as u64);
+            self.read_word_by_word(start, &words);
         }
     }
 
-    /// Reads words one by one. All words before them must be read.
-    fn read_word_by_word(&mut self, at: u64, words: &[u32]) {
+    /// Reads words one by one and appends their symbols. `start` is the position of the first word.
+    /// All words before them must be read.
+    fn read_word_by_word(&mut self, start: u64, words: &[u32]) {
         let mut reader = WordReader {
             others: &mut self.symbols.others,
             symbols: Vec::with_capacity(words.len() + 1),
             owners: Vec::new(),
         };
         self.activations
-            .feed(&mut self.symbols.words, &mut reader, at, words);
+            .feed(&mut self.symbols.words, &mut reader, start, words);
         let WordReader {
             symbols, owners, ..
         } = reader;
         let mut appended = 0;
-        for (position, thread) in owners {
-            self.append_read(&symbols[appended..position]);
+        for (symbols_before, thread) in owners {
+            self.append_read(&symbols[appended..symbols_before]);
             self.start_thread(thread);
-            appended = position;
+            appended = symbols_before;
         }
         self.append_read(&symbols[appended..]);
     }
 
-    /// Appends symbols whose effects are applied.
+    /// Appends the symbols of words that are read.
     fn append_read(&mut self, mut symbols: &[u32]) {
         while !symbols.is_empty() {
             symbols = &symbols[self.grammar.append(symbols)..];
-            self.read = self.grammar.length();
+            self.read_count = self.grammar.length();
             if self.grammar.room() == 0 {
                 self.close();
             }
         }
     }
 
-    /// Begins the trace of another thread. All words before must be read.
+    /// Begins the trace of another thread. All words of the previous thread must be read.
     fn start_thread(&mut self, thread: u32) {
         if self.grammar.length() > 0 {
             self.close();
@@ -282,7 +289,7 @@ impl TraceBuilder {
         let mut block = self.grammar.close(&mut self.symbols);
         block.terminals = self.symbols.take_new_terminals();
         self.completed.push(Recorded::Block(block));
-        self.read = 0;
+        self.read_count = 0;
         self.blocks_word_by_word = self.blocks_word_by_word.saturating_sub(1);
     }
 

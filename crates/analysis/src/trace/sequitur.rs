@@ -1,11 +1,12 @@
-//! SEQUITUR and SEQUITUR(1) (Nevill-Manning, Witten 1997; Larus 1999, sections 3.1 and 3.2).
+//! SEQUITUR and SEQUITUR(1): build a grammar of a string, symbol by symbol (Nevill-Manning, Witten
+//! 1997; Larus 1999, sections 3.1 and 3.2).
 //!
-//! Symbols are appended to the start rule one by one. After each symbol, the algorithm restores two
-//! properties:
+//! A *digram* is a pair of adjacent symbols. Symbols are appended to the start rule one by one.
+//! After each symbol, the algorithm restores two properties:
 //!
-//! - *Digram uniqueness*: no pair of adjacent symbols occurs twice in the grammar, except where the
-//!   two occurrences overlap. The second occurrence of a pair is replaced by a rule: an existing
-//!   rule whose right side is this pair, or a new one.
+//! - *Digram uniqueness*: no digram occurs twice in the grammar, except where the two occurrences
+//!   overlap. The second occurrence of a digram is replaced by a rule: an existing rule whose right
+//!   side is this digram, or a new rule, which then also replaces the first occurrence.
 //! - *Rule utility*: every rule except the start rule is used at least twice. A rule that is used
 //!   once is replaced by its right side.
 //!
@@ -26,9 +27,9 @@
 //! ```
 //!
 //! The order of steps follows the algorithm's authors. Of three equal adjacent symbols, only one
-//! pair is in the table of digrams. When this pair is removed, the other pair enters the table.
-//! Some other implementations get this wrong, and lose uniqueness or input on strings like
-//! 52225222.
+//! digram is in the table of digrams (`digrams`). When this digram is removed, the other digram
+//! is entered into the table. Some other implementations omit this step, and lose uniqueness or
+//! input on strings like 52225222.
 //!
 //! Cost: linear in the input; 12 bytes for each symbol of the grammar and up to 64 for each digram.
 //! It processes 5-20 million symbols a second. So the builder of real traces ([`super::builder`])
@@ -50,8 +51,8 @@ pub enum LookAhead {
 /// Index of a symbol in the array of nodes.
 type NodeIndex = u32;
 
-/// A symbol in a right side. The symbols of a rule form a ring, with the rule's guard between the
-/// last and the first symbol.
+/// A symbol in a right side. The symbols of a rule form a circular list. The rule's *guard*, a node
+/// that is no symbol, is between the last and the first symbol.
 #[derive(Clone, Copy)]
 struct Node {
     /// Bits of a [`Symbol`], or [`GUARD`] and the rule's number.
@@ -60,9 +61,9 @@ struct Node {
     next: NodeIndex,
 }
 
-/// Set in the value of guards.
+/// Bit that is set in the value of guards.
 const GUARD: u32 = 1 << 30;
-/// The start's guard is the first node.
+/// The guard of the start rule. It is the first node.
 const START: NodeIndex = 0;
 
 #[derive(Clone, Copy)]
@@ -79,13 +80,13 @@ pub struct Sequitur {
     free_rules: Vec<u32>,
     digrams: Digrams,
     look_ahead: LookAhead,
-    /// The last symbol, which waits until the next symbol is known: SEQUITUR(1) only.
+    /// Only in SEQUITUR(1): the last pushed symbol. It is appended when the next symbol is known.
     held: Option<Symbol>,
     /// The input symbol that follows the symbol being appended.
     next: Option<Symbol>,
     /// Whether the last digram of the start rule stays repeated for now, because a rule exists for
-    /// its second symbol and the next one.
-    postponed: bool,
+    /// the digram of its second symbol and the next input symbol.
+    is_postponed: bool,
 }
 
 impl Sequitur {
@@ -100,20 +101,20 @@ impl Sequitur {
             look_ahead,
             held: None,
             next: None,
-            postponed: false,
+            is_postponed: false,
         };
         sequitur.new_rule();
         sequitur
     }
 
-    /// Removes everything and keeps the memory.
+    /// Starts again with the empty string, and keeps the memory.
     pub fn clear(&mut self) {
         self.nodes.clear();
         self.free_nodes.clear();
         self.rules.clear();
         self.free_rules.clear();
         self.digrams.clear();
-        (self.held, self.next, self.postponed) = (None, None, false);
+        (self.held, self.next, self.is_postponed) = (None, None, false);
         self.new_rule();
     }
 
@@ -162,6 +163,7 @@ impl Sequitur {
 
     /// All rules. A rule comes after the rules that use it.
     fn users_first(&self) -> Vec<u32> {
+        // By rule: number of uses in rules that are not in `order` yet.
         let mut unseen_uses: Vec<u32> = self.rules.iter().map(|rule| rule.uses).collect();
         let (mut order, mut ready) = (Vec::new(), vec![0]);
         while let Some(rule) = ready.pop() {
@@ -179,25 +181,25 @@ impl Sequitur {
     }
 
     fn right_side(&self, rule: u32) -> impl Iterator<Item = Symbol> + '_ {
-        let mut at = self.next_of(self.rules[rule as usize].guard);
+        let mut node = self.next_of(self.rules[rule as usize].guard);
         std::iter::from_fn(move || {
-            let value = self.value(at);
+            let value = self.value(node);
             (value & GUARD == 0).then(|| {
-                at = self.next_of(at);
+                node = self.next_of(node);
                 Symbol::from_bits(value)
             })
         })
     }
 
     fn append(&mut self, symbol: Symbol) {
-        if std::mem::take(&mut self.postponed) {
+        if std::mem::take(&mut self.is_postponed) {
             let last = self.previous_of(START);
             if let Some(rule) = self.rule_for_digram(self.value(last), symbol.bits()) {
                 self.insert_after(last, symbol);
                 self.substitute(last, rule);
                 return;
             }
-            // The rule no longer exists.
+            // The expected rule no longer exists, so replace the postponed digram now.
             self.check_digram(self.previous_of(last));
         }
         self.insert_after(self.previous_of(START), symbol);
@@ -206,19 +208,20 @@ impl Sequitur {
 
     /// The rule whose right side is exactly this digram.
     fn rule_for_digram(&self, first: u32, second: u32) -> Option<u32> {
-        let at = self.digrams.find(first, second)?;
-        self.rule_around(at)
+        let node = self.digrams.find(first, second)?;
+        self.rule_of_digram_at(node)
     }
 
-    /// The rule whose right side is exactly the digram at `at`.
-    fn rule_around(&self, at: NodeIndex) -> Option<u32> {
-        let before = self.value(self.previous_of(at));
-        let after = self.value(self.next_of(self.next_of(at)));
-        (before & GUARD != 0 && after & GUARD != 0 && before != GUARD).then_some(before & !GUARD)
+    /// The rule whose right side is exactly the digram that begins at `first`.
+    fn rule_of_digram_at(&self, first: NodeIndex) -> Option<u32> {
+        let before = self.value(self.previous_of(first));
+        let after = self.value(self.next_of(self.next_of(first)));
+        let is_start = before == GUARD;
+        (before & GUARD != 0 && after & GUARD != 0 && !is_start).then_some(before & !GUARD)
     }
 
-    /// Enters the digram at `first` into the table, or replaces it if the table has an equal
-    /// digram. Returns whether the table had one.
+    /// Enters the digram at `first` into the table. If the table contains an equal digram, replaces
+    /// both by a rule, unless they overlap. Returns whether the table contained an equal digram.
     fn check_digram(&mut self, first: NodeIndex) -> bool {
         let (left, right) = (self.value(first), self.value(self.next_of(first)));
         if (left | right) & GUARD != 0 {
@@ -226,29 +229,30 @@ impl Sequitur {
         }
         match self.digrams.find_or_insert(left, right, first) {
             None => false,
-            Some(found) => {
-                if self.next_of(found) != first && found != first {
-                    self.replace(first, found);
+            Some(earlier) => {
+                if self.next_of(earlier) != first && earlier != first {
+                    self.replace(first, earlier);
                 }
                 true
             }
         }
     }
 
-    /// Replaces the equal digrams at `first` and `found` by a rule.
-    fn replace(&mut self, first: NodeIndex, found: NodeIndex) {
-        let rule = match self.rule_around(found) {
+    /// Replaces the equal digrams that begin at `first` and `earlier` by a rule.
+    fn replace(&mut self, first: NodeIndex, earlier: NodeIndex) {
+        let rule = match self.rule_of_digram_at(earlier) {
             Some(rule) => {
                 self.substitute(first, rule);
                 rule
             }
             None if self.waits_for_next(first) => {
-                self.postponed = true;
+                self.is_postponed = true;
                 return;
             }
-            None => self.add_rule(first, found),
+            None => self.add_rule(first, earlier),
         };
-        // Only the first symbol can be a rule that is now used once.
+        // If the first symbol of the rule is a rule, it may now be used only once. No other rule
+        // can have lost a use.
         let head = self.next_of(self.rules[rule as usize].guard);
         if let Part::Rule(used) = Symbol::from_bits(self.value(head)).part()
             && self.rules[used as usize].uses == 1
@@ -257,6 +261,8 @@ impl Sequitur {
         }
     }
 
+    /// Whether the digram at `first` ends the start rule, and a rule exists for the digram of its
+    /// second symbol and the next input symbol.
     fn waits_for_next(&self, first: NodeIndex) -> bool {
         let second = self.next_of(first);
         self.next_of(second) == START
@@ -266,13 +272,14 @@ impl Sequitur {
             })
     }
 
-    fn add_rule(&mut self, first: NodeIndex, found: NodeIndex) -> u32 {
+    /// Makes a new rule for the equal digrams at `first` and `earlier`, and replaces both.
+    fn add_rule(&mut self, first: NodeIndex, earlier: NodeIndex) -> u32 {
         let rule = self.new_rule();
         let guard = self.rules[rule as usize].guard;
         let (left, right) = (self.value(first), self.value(self.next_of(first)));
         self.insert_after(guard, Symbol::from_bits(left));
         self.insert_after(self.next_of(guard), Symbol::from_bits(right));
-        self.substitute(found, rule);
+        self.substitute(earlier, rule);
         self.substitute(first, rule);
         let head = self.next_of(guard);
         self.enter_digram(head);
@@ -290,16 +297,16 @@ impl Sequitur {
         }
     }
 
-    /// Replaces the symbol at `at`, the only use of `rule`, by the right side of `rule`.
-    fn inline_rule(&mut self, at: NodeIndex, rule: u32) {
+    /// Replaces the node `user`, the only use of `rule`, by the right side of `rule`.
+    fn inline_rule(&mut self, user: NodeIndex, rule: u32) {
         let guard = self.rules[rule as usize].guard;
-        let (left, right) = (self.previous_of(at), self.next_of(at));
+        let (left, right) = (self.previous_of(user), self.next_of(user));
         let (head, tail) = (self.next_of(guard), self.previous_of(guard));
-        self.remove_digram(at);
+        self.remove_digram(user);
         self.join(left, head);
         self.join(tail, right);
         self.enter_digram(tail);
-        self.free_nodes.extend([at, guard]);
+        self.free_nodes.extend([user, guard]);
         self.free_rules.push(rule);
     }
 
@@ -326,9 +333,9 @@ impl Sequitur {
             next: NO_NODE,
         };
         match self.free_nodes.pop() {
-            Some(at) => {
-                self.nodes[at as usize] = node;
-                at
+            Some(index) => {
+                self.nodes[index as usize] = node;
+                index
             }
             None => {
                 self.nodes.push(node);
@@ -337,27 +344,27 @@ impl Sequitur {
         }
     }
 
-    fn insert_after(&mut self, at: NodeIndex, symbol: Symbol) {
+    fn insert_after(&mut self, previous: NodeIndex, symbol: Symbol) {
         if let Part::Rule(rule) = symbol.part() {
             self.rules[rule as usize].uses += 1;
         }
         let node = self.new_node(symbol.bits());
-        let next = self.next_of(at);
+        let next = self.next_of(previous);
         self.join(node, next);
-        self.join(at, node);
+        self.join(previous, node);
     }
 
-    fn remove(&mut self, at: NodeIndex) {
-        self.join(self.previous_of(at), self.next_of(at));
-        self.remove_digram(at);
-        if let Part::Rule(rule) = Symbol::from_bits(self.value(at)).part() {
+    fn remove(&mut self, node: NodeIndex) {
+        self.join(self.previous_of(node), self.next_of(node));
+        self.remove_digram(node);
+        if let Part::Rule(rule) = Symbol::from_bits(self.value(node)).part() {
             self.rules[rule as usize].uses -= 1;
         }
-        self.free_nodes.push(at);
+        self.free_nodes.push(node);
     }
 
-    /// Makes two symbols adjacent. The digram that began at `left` leaves the table. If this digram
-    /// belonged to three equal symbols, the other pair of the three enters the table.
+    /// Makes two nodes adjacent. Removes the digram that began at `left` from the table. If this
+    /// digram belonged to three equal symbols, enters the other digram of the three into the table.
     fn join(&mut self, left: NodeIndex, right: NodeIndex) {
         if self.next_of(left) != NO_NODE {
             self.remove_digram(left);
@@ -373,12 +380,12 @@ impl Sequitur {
     }
 
     /// Whether both neighbors of a symbol equal it.
-    fn is_middle_of_three(&self, at: NodeIndex) -> bool {
+    fn is_middle_of_three(&self, node: NodeIndex) -> bool {
         let Node {
             value,
             previous,
             next,
-        } = self.nodes[at as usize];
+        } = self.nodes[node as usize];
         value & GUARD == 0
             && previous != NO_NODE
             && next != NO_NODE
@@ -386,7 +393,7 @@ impl Sequitur {
             && self.value(next) == value
     }
 
-    /// Makes the digram at `first` the one in the table.
+    /// Enters the digram at `first` into the table, in place of an equal digram.
     fn enter_digram(&mut self, first: NodeIndex) {
         let (left, right) = (self.value(first), self.value(self.next_of(first)));
         if (left | right) & GUARD == 0 {
@@ -403,18 +410,18 @@ impl Sequitur {
     }
 
     #[inline]
-    fn value(&self, at: NodeIndex) -> u32 {
-        self.nodes[at as usize].value
+    fn value(&self, node: NodeIndex) -> u32 {
+        self.nodes[node as usize].value
     }
 
     #[inline]
-    fn next_of(&self, at: NodeIndex) -> NodeIndex {
-        self.nodes[at as usize].next
+    fn next_of(&self, node: NodeIndex) -> NodeIndex {
+        self.nodes[node as usize].next
     }
 
     #[inline]
-    fn previous_of(&self, at: NodeIndex) -> NodeIndex {
-        self.nodes[at as usize].previous
+    fn previous_of(&self, node: NodeIndex) -> NodeIndex {
+        self.nodes[node as usize].previous
     }
 }
 

@@ -1,5 +1,5 @@
-//! The numbers of a trace and its grammar (Larus 1999, Table 1), and the depth of calls at a
-//! position.
+//! The size of a trace and its grammar in numbers (Larus 1999, Table 1), and the depth of calls at
+//! a position.
 //!
 //! Cost: linear in the symbols of the grammar.
 
@@ -19,7 +19,7 @@ pub struct Stats {
     pub paths: u64,
     /// Different paths.
     pub distinct_paths: u64,
-    /// Functions of these paths.
+    /// Different functions of the paths.
     pub functions: u64,
     /// Instructions run: instructions on paths, and calls that did not return.
     pub instructions: u64,
@@ -29,11 +29,11 @@ pub struct Stats {
     pub leaves: u64,
     /// Activations that ended without a path to the exit.
     pub left: u64,
-    /// Gaps: places where events are missing.
+    /// Gaps: positions where events are missing.
     pub gaps: u64,
     /// Rules of the grammar.
     pub rules: u64,
-    /// Symbols on the right sides of these rules.
+    /// Symbols on the right sides of the rules.
     pub symbols: u64,
 }
 
@@ -58,13 +58,13 @@ impl Stats {
             (&mut self.rules, other.rules),
             (&mut self.symbols, other.symbols),
         ];
-        for (sum, more) in sums {
-            *sum = sum.saturating_add(more);
+        for (sum, number) in sums {
+            *sum = sum.saturating_add(number);
         }
     }
 }
 
-/// How often each terminal occurs.
+/// By terminal: number of occurrences. `terminals` is the number of terminals.
 pub fn counts(grammar: &Grammar, terminals: usize) -> Vec<u64> {
     let frequencies = grammar.frequencies();
     let mut counts = vec![0u64; terminals];
@@ -90,7 +90,7 @@ pub fn stats(grammar: &Grammar, events: &[Event]) -> Stats {
     sum_counts(sizes, &counts(grammar, events.len()), events)
 }
 
-/// The numbers of a trace in a file.
+/// The numbers of a trace file, from the result of its check. They need no assembled grammar.
 pub fn stats_of_checked(checked: &Checked, events: &[Event]) -> Stats {
     let sizes = Stats {
         events: checked.events,
@@ -104,6 +104,7 @@ pub fn stats_of_checked(checked: &Checked, events: &[Event]) -> Stats {
 /// Adds the numbers that follow from the counts of terminals.
 fn sum_counts(mut stats: Stats, counts: &[u64], events: &[Event]) -> Stats {
     let mut functions = Vec::new();
+    // Calls before which a path ended, minus calls with which a path started.
     let mut open_calls = 0i64;
     let events = events.iter().zip(counts);
     for (&event, &count) in events.filter(|&(_, &count)| count > 0) {
@@ -126,8 +127,8 @@ fn sum_counts(mut stats: Stats, counts: &[u64], events: &[Event]) -> Stats {
                 open_calls = open_calls.saturating_sub_unsigned(count_if(resumes));
             }
             Event::Left(frames) => {
-                let left = count.saturating_mul(frames.into());
-                stats.left = stats.left.saturating_add(left);
+                let left_frames = count.saturating_mul(frames.into());
+                stats.left = stats.left.saturating_add(left_frames);
             }
             Event::Gap => stats.gaps = stats.gaps.saturating_add(count),
         }
@@ -143,22 +144,25 @@ fn sum_counts(mut stats: Stats, counts: &[u64], events: &[Event]) -> Stats {
 /// Change in the number of open activations from the start of the trace to the event at `position`:
 /// activations begun minus activations ended. It is negative if more activations ended than began.
 pub fn depth(grammar: &Grammar, events: &[Event], position: u64) -> i64 {
-    let mut nets = vec![0i64; grammar.rules() as usize];
+    let mut rule_changes = vec![0i64; grammar.rules() as usize];
     for rule in (0..grammar.rules()).rev() {
-        nets[rule as usize] = net(grammar.rule(rule), events, &nets);
+        rule_changes[rule as usize] = string_change(grammar.rule(rule), events, &rule_changes);
     }
     let prefixes = prefixes(grammar, position);
-    let nets = prefixes.iter().map(|prefix| net(prefix, events, &nets));
-    nets.fold(0, i64::saturating_add)
+    let changes = prefixes
+        .iter()
+        .map(|prefix| string_change(prefix, events, &rule_changes));
+    changes.fold(0, i64::saturating_add)
 }
 
-/// The change of a string to the number of open activations. `rules` holds the changes of rules.
-fn net(symbols: &[super::Symbol], events: &[Event], rules: &[i64]) -> i64 {
-    let nets = symbols.iter().map(|symbol| match symbol.part() {
+/// The change that a string makes to the number of open activations. `rule_changes` holds the
+/// changes that rules make.
+fn string_change(symbols: &[super::Symbol], events: &[Event], rule_changes: &[i64]) -> i64 {
+    let changes = symbols.iter().map(|symbol| match symbol.part() {
         Part::Terminal(id) => change(events[id as usize]),
-        Part::Rule(rule) => rules[rule as usize],
+        Part::Rule(rule) => rule_changes[rule as usize],
     });
-    nets.fold(0, i64::saturating_add)
+    changes.fold(0, i64::saturating_add)
 }
 
 /// The change that an event makes to the number of open activations.

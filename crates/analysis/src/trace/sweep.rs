@@ -1,9 +1,9 @@
-//! Runs a finite automaton over a trace without expanding the grammar. The automaton's behavior in
-//! a rule depends only on its state at the start of the rule.
+//! Runs a finite automaton over a trace without expanding the grammar.
 //!
-//! A [`Passage`] is stored for each rule and each state in which the automaton starts that rule. It
-//! holds the final state, the number of hits, and the positions of the first and last hit. Right
-//! sides are read in order, or from their end (`BACK`) by automata that read backwards.
+//! The automaton marks some events as *hits*. Its behavior in the expansion of a rule depends only
+//! on its state at the start of the rule. So the result is computed once for each rule and each
+//! state in which the automaton starts that rule, and stored as a [`Passage`]. Automata that read
+//! backwards (`BACK`) read each right side from its end.
 //!
 //! Cost: symbols of the grammar × start states of each rule, mostly few. A deep grammar costs
 //! memory, not stack.
@@ -16,7 +16,7 @@ use super::{Grammar, Part, Symbol};
 pub(super) trait Machine {
     /// The state after a terminal, and whether that terminal is a hit.
     fn step(&mut self, state: u32, terminal: u32) -> (u32, bool);
-    /// Whether the automaton can neither hit anything from this state nor leave it.
+    /// Whether the automaton never leaves this state, and no terminal in it is a hit.
     fn is_dead(&self, _state: u32) -> bool {
         false
     }
@@ -31,7 +31,7 @@ pub(super) struct Passage {
     pub(super) length: u64,
     /// Number of hits.
     pub(super) hits: u64,
-    /// Positions of the first and the last hit, in reading order, from 0.
+    /// Positions of the first and the last hit, counted from 0 in the order of reading.
     pub(super) ends: Option<(u64, u64)>,
 }
 
@@ -79,13 +79,13 @@ impl<'g, M: Machine, const BACK: bool> Sweep<'g, M, BACK> {
         }
     }
 
-    /// Reads the whole string.
+    /// Reads the whole string, starting in `state`.
     pub(super) fn read_all(&mut self, state: u32) -> Passage {
         self.rule(0, state)
     }
 
-    /// Reads the first `end` terminals of the string. With `BACK`, it reads them from position
-    /// `end - 1` down to 0.
+    /// Reads the first `end` terminals of the string, starting in `state`. With `BACK`, the
+    /// automaton reads them from position `end - 1` down to 0.
     pub(super) fn read_prefix(&mut self, end: u64, state: u32) -> Passage {
         let prefixes = prefixes(self.grammar, end);
         let mut passage = Passage::new(state);
@@ -102,11 +102,11 @@ impl<'g, M: Machine, const BACK: bool> Sweep<'g, M, BACK> {
     }
 
     fn read_symbols(&mut self, symbols: &[Symbol], passage: &mut Passage) {
-        for at in 0..symbols.len() {
+        for index in 0..symbols.len() {
             if self.machine.is_dead(passage.state) {
                 return;
             }
-            let next = match symbol_in_reading_order::<BACK>(symbols, at).part() {
+            let next = match symbol_in_reading_order::<BACK>(symbols, index).part() {
                 Part::Terminal(id) => self.terminal(id, passage.state),
                 Part::Rule(rule) => self.rule(rule, passage.state),
             };
@@ -124,8 +124,8 @@ impl<'g, M: Machine, const BACK: bool> Sweep<'g, M, BACK> {
         }
     }
 
-    /// The passage through a rule if the rule need not be read: the passage is stored, or the state
-    /// is dead.
+    /// The passage through a rule if it is stored, or if the state is dead. `None` if the rule must
+    /// be read.
     fn passage_without_reading(&self, rule: u32, state: u32) -> Option<Passage> {
         if self.machine.is_dead(state) {
             let length = self.grammar.length(rule);
@@ -137,17 +137,19 @@ impl<'g, M: Machine, const BACK: bool> Sweep<'g, M, BACK> {
         self.passages.get(&key(rule, state)).copied()
     }
 
-    /// Reads the expansion of a rule, without recursion.
+    /// Reads the expansion of a rule. An explicit stack replaces recursion.
     fn rule(&mut self, rule: u32, state: u32) -> Passage {
         if let Some(passage) = self.passage_without_reading(rule, state) {
             return passage;
         }
         let mut stack = vec![OpenRule::new(rule, state)];
         loop {
-            let open = stack.last_mut().expect("the rule asked for is on it");
-            let symbols = self.grammar.rule(open.rule);
-            if open.next == symbols.len() {
-                let finished = stack.pop().expect("it was just there");
+            let top = stack
+                .last_mut()
+                .expect("the requested rule is on the stack");
+            let symbols = self.grammar.rule(top.rule);
+            if top.next == symbols.len() {
+                let finished = stack.pop().expect("the stack is not empty");
                 self.passages
                     .insert(key(finished.rule, finished.start_state), finished.passage);
                 match stack.last_mut() {
@@ -156,9 +158,9 @@ impl<'g, M: Machine, const BACK: bool> Sweep<'g, M, BACK> {
                 }
                 continue;
             }
-            let symbol = symbol_in_reading_order::<BACK>(symbols, open.next);
-            open.next += 1;
-            let state = open.passage.state;
+            let symbol = symbol_in_reading_order::<BACK>(symbols, top.next);
+            top.next += 1;
+            let state = top.passage.state;
             let next = match symbol.part() {
                 Part::Terminal(id) => Some(self.terminal(id, state)),
                 Part::Rule(rule) => {
@@ -169,8 +171,8 @@ impl<'g, M: Machine, const BACK: bool> Sweep<'g, M, BACK> {
                     passage
                 }
             };
-            if let (Some(next), Some(open)) = (next, stack.last_mut()) {
-                open.passage.then(&next);
+            if let (Some(next), Some(top)) = (next, stack.last_mut()) {
+                top.passage.then(&next);
             }
         }
     }
@@ -180,7 +182,9 @@ impl<'g, M: Machine, const BACK: bool> Sweep<'g, M, BACK> {
 struct OpenRule {
     rule: u32,
     start_state: u32,
+    /// Number of symbols that were read.
     next: usize,
+    /// The passage through these symbols.
     passage: Passage,
 }
 
@@ -199,28 +203,33 @@ fn key(rule: u32, state: u32) -> u64 {
     u64::from(rule) << 32 | u64::from(state)
 }
 
-fn symbol_in_reading_order<const BACK: bool>(symbols: &[Symbol], at: usize) -> Symbol {
+fn symbol_in_reading_order<const BACK: bool>(symbols: &[Symbol], index: usize) -> Symbol {
     if BACK {
-        symbols[symbols.len() - 1 - at]
+        symbols[symbols.len() - 1 - index]
     } else {
-        symbols[at]
+        symbols[index]
     }
 }
 
 /// The first `end` terminals of the string, as prefixes of right sides, in order.
 pub(super) fn prefixes(grammar: &Grammar, end: u64) -> Vec<&[Symbol]> {
-    let (mut prefixes, mut rule, mut rest) = (Vec::new(), 0, end.min(grammar.len()));
-    while rest > 0 {
+    let (mut prefixes, mut rule) = (Vec::new(), 0);
+    let mut remaining = end.min(grammar.len());
+    while remaining > 0 {
         let symbols = grammar.rule(rule);
+        // Number of symbols whose whole expansion belongs to the prefix.
         let mut fitting = 0;
-        while rest > 0 && fitting < symbols.len() && grammar.length_of(symbols[fitting]) <= rest {
-            rest -= grammar.length_of(symbols[fitting]);
+        while remaining > 0
+            && fitting < symbols.len()
+            && grammar.length_of(symbols[fitting]) <= remaining
+        {
+            remaining -= grammar.length_of(symbols[fitting]);
             fitting += 1;
         }
         prefixes.push(&symbols[..fitting]);
         match symbols.get(fitting).map(|symbol| symbol.part()) {
             Some(Part::Rule(next)) => rule = next,
-            // A terminal (length 1) does not fit only if `rest` is 0.
+            // A terminal has length 1, so it does not fit only if `remaining` is 0.
             Some(Part::Terminal(_)) | None => break,
         }
     }

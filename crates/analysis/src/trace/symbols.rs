@@ -1,4 +1,9 @@
-//! The symbols of a trace's string, and the terminals that they stand for.
+//! The symbols that a grammar builder reads while a trace is recorded, and the terminals of the
+//! trace file that they stand for.
+//!
+//! The symbol of a path is its word. All other events have symbols from `FIRST_OTHER` on. A
+//! terminal gets its number when its symbol first occurs, so terminals are numbered in order of
+//! first appearance.
 
 use std::collections::HashMap;
 use std::mem;
@@ -8,25 +13,26 @@ use holloway_format::trace::Terminal;
 use super::builder::Alphabet;
 use crate::stream::Words;
 
-/// The symbols of the grammar. The symbol of a path is its word, below [`FIRST_OTHER`].
+/// The symbols of one thread's trace.
 pub(super) struct Symbols {
     pub(super) words: Words,
-    /// By function: the word of its path 0, and its index among all functions of the image's map.
+    /// By function with words: the word of its path 0, and its index among all functions of the
+    /// image's map.
     functions: Vec<(u32, u32)>,
-    /// By word: the number of its terminal + 1; 0 if it has none yet.
-    by_word: Vec<u32>,
+    /// By word: the number of its terminal + 1; 0 if the word has no terminal yet.
+    terminals_by_word: Vec<u32>,
     pub(super) others: OtherSymbols,
-    /// By number: the terminals of the thread.
+    /// The terminals of the thread, by number.
     pub(super) terminals: Vec<Terminal>,
     /// Number of terminals that completed blocks contain.
-    taken: usize,
+    written_terminals: usize,
 }
 
 /// The symbols of terminals that are not paths.
 #[derive(Default)]
 pub(super) struct OtherSymbols {
     symbols: HashMap<Terminal, u32>,
-    /// By symbol, from [`FIRST_OTHER`] on: its terminal, and the terminal's number + 1.
+    /// By symbol − [`FIRST_OTHER`]: its terminal, and the terminal's number + 1 (0: no number yet).
     terminals_by_symbol: Vec<(Terminal, u32)>,
 }
 
@@ -47,7 +53,7 @@ impl Alphabet for Symbols {
     fn introduce(&mut self, symbol: u32) -> (u32, i64) {
         let next = u32::try_from(self.terminals.len());
         let next = next.expect("there are fewer kinds of events than words");
-        let (terminal, number, change) = match symbol.checked_sub(FIRST_OTHER) {
+        let (terminal, number_plus_1, change) = match symbol.checked_sub(FIRST_OTHER) {
             Some(other) => {
                 let (terminal, number) = &mut self.others.terminals_by_symbol[other as usize];
                 let change = match *terminal {
@@ -56,33 +62,33 @@ impl Alphabet for Symbols {
                 };
                 (*terminal, number, change)
             }
-            // The word belongs to no function. Reading word by word later removes it from the
-            // block.
             None => {
+                // If the word belongs to no function, the result does not matter: the block is
+                // read again word by word, which removes this word.
                 let Some(word) = self.words.word(symbol) else {
                     return (0, 0);
                 };
                 let (first, function) = self.functions[word.function as usize];
                 let path = symbol - first;
-                let number = &mut self.by_word[symbol as usize];
+                let number = &mut self.terminals_by_word[symbol as usize];
                 let change = i64::from(word.starts_at_entry) - i64::from(word.ends_at_exit);
                 (Terminal::Path { function, path }, number, change)
             }
         };
-        if *number == 0 {
-            *number = next + 1;
+        if *number_plus_1 == 0 {
+            *number_plus_1 = next + 1;
             self.terminals.push(terminal);
         }
-        (*number - 1, change)
+        (*number_plus_1 - 1, change)
     }
 
     #[inline]
     fn number(&self, symbol: u32) -> u32 {
-        let number = match symbol.checked_sub(FIRST_OTHER) {
+        let number_plus_1 = match symbol.checked_sub(FIRST_OTHER) {
             Some(other) => self.others.terminals_by_symbol[other as usize].1,
-            None => self.by_word[symbol as usize],
+            None => self.terminals_by_word[symbol as usize],
         };
-        number - 1
+        number_plus_1 - 1
     }
 }
 
@@ -90,36 +96,35 @@ impl Symbols {
     pub(super) fn new(words: Words) -> Self {
         Self {
             functions: function_words(&words),
-            by_word: vec![0; words.end() as usize],
+            terminals_by_word: vec![0; words.end() as usize],
             words,
             others: OtherSymbols::default(),
             terminals: Vec::new(),
-            taken: 0,
+            written_terminals: 0,
         }
     }
 
-    /// Returns the terminals that no block contains yet.
+    /// Returns the terminals that no completed block contains yet. They belong to the next block.
     pub(super) fn take_new_terminals(&mut self) -> Vec<Terminal> {
-        let taken = mem::replace(&mut self.taken, self.terminals.len());
-        self.terminals[taken..].to_vec()
+        let written = mem::replace(&mut self.written_terminals, self.terminals.len());
+        self.terminals[written..].to_vec()
     }
 
-    /// Starts the terminals of another thread.
+    /// Forgets all terminals, because the trace of another thread begins.
     pub(super) fn clear(&mut self) {
         // Allocate fresh memory. Filling the old memory with zeros would touch the pages of words
         // that never occur.
-        self.by_word = vec![0; self.by_word.len()];
+        self.terminals_by_word = vec![0; self.terminals_by_word.len()];
         self.others
             .terminals_by_symbol
             .iter_mut()
             .for_each(|other| other.1 = 0);
         self.terminals.clear();
-        self.taken = 0;
+        self.written_terminals = 0;
     }
 }
 
-/// By function with words: the word of its path 0, and its index among all functions of the image's
-/// map.
+/// Computes [`Symbols::functions`].
 fn function_words(words: &Words) -> Vec<(u32, u32)> {
     let mut next = 0;
     let modules = words.image().modules.iter();

@@ -28,18 +28,18 @@ impl Default for Trace {
         let grammar = Grammar::from_parts(Vec::new(), vec![0, 0]);
         Self {
             terminals: Vec::new(),
-            grammar: grammar.expect("a start of no symbols"),
+            grammar: grammar.expect("an empty start rule is a grammar"),
         }
     }
 }
 
 impl Trace {
-    /// Reads the trace of a stream of a file. If a block is damaged, the trace ends before it, and
-    /// the damage is returned too. A second thread decodes the blocks, and this thread assembles
-    /// them: each takes about half of the time.
+    /// Reads one stream of a trace file. If a block is damaged, the trace ends before this block,
+    /// and the damage is returned, too. A second thread decodes the blocks while this thread
+    /// assembles them. Both tasks take about the same time.
     ///
     /// # Errors
-    /// The blocks do not make a grammar.
+    /// If the blocks do not make a grammar.
     pub fn read(stream: &TraceStream<'_>) -> Result<(Self, Option<FormatError>), AssembleError> {
         let mut assembler = Assembler::default();
         let mut damage = None;
@@ -52,7 +52,7 @@ impl Trace {
         };
         thread::scope(|scope| {
             let (sender, blocks) = mpsc::sync_channel(MAX_WAITING);
-            // The receiver is gone if the blocks do not make a grammar.
+            // Sending fails if this thread stopped, because the blocks do not make a grammar.
             let decode = move || {
                 stream
                     .blocks()
@@ -61,6 +61,7 @@ impl Trace {
             };
             match thread::Builder::new().spawn_scoped(scope, decode) {
                 Ok(_) => blocks.into_iter().try_for_each(assemble),
+                // No second thread is available, so decode on this thread.
                 Err(_) => stream.blocks().try_for_each(assemble),
             }
         })?;

@@ -1,37 +1,38 @@
-//! Loads that may be prefetched on a path that varies: the paper's rule (Perelman, Chilimbi, Calder
-//! 2005, section 5.4).
+//! Suggests loads to prefetch on a path whose time varies, by the paper's rule (Perelman, Chilimbi,
+//! Calder 2005, section 5.4).
 //!
 //! The rule prefetches each load on the path whose next address is predictable, for the next turn
-//! or the turn after it. A condition keeps the address in bounds or nonnull. The weaver knows such
-//! loads ([`LoadShape`]). The processor predicts steady steps itself, but not lists and data
-//! reached through them. So lists come first, and then long steps. Steps are left out if they are
-//! so short that the turn after next is mostly in the same cache line ([`LINE`]).
+//! of the loop or the turn after it. The prefetching code checks that the address is in bounds or
+//! nonnull. The weaver finds such loads ([`LoadShape`]). The processor predicts constant strides
+//! itself, but neither linked lists nor data that their nodes point to. So lists come first, then
+//! data behind pointers, and then large strides. A stride is left out if it is so small that the
+//! load of the turn after next is mostly in the same cache line ([`LINE`]).
 //!
-//! Advice is only for paths that vary as memory does: at least half of the net variation must be in
-//! samples that took [`MISS`] cycles or more above the base.
+//! Only paths that cache misses may slow get advice: at least half of the net variation must be in
+//! samples that took at least [`MISS`] cycles more than the base time.
 
 use holloway_flow::PathId;
-use holloway_format::{Load, LoadShape};
+use holloway_format::{Cycles, Load, LoadShape};
 
-use super::path::Rank;
+use super::ranked_path::RankedPath;
 use crate::run::Function;
 use crate::trail::frames;
 
 /// Minimum cycles of a load whose line is in neither the first nor the second cache, on processors
 /// of the last fifteen years.
-pub const MISS: u64 = 30;
+pub const MISS: Cycles = Cycles(30);
 
 /// Bytes of a cache line, on almost every processor.
 pub const LINE: u64 = 64;
 
-/// Returns the loads to prefetch, the most promising first: one load for each source line of the
-/// function and shape, and one for the list of each frame. Empty if the path does not vary as
-/// memory does.
-pub fn loads(function: &Function, rank: &Rank) -> Vec<Load> {
-    if !varies_by_misses(rank) {
+/// Returns the loads to prefetch, the most promising first: one load for each shape and source line
+/// of the function, and one for the list of each inlined frame. Empty if cache misses do not
+/// explain the path's variation.
+pub fn loads(function: &Function, path: &RankedPath) -> Vec<Load> {
+    if !varies_by_misses(path) {
         return Vec::new();
     }
-    predictable_loads(function, rank.path)
+    predictable_loads(function, path.path)
 }
 
 /// The loads of a path whose next addresses are predictable.
@@ -50,15 +51,15 @@ fn predictable_loads(function: &Function, path: PathId) -> Vec<Load> {
     loads.sort_by_key(|load| priority(load.shape));
     let mut seen = Vec::new();
     loads.retain(|load| {
-        // A list node is fetched completely, so the position of the loads in it does not matter.
+        // A prefetch fetches a complete list node, so only one load of each list is needed.
         let key = match load.shape {
             LoadShape::Chain { .. } => (0, Some(load.place.scope), 0),
             LoadShape::Through { .. } | LoadShape::Induction { .. } => {
-                let own = frames(&function.map, &load.place).last();
+                let user_frame = frames(&function.map, &load.place).last();
                 (
                     priority(load.shape).0,
                     None,
-                    own.map_or(0, |frame| frame.line),
+                    user_frame.map_or(0, |frame| frame.line),
                 )
             }
         };
@@ -69,7 +70,7 @@ fn predictable_loads(function: &Function, path: PathId) -> Vec<Load> {
     loads
 }
 
-/// The order of loads: by shape, and then longer steps first.
+/// The sort key of a load: shapes in the order of the module's comment, and larger strides first.
 fn priority(shape: LoadShape) -> (u8, i64) {
     match shape {
         LoadShape::Chain { .. } => (0, 0),
@@ -79,12 +80,12 @@ fn priority(shape: LoadShape) -> (u8, i64) {
 }
 
 /// Whether most of a path's net variation is in samples that may have missed a cache.
-fn varies_by_misses(rank: &Rank) -> bool {
-    let base = rank.base;
+fn varies_by_misses(path: &RankedPath) -> bool {
+    let base = path.base;
     let (mut all, mut long) = (0.0, 0.0);
-    for bucket in rank.times.buckets() {
+    for bucket in path.times.buckets() {
         let over = bucket.middle().saturating_sub(base);
-        let cycles = over as f64 * bucket.count as f64;
+        let cycles = over.to_f64() * bucket.count.to_f64();
         all += cycles;
         if over >= MISS {
             long += cycles;

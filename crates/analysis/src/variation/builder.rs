@@ -1,22 +1,23 @@
 //! Reads the samples in a thread's stream.
 //!
-//! A record is a word followed by its operands. A sample has 7 operands, a clock reading 10, and a
-//! new owner 1. All places of a record were reserved at once. If one of them was never written (0),
-//! the rest of the record is skipped and the next record begins after it. A record with a wrong
-//! check is damaged and left out. A batch may end anywhere.
+//! A *record* is a word followed by its operands. A sample has 7 operands, a clock reading has 10,
+//! and a change of the stream's owner has 1. The runtime reserves all words of a record at once. If
+//! one of them was never written, it is 0: a *hole*. Then the record is discarded, and the next
+//! record begins after it. A record with a wrong checksum is damaged and discarded, too. A batch of
+//! words may end inside a record.
 //!
 //! A path's time is the sample's duration minus the probe's bias, which the thread's clock reading
-//! contains. Its own time is this time minus the time of paths that were timed inside it. A burst
-//! begins with a sample that stands for more than one path. A thread's run extends from its first
-//! clock or sample to its last, in program time (without the time of probes).
+//! contains. Its exclusive time is this time minus the time of paths that were timed inside it. A
+//! burst begins with a sample that represents more than one path. A thread's run extends from its
+//! first clock reading or sample to its last, in program time (without the time of probes).
 //!
-//! Cost: for each sample a lookup and one or two histogram entries; in a burst, two lookups.
+//! Cost: each sample needs one or two hash lookups and increments one or two histogram buckets.
 
 use holloway_abi::{
     CLOCK_WORDS, OPERAND, SAMPLE_CALLED, SAMPLE_FLAG_BITS, SAMPLE_MIGRATED, SAMPLE_PREEMPTED,
     SAMPLE_UNKNOWN, SAMPLE_UNWATCHED, SAMPLE_WORDS, WORD_CAUGHT, WORD_CLOCK, WORD_OWNER, digits,
 };
-use holloway_format::{PathTimings, VariationStats};
+use holloway_format::{Count, Cycles, PathTimings, VariationStats};
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
 
@@ -24,8 +25,8 @@ use crate::stream::Words;
 
 /// Maximum number of words in a record.
 const MAX_RECORD_WORDS: usize = CLOCK_WORDS;
-/// Maximum number of samples whose start is remembered. When it is reached, the older half is
-/// merged into one entry.
+/// Maximum number of samples whose start is remembered. When this number is reached, the older half
+/// is merged into one entry.
 const MAX_ENDED: usize = 512;
 
 /// The timings read from one or more streams.
@@ -57,32 +58,32 @@ pub struct VariationBuilder {
     words: Words,
     timings: Timings,
     record: Record,
-    /// Position after the last word.
+    /// The stream position after the last word, in bytes.
     next: Option<u64>,
-    bias: u64,
+    bias: Cycles,
     thread: Thread,
     /// The current burst; `None` if every path is timed.
     burst: Option<FxHashMap<u32, BurstTime>>,
     nest: NestedSamples,
 }
 
-/// The samples that ended, each with its start and the number of samples inside it. If a sample
-/// began earlier and ends now, the samples since then are its callees'.
+/// The samples that have ended, each with its start and the number of samples inside it. When a
+/// sample ends, the samples that began after its start are inside it.
 #[derive(Default)]
 struct NestedSamples {
-    ended: Vec<(u64, u64)>,
+    ended: Vec<(u64, Count)>,
 }
 
 impl NestedSamples {
     /// Ends a sample that began at `start`. Returns the number of samples inside it.
-    fn end_sample(&mut self, start: u64) -> u64 {
-        let mut inside = 0;
+    fn end_sample(&mut self, start: u64) -> Count {
+        let mut inside = Count::ZERO;
         while let Some((_, more)) = self.ended.pop_if(|(began, _)| *began >= start) {
-            inside += more + 1;
+            inside += more + Count(1);
         }
         if self.ended.len() == MAX_ENDED {
             let older = self.ended.drain(1..MAX_ENDED / 2);
-            let more: u64 = older.map(|(_, more)| more + 1).sum();
+            let more: Count = older.map(|(_, more)| more + Count(1)).sum();
             self.ended[0].1 += more;
         }
         self.ended.push((start, inside));
@@ -93,8 +94,8 @@ impl NestedSamples {
 /// Undisturbed samples of a path in one burst, and their time.
 #[derive(Clone, Copy, Default)]
 struct BurstTime {
-    samples: u64,
-    time: u64,
+    samples: Count,
+    time: Cycles,
 }
 
 /// The words of the current record that have been read.
@@ -102,16 +103,16 @@ struct BurstTime {
 struct Record {
     words: [u32; MAX_RECORD_WORDS],
     word_count: usize,
-    /// 0: no record has begun.
+    /// The number of words of the whole record; 0 if no record has begun.
     expected_words: usize,
-    /// Whether a place of the record was never written.
+    /// Whether a word of the record was never written.
     has_hole: bool,
 }
 
 /// The first and the last program time of a thread, and its last clock reading.
 #[derive(Clone, Copy, Default)]
 struct Thread {
-    seen: Option<(u64, u64)>,
+    run: Option<(u64, u64)>,
     clock: Option<Clock>,
 }
 
@@ -119,18 +120,18 @@ struct Thread {
 #[derive(Clone, Copy)]
 struct Clock {
     now: u64,
-    switches: u64,
-    probes: u64,
+    switches: Count,
+    probes: Cycles,
 }
 
 impl Thread {
     /// Records that the thread ran from `start` to `end`. Returns the number of cycles by which
     /// this extends its known run.
-    fn extend_run(&mut self, start: u64, end: u64) -> u64 {
-        let (first, last) = self.seen.unwrap_or((start, start));
+    fn extend_run(&mut self, start: u64, end: u64) -> Cycles {
+        let (first, last) = self.run.unwrap_or((start, start));
         let (earlier, later) = (first.min(start), last.max(end));
-        self.seen = Some((earlier, later));
-        (later - earlier) - (last - first)
+        self.run = Some((earlier, later));
+        Cycles((later - earlier) - (last - first))
     }
 }
 
@@ -142,32 +143,32 @@ impl VariationBuilder {
             timings: Timings::default(),
             record: Record::default(),
             next: None,
-            bias: 0,
+            bias: Cycles::ZERO,
             thread: Thread::default(),
             burst: None,
             nest: NestedSamples::default(),
         }
     }
 
-    /// Sets the probe's bias, in cycles, until the stream contains it. Use this for a stream whose
-    /// beginning another builder read.
+    /// Sets the probe's bias, in cycles, until the stream contains a clock reading with the bias.
+    /// Use this for a stream whose beginning another builder has read.
     #[must_use]
-    pub fn with_bias(mut self, cycles: u64) -> VariationBuilder {
+    pub fn with_bias(mut self, cycles: Cycles) -> VariationBuilder {
         self.bias = cycles;
         self
     }
 
-    /// Reads a batch of words; `at` is the stream position of the first word, in bytes. If the
-    /// batch does not begin where the last batch ended, words are missing in between.
-    pub fn feed(&mut self, at: u64, batch: &[u32]) {
-        if self.next.is_some_and(|next| next != at) {
+    /// Reads a batch of words. `position` is the stream position of the first word, in bytes. If
+    /// the batch does not begin where the last batch ended, words are missing in between.
+    pub fn feed(&mut self, position: u64, batch: &[u32]) {
+        if self.next.is_some_and(|next| next != position) {
             self.timings.stats.gaps += 1;
             self.cut_record();
         }
-        self.next = Some(at.wrapping_add(4 * batch.len() as u64));
-        let mut rest = batch;
-        while let Some((&word, after)) = rest.split_first() {
-            rest = match rest.split_first_chunk() {
+        self.next = Some(position.wrapping_add(4 * batch.len() as u64));
+        let mut remaining = batch;
+        while let Some((&word, after)) = remaining.split_first() {
+            remaining = match remaining.split_first_chunk() {
                 Some((sample, after))
                     if self.record.expected_words == 0 && is_complete_sample(sample) =>
                 {
@@ -237,7 +238,7 @@ impl VariationBuilder {
     /// Discards the current record, whose end is missing.
     fn cut_record(&mut self) {
         if self.record.expected_words > 0 && self.record.words[0] & OPERAND == 0 {
-            self.timings.stats.cut_samples += 1;
+            self.timings.stats.cut_samples += Count(1);
         }
         self.record = Record::default();
     }
@@ -250,18 +251,19 @@ impl VariationBuilder {
             return self.cut_record();
         }
         self.record = Record::default();
-        let wide = |at: usize| u64::from(words[at]) | u64::from(words[at + 1]) << 31;
-        let all = words[1..].iter().fold(0, |all, word| all ^ word);
+        // A number of 62 bits, in two operands of 31 bits.
+        let two_digits = |index: usize| u64::from(words[index]) | u64::from(words[index + 1]) << 31;
+        let checksum = words[1..].iter().fold(0, |sum, word| sum ^ word);
         match words[0] {
-            WORD_CLOCK if all != 0 => self.timings.stats.damaged += 1,
+            WORD_CLOCK if checksum != 0 => self.timings.stats.damaged += Count(1),
             WORD_CLOCK => self.clock(
-                [wide(1), wide(3)],
-                words[5].into(),
-                words[9].into(),
+                [two_digits(1), two_digits(3)],
+                Cycles(words[5].into()),
+                Cycles(words[9].into()),
                 Clock {
-                    now: wide(1).saturating_sub(wide(7)),
-                    switches: words[6].into(),
-                    probes: wide(7),
+                    now: two_digits(1).saturating_sub(two_digits(7)),
+                    switches: Count(words[6].into()),
+                    probes: Cycles(two_digits(7)),
                 },
             ),
             WORD_OWNER => {
@@ -270,11 +272,17 @@ impl VariationBuilder {
                 self.thread = Thread::default();
             }
             WORD_CAUGHT => {}
-            _ => self.sample([0, 1, 2, 3, 4, 5, 6, 7].map(|at| words[at])),
+            _ => self.sample([0, 1, 2, 3, 4, 5, 6, 7].map(|index| words[index])),
         }
     }
 
-    fn clock(&mut self, [stamp, nanoseconds]: [u64; 2], bias: u64, resolution: u64, clock: Clock) {
+    fn clock(
+        &mut self,
+        [stamp, nanoseconds]: [u64; 2],
+        bias: Cycles,
+        resolution: Cycles,
+        clock: Clock,
+    ) {
         let stats = &mut self.timings.stats;
         stats.clock(stamp, nanoseconds, bias, resolution);
         let ran = self.thread.extend_run(clock.now, clock.now);
@@ -286,11 +294,11 @@ impl VariationBuilder {
             let probes = clock.probes.saturating_sub(last.probes);
             let now = clock.now.saturating_sub(last.now);
             stats.probes = stats.probes.saturating_add(probes);
-            stats.clocked = stats.clocked.saturating_add(now);
+            stats.clocked = stats.clocked.saturating_add(Cycles(now));
         }
     }
 
-    /// Ends the burst: no further sample belongs to it.
+    /// Ends the burst: later samples do not belong to it.
     fn end_burst(&mut self) {
         let Some(burst) = &mut self.burst else { return };
         for (word, BurstTime { samples, time }) in burst.drain() {
@@ -303,11 +311,11 @@ impl VariationBuilder {
     /// Reads a complete sample: its word and the bits of its operands.
     fn sample(&mut self, words: [u32; SAMPLE_WORDS]) {
         if digits(words) != 0 {
-            self.timings.stats.damaged += 1;
+            self.timings.stats.damaged += Count(1);
             return;
         }
-        let wide = |at: usize| u64::from(words[at]) | u64::from(words[at + 1]) << 31;
-        let (start, inner) = (wide(1), wide(5));
+        let two_digits = |index: usize| u64::from(words[index]) | u64::from(words[index + 1]) << 31;
+        let (start, callee_time) = (two_digits(1), two_digits(5));
         let (high, flags) = (
             words[4] >> SAMPLE_FLAG_BITS,
             words[4] & ((1 << SAMPLE_FLAG_BITS) - 1),
@@ -329,30 +337,31 @@ impl VariationBuilder {
                 return;
             }
         };
-        stats.samples += 1;
-        stats.begun += u64::from(words[7]);
+        stats.samples += Count(1);
+        stats.begun += Count(words[7].into());
         let ran = self
             .thread
             .extend_run(start, start.saturating_add(duration));
         stats.cycles = stats.cycles.saturating_add(ran);
         let has = |flag: u32| flags & flag != 0;
-        stats.preempted += u64::from(has(SAMPLE_PREEMPTED));
-        stats.migrated += u64::from(has(SAMPLE_MIGRATED));
-        stats.called += u64::from(has(SAMPLE_CALLED));
-        stats.unwatched += u64::from(has(SAMPLE_UNWATCHED));
-        stats.unknown += u64::from(has(SAMPLE_UNKNOWN));
-        let inclusive = duration.saturating_sub(self.bias);
-        let own = (!has(SAMPLE_CALLED)).then(|| inclusive.saturating_sub(inner));
+        stats.preempted += Count::from(has(SAMPLE_PREEMPTED));
+        stats.migrated += Count::from(has(SAMPLE_MIGRATED));
+        stats.called += Count::from(has(SAMPLE_CALLED));
+        stats.unwatched += Count::from(has(SAMPLE_UNWATCHED));
+        stats.unknown += Count::from(has(SAMPLE_UNKNOWN));
+        let inclusive = Cycles(duration).saturating_sub(self.bias);
+        let exclusive =
+            (!has(SAMPLE_CALLED)).then(|| inclusive.saturating_sub(Cycles(callee_time)));
         path.nested = path.nested.saturating_add(nested);
         if has(SAMPLE_UNKNOWN) {
-            path.unknown += 1;
+            path.unknown += Count(1);
         } else if has(SAMPLE_PREEMPTED | SAMPLE_MIGRATED) {
-            path.disturbed.record(inclusive, own);
+            path.disturbed.record(inclusive, exclusive);
         } else {
-            path.calm.record(inclusive, own);
+            path.calm.record(inclusive, exclusive);
             if let Some(burst) = &mut self.burst {
                 let burst_time = burst.entry(words[0]).or_default();
-                burst_time.samples += 1;
+                burst_time.samples += Count(1);
                 burst_time.time = burst_time.time.saturating_add(inclusive);
             }
         }

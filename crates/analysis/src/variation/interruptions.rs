@@ -1,17 +1,18 @@
-//! The number of samples that something outside the program may have interrupted without a trace:
-//! an interrupt, or a hypervisor that gave the processor to another machine.
+//! Estimates how many samples of a path may have been interrupted: by an interrupt, or by a
+//! hypervisor that gave the processor to another machine.
 //!
-//! No mark shows such a sample. But interruptions follow the clock, not the path. A path that does
-//! not vary was timed for `T` cycles in total: the number of its samples times their median. It
-//! meets as many interruptions as occur in `T` cycles. At most [`PER_SECOND`] are assumed, which is
-//! the fastest timer tick that Linux is built with. Their number has a Poisson distribution.
-//! [`max_interruptions`] is the number that fewer than one path in a thousand exceeds. This many of
-//! a path's longest samples, counted in bursts, prove nothing about the path.
+//! Nothing in a sample shows that it was interrupted. But interruptions follow the clock, not the
+//! path. A path was timed for about `T` cycles in total: the number of its samples times their
+//! median. The number of interruptions in `T` cycles has a Poisson distribution. Its mean is
+//! assumed to be that of [`PER_SECOND`] interruptions, the fastest timer tick that Linux is built
+//! with. [`max_interruptions`] is the number that fewer than one path in a thousand exceeds. Up to
+//! this many bursts may be long because of interruptions, so the longest samples of that many
+//! bursts prove nothing about the path.
 //!
 //! Worked example: 250 samples of 2,600 cycles are 650,000 cycles, or 0.25 ms at 2.6 GHz: 0.25
-//! interruptions on average. More than 2 occur with a probability of 0.0022, more than 3 with
-//! 0.0001, so up to 3 samples may have been interrupted. The five samples of the paper's example
-//! take 840 cycles together: none.
+//! interruptions on average. More than 2 occur with a probability of 0.0022, and more than 3 with a
+//! probability of 0.0001, so up to 3 samples may have been interrupted. The five samples of the
+//! paper's example take 840 cycles together, so none may have been interrupted.
 
 use super::run::VariationRun;
 
@@ -20,26 +21,26 @@ const PER_SECOND: f64 = 1000.0;
 /// Cycles in a second, if the run was too short to measure them.
 const FREQUENCY: f64 = 3e9;
 /// The accepted probability that a path meets more interruptions than assumed.
-const CHANCE: f64 = 1e-3;
-/// Maximum number of samples left out. With more interruptions, their sum hardly depends on chance,
-/// and is compared with the sum of other paths ([`super::machine`]).
+const MAX_PROBABILITY: f64 = 1e-3;
+/// Maximum number of bursts left out. The time of more interruptions hardly depends on chance, and
+/// [`super::machine`] compares it with the time of other paths.
 const MAX_LEFT_OUT: u64 = 16;
 
-/// Maximum number of interruptions in a cycle of a run.
+/// The assumed number of interruptions per cycle of a run.
 pub(super) fn rate(run: &VariationRun) -> f64 {
     PER_SECOND / run.frequency().unwrap_or(FREQUENCY)
 }
 
-/// The number of interruptions that a path may have met if it meets `mean` of them on average.
+/// The maximum number of interruptions in a path's samples, if `mean` interruptions are expected.
 pub(super) fn max_interruptions(mean: f64) -> u64 {
-    let mut exactly = (-mean).exp();
-    let mut more = 1.0 - exactly;
+    let mut exactly_probability = (-mean).exp();
+    let mut more_probability = 1.0 - exactly_probability;
     for number in 0..MAX_LEFT_OUT {
-        if more <= CHANCE {
+        if more_probability <= MAX_PROBABILITY {
             return number;
         }
-        exactly *= mean / (number + 1) as f64;
-        more -= exactly;
+        exactly_probability *= mean / (number + 1) as f64;
+        more_probability -= exactly_probability;
     }
     MAX_LEFT_OUT
 }

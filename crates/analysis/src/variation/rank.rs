@@ -1,30 +1,31 @@
-//! Ranks paths by their net variation (Perelman, Chilimbi, Calder 2005, section 5.1), as far as it
-//! is certain.
+//! Ranks paths by their net variation (Perelman, Chilimbi, Calder 2005, section 5.1). Paths whose
+//! net variation is certain come first.
 //!
 //! A path's *base time* is the 5 % quantile of its samples (`above`). The paper takes the smallest
 //! sample, and so does this quantile for up to 20 samples. A path's *net variation* is the time of
 //! all its executions above the base time: the samples' times above the base time, scaled from
-//! samples to executions. The paper leaves the scaling open. Here each sample of a process stands
-//! for the same number of executions: the paths begun in the process, divided by its samples. But
-//! all executions of a path together take no longer than the run.
+//! samples to executions. The paper does not define the scaling. Here each sample of a process
+//! represents the same number of executions: the paths begun in the process, divided by its
+//! samples. The scaled time of a path is limited to the time of the run.
 //!
-//! The *share* relates to the cycles of all threads, each from its first to its last sample,
-//! without the time of probes. The shares of all paths together can exceed 1, for two reasons. A
-//! caller's time includes its callees' time. And a timed path does not overlap with its neighbors,
-//! although the processor overlaps other paths. Paths with fewer than two samples are not ranked,
-//! but counted.
+//! A path's *share* is its net variation divided by the cycles of all threads. A thread's cycles
+//! extend from its first to its last sample, without the time of probes. The shares of all paths
+//! together can exceed 1, for two reasons. A caller's time includes its callees' time. And the
+//! processor overlaps the execution of neighboring paths, but not of timed ones. Paths with fewer
+//! than two samples are not ranked, but counted.
 //!
 //! Worked example (the paper's data, one sample for each execution): 100, 130, 100, 400, 110: base
 //! time 100, net variation 30 + 300 + 10 = 340.
 //!
 //! Differences that the clock cannot resolve are not variation. The clock advances in steps, so two
-//! equal times may be read up to a step apart, and the time of probes wavers. The *resolution*
-//! covers both; each thread measures it. A time within the resolution of the base counts as the
-//! base time. A base time that rests on one or two samples may be a resolution too short, so there
-//! the limit is twice as large. If other paths were timed inside a path, their probes waver too:
-//! with n of them, the limit is 1 + √n times as large. The time of such samples above the base is
-//! reported separately ([`Rank::unresolved`]). With a clock of single cycles, the sum of both is
-//! the paper's net variation.
+//! equal times may be read up to a step apart, and the time of probes varies. The *resolution*
+//! covers both, and each thread measures it. The *window* is how far above the base time a time
+//! still counts as the base time. Usually the window is one resolution. A base time of only one or
+//! two samples may be a resolution too short, so its window is twice as wide. If n other paths were
+//! timed inside a path, the time of their probes varies too, so the window is 1 + √n times as wide.
+//! The time of samples inside the window above the base is reported separately
+//! ([`RankedPath::unresolved`]). With a clock of single cycles, this time and the net variation add
+//! up to the paper's net variation.
 //!
 //! # Certainty
 //! Things outside the program make paths slow, too:
@@ -33,27 +34,26 @@
 //! - *Sharing* the machine slows all code. The losses of the run's other paths show by how much
 //!   (`machine`).
 //!
-//! A path's net variation is certain if it exceeds both effects after the shortest and the longest
-//! samples are left out, at least those of two bursts (`above`). Paths with certain net variation
-//! are ranked by it, as in the paper. The other paths come after them, each with the reason
-//! ([`Certainty`]).
+//! The samples of at least the two shortest and the two longest bursts are left out (`above`). A
+//! path's net variation is certain if the remaining samples still exceed both effects. Paths with
+//! certain net variation are ranked by it, as in the paper. The other paths come after them, each
+//! with the reason ([`Certainty`]).
 //!
 //! Cost: linear in the paths, except for sorting.
 
 use std::cmp::Ordering;
 
-use holloway_flow::PathId;
-use holloway_format::Distribution;
+use holloway_format::{Count, Cycles, Distribution};
 
 use super::above::{self, Evidence, TimeAbove, burst_factor, samples_of_bursts};
 use super::interruptions;
-use super::machine::Machine;
-pub use super::path::{Certainty, Rank};
+use super::machine::MachineNoise;
+pub use super::ranked_path::{Certainty, RankedPath};
 use super::run::{TimedPath, VariationRun};
 use crate::run::FunctionId;
 
 /// Minimum number of samples that can show variation.
-const MIN_SAMPLES: u64 = 2;
+const MIN_SAMPLES: Count = Count(2);
 
 /// Which time of a path is ranked.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -61,8 +61,8 @@ pub enum Time {
     /// The time with all callees, as in the paper.
     #[default]
     Inclusive,
-    /// The time without woven callees. Only samples count in which no woven code ran, or all of it
-    /// was timed too.
+    /// The time without instrumented callees. A sample counts only if every instrumented path
+    /// inside it was timed too.
     Exclusive,
 }
 
@@ -90,7 +90,7 @@ pub struct RankOptions {
 pub struct Ranking {
     /// Paths with certain net variation first, then the others. Within each group, larger net
     /// variation comes first, then the order is by function and number.
-    pub paths: Vec<Rank>,
+    pub paths: Vec<RankedPath>,
     /// Number of paths with certain net variation; they come first.
     pub certain: usize,
     /// Indices into `paths`, most executions first.
@@ -98,21 +98,20 @@ pub struct Ranking {
     /// Indices into `paths`, longest total time first.
     pub by_total: Vec<usize>,
     /// Cycles of the run, summed over all threads.
-    pub cycles: u64,
+    pub cycles: Cycles,
     /// Number of paths with fewer than two samples, which are not ranked.
     pub seldom: u64,
     /// Estimated number of executions of these paths.
     pub seldom_executions: f64,
-    /// The number of these paths that have two or more samples, but fewer than two with a known own
-    /// time.
+    /// The number of these paths that have two or more samples, but fewer than two with a known
+    /// exclusive time.
     pub without_own: u64,
     /// Number of samples of all paths that were preempted or moved.
-    pub disturbed: u64,
-    /// How far above the base a time still counts as the base time, in cycles, if no other path was
-    /// timed inside it.
-    pub window: u64,
+    pub disturbed: Count,
+    /// The widest window of a path inside which no other path was timed, in cycles.
+    pub window: Cycles,
     /// The shortest time that the clock can distinguish from 0, in cycles.
-    pub floor: u64,
+    pub floor: Cycles,
 }
 
 /// Ranks the paths of a run.
@@ -120,7 +119,7 @@ pub fn rank(run: &VariationRun, options: RankOptions) -> Ranking {
     let mut ranking = Ranking {
         cycles: run.stats.cycles,
         window: run.stats.resolution.saturating_mul(2),
-        floor: run.stats.resolution.max(1),
+        floor: run.stats.resolution.max(Cycles(1)),
         ..Ranking::default()
     };
     let weights = Weights {
@@ -137,7 +136,7 @@ pub fn rank(run: &VariationRun, options: RankOptions) -> Ranking {
             ranking.add(timed.id, path, &weights, &mut evidence);
         }
     }
-    ranking.judge(&evidence);
+    ranking.decide_certainty(&evidence);
     ranking.sort();
     ranking
 }
@@ -145,12 +144,12 @@ pub fn rank(run: &VariationRun, options: RankOptions) -> Ranking {
 /// The parameters for weighting samples.
 struct Weights {
     options: RankOptions,
-    window: u64,
-    floor: u64,
+    window: Cycles,
+    floor: Cycles,
     /// Cycles of the run.
-    cycles: u64,
+    cycles: Cycles,
     is_exact: bool,
-    /// Maximum number of interruptions in a cycle.
+    /// The assumed number of interruptions per cycle.
     interruptions: f64,
 }
 
@@ -166,10 +165,10 @@ impl Ranking {
         weights: &Weights,
         evidence: &mut Vec<PathEvidence>,
     ) {
-        let (rank, path_evidence) = rank_of(function, path, weights);
-        self.disturbed += rank.disturbed;
-        if rank.samples() >= MIN_SAMPLES {
-            self.paths.push(rank);
+        let (ranked, path_evidence) = ranked_path(function, path, weights);
+        self.disturbed += ranked.disturbed;
+        if ranked.samples() >= MIN_SAMPLES {
+            self.paths.push(ranked);
             evidence.push(path_evidence);
             return;
         }
@@ -182,45 +181,46 @@ impl Ranking {
         self.without_own += u64::from(times(path, inclusive).count() >= MIN_SAMPLES);
     }
 
-    /// Decides for each path whether its net variation is certain.
-    fn judge(&mut self, evidence: &[PathEvidence]) {
+    /// Decides for each path whether its net variation is certain, and how much of it.
+    fn decide_certainty(&mut self, evidence: &[PathEvidence]) {
         let ranks = self.paths.iter().zip(evidence);
-        let machine = Machine::new(ranks.map(|(rank, (path_evidence, _))| (rank, *path_evidence)));
-        for (place, (rank, (path_evidence, scale))) in
+        let noise =
+            MachineNoise::new(ranks.map(|(path, (path_evidence, _))| (path, *path_evidence)));
+        for (index, (path, (path_evidence, scale))) in
             self.paths.iter_mut().zip(evidence).enumerate()
         {
-            let (certainty, sure) = match rank.is_steady() {
-                false => machine.judge(place, *path_evidence),
+            let (certainty, certain_cycles) = match path.is_steady() {
+                false => noise.certainty(index, *path_evidence),
                 true => (Certainty::Steady, 0.0),
             };
-            rank.certainty = certainty;
-            rank.certain_net = (sure * scale).min(rank.net);
-            self.certain += usize::from(rank.is_certain());
+            path.certainty = certainty;
+            path.certain_net = (certain_cycles * scale).min(path.net);
+            self.certain += usize::from(path.is_certain());
         }
     }
 
     fn sort(&mut self) {
-        let place = |rank: &Rank| (rank.function, rank.path);
+        let id = |path: &RankedPath| (path.function, path.path);
         self.paths.sort_by(|a, b| {
             (b.is_certain().cmp(&a.is_certain()))
                 .then_with(|| larger(a.net, b.net))
-                .then_with(|| place(a).cmp(&place(b)))
+                .then_with(|| id(a).cmp(&id(b)))
         });
-        let order = |weight: &dyn Fn(&Rank) -> f64| {
+        let order = |weight: &dyn Fn(&RankedPath) -> f64| {
             let mut order: Vec<usize> = (0..self.paths.len()).collect();
-            let weight_of = |place: usize| weight(&self.paths[place]);
+            let weight_of = |index: usize| weight(&self.paths[index]);
             // A stable sort: of equal paths, the path with more variation comes first.
             order.sort_by(|&a, &b| larger(weight_of(a), weight_of(b)));
             order
         };
-        let (by_count, by_total) = (order(&|rank| rank.executions), order(&|rank| rank.total));
+        let (by_count, by_total) = (order(&|path| path.executions), order(&|path| path.total));
         (self.by_count, self.by_total) = (by_count, by_total);
     }
 
     /// Net variation of the first paths, in cycles.
     pub fn net(&self, first: usize) -> f64 {
         // Not `sum`: the sum of no numbers is -0.
-        let nets = self.paths.iter().take(first).map(|rank| rank.net);
+        let nets = self.paths.iter().take(first).map(|path| path.net);
         nets.fold(0.0, |sum, net| sum + net)
     }
 
@@ -232,96 +232,106 @@ impl Ranking {
     /// Cycles above the base times that the clock cannot resolve, and the number of paths that vary
     /// only by such cycles.
     pub fn unresolved(&self) -> (f64, usize) {
-        let cycles = self.paths.iter().map(|rank| rank.unresolved).sum();
-        let paths = self.paths.iter().filter(|rank| !rank.is_resolved());
+        let cycles = self.paths.iter().map(|path| path.unresolved).sum();
+        let paths = self.paths.iter().filter(|path| !path.is_resolved());
         (cycles, paths.count())
     }
 
-    /// The share of the run's cycles.
+    /// These cycles as a share of the run's cycles.
     pub fn share(&self, cycles: f64) -> f64 {
         match self.cycles {
-            0 => 0.0,
-            all => cycles / all as f64,
+            Cycles::ZERO => 0.0,
+            run_cycles => cycles / run_cycles.to_f64(),
         }
     }
 
-    /// Indices of the first paths that are not among the same number of first paths in another
-    /// order.
+    /// Indices of the first paths that are not among the same number of first paths in the order
+    /// `by`.
     pub fn missed<'a>(&'a self, first: usize, by: &'a [usize]) -> impl Iterator<Item = usize> + 'a {
         let first = first.min(self.paths.len());
-        (0..first).filter(move |place| !by[..first].contains(place))
+        (0..first).filter(move |index| !by[..first].contains(index))
     }
 }
 
-fn rank_of(function: FunctionId, path: &TimedPath, weights: &Weights) -> (Rank, PathEvidence) {
+/// Computes the statistics of a path. Its certainty is decided after those of all other paths are
+/// known.
+fn ranked_path(
+    function: FunctionId,
+    path: &TimedPath,
+    weights: &Weights,
+) -> (RankedPath, PathEvidence) {
     let times = times(path, weights.options);
     let timings = &path.timings;
-    let all_samples = timings.calm.whole.count() + timings.disturbed.whole.count();
-    let with_own_time = timings.calm.own().count() + timings.disturbed.own().count();
-    let nested = timings.nested as f64 / timings.samples().max(1) as f64;
+    let all_samples = timings.calm.inclusive.count() + timings.disturbed.inclusive.count();
+    let with_exclusive_time =
+        timings.calm.exclusive_times().count() + timings.disturbed.exclusive_times().count();
+    let nested = timings.nested.to_f64() / timings.samples().max(Count(1)).to_f64();
     let base = above::base(&times);
-    let widest = (weights.window as f64 * (1.0 + nested.sqrt())) as u64;
+    let widest = Cycles((weights.window.to_f64() * (1.0 + nested.sqrt())) as u64);
     let window = above::window(&times, base, widest);
     let burst_factor = match weights.is_exact {
         true => 1.0,
         false => burst_factor(path, base),
     };
-    let typical = times.quantile(0.5).max(weights.floor) as f64 * times.count() as f64;
-    let bursts = interruptions::max_interruptions(typical * weights.interruptions);
-    let interrupted = samples_of_bursts(bursts, burst_factor);
+    let median = times.quantile(0.5).max(weights.floor).to_f64();
+    let timed_cycles = median * times.count().to_f64();
+    let interrupted_bursts = Count(interruptions::max_interruptions(
+        timed_cycles * weights.interruptions,
+    ));
+    let interrupted = samples_of_bursts(interrupted_bursts, burst_factor);
     let above = TimeAbove::new(&times, base, window, interrupted);
-    let samples = times.count().max(1) as f64;
+    let samples = times.count().max(Count(1)).to_f64();
     let scale = scale(path, samples, above.total, weights.cycles);
     let evidence = Evidence::new(
         &times,
         (base, window, weights.floor),
-        (bursts, burst_factor),
+        (interrupted_bursts, burst_factor),
     );
-    let rank = Rank {
+    let rank = RankedPath {
         function,
-        path: PathId(timings.path),
-        disturbed: timings.disturbed.whole.count(),
-        called: all_samples.saturating_sub(with_own_time),
+        path: timings.path,
+        disturbed: timings.disturbed.inclusive.count(),
+        with_untimed_callees: all_samples.saturating_sub(with_exclusive_time),
         executions: path.executions,
         unknown: timings.unknown,
         base,
         net: scale * above.sum,
         certainty: Certainty::Steady,
         certain_net: 0.0,
-        loss: (above.sum + above.unresolved) / (base.max(weights.floor) as f64 * samples),
+        loss: (above.sum + above.unresolved) / (base.max(weights.floor).to_f64() * samples),
         interrupted,
         error: above.error(widest, (!weights.is_exact).then_some(burst_factor)),
         unresolved: scale * above.unresolved,
         window,
         nested,
         has_callees: weights.options.time == Time::Inclusive
-            && (timings.calm.own.is_some() || timings.disturbed.own.is_some()),
-        total: (scale * above.total).min(weights.cycles as f64),
+            && (timings.calm.exclusive.is_some() || timings.disturbed.exclusive.is_some()),
+        total: (scale * above.total).min(weights.cycles.to_f64()),
         times,
     };
     (rank, (evidence, scale))
 }
 
-/// Returns the factor from the cycles of samples, which took `total`, to the cycles of all
-/// executions. All executions of a path take no longer than the run. A few samples scaled to all
-/// executions may, and so may the overlapping activations of a recursive function.
-fn scale(path: &TimedPath, samples: f64, total: f64, cycles: u64) -> f64 {
+/// Returns the factor from the time of a path's samples (`total` cycles) to the time of all its
+/// executions. The scaled time is limited to the time of the run. Without this limit, it may be
+/// longer if there are few samples, or if activations of a recursive function overlap.
+fn scale(path: &TimedPath, samples: f64, total: f64, cycles: Cycles) -> f64 {
     let scale = path.executions / samples;
-    match scale * total > cycles as f64 {
-        true => cycles as f64 / total,
+    match scale * total > cycles.to_f64() {
+        true => cycles.to_f64() / total,
         false => scale,
     }
 }
 
 /// The times to rank.
 fn times(path: &TimedPath, options: RankOptions) -> Distribution {
-    let pick = |timing: &holloway_format::Timing| match options.time {
-        Time::Inclusive => timing.whole.clone(),
-        Time::Exclusive => timing.own().clone(),
+    let times_of = |timing: &holloway_format::Timing| match options.time {
+        Time::Inclusive => timing.inclusive.clone(),
+        Time::Exclusive => timing.exclusive_times().clone(),
     };
-    let mut times = pick(&path.timings.calm);
+    let mut times = times_of(&path.timings.calm);
     if options.disturbed == Disturbed::Included {
-        times.merge(&pick(&path.timings.disturbed));
+        times.merge(&times_of(&path.timings.disturbed));
     }
     times
 }

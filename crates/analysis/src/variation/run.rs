@@ -1,6 +1,7 @@
-//! A run whose paths were timed: the timings of its functions, and the path profile that follows
-//! from them.
+//! A run whose paths were timed: the timings of its functions, and the path profile that is
+//! estimated from them.
 
+use holloway_flow::PathId;
 use rustc_hash::FxHashMap;
 
 use holloway_abi::Kind;
@@ -9,7 +10,7 @@ use holloway_format::{ImageMap, PathTimings, VariationProfile, VariationStats};
 use super::sealed::{executions, paths};
 use crate::run::{FunctionId, ModuleId, RunProfile};
 
-/// If two clock readings are closer than this, in nanoseconds, they do not give the cycles in a
+/// Two clock readings must be at least this many nanoseconds apart to measure the cycles per
 /// second.
 const MIN_NANOSECONDS: u64 = 1_000_000;
 
@@ -45,11 +46,11 @@ pub struct TimedPath {
     pub executions: f64,
 }
 
-type ByPath = FxHashMap<u64, TimedPath>;
+type ByPath = FxHashMap<PathId, TimedPath>;
 
 impl VariationRun {
-    /// Joins images. Each image comes with its path map and the profiles of the processes that ran
-    /// it.
+    /// Joins the images of a run. Each image comes with its path map and the profiles of the
+    /// processes that ran it.
     pub fn new(images: Vec<(ImageMap, Vec<VariationProfile>)>) -> VariationRun {
         let mut stats = VariationStats::default();
         let mut timed: FxHashMap<(ModuleId, u64), ByPath> = FxHashMap::default();
@@ -57,8 +58,8 @@ impl VariationRun {
         for (map, profiles) in images {
             let counted = profiles.iter().map(paths).collect();
             for profile in profiles {
-                let own = profile.head.stats;
-                stats.add(&own);
+                let process_stats = profile.head.stats;
+                stats.add(&process_stats);
                 is_exact &= profile.head.kind == Kind::Times;
                 for function_timings in profile.functions {
                     let Some(function) =
@@ -71,7 +72,7 @@ impl VariationRun {
                     let sums = timed.entry(key).or_default();
                     for path in function_timings.paths {
                         let sum = sums.entry(path.path).or_default();
-                        sum.executions += executions(&own, path.samples());
+                        sum.executions += executions(&process_stats, path.samples());
                         sum.timings.path = path.path;
                         sum.timings.merge(&path);
                     }
@@ -95,7 +96,7 @@ impl VariationRun {
         }
     }
 
-    /// Cycles in a second, if two clock readings are far enough apart.
+    /// Cycles per second, if the first and the last clock reading are far enough apart.
     pub fn frequency(&self) -> Option<f64> {
         let stats = &self.stats;
         let cycles = stats.last_stamp.saturating_sub(stats.first_stamp);

@@ -1,15 +1,17 @@
-//! Conversion between timings as they are read, by word, and stored timings, by function and path.
+//! Converts timings by word, as the builder reads them, to timings by function and path, as files
+//! store them.
 
+use holloway_flow::PathId;
 use holloway_format::{
-    FunctionCounts, FunctionTimings, PathTimings, Profile, VariationHead, VariationProfile,
+    Count, FunctionCounts, FunctionTimings, PathTimings, Profile, VariationHead, VariationProfile,
     VariationStats,
 };
 
 use super::builder::Timings;
 use crate::stream::{WordFunction, Words};
 
-/// Converts a process's timings to the form of its file. `head` identifies the process; its
-/// statistics are added to the statistics of the timings.
+/// Converts a process's timings to the form of its file. `head` identifies the process. The
+/// statistics in `head` are added to those of the timings.
 pub fn seal(mut head: VariationHead, words: &Words, timings: &Timings) -> VariationProfile {
     head.stats.add(&timings.stats);
     let mut by_word: Vec<(u32, &PathTimings)> = timings
@@ -18,7 +20,7 @@ pub fn seal(mut head: VariationHead, words: &Words, timings: &Timings) -> Variat
         .map(|(word, timings)| (*word, timings))
         .collect();
     by_word.sort_unstable_by_key(|(word, _)| *word);
-    let mut rest = &by_word[..];
+    let mut remaining = &by_word[..];
     let mut functions = Vec::new();
     for word_function in words.functions() {
         let WordFunction {
@@ -27,11 +29,11 @@ pub fn seal(mut head: VariationHead, words: &Words, timings: &Timings) -> Variat
             module,
             function,
         } = word_function;
-        let end = rest.partition_point(|(word, _)| *word < first + paths);
-        let (own, others) = rest.split_at(end);
-        rest = others;
-        let paths = own.iter().map(|(word, timings)| PathTimings {
-            path: u64::from(word - first),
+        let end = remaining.partition_point(|(word, _)| *word < first + paths);
+        let (of_function, after) = remaining.split_at(end);
+        remaining = after;
+        let paths = of_function.iter().map(|(word, timings)| PathTimings {
+            path: PathId((word - first).into()),
             ..(*timings).clone()
         });
         let paths: Vec<PathTimings> = paths.collect();
@@ -52,31 +54,31 @@ pub fn seal(mut head: VariationHead, words: &Words, timings: &Timings) -> Variat
     }
 }
 
-/// Adds later timings of the same process.
-pub fn join(sum: &mut VariationProfile, more: VariationProfile) {
-    sum.head.stats.add(&more.head.stats);
-    sum.head.process.threads = sum.head.process.threads.max(more.head.process.threads);
-    sum.damage.extend(more.damage);
-    for function in more.functions {
+/// Adds later timings of the same process to `sum`.
+pub fn join(sum: &mut VariationProfile, later: VariationProfile) {
+    sum.head.stats.add(&later.head.stats);
+    sum.head.process.threads = sum.head.process.threads.max(later.head.process.threads);
+    sum.damage.extend(later.damage);
+    for function in later.functions {
         let key = (function.module, function.function);
         let functions = &mut sum.functions;
         match functions.binary_search_by_key(&key, |known| (known.module, known.function)) {
-            Err(place) => functions.insert(place, function),
-            Ok(place) => join_paths(&mut functions[place].paths, function.paths),
+            Err(index) => functions.insert(index, function),
+            Ok(index) => join_paths(&mut functions[index].paths, function.paths),
         }
     }
 }
 
-fn join_paths(sum: &mut Vec<PathTimings>, more: Vec<PathTimings>) {
-    for path in more {
+fn join_paths(sum: &mut Vec<PathTimings>, later: Vec<PathTimings>) {
+    for path in later {
         match sum.binary_search_by_key(&path.path, |known| known.path) {
-            Err(place) => sum.insert(place, path),
-            Ok(place) => sum[place].merge(&path),
+            Err(index) => sum.insert(index, path),
+            Ok(index) => sum[index].merge(&path),
         }
     }
 }
 
-/// Returns the profile that counting paths would have produced, with estimated counts.
+/// Returns the path profile of the process, with estimated counts.
 pub fn paths(profile: &VariationProfile) -> Profile {
     let head = &profile.head;
     let functions = profile.functions.iter().map(|function| FunctionCounts {
@@ -88,7 +90,7 @@ pub fn paths(profile: &VariationProfile) -> Profile {
             .iter()
             .map(|path| {
                 let count = executions(&head.stats, path.samples());
-                (path.path, (count.round() as u64).max(1))
+                (path.path.0, Count((count.round() as u64).max(1)))
             })
             .collect(),
     });
@@ -101,9 +103,9 @@ pub fn paths(profile: &VariationProfile) -> Profile {
 
 /// Estimates the executions of a path with this number of samples. Each sample stands for the same
 /// number of executions: paths begun, divided by all samples.
-pub(super) fn executions(stats: &VariationStats, samples: u64) -> f64 {
+pub(super) fn executions(stats: &VariationStats, samples: Count) -> f64 {
     match stats.samples {
-        0 => 0.0,
-        all => samples as f64 * (stats.begun as f64 / all as f64),
+        Count::ZERO => 0.0,
+        all_samples => samples.to_f64() * (stats.begun.to_f64() / all_samples.to_f64()),
     }
 }

@@ -1,10 +1,11 @@
-//! Whether other runs vary on the same paths (Perelman, Chilimbi, Calder 2005, section 5.3): the
-//! first paths of each run are evaluated on all runs.
+//! Compares the paths that vary most in several runs (Perelman, Chilimbi, Calder 2005, section
+//! 5.3): the first paths of each run are evaluated on all runs.
 //!
 //! Two functions are the same if they have the same displayed name, the same file name, and the
-//! same graph. Their paths may be numbered differently (`overlap::same`). The figures of copies of
-//! a function are summed.
+//! same graph. Their paths may be numbered differently (`overlap::same`). The net variations of
+//! a function's copies are summed.
 
+use holloway_format::Cycles;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
@@ -17,16 +18,17 @@ use super::run::VariationRun;
 use crate::overlap::same::{Number, numbering};
 use crate::run::{Function, FunctionId};
 
-/// How much runs vary on each other's first paths.
+/// How much time each run varies on each run's first paths.
 #[derive(Clone, Debug, Default)]
 pub struct Stability {
-    /// By run: certain net variation of all paths, as a share of the run's cycles.
+    /// By run: the net variation of all paths for which it is certain, as a share of the run's
+    /// cycles.
     pub all: Vec<f64>,
     /// By the run whose first paths are evaluated, and then by the run that they are evaluated on:
     /// net variation of these paths, as a share of the second run's cycles.
     pub shares: Vec<Vec<f64>>,
-    /// All paths that are among the first of any run: by their best rank, then by the run with this
-    /// rank.
+    /// All paths that are among the first of any run, in the order of their best ranks, and then of
+    /// the runs with these ranks.
     pub paths: Vec<StablePath>,
 }
 
@@ -39,19 +41,20 @@ pub struct StablePath {
     pub function: FunctionId,
     /// The path's number in that run.
     pub path: PathId,
-    /// By run: the path's rank from 0 on, if it was ranked.
+    /// By run: the path's rank, counted from 0; `None` if the path was not ranked.
     pub ranks: Vec<Option<usize>>,
     /// By run: the path's net variation as a share of the cycles, or 0 if it was not ranked.
     pub shares: Vec<f64>,
 }
 
-/// A path that is comparable between runs: the function that represents all functions with the same
-/// name and graph (by run and id), and the path's number in it.
+/// Identifies a path across runs: the run and id of the function that represents all functions with
+/// the same name and graph, and the path's number in that function.
 type Key = (usize, FunctionId, Number);
 
-/// A path in one run.
-struct RankedPath {
-    place: usize,
+/// A path in one run, with its copies.
+struct CommonPath {
+    /// The index of the first copy in the ranking.
+    index: usize,
     function: FunctionId,
     path: PathId,
     net: f64,
@@ -59,8 +62,8 @@ struct RankedPath {
     is_certain: bool,
 }
 
-/// Evaluates the first `top` paths of each run, as far as their net variation is certain, on all
-/// runs. `name` returns a function's displayed name.
+/// Evaluates the first `top` paths of each run on all runs. Only paths with certain net variation
+/// are evaluated. `name` returns a function's displayed name.
 pub fn stability(
     runs: &[&VariationRun],
     options: RankOptions,
@@ -73,11 +76,11 @@ pub fn stability(
         functions: FxHashMap::default(),
     };
     let mut all = Vec::new();
-    let mut ranked_paths: Vec<BTreeMap<Key, RankedPath>> = Vec::new();
-    for (place, run) in runs.iter().enumerate() {
+    let mut ranked_paths: Vec<BTreeMap<Key, CommonPath>> = Vec::new();
+    for (run_index, run) in runs.iter().enumerate() {
         let ranking = rank(run, options);
         all.push(ranking.share(ranking.certain_net()));
-        ranked_paths.push(common.ranked(place, ranking.paths.iter()));
+        ranked_paths.push(common.ranked(run_index, ranking.paths.iter()));
     }
     let orders: Vec<Vec<Key>> = ranked_paths.iter().map(ordered).collect();
     let firsts: Vec<Vec<Key>> = (ranked_paths.iter().zip(&orders))
@@ -88,19 +91,19 @@ pub fn stability(
         .collect();
     let share = |run: usize, key: &Key| -> f64 {
         let net = ranked_paths[run].get(key).map_or(0.0, |path| path.net);
-        net / (runs[run].stats.cycles.max(1) as f64)
+        net / runs[run].stats.cycles.max(Cycles(1)).to_f64()
     };
     let shares = firsts.iter().map(|keys| {
-        let on = |run: usize| {
+        let share_in = |run: usize| {
             keys.iter()
                 .map(|key| share(run, key))
                 .fold(0.0, |sum, share| sum + share)
         };
-        (0..runs.len()).map(on).collect()
+        (0..runs.len()).map(share_in).collect()
     });
     let shares = shares.collect();
-    let places = |order: Vec<Key>| order.into_iter().zip(0..).collect();
-    let orders: Vec<FxHashMap<Key, usize>> = orders.into_iter().map(places).collect();
+    let with_ranks = |order: Vec<Key>| order.into_iter().zip(0..).collect();
+    let orders: Vec<FxHashMap<Key, usize>> = orders.into_iter().map(with_ranks).collect();
     let mut union: Vec<(usize, usize, Key)> = Vec::new();
     for (run, keys) in firsts.iter().enumerate() {
         union.extend(keys.iter().enumerate().map(|(rank, key)| (rank, run, *key)));
@@ -125,18 +128,19 @@ pub fn stability(
     }
 }
 
-/// The paths by net variation, those with certain net variation first.
-fn ordered(paths: &BTreeMap<Key, RankedPath>) -> Vec<Key> {
-    let mut keys: Vec<(&Key, &RankedPath)> = paths.iter().collect();
+/// The paths with certain net variation first, and then the others, each by net variation.
+fn ordered(paths: &BTreeMap<Key, CommonPath>) -> Vec<Key> {
+    let mut keys: Vec<(&Key, &CommonPath)> = paths.iter().collect();
     keys.sort_by(|(_, a), (_, b)| {
         (b.is_certain.cmp(&a.is_certain))
             .then_with(|| larger(a.net, b.net))
-            .then_with(|| a.place.cmp(&b.place))
+            .then_with(|| a.index.cmp(&b.index))
     });
     keys.into_iter().map(|(key, _)| *key).collect()
 }
 
-/// The functions that represent all functions with the same name and graph.
+/// The functions that represent all functions with the same name and graph, by the first run that
+/// has one.
 struct CommonFunctions<'a> {
     runs: &'a [&'a VariationRun],
     name: &'a dyn Fn(&Function) -> Rc<str>,
@@ -148,28 +152,28 @@ impl CommonFunctions<'_> {
     fn ranked<'b>(
         &mut self,
         run: usize,
-        paths: impl Iterator<Item = &'b super::path::Rank>,
-    ) -> BTreeMap<Key, RankedPath> {
-        let mut ranked_paths: BTreeMap<Key, RankedPath> = BTreeMap::new();
+        paths: impl Iterator<Item = &'b super::ranked_path::RankedPath>,
+    ) -> BTreeMap<Key, CommonPath> {
+        let mut ranked_paths: BTreeMap<Key, CommonPath> = BTreeMap::new();
         let mut numberings = FxHashMap::default();
-        for (place, rank) in paths.enumerate() {
-            let id = rank.function;
+        for (index, path) in paths.enumerate() {
+            let id = path.function;
             let (representative, number) = numberings.entry(id).or_insert_with(|| {
                 let function = self.runs[run].run.function(id);
                 let representative = self.representative(run, id, function);
                 let common = self.runs[representative.0].run.function(representative.1);
                 (representative, numbering(function, common))
             });
-            let key = (representative.0, representative.1, number(rank.path));
-            let ranked_path = ranked_paths.entry(key).or_insert(RankedPath {
-                place,
+            let key = (representative.0, representative.1, number(path.path));
+            let ranked_path = ranked_paths.entry(key).or_insert(CommonPath {
+                index,
                 function: id,
-                path: rank.path,
+                path: path.path,
                 net: 0.0,
                 is_certain: false,
             });
-            ranked_path.net += rank.net;
-            ranked_path.is_certain |= rank.is_certain();
+            ranked_path.net += path.net;
+            ranked_path.is_certain |= path.is_certain();
         }
         ranked_paths
     }

@@ -1,21 +1,21 @@
-//! Ranks that mean nothing: neighbors whose net variations differ by no more than chance may cause.
+//! Finds ties: neighboring ranks whose net variations differ by no more than chance may cause.
 //!
-//! With bursts of 10000:1 a short run leaves some hundred samples of a path. They give its net
-//! variation to 10 % or worse. Two net variations are distinguishable if their difference exceeds
-//! two of its standard errors; chance alone exceeds this in one of 20 cases. The two net variations
-//! are assumed to be independent.
+//! With `--burst 10000:1`, a short run has a few hundred samples of a path. The standard error of
+//! its net variation is then 10 % or more. Two net variations are distinguishable if their
+//! difference exceeds two standard errors of the difference. By chance alone, the difference
+//! exceeds this in one of 20 cases. The two net variations are assumed to be independent.
 //!
 //! Worked example: net variations 100 ± 20, 80 ± 20, 59 ± 8, 48 ± 12. The first and the third
 //! differ by 41, with an error of 22: no more than two errors, so the first three are a tie. The
 //! first and the fourth differ by 52, with an error of 23, so they are distinguishable. The second
 //! and the fourth differ by 32: the last three are a tie, too.
 //!
-//! Cost: for the first n paths, n times the length of the longest tie.
+//! Cost: the number of examined paths times the length of the longest tie.
 
 use std::ops::Range;
 
-use super::path::Rank;
 use super::rank::Ranking;
+use super::ranked_path::RankedPath;
 
 /// The number of standard errors that a difference must exceed.
 const MAX_ERRORS: f64 = 2.0;
@@ -23,9 +23,9 @@ const MAX_ERRORS: f64 = 2.0;
 const MAX_TIE: usize = 1000;
 
 impl Ranking {
-    /// Returns the longest sequences of neighbors among the first paths in which no two paths are
-    /// distinguishable, as ranges of indices. Ties may overlap. They contain only paths with
-    /// certain net variation.
+    /// Returns the ties among the first `first` paths, as ranges of indices. In a tie, no two paths
+    /// are distinguishable. Each tie is as long as possible, and ties may overlap. They contain
+    /// only paths with certain net variation.
     pub fn ties(&self, first: usize) -> Vec<Range<usize>> {
         let paths = &self.paths[..first.min(self.certain)];
         let mut ties: Vec<Range<usize>> = Vec::new();
@@ -42,12 +42,13 @@ impl Ranking {
     }
 }
 
-/// The end of the tie that starts at `begin`: the index after the last path that is
-/// indistinguishable from all paths since `begin`. It is at least `known`.
-fn tie_end(paths: &[Rank], begin: usize, known: usize) -> usize {
-    let last = paths.len().min(begin + MAX_TIE);
+/// The end of the tie that begins at `begin`: the index after the last path that is
+/// indistinguishable from all paths since `begin`. The paths up to `known` are known to belong to
+/// the tie.
+fn tie_end(paths: &[RankedPath], begin: usize, known: usize) -> usize {
+    let limit = paths.len().min(begin + MAX_TIE);
     let mut end = known.max(begin + 1);
-    while end < last
+    while end < limit
         && paths[begin..end]
             .iter()
             .all(|rank| is_tie(rank, &paths[end]))
@@ -58,7 +59,7 @@ fn tie_end(paths: &[Rank], begin: usize, known: usize) -> usize {
 }
 
 /// Whether two net variations are indistinguishable.
-fn is_tie(a: &Rank, b: &Rank) -> bool {
+fn is_tie(a: &RankedPath, b: &RankedPath) -> bool {
     let error = (a.net * a.error).hypot(b.net * b.error);
     a.net > 0.0 && b.net > 0.0 && (a.net - b.net).abs() <= MAX_ERRORS * error
 }

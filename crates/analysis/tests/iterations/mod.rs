@@ -1,4 +1,4 @@
-//! Iterations of loops, checked against walks through their graphs: an iteration begins where the
+//! Tests of iteration counts against random walks through graphs: an iteration begins where the
 //! body begins.
 
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use holloway_analysis::loops::shape::{self, Finding};
 use holloway_analysis::loops::{Limits, LoopsBuilder, LoopsRun, seal};
 use holloway_analysis::stream::Words;
 use holloway_flow::{PathEnd, PathId, PathStart};
-use holloway_format::{FunctionMap, LoopMap, LoopsHead, Outcome, Place, ProcessImage};
+use holloway_format::{Count, FunctionMap, LoopMap, LoopsHead, Outcome, Place, ProcessImage};
 
 use crate::build::{function, image, module, numbering_of, profile};
 use crate::streams::placed;
@@ -25,9 +25,9 @@ fn graph(blocks: &[&[u32]], edges: &[(u32, u32)]) -> FunctionMap {
         build = build.block(lines.len() as u32, &places);
     }
     for &(from, to) in edges {
-        let mut ways = edges.iter().filter(|edge| edge.0 == from);
-        let is_first = ways.next() == Some(&(from, to));
-        let outcome = match (is_first, ways.next().is_some()) {
+        let mut out = edges.iter().filter(|edge| edge.0 == from);
+        let is_first = out.next() == Some(&(from, to));
+        let outcome = match (is_first, out.next().is_some()) {
             _ if to == last => Outcome::Return,
             (true, false) => Outcome::Jump,
             (true, true) => Outcome::True,
@@ -38,7 +38,7 @@ fn graph(blocks: &[&[u32]], edges: &[(u32, u32)]) -> FunctionMap {
     build.done()
 }
 
-/// The function with the keyword of the loop at `head` on a line.
+/// Adds to the map that the keyword of the loop at `head` is on this line.
 fn keyword(mut map: FunctionMap, head: u32, line: u32) -> FunctionMap {
     let start = Place {
         scope: 0,
@@ -150,10 +150,12 @@ fn check(map: &FunctionMap, head: u32, begins: &[(u32, u32)]) {
             }
         }
         let run = run(map, &walks);
-        let found = shape::count(&run.run.functions[0]);
-        let one = found.iter().find(|one| one.head == head);
-        let found = one.map_or((0, 0), |one| (one.executions, one.iterations));
-        assert_eq!(found, (executions, iterations), "seed {seed}");
+        let loops = shape::count(&run.run.functions[0]);
+        let loop_count = loops.iter().find(|loop_count| loop_count.head == head);
+        let counts = loop_count.map_or((0, 0), |loop_count| {
+            (loop_count.executions.0, loop_count.iterations.0)
+        });
+        assert_eq!(counts, (executions, iterations), "seed {seed}");
         assert!(iterations > 0);
     }
 }
@@ -166,7 +168,7 @@ fn at_the_top() -> FunctionMap {
     )
 }
 
-/// The same loop with the test behind the body and a copy of the test before the loop.
+/// The same loop with the test at the end of the body and a copy of the test before the loop.
 fn rotated() -> FunctionMap {
     graph(
         &[&[1, 2], &[3, 2], &[4], &[]],
@@ -183,7 +185,7 @@ fn a_test_at_the_top_is_no_iteration() {
 }
 
 #[test]
-fn without_places_the_test_next_to_the_head_decides() {
+fn without_places_the_test_closest_to_the_head_decides() {
     let blind = |mut map: FunctionMap| {
         map.blocks.iter_mut().for_each(|block| block.places.clear());
         map.edges.iter_mut().for_each(|edge| edge.place = None);
@@ -225,7 +227,7 @@ fn tests_of_one_condition_belong_together() {
     let blocks: [&[u32]; 6] = [&[1], &[2], &[2], &[3], &[9], &[]];
     let edges = [(0, 1), (1, 4), (1, 2), (2, 4), (2, 3), (3, 1), (4, 5)];
     check(&graph(&blocks, &edges), 1, &[(2, 3)]);
-    // The first test behind the body: `a && b`, rotated.
+    // The first test after the body: `a && b`, rotated.
     let blocks: [&[u32]; 5] = [&[1, 2], &[2], &[3, 2], &[9], &[]];
     let edges = [(0, 1), (0, 3), (1, 3), (1, 2), (2, 1), (2, 3), (3, 4)];
     check(&graph(&blocks, &edges), 1, &[(1, 2)]);
@@ -300,7 +302,7 @@ fn inner_loops_do_not_decide_for_outer_loops() {
 }
 
 #[test]
-fn jumps_alone_are_no_body() {
+fn blocks_of_only_jumps_are_no_body() {
     // `loop { …; if c { break } }` without rotation: 2 jumps back.
     let blocks: [&[u32]; 5] = [&[1], &[2, 3], &[], &[9], &[]];
     let edges = [(0, 1), (1, 3), (1, 2), (2, 1), (3, 4)];
@@ -347,7 +349,7 @@ fn inlined_tests_have_the_line_of_their_call() {
 }
 
 #[test]
-fn a_loop_with_two_ways_in_counts_runs_of_its_head() {
+fn a_loop_with_two_entries_counts_runs_of_its_head() {
     let blocks: [&[u32]; 5] = [&[1], &[2], &[3], &[9], &[]];
     let edges = [(0, 1), (0, 2), (1, 2), (1, 3), (2, 1), (2, 3), (3, 4)];
     let map = graph(&blocks, &edges);
@@ -355,7 +357,7 @@ fn a_loop_with_two_ways_in_counts_runs_of_its_head() {
     let run = run(&map, &walks);
     for one in shape::count(&run.run.functions[0]) {
         let ran = walks.iter().flatten().filter(|block| **block == one.head);
-        assert_eq!(one.iterations, ran.count() as u64);
+        assert_eq!(one.iterations, Count(ran.count() as u64));
     }
 }
 
@@ -377,8 +379,11 @@ fn trips_are_iterations() {
             let run = run(&map, &vec![walk; 20]);
             let function = &run.run.functions[0];
             let one = &shape::count(function)[0];
-            assert_eq!((one.executions, one.iterations), (20, 20 * trips as u64));
-            assert_eq!(one.starts(), 20 * (trips as u64 - 1));
+            assert_eq!(
+                (one.executions, one.iterations),
+                (Count(20), Count(20 * trips as u64))
+            );
+            assert_eq!(one.starts(), Count(20 * (trips as u64 - 1)));
             let kipf = run.functions[0].for_loops(&[one], 100);
             let expect = Finding::Trips {
                 turns: trips as u32,
@@ -391,7 +396,7 @@ fn trips_are_iterations() {
 
 /// Counts come from files, and files may be damaged.
 #[test]
-fn counts_that_do_not_fit_stay_at_the_maximum() {
+fn counts_that_overflow_stay_at_the_maximum() {
     let map = graph(
         &[&[1], &[2], &[3], &[4], &[5], &[]],
         &[(0, 1), (1, 2), (1, 4), (2, 3), (2, 1), (3, 1), (4, 5)],
@@ -407,8 +412,8 @@ fn counts_that_do_not_fit_stay_at_the_maximum() {
     let profile = profile(&app, 1, &[(0, 0, &counts)]);
     let run = RunProfile::new(vec![(app, vec![profile])]);
     let found = shape::count(&run.functions[0]);
-    // There are two ways around; each may also come from before the loop.
+    // There are two out around; each may also come from before the loop.
     assert_eq!(found[0].turns.len(), 2);
-    assert_eq!(found[0].starts(), u64::MAX);
-    assert_eq!(found[0].iterations, u64::MAX);
+    assert_eq!(found[0].starts(), Count(u64::MAX));
+    assert_eq!(found[0].iterations, Count(u64::MAX));
 }

@@ -11,8 +11,8 @@ use super::{any_grammar, grammar, grammars, letters, sequitur, string, word};
 
 const LIMIT: usize = 1 << 20;
 
-/// All sequences of up to `k` terminals, counted one by one.
-fn naive(string: &[u32], k: usize) -> BTreeMap<Vec<u32>, u64> {
+/// Slow reference implementation: all sequences of up to `k` terminals, counted one by one.
+fn reference_counts(string: &[u32], k: usize) -> BTreeMap<Vec<u32>, u64> {
     let mut counts = BTreeMap::new();
     for length in 1..=k {
         for window in string.windows(length) {
@@ -85,7 +85,7 @@ fn figure_7_finds_ab_and_bc_in_figure_5() {
 }
 
 #[test]
-fn the_exact_way_finds_all_of_figure_5() {
+fn exact_finds_all_hot_sequences_of_figure_5() {
     let hot = exact(&figure_5(), &unit(3), &FIGURE_5, LIMIT).unwrap();
     let expect = [
         entry("abb", 3, 9),
@@ -151,10 +151,10 @@ fn too_many_sequences_are_refused() {
 
 proptest! {
     #[test]
-    fn sequences_are_those_of_the_expansion(grammar in grammars(4), k in 1usize..9) {
+    fn sequences_match_the_expansion(grammar in grammars(4), k in 1usize..9) {
         let expansion: Vec<u32> = grammar.expand().collect();
         let grams = grams(&grammar, &all(4), k, LIMIT).unwrap();
-        prop_assert_eq!(listed(&grams), naive(&expansion, k));
+        prop_assert_eq!(listed(&grams), reference_counts(&expansion, k));
     }
 
     #[test]
@@ -162,7 +162,7 @@ proptest! {
         let symbols = [Some(0), None, Some(1), None, Some(0)];
         let expansion: Vec<u32> = grammar.expand().filter_map(|id| symbols[id as usize]).collect();
         let grams = grams(&grammar, &symbols, k, LIMIT).unwrap();
-        prop_assert_eq!(listed(&grams), naive(&expansion, k));
+        prop_assert_eq!(listed(&grams), reference_counts(&expansion, k));
     }
 
     #[test]
@@ -173,7 +173,7 @@ proptest! {
         let costs = [Some(1), Some(5), Some(0)];
         let expansion: Vec<u32> = grammar.expand().collect();
         let cost = |sequence: &[u32]| sequence.iter().map(|&id| costs[id as usize].unwrap()).sum::<u64>();
-        let counts = naive(&expansion, bounds.max_len);
+        let counts = reference_counts(&expansion, bounds.max_len);
         let is_hot = |sequence: &[u32]| {
             sequence.len() >= min_len && counts.get(sequence).is_some_and(|count| count * cost(sequence) >= min_cost)
         };
@@ -182,10 +182,10 @@ proptest! {
             let minimal = !(1..sequence.len()).any(|end| is_hot(&sequence[..end]));
             expect.push(HotSubpath { terminals: sequence.clone(), count, cost: count * cost(sequence), minimal });
         }
-        let mut found = exact(&grammar, &costs, &bounds, LIMIT).unwrap();
-        prop_assert!(found.is_sorted_by(|a, b| a.cost >= b.cost));
-        found.sort_by(|a, b| a.terminals.cmp(&b.terminals));
-        prop_assert_eq!(found, expect);
+        let mut actual = exact(&grammar, &costs, &bounds, LIMIT).unwrap();
+        prop_assert!(actual.is_sorted_by(|a, b| a.cost >= b.cost));
+        actual.sort_by(|a, b| a.terminals.cmp(&b.terminals));
+        prop_assert_eq!(actual, expect);
     }
 
     /// Fig. 7 reports only hot sequences, and never a higher count than the true one.
@@ -197,7 +197,7 @@ proptest! {
         let bounds = Bounds { min_len, max_len: min_len + length_range, min_cost };
         let costs = [Some(1), Some(3), Some(2)];
         let expansion: Vec<u32> = grammar.expand().collect();
-        let counts = naive(&expansion, bounds.max_len);
+        let counts = reference_counts(&expansion, bounds.max_len);
         for hot in as_printed(&grammar, &costs, &bounds) {
             let count = counts.get(&hot.terminals).copied().unwrap_or(0);
             prop_assert!(hot.count <= count, "{} {} of {}", word(&hot.terminals), hot.count, count);

@@ -71,7 +71,7 @@ fn activations(string: &[u32], events: &[Event]) -> Vec<Activation> {
     done
 }
 
-fn naive_loops(string: &[u32], events: &[Event], k: usize) -> BTreeMap<Vec<u32>, u64> {
+fn reference_loops(string: &[u32], events: &[Event], k: usize) -> BTreeMap<Vec<u32>, u64> {
     let mut counts = BTreeMap::new();
     for activation in activations(string, events) {
         for length in 1..=k {
@@ -83,7 +83,7 @@ fn naive_loops(string: &[u32], events: &[Event], k: usize) -> BTreeMap<Vec<u32>,
     counts
 }
 
-fn naive_context(string: &[u32], events: &[Event], wanted: &[bool]) -> Context {
+fn reference_context(string: &[u32], events: &[Event], wanted: &[bool]) -> Context {
     let is_wanted = |id: u32| wanted[id as usize];
     let (mut before, mut after) = (BTreeMap::new(), BTreeMap::new());
     for pair in string.windows(2) {
@@ -127,9 +127,9 @@ fn a_loop_that_calls_is_one_string() {
     assert_eq!(grams.count(&[4, 4]), 0);
 }
 
-/// Only a damaged file can contain such calls.
+/// Only a damaged file can contain calls that nest so deeply.
 #[test]
-fn calls_too_deep_are_refused() {
+fn too_many_open_activations_are_refused() {
     let rules = (0..40).map(|rule| match rule {
         39 => vec![Symbol::terminal(1)],
         _ => vec![Symbol::rule(rule + 1); 2],
@@ -146,22 +146,22 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
-    fn loops_are_those_of_each_activation(grammar in grammars(12), k in 1usize..7) {
+    fn loops_match_the_activations(grammar in grammars(12), k in 1usize..7) {
         let string: Vec<u32> = grammar.expand().collect();
         let grams = loops(&grammar, &events(), k, LIMIT).unwrap();
-        let found: BTreeMap<_, _> = grams.nodes().map(|(id, node)| (grams.symbols(id), node.count)).collect();
-        prop_assert_eq!(found, naive_loops(&string, &events(), k));
+        let actual: BTreeMap<_, _> = grams.nodes().map(|(id, node)| (grams.symbols(id), node.count)).collect();
+        prop_assert_eq!(actual, reference_loops(&string, &events(), k));
     }
 
     #[test]
-    fn contexts_are_those_of_the_expansion(grammar in grammars(12), wanted in prop::collection::vec(any::<bool>(), 12)) {
+    fn contexts_match_the_expansion(grammar in grammars(12), wanted in prop::collection::vec(any::<bool>(), 12)) {
         let string: Vec<u32> = grammar.expand().collect();
-        let found = context(&grammar, &events(), &wanted).unwrap();
-        prop_assert_eq!(found, naive_context(&string, &events(), &wanted));
+        let actual = context(&grammar, &events(), &wanted).unwrap();
+        prop_assert_eq!(actual, reference_context(&string, &events(), &wanted));
     }
 
     #[test]
-    fn numbers_and_depths_are_those_of_the_expansion(grammar in grammars(12), at in any::<prop::sample::Index>()) {
+    fn numbers_and_depths_match_the_expansion(grammar in grammars(12), at in any::<prop::sample::Index>()) {
         let string: Vec<u32> = grammar.expand().collect();
         let events = events();
         let stats = stats(&grammar, &events);

@@ -1,4 +1,4 @@
-//! Tests of the trace analyses against naive versions that look at every event.
+//! Tests of the trace analyses against slow reference implementations that read every event.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 mod counts;

@@ -85,7 +85,7 @@ fn refused(pattern: &str) -> String {
 }
 
 #[test]
-fn errors_name_the_place_and_the_way_out() {
+fn errors_contain_the_position_and_a_remedy() {
     for (pattern, expect) in [
         (
             "",
@@ -197,7 +197,7 @@ fn sequences_of_figure_5_have_their_frequencies() {
 }
 
 #[test]
-fn order_is_found() {
+fn orders_are_counted() {
     let order = |text: &str| {
         let (p, q) = (resolve("a:0").unwrap(), resolve("b").unwrap());
         before(
@@ -230,10 +230,10 @@ fn order_is_found() {
     assert_eq!(order("cc").p_is_first(), None);
 }
 
-fn naive_order(string: &[u32], p: &[bool], q: &[bool]) -> Order {
+fn reference_order(string: &[u32], p: &[bool], q: &[bool]) -> Order {
     let positions = |set: &[bool]| -> Vec<usize> {
         (0..string.len())
-            .filter(|&at| set[string[at] as usize])
+            .filter(|&position| set[string[position] as usize])
             .collect()
     };
     let (p_positions, q_positions) = (positions(p), positions(q));
@@ -244,41 +244,45 @@ fn naive_order(string: &[u32], p: &[bool], q: &[bool]) -> Order {
             .zip(positions.last())
             .map(|(&first, &last)| (first as u64, last as u64)),
     };
-    let count =
-        |holds: &dyn Fn(usize) -> bool| p_positions.iter().filter(|&&at| holds(at)).count() as u64;
-    let next = |at: usize| {
-        let q = q_positions.iter().find(|&&q| q > at);
-        let p = p_positions.iter().find(|&&p| p > at);
+    let count = |holds: &dyn Fn(usize) -> bool| {
+        p_positions
+            .iter()
+            .filter(|&&position| holds(position))
+            .count() as u64
+    };
+    let next = |position: usize| {
+        let q = q_positions.iter().find(|&&q| q > position);
+        let p = p_positions.iter().find(|&&p| p > position);
         q.is_some_and(|q| p.is_none_or(|p| p >= q))
     };
-    let is_without_p = |&at: &usize| {
-        let last = q_positions.iter().rfind(|&&q| q < at);
+    let is_without_p = |&position: &usize| {
+        let last = q_positions.iter().rfind(|&&q| q < position);
         // A position in both sets counts as Q first, then P.
         !p_positions
             .iter()
-            .any(|&p| p < at && last.is_none_or(|&last| p >= last))
+            .any(|&p| p < position && last.is_none_or(|&last| p >= last))
     };
     let unanswered: Vec<usize> = p_positions
         .iter()
         .copied()
-        .filter(|&at| !next(at))
+        .filter(|&position| !next(position))
         .collect();
-    let alone: Vec<usize> = q_positions
+    let q_without_p: Vec<usize> = q_positions
         .iter()
         .copied()
-        .filter(|at| is_without_p(at))
+        .filter(|position| is_without_p(position))
         .collect();
     Order {
         p: runs(&p_positions),
         q: runs(&q_positions),
-        at_once: count(&|at| q_positions.contains(&(at + 1))),
+        at_once: count(&|position| q_positions.contains(&(position + 1))),
         next: count(&next),
-        later: count(&|at| q_positions.iter().any(|&q| q > at)),
-        without: runs(&alone),
+        later: count(&|position| q_positions.iter().any(|&q| q > position)),
+        without: runs(&q_without_p),
         unanswered: runs(&unanswered),
         preceded: q_positions
             .iter()
-            .filter(|&&at| p_positions.iter().any(|&p| p < at))
+            .filter(|&&position| p_positions.iter().any(|&p| p < position))
             .count() as u64,
     }
 }
@@ -286,12 +290,12 @@ fn naive_order(string: &[u32], p: &[bool], q: &[bool]) -> Order {
 /// A pattern, and the equivalent regular expression over the letters a to d.
 fn pattern() -> impl Strategy<Value = (String, String)> {
     let leaf = prop_oneof![
-        (0usize..4).prop_map(|at| {
-            let c = &"abcd"[at..=at];
+        (0usize..4).prop_map(|position| {
+            let c = &"abcd"[position..=position];
             (format!("{c}:0"), c.to_owned())
         }),
-        (0usize..4).prop_map(|at| {
-            let c = &"abcd"[at..=at];
+        (0usize..4).prop_map(|position| {
+            let c = &"abcd"[position..=position];
             (format!("!{c}"), format!("[^{c}]"))
         }),
         Just((".".to_owned(), ".".to_owned())),
@@ -322,8 +326,8 @@ fn pattern() -> impl Strategy<Value = (String, String)> {
     })
 }
 
-/// Matches that share no event: each time the match that ends first.
-fn naive_matches(text: &str, regex: &Regex) -> Matches {
+/// Slow reference implementation: matches that share no event, each time the match that ends first.
+fn reference_matches(text: &str, regex: &Regex) -> Matches {
     let (mut from, mut end) = (0, 0);
     let (mut count, mut first, mut last_end) = (0, None, None);
     while end < text.len() {
@@ -344,7 +348,7 @@ fn naive_matches(text: &str, regex: &Regex) -> Matches {
 
 proptest! {
     #[test]
-    fn patterns_match_as_regular_expressions_do(grammar in grammars(4), (pattern, regex) in pattern()) {
+    fn patterns_match_like_regular_expressions(grammar in grammars(4), (pattern, regex) in pattern()) {
         let text = word(&grammar.expand().take(100).collect::<Vec<_>>());
         prop_assume!(grammar.len() <= 100);
         let full_regex = Regex::new(&format!("^(?:{regex})$")).unwrap();
@@ -352,30 +356,30 @@ proptest! {
         if full_regex.is_match("") {
             prop_assert!(found.is_err());
         } else {
-            prop_assert_eq!(found.unwrap(), naive_matches(&text, &full_regex), "{} in {}", pattern, text);
+            prop_assert_eq!(found.unwrap(), reference_matches(&text, &full_regex), "{} in {}", pattern, text);
         }
     }
 
     #[test]
-    fn frequencies_are_those_of_the_expansion(grammar in grammars(3), sequence in prop::collection::vec(0u32..3, 1..5)) {
+    fn frequencies_match_the_expansion(grammar in grammars(3), sequence in prop::collection::vec(0u32..3, 1..5)) {
         let string: Vec<u32> = grammar.expand().collect();
         let pattern: Vec<String> = sequence.iter().map(|&id| format!("{}:0", word(&[id]))).collect();
         let found = freq(&grammar, &resolve(&pattern.join(" ")).unwrap()).unwrap();
-        let positions: Vec<u64> = (0u64..).zip(string.windows(sequence.len())).filter(|(_, window)| *window == sequence).map(|(at, _)| at).collect();
+        let positions: Vec<u64> = (0u64..).zip(string.windows(sequence.len())).filter(|(_, window)| *window == sequence).map(|(position, _)| position).collect();
         prop_assert_eq!(found, Frequency { count: positions.len() as u64, ends: positions.first().copied().zip(positions.last().copied()) });
     }
 
     #[test]
-    fn orders_are_those_of_the_expansion(
+    fn orders_match_the_expansion(
         grammar in grammars(4), p in prop::collection::vec(any::<bool>(), 4), q in prop::collection::vec(any::<bool>(), 4),
     ) {
         let string: Vec<u32> = grammar.expand().collect();
-        prop_assert_eq!(before(&grammar, &p, &q), naive_order(&string, &p, &q));
+        prop_assert_eq!(before(&grammar, &p, &q), reference_order(&string, &p, &q));
     }
 
     /// Any text is a pattern or an error.
     #[test]
-    fn any_text_is_read(text in "[ab:. |()!*+?\"0-9x]{0,20}") {
+    fn any_text_is_parsed_or_refused(text in "[ab:. |()!*+?\"0-9x]{0,20}") {
         let _ = resolve(&text);
     }
 }

@@ -31,7 +31,7 @@ fn image(build: u8, names: &[&str]) -> ImageMap {
 }
 
 fn name(map: &FunctionMap) -> Rc<str> {
-    // Without the hash.
+    // The name without its hash.
     map.linkage_name.split('#').next().unwrap_or("").into()
 }
 
@@ -49,7 +49,7 @@ fn events(functions: u32) -> Vec<Event> {
 }
 
 #[test]
-fn functions_of_other_builds_are_found() {
+fn functions_are_matched_across_builds() {
     let (a, b) = (
         image(1, &["f", "g#1", "old", "h"]),
         image(2, &["h", "new", "g#2", "f"]),
@@ -59,7 +59,7 @@ fn functions_of_other_builds_are_found() {
     let alphabet = Alphabet::new([&a, &b], [&all, &all], &name);
     assert_eq!(alphabet.functions, [vec![0, 1, 2, 3], vec![3, 4, 1, 0]]);
     assert_eq!(alphabet.terminals, [vec![0, 1, 2, 3], vec![3, 4, 1, 0]]);
-    assert_eq!(alphabet.alone, [1, 1]);
+    assert_eq!(alphabet.unmatched, [1, 1]);
 }
 
 fn compare(a: &Trace, b: &Trace, length: usize) -> (Alphabet, Diff) {
@@ -67,7 +67,7 @@ fn compare(a: &Trace, b: &Trace, length: usize) -> (Alphabet, Diff) {
     let code = Code::new(&image);
     let alphabet = Alphabet::new([&code, &code], [&a.terminals, &b.terminals], &name);
     let events = events(4);
-    let found = diff(
+    let actual = diff(
         [a, b],
         [&events, &events],
         &alphabet,
@@ -76,7 +76,7 @@ fn compare(a: &Trace, b: &Trace, length: usize) -> (Alphabet, Diff) {
         LIMIT,
     )
     .unwrap();
-    (alphabet, found)
+    (alphabet, actual)
 }
 
 fn trace(string: &[u32]) -> Trace {
@@ -87,33 +87,37 @@ fn trace(string: &[u32]) -> Trace {
 }
 
 #[test]
-fn equal_traces_do_not_part() {
+fn equal_traces_have_no_difference() {
     let string = [0, 1, 2, 0, 1, 2, 3];
-    let (_, found) = compare(&trace(&string), &trace(&string), 3);
-    assert!(found.is_same());
-    assert_eq!(found.common, 7);
-    assert_eq!(found.only, [vec![], vec![]]);
+    let (_, actual) = compare(&trace(&string), &trace(&string), 3);
+    assert!(actual.is_same());
+    assert_eq!(actual.common, 7);
+    assert_eq!(actual.one_sided, [vec![], vec![]]);
 }
 
 #[test]
-fn the_place_where_they_part_is_found() {
+fn the_first_difference_is_found() {
     let (a, b) = ([0, 1, 2, 0, 1, 2, 3], [0, 1, 2, 0, 1, 1, 2]);
-    let (_, found) = compare(&trace(&a), &trace(&b), 3);
-    assert_eq!((found.common, found.parted), (5, [Some(2), Some(1)]));
+    let (_, actual) = compare(&trace(&a), &trace(&b), 3);
+    assert_eq!(
+        (actual.common, actual.after_common),
+        (5, [Some(2), Some(1)])
+    );
     let only = |side: usize| {
-        found.only[side]
+        actual.one_sided[side]
             .iter()
             .map(|sequence| sequence.symbols.clone())
             .collect::<Vec<_>>()
     };
     assert_eq!(only(0), [vec![3]]);
     assert_eq!(only(1), [vec![1, 1]]);
-    let (_, found) = compare(&trace(&a), &trace(&a[..5]), 3);
-    assert_eq!((found.common, found.parted), (5, [Some(2), None]));
+    let (_, actual) = compare(&trace(&a), &trace(&a[..5]), 3);
+    assert_eq!((actual.common, actual.after_common), (5, [Some(2), None]));
 }
 
-/// Sequences of `a` that `b` does not contain, although it contains all their parts.
-fn naive_only(a: &[u32], b: &[u32], length: usize) -> BTreeSet<Vec<u32>> {
+/// Slow reference implementation: sequences of `a` that `b` does not contain, although `b` contains
+/// all their shorter parts.
+fn reference_one_sided(a: &[u32], b: &[u32], length: usize) -> BTreeSet<Vec<u32>> {
     let has = |string: &[u32], part: &[u32]| {
         part.is_empty() || string.windows(part.len()).any(|window| window == part)
     };
@@ -130,24 +134,24 @@ fn naive_only(a: &[u32], b: &[u32], length: usize) -> BTreeSet<Vec<u32>> {
 
 proptest! {
     #[test]
-    fn differences_are_those_of_the_expansions(
+    fn differences_match_the_expansions(
         a in grammars(4), mut b in string(4), keep in any::<prop::sample::Index>(), length in 1usize..5,
     ) {
-        // Most of the pairs begin alike.
+        // Most of the pairs have a common beginning.
         let expanded: Vec<u32> = a.expand().collect();
         let mut other = expanded[..keep.index(expanded.len() + 1)].to_vec();
         other.append(&mut b);
         let a = Trace { terminals: terminals(4), grammar: a };
-        let (alphabet, found) = compare(&a, &trace(&other), length);
+        let (alphabet, actual) = compare(&a, &trace(&other), length);
         let common = expanded.iter().zip(&other).take_while(|(a, b)| a == b).count();
-        prop_assert_eq!(found.common, common as u64);
-        prop_assert_eq!(found.parted, [expanded.get(common).copied(), other.get(common).copied()]);
+        prop_assert_eq!(actual.common, common as u64);
+        prop_assert_eq!(actual.after_common, [expanded.get(common).copied(), other.get(common).copied()]);
         for (side, strings) in [(0, [&expanded, &other]), (1, [&other, &expanded])] {
-            let only: BTreeSet<_> = found.only[side].iter().map(|sequence| sequence.symbols.clone()).collect();
-            prop_assert_eq!(only, naive_only(strings[0], strings[1], length));
+            let only: BTreeSet<_> = actual.one_sided[side].iter().map(|sequence| sequence.symbols.clone()).collect();
+            prop_assert_eq!(only, reference_one_sided(strings[0], strings[1], length));
         }
         let symbols = alphabet.symbols(0, &events(4), Unit::Events);
-        for sequence in &found.only[0] {
+        for sequence in &actual.one_sided[0] {
             let place = expanded.windows(sequence.symbols.len()).position(|window| *window == *sequence.symbols).unwrap() as u64;
             let end = place + sequence.symbols.len() as u64 - 1;
             prop_assert_eq!(first(&a.grammar, &symbols, &sequence.symbols), Some((place, end)));

@@ -1,14 +1,15 @@
-//! `--collect edges`: counters of edges, or of paths in functions whose edges cannot be counted.
-//! The profile holds everything, and the map tells which function has which counters.
+//! The kind `--collect edges`: woven code counts edges, and the profile contains the counts. In
+//! functions whose edges cannot be counted, woven code counts paths instead. The path map contains
+//! the kind of counters for each function.
 
 use holloway_format::{FormatError, ImageMap, Profile, read_profile};
 
 use super::stream_kind::CounterKind;
 
-/// Counts of edges.
+/// The kind that counts edges.
 pub(super) struct Edges;
 
-/// The kind.
+/// The only value of [`Edges`].
 pub(super) static EDGES: Edges = Edges;
 
 impl CounterKind for Edges {

@@ -1,5 +1,5 @@
-//! `--collect loops`: sequences of paths over loop iterations, as forests of slabs, all threads of
-//! a recording together.
+//! The kind `--collect loops`: counts sequences of paths over loop iterations in slab forests. The
+//! forests of all threads of a recording are merged.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,8 +10,9 @@ use holloway_analysis::loops::{self, Limits, LoopsBuilder, SlabForest};
 use holloway_analysis::stream::{StreamCounts, Words};
 use holloway_format::ring_counts;
 use holloway_format::{
-    Damage, Fact, ForestNode, FormatError, FunctionCounts, FunctionForest, ImageMap, LoopsHead,
-    LoopsProfile, LoopsStats, ProcessImage, ProfileHead, RawProfile, read_loops, write_loops,
+    Count, Damage, Fact, ForestNode, FormatError, FunctionCounts, FunctionForest, ImageMap,
+    LoopsHead, LoopsProfile, LoopsStats, PathId, ProcessImage, ProfileHead, RawProfile, read_loops,
+    write_loops,
 };
 
 use super::single_file::{SingleFile, Sums};
@@ -23,70 +24,67 @@ use crate::recording::Recording;
 use crate::side_files::extension;
 use crate::stream_stats::StreamStats;
 
-/// The kind.
+/// The implementation of the kind.
 pub(super) static LOOPS: SingleFile<Forests> = SingleFile::new();
 
-/// Bytes of a node of a slab forest while it grows, including data that is needed only until the
-/// forest is sealed.
-const NODE: u64 = 64;
+/// Bytes of a node in a growing slab forest, including data that is needed only until the forest is
+/// sealed.
+const NODE_BYTES: u64 = 64;
 
-/// The forests of a process.
+/// The forests of a process, ready to be stored.
 #[derive(Clone)]
 pub(super) struct ProcessForests {
-    /// The contents of the file.
+    /// The content of the file.
     profile: LoopsProfile,
-    /// Some functions lack counts of frames that were left early, because words are missing.
-    is_closed: bool,
+    /// Whether some functions lack counts of frames that were left in a call, because words are
+    /// missing.
+    lacks_left_frames: bool,
 }
 
-/// The forests of the streams that were handed over.
+/// The merged forests of a recording.
 #[derive(Default)]
 pub(super) struct Forests {
     forest: Option<SlabForest>,
     counts: StreamCounts,
-    /// The forests that an earlier collector stored.
+    /// The forests in the file of an earlier collector.
     earlier: Option<LoopsProfile>,
-    /// Paths that threads counted inline. They are read when the process has ended, or is looked
-    /// at.
+    /// The inline counts. They are read when the process has ended, or when a raw profile is
+    /// loaded.
     inline: Vec<FunctionCounts>,
-    /// Iterations that sequences span, once a ring was started.
+    /// K: the number of consecutive iterations in a sequence. Set with the first ring.
     k: Option<u32>,
 }
 
 impl Forests {
-    /// Iterations that sequences span. All forests of a process span the same number.
+    /// Returns K, which is the same for all forests of a process.
     fn k(&mut self, recording: &Recording) -> u32 {
         let earlier = self.earlier.as_ref().map(|earlier| earlier.head.k);
         *self.k.get_or_insert_with(|| {
             let chosen = earlier.or(recording.settings.k);
-            let woven = || {
+            let in_image = || {
                 image::inspect(Path::new(&recording.head.image_path))
                     .ok()?
                     .k
             };
-            chosen.or_else(woven).unwrap_or(DEFAULT_K)
+            chosen.or_else(in_image).unwrap_or(DEFAULT_K)
         })
     }
 
-    /// Adds a stream's forest and its counts. All forests together have `limits`.
+    /// Adds a ring's forest and its counts. The merged forest is limited by `limits`.
     fn add(&mut self, mut forest: SlabForest, counts: StreamCounts, limits: Limits) {
-        forest.limit(limits);
+        forest.set_limits(limits);
         match &mut self.forest {
             Some(sum) => sum.merge(&forest),
-            none => *none = Some(forest),
+            empty => *empty = Some(forest),
         }
-        for (sum, more) in [
-            (&mut self.counts.paths, counts.paths),
-            (&mut self.counts.holes, counts.holes),
-            (&mut self.counts.strangers, counts.strangers),
-            (&mut self.counts.gaps, counts.gaps),
-            (&mut self.counts.caught, counts.caught),
-        ] {
-            *sum += more;
-        }
+        self.counts.paths += counts.paths;
+        self.counts.holes += counts.holes;
+        self.counts.strangers += counts.strangers;
+        self.counts.gaps += counts.gaps;
+        self.counts.caught += counts.caught;
     }
 
-    /// The forests of the process that `head` describes.
+    /// Joins all forests of the process that `head` describes.
     fn profile(&self, head: &ProfileHead, words: &Words, stats: StreamStats) -> ProcessForests {
         let head = LoopsHead {
             process: ProcessImage::from(head),
@@ -97,18 +95,18 @@ impl Forests {
                 ..LoopsStats::default()
             },
         };
-        let now = self.forest.as_ref();
-        let now = now.map(|forest| loops::seal(head.clone(), words, forest, self.counts));
-        let mut profile = match (self.earlier.clone(), now) {
-            (Some(mut earlier), Some(now)) => {
-                join(&mut earlier, now);
+        let forest = self.forest.as_ref();
+        let new = forest.map(|forest| loops::seal(head.clone(), words, forest, self.counts));
+        let mut profile = match (self.earlier.clone(), new) {
+            (Some(mut earlier), Some(new)) => {
+                join(&mut earlier, new);
                 earlier
             }
             (Some(mut earlier), None) => {
                 earlier.head.stats.add(&head.stats);
                 earlier
             }
-            (None, Some(now)) => now,
+            (None, Some(new)) => new,
             (None, None) => LoopsProfile {
                 head: LoopsHead {
                     k: DEFAULT_K,
@@ -117,11 +115,11 @@ impl Forests {
                 ..LoopsProfile::default()
             },
         };
-        join(&mut profile, counted(&self.inline, words, stats));
+        join(&mut profile, inline_forests(&self.inline, words, stats));
         let sums = &profile.head.stats;
         let lacks_words = stats.is_partial() || sums.lost_words > 0 || sums.gaps > 0;
         ProcessForests {
-            is_closed: lacks_words && loops::left::close(&mut profile, words),
+            lacks_left_frames: lacks_words && loops::left::close(&mut profile, words),
             profile,
         }
     }
@@ -134,10 +132,10 @@ impl Sums for Forests {
 
     fn resume(earlier: ProcessForests, recording: &Recording) -> Self {
         let mut earlier = earlier.profile;
-        // Known anew, from all that was appended.
+        // The losses are computed again, from the number of all appended words.
         earlier.head.stats.lost_words = 0;
-        recording.know(earlier.head.stats.words);
-        recording.analyze(earlier.head.stats.words);
+        recording.count_known(earlier.head.stats.words);
+        recording.count_analyzed(earlier.head.stats.words);
         Self {
             earlier: Some(earlier),
             ..Self::default()
@@ -147,8 +145,8 @@ impl Sums for Forests {
     fn ring(recording: Arc<Recording>, words: Words, sums: Arc<Mutex<Self>>) -> LoopsRing {
         let k = locked(&sums).k(&recording);
         LoopsRing {
-            growing: Some(Growing::new(&recording, words.clone(), k)),
-            open: Activations::Closed,
+            growing: Some(GrowingForest::new(&recording, words.clone(), k)),
+            activations: Activations::Closed,
             recording,
             words,
             sums,
@@ -173,8 +171,10 @@ impl Sums for Forests {
     }
 
     fn damage(content: &ProcessForests) -> Vec<Damage> {
-        let closed = content.is_closed.then_some(Fact::UncountedLeftFrames);
-        closed.map(Damage::of_streams).into_iter().collect()
+        let fact = content
+            .lacks_left_frames
+            .then_some(Fact::UncountedLeftFrames);
+        fact.map(Damage::of_streams).into_iter().collect()
     }
 
     fn encode(content: &ProcessForests) -> Vec<u8> {
@@ -185,7 +185,7 @@ impl Sums for Forests {
         let profile = read_loops(bytes, map)?;
         Ok(ProcessForests {
             profile,
-            is_closed: false,
+            lacks_left_frames: false,
         })
     }
 
@@ -198,20 +198,21 @@ impl Sums for Forests {
     }
 }
 
-/// The forest of one ring's streams.
+/// The analysis of one ring.
 pub(super) struct LoopsRing {
     recording: Arc<Recording>,
     words: Words,
     sums: Arc<Mutex<Forests>>,
     k: u32,
-    /// None: nothing was fed since the last forest was handed over.
-    growing: Option<Growing>,
-    /// Activations when the last forest was handed over.
-    open: Activations,
+    /// The forest of the words since the last forest was handed over. `None` if there were no
+    /// words.
+    growing: Option<GrowingForest>,
+    /// Whether activations were open when the last forest was handed over.
+    activations: Activations,
 }
 
-/// A forest that grows, and its share of the memory.
-struct Growing {
+/// A growing forest, and its share of the memory.
+struct GrowingForest {
     builder: LoopsBuilder,
     share: Share,
 }
@@ -219,17 +220,17 @@ struct Growing {
 /// Whether activations were open when a forest was handed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Activations {
-    /// None was.
+    /// No activation was open.
     Closed,
-    /// Some were: sequences across that point are lost.
+    /// Activations were open. Sequences that continue after this point are lost.
     Open,
 }
 
-impl Growing {
+impl GrowingForest {
     fn new(recording: &Recording, words: Words, k: u32) -> Self {
         let memory = &recording.settings.memory;
         let share = memory.share();
-        let limits = limits(memory, share.capacity(NODE));
+        let limits = limits(memory, share.capacity(NODE_BYTES));
         Self {
             builder: LoopsBuilder::new(words, k, limits),
             share,
@@ -238,66 +239,74 @@ impl Growing {
 }
 
 impl RingAnalysis for LoopsRing {
-    fn feed(&mut self, at: u64, words: &[u32]) {
-        if self.growing.is_none() && self.open == Activations::Open && !words.is_empty() {
-            self.recording.cut();
+    fn feed(&mut self, position: u64, words: &[u32]) {
+        let has_open_activations = self.activations == Activations::Open;
+        if self.growing.is_none() && has_open_activations && !words.is_empty() {
+            self.recording.count_cut();
         }
         let Self {
             recording,
-            words: codes,
+            words: map_words,
             k,
             growing,
             ..
         } = self;
-        let Growing { builder, share } =
-            growing.get_or_insert_with(|| Growing::new(recording, codes.clone(), *k));
-        builder.limit(limits(&recording.settings.memory, share.capacity(NODE)));
-        builder.feed(at, words);
+        let GrowingForest { builder, share } =
+            growing.get_or_insert_with(|| GrowingForest::new(recording, map_words.clone(), *k));
+        builder.set_limits(limits(
+            &recording.settings.memory,
+            share.capacity(NODE_BYTES),
+        ));
+        builder.feed(position, words);
     }
 
     fn hand_over(&mut self) {
-        let Some(Growing { builder, .. }) = self.growing.take() else {
+        let Some(GrowingForest { builder, .. }) = self.growing.take() else {
             return;
         };
-        self.open = match builder.open() {
+        self.activations = match builder.open_count() {
             0 => Activations::Closed,
             _ => Activations::Open,
         };
         let memory = &self.recording.settings.memory;
         let counts = builder.stream_counts();
-        let limits = limits(memory, memory.capacity(NODE));
+        let limits = limits(memory, memory.capacity(NODE_BYTES));
         locked(&self.sums).add(builder.finish(), counts, limits);
     }
 }
 
-/// Nodes of a forest: as many as fit if the user chose the memory, else no more than is fast.
+/// Returns the limits of a forest if `fitting` nodes fit in the memory. If the user chose the size
+/// of the memory, the forest may fill it. Otherwise it has at most the default number of nodes,
+/// because larger forests are slower.
 fn limits(memory: &Memory, fitting: usize) -> Limits {
-    let usual = Limits::default();
+    let default = Limits::default();
     let nodes = match memory.is_chosen() {
         true => fitting,
-        false => fitting.min(usual.nodes),
+        false => fitting.min(default.nodes),
     };
     Limits { nodes }
 }
 
-/// The forests of paths that were counted inline, as if they had come as words: activations of one
-/// path each. In a sample, the analyzed share of them, so that counts compare. Paths that were left
-/// early are roots as well, with the counts of their counters ([`loops::left`]).
-fn counted(functions: &[FunctionCounts], words: &Words, stats: StreamStats) -> LoopsProfile {
-    let part = u128::from(stats.analyzed);
-    let all = part + u128::from(stats.left_out);
-    let share = |count: u64| match stats.left_out {
+/// Makes forests of the inline counts, as if the paths had been appended as words. Each path is an
+/// activation with a single path, so it becomes a root. If `--sample` left out words, the counts
+/// are scaled down by the same share, so that they can be compared with the counts of sampled
+/// words. Paths that were left in a call become roots too, with the values of their ring counters
+/// ([`loops::left`]).
+fn inline_forests(functions: &[FunctionCounts], words: &Words, stats: StreamStats) -> LoopsProfile {
+    let analyzed = u128::from(stats.analyzed);
+    let all = analyzed + u128::from(stats.left_out);
+    let sampled = |count: Count| match stats.left_out {
         0 => count,
-        _ => (u128::from(count) * part / all) as u64,
+        _ => Count((u128::from(count) * analyzed / all) as u64),
     };
-    let mut made = LoopsProfile::default();
+    let mut forests = LoopsProfile::default();
     for function in functions {
         let counts = function.counts.iter();
-        let counts = counts.map(|&(path, count)| (path, share(count)));
-        let nodes = counts.filter(|&(_, count)| count > 0);
+        let counts = counts.map(|&(path, count)| (path, sampled(count)));
+        let nodes = counts.filter(|&(_, count)| count > Count::ZERO);
         let nodes = nodes.map(|(path, count)| ForestNode {
             depth: 0,
-            path,
+            path: PathId(path),
             count,
         });
         let forest = FunctionForest {
@@ -308,39 +317,38 @@ fn counted(functions: &[FunctionCounts], words: &Words, stats: StreamStats) -> L
             dropped: Vec::new(),
         };
         let paths = loops::left::words(words, &forest);
-        let sums = &mut made.head.stats;
+        let sums = &mut forests.head.stats;
         sums.words = sums.words.saturating_add(paths);
         sums.slabs = sums.slabs.saturating_add(paths);
-        made.head.stats.nodes += forest.nodes.len() as u64;
+        sums.nodes += forest.nodes.len() as u64;
         if !forest.nodes.is_empty() {
-            made.functions.push(forest);
+            forests.functions.push(forest);
         }
     }
-    made
+    forests
 }
 
-/// Adds forests of the same process. A forest may have several roots with the same path, which
-/// count together.
-fn join(sum: &mut LoopsProfile, more: LoopsProfile) {
-    sum.head.stats.add(&more.head.stats);
-    sum.damage.extend(more.damage);
-    for forest in more.functions {
-        let place = sum
+/// Adds other forests of the same process. The resulting forest of a function may have several
+/// roots with the same path. Readers add their counts.
+fn join(sum: &mut LoopsProfile, other: LoopsProfile) {
+    sum.head.stats.add(&other.head.stats);
+    sum.damage.extend(other.damage);
+    for forest in other.functions {
+        let key = (forest.module, forest.function);
+        let index = sum
             .functions
-            .binary_search_by_key(&(forest.module, forest.function), |known| {
-                (known.module, known.function)
-            });
-        match place {
-            Err(place) => sum.functions.insert(place, forest),
-            Ok(place) => {
-                let known = &mut sum.functions[place];
-                known.nodes.extend(forest.nodes);
-                let mut dropped: BTreeMap<u64, u64> = BTreeMap::new();
-                for (path, count) in known.dropped.drain(..).chain(forest.dropped) {
+            .binary_search_by_key(&key, |forest| (forest.module, forest.function));
+        match index {
+            Err(index) => sum.functions.insert(index, forest),
+            Ok(index) => {
+                let joined = &mut sum.functions[index];
+                joined.nodes.extend(forest.nodes);
+                let mut dropped: BTreeMap<PathId, Count> = BTreeMap::new();
+                for (path, count) in joined.dropped.drain(..).chain(forest.dropped) {
                     let sum = dropped.entry(path).or_default();
                     *sum = sum.saturating_add(count);
                 }
-                known.dropped = dropped.into_iter().collect();
+                joined.dropped = dropped.into_iter().collect();
             }
         }
     }
@@ -360,8 +368,8 @@ mod tests {
     const RETURNED: u64 = 0;
     const LEFT: u64 = 1;
 
-    /// A function of one block that returns, and may be left in a call if it is to have an exit
-    /// edge.
+    /// An image with a function of one block, which returns. With `has_exits`, the block also has
+    /// an exit edge.
     fn image(has_exits: bool) -> Arc<ImageMap> {
         let edge = |kind, outcome| EdgeMap {
             from: 0,
@@ -402,9 +410,9 @@ mod tests {
         })
     }
 
-    /// The roots of a process in which the function's paths were counted so often, with gaps in its
-    /// streams, and whether frames were left out of it.
-    fn counted(
+    /// Returns the roots (path and count) of a process with these inline counts and this number of
+    /// gaps in its streams, and whether counts of left frames are missing.
+    fn roots(
         has_exits: bool,
         counts: &[(u64, u64)],
         gaps: u64,
@@ -415,7 +423,10 @@ mod tests {
             module: 0,
             function: 0,
             hash: 0,
-            counts: counts.to_vec(),
+            counts: counts
+                .iter()
+                .map(|&(path, count)| (path, Count(count)))
+                .collect(),
         };
         let mut earlier = LoopsProfile::default();
         earlier.head.stats.gaps = gaps;
@@ -424,22 +435,23 @@ mod tests {
             inline: vec![inline],
             ..Forests::default()
         };
-        let made = forests.profile(&ProfileHead::default(), &Words::new(&map), stats);
-        let nodes = made
+        let process = forests.profile(&ProfileHead::default(), &Words::new(&map), stats);
+        let nodes = process
             .profile
             .functions
             .iter()
             .flat_map(|function| &function.nodes);
         (
-            nodes.map(|node| (node.path, node.count)).collect(),
-            made.is_closed,
+            nodes.map(|node| (node.path.0, node.count.0)).collect(),
+            process.lacks_left_frames,
         )
     }
 
-    /// Frames go uncounted wherever words are missing, and only there is that a fact to tell.
+    /// If words are missing, left frames cannot be counted. The fact is reported only then, and
+    /// only if the function has an exit edge.
     #[test]
-    fn frames_that_go_uncounted_are_a_fact() {
-        let (all, part) = (
+    fn uncounted_left_frames_are_reported() {
+        let (complete, sampled) = (
             StreamStats::default(),
             StreamStats {
                 analyzed: 1,
@@ -448,14 +460,20 @@ mod tests {
             },
         );
         let both = [(RETURNED, 6), (LEFT, 2)];
-        let (roots, is_closed) = counted(true, &both, 0, all);
-        assert!(roots.contains(&(LEFT, 2)) && !is_closed, "{roots:?}");
-        for (gaps, stats) in [(1, all), (0, part)] {
-            let (roots, is_closed) = counted(true, &both, gaps, stats);
-            let count = |path| roots.iter().find(|root| root.0 == path).map(|root| root.1);
-            assert_eq!(count(LEFT), count(RETURNED), "all came back: {roots:?}");
-            assert!(is_closed);
-            assert!(!counted(false, &both[..1], gaps, stats).1);
+        let (complete_roots, lacks_left_frames) = roots(true, &both, 0, complete);
+        assert!(
+            complete_roots.contains(&(LEFT, 2)) && !lacks_left_frames,
+            "{complete_roots:?}"
+        );
+        for (gaps, stats) in [(1, complete), (0, sampled)] {
+            let (roots_with_gaps, lacks_left_frames) = roots(true, &both, gaps, stats);
+            let count = |path| {
+                let root = roots_with_gaps.iter().find(|root| root.0 == path);
+                root.map(|root| root.1)
+            };
+            assert_eq!(count(LEFT), count(RETURNED), "all calls returned");
+            assert!(lacks_left_frames);
+            assert!(!roots(false, &both[..1], gaps, stats).1);
         }
     }
 }

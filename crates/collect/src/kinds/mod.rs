@@ -1,5 +1,5 @@
-//! The kinds of collection on the host, a file for each: how their streams are analyzed, stored,
-//! and read back.
+//! The kinds of profile, as the collector and the loader handle them. Each kind has a file. It
+//! implements how the kind's counters are read, or how its streams are analyzed, stored, and read.
 
 mod edges;
 mod loops;
@@ -14,16 +14,16 @@ use holloway_abi::Kind;
 
 use stream_kind::{CounterKind, StreamKind};
 
-/// How the host handles a kind.
+/// The implementation of a kind outside of the woven program (on the *host*).
 #[derive(Clone, Copy)]
 pub(crate) enum HostKind {
-    /// The profile holds everything.
+    /// Woven code counts in counters. The profile contains all counts.
     Counters(&'static dyn CounterKind),
-    /// Streams are analyzed.
+    /// Woven code appends to streams. The host analyzes the streams.
     Streams(&'static dyn StreamKind),
 }
 
-/// The one list of kinds on the host.
+/// Returns the implementation of a kind.
 pub(crate) fn host_kind(kind: Kind) -> HostKind {
     match kind {
         Kind::Paths => HostKind::Counters(&paths::PATHS),
@@ -34,7 +34,7 @@ pub(crate) fn host_kind(kind: Kind) -> HostKind {
     }
 }
 
-/// The streams of a kind, if it has any.
+/// Returns the implementation of a kind, if woven code of this kind appends to streams.
 pub(crate) fn stream_kind_of(kind: Kind) -> Option<&'static dyn StreamKind> {
     match host_kind(kind) {
         HostKind::Counters(_) => None,
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_kind_is_handled_as_its_traits_say() {
+    fn implementations_agree_with_the_traits_of_kinds() {
         for kind in Kind::ALL {
             let extension = kind.traits().stream_file.map(|file| file.extension);
             let files = stream_kind_of(kind).map(StreamKind::files);

@@ -1,13 +1,14 @@
-//! `--collect paths`: counters of acyclic paths. The profile holds everything.
+//! The kind `--collect paths`: woven code counts acyclic paths, and the profile contains the
+//! counts.
 
 use holloway_format::{FormatError, ImageMap, Profile, read_profile};
 
 use super::stream_kind::CounterKind;
 
-/// Counts of paths.
+/// The kind that counts paths.
 pub(super) struct Paths;
 
-/// The kind.
+/// The only value of [`Paths`].
 pub(super) static PATHS: Paths = Paths;
 
 impl CounterKind for Paths {

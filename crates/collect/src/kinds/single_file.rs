@@ -1,8 +1,7 @@
-//! Kinds whose streams are summed up and stored in a single file when the process has ended: loops
-//! and timings.
+//! The common part of the kinds whose side file contains sums over all streams: loops and timings.
 //!
-//! The file holds the sums of all streams. A collector stores it beside the raw profile when the
-//! program ends; sealing stores it again if more words came since.
+//! A collector stores the file when the program ends. Sealing stores the file again if more words
+//! were appended after that.
 
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
@@ -23,68 +22,69 @@ use crate::recording::Recording;
 use crate::side_files::{ProfileState, SecondFile, SideFiles};
 use crate::stream_stats::StreamStats;
 
-/// The sums of a recording's streams.
+/// The sums over a recording's streams.
 pub(crate) trait Sums: Default + Send + 'static {
-    /// Extension of the file.
+    /// The extension of the file.
     const EXTENSION: &'static str;
-    /// The contents of the file.
+    /// The decoded content of the file.
     type Content: Clone;
     /// The analysis of one ring, which adds to the sums.
     type Ring: RingAnalysis + 'static;
 
-    /// Sums that continue those of a file, for a recording that is resumed. Counts the words that
-    /// the file accounts for.
+    /// Makes sums that continue the sums `earlier` in a file. Adds the words in the file to the
+    /// statistics of the resumed recording.
     fn resume(earlier: Self::Content, recording: &Recording) -> Self;
 
     /// Starts the analysis of one ring.
     fn ring(recording: Arc<Recording>, words: Words, sums: Arc<Mutex<Self>>) -> Self::Ring;
 
-    /// Takes the counts that threads made inline. They replace the counts that were taken before.
+    /// Takes the inline counts from the ring counters. They replace the inline counts that were
+    /// taken before.
     fn take_inline_counts(&mut self, raw: &RawProfile<'_>, words: &Words) -> InlineCounts;
 
-    /// The current contents for the file.
+    /// Returns the current content for the file.
     fn content(&self, head: &ProfileHead, words: &Words, stats: StreamStats) -> Self::Content;
 
-    /// How often each path ran, or is estimated to have run.
+    /// Returns how often each path ran, or is estimated to have run.
     fn counts(content: &Self::Content) -> Vec<FunctionCounts>;
 
-    /// Damage, and facts that limit the meaning of the counts.
+    /// Returns damage, and facts that limit the meaning of the counts.
     fn damage(content: &Self::Content) -> Vec<Damage>;
 
-    /// The bytes of the file.
+    /// Encodes the file.
     fn encode(content: &Self::Content) -> Vec<u8>;
 
-    /// Reads a file.
+    /// Decodes a file.
     ///
     /// # Errors
-    /// The bytes are no such file of this image.
+    /// If the bytes are no file of this kind, or belong to another image.
     fn decode(bytes: &[u8], map: &ImageMap) -> Result<Self::Content, FormatError>;
 
-    /// The build that the file belongs to.
+    /// Returns the build that the file belongs to.
     fn build_id(content: &Self::Content) -> [u8; 16];
 
-    /// The file's contents for readers of the run.
+    /// Converts the content for readers of the run.
     fn into_data(content: Self::Content) -> StreamData;
 }
 
-/// A kind whose streams are summed up.
+/// The implementation of a kind with the sums `S`.
 pub(crate) struct SingleFile<S>(PhantomData<fn() -> S>);
 
 impl<S> SingleFile<S> {
-    /// The kind.
+    /// Makes the implementation.
     pub(crate) const fn new() -> Self {
         Self(PhantomData)
     }
 }
 
-/// The streams of one recording, summed up.
+/// The analysis of one recording's streams.
 struct SummedStreams<S> {
     recording: Arc<Recording>,
     words: Words,
     sums: Arc<Mutex<S>>,
 }
 
-/// The names of the file.
+/// Returns the names of the side files.
 fn files<S: Sums>() -> SideFiles {
     SideFiles {
         extension: S::EXTENSION,
@@ -181,7 +181,7 @@ impl<S: Sums> ProcessAnalysis for SummedStreams<S> {
     }
 
     fn redirect(&self, _destination: Destination) -> Result<(), StoreError> {
-        // The sums are stored all at once, by `keep` or `seal`.
+        // No file is open: `keep` and `seal` write whole files.
         Ok(())
     }
 

@@ -1,4 +1,8 @@
-//! The host's part of a kind of collection: the traits that each file of `kinds/` implements.
+//! The traits that the kinds of profile implement ([`CounterKind`], [`StreamKind`]), and the traits
+//! of the analysis of streams.
+//!
+//! The analysis has two levels. A [`RingAnalysis`] analyzes the words of one ring. It hands its
+//! results over to the [`ProcessAnalysis`] of the recording, which all rings share.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,34 +17,33 @@ use crate::error::StoreError;
 use crate::recording::Recording;
 use crate::side_files::SideFiles;
 
-/// A kind whose woven code counts in counters: its profile holds everything.
+/// A kind whose woven code counts in counters. The profile contains all counts.
 pub(crate) trait CounterKind: Sync {
     /// Reads a raw or a sealed profile.
     ///
     /// # Errors
-    /// The bytes are no profile of this kind.
+    /// If the bytes are no profile of this kind.
     fn read(&self, bytes: &[u8], map: &ImageMap) -> Result<Profile, FormatError>;
 }
 
-/// A kind whose woven code appends to streams, which are analyzed on the host.
+/// A kind whose woven code appends to streams. The host analyzes the streams.
 pub(crate) trait StreamKind: Sync {
-    /// The files beside the profile.
+    /// Returns the names of the kind's side files.
     fn files(&self) -> SideFiles;
 
     /// Starts the analysis of a recording's streams.
     fn start(&self, recording: Arc<Recording>, words: Words) -> Arc<dyn ProcessAnalysis>;
 
-    /// Continues the analysis after a collector that is gone, with what its files hold.
+    /// Continues the analysis of a collector that has ended, from the contents of its side files.
     fn resume(&self, recording: Arc<Recording>, words: Words) -> Resumed;
 
-    /// Reads the contents of the files of a process whose profile is `head`. `contents` are the
-    /// files that count.
+    /// Decodes `contents`, the bytes of the valid side files of a profile.
     fn read(&self, contents: Vec<Vec<u8>>, map: &ImageMap) -> Option<StreamData>;
 
-    /// Reads which process and build a file belongs to.
+    /// Reads which process and build a side file belongs to.
     ///
     /// # Errors
-    /// The file is damaged from its beginning.
+    /// If the beginning of the file is damaged.
     fn owner(&self, bytes: &[u8], map: &ImageMap, head: &ProfileHead)
     -> Result<Owner, FormatError>;
 }
@@ -53,90 +56,94 @@ pub(crate) struct Resumed {
     pub(crate) earlier: Earlier,
 }
 
-/// Whether an earlier analysis left files.
+/// Whether an earlier analysis stored side files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Earlier {
-    /// It left none.
+    /// No side files exist.
     Nothing,
-    /// It left files.
+    /// Side files exist.
     Files,
 }
 
-/// The process and the build that a file beside a profile belongs to.
+/// The process and the build that a side file belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Owner {
     /// The build.
     pub(crate) build_id: [u8; 16],
-    /// The process's id.
+    /// The process id.
     pub(crate) process: u32,
 }
 
 /// The analysis of all streams of one recording. Workers share it.
 pub(crate) trait ProcessAnalysis: Send + Sync {
-    /// Starts the analysis of one ring. The words before the first change of owners are `thread`'s.
+    /// Starts the analysis of one ring. `thread` is the ring's owner until the first control word
+    /// that names another owner.
     fn ring(&self, thread: u32) -> Box<dyn RingAnalysis>;
 
-    /// Takes the counts that threads made inline, behind the words of their rings. They replace
-    /// the counts that were taken before.
+    /// Takes the inline counts from the ring counters. They replace the inline counts that were
+    /// taken before.
     fn take_inline_counts(&self, raw: &RawProfile<'_>) -> InlineCounts;
 
-    /// Stores the results so far, while the process runs on. Gives the summary, if it is
-    /// known before the end.
+    /// Stores the current results in the first side file, while the process continues. Returns the
+    /// summary, if the kind can compute it before the end.
     ///
     /// # Errors
-    /// The run's directory cannot be written.
+    /// If the run's directory cannot be written.
     fn keep(&self) -> Result<Option<Summary>, StoreError>;
 
-    /// Ends the files that are open. Nothing more is fed, unless it goes to another
-    /// [destination](Self::redirect).
+    /// Closes the open side files. After this, no more words are fed, except after a call of
+    /// [`redirect`](Self::redirect).
     ///
     /// # Errors
-    /// The run's directory cannot be written.
+    /// If the run's directory cannot be written.
     fn close(&self) -> Result<(), StoreError>;
 
-    /// From now on, the words of the raw profile are fed, and their analysis goes elsewhere.
+    /// Changes the destination of the analysis. The caller then feeds the words that are still in
+    /// the raw profile.
     ///
     /// # Errors
-    /// The run's directory cannot be written.
+    /// If the run's directory cannot be written.
     fn redirect(&self, destination: Destination) -> Result<(), StoreError>;
 
-    /// Stores the final result, which counts beside the sealed profile.
+    /// Stores the final result in the second side file, which becomes valid with the sealed
+    /// profile.
     ///
     /// # Errors
-    /// The run's directory cannot be written.
+    /// If the run's directory cannot be written.
     fn seal(&self) -> Result<Summary, StoreError>;
 
-    /// The result, without storing it.
+    /// Returns the final result without storing it.
     fn result(&self) -> (StreamData, Summary);
 
-    /// Paths that are stored in earlier files, by thread, if the kind knows that.
+    /// Returns the number of paths of each thread in the side files of an earlier collector. `None`
+    /// if the kind does not store this number.
     fn stored_paths(&self) -> Option<BTreeMap<u32, u64>>;
 }
 
 /// The analysis of one ring, by the worker that reads the ring.
 pub(crate) trait RingAnalysis: Send {
-    /// Feeds words. The first word is at position `at`.
-    fn feed(&mut self, at: u64, words: &[u32]);
+    /// Analyzes words. `position` is the position of the first word.
+    fn feed(&mut self, position: u64, words: &[u32]);
 
-    /// Hands everything over to the recording's analysis. More words may follow.
+    /// Hands the results so far over to the recording's analysis. More words may follow.
     fn hand_over(&mut self);
 }
 
-/// Where the analysis of a raw profile's words goes.
+/// The destination of the analysis of a raw profile's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Destination {
-    /// The second file beside the profile.
+    /// The second side file.
     SecondFile,
-    /// Memory: nothing is stored.
+    /// Memory: no file is written.
     Memory,
 }
 
-/// Whether threads counted anything inline.
+/// Whether a raw profile has inline counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum InlineCounts {
-    /// They did not.
+    /// All inline counts are 0.
     None,
-    /// They did.
+    /// Some inline counts are not 0.
     Some,
 }
 
@@ -152,10 +159,10 @@ pub(crate) struct Summary {
 /// The analyzed streams of one recording.
 #[derive(Clone, Debug)]
 pub(crate) enum StreamData {
-    /// How often paths followed one another.
+    /// Slab forests: how often paths followed one another.
     Loops(LoopsProfile),
-    /// Files of traces.
+    /// The contents of the trace files.
     Trace(Vec<Vec<u8>>),
-    /// How long paths took.
+    /// The durations of paths.
     Timings(VariationProfile),
 }

@@ -1,5 +1,5 @@
-//! `--collect variation` and `--collect times`: how long paths took, a few of them or all, all
-//! threads of a recording together.
+//! The kinds `--collect variation` (times a few paths) and `--collect times` (times all paths). The
+//! timings of all threads of a recording are merged.
 
 use std::sync::{Arc, Mutex};
 
@@ -8,8 +8,8 @@ use holloway_analysis::stream::Words;
 use holloway_analysis::variation::{self, Timings as PathTimes, VariationBuilder};
 use holloway_format::damage::Sample;
 use holloway_format::{
-    Damage, Fact, FormatError, FunctionCounts, ImageMap, ProcessImage, ProfileHead, RawProfile,
-    VariationHead, VariationProfile, VariationStats, read_variation, write_variation,
+    Count, Cycles, Damage, Fact, FormatError, FunctionCounts, ImageMap, ProcessImage, ProfileHead,
+    RawProfile, VariationHead, VariationProfile, VariationStats, read_variation, write_variation,
 };
 
 use super::single_file::{SingleFile, Sums};
@@ -19,14 +19,14 @@ use crate::recording::Recording;
 use crate::side_files::extension;
 use crate::stream_stats::StreamStats;
 
-/// The kind.
+/// The implementation of both kinds.
 pub(super) static TIMINGS: SingleFile<Timings> = SingleFile::new();
 
-/// The timings of the streams that were handed over.
+/// The merged timings of a recording.
 #[derive(Default)]
 pub(super) struct Timings {
     times: PathTimes,
-    /// The timings that an earlier collector stored.
+    /// The timings in the file of an earlier collector.
     earlier: Option<VariationProfile>,
 }
 
@@ -37,11 +37,11 @@ impl Sums for Timings {
 
     fn resume(mut earlier: VariationProfile, recording: &Recording) -> Self {
         let stats = &mut earlier.head.stats;
-        // Known anew, from all that was appended.
+        // The losses are computed again, from the number of all appended words.
         stats.lost_words = 0;
-        let samples = [stats.samples, stats.damaged, stats.strangers];
+        let samples = [stats.samples.0, stats.damaged.0, stats.strangers];
         let samples = samples.into_iter().fold(0, u64::saturating_add);
-        recording.know(samples.saturating_mul(SAMPLE_WORDS as u64));
+        recording.count_known(samples.saturating_mul(SAMPLE_WORDS as u64));
         Self {
             earlier: Some(earlier),
             ..Self::default()
@@ -49,12 +49,13 @@ impl Sums for Timings {
     }
 
     fn ring(_recording: Arc<Recording>, words: Words, sums: Arc<Mutex<Self>>) -> TimingsRing {
-        // The probes' bias as the earlier part told it, for streams whose beginning is gone.
-        let earlier = locked(&sums)
+        // A stream begins with the bias of the probes. If an earlier collector took the beginning,
+        // the bias is in its file.
+        let earlier_stats = locked(&sums)
             .earlier
             .as_ref()
             .map(|earlier| earlier.head.stats);
-        let bias = earlier.map_or(0, |stats| stats.least_bias);
+        let bias = earlier_stats.map_or(Cycles::ZERO, |stats| stats.least_bias);
         TimingsRing {
             builder: VariationBuilder::new(words).with_bias(bias),
             sums,
@@ -74,13 +75,13 @@ impl Sums for Timings {
                 ..VariationStats::default()
             },
         };
-        let now = variation::seal(head, words, &self.times);
+        let new_timings = variation::seal(head, words, &self.times);
         match self.earlier.clone() {
-            Some(mut earlier) => {
-                variation::join(&mut earlier, now);
-                earlier
+            Some(mut all) => {
+                variation::join(&mut all, new_timings);
+                all
             }
-            None => now,
+            None => new_timings,
         }
     }
 
@@ -102,7 +103,7 @@ impl Sums for Timings {
             }),
             Timing::All | Timing::Untimed => None,
         };
-        let damaged = (damaged > 0).then_some(Fact::DamagedSamples { samples: damaged });
+        let damaged = (damaged > Count::ZERO).then_some(Fact::DamagedSamples { samples: damaged });
         let facts = sample.map(Fact::Sample).into_iter().chain(damaged);
         facts.map(Damage::of_streams).collect()
     }
@@ -124,15 +125,15 @@ impl Sums for Timings {
     }
 }
 
-/// The timings of one ring's streams.
+/// The analysis of one ring.
 pub(super) struct TimingsRing {
     builder: VariationBuilder,
     sums: Arc<Mutex<Timings>>,
 }
 
 impl RingAnalysis for TimingsRing {
-    fn feed(&mut self, at: u64, words: &[u32]) {
-        self.builder.feed(at, words);
+    fn feed(&mut self, position: u64, words: &[u32]) {
+        self.builder.feed(position, words);
     }
 
     fn hand_over(&mut self) {

@@ -1,7 +1,8 @@
-//! `--collect trace`: all paths in order, compressed per thread and written block by block.
+//! The kind `--collect trace`: records all paths of each thread in order. The trace is compressed
+//! to grammars, and written block by block.
 //!
-//! A collector writes `.hwt` while the process runs. The words that the raw profile still has when
-//! it is sealed go into a second file, `.rest.hwt`.
+//! A collector writes the file `.hwt` while the process runs. Sealing writes the words that are
+//! still in the raw profile into a second file, `.rest.hwt`.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -25,7 +26,7 @@ use crate::recording::{Origin, Recording};
 use crate::side_files::{ProfileState, SecondFile, SideFiles, extension};
 use crate::thread_traces::{self, PathCounts, TraceSelection};
 
-/// The kind.
+/// The only value of [`Trace`].
 pub(super) static TRACE: Trace = Trace;
 
 const FILES: SideFiles = SideFiles {
@@ -33,10 +34,10 @@ const FILES: SideFiles = SideFiles {
     second: SecondFile::Continuation,
 };
 
-/// Bytes of a symbol that a builder of traces remembers, where paths follow one another at random.
-const SYMBOL: u64 = 64;
+/// Bytes of memory per symbol of a growing trace, if paths follow one another at random.
+const SYMBOL_BYTES: u64 = 64;
 
-/// All paths, in order.
+/// The kind that records all paths in order.
 pub(super) struct Trace;
 
 impl StreamKind for Trace {
@@ -88,7 +89,7 @@ struct SharedTraces {
     output: TraceOutput,
     /// How often each path ran in the recorded events.
     counts: PathCounts,
-    /// Paths in the files that a collector left, by thread.
+    /// The number of paths of each thread in the files of an earlier collector.
     stored: BTreeMap<u32, u64>,
 }
 
@@ -106,22 +107,23 @@ impl TraceStreams {
         }
     }
 
-    /// Adds the counts of the files that a collector left. Gives their damage.
+    /// Adds the counts in the files of an earlier collector. Returns the damage of the files.
     fn add_stored(&self, files: &[Vec<u8>]) -> Vec<Damage> {
         let traces = thread_traces::read(files, &self.recording.head, TraceSelection::Check);
         let counts = thread_traces::path_counts(&traces);
         let paths = counts
             .values()
             .fold(0, |sum: u64, count| sum.saturating_add(*count));
-        self.recording.know(paths);
-        self.recording.analyze(paths);
+        self.recording.count_known(paths);
+        self.recording.count_analyzed(paths);
         let mut shared = locked(&self.shared);
         thread_traces::add(&mut shared.counts, counts);
         for trace in &traces {
             let paths = shared.stored.entry(trace.thread).or_default();
             *paths = paths.saturating_add(trace.paths());
         }
-        // The threads of a file share its damage. The order is that of the notes' text.
+        // All threads of a file report the file's damage, so equal facts are listed once, sorted by
+        // their text.
         let facts = traces.into_iter().flat_map(|trace| trace.damage);
         let facts: BTreeMap<String, Fact> = facts.map(|fact| (fact.to_string(), fact)).collect();
         facts.into_values().map(Damage::of_streams).collect()
@@ -139,7 +141,7 @@ impl TraceStreams {
         }
     }
 
-    fn unwritten(&self, source: io::Error) -> StoreError {
+    fn write_error(&self, source: io::Error) -> StoreError {
         StoreError::WriteTrace {
             profile: self.recording.profile.clone(),
             source,
@@ -150,7 +152,7 @@ impl TraceStreams {
 impl ProcessAnalysis for TraceStreams {
     fn ring(&self, thread: u32) -> Box<dyn RingAnalysis> {
         let share = self.recording.settings.memory.share();
-        let limits = limits(share.capacity(SYMBOL));
+        let limits = limits(share.capacity(SYMBOL_BYTES));
         Box::new(TraceRing {
             builder: TraceBuilder::new(self.words.clone(), limits),
             stream: ThreadStream { thread, id: None },
@@ -165,20 +167,20 @@ impl ProcessAnalysis for TraceStreams {
     }
 
     fn keep(&self) -> Result<Option<Summary>, StoreError> {
-        // Blocks are written as they come.
+        // Each block is written as soon as it is complete.
         Ok(None)
     }
 
     fn close(&self) -> Result<(), StoreError> {
         let finished = locked(&self.shared).output.finish();
-        finished.map(drop).map_err(|error| self.unwritten(error))
+        finished.map(drop).map_err(|error| self.write_error(error))
     }
 
     fn redirect(&self, destination: Destination) -> Result<(), StoreError> {
         let target = match destination {
             Destination::SecondFile => {
-                let forgotten = FILES.forget_second(&self.recording.profile);
-                forgotten.map_err(|error| self.unwritten(error))?;
+                let removed = FILES.remove_second(&self.recording.profile);
+                removed.map_err(|error| self.write_error(error))?;
                 Target::SecondFile
             }
             Destination::Memory => Target::Memory,
@@ -209,7 +211,7 @@ impl ProcessAnalysis for TraceStreams {
     }
 }
 
-/// The traces of one ring's threads.
+/// The analysis of one ring.
 struct TraceRing {
     builder: TraceBuilder,
     stream: ThreadStream,
@@ -230,9 +232,10 @@ impl TraceRing {
 }
 
 impl RingAnalysis for TraceRing {
-    fn feed(&mut self, at: u64, words: &[u32]) {
-        self.builder.limit(limits(self.share.capacity(SYMBOL)));
-        self.builder.feed(at, words);
+    fn feed(&mut self, position: u64, words: &[u32]) {
+        self.builder
+            .set_limits(limits(self.share.capacity(SYMBOL_BYTES)));
+        self.builder.feed(position, words);
         let recorded = self.builder.take();
         self.record(recorded);
     }
@@ -245,13 +248,14 @@ impl RingAnalysis for TraceRing {
     }
 }
 
-/// Symbols that a builder of traces remembers: as many as fit, but no more than pay. The symbols of
-/// a block come on top until pieces are forgotten, and some blocks are on their way to the file.
+/// Returns the limits of a trace builder if `fitting` symbols fit in its share of the memory. The
+/// default limits are never exceeded, because more symbols would hardly improve the compression.
+/// The symbols of blocks that are being built or written need additional memory.
 fn limits(fitting: usize) -> Limits {
-    let usual = Limits::default();
-    let pieces = usual.pieces.min(fitting);
+    let default = Limits::default();
+    let pieces = default.pieces.min(fitting);
     Limits {
-        block: usual.block.min(pieces / 8),
+        block: default.block.min(pieces / 8),
         pieces,
     }
 }

@@ -1,4 +1,4 @@
-//! The file of traces of one recording, written block by block while the process runs.
+//! Writes the trace file of one recording, block by block, while the process runs.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -11,52 +11,52 @@ use holloway_format::trace::{Block, StreamId, TraceHead, TraceWriter};
 
 use crate::side_files::SideFiles;
 
-/// Entries that wait to be written. A block takes some megabytes.
-const WAITING: usize = 4;
+/// The maximum number of entries that wait to be written. A block takes a few megabytes.
+const MAX_WAITING: usize = 4;
 
 /// The destination of the traces of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
-    /// The first file, which must be new: a collector writes it while the process runs.
+    /// The first side file, which must not exist yet.
     FirstFile,
-    /// The second file. It replaces the file of an interrupted sealing.
+    /// The second side file. It replaces the file of an interrupted sealing.
     SecondFile,
-    /// Memory: nothing is stored.
+    /// Memory: no file is written.
     Memory,
 }
 
-/// The traces of a recording on their way to their target, which is opened with the first block.
+/// Writes the traces of a recording to their target. The first block opens the target.
 pub(super) struct TraceOutput {
     target: Target,
     writer: Option<WriterThread>,
-    /// Streams begun.
+    /// The number of streams in the file.
     streams: u32,
-    /// The failure after which nothing more is written.
-    failed: Option<io::Error>,
+    /// The first failure. Nothing is written after it.
+    failure: Option<io::Error>,
 }
 
-/// The thread that a ring's words belong to, and its stream in the file.
+/// The owner of a ring, and the owner's stream in the file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ThreadStream {
-    /// The thread's id.
+    /// The thread id of the owner.
     pub(super) thread: u32,
-    /// The stream, once it has begun.
+    /// The stream, after its first block.
     pub(super) id: Option<StreamId>,
 }
 
 impl TraceOutput {
-    /// Nothing is written yet.
+    /// Makes an output without any blocks.
     pub(super) fn new(target: Target) -> Self {
         Self {
             target,
             writer: None,
             streams: 0,
-            failed: None,
+            failure: None,
         }
     }
 
-    /// Writes the events of a thread. After a failure, nothing more is written, and
-    /// [`finish`](Self::finish) gives the reason.
+    /// Writes the recorded parts of a ring. After a failure, nothing more is written, and
+    /// [`finish`](Self::finish) returns the error.
     pub(super) fn record(
         &mut self,
         profile: &Path,
@@ -65,13 +65,13 @@ impl TraceOutput {
         recorded: Vec<Recorded>,
         stream: &mut ThreadStream,
     ) {
-        for event in recorded {
-            if self.failed.is_some() {
+        for part in recorded {
+            if self.failure.is_some() {
                 return;
             }
             let written = self.open(profile, files, head);
-            let written = written.and_then(|()| self.write(event, stream));
-            self.failed = written.err();
+            let written = written.and_then(|()| self.write(part, stream));
+            self.failure = written.err();
         }
     }
 
@@ -108,15 +108,15 @@ impl TraceOutput {
         Ok(())
     }
 
-    /// Ends the file. Gives its bytes if they are only in memory.
+    /// Ends the file. Returns its bytes if the target is memory.
     ///
     /// # Errors
-    /// Something could not be written.
+    /// If a part of the file could not be written.
     pub(super) fn finish(&mut self) -> io::Result<Option<Vec<u8>>> {
         self.streams = 0;
         let written = self.writer.take().map(WriterThread::finish).transpose();
-        let failed = self.failed.take();
-        match (written?, failed) {
+        let failure = self.failure.take();
+        match (written?, failure) {
             (_, Some(error)) => Err(error),
             (Some(Sink::Memory(bytes)), None) => Ok(Some(bytes)),
             (Some(Sink::File(_)) | None, None) => Ok(None),
@@ -146,8 +146,8 @@ impl Write for Sink {
     }
 }
 
-/// A thread that codes and writes blocks, which is half of the work. Meanwhile the next block is
-/// built.
+/// A thread that encodes and writes blocks, which is half of the work. Meanwhile, other threads
+/// build the next blocks.
 struct WriterThread {
     entries: SyncSender<Entry>,
     thread: JoinHandle<io::Result<Sink>>,
@@ -155,7 +155,7 @@ struct WriterThread {
 
 /// An entry of the file.
 enum Entry {
-    /// A stream, of the thread with this id.
+    /// A new stream, of the thread with this id.
     Stream(u32),
     Block(StreamId, Block),
 }
@@ -163,15 +163,15 @@ enum Entry {
 impl WriterThread {
     fn start(sink: Sink, head: &TraceHead) -> io::Result<Self> {
         let writer = TraceWriter::new(sink, head)?;
-        let (entries, waiting) = sync_channel(WAITING);
+        let (entries, waiting) = sync_channel(MAX_WAITING);
         let thread = std::thread::Builder::new().name("writer".to_owned());
         let thread = thread.spawn(move || write_entries(writer, &waiting))?;
         Ok(Self { entries, thread })
     }
 
-    /// Waits while too many entries wait to be written.
+    /// Passes an entry to the thread. Blocks while too many entries wait to be written.
     fn put(&self, entry: Entry) -> io::Result<()> {
-        // Without a listener, writing failed, and `finish` gives the reason.
+        // If the thread has ended, writing failed, and `finish` returns the error.
         let sent = self.entries.send(entry);
         sent.map_err(|_| io::ErrorKind::BrokenPipe.into())
     }

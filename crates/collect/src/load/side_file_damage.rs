@@ -1,4 +1,4 @@
-//! Files of loops, traces, and timings beside a profile that are missing or cannot be read at all.
+//! Finds side files (of loops, traces, and timings) that are missing or cannot be read at all.
 
 use std::path::{Path, PathBuf};
 
@@ -9,32 +9,32 @@ use crate::files::read_regular;
 use crate::kinds::stream_kind::{Owner, StreamKind};
 use crate::side_files::SecondFile;
 
-/// Notes on the files beside a profile that are missing or cannot be read at all. Damage of their
-/// parts is noted when they are read.
+/// Returns notes on the side files of `profile_file` that are missing or cannot be read at all. If
+/// only a part of a side file is damaged, the reader of the file notes that.
 pub(super) fn notes(
-    file: &Path,
+    profile_file: &Path,
     head: &ProfileHead,
     kind: &dyn StreamKind,
     map: &ImageMap,
     profile: &Profile,
 ) -> Vec<Note> {
     let files = kind.files();
-    let (first, second) = (files.first(file), files.second(file));
-    let mut there: Vec<PathBuf> = vec![second.clone(), first.clone()];
-    there.retain(|path| path.exists());
+    let (first, second) = (files.first(profile_file), files.second(profile_file));
+    let mut existing: Vec<PathBuf> = vec![second.clone(), first.clone()];
+    existing.retain(|path| path.exists());
     let needs_file = match files.second {
         SecondFile::Continuation => !profile.functions.is_empty(),
         SecondFile::Replacement => {
-            // A replacement doesn't count before sealing has ended.
-            there.retain(|path| head.sealed || *path != second);
-            there.truncate(1);
+            // A replacement is not valid before sealing has ended.
+            existing.retain(|path| head.sealed || *path != second);
+            existing.truncate(1);
             true
         }
     };
-    if there.is_empty() && head.sealed && needs_file {
+    if existing.is_empty() && head.sealed && needs_file {
         return vec![Note::MissingFile { file: first }];
     }
-    let read = |path: &PathBuf| {
+    let check = |path: &PathBuf| {
         let bytes = read_regular(path).map_err(|error| FileDamage::System {
             message: error.to_string(),
         })?;
@@ -54,10 +54,10 @@ pub(super) fn notes(
             Err(_) => Err(FileDamage::Head),
         }
     };
-    let damaged = there.iter().filter_map(|path| {
+    let damaged = existing.iter().filter_map(|path| {
         Some(Note::UnreadableFile {
             file: path.clone(),
-            why: read(path).err()?,
+            why: check(path).err()?,
         })
     });
     damaged.collect()
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
     use crate::kinds::stream_kind_of;
 
-    /// The notes on files beside a sealed profile of `kind`.
+    /// The notes on the side files of a sealed profile of `kind`.
     fn damage_sentences(kind: Kind, files: &[(&str, &[u8])]) -> Vec<String> {
         let directory = tempfile::tempdir().expect("a directory");
         let profile = directory.path().join("1-app.hwp");
@@ -90,11 +90,11 @@ mod tests {
             ..Profile::default()
         };
         let kind = stream_kind_of(kind).expect("a stream kind");
-        let sentences = notes(&profile, &head, kind, &ImageMap::default(), &counts);
-        let there = directory.path().display().to_string();
-        sentences
+        let notes = notes(&profile, &head, kind, &ImageMap::default(), &counts);
+        let directory = directory.path().display().to_string();
+        notes
             .iter()
-            .map(|note| sentence(note).replace(&there, ""))
+            .map(|note| sentence(note).replace(&directory, ""))
             .collect()
     }
 
@@ -113,13 +113,13 @@ mod tests {
         magic[0] ^= 1;
         for damaged in [&[], &whole[..60], &magic] {
             for (kind, extension) in [(Kind::Loops, "hwl"), (Kind::Trace, "hwt")] {
-                let why = match damaged.starts_with(b"HLWLOOPS") && kind == Kind::Loops {
+                let reason = match damaged.starts_with(b"HLWLOOPS") && kind == Kind::Loops {
                     true => "it is cut short",
                     false => "its head is damaged",
                 };
                 let sentences = damage_sentences(kind, &[(extension, damaged)]);
                 let expect = format!(
-                    "/1-app.{extension} can't be read ({why}): what was collected is lost with it; record it again"
+                    "/1-app.{extension} can't be read ({reason}): what was collected is lost with it; record it again"
                 );
                 assert_eq!(sentences, [expect]);
             }
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_gone_is_named() {
+    fn a_missing_file_is_named() {
         for (kind, name) in [(Kind::Loops, "/1-app.hwl"), (Kind::Trace, "/1-app.hwt")] {
             let sentences = damage_sentences(kind, &[]);
             assert_eq!(sentences.len(), 1);

@@ -1,4 +1,4 @@
-//! The analyzed streams of a run: sequences over iterations, traces, times of paths.
+//! The analyzed streams of a run: slab forests, traces, or timings of paths.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -11,7 +11,8 @@ use holloway_analysis::loops::LoopsRun;
 use holloway_analysis::note::Account;
 use holloway_analysis::variation::VariationRun;
 use holloway_format::{
-    Damage, FunctionCounts, ImageMap, LoopsProfile, ProfileHead, VariationProfile, read_profile,
+    Count, Damage, FunctionCounts, ImageMap, LoopsProfile, ProfileHead, VariationProfile,
+    read_profile,
 };
 
 use crate::files::read_regular;
@@ -22,11 +23,11 @@ use crate::thread_traces::{self, ThreadTrace, TraceSelection};
 
 /// A run with its streams.
 pub struct Loaded {
-    /// The counts of its paths (or edges).
+    /// The counts of paths or edges.
     pub profile: RunProfile,
-    /// The kinds of its images.
+    /// The kinds of profile of the images.
     pub kinds: RecordedKinds,
-    /// The streams of each process and image that has some.
+    /// The streams of each process and image with streams.
     pub streams: Vec<Streams>,
 }
 
@@ -36,18 +37,18 @@ pub struct Streams {
     pub head: ProfileHead,
     /// The path map of the image.
     pub map: Arc<ImageMap>,
-    /// The profile.
+    /// The file of the profile.
     pub(super) file: PathBuf,
-    /// The profile's kind.
+    /// The kind of the profile.
     pub(super) kind: &'static dyn StreamKind,
-    /// The streams of a raw profile, which were analyzed just now. Otherwise the data lie beside
-    /// the profile.
-    pub(super) now: Option<StreamData>,
+    /// The streams of a raw profile, which the loader has analyzed. `None` for a sealed profile:
+    /// the data are in its side files.
+    pub(super) analyzed_now: Option<StreamData>,
 }
 
 impl Loaded {
-    /// The sequences of paths over iterations. A process whose sequences cannot be read counts as a
-    /// process without any.
+    /// Returns the slab forests. If the forests of a process cannot be read, the process counts as
+    /// a process without streams.
     pub fn into_loops(self) -> LoopsRun {
         let streams = self.streams.into_iter();
         let streams = streams.filter(|streams| streams.head.kind == Kind::Loops);
@@ -57,7 +58,8 @@ impl Loaded {
         loops
     }
 
-    /// How long paths took. A process whose timings cannot be read counts as a process without any.
+    /// Returns the timings of paths. If the timings of a process cannot be read, the process counts
+    /// as a process without samples.
     pub fn into_variation(self) -> VariationRun {
         let timed = |streams: &Streams| streams.head.kind.is_timed();
         let streams = self.streams.into_iter().filter(timed).collect();
@@ -68,40 +70,40 @@ impl Loaded {
         };
         let mut variation = VariationRun::new(by_image(streams, timings));
         let mut profile = self.profile;
-        // The note on estimates is for readers of counts. Here, the samples themselves are shown.
+        // The note on estimated counts is for reports of counts. Reports of timings show samples.
         profile.damage.retain(|note| note.sample().is_none());
         complete(&mut variation.run, profile);
         variation
     }
 }
 
-/// The data of each process, by image.
+/// Groups the data of the processes by image.
 fn by_image<T>(streams: Vec<Streams>, data: impl Fn(&Streams) -> T) -> Vec<(ImageMap, Vec<T>)> {
     let mut images: Vec<(Arc<ImageMap>, Vec<T>)> = Vec::new();
     for streams in streams {
         let process = data(&streams);
-        let known = images
+        let image = images
             .iter_mut()
             .find(|(map, _)| map.build_id == streams.map.build_id);
-        match known {
-            Some((_, all)) => all.push(process),
+        match image {
+            Some((_, processes)) => processes.push(process),
             None => images.push((streams.map, vec![process])),
         }
     }
     let images = images.into_iter();
     images
-        .map(|(map, all)| (Arc::unwrap_or_clone(map), all))
+        .map(|(map, processes)| (Arc::unwrap_or_clone(map), processes))
         .collect()
 }
 
-/// Adds the facts of the profiles to a run of streams. A profile describes its process at the end;
-/// the streams, when the last words were taken.
+/// Adds the facts about processes in `profile` to the streams' `run`. A profile describes its
+/// process at the end. The streams describe the process when the last words were taken.
 fn complete(run: &mut RunProfile, profile: RunProfile) {
     for image in &mut run.images {
-        let mut known = profile.images.iter();
-        if let Some(known) = known.find(|known| known.build_id == image.build_id) {
-            image.processes.clone_from(&known.processes);
-            // Losses are among the damage.
+        let mut profile_images = profile.images.iter();
+        if let Some(same) = profile_images.find(|other| other.build_id == image.build_id) {
+            image.processes.clone_from(&same.processes);
+            // The damage already contains the losses.
             let processes = image.processes.iter_mut();
             processes.for_each(|process| process.lost = 0);
         }
@@ -112,42 +114,46 @@ fn complete(run: &mut RunProfile, profile: RunProfile) {
     run.damage = damage;
 }
 
-/// Executions of paths in `counts` that `others` lack, over the functions for which `is_compared`.
+/// Sums, over all paths, by how much the count in `counts` exceeds the count in `others`. Only
+/// functions for which `is_compared` returns true are included.
 fn surplus(
     counts: &[FunctionCounts],
     others: &[FunctionCounts],
     is_compared: impl Fn(&FunctionCounts) -> bool,
 ) -> u128 {
-    let place = |function: &FunctionCounts| (function.module, function.function);
-    let others = others.iter().map(|other| (place(other), &other.counts));
+    let key = |function: &FunctionCounts| (function.module, function.function);
+    let others = others.iter().map(|other| (key(other), &other.counts));
     let others: HashMap<_, _> = others.collect();
     let compared = counts.iter().filter(|function| is_compared(function));
-    let more = compared.map(|function| {
-        let others = others.get(&place(function)).map_or(&[][..], |other| other);
+    let surpluses = compared.map(|function| {
+        let others = others.get(&key(function)).map_or(&[][..], |other| other);
         let other_count = |path: u64| {
-            let found = others.binary_search_by_key(&path, |&(other, _)| other);
-            found.map_or(0, |at| others[at].1)
+            let index = others.binary_search_by_key(&path, |&(other, _)| other);
+            index.map_or(Count::ZERO, |index| others[index].1)
         };
-        let more = function
+        let surpluses = function
             .counts
             .iter()
             .map(|&(path, count)| u128::from(count.saturating_sub(other_count(path))));
-        more.sum::<u128>()
+        surpluses.sum::<u128>()
     });
-    more.sum()
+    surpluses.sum()
 }
 
 impl Streams {
-    /// The analyzed streams.
+    /// Returns the analyzed streams.
     fn data(&self) -> Option<Cow<'_, StreamData>> {
         let stored = || {
             let contents = self.kind.files().read(&self.file, ProfileState::Sealed);
             self.kind.read(contents, &self.map).map(Cow::Owned)
         };
-        self.now.as_ref().map(Cow::Borrowed).or_else(stored)
+        self.analyzed_now
+            .as_ref()
+            .map(Cow::Borrowed)
+            .or_else(stored)
     }
 
-    /// How often paths followed one another, if loops were collected.
+    /// Returns the slab forests, if the kind is loops.
     pub fn loops(&self) -> Option<LoopsProfile> {
         match self.data()?.into_owned() {
             StreamData::Loops(loops) => Some(loops),
@@ -155,7 +161,7 @@ impl Streams {
         }
     }
 
-    /// How long paths took, if they were timed.
+    /// Returns the timings of paths, if the kind times paths.
     pub fn timings(&self) -> Option<VariationProfile> {
         match self.data()?.into_owned() {
             StreamData::Timings(timings) => Some(timings),
@@ -163,7 +169,7 @@ impl Streams {
         }
     }
 
-    /// The traces of each thread, if traces were collected.
+    /// Returns the trace of each thread, if the kind is trace.
     pub fn traces(&self, selection: TraceSelection) -> Vec<ThreadTrace> {
         match self.data().as_deref() {
             Some(StreamData::Trace(files)) => thread_traces::read(files, &self.head, selection),
@@ -171,29 +177,30 @@ impl Streams {
         }
     }
 
-    /// Compares the traces with the counts in the profile. None for a raw profile: its counts come
-    /// from the traces.
+    /// Compares the traces with the counts in the profile. Returns `None` for a raw profile,
+    /// because its counts are computed from the traces.
     pub fn account(&self, traces: &[ThreadTrace]) -> Option<Account> {
-        if self.now.is_some() || self.head.kind != Kind::Trace {
+        if self.analyzed_now.is_some() || self.head.kind != Kind::Trace {
             return None;
         }
         let profile = read_regular(&self.file).ok()?;
         let profile = read_profile(&profile, &self.map).ok()?;
         let counts = thread_traces::by_function(&thread_traces::path_counts(traces), &self.map);
         let counted = &profile.functions;
-        // A damaged record lacks the counts of its function, which may be unknown. Damage at offset
-        // 0 is a fact about all streams, a sample for example, and costs no record.
-        let costs =
+        // A damaged record loses the counts of its function, and the damage may not say which
+        // function it is. Damage at offset 0 is a fact about all streams, such as a sample, and
+        // loses no record.
+        let may_lose =
             |damage: &Damage, function: &FunctionCounts| match (damage.module, damage.function) {
                 (Some(module), Some(index)) => {
                     (module, index) == (function.module, function.function)
                 }
                 (None, _) | (_, None) => damage.offset > 0,
             };
-        let is_there = |function: &FunctionCounts| {
+        let is_undamaged = |function: &FunctionCounts| {
             let counts = profile.function(function.module, function.function);
             let mut damage = profile.damage.iter();
-            counts.is_some() || !damage.any(|damage| costs(damage, function))
+            counts.is_some() || !damage.any(|damage| may_lose(damage, function))
         };
         let total = |all: &[FunctionCounts]| all.iter().map(FunctionCounts::total).sum::<u128>();
         let clamped = |sum: u128| u64::try_from(sum).unwrap_or(u64::MAX);
@@ -202,7 +209,7 @@ impl Streams {
             process: self.head.pid,
             counted: clamped(total(counted)),
             missing: clamped(surplus(counted, &counts, |_| true)),
-            surplus: clamped(surplus(&counts, counted, is_there)),
+            surplus: clamped(surplus(&counts, counted, is_undamaged)),
         })
     }
 }

@@ -1,5 +1,6 @@
-//! The naive twin of the crate: random graphs, enumeration of all their paths, and traced walks.
-#![allow(dead_code, reason = "each test file uses a part")]
+//! Random graphs, and a slow reference implementation of the crate: enumeration of all paths of a
+//! graph, and walks that record each edge.
+#![allow(dead_code, reason = "each test file uses only some of these items")]
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 pub(crate) mod tracer;
@@ -32,17 +33,17 @@ pub(crate) fn any_cfg(blocks: u32) -> impl Strategy<Value = Cfg> {
                     },
                 })
                 .collect();
-            lead_exits_out(&mut edges, BlockId(blocks - 1));
+            direct_exit_edges(&mut edges, BlockId(blocks - 1));
             Cfg::new(blocks, BlockId(0), BlockId(blocks - 1), edges).unwrap()
         })
     })
 }
 
-/// Leads the first exit edge of each block to the exit, and makes its other exit edges plain.
-fn lead_exits_out(edges: &mut [Edge], exit: BlockId) {
-    let mut seen = BTreeSet::new();
+/// Directs the first exit edge of each block to the exit, and makes its other exit edges plain.
+fn direct_exit_edges(edges: &mut [Edge], exit: BlockId) {
+    let mut exit_sources = BTreeSet::new();
     for edge in edges.iter_mut().filter(|edge| edge.kind == EdgeKind::Exit) {
-        if seen.insert(edge.from) {
+        if exit_sources.insert(edge.from) {
             edge.to = exit;
         } else {
             edge.kind = EdgeKind::Plain;
@@ -59,15 +60,15 @@ pub(crate) fn function_cfg(blocks: u32) -> impl Strategy<Value = Cfg> {
         bodies.prop_map(move |bodies| {
             let mut edges = Vec::new();
             for (from, (targets, cut, exit)) in (0..).zip(bodies) {
-                for (place, &(to, near)) in targets.iter().enumerate() {
+                for (index, &(to, is_near)) in targets.iter().enumerate() {
                     // Half of all edges lead only a block or two ahead, so that long paths are
                     // common.
-                    let to = if near {
+                    let to = if is_near {
                         (from + 1 + to % 2).min(blocks - 1)
                     } else {
                         to
                     };
-                    let kind = match (to == blocks - 1, place, cut) {
+                    let kind = match (to == blocks - 1, index, cut) {
                         (false, 1, 0..=7) => EdgeKind::Pinned,
                         (false, 0, 8) => EdgeKind::Cut,
                         _ => EdgeKind::Plain,
@@ -118,20 +119,21 @@ pub(crate) fn dag(cfg: Cfg) -> (Cfg, Dag) {
         Ok(dag) => (cfg, dag),
         Err(cycle) => {
             let cfg = split(&cfg, &cycle.blocks);
-            let dag = Dag::new(&cfg).expect("splitting the blocks named breaks all cycles");
+            let dag = Dag::new(&cfg).expect("splitting these blocks breaks all cycles");
             (cfg, dag)
         }
     }
 }
 
-/// Numbers paths under a limit, or under the least limit that is possible.
+/// Numbers paths under a limit. If that is impossible, uses the smallest number of paths that the
+/// attempt reached as the limit.
 pub(crate) fn number(cfg: &Cfg, dag: &Dag, order: SuccessorOrder<'_>, limit: u64) -> Numbering {
     let numbering = match Numbering::new(cfg, dag.clone(), order, limit) {
         Ok(numbering) => numbering,
         Err(error) => {
             assert!(error.least > limit && error.limit == limit);
             let renumbered = Numbering::new(cfg, dag.clone(), order, error.least);
-            let numbering = renumbered.expect("the least that was reached can be reached");
+            let numbering = renumbered.expect("the number that was reached can be reached again");
             assert!(numbering.path_count() <= error.least);
             return numbering;
         }
@@ -140,7 +142,7 @@ pub(crate) fn number(cfg: &Cfg, dag: &Dag, order: SuccessorOrder<'_>, limit: u64
     numbering
 }
 
-/// The edges that end paths, and how, according to the numbering; without exit edges.
+/// The back and cut edges of a numbering, each with the path end that it is.
 pub(crate) fn ends(numbering: &Numbering) -> BTreeMap<EdgeId, PathEnd> {
     let ends = numbering
         .dag_edges()
@@ -155,23 +157,23 @@ pub(crate) fn ends(numbering: &Numbering) -> BTreeMap<EdgeId, PathEnd> {
 
 /// Blocks that can be reached from the entry.
 pub(crate) fn reachable(cfg: &Cfg) -> BTreeSet<BlockId> {
-    let mut seen = BTreeSet::from([cfg.entry()]);
+    let mut reached = BTreeSet::from([cfg.entry()]);
     let mut work = vec![cfg.entry()];
     while let Some(block) = work.pop() {
         for &edge in cfg.successors(block) {
-            if seen.insert(cfg.edge(edge).to) {
+            if reached.insert(cfg.edge(edge).to) {
                 work.push(cfg.edge(edge).to);
             }
         }
     }
-    seen
+    reached
 }
 
-/// Enumerates all paths by walking each of them; `None` if there are more than `most`.
+/// Enumerates all paths by walking each of them; `None` if there are more than `max_paths`.
 pub(crate) fn all_paths(
     cfg: &Cfg,
     ends: &BTreeMap<EdgeId, PathEnd>,
-    most: usize,
+    max_paths: usize,
 ) -> Option<Vec<Path>> {
     let reached = reachable(cfg);
     let heads: BTreeSet<BlockId> = ends
@@ -206,7 +208,7 @@ pub(crate) fn all_paths(
                         work.push((blocks, edges));
                     }
                 }
-                if paths.len() + work.len() > most {
+                if paths.len() + work.len() > max_paths {
                     return None;
                 }
             }

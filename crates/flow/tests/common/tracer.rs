@@ -1,10 +1,10 @@
-//! Counts what the probes of edge counters count on a walk that a test chooses.
+//! Executes the probes of edge counters along a walk that a test chooses.
 
 use super::jumps;
 use holloway_flow::{Action, BlockId, Cfg, CountBase, EdgeId, Probes};
 
-/// Edge counters during runs of blocks. Each run is the part of an activation without a re-entry. A
-/// run that does not start at the entry is a re-entry.
+/// The values of edge counters. The tracer changes them when it runs through a list of blocks. A
+/// list that does not start at the entry is a re-entry into the function.
 pub(crate) struct Tracer<'a> {
     cfg: &'a Cfg,
     probes: &'a Probes,
@@ -20,7 +20,8 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    pub(crate) fn act(&mut self, edge: EdgeId) {
+    /// Executes the probe of an edge.
+    pub(crate) fn run_probe(&mut self, edge: EdgeId) {
         let Some(probe) = self.probes.edge(edge) else {
             return;
         };
@@ -40,14 +41,15 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    /// Arrives at a block. Returns true if it has an exit edge, whose probe stands in the middle of
-    /// the block.
-    pub(crate) fn arrive(&mut self, block: BlockId) -> bool {
-        let exit = self.cfg.exit_edge(block);
-        exit.inspect(|&exit| self.act(exit)).is_some()
+    /// Arrives at a block. If the block has an exit edge, runs the probe in the middle of the
+    /// block.
+    pub(crate) fn arrive(&mut self, block: BlockId) {
+        if let Some(exit_edge) = self.cfg.exit_edge(block) {
+            self.run_probe(exit_edge);
+        }
     }
 
-    /// Runs through these blocks, along the first edge between each two.
+    /// Runs through these blocks, along the first edge between each two consecutive blocks.
     pub(crate) fn run(&mut self, blocks: &[u32]) {
         if blocks[0] == self.cfg.entry().0 {
             assert!(self.probes.entry.is_empty());
@@ -55,7 +57,7 @@ impl<'a> Tracer<'a> {
         }
         for pair in blocks.windows(2) {
             let mut edges = jumps(self.cfg, BlockId(pair[0])).into_iter();
-            self.act(
+            self.run_probe(
                 edges
                     .find(|&edge| self.cfg.edge(edge).to == BlockId(pair[1]))
                     .unwrap(),

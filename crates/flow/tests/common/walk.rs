@@ -1,5 +1,5 @@
-//! Walks through a function, recorded twice: split into paths by hand, and by a register machine
-//! that executes the probes.
+//! Walks through a function, recorded twice: by the walker, which splits each walk into paths, and
+//! by a register machine, which executes the probes.
 
 use super::{ends, jumps};
 use holloway_flow::{
@@ -7,18 +7,19 @@ use holloway_flow::{
 };
 use std::collections::BTreeMap;
 
-/// The result of a walk through a function, recorded twice: by hand, and by probes.
+/// The result of a walk through a function, recorded twice: by the walker, and by probes.
 #[derive(Default, Debug)]
 pub(crate) struct Trace {
-    /// Counted by hand: how often each path was finished, or reached if it is a left path.
+    /// Counted by the walker: how often each path ended. For a left path: how often control
+    /// reached the middle of its last block.
     pub(crate) raw: BTreeMap<Path, u64>,
-    /// Counted by hand: how often each path was finished or left, minus the re-entries into left
-    /// paths.
+    /// Counted by the walker: how often each path was finished or left, minus the re-entries into
+    /// left paths.
     pub(crate) net: BTreeMap<Path, i64>,
-    /// Counted by hand: how often each edge ran, up to the last end of a path or block with an exit
-    /// edge. The counts of exit edges are net.
+    /// Counted by the walker: how often each edge ran. Edges after the last path end and the last
+    /// block with an exit edge are not counted. The counts of exit edges are net.
     pub(crate) edges: BTreeMap<EdgeId, i64>,
-    /// The number of calls that got as far.
+    /// The number of calls that reached a path end or a block with an exit edge.
     pub(crate) calls: i64,
     /// The counters of the probes.
     pub(crate) counters: BTreeMap<i64, u64>,
@@ -32,12 +33,12 @@ struct Frame {
     start: PathStart,
     blocks: Vec<BlockId>,
     edges: Vec<EdgeId>,
-    /// How many edges of the path are already counted by hand. `None` if nothing is counted, not
+    /// How many edges of the path the walker has counted. `None` if it has counted nothing, not
     /// even the call.
     counted: Option<usize>,
 }
 
-/// A place where control can re-enter a function.
+/// A point where control can re-enter a function.
 enum Reentry {
     /// A call in a block with an exit edge returns.
     Call(Frame),
@@ -45,6 +46,16 @@ enum Reentry {
     Cut(EdgeId),
 }
 
+/// The stages of a walk.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// The walk follows the choices.
+    Walking,
+    /// The walk takes the shortest route to the end of a path.
+    Ending,
+}
+
+/// The walker together with the register machine.
 struct Machine<'a> {
     cfg: &'a Cfg,
     ends: &'a BTreeMap<EdgeId, PathEnd>,
@@ -55,7 +66,8 @@ struct Machine<'a> {
 }
 
 impl Machine<'_> {
-    fn act(&mut self, actions: &[Action]) {
+    /// Executes the actions of a probe.
+    fn run_actions(&mut self, actions: &[Action]) {
         for action in actions {
             match *action {
                 Action::Set(value) => self.frame.register = Some(value),
@@ -85,7 +97,7 @@ impl Machine<'_> {
             edges: Vec::new(),
             counted: None,
         };
-        self.act(actions);
+        self.run_actions(actions);
         self.arrive();
     }
 
@@ -104,10 +116,12 @@ impl Machine<'_> {
         }
     }
 
-    /// Counts by hand the edges that ran since the last call.
+    /// Counts the edges of the path that are not counted yet, and the call if it is not counted
+    /// yet.
     fn count_edges(&mut self) {
-        let first_call = self.frame.counted.is_none() && self.frame.start == PathStart::Entry;
-        self.trace.calls += i64::from(first_call);
+        let is_uncounted_call =
+            self.frame.counted.is_none() && self.frame.start == PathStart::Entry;
+        self.trace.calls += i64::from(is_uncounted_call);
         for &edge in &self.frame.edges[self.frame.counted.unwrap_or(0)..] {
             *self.trace.edges.entry(edge).or_default() += 1;
         }
@@ -130,13 +144,12 @@ impl Machine<'_> {
             .clone();
         assert!(probe.after.is_empty() && probe.before.len() == 1);
         assert!(matches!(probe.before[0], Action::Count { .. }));
-        self.act(&probe.before);
+        self.run_actions(&probe.before);
         self.reentries.push(Reentry::Call(self.frame.clone()));
     }
 
-    /// Runs an edge. If it is the last edge of the walk, the process stops before the edge's
-    /// target.
-    fn run(&mut self, id: EdgeId, last: bool) {
+    /// Runs an edge. In the last stage, the process stops when a path has ended.
+    fn run(&mut self, id: EdgeId, stage: Stage) {
         let to = self.cfg.edge(id).to;
         let end = if to == self.cfg.exit() {
             Some(PathEnd::Exit(id))
@@ -144,9 +157,12 @@ impl Machine<'_> {
             self.ends.get(&id).copied()
         };
         let probe = self.probes.edge(id).cloned().unwrap_or_default();
-        self.act(&probe.before);
+        self.run_actions(&probe.before);
         let Some(end) = end else {
-            assert!(probe.after.is_empty(), "only an end is followed by a start");
+            assert!(
+                probe.after.is_empty(),
+                "only edges that end paths have actions after them"
+            );
             self.frame.blocks.push(to);
             self.frame.edges.push(id);
             self.arrive();
@@ -154,9 +170,9 @@ impl Machine<'_> {
         };
         self.finish(end);
         match self.cfg.exit_edge(to) {
-            // Control that enters a block and never goes on left the function there.
-            Some(exit) if last => *self.trace.edges.entry(exit).or_default() += 1,
-            _ if last || to == self.cfg.exit() => {}
+            // The walk enters a block with an exit edge and stops, so it leaves the function there.
+            Some(exit) if stage == Stage::Ending => *self.trace.edges.entry(exit).or_default() += 1,
+            _ if stage == Stage::Ending || to == self.cfg.exit() => {}
             _ => {
                 self.begin(PathStart::Loop(to), to, &probe.after);
                 if matches!(end, PathEnd::Cut(_)) {
@@ -174,8 +190,8 @@ impl Machine<'_> {
         *self.trace.net.entry(path).or_default() += 1;
     }
 
-    /// Leaves the path at its last block with an exit edge. Without such a block, the path is not
-    /// recorded.
+    /// Adds `count` to the left path that ends at the path's last block with an exit edge. Without
+    /// such a block, records nothing.
     fn leave(&mut self, count: i64) {
         if let Some(edges) = self.frame.counted {
             self.frame.edges.truncate(edges);
@@ -187,10 +203,11 @@ impl Machine<'_> {
         }
     }
 
-    /// Re-enters a call, which need not have been left. Returns the block of the call.
-    fn come_back(&mut self, which: usize) -> Option<BlockId> {
+    /// Re-enters a call, whether or not control has left the function there. Returns the block of
+    /// the call, or `None` if no call can be re-entered.
+    fn re_enter(&mut self, choice: usize) -> Option<BlockId> {
         let count = self.reentries.len();
-        match self.reentries.get(which % count.max(1))? {
+        match self.reentries.get(choice % count.max(1))? {
             Reentry::Call(frame) => {
                 self.frame = frame.clone();
                 self.leave(-1);
@@ -208,10 +225,10 @@ impl Machine<'_> {
     }
 }
 
-/// Walks through a function as `choices` direct, and calls it again when it returns. In the end the
-/// walk takes the shortest way to an end of a path, if there is one. Sometimes it leaves a block
-/// that leaks or has an exit edge for good, as a call would by longjmp. Sometimes a call comes back
-/// once more.
+/// Walks through a function as `choices` direct, and calls it again when it returns. Sometimes the
+/// walk leaves the function in a block that leaks or has an exit edge, as `longjmp` would.
+/// Sometimes it re-enters a call. In the end, the walk takes the shortest route to an end of a
+/// path, if there is a route.
 pub(crate) fn walk(
     cfg: &Cfg,
     numbering: &Numbering,
@@ -238,12 +255,12 @@ pub(crate) fn walk(
     let mut current = exit;
     for &choice in choices {
         if current == exit {
-            let back = if choice >= 128 {
-                machine.come_back(choice as usize)
+            let re_entered = if choice >= 128 {
+                machine.re_enter(choice as usize)
             } else {
                 None
             };
-            current = back.unwrap_or_else(|| {
+            current = re_entered.unwrap_or_else(|| {
                 machine.call();
                 cfg.entry()
             });
@@ -256,20 +273,22 @@ pub(crate) fn walk(
             continue;
         }
         let edge = jumps[choice as usize % jumps.len()];
-        machine.run(edge, false);
+        machine.run(edge, Stage::Walking);
         current = cfg.edge(edge).to;
     }
     if current != exit {
-        match way_to_end(cfg, &ends, current) {
-            Some(route) => route.into_iter().for_each(|edge| machine.run(edge, true)),
+        match route_to_end(cfg, &ends, current) {
+            Some(route) => route
+                .into_iter()
+                .for_each(|edge| machine.run(edge, Stage::Ending)),
             None => machine.leave(1),
         }
     }
     machine.trace
 }
 
-/// The shortest run of edges that ends a path.
-fn way_to_end(cfg: &Cfg, ends: &BTreeMap<EdgeId, PathEnd>, from: BlockId) -> Option<Vec<EdgeId>> {
+/// The shortest route whose last edge ends a path.
+fn route_to_end(cfg: &Cfg, ends: &BTreeMap<EdgeId, PathEnd>, from: BlockId) -> Option<Vec<EdgeId>> {
     let mut previous_edge = BTreeMap::from([(from, None)]);
     let mut work = std::collections::VecDeque::from([from]);
     while let Some(block) = work.pop_front() {

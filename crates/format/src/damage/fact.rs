@@ -1,27 +1,30 @@
-//! Facts about a file's damage and about the streams recorded in it, and the text that a sealed
-//! profile keeps of each.
+//! Facts about a file's damage and about its streams, with the text by which sealed profiles record
+//! them.
 //!
-//! A sealed profile's notes of damage are text (see `sealed`), so the wording here is part of the
-//! format: [`Fact`]'s `Display` writes a note, [`Fact::parse`] reads one. Reading gives back a typed
-//! [`Sample`], on which the exit status of `holloway trace verify` depends. Every other note becomes
-//! [`Fact::Text`]: nothing but a report uses it, and the report prints it as it is.
+//! A sealed profile has notes of damage as text ([`crate::sealed`]), so this text is part of the
+//! file format. [`Fact`]'s `Display` writes the text of a note, and [`Fact::parse`] parses it. The
+//! note of a sample becomes a typed [`Sample`] again, because the exit status of
+//! `holloway trace verify` depends on it. Every other note becomes [`Fact::Text`], which reports
+//! print unchanged.
 
+use crate::units::Count;
 use std::fmt;
 
 use crate::error::{AssembleError, FormatError};
 use crate::words::{grouped, is_or_are, plural};
 
-/// A loss or damage that a reader found in a file, or a missing part of a profile's streams.
+/// A loss or damage that a parser found in a file, or a missing part of a profile's streams.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fact {
-    /// A record can't be read.
+    /// A record cannot be read.
     Unreadable(FormatError),
     /// The end of the file is missing.
     Truncated {
         /// Missing bytes.
         bytes: u64,
     },
-    /// An index is damaged. Its records were found by their own lengths.
+    /// An index of records is damaged. The records were found without it, by the length that each
+    /// record begins with.
     Index(Index),
     /// The name of a module can't be read.
     ModuleName,
@@ -29,9 +32,9 @@ pub enum Fact {
     ProducerName,
     /// A module of the path map can't be read.
     LostModule(FormatError),
-    /// A module's counters overlap another module's counters, so the reader leaves the module out.
+    /// A module's counters overlap another module's counters, so the parser leaves the module out.
     OverlappingModule,
-    /// A function's record can't be read, and the index has no name for it.
+    /// A function's record cannot be read, and the index does not identify the function.
     LostFunction(FormatError),
     /// An entry of the list of skipped or removed functions can't be read.
     LostEntry(FormatError),
@@ -39,48 +42,49 @@ pub enum Fact {
     LostNote(FormatError),
     /// A counter of a path or edge that the function does not have is not zero.
     CountBeyond {
-        /// What the counters count: `path` or `edge counter`.
+        /// The noun for the numbers: `path` or `edge counter`.
         counted: &'static str,
-        /// Its number.
+        /// Number of the path or edge counter.
         number: u64,
         /// The first number that the function does not have.
         limit: u64,
     },
-    /// A sum of counts does not fit.
+    /// A sum of counts exceeds 64 bits.
     CountOverflow {
-        /// What the counters count: `path` or `edge counter`.
+        /// The noun for the numbers: `path` or `edge counter`.
         counted: &'static str,
-        /// Its number.
+        /// Number of the path or edge counter.
         number: u64,
     },
-    /// A path stands in another path's slot of a hash table.
+    /// The hash table of a function's counters has a path in a slot where the runtime cannot have
+    /// put it.
     MisplacedPath,
     /// Counters that are not zero belong to no function of the path map.
     StrayCounters {
-        /// How many.
+        /// Number of these counters.
         counters: u64,
     },
     /// A hash table belongs to no function of the path map.
     StraySegment,
-    /// The head of an extent is damaged or cut off.
+    /// The head of an extent (a part of a raw profile) is damaged or cut off.
     LostExtent {
         /// Bytes up to the next extent.
         bytes: u64,
     },
-    /// A thread wrote over words of its ring that nobody had read.
+    /// A thread overwrote words of its ring that nobody had taken.
     OverwrittenWords {
         /// Bytes of words.
         bytes: u64,
         /// The thread.
         thread: u32,
     },
-    /// Words that a thread spooled can't be decompressed.
+    /// The words of a thread's spool cannot be decompressed.
     LostWords {
         /// Bytes of words.
         bytes: u64,
         /// The thread.
         thread: u32,
-        /// Why not.
+        /// The reason.
         why: SpoolDamage,
     },
     /// The counts cover a sample of the executed paths. This is no damage.
@@ -89,45 +93,45 @@ pub enum Fact {
     MissingPaths(MissingPaths),
     /// The process outlived its run, so its streams were taken in parts.
     StreamsInParts {
-        /// Places where one part ends and the next begins, in all streams.
+        /// Number of cuts between two parts of a stream, over all streams.
         cuts: u64,
     },
-    /// Frames that were left early are not counted, since words of their stream are missing.
+    /// Frames that were left early are not counted, because words of their stream are missing.
     UncountedLeftFrames,
-    /// Timed paths whose samples are damaged were left out.
+    /// Damaged samples of timed paths were left out.
     DamagedSamples {
-        /// How many.
-        samples: u64,
+        /// Number of these samples.
+        samples: Count,
     },
-    /// A block of a thread's trace can't be read; its trace ends before it.
+    /// A block of a thread's trace cannot be read. The trace ends before this block.
     TraceBlock(FormatError),
-    /// The blocks of a thread's trace make no grammar.
+    /// The blocks of a thread's trace do not form a grammar.
     TraceGrammar(AssembleError),
-    /// A process's file of traces can't be read to its end.
+    /// The file with a process's traces cannot be read to its end.
     CutTraces {
         /// The process.
         process: u32,
-        /// Where and why reading stopped.
+        /// The location and the reason of the error.
         why: FormatError,
     },
     /// A collector did not finish a file of traces.
     UnfinishedTraces,
-    /// The text of a note that a sealed profile carries.
+    /// The text of a note in a sealed profile.
     Text(String),
 }
 
 /// The index of a file's records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Index {
-    /// Of a path map's functions.
+    /// The index of a path map's functions.
     Functions,
-    /// Of the records of a file with one list of records.
+    /// The index of a file that has one list of records.
     Records,
-    /// Of one of a sealed profile's two lists.
+    /// The index of one of a sealed profile's two lists of records.
     SealedRecords,
 }
 
-/// Why spooled words are lost.
+/// The reason why the words of a spool are lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SpoolDamage {
     /// The compressed bytes are damaged.
@@ -135,24 +139,24 @@ pub enum SpoolDamage {
         /// The LZ4 decoder's message.
         message: String,
     },
-    /// The compressed bytes give fewer words than were spooled.
+    /// Decompression returns fewer words than were spooled.
     Short,
 }
 
-/// Why counts are of a sample.
+/// The reason why the counts cover only a sample of the executed paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sample {
-    /// `--sample` limited how much of the streams was analyzed.
+    /// The collector analyzed only a part of the streams (`--sample`).
     Streams {
-        /// Share of the streams' words that was analyzed.
+        /// Share of the streams' words that the collector analyzed.
         analyzed: Percent,
     },
-    /// A few of the executed paths were timed, and the counts are estimated from these.
+    /// Only some of the executed paths were timed, and the counts are estimated from them.
     TimedPaths {
-        /// Timed paths.
-        timed: u64,
-        /// Executed paths.
-        executed: u64,
+        /// Number of timed paths.
+        timed: Count,
+        /// Number of executed paths.
+        executed: Count,
     },
 }
 
@@ -167,7 +171,8 @@ impl Percent {
     /// The share that `part` has of `part + remainder`.
     pub fn of(part: u64, remainder: u64) -> Self {
         let share = 100.0 * part as f64 / (part as f64 + remainder as f64);
-        // The standard library's rounding, which files have always had.
+        // Formatting and parsing rounds as the standard library does, as in the files of earlier
+        // versions.
         Self::parse(&format!("{share:.1}")).unwrap_or(Self { tenths: 0 })
     }
 
@@ -187,51 +192,51 @@ impl fmt::Display for Percent {
     }
 }
 
-/// Paths that ran and are in no stream.
+/// Paths that ran but are missing from the streams.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MissingPaths {
-    /// How many.
+    /// Number of missing paths.
     pub paths: u64,
-    /// Which ones, of the first few threads that miss any.
+    /// The missing parts of the streams, for the first few threads with missing paths.
     pub parts: Vec<MissingPart>,
-    /// The number of further threads with missing paths, in addition to the threads of `parts`.
+    /// Number of other threads with missing paths, in addition to the threads of `parts`.
     pub more_threads: u64,
 }
 
 /// A missing part of one thread's stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MissingPart {
-    /// Paths by their numbers in their thread, from 1.
+    /// Missing paths. The paths of a thread are numbered from 1.
     Paths {
         /// The thread.
         thread: u32,
-        /// Number of the first path that a collector took and did not write down.
+        /// Number of the first path that the collector took but did not write to the trace.
         unwritten_from: u64,
-        /// How many paths it did not write down.
+        /// Number of paths that the collector took but did not write.
         unwritten: u64,
         /// Number of the first path that the thread dropped.
         dropped_from: u64,
-        /// How many paths the thread dropped.
+        /// Number of paths that the thread dropped.
         dropped: u64,
     },
-    /// Words by their numbers in their ring, from 1.
+    /// Missing words. The words of a ring are numbered from 1.
     Words {
         /// The last thread that used the ring.
         thread: u32,
-        /// Threads that used the ring before it.
+        /// Number of threads that used the ring before `thread`.
         earlier_threads: u64,
         /// Number of the first dropped word.
         from: u64,
-        /// How many words were dropped: this one and all after it.
+        /// Number of dropped words: the first dropped word and all words after it.
         words: u64,
     },
 }
 
-/// How the note of a sample begins.
-const SAMPLE: &str = "this is a sample: ";
+/// The beginning of a sample's note.
+const SAMPLE_PREFIX: &str = "this is a sample: ";
 
 impl Fact {
-    /// Reads the text of a note.
+    /// Parses the text of a note.
     pub fn parse(text: String) -> Self {
         match Sample::parse(&text) {
             Some(sample) => Self::Sample(sample),
@@ -239,7 +244,7 @@ impl Fact {
         }
     }
 
-    /// The sample that the counts are of, if this says so.
+    /// Returns the sample that the counts cover, if the fact is a sample.
     pub fn sample(&self) -> Option<Sample> {
         match self {
             Self::Sample(sample) => Some(*sample),
@@ -275,9 +280,9 @@ impl Fact {
 }
 
 impl Sample {
-    /// Reads the text that [`Display`](fmt::Display) writes.
+    /// Parses the text that [`Display`](fmt::Display) writes.
     fn parse(text: &str) -> Option<Self> {
-        let text = text.strip_prefix(SAMPLE)?;
+        let text = text.strip_prefix(SAMPLE_PREFIX)?;
         let streams =
             text.strip_suffix(" % of what ran was analysed (--sample), counts are of that part");
         if let Some(share) = streams {
@@ -289,8 +294,8 @@ impl Sample {
         let (timed, _) = timed.split_once(" timed path")?;
         let number = |text: &str| text.replace(',', "").parse().ok();
         Some(Self::TimedPaths {
-            timed: number(timed)?,
-            executed: number(executed)?,
+            timed: Count(number(timed)?),
+            executed: Count(number(executed)?),
         })
     }
 }
@@ -405,7 +410,7 @@ impl fmt::Display for SpoolDamage {
 
 impl fmt::Display for Sample {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(SAMPLE)?;
+        f.write_str(SAMPLE_PREFIX)?;
         match self {
             Self::Streams { analyzed } => write!(
                 f,
@@ -474,10 +479,10 @@ impl fmt::Display for MissingPart {
                 let (from, words) = (grouped(from), plural(words, "word"));
                 match earlier_threads {
                     0 => write!(f, "of thread {thread} all {words} from its word {from} on"),
-                    before => write!(
+                    _ => write!(
                         f,
                         "of thread {thread} and {} before it all {words} from their word {from} on",
-                        grouped(before)
+                        grouped(earlier_threads)
                     ),
                 }
             }
@@ -490,7 +495,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sample_is_read_as_it_is_written() {
+    fn parsing_inverts_the_text_of_a_sample() {
         let check = |sample: Sample, text: &str| {
             let fact = Fact::Sample(sample);
             assert_eq!(fact.to_string(), text);
@@ -507,15 +512,15 @@ mod tests {
         }
         check(
             Sample::TimedPaths {
-                timed: 1,
-                executed: 12_345,
+                timed: Count(1),
+                executed: Count(12_345),
             },
             "this is a sample: counts are estimates, made from 1 timed path of 12,345 that ran",
         );
         check(
             Sample::TimedPaths {
-                timed: 2000,
-                executed: 1_000_000,
+                timed: Count(2000),
+                executed: Count(1_000_000),
             },
             "this is a sample: counts are estimates, made from 2,000 timed paths of 1,000,000 that ran",
         );

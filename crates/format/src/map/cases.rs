@@ -1,11 +1,12 @@
 //! Names of a switch's cases, from debug information: enumerators, variants, numbers, characters.
 //!
-//! The list follows the loops (`loops.rs`). The maps of earlier builds end before it.
+//! In a function's record, the list comes after the loops (`loops.rs`). The records of earlier
+//! versions end before it.
 //! ```text
-//! list of cases: z edge (less the previous one's + 1)  list of strings
+//! list of cases: z edge - (previous edge + 1)  list of strings
 //! ```
-//! Example: edge 3 is taken for `A` and `B` (strings 7 and 8), no loads, selects, loops,
-//! or leaks: `00  00 00  01  06  02 07 08  00`.
+//! Example: the switch takes edge 3 for `A` and `B` (strings 7 and 8). The record has no loads,
+//! selects, loops, or leaks: `00  00 00  01  06  02 07 08  00`.
 
 use crate::cursor::Cursor;
 use crate::error::FormatError;
@@ -13,12 +14,12 @@ use crate::map::strings::{StringWriter, Strings};
 use crate::text::Text;
 use crate::varint::{put, put_signed};
 
-/// The cases of a switch that lead along an edge.
+/// The cases for which a switch takes an edge.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CaseNames {
     /// The edge.
     pub edge: u32,
-    /// All cases that lead along it, in the order of the switch.
+    /// The names of these cases, in the order of the switch.
     pub names: Vec<Text>,
 }
 

@@ -1,9 +1,9 @@
-//! The codes of edge kinds, outcomes, and dag edge kinds.
+//! The numbers by which path maps encode edge kinds, outcomes, and dag edge kinds.
 
 use crate::map::graph::{DagKind, EdgeKind, Outcome};
 
 impl EdgeKind {
-    /// 0 plain, 1 pinned, 2 cut, 3 exit.
+    /// The kind's number, below 4.
     pub(crate) fn code(self) -> u8 {
         match self {
             Self::Plain => 0,
@@ -20,7 +20,7 @@ impl EdgeKind {
     }
 }
 
-/// In the order of their codes; `Case` without its value.
+/// All outcomes, in the order of their codes. The value of `Case` is encoded separately.
 const OUTCOMES: [Outcome; 17] = [
     Outcome::Jump,
     Outcome::True,
@@ -42,7 +42,7 @@ const OUTCOMES: [Outcome; 17] = [
 ];
 
 impl Outcome {
-    /// Place in the list above, below 32.
+    /// Index of the outcome in `OUTCOMES`, below 32. The value of `Case` is ignored.
     pub(super) fn code(self) -> u8 {
         match self {
             Self::Jump => 0,
@@ -71,7 +71,7 @@ impl Outcome {
 }
 
 impl DagKind {
-    /// 0 edge, 1 start, 2 back, 3 cut, and the edge or block.
+    /// The kind's number, below 4, and its edge or block.
     pub(crate) fn code(self) -> (u8, u32) {
         match self {
             Self::Edge(edge) => (0, edge),
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_are_places_in_the_list() {
+    fn codes_are_indices_in_the_list() {
         for (index, outcome) in OUTCOMES.iter().enumerate() {
             assert_eq!(usize::from(outcome.code()), index);
             assert_eq!(Outcome::from_code(outcome.code()), Some(*outcome));

@@ -1,9 +1,10 @@
-//! Reads a fragment: the layout is in [`crate::map`].
+//! Decodes a fragment. [`crate::map`] has the layout.
 //!
-//! The reader is total: any bytes give a module and a list of its damage, or an error if the head
-//! is damaged. A function is accepted only if each index in it is in range, and its counters lie in
-//! the module's own and overlap no other function's. Otherwise an empty function keeps its place.
-//! Allocations are at most a few dozen times as large as the file.
+//! For arbitrary bytes, the parser returns a module and a list of its damage, or an error if the
+//! head is damaged. It accepts a function only if each index in its record is in range, and if its
+//! counters are inside the module's counters and overlap no other function's counters. An empty
+//! function replaces a rejected one, so that the indices of the others do not change. Allocations
+//! are at most a few dozen times as large as the file.
 //!
 //! Cost: linear, except for the sort that finds overlapping counters.
 
@@ -21,20 +22,20 @@ use crate::map::strings::Strings;
 use crate::text::Text;
 use crate::version::check_version;
 
-/// Bytes of a fragment's head.
-const HEAD: usize = 64;
+/// Size of a fragment's head.
+const HEAD_SIZE: usize = 64;
 
 impl ModuleMap {
-    /// Reads a fragment and lists its damage.
+    /// Decodes a fragment, and lists its damage.
     ///
     /// # Errors
-    /// If the bytes are no fragment, of another version, or damaged in the head or the sizes of the
-    /// tables.
+    /// If the bytes are not a fragment, have another version, are cut off before the function
+    /// records, or if the head is damaged.
     pub fn decode(bytes: &[u8]) -> Result<(Self, Vec<Damage>), FormatError> {
         Self::decode_at(bytes, 0)
     }
 
-    /// The same for a fragment at offset `base` of its file.
+    /// Like [`decode`](Self::decode), for a fragment at offset `base` of its file.
     pub(crate) fn decode_at(bytes: &[u8], base: u64) -> Result<(Self, Vec<Damage>), FormatError> {
         let head = Head::read(bytes, base)?;
         let parts = head.split(bytes, base)?;
@@ -71,7 +72,7 @@ impl ModuleMap {
     }
 }
 
-/// Bytes of ring counters that the module of a fragment needs.
+/// Returns the number of bytes of ring counters that the module of a fragment needs.
 pub(crate) fn ring_counters_size(fragment: &[u8]) -> u64 {
     Head::read(fragment, 0).map_or(0, |head| 8 * u64::from(head.ring_counters))
 }
@@ -116,7 +117,7 @@ pub(crate) fn fragment_counters(
     }
 }
 
-/// The functions; damaged ones as placeholders.
+/// Reads the functions. A placeholder replaces a damaged function.
 fn read_functions(
     head: &Head,
     parts: &Parts<'_>,
@@ -151,7 +152,7 @@ fn read_functions(
         }));
         offsets.push(frame.offset);
     }
-    refuse_overlaps(&mut functions, &offsets, damage);
+    remove_overlapping_functions(&mut functions, &offsets, damage);
     functions
 }
 
@@ -178,7 +179,7 @@ struct Head {
     ring_counters: u32,
 }
 
-/// Bytes and their offset in the file.
+/// The bytes of a part, and their offset in the file.
 type Part<'a> = (&'a [u8], u64);
 
 struct Parts<'a> {
@@ -196,8 +197,8 @@ impl Head {
         if cursor.bytes(8)? != FRAGMENT_MAGIC {
             return Err(FormatError::NotAFragment);
         }
-        let found = cursor.u32()?;
-        check_version(found)?;
+        let version = cursor.u32()?;
+        check_version(version)?;
         let functions = cursor.u32()?;
         let counters_size = cursor.u64()?;
         let mut word = || cursor.u32();
@@ -205,7 +206,7 @@ impl Head {
             (word()?, word()?, word()?, word()?, word()?, word()?);
         let records = cursor.u64()?;
         let ring_counters = cursor.u32()?;
-        if cursor.u32()? != crc32fast::hash(&bytes[..HEAD - 4]) {
+        if cursor.u32()? != crc32fast::hash(&bytes[..HEAD_SIZE - 4]) {
             return Err(FormatError::Head { offset: base });
         }
         Ok(Self {
@@ -222,20 +223,20 @@ impl Head {
         })
     }
 
-    /// Splits off the parts behind the head. Only the function records, which come last, may be cut
-    /// short.
+    /// Splits the bytes after the head into parts. Only the function records, which come last, may
+    /// be cut short.
     fn split<'a>(&self, bytes: &'a [u8], base: u64) -> Result<Parts<'a>, FormatError> {
-        let mut at = HEAD as u64;
+        let mut start = HEAD_SIZE as u64;
         let mut take = |size: u64| -> Result<Part<'a>, FormatError> {
-            let end = at.saturating_add(size);
+            let end = start.saturating_add(size);
             let truncated = FormatError::Truncated {
                 offset: base + bytes.len() as u64,
             };
-            let (Ok(from), Ok(to)) = (usize::try_from(at), usize::try_from(end)) else {
+            let (Ok(from), Ok(to)) = (usize::try_from(start), usize::try_from(end)) else {
                 return Err(truncated);
             };
-            let part = (bytes.get(from..to).ok_or(truncated)?, base + at);
-            at = end;
+            let part = (bytes.get(from..to).ok_or(truncated)?, base + start);
+            start = end;
             Ok(part)
         };
         let strings = take(8 * u64::from(self.strings))?;
@@ -243,8 +244,8 @@ impl Head {
         let index = take(index_size(self.functions.into()))?;
         let skipped = take(16 * u64::from(self.skipped))?;
         let gone = take(12 * u64::from(self.gone))?;
-        let rest = bytes.len() as u64 - (gone.1 - base) - gone.0.len() as u64;
-        let records = take(self.records.min(rest))?;
+        let remaining = bytes.len() as u64 - (gone.1 - base) - gone.0.len() as u64;
+        let records = take(self.records.min(remaining))?;
         Ok(Parts {
             strings,
             text,
@@ -256,7 +257,7 @@ impl Head {
     }
 }
 
-/// Entries of `4 * (N + 1)` bytes: `N` strings and a checksum.
+/// Reads entries of `4 * (N + 1)` bytes: the numbers of `N` strings, and a checksum.
 fn read_entries<T, const N: usize>(
     part: Part<'_>,
     strings: &Strings,
@@ -296,9 +297,13 @@ fn read_entry<const N: usize>(
     Ok(texts)
 }
 
-/// Refuses functions whose counters overlap. If two overlap, the one with the higher offset is
-/// refused.
-fn refuse_overlaps(functions: &mut [FunctionMap], offsets: &[u64], damage: &mut Vec<Damage>) {
+/// Leaves out functions whose counters overlap another function's counters. Of two overlapping
+/// functions, the function with the higher offset is left out.
+fn remove_overlapping_functions(
+    functions: &mut [FunctionMap],
+    offsets: &[u64],
+    damage: &mut Vec<Damage>,
+) {
     let counters = functions.iter().map(|function| function.counters);
     let mut order: Vec<(u64, usize)> = counters
         .enumerate()

@@ -1,4 +1,4 @@
-//! Writes a fragment; [`crate::map`] has the layout. The same module always gives the same bytes.
+//! Encodes a fragment. [`crate::map`] has the layout. Equal modules have equal bytes.
 
 use crate::checksum::numbered_crc;
 use crate::frames::FrameWriter;
@@ -15,10 +15,10 @@ use crate::varint::{put, put_signed};
 use crate::version::MAP_VERSION;
 
 impl ModuleMap {
-    /// The module's fragment.
+    /// Encodes the module as a fragment.
     ///
     /// # Panics
-    /// If the strings of the module, or one function's record, reach 4 GiB.
+    /// If the strings of the module, or a function's record, have 4 GiB or more.
     pub fn encode(&self) -> Vec<u8> {
         let mut strings = StringWriter::default();
         let name = strings.number(&self.name);
@@ -34,16 +34,16 @@ impl ModuleMap {
             ];
             functions.push(keys, &payload);
         }
-        let skipped = numbered(self.skipped.iter().map(|skipped| {
+        let skipped = checksummed_entries(self.skipped.iter().map(|skipped| {
             [&skipped.name, &skipped.linkage_name, &skipped.reason]
                 .map(|string| strings.number(string))
         }));
-        let gone = numbered(
+        let gone = checksummed_entries(
             self.gone
                 .iter()
                 .map(|gone| [&gone.name, &gone.linkage_name].map(|string| strings.number(string))),
         );
-        let n = functions.len();
+        let function_count = functions.len();
         let (index, records) = functions.finish();
         let (table, text) = strings.finish();
         let length = |bytes: usize| {
@@ -56,7 +56,7 @@ impl ModuleMap {
             Vec::with_capacity(64 + table.len() + text.len() + index.len() + records.len());
         out.extend_from_slice(&FRAGMENT_MAGIC);
         out.extend_from_slice(&MAP_VERSION.to_le_bytes());
-        out.extend_from_slice(&n.to_le_bytes());
+        out.extend_from_slice(&function_count.to_le_bytes());
         out.extend_from_slice(&self.counters_size.to_le_bytes());
         out.extend_from_slice(&length(table.len() / 8));
         out.extend_from_slice(&length(text.len()));
@@ -78,8 +78,8 @@ impl ModuleMap {
     }
 }
 
-/// Entries of fixed size, each with the checksum of its number and content.
-fn numbered<const N: usize>(entries: impl Iterator<Item = [u32; N]>) -> Vec<u8> {
+/// Writes entries of fixed size, each with a checksum of its number and content.
+fn checksummed_entries<const N: usize>(entries: impl Iterator<Item = [u32; N]>) -> Vec<u8> {
     let mut out = Vec::new();
     for (number, entry) in entries.enumerate() {
         let start = out.len();
@@ -141,7 +141,7 @@ fn put_function<'a>(out: &mut Vec<u8>, strings: &mut StringWriter<'a>, function:
             put_list(out, &function.tree);
         }
     }
-    if has_tail(function) {
+    if has_optional_lists(function) {
         put_loads(out, &function.loads, &mut last_line);
         put_loops(out, function.selects, &function.loops, &mut last_line);
         put_cases(out, strings, &function.cases);
@@ -149,8 +149,8 @@ fn put_function<'a>(out: &mut Vec<u8>, strings: &mut StringWriter<'a>, function:
     }
 }
 
-/// Whether the record goes on behind the edges of the acyclic graph.
-fn has_tail(function: &FunctionMap) -> bool {
+/// Whether the record has the optional lists at its end.
+fn has_optional_lists(function: &FunctionMap) -> bool {
     !function.loads.is_empty()
         || function.selects > 0
         || !function.loops.is_empty()
@@ -158,6 +158,7 @@ fn has_tail(function: &FunctionMap) -> bool {
         || !function.leaks.is_empty()
 }
 
+/// Writes a list of numbers. Each number is written as the difference from its predecessor + 1.
 fn put_list(out: &mut Vec<u8>, numbers: &[u32]) {
     put(out, numbers.len() as u64);
     let mut next = 0u32;
@@ -224,16 +225,16 @@ fn put_dag(out: &mut Vec<u8>, function: &FunctionMap) {
         value,
     } in &function.dag
     {
-        let implied = function.implied_ends(kind) == Some((from, to));
+        let has_implied_ends = function.implied_ends(kind) == Some((from, to));
         let (code, index) = kind.code();
-        out.push(code | u8::from(!implied) << 2);
+        out.push(code | u8::from(!has_implied_ends) << 2);
         if matches!(kind, DagKind::Start(_)) {
             put(out, index.into());
         } else {
             put_signed(out, i64::from(index) - i64::from(next));
             next = index.wrapping_add(1);
         }
-        if !implied {
+        if !has_implied_ends {
             put(out, from.into());
             put(out, to.into());
         }

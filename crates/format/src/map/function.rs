@@ -1,4 +1,4 @@
-//! An instrumented function: its graph, its numbering, and where its counters are.
+//! An instrumented function: its graph, its numbering, and the offset of its counters.
 
 use crate::map::cases::CaseNames;
 use crate::map::graph::{BlockMap, DagEdgeMap, DagKind, EdgeKind, EdgeMap, implied_ends};
@@ -10,25 +10,27 @@ use crate::text::Text;
 /// An instrumented function.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FunctionMap {
-    /// Source name from the debug info, may be empty.
+    /// Source name from the debug information. It may be empty.
     pub name: Text,
     /// Linkage name.
     pub linkage_name: Text,
-    /// Source file, may be empty.
+    /// Source file. The name may be empty.
     pub file: Text,
     /// Line of the declaration, 0 if unknown.
     pub line: u32,
-    /// [`FunctionMap::structure_hash`] when it was woven.
+    /// [`FunctionMap::structure_hash`] of the woven function.
     pub hash: u64,
-    /// The compiler did not optimize it: its places are in the order of the source.
+    /// Whether the places are in the order of the source, because the compiler did not optimize the
+    /// function.
     pub in_source_order: bool,
-    /// Where its counters are.
+    /// The function's counters in a thread's block.
     pub counters: Counters,
-    /// Offset of its ring counters ([`crate::map`], "Ring counters"): bytes from the module's base
-    /// in a fragment, from the first ring counter in an image. None if all its paths are appended.
-    /// There are [`ring_counter_count`](Self::ring_counter_count) counters.
+    /// Offset in bytes of the function's ring counters ([`crate::map`], "Ring counters"). In a
+    /// fragment, the offset is relative to the module's first ring counter. In an image, it is
+    /// relative to the image's first ring counter. `None` if all paths of the function are appended
+    /// to streams. There are [`ring_counter_count`](Self::ring_counter_count) counters.
     pub ring_counters: Option<u64>,
-    /// Number of possible paths, at least 1; 0 where edges are counted.
+    /// Number of possible paths, at least 1; 0 if edges are counted.
     pub path_count: u64,
     /// Entry block.
     pub entry: u32,
@@ -41,21 +43,21 @@ pub struct FunctionMap {
     /// The edges of the acyclic graph, with the values that number its paths. Empty if edges are
     /// counted.
     pub dag: Vec<DagEdgeMap>,
-    /// The edge of each counter, if edges are counted. Otherwise empty.
+    /// The edge of each counter. Empty if paths are counted.
     pub counted: Vec<u32>,
-    /// The edges without counters, if edges are counted. Their counts are derived from the last to
-    /// the first. Otherwise empty.
+    /// The edges without counters. Propagation derives their counts from the last edge of this list
+    /// to the first. Empty if paths are counted.
     pub tree: Vec<u32>,
-    /// The function itself (0), then the frames inlined into it, callers before callees.
+    /// The function (scope 0), then the functions inlined into it, callers before callees.
     pub scopes: Vec<Scope>,
     /// Loads whose next addresses can be predicted, in order of their blocks. Empty unless paths
     /// are timed.
     pub loads: Vec<Load>,
-    /// Number of selects: choices between two values that the code makes without a branch, so that
-    /// no path tells them apart.
+    /// Number of selects: choices between two values that the code makes without a branch. The
+    /// paths of the function do not distinguish these choices.
     pub selects: u32,
-    /// The compiler's facts about its loops, in order of their heads. Loops without facts are left
-    /// out.
+    /// The compiler's facts about the function's loops, in order of their heads. Loops without
+    /// facts are left out.
     pub loops: Vec<LoopMap>,
     /// Names of switch cases, from debug information, in order of their edges.
     pub cases: Vec<CaseNames>,
@@ -63,18 +65,18 @@ pub struct FunctionMap {
     pub leaks: Vec<u32>,
 }
 
-/// The place of a function's counters in a thread's block. Offsets are in bytes from the module's
-/// base.
+/// The position of a function's counters in a thread's block. Offsets are in bytes from the counter
+/// base of the module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counters {
     /// One `u64` for each path number.
     Array {
         /// Offset of path 0's counter, a multiple of 8.
         offset: u64,
-        /// Number of counters, at least the number of paths.
+        /// Number of counters. It is at least the number of paths.
         len: u64,
     },
-    /// A hash table. One `u64` in the block leads to it.
+    /// A hash table of counters. A `u64` in the block, the *head*, points to the table.
     Hash {
         /// Offset of the head, a multiple of 8.
         offset: u64,
@@ -121,7 +123,7 @@ impl Counters {
         }
     }
 
-    /// Bytes in a thread's block; saturates.
+    /// Bytes in a thread's block. Saturates.
     pub fn size(self) -> u64 {
         match self {
             Self::Array { len, .. } | Self::Edges { len, .. } => len.saturating_mul(8),
@@ -131,20 +133,21 @@ impl Counters {
 }
 
 impl FunctionMap {
-    /// Whether its record was damaged. A damaged function keeps its place, and its names if they
-    /// are readable.
+    /// Whether the function's record was damaged. An empty map then replaces the function's map,
+    /// with its names if they are readable.
     pub fn is_damaged(&self) -> bool {
         self.blocks.is_empty()
     }
 
-    /// Whether it has exit edges.
+    /// Whether the function has exit edges.
     pub fn has_exits(&self) -> bool {
         let mut edges = self.edges.iter();
         edges.any(|edge| edge.kind == EdgeKind::Exit)
     }
 
-    /// The number of its ring counters, if it has [any](Self::ring_counters): one for each path if
-    /// it has exit edges, else one for each path that may be a whole activation.
+    /// The number of ring counters, if the function has [ring counters](Self::ring_counters). A
+    /// function with exit edges has a ring counter for each path. Another function has a ring
+    /// counter for each path that may be the only path of an activation.
     pub fn ring_counter_count(&self) -> u64 {
         match self.has_exits() {
             true => self.path_count,
@@ -160,12 +163,12 @@ impl FunctionMap {
         values.min().unwrap_or(self.path_count).min(self.path_count)
     }
 
-    /// The thing that its counters count: `path` or `edge counter`.
+    /// The noun for the numbers of the function's counts: `path` or `edge counter`.
     pub fn counted_thing(&self) -> &'static str {
         self.counters.counted_thing()
     }
 
-    /// The limit that all numbers of its paths, or of its edge counters, are below.
+    /// The number of paths, or of edge counters. All numbers of the function's counts are below it.
     pub fn counter_limit(&self) -> u64 {
         self.counters.limit(self.path_count)
     }
@@ -179,8 +182,8 @@ impl FunctionMap {
         }
     }
 
-    /// Source and target that the meaning of this kind of dag edge implies; `None` if it refers to
-    /// a missing edge.
+    /// The source and target that a dag edge of this kind usually has. Returns `None` if the kind
+    /// refers to a missing edge.
     pub fn implied_ends(&self, kind: DagKind) -> Option<(u32, u32)> {
         implied_ends(kind, &self.edges, self.entry, self.exit)
     }

@@ -1,13 +1,14 @@
-//! The graph of a function: blocks, edges, and the acyclic graph's edges, which number its paths.
+//! The graph of a function: its blocks, its edges, and the edges of the acyclic graph (*dag*) that
+//! numbers its paths.
 
 use crate::map::place::Place;
 
 /// A block.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BlockMap {
-    /// Instructions of the woven IR, without probes, phis and debug markers.
+    /// Number of LLVM instructions of the woven block, without probes, phis, and debug markers.
     pub instructions: u32,
-    /// Its source places, in order, without repeats.
+    /// The source places of the block, in order and without repetitions.
     pub places: Vec<Place>,
 }
 
@@ -18,9 +19,9 @@ pub struct EdgeMap {
     pub from: u32,
     /// Target block.
     pub to: u32,
-    /// Whether it can carry a probe, and whether paths end there.
+    /// Whether the edge can carry a probe, and whether paths end at it.
     pub kind: EdgeKind,
-    /// The outcome of the branch that leads along it.
+    /// The outcome of the branch for which control takes the edge.
     pub outcome: Outcome,
     /// Source place of the branch.
     pub place: Option<Place>,
@@ -29,19 +30,20 @@ pub struct EdgeMap {
 /// The kind of an edge, as in `holloway_flow`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EdgeKind {
-    /// An edge like any other.
+    /// An edge that can carry a probe. A path ends at it only if it is a back edge.
     #[default]
     Plain,
-    /// Can't carry a probe.
+    /// An edge that cannot carry a probe.
     Pinned,
-    /// A path ends before it and another starts after it.
+    /// An edge at which a path ends and the next path starts, without being a back edge.
     Cut,
     /// An edge to the exit, for a call in the source block that does not come back. Its count is
-    /// net: each time that the block is entered again behind the call, the count goes down by one.
+    /// net: each time that control enters the block again after the call, the count decreases by
+    /// one.
     Exit,
 }
 
-/// The outcome of a branch or call that leads along an edge.
+/// The outcome of a branch or call for which control takes an edge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Outcome {
     /// Unconditional.
@@ -71,9 +73,9 @@ pub enum Outcome {
     Resume,
     /// A `musttail` call.
     TailCall,
-    /// Control goes on behind a call that may return twice.
+    /// Control continues after a call that may return twice.
     Again,
-    /// Control goes on inside a block that was split; in traces, before a call.
+    /// Control continues inside a block that was split. In traces, blocks are split before calls.
     Split,
     /// A call in the block does not come back: it unwinds or jumps past the function, or the
     /// process ends.
@@ -89,27 +91,27 @@ pub struct DagEdgeMap {
     pub from: u32,
     /// Target block.
     pub to: u32,
-    /// Its meaning.
+    /// The meaning of the edge.
     pub kind: DagKind,
-    /// The value that it adds to the path number.
+    /// The edge value: the edge adds it to the path number.
     pub value: u64,
 }
 
 /// The meaning of an edge of the acyclic graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DagKind {
-    /// This edge of the graph.
+    /// The edge of the graph that has this number.
     Edge(u32),
-    /// Paths that start at this block: entry → block.
+    /// The start edge of paths that start at this block: entry → block.
     Start(u32),
-    /// Paths that end with this back edge: its source → exit.
+    /// The last edge of paths that end with this back edge: source of the back edge → exit.
     Back(u32),
-    /// Paths that end with this cut edge: its source → exit.
+    /// The last edge of paths that end with this cut edge: source of the cut edge → exit.
     Cut(u32),
 }
 
-/// Source and target that the meaning of this kind of dag edge implies; `None` if it refers to a
-/// missing edge.
+/// The source and target that a dag edge of this kind usually has. Returns `None` if the kind
+/// refers to a missing edge.
 pub(super) fn implied_ends(
     kind: DagKind,
     edges: &[EdgeMap],

@@ -1,11 +1,12 @@
-//! Hashes of a function's structure. They tell profiles and guides of another structure apart.
+//! Hashes of a function's structure. By these hashes, readers reject profiles and guides of a
+//! function with another structure.
 
 use crate::map::function::FunctionMap;
 use crate::map::graph::{EdgeKind, EdgeMap, Outcome};
 
 impl FunctionMap {
-    /// Hash of the graph and its counters: equal structures have equal counters. Names, places, and
-    /// the offsets of counters do not affect it.
+    /// Hash of the graph, the numbering of paths, and the counted edges. Counts with equal hashes
+    /// have the same meaning. Names, places, and the offsets of counters do not affect the hash.
     pub fn structure_hash(&self) -> u64 {
         let mut hash = Hash::default();
         let edges = self
@@ -31,8 +32,8 @@ impl FunctionMap {
         hash.finish()
     }
 
-    /// Hash of the graph without exit edges and with the parts of each block joined. It is equal in
-    /// two builds of the same code, whatever each build collects.
+    /// Hash of the graph without exit edges and with the parts of each block joined. Two builds of
+    /// the same code have equal hashes, even if the builds collect different kinds of data.
     pub fn graph_hash(&self) -> u64 {
         let edges = self.edges.iter();
         let edges = edges.map(|edge| (edge.from, edge.to, edge.kind, edge.outcome));
@@ -41,7 +42,7 @@ impl FunctionMap {
 }
 
 impl EdgeMap {
-    /// Whether it exists in graphs without exit edges too.
+    /// Whether the edge also exists in a build without exit edges.
     pub fn is_always_there(&self) -> bool {
         is_always_there(self.kind, self.outcome)
     }
@@ -51,25 +52,26 @@ fn is_always_there(kind: EdgeKind, outcome: Outcome) -> bool {
     kind != EdgeKind::Exit && outcome != Outcome::Returned
 }
 
-/// [`FunctionMap::graph_hash`] of a graph that has no map yet: number of blocks, entry and exit,
-/// edges.
+/// Computes [`FunctionMap::graph_hash`] of a graph without a map: from the number of blocks, the
+/// entry, the exit, and the edges.
 pub fn graph_hash(
     blocks: usize,
     (entry, exit): (u32, u32),
     edges: impl Iterator<Item = (u32, u32, EdgeKind, Outcome)> + Clone,
 ) -> u64 {
-    // The parts of a block have consecutive numbers. Each part takes the number of the first.
-    let later = edges.clone().filter(|edge| edge.3 == Outcome::Returned);
-    let mut later: Vec<u32> = later.map(|edge| edge.1).collect();
-    later.sort_unstable();
-    later.dedup();
+    // The parts of a block have consecutive numbers, and `Returned` edges connect them. Joining the
+    // parts gives each of them the number of the first part.
+    let part_edges = edges.clone().filter(|edge| edge.3 == Outcome::Returned);
+    let mut later_parts: Vec<u32> = part_edges.map(|edge| edge.1).collect();
+    later_parts.sort_unstable();
+    later_parts.dedup();
     let joined =
-        |block: u32| block.wrapping_sub(later.partition_point(|&part| part <= block) as u32);
+        |block: u32| block.wrapping_sub(later_parts.partition_point(|&part| part <= block) as u32);
     let edges = edges.filter(|edge| is_always_there(edge.2, edge.3));
     let edges = edges.map(|(from, to, kind, _)| (joined(from), joined(to), kind));
     let mut hash = Hash::default();
     hash.graph(
-        blocks.saturating_sub(later.len()),
+        blocks.saturating_sub(later_parts.len()),
         (joined(entry), joined(exit)),
         edges,
     );

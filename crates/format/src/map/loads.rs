@@ -1,14 +1,16 @@
-//! Loads that a program could prefetch, and how their addresses develop (Perelman, Chilimbi, Calder
-//! 2005, section 5.4).
+//! Loads that a program could prefetch, and how their addresses change from turn to turn (Perelman,
+//! Chilimbi, Calder 2005, section 5.4).
 //!
-//! The list follows the graph in a function's record. It is written only if it, or a list behind it
-//! (`loops.rs`, `cases.rs`), has an item. The records of earlier builds end before it.
+//! In a function's record, the list comes after the graph. It is written only if this list or a
+//! later one (`loops.rs`, `cases.rs`, leaks) is not empty. The records of earlier versions end
+//! before it.
 //! ```text
-//! list of loads: z block (less the previous one's)  place
-//!                1 byte shape: 0 induction, 1 chain, 2 through  z its number
+//! list of loads: z block - previous load's block  place
+//!                1 byte shape: 0 induction, 1 chain, 2 through
+//!                z the stride (shapes 0 and 2) or the offset (shape 1)
 //! ```
-//! Example: a load in block 2 at line 5, column 9 of scope 0 (line 5 was the previous place's),
-//! whose address grows by 4 bytes each turn: `01 04 00 00 09 00 08`.
+//! Example: a load in block 2 at line 5, column 9 of scope 0. The address grows by 4 bytes each
+//! turn. The previous place has line 5, too: `01 04 00 00 09 00 08`.
 
 use crate::cursor::Cursor;
 use crate::error::FormatError;
@@ -18,32 +20,32 @@ use crate::varint::{put, put_signed};
 /// A load in a loop whose next address can be predicted before the next turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Load {
-    /// Its block.
+    /// The block of the load.
     pub block: u32,
-    /// Its source place.
+    /// The source place of the load.
     pub place: Place,
-    /// How its address develops.
+    /// How the address changes.
     pub shape: LoadShape,
 }
 
-/// How a load's address develops from one turn of its innermost loop to the next.
+/// How a load's address changes from one turn of its innermost loop to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoadShape {
     /// The address grows by the same number of bytes each turn: `a[i]`.
     Induction {
-        /// Bytes a turn.
+        /// Bytes per turn.
         stride: i64,
     },
     /// The load is in a node of a list, and a pointer in the node leads to the next turn's node:
     /// `p->value` with `p = p->next`.
     Chain {
-        /// Offset in a node of the pointer to the next one.
+        /// Offset in a node of the pointer to the next node.
         offset: i64,
     },
-    /// The address is computed from a value that a load with the shape `Induction` has loaded:
+    /// The address is computed from a value that another load, of shape `Induction`, has loaded:
     /// `*a[i]`, `b[a[i]]`.
     Through {
-        /// Bytes a turn of that load.
+        /// Stride of the other load, in bytes per turn.
         stride: i64,
     },
 }

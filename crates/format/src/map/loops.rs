@@ -1,17 +1,17 @@
-//! Facts about loops that the compiler's metadata has and the graph lacks.
+//! Facts about loops that only the compiler's metadata has, not the graph.
 //!
-//! The list follows the loads and the number of selects in a function's record. These are written
-//! only if one of them, or a list behind them, has an item. The maps of earlier builds end before
-//! them.
+//! In a function's record, the number of selects and this list come after the loads. They are
+//! written only if there are selects, or if one of the lists of loads, loops, cases, and leaks is
+//! not empty. The records of earlier versions end before them.
 //! ```text
 //! v selects
-//! list of loops: z head (less the previous one's)  1 byte: 1 if a start follows + 2 if vectorized
-//!                + 4 if it has to end
+//! list of loops: z head - previous loop's head
+//!                1 byte: 1 if a start follows + 2 if vectorized + 4 if `must_progress`
 //!                [place: the start]  v copies  v peeled
 //! ```
-//! Example: three selects; a loop with head 2 that starts at line 5, column 9 of scope 0 (line 5
-//! was the previous place's), and has to end, one copy, nothing peeled: `03 01 04 05 00 00 09 01
-//! 00`.
+//! Example: a function with three selects and one loop. The loop's head is block 2. The loop starts
+//! at line 5, column 9 of scope 0, must progress, has one copy, and no peeled turn. The previous
+//! place has line 5, too: `03 01 04 05 00 00 09 01 00`.
 
 use crate::cursor::Cursor;
 use crate::error::FormatError;
@@ -21,19 +21,20 @@ use crate::varint::{put, put_signed};
 /// A loop, as the compiler describes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoopMap {
-    /// The target of its back edges.
+    /// The loop's head: the target of its back edges.
     pub head: u32,
     /// Source place of the loop's keyword. A branch at this place is the loop's own condition
     /// (`for`, `while`), not a `break`.
     pub start: Option<Place>,
-    /// Copies of its code that one turn runs: more than 1 if the compiler unrolled it.
+    /// Number of copies of the loop's code that one turn runs. It is more than 1 if the compiler
+    /// unrolled the loop.
     pub copies: u32,
-    /// Number of its first turns that the compiler put before the loop.
+    /// Number of first turns that the compiler moved before the loop.
     pub peeled: u32,
-    /// Whether the compiler vectorized it: a turn stands for several of the source's iterations.
+    /// Whether the compiler vectorized the loop. Then a turn runs several iterations of the source.
     pub vectorized: bool,
-    /// Whether the compiler may assume that it ends or has an effect. In C it may not if the source
-    /// gives no condition (`for (;;)`).
+    /// Whether the compiler may assume that the loop ends or has an effect. In C it may not assume
+    /// this for a loop without a condition (`for (;;)`).
     pub must_progress: bool,
 }
 
@@ -41,13 +42,13 @@ pub(super) fn put_loops(out: &mut Vec<u8>, selects: u32, loops: &[LoopMap], last
     put(out, selects.into());
     put(out, loops.len() as u64);
     let mut last = 0;
-    for described in loops {
-        put_signed(out, i64::from(described.head) - i64::from(last));
-        last = described.head;
+    for loop_map in loops {
+        put_signed(out, i64::from(loop_map.head) - i64::from(last));
+        last = loop_map.head;
         let flags = [
-            described.start.is_some(),
-            described.vectorized,
-            described.must_progress,
+            loop_map.start.is_some(),
+            loop_map.vectorized,
+            loop_map.must_progress,
         ];
         out.push(
             (0..)
@@ -55,15 +56,15 @@ pub(super) fn put_loops(out: &mut Vec<u8>, selects: u32, loops: &[LoopMap], last
                 .map(|(bit, flag)| u8::from(flag) << bit)
                 .sum(),
         );
-        if let Some(place) = described.start {
+        if let Some(place) = loop_map.start {
             put_place(out, place, last_line);
         }
-        put(out, described.copies.into());
-        put(out, described.peeled.into());
+        put(out, loop_map.copies.into());
+        put(out, loop_map.peeled.into());
     }
 }
 
-/// The number of selects, and the loops.
+/// Reads the number of selects, and the loops.
 pub(super) fn read_loops(
     cursor: &mut Cursor<'_>,
     blocks: usize,
@@ -109,13 +110,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_example_is_read_and_written() {
+    fn the_example_has_the_documented_bytes() {
         let place = Place {
             scope: 0,
             line: 5,
             column: 9,
         };
-        let described = LoopMap {
+        let loop_map = LoopMap {
             head: 2,
             start: Some(place),
             copies: 1,
@@ -124,7 +125,7 @@ mod tests {
             must_progress: true,
         };
         let mut bytes = Vec::new();
-        put_loops(&mut bytes, 3, &[described], &mut 5);
+        put_loops(&mut bytes, 3, &[loop_map], &mut 5);
         assert_eq!(bytes, [3, 1, 4, 5, 0, 0, 9, 1, 0]);
     }
 }

@@ -1,4 +1,4 @@
-//! A module of the map: its functions, and the functions that have no counters.
+//! A module of the path map: its instrumented functions, and the functions without counters.
 
 use crate::map::function::FunctionMap;
 use crate::text::Text;
@@ -6,45 +6,45 @@ use crate::text::Text;
 /// The path map of one module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ModuleMap {
-    /// Crate or object: `regex_automata`, `a.o`.
+    /// Name of the crate or object file: `regex_automata`, `a.o`.
     pub name: Text,
-    /// The compiler's name for itself.
+    /// Name and version of the compiler, from debug information.
     pub producer: Text,
-    /// Bytes of counters a thread needs for this module.
+    /// Bytes of the module's counters in each thread's block.
     pub counters_size: u64,
-    /// The instrumented functions. Damaged ones keep their place ([`FunctionMap::is_damaged`]).
+    /// The instrumented functions. A damaged function remains as an empty one
+    /// ([`FunctionMap::is_damaged`]).
     pub functions: Vec<FunctionMap>,
     /// Functions that are not instrumented, with the reason.
     pub skipped: Vec<Skipped>,
-    /// Functions of the input that have no code of their own after optimization.
+    /// Functions of the source module that have no code after optimization.
     pub gone: Vec<VanishedFunction>,
 }
 
 /// A function that is not instrumented.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Skipped {
-    /// Source name, may be empty.
+    /// Source name. It may be empty.
     pub name: Text,
     /// Linkage name.
     pub linkage_name: Text,
-    /// The reason, in the weaver's words.
+    /// The reason, as the weaver's text.
     pub reason: Text,
 }
 
 impl Skipped {
-    /// Whether the entry stands for an input of machine code, whose functions nobody can name.
+    /// Whether the entry stands for a linked file of machine code, whose functions are unknown.
     ///
-    /// Path maps carry the reason as text, so this reads the beginning of that text.
+    /// Path maps contain the reason as text, so this function compares the beginning of the text.
     pub fn is_machine_code(&self) -> bool {
         self.reason.starts_with("machine code")
     }
 }
 
-/// A function of the input that has no code after optimization: it was inlined everywhere, or
-/// unused.
+/// A function that has no code after optimization, because it was inlined everywhere or is unused.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VanishedFunction {
-    /// Source name, may be empty.
+    /// Source name. It may be empty.
     pub name: Text,
     /// Linkage name.
     pub linkage_name: Text,

@@ -1,4 +1,4 @@
-//! Places in the source, and the inlined frames around them.
+//! Places in the source, and their scopes: the function, or a function inlined into it.
 
 use crate::cursor::Cursor;
 use crate::error::FormatError;
@@ -8,7 +8,7 @@ use crate::varint::{put, put_signed};
 /// A place in the source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
-    /// Frame, in [`FunctionMap::scopes`](crate::FunctionMap::scopes).
+    /// Index of the place's scope in [`FunctionMap::scopes`](crate::FunctionMap::scopes).
     pub scope: u32,
     /// Line, 0 if unknown.
     pub line: u32,
@@ -16,10 +16,10 @@ pub struct Place {
     pub column: u32,
 }
 
-/// The function or a frame inlined into it.
+/// A function, or a function that was inlined into it by one call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scope {
-    /// Source name, may be empty.
+    /// Source name. It may be empty.
     pub name: Text,
     /// Linkage name.
     pub linkage_name: Text,
@@ -27,9 +27,9 @@ pub struct Scope {
     pub file: Text,
     /// Line of the declaration.
     pub line: u32,
-    /// The frame it is inlined into. It always comes earlier in
+    /// The scope into which this function was inlined. The parent always comes earlier in
     /// [`FunctionMap::scopes`](crate::FunctionMap::scopes), so that a walk from parent to parent
-    /// ends. The reader rejects other maps.
+    /// ends. The parser rejects other maps.
     pub parent: Option<u32>,
     /// Line of the call in the parent.
     pub call_line: u32,
@@ -44,18 +44,21 @@ pub(super) fn put_place(out: &mut Vec<u8>, place: Place, last_line: &mut u32) {
     *last_line = place.line;
 }
 
-/// The state that reading a function's places needs.
+/// The state for decoding a function's places.
 pub(super) struct Places {
     /// Number of scopes of the function.
     scopes: usize,
-    /// Line of the place before.
-    line: u32,
+    /// Line of the previous place.
+    last_line: u32,
 }
 
 impl Places {
     /// The state before the first place of a function with this many scopes.
     pub(super) fn new(scopes: usize) -> Self {
-        Self { scopes, line: 0 }
+        Self {
+            scopes,
+            last_line: 0,
+        }
     }
 }
 
@@ -65,8 +68,8 @@ pub(super) fn read_place(
     places: &mut Places,
 ) -> Result<Place, FormatError> {
     let scope = cursor.index(places.scopes, "scope")?;
-    let line = cursor.near(places.line, 1 << 32, "line")?;
-    places.line = line;
+    let line = cursor.near(places.last_line, 1 << 32, "line")?;
+    places.last_line = line;
     Ok(Place {
         scope,
         line,

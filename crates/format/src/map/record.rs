@@ -1,6 +1,6 @@
-//! Reads a function's record: the layout is in [`crate::map`].
+//! Decodes a function's record. [`crate::map`] has the layout.
 //!
-//! Every index is checked, so users of the function can rely on them.
+//! The parser checks that every index is in range.
 
 use crate::cursor::Cursor;
 use crate::error::FormatError;
@@ -15,8 +15,8 @@ use crate::map::place::{Places, Scope, read_place};
 use crate::map::strings::Strings;
 use crate::text::Text;
 
-/// Reads the function at `cursor`, of a module with `counters_size` bytes of counters and
-/// `ring_counter_limit` ring counters.
+/// Reads a function of a module with `counters_size` bytes of counters and `ring_counter_limit`
+/// ring counters.
 pub(super) fn read_function(
     mut cursor: Cursor<'_>,
     strings: &Strings,
@@ -116,8 +116,8 @@ fn read_text(cursor: &mut Cursor<'_>, strings: &Strings) -> Result<Text, FormatE
     strings.get(cursor.var32()?, offset)
 }
 
-/// Reads the place of the counters, the number of paths, and the offset of the ring counters. The
-/// code of their kind stood at `start`.
+/// Reads the position of the counters, the number of paths, and the offset of the ring counters.
+/// `code` is the kind of the counters, which was read at the offset `start`.
 fn read_counters(
     cursor: &mut Cursor<'_>,
     (code, start): (u8, u64),
@@ -143,17 +143,17 @@ fn read_counters(
             });
         }
     };
-    let inside = offset
+    let is_inside = offset
         .checked_add(counters.size())
         .is_some_and(|end| end <= counters_size);
-    let enough = match counters {
+    let has_enough_counters = match counters {
         Counters::Array { len, .. } => path_count <= len,
         Counters::Hash { .. } | Counters::Edges { .. } => true,
     };
     let ring_counters = if code == 3 { Some(cursor.var()?) } else { None };
-    let fits =
-        ring_counters.is_none_or(|at| at.is_multiple_of(8) && at / 8 <= ring_counter_limit.into());
-    if !inside || !enough || !fits || !offset.is_multiple_of(8) {
+    let ring_counters_fit = ring_counters
+        .is_none_or(|offset| offset.is_multiple_of(8) && offset / 8 <= ring_counter_limit.into());
+    if !is_inside || !has_enough_counters || !ring_counters_fit || !offset.is_multiple_of(8) {
         return Err(FormatError::Counters { offset: start });
     }
     Ok((counters, path_count, ring_counters))
@@ -215,7 +215,7 @@ fn read_edges(
         last_from = from;
         let offset = cursor.offset();
         let code = cursor.u8()?;
-        let unknown = FormatError::Code {
+        let unknown_code = FormatError::Code {
             what: "kind of edge",
             code: code.into(),
             offset,
@@ -225,7 +225,7 @@ fn read_edges(
             Outcome::from_code(code >> 2 & 31),
         );
         let (Some(kind), Some(mut outcome)) = (kind, outcome) else {
-            return Err(unknown);
+            return Err(unknown_code);
         };
         if let Outcome::Case(value) = &mut outcome {
             *value = cursor.signed()?;
@@ -246,16 +246,17 @@ fn read_edges(
     Ok(edges)
 }
 
+/// Reads a list of numbers below `limit`. `noun` names the length of the list in errors.
 fn read_list(
     cursor: &mut Cursor<'_>,
-    below: usize,
-    what: &'static str,
+    limit: usize,
+    noun: &'static str,
 ) -> Result<Vec<u32>, FormatError> {
-    let count = cursor.count(1, what)?;
+    let count = cursor.count(1, noun)?;
     let mut list = Vec::with_capacity(count);
     let mut next = 0u32;
     for _ in 0..count {
-        let number = cursor.near(next, below as u64, "number in a list")?;
+        let number = cursor.near(next, limit as u64, "number in a list")?;
         next = number.wrapping_add(1);
         list.push(number);
     }
@@ -281,16 +282,16 @@ fn read_dag(
                 offset,
             });
         }
-        let mut edge = |cursor: &mut Cursor<'_>| -> Result<u32, FormatError> {
+        let mut read_edge = |cursor: &mut Cursor<'_>| -> Result<u32, FormatError> {
             let edge = cursor.near(next, edges.len() as u64, "edge")?;
             next = edge.wrapping_add(1);
             Ok(edge)
         };
         let kind = match code & 3 {
-            0 => DagKind::Edge(edge(cursor)?),
+            0 => DagKind::Edge(read_edge(cursor)?),
             1 => DagKind::Start(cursor.index(blocks, "start block")?),
-            2 => DagKind::Back(edge(cursor)?),
-            _ => DagKind::Cut(edge(cursor)?),
+            2 => DagKind::Back(read_edge(cursor)?),
+            _ => DagKind::Cut(read_edge(cursor)?),
         };
         let (from, to) = if code & 4 == 0 {
             implied_ends(kind, edges, entry, exit).expect("the edge is in range")

@@ -1,27 +1,29 @@
-//! The strings of a module. Each string is stored once and has its own checksum, so a damaged
-//! string costs only the functions that use it.
+//! The strings of a module. Each string is stored once and has its own checksum. If a string is
+//! damaged, only the functions that use it are left out.
 //!
-//! A flipped bit in the text costs one string. A flipped bit in an end costs the two strings that
-//! meet there.
+//! A flipped bit in the text damages one string. A flipped bit in the end of a string also damages
+//! the next string, which starts there.
 
 use std::collections::HashMap;
 
 use crate::error::FormatError;
 use crate::text::Text;
 
-/// Numbers strings in the order of their first use.
+/// Encodes strings, and numbers them in the order of their first use.
 #[derive(Default)]
 pub(super) struct StringWriter<'a> {
     numbers: HashMap<&'a str, u32>,
+    /// The end and the checksum of each string.
     table: Vec<u8>,
+    /// All strings, one after the other.
     text: Vec<u8>,
 }
 
 impl<'a> StringWriter<'a> {
-    /// The string's number.
+    /// Returns the string's number.
     ///
     /// # Panics
-    /// If all strings together reach 4 GiB.
+    /// If all strings together have 4 GiB or more.
     pub(super) fn number(&mut self, string: &'a str) -> u32 {
         if let Some(&number) = self.numbers.get(string) {
             return number;
@@ -36,17 +38,17 @@ impl<'a> StringWriter<'a> {
         number
     }
 
-    /// Table and text.
+    /// Returns the table and the text.
     pub(super) fn finish(self) -> (Vec<u8>, Vec<u8>) {
         (self.table, self.text)
     }
 }
 
-/// The intact strings of a module.
+/// The strings of a module, by number. `None` replaces a damaged string.
 pub(super) struct Strings(Vec<Option<Text>>);
 
 impl Strings {
-    /// `table` holds whole entries of 8 bytes.
+    /// Decodes the strings. The length of `table` is a multiple of 8.
     pub(super) fn read(table: &[u8], text: &[u8]) -> Self {
         let mut start = 0;
         let strings = table.as_chunks::<8>().0.iter().map(|entry| {
@@ -60,7 +62,10 @@ impl Strings {
         Self(strings.collect())
     }
 
-    /// String number `number`; `offset` is where it is used.
+    /// Returns the string with this number. `offset` is the offset of the reference to the string.
+    ///
+    /// # Errors
+    /// If the string is damaged or does not exist.
     pub(super) fn get(&self, number: u32, offset: u64) -> Result<Text, FormatError> {
         let error = FormatError::Text {
             index: number.into(),
@@ -69,7 +74,8 @@ impl Strings {
         self.0.get(number as usize).cloned().flatten().ok_or(error)
     }
 
-    /// The same for a hint, which may be lost without harm.
+    /// Returns the string with this number, or an empty text if the string is damaged or does not
+    /// exist.
     pub(super) fn find(&self, number: u32) -> Text {
         self.0
             .get(number as usize)

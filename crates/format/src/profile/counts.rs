@@ -1,5 +1,7 @@
 //! The counts of a function.
 
+use crate::units::Count;
+
 /// Counts of one function.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FunctionCounts {
@@ -9,13 +11,14 @@ pub struct FunctionCounts {
     pub function: u32,
     /// Hash of the function's structure in the map.
     pub hash: u64,
-    /// Path number and count, ascending by number, without counts of 0. If the function's map
-    /// counts edges, the number is that of an edge counter.
-    pub counts: Vec<(u64, u64)>,
+    /// Path numbers with their counts, ascending by number, without counts of 0. If the function
+    /// counts edges, the numbers are indices in
+    /// [`FunctionMap::counted`](crate::FunctionMap::counted).
+    pub counts: Vec<(u64, Count)>,
 }
 
 impl FunctionCounts {
-    /// The sum of its counts: for paths, their executions.
+    /// The sum of all counts. For paths, this is the number of executions.
     pub fn total(&self) -> u128 {
         self.counts
             .iter()
@@ -24,20 +27,21 @@ impl FunctionCounts {
     }
 }
 
-/// Sorts the counts by path, adds up those of equal paths, and drops counts of 0.
-pub(crate) fn add_up(counts: &mut Vec<(u64, u64)>) {
-    counts.retain(|&(_, count)| count != 0);
+/// Sorts the counts by path, adds up counts of equal paths, and removes counts of 0.
+pub(crate) fn add_up(counts: &mut Vec<(u64, Count)>) {
+    counts.retain(|&(_, count)| count != Count::ZERO);
     counts.sort_unstable();
-    counts.dedup_by(|next, kept| {
-        let same = next.0 == kept.0;
+    counts.dedup_by(|next, first| {
+        let same = next.0 == first.0;
         if same {
-            kept.1 = kept.1.saturating_add(next.1);
+            first.1 = first.1.saturating_add(next.1);
         }
         same
     });
 }
 
-/// The functions of both lists, ascending. The counts of functions that occur in both are added up.
+/// Merges two lists of functions, in ascending order. The counts of functions in both lists are
+/// added up.
 pub(super) fn merge_functions(
     left: Vec<FunctionCounts>,
     right: Vec<FunctionCounts>,
@@ -45,11 +49,11 @@ pub(super) fn merge_functions(
     let mut functions = left;
     functions.extend(right);
     functions.sort_by_key(|counts| (counts.module, counts.function));
-    functions.dedup_by(|next, kept| {
-        let same = (next.module, next.function) == (kept.module, kept.function);
+    functions.dedup_by(|next, first| {
+        let same = (next.module, next.function) == (first.module, first.function);
         if same {
-            kept.counts.append(&mut next.counts);
-            add_up(&mut kept.counts);
+            first.counts.append(&mut next.counts);
+            add_up(&mut first.counts);
         }
         same
     });

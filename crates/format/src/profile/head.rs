@@ -1,15 +1,18 @@
-//! The head of a profile: which process and which build it is of.
+//! The head of a profile, which identifies the process and the build.
 
 use holloway_abi::Kind;
+
+use crate::cursor::Cursor;
+use crate::error::FormatError;
 
 /// The head of a profile.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProfileHead {
-    /// Whether the profile is sealed, not raw.
+    /// Whether the profile is sealed. Otherwise it is raw.
     pub sealed: bool,
     /// Kind of data.
     pub kind: Kind,
-    /// Build of the image.
+    /// Build id of the image.
     pub build_id: [u8; 16],
     /// File name of the image.
     pub image: String,
@@ -19,13 +22,35 @@ pub struct ProfileHead {
     pub pid: u32,
     /// Parent's process id.
     pub ppid: u32,
-    /// Start, in nanoseconds since 1970.
+    /// Start of the process, in nanoseconds since 1970.
     pub start_ns: u64,
-    /// Threads that entered woven code.
+    /// Number of threads that entered woven code.
     pub threads: u32,
-    /// Number of threads and hash segments whose counts did not fit into the file, and of rings
-    /// whose words were dropped at some time.
+    /// Number of losses: threads and segments whose counts did not fit into the file, and rings
+    /// that dropped words.
     pub lost: u64,
     /// Whether the process is the child of a fork.
     pub forked: bool,
+}
+
+impl ProfileHead {
+    /// Reads the fields that lie next to each other in raw and sealed heads: process ids, start,
+    /// losses, threads, and flags.
+    ///
+    /// # Errors
+    /// If the bytes end.
+    pub(crate) fn read_process(cursor: &mut Cursor<'_>) -> Result<Self, FormatError> {
+        let (pid, ppid) = (cursor.u32()?, cursor.u32()?);
+        let (start_ns, lost) = (cursor.u64()?, cursor.u64()?);
+        let (threads, flags) = (cursor.u32()?, cursor.u32()?);
+        Ok(Self {
+            pid,
+            ppid,
+            start_ns,
+            threads,
+            lost,
+            forked: flags & 1 != 0,
+            ..Self::default()
+        })
+    }
 }

@@ -1,4 +1,5 @@
-//! Extents with counters: the blocks of threads, and the segments of hashed functions.
+//! Extents with counters: the blocks of threads, and the segments of hashed functions. Also the
+//! head that all extents have.
 
 use std::ops::Range;
 
@@ -6,9 +7,9 @@ use crate::cursor::Cursor;
 use holloway_abi::{EXTENT_MAGIC, ExtentHeader, PAGE, hash_slot};
 
 /// Size of an extent's head.
-pub(super) const EXTENT_HEAD: u64 = size_of::<ExtentHeader>() as u64;
-/// Size of a slot of a segment: key and count.
-pub(super) const SLOT: usize = 16;
+pub(super) const EXTENT_HEAD_SIZE: u64 = size_of::<ExtentHeader>() as u64;
+/// Size of a slot of a segment: a key and a count.
+pub(super) const SLOT_SIZE: usize = 16;
 
 /// Bytes that are compared with 0 at once.
 const LINE: usize = 64;
@@ -18,20 +19,23 @@ const LINE: usize = 64;
 pub(super) struct ExtentHead {
     /// Kind of extent.
     pub(super) kind: u32,
-    /// Thread that owns it, or owned it last.
+    /// The last thread that owned the extent.
     pub(super) tid: u32,
-    /// Bytes, including this head.
+    /// Size of the extent, including this head.
     pub(super) size: u64,
-    /// Segment: offset of the function's head in a block. Spool: offset of its ring's extent.
+    /// In a segment, the offset in a block of the function's head, which points to the segment. In
+    /// a spool, the offset of the ring's extent.
     pub(super) head: u64,
-    /// Segment: slots. Ring: bytes of places. Spool: position of its first word.
+    /// In a segment, the number of slots. In a ring, the bytes of its words. In a spool, the stream
+    /// position of the first word.
     pub(super) slots: u64,
-    /// Ring: owners so far. Spool: bytes of words in the upper half, of the LZ4 block in the lower.
+    /// In a ring, the number of threads that have owned it. In a spool, the bytes of words in the
+    /// upper half, and the bytes of the LZ4 block in the lower half.
     pub(super) used: u64,
 }
 
 impl ExtentHead {
-    /// The head at the cursor; none if there is no extent.
+    /// Reads the head at the cursor. Returns `None` if there is no extent.
     pub(super) fn read(cursor: &mut Cursor<'_>) -> Option<Self> {
         if cursor.bytes(8).ok()? != EXTENT_MAGIC {
             return None;
@@ -44,8 +48,8 @@ impl ExtentHead {
             slots: cursor.u64().ok()?,
             used: cursor.u64().ok()?,
         };
-        // The rest is the runtime's own.
-        cursor.bytes(EXTENT_HEAD as usize - 48).ok()?;
+        // Only the runtime uses the other fields.
+        cursor.bytes(EXTENT_HEAD_SIZE as usize - 48).ok()?;
         Some(head)
     }
 }
@@ -53,7 +57,7 @@ impl ExtentHead {
 /// The counters of one thread, or of several threads that owned them one after the other.
 #[derive(Clone, Copy, Debug)]
 pub struct Block<'a> {
-    /// Thread that owns it, or owned it last.
+    /// The last thread that owned the block.
     pub tid: u32,
     /// Offset of the counters in the file.
     pub offset: u64,
@@ -64,11 +68,11 @@ pub struct Block<'a> {
 /// A segment of a hashed function's counters.
 #[derive(Clone, Copy, Debug)]
 pub struct Segment<'a> {
-    /// Thread that owns it, or owned it last.
+    /// The last thread that owned the segment.
     pub tid: u32,
     /// Offset of the slots in the file.
     pub offset: u64,
-    /// Offset of the function's head in a block.
+    /// Offset in a block of the function's head, which points to the segment.
     pub head: u64,
     pub(super) slots: &'a [u8],
 }
@@ -100,7 +104,7 @@ impl<'a> Block<'a> {
         })
     }
 
-    /// The counter at this byte offset, 0 past the end.
+    /// Returns the counter at this byte offset, or 0 after the end of the block.
     pub fn counter(&self, offset: u64) -> u64 {
         let word = usize::try_from(offset / 8)
             .ok()
@@ -110,47 +114,53 @@ impl<'a> Block<'a> {
 }
 
 impl<'a> Segment<'a> {
-    /// Path and count of each slot in use, in the order of the slots.
+    /// The path and the count of each used slot, in the order of the slots.
     pub fn entries(&self) -> impl Iterator<Item = (u64, u64)> + 'a {
         self.raw_slots()
             .filter(|&(key, count)| key != 0 && count != 0)
             .map(|(key, count)| (key - 1, count))
     }
 
+    /// The key (path number + 1; 0 if free) and the count of each slot.
     fn raw_slots(&self) -> impl Iterator<Item = (u64, u64)> + use<'a> {
-        let (slots, _) = self.slots.as_chunks::<SLOT>();
+        let (slots, _) = self.slots.as_chunks::<SLOT_SIZE>();
         slots.iter().map(|slot| {
             let (key, count) = slot.split_at(8);
             (word(key), word(count))
         })
     }
 
-    /// Offset in the file of a slot that breaks a rule of the runtime's hash tables. Between the
-    /// slot where the search for a key begins and the slot that holds it, no slot is free. A free
-    /// slot has the count 0, because the runtime writes the key first.
+    /// Checks the rules of the runtime's hash tables. Returns the offset in the file of a slot that
+    /// breaks one of them:
+    ///
+    /// - A free slot has the count 0, because the runtime writes the key first.
+    /// - The runtime searches for a key from its *home slot* on. So no slot is free between the
+    ///   home slot of a key and the slot that holds the key.
     pub fn misplaced(&self) -> Option<u64> {
-        let keys: Vec<(u64, u64)> = self.raw_slots().collect();
-        let count = keys.len();
-        let bits = count.trailing_zeros();
-        let offset = |index: usize| self.offset + (index * SLOT) as u64;
-        let stray = |&(key, count): &(u64, u64)| key == 0 && count != 0;
-        if let Some(index) = keys.iter().position(stray) {
+        let slots: Vec<(u64, u64)> = self.raw_slots().collect();
+        let slot_count = slots.len();
+        let bits = slot_count.trailing_zeros();
+        let offset = |index: usize| self.offset + (index * SLOT_SIZE) as u64;
+        let is_stray = |&(key, count): &(u64, u64)| key == 0 && count != 0;
+        if let Some(index) = slots.iter().position(is_stray) {
             return Some(offset(index));
         }
-        let free = keys.iter().position(|&(key, _)| key == 0)?;
-        let mut run = 0;
-        for step in 1..count {
-            let index = (free + step) & (count - 1);
-            let (key, _) = keys[index];
+        let first_free = slots.iter().position(|&(key, _)| key == 0)?;
+        // Number of used slots directly before the current slot.
+        let mut used_before = 0;
+        for step in 1..slot_count {
+            let index = (first_free + step) & (slot_count - 1);
+            let (key, _) = slots[index];
             if key == 0 {
-                run = 0;
+                used_before = 0;
                 continue;
             }
             let home = hash_slot(key - 1, bits) as usize;
-            if (index.wrapping_sub(home) & (count - 1)) > run {
+            let distance_from_home = index.wrapping_sub(home) & (slot_count - 1);
+            if distance_from_home > used_before {
                 return Some(offset(index));
             }
-            run += 1;
+            used_before += 1;
         }
         None
     }
@@ -162,20 +172,20 @@ fn word(bytes: &[u8]) -> u64 {
         .map_or(0, |bytes| u64::from_le_bytes(*bytes))
 }
 
-/// Rounds `counters` bytes up to a size that blocks can have: a multiple of a page, less an
+/// Rounds `counters` bytes up to the size of a block: a multiple of a page, minus the size of an
 /// extent's head.
 pub fn block_size(counters: u64) -> u64 {
     counters
-        .saturating_add(EXTENT_HEAD)
+        .saturating_add(EXTENT_HEAD_SIZE)
         .checked_next_multiple_of(PAGE)
         .unwrap_or(u64::MAX - (PAGE - 1))
-        - EXTENT_HEAD
+        - EXTENT_HEAD_SIZE
 }
 
-/// Size of the extent of a segment.
-pub(super) fn segment_extent(slots: u64) -> Option<u64> {
+/// Returns the size of the extent of a segment, or `None` if it exceeds 64 bits.
+pub(super) fn segment_extent_size(slots: u64) -> Option<u64> {
     slots
-        .checked_mul(SLOT as u64)?
-        .checked_add(EXTENT_HEAD)?
+        .checked_mul(SLOT_SIZE as u64)?
+        .checked_add(EXTENT_HEAD_SIZE)?
         .checked_next_multiple_of(PAGE)
 }

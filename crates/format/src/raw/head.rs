@@ -1,25 +1,26 @@
-//! The head of a raw profile.
+//! Reads the head of a raw profile.
 
 use crate::cursor::{Cursor, known_kind};
 use crate::error::FormatError;
 use crate::profile::ProfileHead;
-use crate::raw::extent::EXTENT_HEAD;
+use crate::raw::extent::EXTENT_HEAD_SIZE;
 use holloway_abi::{ABI_VERSION, PAGE, RAW_MAGIC};
 
 /// The head of a raw profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RawHead {
-    /// The part that sealed profiles have too.
+    /// The data that the heads of sealed profiles also have.
     pub profile: ProfileHead,
-    /// Bytes of counters per thread.
+    /// Bytes of counters of each thread.
     pub block_size: u64,
-    /// Offset after the last complete extent.
+    /// End of the last complete extent.
     pub end: u64,
-    /// Start of the process on the boot clock, in nanoseconds; 0: unknown.
+    /// Start of the process on the boot clock, in nanoseconds; 0 if unknown.
     pub boot_start: u64,
-    /// Inode of the process's PID namespace; 0: unknown.
+    /// Inode of the process's PID namespace; 0 if unknown.
     pub pid_namespace: u64,
-    /// The process that takes words out of the rings; 0: none, threads spool.
+    /// Process id of the collector that takes words out of the rings; 0 if there is no collector
+    /// and the threads spool.
     pub collector: u32,
 }
 
@@ -27,7 +28,8 @@ impl RawHead {
     /// Reads the head.
     ///
     /// # Errors
-    /// If the bytes are no raw profile, of another version, cut off in the head, or damaged there.
+    /// If the bytes are not a raw profile or have another version, or if the head is damaged or cut
+    /// off.
     pub fn read(bytes: &[u8]) -> Result<Self, FormatError> {
         let magic = &bytes[..bytes.len().min(8)];
         if magic.iter().all(|&byte| byte == 0) {
@@ -38,23 +40,21 @@ impl RawHead {
         }
         let mut cursor = Cursor::new(bytes, 0);
         cursor.bytes(8)?;
-        let found = cursor.u32()?;
-        if found != ABI_VERSION {
+        let version = cursor.u32()?;
+        if version != ABI_VERSION {
             return Err(FormatError::Version {
-                found,
+                found: version,
                 reads: ABI_VERSION..=ABI_VERSION,
             });
         }
         let (kind, build_id) = (cursor.u32()?, cursor.id()?);
         let (block_size, end) = (cursor.u64()?, cursor.u64()?);
-        let (pid, ppid, start_ns, lost) =
-            (cursor.u32()?, cursor.u32()?, cursor.u64()?, cursor.u64()?);
-        let (threads, flags, boot_start) = (cursor.u32()?, cursor.u32()?, cursor.u64()?);
-        let (pid_namespace, collector) = (cursor.u64()?, cursor.u32()?);
+        let process = ProfileHead::read_process(&mut cursor)?;
+        let (boot_start, pid_namespace, collector) = (cursor.u64()?, cursor.u64()?, cursor.u32()?);
         cursor.bytes(28)?;
         let (image, image_path) = (padded(cursor.bytes(80)?), padded(cursor.bytes(1024)?));
         if !block_size
-            .checked_add(EXTENT_HEAD)
+            .checked_add(EXTENT_HEAD_SIZE)
             .is_some_and(|size| size.is_multiple_of(PAGE))
         {
             return Err(FormatError::Head { offset: 32 });
@@ -62,19 +62,13 @@ impl RawHead {
         if end < PAGE || !end.is_multiple_of(PAGE) {
             return Err(FormatError::Head { offset: 40 });
         }
-        let forked = flags & 1 != 0;
         let profile = ProfileHead {
             sealed: false,
             kind: known_kind(kind)?,
             build_id,
             image,
             image_path,
-            pid,
-            ppid,
-            start_ns,
-            threads,
-            lost,
-            forked,
+            ..process
         };
         Ok(Self {
             profile,
@@ -87,7 +81,7 @@ impl RawHead {
     }
 }
 
-/// A NUL-padded name; bytes that are no UTF-8 are replaced.
+/// Decodes a NUL-padded name. Invalid UTF-8 is replaced.
 fn padded(bytes: &[u8]) -> String {
     let end = bytes
         .iter()

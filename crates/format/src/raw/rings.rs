@@ -1,59 +1,64 @@
-//! Streams in a raw profile: the words in the threads' rings, and the words that threads spooled.
-//! [`holloway_abi`], "Streams", has the layout.
+//! The streams in a raw profile: the words in the threads' rings, and the words that threads
+//! spooled. The module `ring` of [`holloway_abi`] has the layout.
 //!
-//! A ring's words come in pieces, by position: the spooled words, then the words still in the ring.
-//! The words that a collector took are in neither. A spool and its ring may overlap, if the process
-//! was killed after it had published the spool and before it moved `taken` in the ring.
-//! [`RingWords::pieces`] gives each word once.
+//! Each word of a ring has a *position*: the number of bytes that the ring's threads appended
+//! before it, plus the position of the first word. A *hole* is a word that was reserved but not
+//! written; it reads as 0.
 //!
-//! Cost: linear in the words. Spools are decompressed one at a time, at most a megabyte each.
+//! The file has the words in pieces: first the spooled words, then the words that are still in the
+//! ring. Words that a collector took are not in the file. A spool and its ring overlap if the
+//! process was killed after it had written the spool and before it advanced `taken` in the ring.
+//! [`RingWords::pieces`] returns each word once.
+//!
+//! Cost: linear in the words. Only one spool is decompressed at a time, and a spool has at most
+//! `RING_SIZE` bytes of words.
 
 use crate::cursor::Cursor;
 use crate::damage::{Damage, DamagedFile, Fact, SpoolDamage};
-use crate::raw::extent::{EXTENT_HEAD, ExtentHead};
+use crate::raw::extent::{EXTENT_HEAD_SIZE, ExtentHead};
 use holloway_abi::{CHUNK, PAGE, RING_SIZE, RingHeader};
 
-const RING_HEAD: usize = size_of::<RingHeader>();
-/// The ring header's `own`.
-const OWN: usize = 32;
+const RING_HEADER_SIZE: usize = size_of::<RingHeader>();
+/// Size of the field `own` in the ring's header, which only the runtime uses.
+const RUNTIME_PRIVATE_SIZE: usize = 32;
 
 /// The ring of one thread, or of several threads that owned it one after the other.
 #[derive(Clone, Copy, Debug)]
 pub struct Ring<'a> {
-    /// Thread that owns it, or owned it last.
+    /// The last thread that owned the ring.
     pub tid: u32,
-    /// Number of threads that have owned it.
+    /// Number of threads that have owned the ring.
     pub owners: u64,
-    /// Offset of its extent in the file.
+    /// Offset of the ring's extent in the file.
     pub offset: u64,
-    /// Position of the first word ever.
+    /// Position of the first word that was ever appended.
     pub origin: u64,
-    /// Position where the last owner's words begin.
+    /// Position of the last owner's first word.
     pub start: u64,
     /// Position up to which a collector took words.
     pub taken: u64,
-    /// Position after the last place that its owner reserved.
+    /// Position after the last word that the owner reserved.
     pub cursor: u64,
-    /// Position from which on words were dropped.
+    /// Position of the first dropped word, or `None` if no word was dropped.
     pub missing: Option<u64>,
-    /// Number of words that end no path.
+    /// Number of control words and their operands, which stand for no path.
     pub controls: u64,
-    /// Number of words of paths that a collector took and left out of its sample.
+    /// Number of path words that a collector took and left out of its sample.
     pub left_out: u64,
-    /// Number of places that a collector took and that were never written.
+    /// Number of holes that a collector took.
     pub taken_holes: u64,
-    /// Bytes of places, a power of two.
+    /// Bytes of words, a power of two.
     size: u64,
-    /// Little-endian places; fewer if the file is cut off.
-    places: &'a [u8],
-    /// Little-endian ring counters, behind the places.
+    /// The words, little-endian. Incomplete if the file is cut off.
+    word_bytes: &'a [u8],
+    /// The ring counters after the words, little-endian.
     counters: &'a [u8],
 }
 
-/// A piece of a ring's words, compressed.
+/// Compressed words of a ring.
 #[derive(Clone, Copy, Debug)]
 pub struct Spool<'a> {
-    /// Thread that spooled.
+    /// The thread that spooled the words.
     pub tid: u32,
     /// Offset of the ring's extent in the file.
     pub ring: u64,
@@ -66,44 +71,45 @@ pub struct Spool<'a> {
     block: &'a [u8],
 }
 
-/// All words of one ring that the file has.
+/// All words of one ring that are in the file.
 #[derive(Clone, Debug)]
 pub struct RingWords<'a> {
     /// Offset of the ring's extent, which identifies the ring.
     pub offset: u64,
-    /// The ring, if its extent is in order.
+    /// The ring, if its extent is not damaged.
     pub ring: Option<Ring<'a>>,
-    /// Its spools, ascending by position.
+    /// The ring's spools, ascending by position.
     pub spools: Vec<Spool<'a>>,
 }
 
-/// A run of adjacent words of a stream. Holes are 0.
+/// Consecutive words of a stream. Holes are 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
     /// Position of the first word.
-    pub at: u64,
+    pub position: u64,
     /// The words.
     pub words: Vec<u32>,
 }
 
 impl<'a> Ring<'a> {
-    /// Reads the extent behind its head; none if it is damaged. Places may be missing at the end.
+    /// Reads the payload of a ring's extent. The last words may be missing. Returns `None` if the
+    /// payload is damaged.
     pub(super) fn read(head: &ExtentHead, offset: u64, payload: &'a [u8]) -> Option<Self> {
-        let mut cursor = Cursor::new(payload, offset + EXTENT_HEAD);
+        let mut cursor = Cursor::new(payload, offset + EXTENT_HEAD_SIZE);
         let mut word = || cursor.u64().ok();
         let (end, origin, size, start) = (word()?, word()?, word()?, word()?);
-        cursor.bytes(OWN).ok()?;
+        cursor.bytes(RUNTIME_PRIVATE_SIZE).ok()?;
         let taken = cursor.u64().ok()?;
         cursor.bytes(8).ok()?;
         let missing = cursor.u64().ok()?;
         let controls = cursor.u64().ok()?;
         let (left_out, taken_holes) = (cursor.u64().ok()?, cursor.u64().ok()?);
         cursor
-            .bytes((PAGE - EXTENT_HEAD) as usize - RING_HEAD + 16)
+            .bytes((PAGE - EXTENT_HEAD_SIZE) as usize - RING_HEADER_SIZE + 16)
             .ok()?;
-        let content = cursor.rest();
+        let content = cursor.remaining();
         let words_size = usize::try_from(head.slots).ok()?;
-        let (places, counters) = content.split_at(content.len().min(words_size));
+        let (word_bytes, counters) = content.split_at(content.len().min(words_size));
         let ring = Self {
             tid: head.tid,
             owners: head.used,
@@ -117,18 +123,20 @@ impl<'a> Ring<'a> {
             left_out,
             taken_holes,
             size,
-            places,
+            word_bytes,
             counters,
         };
-        let sound = size == head.slots
-            && places.len() as u64 <= size
+        let is_valid = size == head.slots
+            && word_bytes.len() as u64 <= size
             && size.is_power_of_two()
             && size >= 4 * CHUNK
             && origin.is_multiple_of(CHUNK)
-            && [taken, ring.end()].iter().all(|at| at.is_multiple_of(4))
+            && [taken, ring.end()]
+                .iter()
+                .all(|position| position.is_multiple_of(4))
             && origin <= taken
             && taken <= ring.end();
-        sound.then_some(ring)
+        is_valid.then_some(ring)
     }
 
     /// Position after the last word that was not dropped.
@@ -137,20 +145,21 @@ impl<'a> Ring<'a> {
             .map_or(self.cursor, |missing| missing.min(self.cursor))
     }
 
-    /// Number of the first dropped word, from 1, among all words that its threads appended; none if
-    /// no word was dropped.
+    /// Number of the first dropped word among all words that the ring's threads appended. The first
+    /// word has the number 1. Returns `None` if no word was dropped.
     pub fn dropped_from(&self) -> Option<u64> {
-        let before = self.end() - self.origin;
-        (self.end() < self.cursor).then_some(before / 4 + 1)
+        let bytes_before = self.end() - self.origin;
+        (self.end() < self.cursor).then_some(bytes_before / 4 + 1)
     }
 
-    /// Number of words of paths that its threads appended, including dropped words.
+    /// Number of path words that the ring's threads appended, including dropped words.
     pub fn appended(&self) -> u64 {
         let appended = self.cursor.saturating_sub(self.origin) / 4;
         appended.saturating_sub(self.controls)
     }
 
-    /// Position of the first word in the ring: [`Ring::taken`], or later if words were overwritten.
+    /// Position of the first word that is still in the ring. It is greater than [`Ring::taken`] if
+    /// words were overwritten before a collector took them.
     pub fn first(&self) -> u64 {
         self.taken.max(self.end().saturating_sub(self.size))
     }
@@ -161,65 +170,67 @@ impl<'a> Ring<'a> {
         self.first() - self.taken
     }
 
-    /// The words in the ring, in order; holes are 0.
+    /// The words in the ring, in order. Holes are 0.
     pub fn words(&self) -> impl Iterator<Item = u32> + use<'a> {
         let pieces = self.pieces(self.first());
         pieces.flat_map(|piece| piece.words)
     }
 
-    /// Its ring counters.
+    /// The ring counters.
     pub fn counters(&self) -> impl Iterator<Item = u64> + use<'a> {
         let (counters, _) = self.counters.as_chunks::<8>();
         counters.iter().map(|bytes| u64::from_le_bytes(*bytes))
     }
 
-    /// Number of places in the ring that were reserved but not written. They belong to frames that
-    /// signal handlers interrupted or jumped out of.
+    /// Number of holes in the ring. They are the words of frames that signal handlers interrupted,
+    /// or out of which handlers jumped.
     pub fn holes(&self) -> u64 {
         self.words().filter(|&word| word == 0).count() as u64
     }
 
-    /// The words from a position on: one piece, or one piece per lap if the file ends in the ring.
+    /// The words from a position on. They are one piece if the ring is complete. If the file ends
+    /// inside the ring, they are one piece for each lap around the ring.
     fn pieces(&self, from: u64) -> impl Iterator<Item = Piece> + use<'a> {
-        let (places, _) = self.places.as_chunks::<4>();
-        let (size, stored) = (self.size, 4 * places.len() as u64);
-        let (mut at, end) = (self.first().max(from), self.end());
+        let (words_in_ring, _) = self.word_bytes.as_chunks::<4>();
+        let (size, stored_size) = (self.size, 4 * words_in_ring.len() as u64);
+        let (mut position, end) = (self.first().max(from), self.end());
         std::iter::from_fn(move || {
-            if at % size >= stored {
-                at = (at / size + 1).saturating_mul(size);
+            if position % size >= stored_size {
+                // Continues at the start of the next lap.
+                position = (position / size + 1).saturating_mul(size);
             }
-            if at >= end || stored == 0 {
+            if position >= end || stored_size == 0 {
                 return None;
             }
-            // Only a complete ring continues at its start.
-            let length = if stored == size {
+            // After its end, a complete ring continues at its start.
+            let length = if stored_size == size {
                 size
             } else {
-                stored - at % size
+                stored_size - position % size
             };
-            let upto = at.saturating_add(length).min(end);
-            let word = |index: u64| places[(index % (size / 4)) as usize];
-            let words = (at / 4..upto / 4).map(|index| u32::from_le_bytes(word(index)));
+            let piece_end = position.saturating_add(length).min(end);
+            let word = |index: u64| words_in_ring[(index % (size / 4)) as usize];
+            let words = (position / 4..piece_end / 4).map(|index| u32::from_le_bytes(word(index)));
             let words: Vec<u32> = words.collect();
-            let piece = Piece { at, words };
-            at = upto;
+            let piece = Piece { position, words };
+            position = piece_end;
             Some(piece)
         })
     }
 }
 
 impl<'a> Spool<'a> {
-    /// Reads a spool's head; none if it is damaged.
+    /// Reads a spool. Returns `None` if its head is damaged.
     pub(super) fn read(head: &ExtentHead, offset: u64, payload: &'a [u8]) -> Option<Self> {
         let (ring, position) = (head.head, head.slots);
         let (length, compressed) = (head.used >> 32, head.used & u64::from(u32::MAX));
         let block = payload.get(..usize::try_from(compressed).ok()?)?;
-        let sound = length <= RING_SIZE
+        let is_valid = length <= RING_SIZE
             && length.is_multiple_of(4)
             && position.is_multiple_of(4)
             && position.checked_add(length).is_some()
             && (payload.len() - block.len()) < PAGE as usize;
-        sound.then_some(Self {
+        is_valid.then_some(Self {
             tid: head.tid,
             ring,
             position,
@@ -229,10 +240,10 @@ impl<'a> Spool<'a> {
         })
     }
 
-    /// The words; holes are 0.
+    /// Decompresses the words. Holes are 0.
     ///
     /// # Errors
-    /// If the compressed bytes are damaged. The words are then lost.
+    /// If the compressed bytes are damaged. Then the words are lost.
     pub fn words(&self) -> Result<Vec<u32>, Damage> {
         let lost = |why| {
             let fact = Fact::LostWords {
@@ -260,37 +271,39 @@ impl<'a> Spool<'a> {
 }
 
 impl RingWords<'_> {
-    /// Position after the last spooled word, or 0.
-    fn spooled(&self) -> u64 {
+    /// Position after the last spooled word, or 0 if there is no spool.
+    fn spooled_end(&self) -> u64 {
         self.spools.iter().map(Spool::end).max().unwrap_or(0)
     }
 
-    /// The pieces, ascending. A damaged spool gives its damage. If a piece does not begin at the
-    /// end of the one before, a collector took the words between, or they are lost.
+    /// The pieces, ascending by position. For a damaged spool, the iterator returns the damage. If
+    /// a piece does not begin at the end of the previous piece, a collector took the words between
+    /// them, or these words are lost.
     pub fn pieces(&self) -> impl Iterator<Item = Result<Piece, Damage>> {
-        let mut next = 0;
+        let mut last_end = 0;
         let spools = self.spools.iter().filter_map(move |spool| {
-            let seen = next.max(spool.position).min(spool.end());
-            next = next.max(spool.end());
+            // Words of an earlier spool are not repeated.
+            let position = last_end.max(spool.position).min(spool.end());
+            last_end = last_end.max(spool.end());
             let words = spool.words().map(|mut words| {
-                words.drain(..((seen - spool.position) / 4) as usize);
+                words.drain(..((position - spool.position) / 4) as usize);
                 words
             });
             match words {
                 Ok(words) if words.is_empty() => None,
-                Ok(words) => Some(Ok(Piece { at: seen, words })),
+                Ok(words) => Some(Ok(Piece { position, words })),
                 Err(damage) => Some(Err(damage)),
             }
         });
-        let rest = self.ring.map(|ring| ring.pieces(self.spooled()));
-        spools.chain(rest.into_iter().flatten().map(Ok))
+        let in_ring = self.ring.map(|ring| ring.pieces(self.spooled_end()));
+        spools.chain(in_ring.into_iter().flatten().map(Ok))
     }
 }
 
-/// Joins rings and spools, in the order of the rings' extents.
+/// Joins rings with their spools, in the order of the rings' extents.
 pub(super) fn join<'a>(rings: &[Ring<'a>], spools: &[Spool<'a>]) -> Vec<RingWords<'a>> {
-    let mut order: Vec<&Spool<'a>> = spools.iter().collect();
-    order.sort_by_key(|spool| (spool.ring, spool.position));
+    let mut spools_in_order: Vec<&Spool<'a>> = spools.iter().collect();
+    spools_in_order.sort_by_key(|spool| (spool.ring, spool.position));
     let mut joined = std::collections::BTreeMap::new();
     let empty = |offset| RingWords {
         offset,
@@ -303,7 +316,7 @@ pub(super) fn join<'a>(rings: &[Ring<'a>], spools: &[Spool<'a>]) -> Vec<RingWord
             .or_insert_with(|| empty(ring.offset));
         words.ring = Some(*ring);
     }
-    for spool in order {
+    for spool in spools_in_order {
         let words = joined
             .entry(spool.ring)
             .or_insert_with(|| empty(spool.ring));

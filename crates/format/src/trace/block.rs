@@ -3,23 +3,23 @@
 use super::hash::StringHash;
 use super::token::Token;
 
-/// One event of a trace.
+/// The event that a terminal of a trace stands for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Terminal {
     /// A path ended.
     Path {
-        /// Its function, as an index of all functions in the image's map.
+        /// The path's function: an index into the functions of all modules of the image's map.
         function: u32,
-        /// Its number in the function.
+        /// The path number.
         path: u32,
     },
-    /// This many frames were left without a path to their exit, by an exception or a `longjmp`.
+    /// A number of frames that an exception or a `longjmp` left, without a path to their exit.
     Left(u32),
     /// Events are missing: words were dropped, or paths belong to a function whose map is damaged.
     Gap,
 }
 
-/// The part of a thread's trace that follows the block before.
+/// A part of a thread's trace. The blocks of a trace follow each other without gaps.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Block {
     /// Whether the block uses no rules of earlier blocks. Its rules are then numbered from 0 again.
@@ -28,12 +28,13 @@ pub struct Block {
     /// Terminals that occur for the first time. Their numbers continue those of earlier blocks,
     /// fresh or not.
     pub terminals: Vec<Terminal>,
-    /// A right side, which includes the right sides of its new rules.
+    /// The tokens of the block's grammar: a right side that includes the right sides of its new
+    /// rules.
     pub tokens: Vec<Token>,
-    /// Number of terminals that it expands to.
+    /// Number of events that the tokens expand to.
     pub length: u64,
-    /// Hash of their numbers.
+    /// Hash of the terminal numbers of these events.
     pub hash: StringHash,
-    /// The change that these events make to the number of open activations.
+    /// Number of activations that these events open, minus the number that they close.
     pub change: i64,
 }

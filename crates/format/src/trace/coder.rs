@@ -1,25 +1,29 @@
-//! Arithmetic coding of symbols from an alphabet of eight (Rissanen 1976). Each symbol costs as
-//! many bits as its probability calls for. The coder is a range coder that writes 32 bits at a
-//! time.
+//! Arithmetic coding of symbols from an alphabet of eight (Rissanen 1976). A symbol with the
+//! probability p takes -log2 p bits. The coder is a range coder that writes 32 bits at a time.
 //!
-//! Encoder and decoder both implement [`Symbols`], so a model is written once and serves both.
+//! The encoder and the decoder both implement [`Symbols`], so the same code of a model encodes and
+//! decodes.
 //!
-//! Cost: per symbol, two multiplications and eight additions that run side by side. Decoding takes
-//! seven multiplications more. No branch depends on the symbol.
+//! Cost: two multiplications and eight additions per symbol, which the processor runs in parallel.
+//! Decoding takes seven more multiplications. No branch depends on the symbol.
 
-/// Symbols of an alphabet.
+/// Number of symbols in an alphabet.
 pub(super) const ALPHABET: usize = 8;
 /// Bits of a probability.
 const BITS: u32 = 20;
+/// The probability 1.
 const ONE: i32 = 1 << BITS;
-/// The least probability of a symbol, in parts of [`ONE`]: more than the slowest rate rounds away.
-const LEAST: i32 = 1 << (SLOWEST + 1);
-const SLOWEST: u32 = 6;
+/// The minimum probability of a symbol, in parts of [`ONE`]. It is larger than the rounding error
+/// of the slowest rate.
+const MIN_PROBABILITY: i32 = 1 << (SLOWEST_RATE + 1);
+/// The slowest rate at which probabilities learn, as a shift.
+const SLOWEST_RATE: u32 = 6;
 
-/// By number of symbols seen: the share of its error that a probability corrects, as a shift. The
-/// share is about 1 / (symbols seen + 1.5).
+/// The rate at which probabilities learn, by the number of symbols that they have learned from. A
+/// probability corrects the share `1 / 2^rate` of its error. This share is about 1 / (symbols +
+/// 1.5).
 const RATES: [u32; 64] = {
-    let mut rates = [SLOWEST; 64];
+    let mut rates = [SLOWEST_RATE; 64];
     let mut symbols_seen = 0;
     while symbols_seen < 48 {
         rates[symbols_seen] = match symbols_seen {
@@ -34,18 +38,19 @@ const RATES: [u32; 64] = {
     rates
 };
 
-/// The cumulative probabilities that each symbol draws the table towards, by symbol.
+/// For each symbol, the cumulative probabilities towards which an occurrence of the symbol moves a
+/// table.
 const TARGETS: [[i32; ALPHABET]; ALPHABET] = {
     let mut targets = [[0; ALPHABET]; ALPHABET];
     let mut symbol = 0;
     while symbol < ALPHABET {
         let mut up_to = 0;
         while up_to < ALPHABET {
-            let below = (up_to as i32 + 1) * LEAST;
+            let below = (up_to as i32 + 1) * MIN_PROBABILITY;
             targets[symbol][up_to] = if up_to < symbol {
                 below
             } else {
-                ONE - (ALPHABET as i32 * LEAST - below)
+                ONE - (ALPHABET as i32 * MIN_PROBABILITY - below)
             };
             up_to += 1;
         }
@@ -54,15 +59,15 @@ const TARGETS: [[i32; ALPHABET]; ALPHABET] = {
     targets
 };
 
-/// The probabilities of eight symbols, learned from the symbols seen.
+/// The probabilities of eight symbols, learned from earlier symbols.
 #[derive(Clone, Copy)]
-pub(super) struct Chances {
-    /// Cumulative probability of the symbols up to each, in parts of [`ONE`].
+pub(super) struct Probabilities {
+    /// For each symbol, the sum of the probabilities of the symbols up to it, in parts of [`ONE`].
     sums: [i32; ALPHABET],
     symbols_seen: u32,
 }
 
-impl Default for Chances {
+impl Default for Probabilities {
     fn default() -> Self {
         let mut sums = [0; ALPHABET];
         let mut up_to = 0;
@@ -77,8 +82,8 @@ impl Default for Chances {
     }
 }
 
-impl Chances {
-    /// Start and width of the symbol's part of the range.
+impl Probabilities {
+    /// Returns the start and the width of the symbol's part of the range, in parts of [`ONE`].
     #[inline]
     fn part(&self, symbol: usize) -> (u64, u64) {
         let symbol = symbol & (ALPHABET - 1);
@@ -91,6 +96,7 @@ impl Chances {
         (below as u64, (above - below) as u64)
     }
 
+    /// Makes the symbol more probable, and the others less.
     #[inline]
     fn learn(&mut self, symbol: usize) {
         let rate = RATES[self.symbols_seen as usize & 63];
@@ -100,29 +106,31 @@ impl Chances {
         self.symbols_seen += u32::from(self.symbols_seen < 63);
     }
 
-    /// The symbol whose part holds `code`, if a part of 1 is `unit` wide. Multiplications replace a
-    /// division because they run side by side.
+    /// Returns the symbol whose part of the range contains `code`. `unit` is the width of a part
+    /// with probability 1 / [`ONE`]. Several multiplications are faster than a division because
+    /// they run in parallel.
     #[inline]
     fn symbol(&self, code: u64, unit: u64) -> usize {
-        let below = |&sum: &i32| usize::from(sum as u64 * unit <= code);
-        self.sums[..ALPHABET - 1].iter().map(below).sum()
+        let is_below = |&sum: &i32| usize::from(sum as u64 * unit <= code);
+        self.sums[..ALPHABET - 1].iter().map(is_below).sum()
     }
 }
 
-/// Codes symbols. An encoder writes the symbol that it is given. A decoder ignores that symbol and
-/// returns the symbol that it read.
+/// Codes symbols. An encoder writes the given symbol and returns it. A decoder ignores the given
+/// symbol, reads a symbol, and returns it.
 pub(super) trait Symbols {
-    /// Codes a symbol below [`ALPHABET`] and lets the probabilities learn it.
-    fn symbol(&mut self, symbol: usize, chances: &mut Chances) -> usize;
+    /// Codes a symbol below [`ALPHABET`], and updates the probabilities.
+    fn symbol(&mut self, symbol: usize, probabilities: &mut Probabilities) -> usize;
 
-    /// Codes the lowest `count` bits of a number, at most 31, all equally likely.
+    /// Codes the lowest `count` bits of a number, at most 31. All values are equally probable.
     fn flat(&mut self, value: u32, count: u32) -> u32;
 }
 
 /// Writes symbols.
 pub(super) struct Encoder {
-    /// The code lies in `low..low + range`.
+    /// Low end of the interval. Every number in `low..low + range` encodes the symbols.
     low: u64,
+    /// Width of the interval.
     range: u64,
     bytes: Vec<u8>,
 }
@@ -136,13 +144,14 @@ impl Encoder {
         }
     }
 
-    /// The bytes of all symbols.
+    /// Returns the bytes of all symbols.
     pub(super) fn finish(mut self) -> Vec<u8> {
-        // The decoder reads zeros behind the end, so the shortest number in the interval is enough.
+        // The decoder reads zeros after the end. So the encoder writes the number in the interval
+        // that has the fewest bytes before its trailing zeros.
         for count in 0..=8 {
-            let rest = u64::MAX.checked_shr(8 * count).unwrap_or(0);
-            let (code, carry) = self.low.overflowing_add(rest);
-            let code = code & !rest;
+            let low_bits = u64::MAX.checked_shr(8 * count).unwrap_or(0);
+            let (code, carry) = self.low.overflowing_add(low_bits);
+            let code = code & !low_bits;
             if code.wrapping_sub(self.low) < self.range {
                 if carry {
                     self.carry();
@@ -158,8 +167,9 @@ impl Encoder {
         self.bytes
     }
 
+    /// Narrows the interval to a part of it, and writes the bits that are then known.
     #[inline]
-    fn take(&mut self, below: u64, width: u64, unit: u64) {
+    fn narrow(&mut self, below: u64, width: u64, unit: u64) {
         let (low, carry) = self.low.overflowing_add(unit * below);
         self.low = low;
         self.range = unit * width;
@@ -174,6 +184,7 @@ impl Encoder {
         }
     }
 
+    /// Adds 1 to the number that the written bytes represent.
     #[cold]
     fn carry(&mut self) {
         for byte in self.bytes.iter_mut().rev() {
@@ -187,24 +198,25 @@ impl Encoder {
 
 impl Symbols for Encoder {
     #[inline]
-    fn symbol(&mut self, symbol: usize, chances: &mut Chances) -> usize {
-        let (below, width) = chances.part(symbol);
-        self.take(below, width, self.range >> BITS);
-        chances.learn(symbol);
+    fn symbol(&mut self, symbol: usize, probabilities: &mut Probabilities) -> usize {
+        let (below, width) = probabilities.part(symbol);
+        self.narrow(below, width, self.range >> BITS);
+        probabilities.learn(symbol);
         symbol
     }
 
     #[inline]
     fn flat(&mut self, value: u32, count: u32) -> u32 {
-        self.take(u64::from(value), 1, self.range >> count);
+        self.narrow(u64::from(value), 1, self.range >> count);
         value
     }
 }
 
-/// Reads symbols. Behind the end it reads zeros.
+/// Reads symbols. After the end of its bytes, it reads zeros.
 pub(super) struct Decoder<'a> {
     /// The code, relative to the low end of the interval.
     code: u64,
+    /// Width of the interval.
     range: u64,
     bytes: &'a [u8],
 }
@@ -221,11 +233,12 @@ impl<'a> Decoder<'a> {
         decoder
     }
 
+    /// Reads the next 32 bits of the code.
     #[inline]
     fn next(&mut self) -> u64 {
         match self.bytes.split_first_chunk() {
-            Some((first, rest)) => {
-                self.bytes = rest;
+            Some((first, remaining)) => {
+                self.bytes = remaining;
                 u64::from(u32::from_be_bytes(*first))
             }
             None => {
@@ -237,10 +250,11 @@ impl<'a> Decoder<'a> {
         }
     }
 
+    /// Narrows the interval to a part of it, and reads more bits if necessary.
     #[inline]
-    fn take(&mut self, below: u64, width: u64, unit: u64) {
-        // Behind the last part, a remainder of the interval belongs to no symbol. Only damaged code
-        // leads there.
+    fn narrow(&mut self, below: u64, width: u64, unit: u64) {
+        // The end of the interval, after the last part, belongs to no symbol. Only damaged code is
+        // there.
         self.code = self.code.wrapping_sub(unit * below);
         self.range = unit * width;
         if self.range < 1 << 32 {
@@ -252,12 +266,12 @@ impl<'a> Decoder<'a> {
 
 impl Symbols for Decoder<'_> {
     #[inline]
-    fn symbol(&mut self, _symbol: usize, chances: &mut Chances) -> usize {
+    fn symbol(&mut self, _symbol: usize, probabilities: &mut Probabilities) -> usize {
         let unit = self.range >> BITS;
-        let symbol = chances.symbol(self.code, unit);
-        let (below, width) = chances.part(symbol);
-        self.take(below, width, unit);
-        chances.learn(symbol);
+        let symbol = probabilities.symbol(self.code, unit);
+        let (below, width) = probabilities.part(symbol);
+        self.narrow(below, width, unit);
+        probabilities.learn(symbol);
         symbol
     }
 
@@ -265,7 +279,7 @@ impl Symbols for Decoder<'_> {
     fn flat(&mut self, _value: u32, count: u32) -> u32 {
         let unit = self.range >> count;
         let value = (self.code / unit).min((1 << count) - 1);
-        self.take(value, 1, unit);
+        self.narrow(value, 1, unit);
         value as u32
     }
 }

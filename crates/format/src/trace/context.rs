@@ -1,57 +1,58 @@
-//! Contexts: the last token, and the last two tokens. Each context keeps the three tokens that
-//! followed it last, and how well they predicted (symbol ranking, Fenwick 1996).
+//! The contexts in which the model predicts a token: the last token, and the last two tokens. Each
+//! context keeps the last three different tokens that followed it (symbol ranking, Fenwick 1996).
 //!
-//! The model codes a token's rank among these three. The probabilities of ranks are learned per
-//! course of recent ranks, not per context, so that a new context costs little (indirect modeling,
-//! as in PAQ).
+//! The model codes a token's rank among these three tokens. A context also keeps its last four
+//! ranks. The model learns a table of probabilities for each such *rank history*, not for each
+//! context (indirect modeling, as in PAQ). So a new context predicts well from its first tokens on.
 //!
-//! Cost: 16 bytes per context, and a cache miss if it was not used recently. No branch depends on
-//! the token.
+//! Cost: 16 bytes for each context, and a cache miss if the context was not used recently. No
+//! branch depends on the token.
 
 use super::token::Token;
 
 /// Number of tokens that a context keeps.
-pub(super) const WAYS: usize = 3;
-/// Number of courses. A course is the last four ranks of a context, two bits each, below a 1 that
-/// marks how many there are.
-pub(super) const COURSES: usize = 1 << 9;
+pub(super) const CANDIDATES: usize = 3;
+/// Number of rank histories. A rank history has the last ranks of a context, at most four, with two
+/// bits for each. A bit 1 above them marks how many ranks there are.
+pub(super) const RANK_HISTORIES: usize = 1 << 9;
 
 /// The tokens that followed a context.
 #[derive(Clone, Copy)]
 pub(super) struct Context {
     /// The tokens, the latest first.
-    pub(super) tokens: [u32; WAYS],
-    course: u16,
-    /// Part of the hash, which tells most contexts of one slot apart.
-    check: u16,
+    pub(super) tokens: [u32; CANDIDATES],
+    rank_history: u16,
+    /// The low bits of the context's hash, which distinguish most contexts with the same slot.
+    hash_check: u16,
 }
 
 impl Context {
-    const fn new(check: u16) -> Self {
+    const fn new(hash_check: u16) -> Self {
         Self {
-            tokens: [Token::NONE; WAYS],
-            course: 1,
-            check,
+            tokens: [Token::NONE; CANDIDATES],
+            rank_history: 1,
+            hash_check,
         }
     }
 
-    /// Below [`COURSES`].
+    /// The rank history, below [`RANK_HISTORIES`].
     #[inline]
-    pub(super) fn course(&self) -> usize {
-        usize::from(self.course)
+    pub(super) fn rank_history(&self) -> usize {
+        usize::from(self.rank_history)
     }
 
-    /// The rank of a token; [`WAYS`] if it is not among the three.
+    /// Returns the rank of a token, or [`CANDIDATES`] if the token is not among the context's
+    /// tokens.
     #[inline]
     pub(super) fn rank(&self, token: u32) -> usize {
         let [first, second, third] = self.tokens;
-        let mut rank = WAYS;
+        let mut rank = CANDIDATES;
         rank = if token == third { 2 } else { rank };
         rank = if token == second { 1 } else { rank };
         if token == first { 0 } else { rank }
     }
 
-    /// Learns that this token followed.
+    /// Makes `token` the latest token that followed the context.
     #[inline]
     pub(super) fn learn(&mut self, token: u32) {
         let rank = self.rank(token);
@@ -61,22 +62,22 @@ impl Context {
             if rank == 0 { second } else { first },
             if rank <= 1 { third } else { second },
         ];
-        let course = self.course << 2 | rank as u16;
-        // Drops the eldest rank and keeps the 1.
-        self.course = if course >= COURSES as u16 {
-            (course & (COURSES as u16 / 2 - 1)) | (COURSES as u16 / 2)
+        let rank_history = self.rank_history << 2 | rank as u16;
+        // Removes the oldest rank, and keeps the marking 1.
+        self.rank_history = if rank_history >= RANK_HISTORIES as u16 {
+            (rank_history & (RANK_HISTORIES as u16 / 2 - 1)) | (RANK_HISTORIES as u16 / 2)
         } else {
-            course
+            rank_history
         };
     }
 }
 
-/// Contexts of one order.
+/// A hash table of contexts with the same number of tokens.
 pub(super) struct Contexts {
-    /// A power of two. A context's slot is the highest bits of its hash, so that a doubled table
-    /// keeps its contents.
+    /// The contexts. Their number is a power of two. The highest bits of a context's hash are its
+    /// slot, so a doubled table keeps its contents.
     slots: Vec<Context>,
-    most: usize,
+    max_slots: usize,
 }
 
 impl Contexts {
@@ -84,13 +85,13 @@ impl Contexts {
     pub(super) fn new(bits: u32) -> Self {
         Self {
             slots: vec![Context::new(0); 1 << 10],
-            most: 1 << bits,
+            max_slots: 1 << bits,
         }
     }
 
-    /// Doubles the table while it has fewer slots than the tokens `seen`.
-    pub(super) fn fit(&mut self, seen: u64) {
-        while self.slots.len() < self.most && (self.slots.len() as u64) < seen {
+    /// Doubles the table while it has fewer slots than there were tokens.
+    pub(super) fn grow(&mut self, token_count: u64) {
+        while self.slots.len() < self.max_slots && (self.slots.len() as u64) < token_count {
             self.slots = self.slots.iter().flat_map(|&slot| [slot; 2]).collect();
         }
     }
@@ -100,18 +101,18 @@ impl Contexts {
         (hash >> (32 - self.slots.len().trailing_zeros())) as usize
     }
 
-    /// Reads from the slot of the context with this hash, to load it into the cache.
+    /// Reads from the slot of the context with this hash, to load the slot into the cache.
     #[inline]
-    pub(super) fn look(&self, hash: u32) -> u32 {
+    pub(super) fn prefetch(&self, hash: u32) -> u32 {
         self.slots[self.slot(hash)].tokens[0]
     }
 
-    /// The context with this hash.
+    /// Returns the context with this hash. A new context replaces another one in the slot.
     #[inline]
-    pub(super) fn at(&mut self, hash: u32) -> &mut Context {
+    pub(super) fn get_or_create(&mut self, hash: u32) -> &mut Context {
         let slot = self.slot(hash);
         let context = &mut self.slots[slot];
-        if context.check != hash as u16 {
+        if context.hash_check != hash as u16 {
             *context = Context::new(hash as u16);
         }
         context

@@ -1,9 +1,8 @@
-//! A hash of strings of numbers that can be computed from a grammar: hash(x y) = hash(x) · B^|y| +
-//! hash(y).
+//! A hash of strings of numbers (Karp, Rabin 1987). The hash of a concatenation follows from the
+//! hashes of its parts: hash(x y) = hash(x) · B^|y| + hash(y), modulo the prime 2^61 − 1.
 //!
-//! A polynomial modulo the prime 2^61 − 1 (Karp, Rabin 1987). The hash of a string grows with the
-//! string. The hash of a grammar is computed rule by rule, without expanding it, so the time to
-//! verify a trace depends on the size of its grammar only.
+//! So the hash of the string that a grammar generates can be computed rule by rule, without
+//! expanding the grammar. The time to verify a trace depends only on the size of its grammar.
 //!
 //! Cost: about a nanosecond per number.
 
@@ -11,13 +10,14 @@
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StringHash {
     value: u64,
-    /// B to the length.
+    /// B to the power of the length.
     power: u64,
 }
 
 const PRIME: u64 = (1 << 61) - 1;
 const BASE: u64 = 0x0A5B_3C79_D1E4_F687;
 
+/// The number modulo `PRIME`.
 const fn reduce(number: u128) -> u64 {
     let folded = (number as u64 & PRIME) as u128 + (number >> 61);
     let folded = (folded as u64 & PRIME) + (folded >> 61) as u64;
@@ -28,20 +28,20 @@ const fn reduce(number: u128) -> u64 {
     }
 }
 
-const fn times(left: u64, right: u64) -> u64 {
+const fn product(left: u64, right: u64) -> u64 {
     reduce(left as u128 * right as u128)
 }
 
-/// Numbers per step.
+/// Number of numbers that are hashed together.
 const STEP: usize = 8;
 
-/// B to 0, 1, …, twice `STEP`.
+/// B to the power of 0, 1, …, 2 · `STEP`.
 const POWERS: [u64; 2 * STEP + 1] = {
     let mut powers = [1; 2 * STEP + 1];
-    let mut at = 1;
-    while at < powers.len() {
-        powers[at] = times(powers[at - 1], BASE);
-        at += 1;
+    let mut exponent = 1;
+    while exponent < powers.len() {
+        powers[exponent] = product(powers[exponent - 1], BASE);
+        exponent += 1;
     }
     powers
 };
@@ -53,15 +53,15 @@ impl Default for StringHash {
 }
 
 impl StringHash {
-    /// The hash with this value of a string of `length` numbers.
+    /// Restores the hash of a string of `length` numbers from its [`value`](Self::value).
     pub const fn new(value: u64, length: u64) -> Self {
-        let (mut power, mut square, mut rest) = (1, BASE, length);
-        while rest > 0 {
-            if rest & 1 != 0 {
-                power = times(power, square);
+        let (mut power, mut square, mut exponent) = (1, BASE, length);
+        while exponent > 0 {
+            if exponent & 1 != 0 {
+                power = product(power, square);
             }
-            square = times(square, square);
-            rest >>= 1;
+            square = product(square, square);
+            exponent >>= 1;
         }
         Self {
             value: reduce(value as u128),
@@ -69,7 +69,7 @@ impl StringHash {
         }
     }
 
-    /// The hash of one number.
+    /// The hash of a single number.
     pub const fn from_number(number: u32) -> Self {
         Self {
             value: number as u64 + 1,
@@ -77,7 +77,7 @@ impl StringHash {
         }
     }
 
-    /// The hash of a string.
+    /// The hash of a string of numbers.
     pub fn from_numbers(numbers: &[u32]) -> Self {
         let value = numbers.chunks(STEP).fold(0, |before, step| {
             let mut sum = u128::from(before) * u128::from(POWERS[step.len()]);
@@ -92,16 +92,16 @@ impl StringHash {
         }
     }
 
-    /// The hash of this string with another behind it.
+    /// The hash of this string followed by another string.
     #[must_use]
-    pub const fn then(self, behind: Self) -> Self {
+    pub const fn then(self, next: Self) -> Self {
         Self {
-            value: reduce(self.value as u128 * behind.power as u128 + behind.value as u128),
-            power: times(self.power, behind.power),
+            value: reduce(self.value as u128 * next.power as u128 + next.value as u128),
+            power: product(self.power, next.power),
         }
     }
 
-    /// The hash in 64 bits.
+    /// The hash as a number. The number does not include the length.
     pub const fn value(self) -> u64 {
         self.value
     }

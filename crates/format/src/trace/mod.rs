@@ -1,8 +1,10 @@
-//! Whole program paths on disk: the parts of a trace, and its file `*.hwt` (Larus 1999, sections 2
-//! and 3).
+//! Traces, which the paper calls whole program paths (Larus 1999, sections 2 and 3), and their file
+//! `*.hwt`.
 //!
-//! A trace is the string of *terminals* of one thread in one image. It is stored as a grammar that
-//! generates exactly this string. Each rule's right side is a string of [`Symbol`]s.
+//! A trace is the string of *terminals* of one thread in one image. The file has a grammar that
+//! generates exactly this string. Each rule's right side is a string of [`Symbol`]s. The grammar is
+//! written as [`Token`]s, in [`Block`]s. A model predicts each token from the tokens before it, and
+//! an arithmetic coder writes the difference between the prediction and the token in a few bits.
 
 mod block;
 mod coder;

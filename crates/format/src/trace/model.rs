@@ -1,81 +1,89 @@
-//! Predicts the next token. The candidates, in order: the token that followed the last time that
-//! the last few tokens occurred; one of three tokens that followed the last two tokens; one of
-//! three that followed the last token. Failing these, the token's number is spelled out.
+//! Predicts each token, and codes it relative to the prediction. The predictions are, in this
+//! order:
 //!
-//! In long repetitions a token costs a thousandth of a bit, and little time (a match model, as in
-//! LPAQ). If paths depend on data, three tokens in four are among the candidates of
-//! [`super::context`].
+//! 1. the token after the last occurrence of the last few tokens ([`super::history`]);
+//! 2. one of the three tokens that last followed the last two tokens, the *pair*
+//!    ([`super::context`]);
+//! 3. one of the three tokens that last followed the last token, the *single*.
 //!
-//! A writer knows the next tokens, so it looks up the contexts of many before it codes them, and
-//! their cache misses overlap. A reader cannot.
+//! If all predictions are wrong, the model codes the number of the token.
 //!
-//! Cost: writing a token takes 5-25 nanoseconds in repetitions and 30-50 elsewhere. Reading one
+//! In long repetitions, a token takes a thousandth of a bit and little time. If paths depend on
+//! data, three tokens in four are among the predictions of the pair and the single.
+//!
+//! The encoder knows the next tokens. So it looks up the contexts of many tokens before it codes
+//! them, and the cache misses overlap. The decoder cannot do this.
+//!
+//! Cost: coding a token takes 5-25 nanoseconds in repetitions and 30-50 elsewhere. Decoding a token
 //! takes about 100. A model takes a few MB.
 
-use super::coder::{ALPHABET, Chances, Symbols};
-use super::context::{COURSES, Context, Contexts, WAYS};
-use super::history::{History, LONG, TRUSTED};
+use super::coder::{ALPHABET, Probabilities, Symbols};
+use super::context::{CANDIDATES, Context, Contexts, RANK_HISTORIES};
+use super::history::{History, LONG, MIN_LENGTH};
 use super::symbol::Symbol;
 use super::token::Token;
 
 /// Predicts tokens, learns from them, and codes them.
 pub(super) struct Model {
-    trail: Trail,
+    last_tokens: LastTokens,
     pairs: Contexts,
     singles: Contexts,
     history: History,
-    /// Whether a long repetition goes on.
-    goes_on: Chances,
-    /// By course of a pair: the token's rank, or [`PREDICTED`] or [`UNKNOWN`]. The second half is
-    /// for tokens in a repetition.
-    first: Vec<Chances>,
-    /// By course of a single and kind of the last token: the token's rank, or the kind of a token
-    /// that is spelled out.
-    second: Vec<Chances>,
-    number: Spelling,
+    /// Whether a long repetition ends.
+    repetition_ends: Probabilities,
+    /// Probabilities of the symbols [`PREDICTED`], 1 + the token's rank in the pair, and
+    /// [`UNKNOWN`]. [`pair_index`] computes the index.
+    pair_ranks: Vec<Probabilities>,
+    /// Probabilities of the token's rank in the single, and of [`CANDIDATES`] + its kind if the
+    /// token is not there. The index is 4 · the single's rank history + the kind of the last token.
+    single_ranks: Vec<Probabilities>,
+    numbers: NumberCoder,
 }
 
-/// The last tokens, from which the contexts of the next token follow.
-struct Trail {
-    /// The last token and the one before it.
+/// The last tokens, which determine the contexts of the next token.
+struct LastTokens {
+    /// The last token, and the token before it.
     last: [u32; 2],
-    /// The last tokens before each open right side.
+    /// For each open right side, the last two tokens before it.
     outer: Vec<[u32; 2]>,
+    /// Number of rules.
     rules: u32,
-    /// Hash of the last [`TRUSTED`] tokens.
+    /// Hash of the last [`MIN_LENGTH`] tokens.
     hash: u32,
 }
 
-/// The contexts of a token.
+/// The contexts of the next token.
 #[derive(Clone, Copy, Default)]
 struct TokenContexts {
-    /// Hash of the last token and the one before it.
+    /// Hash of the last two tokens.
     pair: u32,
     /// Hash of the last token.
     single: u32,
     /// Kind of the last token.
     kind: usize,
-    /// Hash of the last [`TRUSTED`] tokens.
+    /// Hash of the last [`MIN_LENGTH`] tokens.
     recent: u32,
 }
 
-/// Ranks of a token that a repetition predicts, and of a token that neither the repetition nor the
-/// pair predicts. The ranks of a pair lie between.
+/// The symbol for a token that the repetition predicts. The symbols after it are the pair's ranks +
+/// 1.
 const PREDICTED: usize = 0;
-const UNKNOWN: usize = 1 + WAYS;
-/// Number of courses of a pair that repetitions distinguish: those of the last two ranks.
-const SHORT: usize = 1 << 5;
-/// Number of lengths of repetitions that are distinguished.
-const LENGTHS: usize = 4;
+/// The symbol for a token that neither the repetition nor the pair predicts.
+const UNKNOWN: usize = 1 + CANDIDATES;
+/// Number of rank histories of a pair that are distinguished in repetitions. Only the last two
+/// ranks matter there.
+const SHORT_HISTORIES: usize = 1 << 5;
+/// Number of classes of lengths of repetitions.
+const LENGTH_CLASSES: usize = 4;
 
-/// Number of tokens that are looked up together before they are written, so that their cache misses
+/// Number of tokens that are looked up together before they are coded, so that their cache misses
 /// overlap.
-const AHEAD: usize = 32;
+const LOOKAHEAD: usize = 32;
 
 impl Model {
     pub(super) fn new() -> Self {
         Self {
-            trail: Trail {
+            last_tokens: LastTokens {
                 last: [Token::NONE; 2],
                 outer: Vec::new(),
                 rules: 0,
@@ -84,58 +92,63 @@ impl Model {
             pairs: Contexts::new(18),
             singles: Contexts::new(16),
             history: History::new(),
-            goes_on: Chances::default(),
-            first: vec![Chances::default(); COURSES + 2 * LENGTHS * SHORT],
-            second: vec![Chances::default(); 4 * COURSES],
-            number: Spelling::new(),
+            repetition_ends: Probabilities::default(),
+            pair_ranks: vec![
+                Probabilities::default();
+                RANK_HISTORIES + 2 * LENGTH_CLASSES * SHORT_HISTORIES
+            ],
+            single_ranks: vec![Probabilities::default(); 4 * RANK_HISTORIES],
+            numbers: NumberCoder::new(),
         }
     }
 
-    /// Writes tokens.
+    /// Encodes tokens.
     pub(super) fn write<S: Symbols>(&mut self, symbols: &mut S, tokens: &[Token]) {
-        let mut before = [TokenContexts::default(); AHEAD];
-        for tokens in tokens.chunks(AHEAD) {
-            for (before, token) in before.iter_mut().zip(tokens) {
-                *before = self.trail.before();
-                self.trail.step(token.bits());
+        let mut contexts = [TokenContexts::default(); LOOKAHEAD];
+        for tokens in tokens.chunks(LOOKAHEAD) {
+            for (contexts, token) in contexts.iter_mut().zip(tokens) {
+                *contexts = self.last_tokens.contexts();
+                self.last_tokens.append(token.bits());
             }
-            self.touch(&before[..tokens.len()]);
-            for (before, token) in before.iter().zip(tokens) {
-                self.code(symbols, token.bits(), *before);
+            self.prefetch(&contexts[..tokens.len()]);
+            for (contexts, token) in contexts.iter().zip(tokens) {
+                self.code(symbols, token.bits(), *contexts);
             }
         }
     }
 
-    /// Reads a token.
+    /// Decodes a token.
     pub(super) fn read<S: Symbols>(&mut self, symbols: &mut S) -> u32 {
-        let token = self.code(symbols, 0, self.trail.before());
-        self.trail.step(token);
+        let token = self.code(symbols, 0, self.last_tokens.contexts());
+        self.last_tokens.append(token);
         token
     }
 
-    /// Loads the entries that coding these tokens needs into the cache.
-    fn touch(&self, before: &[TokenContexts]) {
+    /// Loads the entries of these contexts into the cache.
+    fn prefetch(&self, contexts: &[TokenContexts]) {
+        // The sum keeps the compiler from removing the loads.
         let mut sum = 0;
-        let mut places = [0; AHEAD];
-        let places = &mut places[..before.len()];
-        for (place, before) in places.iter_mut().zip(before) {
-            *place = self.history.place(before.recent);
-            sum ^= self.pairs.look(before.pair) ^ self.singles.look(before.single);
+        let mut positions = [0; LOOKAHEAD];
+        let positions = &mut positions[..contexts.len()];
+        for (position, contexts) in positions.iter_mut().zip(contexts) {
+            *position = self.history.last_position(contexts.recent);
+            sum ^= self.pairs.prefetch(contexts.pair) ^ self.singles.prefetch(contexts.single);
         }
-        for place in places {
-            sum ^= self.history.at(*place);
+        for position in positions {
+            sum ^= self.history.token_at(*position);
         }
         std::hint::black_box(sum);
     }
 
-    /// Codes a token.
+    /// Codes a token. As in [`Symbols`], an encoder writes `token`, and a decoder ignores it.
+    /// Returns the token that was written or read.
     #[inline]
-    fn code<S: Symbols>(&mut self, symbols: &mut S, token: u32, before: TokenContexts) -> u32 {
-        self.history.find(before.recent);
+    fn code<S: Symbols>(&mut self, symbols: &mut S, token: u32, contexts: TokenContexts) -> u32 {
+        self.history.find(contexts.recent);
         let mut predicted = self.history.predicted();
         if self.history.length >= LONG {
             let ends = usize::from(token != predicted);
-            if symbols.symbol(ends, &mut self.goes_on) == 0 {
+            if symbols.symbol(ends, &mut self.repetition_ends) == 0 {
                 self.history.append(predicted);
                 self.history.next += 1;
                 return predicted;
@@ -143,65 +156,69 @@ impl Model {
             self.history.length = 0;
             predicted = Token::NONE;
         }
-        let token = self.code_in_context(symbols, token, predicted, before);
+        let token = self.code_in_context(symbols, token, predicted, contexts);
         self.history.push(token, predicted);
         token
     }
 
+    /// Codes a token outside a long repetition.
     #[inline]
     fn code_in_context<S: Symbols>(
         &mut self,
         symbols: &mut S,
         token: u32,
         predicted: u32,
-        before: TokenContexts,
+        contexts: TokenContexts,
     ) -> u32 {
-        let pair = self.pairs.at(before.pair);
+        let pair = self.pairs.get_or_create(contexts.pair);
         let rank = match token == predicted {
             true => PREDICTED,
             false => 1 + pair.rank(token),
         };
-        let chances = &mut self.first[place(pair, predicted, self.history.length)];
-        let rank = symbols.symbol(rank, chances);
+        let index = pair_index(pair, predicted, self.history.length);
+        let probabilities = &mut self.pair_ranks[index];
+        let rank = symbols.symbol(rank, probabilities);
         let token = match rank {
             PREDICTED => predicted,
             UNKNOWN.. => {
-                let single = self.singles.at(before.single);
+                let single = self.singles.get_or_create(contexts.single);
                 let rank = single.rank(token);
-                let rank = if rank < WAYS {
+                let rank = if rank < CANDIDATES {
                     rank
                 } else {
-                    WAYS + kind(token)
+                    CANDIDATES + kind(token)
                 };
-                let chances = &mut self.second[4 * single.course() + before.kind];
-                let rank = symbols.symbol(rank, chances);
+                let probabilities =
+                    &mut self.single_ranks[4 * single.rank_history() + contexts.kind];
+                let rank = symbols.symbol(rank, probabilities);
                 let token = match single.tokens.get(rank) {
                     Some(&token) => token,
-                    None => self.number.code(symbols, rank - WAYS, token),
+                    None => self.numbers.code(symbols, rank - CANDIDATES, token),
                 };
-                // The single learns only the tokens that the pair does not know.
+                // The single learns only from tokens that the pair does not predict.
                 single.learn(token);
                 token
             }
             _ => pair.tokens[rank - 1],
         };
         pair.learn(token);
-        if self.history.seen.is_multiple_of(1024) {
-            self.pairs.fit(self.history.seen);
-            self.singles.fit(self.history.seen);
-            self.history.fit();
+        if self.history.token_count.is_multiple_of(1024) {
+            self.pairs.grow(self.history.token_count);
+            self.singles.grow(self.history.token_count);
+            self.history.grow();
         }
         token
     }
 }
 
-impl Trail {
+impl LastTokens {
+    /// The contexts of the next token.
     #[inline]
-    fn before(&self) -> TokenContexts {
-        let [last, second] = self.last;
+    fn contexts(&self) -> TokenContexts {
+        let [last, second_last] = self.last;
         let single = mix(last);
         TokenContexts {
-            pair: mix(second.rotate_left(13) ^ single),
+            pair: mix(second_last.rotate_left(13) ^ single),
             single,
             kind: kind(last),
             recent: self.hash,
@@ -209,8 +226,9 @@ impl Trail {
     }
 
     #[inline]
-    fn step(&mut self, token: u32) {
-        // Each step shifts by six bits, so a token has left the hash after six more tokens.
+    fn append(&mut self, token: u32) {
+        // Each token shifts the hash by six bits, so a token no longer affects the hash after six
+        // more tokens.
         self.hash = (self.hash.wrapping_add(token).wrapping_add(1)).wrapping_mul(0x9E37_79B1 << 6);
         match token {
             Token::OPEN => {
@@ -218,7 +236,7 @@ impl Trail {
                 self.last = [token, self.last[0]];
             }
             Token::CLOSE => {
-                // Outside, the new rule takes the place of its definition.
+                // After a right side, the context is as if its rule had been used here.
                 let outer = self.outer.pop().unwrap_or(self.last);
                 self.last = [Symbol::rule(self.rules).bits(), outer[0]];
                 self.rules = (self.rules + 1) % Symbol::LIMIT;
@@ -228,21 +246,22 @@ impl Trail {
     }
 }
 
-/// Index of the probabilities of a pair's ranks, given the repetition's prediction and length.
+/// Index in [`Model::pair_ranks`], from the pair, and from the repetition's prediction and length.
 #[inline]
-fn place(pair: &Context, predicted: u32, length: u32) -> usize {
-    let course = pair.course();
+fn pair_index(pair: &Context, predicted: u32, length: u32) -> usize {
+    let rank_history = pair.rank_history();
     if predicted == Token::NONE {
-        return course;
+        return rank_history;
     }
-    let short = if course < SHORT / 2 {
-        course
+    let short_history = if rank_history < SHORT_HISTORIES / 2 {
+        rank_history
     } else {
-        (SHORT / 2) | (course & (SHORT / 2 - 1))
+        (SHORT_HISTORIES / 2) | (rank_history & (SHORT_HISTORIES / 2 - 1))
     };
-    let length = (length.saturating_sub(TRUSTED) / 6).min(LENGTHS as u32 - 1) as usize;
+    let length_class = length.saturating_sub(MIN_LENGTH) / 6;
+    let length_class = length_class.min(LENGTH_CLASSES as u32 - 1) as usize;
     let agrees = usize::from(pair.tokens[0] == predicted);
-    COURSES + (2 * length + agrees) * SHORT + short
+    RANK_HISTORIES + (2 * length_class + agrees) * SHORT_HISTORIES + short_history
 }
 
 #[inline]
@@ -251,32 +270,35 @@ fn mix(token: u32) -> u32 {
     (mixed ^ mixed >> 15).wrapping_mul(0x85EB_CA6B)
 }
 
-/// Codes the number of a token that no context predicted: its size, its highest bits, the rest.
-struct Spelling {
-    /// By kind.
-    sizes: [Chances; 2],
-    /// By kind and highest bits of the size.
-    fine_sizes: [Chances; 2 * ALPHABET],
-    /// By kind and size.
-    heads: Vec<Chances>,
-    /// By kind, size, and the bits before.
-    necks: Vec<Chances>,
+/// Codes the number of a token that no context predicted. The size of a number is its number of
+/// bits below the highest 1. The coder codes the size, then two groups of three bits, and then the
+/// other bits without predicting them.
+struct NumberCoder {
+    /// For each kind of token, the probabilities of size / 4.
+    coarse_sizes: [Probabilities; 2],
+    /// For each kind and size / 4, the probabilities of size modulo 4.
+    fine_sizes: [Probabilities; 2 * ALPHABET],
+    /// For each kind and size, the probabilities of the first group of bits.
+    first_bits: Vec<Probabilities>,
+    /// For each kind, size, and first group of bits, the probabilities of the second group.
+    second_bits: Vec<Probabilities>,
 }
 
-/// Number of bits, below the highest one, that are learned at a time.
-const HEAD: u32 = 3;
+/// Number of bits in a group.
+const GROUP_BITS: u32 = 3;
+/// The kinds of tokens.
 const TERMINALS: usize = 0;
 const RULES: usize = 1;
 const OPENS: usize = 2;
 const CLOSES: usize = 3;
 
-impl Spelling {
+impl NumberCoder {
     fn new() -> Self {
         Self {
-            sizes: [Chances::default(); 2],
-            fine_sizes: [Chances::default(); 2 * ALPHABET],
-            heads: vec![Chances::default(); 2 * 32],
-            necks: vec![Chances::default(); 2 * 32 * ALPHABET],
+            coarse_sizes: [Probabilities::default(); 2],
+            fine_sizes: [Probabilities::default(); 2 * ALPHABET],
+            first_bits: vec![Probabilities::default(); 2 * 32],
+            second_bits: vec![Probabilities::default(); 2 * 32 * ALPHABET],
         }
     }
 
@@ -286,33 +308,33 @@ impl Spelling {
             TERMINALS | RULES => {}
             _ => return Token::CLOSE,
         }
-        // Plus 1, so that each number has a highest bit.
+        // Adding 1 gives each number a highest 1.
         let value = (token & !Token::RULE).wrapping_add(1);
         let size = 31 - value.max(1).leading_zeros();
-        let coarse = symbols.symbol(size as usize / 4, &mut self.sizes[kind]);
+        let coarse = symbols.symbol(size as usize / 4, &mut self.coarse_sizes[kind]);
         let fine = symbols.symbol(
             size as usize % 4,
             &mut self.fine_sizes[ALPHABET * kind + coarse],
         );
         let size = (4 * coarse + fine).min(31) as u32;
-        let place = 32 * kind + size as usize;
-        let (mut read, mut left) = (1, size);
-        let mut chances = &mut self.heads[place];
-        for learns in 0..2 {
-            let count = left.min(HEAD);
-            left -= count;
-            let digit = (value >> left) as usize & ((1 << count) - 1);
-            let digit = symbols.symbol(digit, chances) & ((1 << count) - 1);
-            read = read << count | digit as u32;
-            if learns == 0 {
-                chances = &mut self.necks[ALPHABET * place + digit];
+        let index = 32 * kind + size as usize;
+        let (mut coded_bits, mut bits_left) = (1, size);
+        let mut probabilities = &mut self.first_bits[index];
+        for group in 0..2 {
+            let count = bits_left.min(GROUP_BITS);
+            bits_left -= count;
+            let digit = (value >> bits_left) as usize & ((1 << count) - 1);
+            let digit = symbols.symbol(digit, probabilities) & ((1 << count) - 1);
+            coded_bits = coded_bits << count | digit as u32;
+            if group == 0 {
+                probabilities = &mut self.second_bits[ALPHABET * index + digit];
             }
-            if left == 0 {
+            if bits_left == 0 {
                 break;
             }
         }
-        let tail = symbols.flat(value & ((1 << left) - 1), left);
-        let value = read << left | tail;
+        let low_bits = symbols.flat(value & ((1 << bits_left) - 1), bits_left);
+        let value = coded_bits << bits_left | low_bits;
         (kind as u32 * Token::RULE) | (value.wrapping_sub(1) & !Token::RULE)
     }
 }

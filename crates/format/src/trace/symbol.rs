@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-/// A symbol on the right side of a rule: a terminal, by its place in the trace's table, or a rule,
-/// by its number.
+/// A symbol on the right side of a rule: the index of a terminal in the trace's table, or the
+/// number of a rule.
 ///
-/// Terminals sort before rules.
+/// In the order of symbols, terminals come before rules.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Symbol(u32);
 
@@ -14,7 +14,7 @@ pub struct Symbol(u32);
 pub enum Part {
     /// The terminal with this number.
     Terminal(u32),
-    /// The right side of the rule with this number.
+    /// The rule with this number. The symbol stands for the rule's right side.
     Rule(u32),
 }
 
@@ -47,7 +47,7 @@ impl Symbol {
         }
     }
 
-    /// The number and the kind in 32 bits: a rule has bit 31 set.
+    /// The symbol as 32 bits: its number, with bit 31 set for a rule.
     #[inline]
     pub const fn bits(self) -> u32 {
         self.0

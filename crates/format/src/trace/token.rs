@@ -1,12 +1,14 @@
-//! The steps in which a grammar is written down.
+//! Tokens: the serialized form of a grammar.
 
 use super::symbol::Symbol;
 
-/// A step in writing a grammar down, depth first. A token is a symbol, or a bound of a right side.
-/// A rule's right side is written where the rule is used first.
+/// A token of a grammar that is written depth first. A token is a symbol, or the start or end of a
+/// right side. A rule's right side replaces the first use of the rule. Example, with `(` and `)`
+/// for the start and the end of a right side:
 ///
 /// ```text
-/// S → A c A, A → a b      ( a b ) c A
+/// grammar  S → A c A, A → a b
+/// tokens   ( a b ) c A
 /// ```
 /// Rules are numbered in the order in which their right sides end, so a rule uses only rules with
 /// lower numbers.
@@ -19,12 +21,12 @@ impl Token {
     pub(super) const CLOSE: u32 = u32::MAX - 1;
     pub(super) const NONE: u32 = u32::MAX - 2;
 
-    /// A rule is used for the first time, and its right side begins.
+    /// The right side of a rule begins. This is the first use of the rule.
     pub const fn open() -> Self {
         Self(Self::OPEN)
     }
 
-    /// The innermost right side ends. Its rule gets the next number.
+    /// The innermost open right side ends. Its rule gets the next number.
     pub const fn close() -> Self {
         Self(Self::CLOSE)
     }
@@ -37,7 +39,7 @@ impl Token {
         self.0
     }
 
-    /// A terminal, or a rule that was used before.
+    /// A terminal, or a later use of a rule.
     pub const fn symbol(symbol: Symbol) -> Self {
         Self(symbol.bits())
     }
@@ -46,11 +48,11 @@ impl Token {
 /// The meaning of a [`Token`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
-    /// See [`Token::open`].
+    /// The start of a right side ([`Token::open`]).
     Open,
-    /// See [`Token::close`].
+    /// The end of a right side ([`Token::close`]).
     Close,
-    /// See [`Token::symbol`].
+    /// A symbol ([`Token::symbol`]).
     Symbol(Symbol),
 }
 

@@ -1,26 +1,26 @@
 //! The file of timings, `*.hwv`.
 //!
-//! The head is that of `crate::result_file`: magic "HLWTIMES", version 2, parameter kind of profile,
-//! 25 numbers ([`VariationStats`], in its order).
+//! The head has the form of `crate::result_file`: magic "HLWTIMES", version 2, the kind of data as
+//! parameter, and the 25 numbers of [`VariationStats`] in the order of its fields.
 //!
-//! A function record's payload continues so (`v`: varint):
+//! After the function (`crate::function_record`), a record's payload has (`v`: varint):
 //! ```text
-//! v paths, and for each path, ascending:
-//!     v path (less the previous one's + 1)
+//! v number of paths, then each path, in ascending order:
+//!     v path - (previous path + 1)
 //!     the timing of its calm samples, the timing of its disturbed samples
-//!     v samples of unknown time   v paths timed in its samples
-//!     of its bursts, the sums of t², n t, and n²: v low 64 bits  v high 64 bits
+//!     v number of samples of unknown time   v number of paths timed inside its samples
+//!     the sums of t², n t, and n² over its bursts, each: v low 64 bits  v high 64 bits
 //! a timing:
-//!     1 byte: 0 if own times are equal to whole times, 1 if own times follow
-//!     the distribution of whole times  [the distribution of own times]
+//!     1 byte: 0 if exclusive times are equal to inclusive times, 1 if they follow
+//!     the distribution of inclusive times  [the distribution of exclusive times]
 //! a distribution:
-//!     v buckets; if there are any:
-//!     v least  v largest (less least)  v sum
+//!     v number of buckets with values; if it is not 0:
+//!     v smallest value  v largest value - smallest value  v sum
 //!     sum of the squares: v low 64 bits  v high 64 bits
-//!     for each bucket, ascending: v number (less the previous one's + 1)  v values
+//!     each bucket, in ascending order: v number - (previous number + 1)  v number of values
 //! ```
 //!
-//! Example, path 3 with the calm samples 5 and 7:
+//! Example: path 3 with two calm samples, of 5 and 7 cycles, and no burst:
 //! `03  00 02 05 02 0c 4a 00 05 01 01 01  00 00  00 00  00 00 00 00 00 00`.
 
 use crate::cursor::Cursor;
@@ -30,6 +30,7 @@ use crate::frames::FrameWriter;
 use crate::function_record::{FunctionIndex, RecordedFunction, path_below, put_function};
 use crate::image::ImageMap;
 use crate::result_file::{FileType, ProcessImage, ResultHead};
+use crate::units::{Count, Cycles};
 use crate::variation::distribution::{Distribution, Sums};
 use crate::variation::stats::{VARIATION_NUMBERS, VariationStats};
 use crate::variation::timing::{Bursts, PathTimings, Timing};
@@ -52,7 +53,7 @@ const FILE_TYPE: FileType = FileType {
 pub struct VariationHead {
     /// The process and the image.
     pub process: ProcessImage,
-    /// Kind of data: `abi::Kind::Variation` or `abi::Kind::Times`.
+    /// Kind of data: [`Kind::Variation`] or [`Kind::Times`].
     pub kind: Kind,
     /// Totals of the samples.
     pub stats: VariationStats,
@@ -65,7 +66,7 @@ pub struct VariationProfile {
     pub head: VariationHead,
     /// Functions with samples, ascending by module and function.
     pub functions: Vec<FunctionTimings>,
-    /// Damage: parts that could not be read.
+    /// Damage: the parts that could not be read.
     pub damage: Vec<Damage>,
 }
 
@@ -82,10 +83,10 @@ pub struct FunctionTimings {
     pub paths: Vec<PathTimings>,
 }
 
-/// The profile as a file. The same profile always gives the same bytes.
+/// Encodes the profile as a file. Equal profiles have equal bytes.
 ///
 /// # Panics
-/// If a function's record, or a name, reaches 4 GiB.
+/// If a function's record or a name has 4 GiB or more.
 pub fn write_variation(profile: &VariationProfile) -> Vec<u8> {
     let mut functions = FrameWriter::default();
     let mut payload = Vec::new();
@@ -111,20 +112,20 @@ fn put_paths(out: &mut Vec<u8>, paths: &[PathTimings]) {
     put(out, paths.len() as u64);
     let mut next = 0;
     for path in paths {
-        put(out, path.path - next);
+        put(out, path.path.0 - next);
         put_timing(out, &path.calm);
         put_timing(out, &path.disturbed);
-        put(out, path.unknown);
-        put(out, path.nested);
-        for sum in sums_of(path.bursts) {
+        put(out, path.unknown.0);
+        put(out, path.nested.0);
+        for sum in burst_sums(path.bursts) {
             put_u128(out, sum);
         }
-        next = path.path + 1;
+        next = path.path.0 + 1;
     }
 }
 
-fn sums_of(bursts: Bursts) -> [u128; 3] {
-    [bursts.squares, bursts.products, bursts.counts]
+fn burst_sums(bursts: Bursts) -> [u128; 3] {
+    [bursts.t_squared, bursts.n_t, bursts.n_squared]
 }
 
 fn put_u128(out: &mut Vec<u8>, value: u128) {
@@ -133,10 +134,10 @@ fn put_u128(out: &mut Vec<u8>, value: u128) {
 }
 
 fn put_timing(out: &mut Vec<u8>, timing: &Timing) {
-    out.push(u8::from(timing.own.is_some()));
-    put_distribution(out, &timing.whole);
-    if let Some(own) = &timing.own {
-        put_distribution(out, own);
+    out.push(u8::from(timing.exclusive.is_some()));
+    put_distribution(out, &timing.inclusive);
+    if let Some(exclusive) = &timing.exclusive {
+        put_distribution(out, exclusive);
     }
 }
 
@@ -147,23 +148,24 @@ fn put_distribution(out: &mut Vec<u8>, times: &Distribution) {
         return;
     }
     let sums = times.sums();
-    put(out, sums.least);
-    put(out, sums.largest - sums.least);
-    put(out, sums.sum);
+    put(out, sums.least.0);
+    put(out, sums.largest.0 - sums.least.0);
+    put(out, sums.sum.0);
     put_u128(out, sums.squares);
     let mut next = 0;
     for bucket in times.buckets() {
         put(out, u64::from(bucket.number - next));
-        put(out, bucket.count);
+        put(out, bucket.count.0);
         next = bucket.number + 1;
     }
 }
 
-/// Reads a file with the map of its image. Damaged functions are left out and listed.
+/// Decodes a file with the map of its image. Damaged functions are left out, and the profile lists
+/// them as damage.
 ///
 /// # Errors
-/// If the bytes are no such file, of another version, of another build than the map, or damaged in
-/// the head.
+/// If the bytes are not timings, have another version or another build than the map, or if the head
+/// is damaged.
 pub fn read_variation(bytes: &[u8], map: &ImageMap) -> Result<VariationProfile, FormatError> {
     let (file, head, size) = read_head(bytes)?;
     let (functions, damage) = file.records(bytes, size, map, read_function)?;
@@ -202,15 +204,15 @@ fn read_function(
             path,
             calm: read_timing(cursor)?,
             disturbed: read_timing(cursor)?,
-            unknown: cursor.var()?,
-            nested: cursor.var()?,
+            unknown: Count(cursor.var()?),
+            nested: Count(cursor.var()?),
             bursts: Bursts {
-                squares: read_u128(cursor)?,
-                products: read_u128(cursor)?,
-                counts: read_u128(cursor)?,
+                t_squared: read_u128(cursor)?,
+                n_t: read_u128(cursor)?,
+                n_squared: read_u128(cursor)?,
             },
         });
-        next = path + 1;
+        next = path.0 + 1;
     }
     Ok(FunctionTimings {
         module: recorded.index.module,
@@ -226,8 +228,8 @@ fn read_u128(cursor: &mut Cursor<'_>) -> Result<u128, FormatError> {
 
 fn read_timing(cursor: &mut Cursor<'_>) -> Result<Timing, FormatError> {
     let code = cursor.u8()?;
-    let whole = read_distribution(cursor)?;
-    let own = match code {
+    let inclusive = read_distribution(cursor)?;
+    let exclusive = match code {
         0 => None,
         1 => Some(Box::new(read_distribution(cursor)?)),
         code => {
@@ -239,40 +241,42 @@ fn read_timing(cursor: &mut Cursor<'_>) -> Result<Timing, FormatError> {
         }
     };
     let offset = cursor.offset();
-    let what = "samples whose own time is known";
-    match own.as_ref().map(|own| own.count()) {
-        Some(known) if known > whole.count() => Err(FormatError::Range {
-            what,
-            value: known,
-            limit: whole.count().saturating_add(1),
+    match exclusive.as_ref().map(|times| times.count()) {
+        Some(count) if count > inclusive.count() => Err(FormatError::Range {
+            what: "samples whose own time is known",
+            value: count.0,
+            limit: inclusive.count().0.saturating_add(1),
             offset,
         }),
-        _ => Ok(Timing { whole, own }),
+        _ => Ok(Timing {
+            inclusive,
+            exclusive,
+        }),
     }
 }
 
 fn read_distribution(cursor: &mut Cursor<'_>) -> Result<Distribution, FormatError> {
-    let buckets = cursor.count(2, "number of buckets")?;
-    if buckets == 0 {
+    let bucket_count = cursor.count(2, "number of buckets")?;
+    if bucket_count == 0 {
         return Ok(Distribution::default());
     }
     let offset = cursor.offset();
-    let (least, spread, sum) = (cursor.var()?, cursor.var()?, cursor.var()?);
+    let (least, range, sum) = (cursor.var()?, cursor.var()?, cursor.var()?);
     let squares = read_u128(cursor)?;
     let sums = Sums {
-        sum,
+        sum: Cycles(sum),
         squares,
-        least,
-        largest: least.saturating_add(spread),
+        least: Cycles(least),
+        largest: Cycles(least.saturating_add(range)),
     };
-    let mut list = Vec::with_capacity(buckets);
+    let mut buckets = Vec::with_capacity(bucket_count);
     let mut next = 0u64;
-    for _ in 0..buckets {
+    for _ in 0..bucket_count {
         let number = next.saturating_add(cursor.var()?);
         let number = u16::try_from(number).unwrap_or(u16::MAX);
-        list.push((number, cursor.var()?));
+        buckets.push((number, Count(cursor.var()?)));
         next = u64::from(number) + 1;
     }
     let what = "bucket";
-    Distribution::from_parts(sums, list).ok_or(FormatError::Order { what, offset })
+    Distribution::from_parts(sums, buckets).ok_or(FormatError::Order { what, offset })
 }

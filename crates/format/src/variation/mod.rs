@@ -1,8 +1,9 @@
-//! How long paths took: the timings of one process and image (Perelman, Chilimbi, Calder 2005), and
-//! their file `*.hwv`.
+//! The timings of one process and image: the times of samples of paths (Perelman, Chilimbi, Calder
+//! 2005), and their file `*.hwv`.
 //!
-//! Each path has two [`Timing`]s: one of undisturbed samples, and one of samples whose thread was
-//! preempted or moved to another processor meanwhile.
+//! Each path has two [`Timing`]s. One has the *disturbed* samples, in which the thread was
+//! preempted or moved to another processor. The other has the *calm* samples: all others whose time
+//! is known.
 
 mod distribution;
 mod file;

@@ -1,9 +1,9 @@
-//! Random maps and profiles, and a small fixed one.
-#![allow(dead_code, reason = "each test file uses a part")]
+//! Generators of random maps and profiles for property tests, and small fixed maps.
+#![allow(dead_code, reason = "each test file uses only some of the functions")]
 
 use holloway_abi::Kind;
 use holloway_format::{
-    BlockMap, CaseNames, Counters, DagEdgeMap, DagKind, EdgeKind, EdgeMap, FunctionCounts,
+    BlockMap, CaseNames, Count, Counters, DagEdgeMap, DagKind, EdgeKind, EdgeMap, FunctionCounts,
     FunctionMap, GuideFunction, ImageMap, Load, LoadShape, LoopMap, ModuleMap, Outcome, Place,
     PlacedModule, Profile, ProfileHead, Scope, Skipped, Text, VanishedFunction, decode_image,
     encode_image,
@@ -12,7 +12,8 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 
-/// Few different strings, so that functions share them; some long, some not ASCII.
+/// Strings. There are few different strings, so that functions share them. Some are long, and some
+/// are not ASCII.
 fn text() -> impl Strategy<Value = Text> {
     prop_oneof![
         Just(Text::default()),
@@ -137,7 +138,7 @@ fn load_shape() -> impl Strategy<Value = LoadShape> {
 }
 
 prop_compose! {
-    fn shape()(blocks in 1..6u32, scopes in 1..5u32, edges in 0..8u32)
+    fn random_graph()(blocks in 1..6u32, scopes in 1..5u32, edges in 0..8u32)
         (entry in 0..blocks, exit in 0..blocks,
          blocks_ in vec((number(), vec(place(scopes), 0..4)), blocks as usize..=blocks as usize),
          edges_ in vec(edge(blocks, scopes), edges as usize..=edges as usize),
@@ -155,7 +156,7 @@ prop_compose! {
         let cases = cases.into_iter().map(|(edge, names)| CaseNames { edge, names }).collect();
         let mut function = FunctionMap { entry, exit, blocks, edges: edges_, dag, scopes, loads, selects, loops, cases, in_source_order, ..FunctionMap::default() };
         for index in 0..function.dag.len() {
-            // Half of the functions have dag edges as the weaver makes them.
+            // Half of the functions have the ends of dag edges that the weaver usually writes.
             if let (true, Some((from, to))) = (imply, function.implied_ends(function.dag[index].kind)) {
                 function.dag[index] = DagEdgeMap { from, to, ..function.dag[index] };
             }
@@ -164,7 +165,7 @@ prop_compose! {
     }
 }
 
-/// A valid function whose counters are still to be placed.
+/// A valid function whose counters have no offset yet.
 pub(crate) fn function() -> impl Strategy<Value = FunctionMap> {
     let array = (1..9u64, 0..3u64).prop_map(|(paths, gap)| {
         (
@@ -179,8 +180,8 @@ pub(crate) fn function() -> impl Strategy<Value = FunctionMap> {
         .prop_map(|paths| (paths, Counters::Hash { offset: 0 }));
     let edges = Just((0, Counters::Edges { offset: 0, len: 0 }));
     let counters = prop_oneof![3 => array, 1 => hash, 2 => edges];
-    (shape(), text(), text(), text(), number(), counters).prop_map(
-        |(shape, name, linkage_name, file, line, (path_count, counters))| {
+    (random_graph(), text(), text(), text(), number(), counters).prop_map(
+        |(graph, name, linkage_name, file, line, (path_count, counters))| {
             let mut function = FunctionMap {
                 name,
                 linkage_name,
@@ -188,7 +189,7 @@ pub(crate) fn function() -> impl Strategy<Value = FunctionMap> {
                 line,
                 path_count,
                 counters,
-                ..shape
+                ..graph
             };
             if let Counters::Edges { len, .. } = &mut function.counters {
                 function.dag.clear();
@@ -250,7 +251,7 @@ pub(crate) fn module() -> impl Strategy<Value = ModuleMap> {
         })
 }
 
-/// Appends a function and places its counters.
+/// Appends a function, and assigns the offset of its counters.
 pub(crate) fn add(module: &mut ModuleMap, mut function: FunctionMap) {
     match &mut function.counters {
         Counters::Array { offset, .. }
@@ -275,7 +276,7 @@ pub(crate) fn image(modules: &[ModuleMap]) -> Vec<u8> {
     encode_image(Kind::Paths, "app", &parts).0
 }
 
-/// A valid map and a profile of it, as read.
+/// A valid decoded map, and a profile of its functions.
 pub(crate) fn map_and_profile() -> impl Strategy<Value = (ImageMap, Profile)> {
     let head = (
         any::<u32>(),
@@ -308,24 +309,27 @@ pub(crate) fn map_and_profile() -> impl Strategy<Value = (ImageMap, Profile)> {
                 ..ProfileHead::default()
             };
             let mut profile = Profile::from_head(head);
-            let places: Vec<(u32, u32)> = places(&map);
-            if !places.is_empty() {
+            let functions: Vec<(u32, u32)> = function_indices(&map);
+            if !functions.is_empty() {
                 for (index, mut counts) in runs {
-                    let (module, function) = *index.get(&places);
-                    let shape = map.function(module, function).unwrap();
-                    if shape.counter_limit() == 0 {
+                    let (module, function) = *index.get(&functions);
+                    let function_map = map.function(module, function).unwrap();
+                    if function_map.counter_limit() == 0 {
                         continue;
                     }
                     counts
                         .iter_mut()
-                        .for_each(|(path, _)| *path %= shape.counter_limit());
+                        .for_each(|(path, _)| *path %= function_map.counter_limit());
                     counts.sort_unstable();
                     counts.dedup_by_key(|&mut (path, _)| path);
                     profile.functions.push(FunctionCounts {
                         module,
                         function,
-                        hash: shape.hash,
-                        counts,
+                        hash: function_map.hash,
+                        counts: counts
+                            .into_iter()
+                            .map(|(path, count)| (path, Count(count)))
+                            .collect(),
                     });
                 }
             }
@@ -340,19 +344,20 @@ pub(crate) fn map_and_profile() -> impl Strategy<Value = (ImageMap, Profile)> {
     )
 }
 
-/// Module and function numbers of all functions.
-pub(crate) fn places(map: &ImageMap) -> Vec<(u32, u32)> {
+/// The module and function indices of all functions.
+pub(crate) fn function_indices(map: &ImageMap) -> Vec<(u32, u32)> {
     let modules = (0..).zip(&map.modules);
     modules
-        .flat_map(|(m, placed)| {
+        .flat_map(|(module, placed)| {
             (0..)
                 .zip(&placed.module.functions)
-                .map(move |(f, _)| (m, f))
+                .map(move |(function, _)| (module, function))
         })
         .collect()
 }
 
-/// A function with `paths` paths, one after the other edges from block 0 to block 1, the exit.
+/// A function with `paths` paths. Each of the first four paths is an edge from block 0 to block 1,
+/// the exit.
 pub(crate) fn small_function(name: &str, paths: u64, counters: Counters) -> FunctionMap {
     let edges = (0..paths.min(4)).map(|case| EdgeMap {
         from: 0,
@@ -435,7 +440,8 @@ pub(crate) fn small_edge_function(name: &str) -> FunctionMap {
     function
 }
 
-/// Two modules: one with an array, a hashed and another array function, one with an array function.
+/// Two modules. The first has a function with an array of counters, a hashed function, and another
+/// function with an array. The second has a function with an array.
 pub(crate) fn small_modules() -> [ModuleMap; 2] {
     let mut first = ModuleMap {
         name: "first".into(),
@@ -475,7 +481,7 @@ pub(crate) fn small_modules() -> [ModuleMap; 2] {
     [first, second]
 }
 
-/// Two modules of three functions with 100 paths each.
+/// Two modules with three functions each. Each function has 100 paths.
 pub(crate) fn equal_functions() -> ImageMap {
     let function = FunctionMap {
         counters: Counters::Array {

@@ -1,5 +1,5 @@
-//! `cargo holloway …`: the same program, which looks at the name it is called by; see
-//! [`holloway::main`].
+//! The program `cargo-holloway`, which cargo calls for `cargo holloway …`. It is the same program
+//! as `holloway`; see [`holloway::main`].
 
 fn main() -> std::process::ExitCode {
     holloway::main()

@@ -1,13 +1,10 @@
-//! `cargo holloway …`: cargo's verbs with our options, and the other commands.
+//! The commands of `cargo holloway …` and their options: cargo's verbs with holloway's options, and
+//! commands that `holloway` has, too.
 
 use clap::{Args, Parser, Subcommand};
 
-use super::holloway::{
-    CLEAN_EXAMPLES, CleanArgs, OVERLAP_EXAMPLES, OverlapArgs, REPORT_EXAMPLES, ReportArgs,
-    STABILITY_EXAMPLES, StabilityArgs,
-};
+use super::holloway::{CLEAN_EXAMPLES, CleanArgs, RunsCommand};
 use super::stream::{OutputArgs, StreamArgs};
-use super::trace::{self, TraceArgs};
 use super::view::ViewArgs;
 use super::weave::WeaveArgs;
 
@@ -21,7 +18,7 @@ pub(crate) struct CargoHolloway {
 }
 
 const CARGO_EXAMPLES: &str = "\
-Every other option is cargo's own and goes to cargo unchanged:
+All other options go to cargo unchanged:
 -p, --bin, --example, --test, --features, --profile, --release, --target, --manifest-path, …
 
 Examples:
@@ -46,32 +43,23 @@ pub(crate) enum CargoCommand {
     /// Run the benches and report: `cargo bench` with probes
     #[command(after_help = CARGO_EXAMPLES, override_usage = "cargo holloway bench [CARGO OPTIONS] [OPTIONS] [BENCHNAME] [-- ARGS]")]
     Bench(CargoArgs),
-    /// Report a run's hottest paths: the latest run's by default
-    #[command(after_help = REPORT_EXAMPLES)]
-    Report(ReportArgs),
-    /// Compare two runs: the paths (or edges) that they share, and their largest differences
-    #[command(after_help = OVERLAP_EXAMPLES)]
-    Overlap(OverlapArgs),
-    /// Check whether the paths that vary most in one run (--collect variation) also do so in others
-    #[command(after_help = STABILITY_EXAMPLES)]
-    Stability(StabilityArgs),
-    /// Answer questions about the trace of a program that was built with --collect trace
-    #[command(after_help = trace::EXAMPLES)]
-    Trace(TraceArgs),
-    /// Check this machine for all that holloway needs, and tell what to do about missing parts
+    /// A question about recorded runs.
+    #[command(flatten)]
+    Runs(RunsCommand),
+    /// Check this machine for all that holloway needs, and say how to add missing parts
     Doctor,
     /// Delete holloway's builds and caches; recorded runs only with --runs or --all
     #[command(after_help = CLEAN_EXAMPLES)]
     Clean(CleanArgs),
 }
 
-/// Our options of a cargo verb. All other options are cargo's.
+/// Holloway's options of a cargo verb. All other options belong to cargo.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct CargoArgs {
     /// The code to weave.
     #[command(flatten)]
     pub(crate) weave: WeaveArgs,
-    /// The place of the run's data.
+    /// The directory for the run's data.
     #[command(flatten)]
     pub(crate) output: OutputArgs,
     /// The collection of streams.

@@ -9,14 +9,14 @@ use holloway_abi::environment::VARIABLES;
 
 use super::stream::{OutputArgs, StreamArgs};
 use super::trace::{self, TraceArgs};
-use super::view::{ColorWhen, ListArgs, OutputFormat, TimesArgs, ViewArgs};
+use super::view::{ListArgs, StyleArgs, TimesArgs, ViewArgs};
 use super::weave::CountArgs;
 
 const EXIT_CODES: &str = "\
 Exit codes:
-  the profiled program's own, 128+n when signal n killed it
+  the exit code of the profiled program, or 128+n if signal n killed it
   2    usage error
-  101  cargo's own: the build failed
+  101  cargo: the build failed
   125  holloway itself failed
   126  the program cannot be run
   127  the program was not found";
@@ -30,12 +30,12 @@ pub(crate) struct Holloway {
     pub(crate) command: Command,
 }
 
-/// Below `holloway -h`.
+/// The text below `holloway -h`.
 fn examples_and_exit_codes() -> String {
     format!("{EXAMPLES}\n\n{EXIT_CODES}")
 }
 
-/// Below `holloway --help`.
+/// The text below `holloway --help`.
 fn examples_environment_and_exit_codes() -> String {
     let variables = VARIABLES.map(|variable| {
         let assignment = format!("{}={}", variable.name, variable.value);
@@ -51,9 +51,9 @@ const EXAMPLES: &str = "\
 Examples:
   cargo holloway run --release -- ARGS     profile a cargo project
   holloway cc -O2 a.c b.c -o app           build a C program (or CC=\"holloway cc\" CXX=\"holloway c++\")
-  holloway run -- ./app ARGS               run it and see its hottest paths
-  holloway report                          see them again
-  holloway demo                            see it all on a small bundled program";
+  holloway run -- ./app ARGS               run the program and see its hottest paths
+  holloway report                          see its hottest paths again
+  holloway demo                            try holloway on a small bundled program";
 
 /// `holloway COMMAND`.
 #[derive(Debug, Subcommand)]
@@ -61,31 +61,22 @@ pub(crate) enum Command {
     /// Run a woven program and report its hottest paths
     #[command(after_help = RUN_EXAMPLES)]
     Run(RunArgs),
-    /// Report a run's hottest paths: the latest run's by default
-    #[command(after_help = REPORT_EXAMPLES)]
-    Report(ReportArgs),
-    /// Compare two runs: the paths (or edges) that they share, and their largest differences
-    #[command(after_help = OVERLAP_EXAMPLES)]
-    Overlap(OverlapArgs),
-    /// Check whether the paths that vary most in one run (--collect variation) also do so in others
-    #[command(after_help = STABILITY_EXAMPLES)]
-    Stability(StabilityArgs),
-    /// Answer questions about the trace of a program that was built with --collect trace
-    #[command(after_help = trace::EXAMPLES)]
-    Trace(TraceArgs),
+    /// A question about recorded runs.
+    #[command(flatten)]
+    Runs(RunsCommand),
     /// Build a small bundled Rust program, profile it and show the report
     Demo(DemoArgs),
-    /// Compile or link C with probes: clang's own options, and ours
+    /// Compile or link C with probes: takes clang's options, and holloway's
     #[command(disable_help_flag = true, after_help = CC_EXAMPLES)]
     Cc(CompilerArgs),
-    /// Compile or link C++ with probes: clang++'s own options, and ours
+    /// Compile or link C++ with probes: takes clang++'s options, and holloway's
     #[command(name = "c++", disable_help_flag = true, after_help = CC_EXAMPLES)]
     Cxx(CompilerArgs),
-    /// Link with probes: takes our options, then an ld command line (for builds that call ld
+    /// Link with probes: takes holloway's options, then an ld command line (for builds that call ld
     /// themselves)
     #[command(disable_help_flag = true)]
     Ld(CompilerArgs),
-    /// Check this machine for all that holloway needs, and tell what to do about missing parts
+    /// Check this machine for all that holloway needs, and say how to add missing parts
     Doctor,
     /// Print the environment that makes another build system weave, and the settings in force
     #[command(after_help = SHOW_ENV_EXAMPLES)]
@@ -99,25 +90,42 @@ pub(crate) enum Command {
     Man(ManArgs),
 }
 
+/// The commands that answer questions about recorded runs. `cargo holloway` has them too.
+#[derive(Debug, Subcommand)]
+pub(crate) enum RunsCommand {
+    /// Report a run's hottest paths: the latest run's by default
+    #[command(after_help = REPORT_EXAMPLES)]
+    Report(ReportArgs),
+    /// Compare two runs: the paths (or edges) that they share, and their largest differences
+    #[command(after_help = OVERLAP_EXAMPLES)]
+    Overlap(OverlapArgs),
+    /// Check whether the paths that vary most in one run (--collect variation) also do so in others
+    #[command(after_help = STABILITY_EXAMPLES)]
+    Stability(StabilityArgs),
+    /// Answer questions about the trace of a program that was built with --collect trace
+    #[command(after_help = trace::EXAMPLES)]
+    Trace(TraceArgs),
+}
+
 const RUN_EXAMPLES: &str = "\
 Examples:
   holloway run -- ./app input.txt
   holloway run -o runs/first --top 20 -- ./app input.txt";
 
-pub(super) const REPORT_EXAMPLES: &str = "\
+const REPORT_EXAMPLES: &str = "\
 Examples:
   holloway report                                  the latest run
   holloway report target/holloway/runs/latest --top 50
   holloway report --function 'parse_.*' --view lines
   holloway report --format json > paths.json";
 
-pub(super) const OVERLAP_EXAMPLES: &str = "\
+const OVERLAP_EXAMPLES: &str = "\
 Examples:
   holloway overlap runs/train runs/ref
   holloway overlap runs/train latest --function 'parse_.*' --top 20
   holloway overlap runs/train runs/ref --format json";
 
-pub(super) const STABILITY_EXAMPLES: &str = "\
+const STABILITY_EXAMPLES: &str = "\
 Examples:
   holloway stability runs/small runs/large         the ten paths that vary most in either, in both
   holloway stability runs/* --top 20
@@ -130,14 +138,15 @@ Examples:
   holloway cc --guide latest -O2 a.c b.c -o app
   CC=\"holloway cc\" CXX=\"holloway c++\" ./configure && make
 
-Options of ours, anywhere before `--` (they matter where something is linked):
+Holloway's options, anywhere before `--` (they take effect when a program is linked):
   --collect paths|edges|loops[=K]|trace|variation|times
                          kind of profile (HOLLOWAY_COLLECT)
   --exits on|off         count frames that are left early: by longjmp, unwinding, or the
                          end of the process; on by default (HOLLOWAY_EXITS)
-  --guide RUN            place probes by an earlier run; paths may be cut elsewhere (HOLLOWAY_GUIDE)
+  --guide RUN            use the counts of an earlier run to place probes; paths may be cut
+                         elsewhere (HOLLOWAY_GUIDE)
 
-Everything else is clang's and goes to it: `clang --help` lists it.";
+Everything else is clang's: `clang --help` lists clang's options.";
 
 const SHOW_ENV_EXAMPLES: &str = "\
 Examples:
@@ -156,7 +165,7 @@ pub(crate) struct RunArgs {
     /// Accepted only for a helpful message: a program's kind is chosen when it is built.
     #[arg(long, value_name = "KIND", hide = true)]
     pub(crate) collect: Option<OsString>,
-    /// The place of the run's data.
+    /// The directory for the run's data.
     #[command(flatten)]
     pub(crate) output: OutputArgs,
     /// The collection of streams.
@@ -209,12 +218,9 @@ pub(crate) struct StabilityArgs {
     /// Number of first paths of each run [default: 10]
     #[arg(long, value_name = "N")]
     pub(crate) top: Option<usize>,
-    /// Text for people, JSON (schema 1) for programs
-    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
-    pub(crate) format: OutputFormat,
-    /// Colours and styles
-    #[arg(long, value_enum, default_value_t = ColorWhen::Auto)]
-    pub(crate) color: ColorWhen,
+    /// The output.
+    #[command(flatten)]
+    pub(crate) style: StyleArgs,
 }
 
 /// `holloway demo`.
@@ -231,10 +237,10 @@ pub(crate) struct DemoArgs {
     pub(crate) view: ViewArgs,
 }
 
-/// `holloway cc`, `holloway c++`, `holloway ld`: clap passes all words on.
+/// `holloway cc`, `holloway c++`, `holloway ld`: clap passes all arguments on.
 #[derive(Debug, Args)]
 pub(crate) struct CompilerArgs {
-    /// The compiler's own options, and ours if wanted
+    /// The compiler's options, and holloway's
     #[arg(
         trailing_var_arg = true,
         allow_hyphen_values = true,
@@ -291,7 +297,7 @@ pub(crate) struct CompletionsArgs {
 /// `holloway man`.
 #[derive(Debug, Args)]
 pub(crate) struct ManArgs {
-    /// Write a page for each command here instead of printing holloway's own
+    /// Write a page for each command into DIR instead of printing the page of holloway
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) directory: Option<PathBuf>,
 }

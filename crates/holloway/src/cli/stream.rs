@@ -1,4 +1,4 @@
-//! Options for the place of a run's data, and for the collection of streams during the run.
+//! Options for the directory of a run's data, and for the collection of streams during the run.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use holloway_collect::settings::{MapDirectories, Settings};
 
 use holloway_link::collect_options::parse_k;
 
-/// Options for the place of a run's data, and for a report after the run.
+/// Options for the directory of a run's data, and for a report after the run.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Run")]
 pub(crate) struct OutputArgs {
@@ -29,8 +29,8 @@ pub(crate) struct StreamArgs {
     /// Longest sequence of iterations, in place of the build's K
     #[arg(long, value_name = "K", value_parser = parse_k)]
     pub(crate) k: Option<u32>,
-    /// Analyse only one of N bursts of about 16,000 paths each; all counts are then counts of
-    /// this sample
+    /// Analyze one of every N stretches of about 16,000 paths; all counts are then counts of this
+    /// sample
     #[arg(long, value_name = "N", value_parser = parse_sample)]
     pub(crate) sample: Option<u64>,
     /// Memory budget of the analysis, as in 500M or 2G, divided evenly among all threads that run
@@ -61,13 +61,13 @@ impl StreamArgs {
 fn parse_sample(text: &str) -> Result<u64, String> {
     let sample = text.parse().ok().filter(|&sample| sample > 0);
     sample.ok_or_else(|| {
-        "give a whole number, 1 or more: one burst in so many is analysed".to_owned()
+        "give a whole number N, 1 or more: one of every N stretches is analyzed".to_owned()
     })
 }
 
 /// Parses a number of bytes. K, M, G, or T may follow the number, and then a B.
 fn parse_memory(text: &str) -> Result<u64, String> {
-    const LEAST: u64 = 1 << 20;
+    const MIN_BYTES: u64 = 1 << 20;
     let unit = text.trim_start_matches(|c: char| c.is_ascii_digit());
     let digits = &text[..text.len() - unit.len()];
     let shift = match unit.strip_suffix(['B', 'b']).unwrap_or(unit) {
@@ -81,14 +81,14 @@ fn parse_memory(text: &str) -> Result<u64, String> {
     };
     let Some(shift) = shift else {
         return Err(
-            "give a number of bytes, or one with K, M, G or T behind it, as in 500M or 2G"
+            "give a number of bytes, or one with K, M, G or T after it, as in 500M or 2G"
                 .to_owned(),
         );
     };
     let bytes = digits.parse::<u64>().ok();
     match bytes.and_then(|number| number.checked_mul(1 << shift)) {
         None => Err("no machine has as much: give a size as in 500M or 2G".to_owned()),
-        Some(bytes) if bytes < LEAST => {
+        Some(bytes) if bytes < MIN_BYTES => {
             Err("give a size of 1M or more, as in 500M or 2G".to_owned())
         }
         Some(bytes) => Ok(bytes),

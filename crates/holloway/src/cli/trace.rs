@@ -1,13 +1,13 @@
-//! `holloway trace`: its questions and their options.
+//! The questions of `holloway trace` and their options.
 
 use std::fmt;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 
-use holloway_report::trace::Least;
+use holloway_report::trace::MinCost;
 
-use super::view::{ColorWhen, OutputFormat};
+use super::view::StyleArgs;
 
 /// `holloway trace`.
 #[derive(Debug, Args)]
@@ -40,8 +40,8 @@ pub(crate) enum Question {
     Stats(StatsArgs),
     /// Print events in order, from any position on
     Cat(CatArgs),
-    /// Check that the trace is complete: checksums, losses, counts of the profile (status 1 if it
-    /// is not); and whether enters and leaves balance
+    /// Check that the trace is complete: checksums, losses, counts of the profile (exit status 1
+    /// if it is not). Also check whether enters and leaves balance
     Verify(VerifyArgs),
     /// Find hot subpaths: short sequences of paths, across calls, that cost most
     Hot(HotArgs),
@@ -61,7 +61,7 @@ pub(crate) enum Question {
 
 /// The choice of traces, and how the answer is shown.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct WhichArgs {
+pub(crate) struct AnswerArgs {
     /// Directory of a run, one trace in it, or `latest` [default: the latest run]
     #[arg(value_name = "RUN", value_hint = ValueHint::AnyPath)]
     pub(crate) run: Option<PathBuf>,
@@ -70,7 +70,7 @@ pub(crate) struct WhichArgs {
     pub(crate) choice: ChoiceArgs,
     /// How the answer is shown.
     #[command(flatten)]
-    pub(crate) shown: ShownArgs,
+    pub(crate) display: DisplayArgs,
 }
 
 /// Choice among the streams of a run. A stream holds the events of one thread in one image of one
@@ -88,12 +88,12 @@ pub(crate) struct ChoiceArgs {
     pub(crate) image: Option<String>,
 }
 
-/// A thread: `32173`, or `32173#2`, the second with this id in its process.
+/// A thread: `32173`, or `32173#2` for the second thread with this id in its process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ThreadName {
     /// The thread's id.
     pub(crate) id: u32,
-    /// Its number, from 1, among the threads that had this id.
+    /// The thread's number, from 1, among the threads that had this id.
     pub(crate) nth: Option<u32>,
 }
 
@@ -108,16 +108,13 @@ impl fmt::Display for ThreadName {
 
 /// How an answer is shown.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct ShownArgs {
+pub(crate) struct DisplayArgs {
     /// Number of rows to show, also in lists of traces [default: 10; JSON: all]
     #[arg(long, value_name = "N")]
     pub(crate) top: Option<usize>,
-    /// Text for people, JSON (schema 1) for programs
-    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
-    pub(crate) format: OutputFormat,
-    /// Colours and styles
-    #[arg(long, value_enum, default_value_t = ColorWhen::Auto)]
-    pub(crate) color: ColorWhen,
+    /// The output.
+    #[command(flatten)]
+    pub(crate) style: StyleArgs,
 }
 
 /// `holloway trace stats`.
@@ -125,7 +122,7 @@ pub(crate) struct ShownArgs {
 pub(crate) struct StatsArgs {
     /// The choice of traces.
     #[command(flatten)]
-    pub(crate) which: WhichArgs,
+    pub(crate) answer: AnswerArgs,
 }
 
 /// `holloway trace verify`.
@@ -133,7 +130,7 @@ pub(crate) struct StatsArgs {
 pub(crate) struct VerifyArgs {
     /// The choice of traces.
     #[command(flatten)]
-    pub(crate) which: WhichArgs,
+    pub(crate) answer: AnswerArgs,
 }
 
 /// `holloway trace cat`.
@@ -141,7 +138,7 @@ pub(crate) struct VerifyArgs {
 pub(crate) struct CatArgs {
     /// The choice of traces.
     #[command(flatten)]
-    pub(crate) which: WhichArgs,
+    pub(crate) answer: AnswerArgs,
     /// First event to print, counted from 0
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) from: u64,
@@ -164,17 +161,17 @@ pub(crate) enum CostKey {
 pub(crate) struct HotArgs {
     /// The choice of traces.
     #[command(flatten)]
-    pub(crate) which: WhichArgs,
+    pub(crate) answer: AnswerArgs,
     /// Length of the shortest sequences, in paths
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) min_len: u32,
     /// Length of the longest sequences, in paths
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) max_len: u32,
-    /// Least cost of a sequence (executions × cost of its paths), as a number or a share of the
+    /// MinCost cost of a sequence (executions × cost of its paths), as a number or a share of the
     /// whole trace's cost
     #[arg(long, value_name = "COST", default_value = "1%", value_parser = parse_least)]
-    pub(crate) min_cost: Least,
+    pub(crate) min_cost: MinCost,
     /// Unit of cost
     #[arg(long, value_enum, default_value_t = CostKey::Instructions)]
     pub(crate) cost: CostKey,
@@ -204,7 +201,7 @@ pub(crate) struct FreqArgs {
     pub(crate) sequence: String,
     /// The choice of traces.
     #[command(flatten)]
-    pub(crate) which: WhichArgs,
+    pub(crate) answer: AnswerArgs,
 }
 
 /// `holloway trace before`.
@@ -218,7 +215,7 @@ pub(crate) struct BeforeArgs {
     pub(crate) second: String,
     /// The choice of traces.
     #[command(flatten)]
-    pub(crate) which: WhichArgs,
+    pub(crate) answer: AnswerArgs,
 }
 
 /// `holloway trace context`.
@@ -229,7 +226,7 @@ pub(crate) struct ContextArgs {
     pub(crate) path: String,
     /// The choice of traces.
     #[command(flatten)]
-    pub(crate) which: WhichArgs,
+    pub(crate) answer: AnswerArgs,
 }
 
 /// `holloway trace loops`.
@@ -240,7 +237,7 @@ pub(crate) struct LoopsArgs {
     pub(crate) k: u32,
     /// The choice of traces.
     #[command(flatten)]
-    pub(crate) which: WhichArgs,
+    pub(crate) answer: AnswerArgs,
 }
 
 /// `holloway trace diff`.
@@ -269,7 +266,7 @@ pub(crate) struct DiffArgs {
     pub(crate) choice: ChoiceArgs,
     /// How the answer is shown.
     #[command(flatten)]
-    pub(crate) shown: ShownArgs,
+    pub(crate) display: DisplayArgs,
 }
 
 /// `--unit`.
@@ -290,10 +287,10 @@ pub(crate) struct QueryArgs {
     pub(crate) pattern: String,
     /// The choice of traces.
     #[command(flatten)]
-    pub(crate) which: WhichArgs,
+    pub(crate) answer: AnswerArgs,
 }
 
-/// `32173` or `32173#2`.
+/// Parses `32173` or `32173#2`.
 fn parse_thread(text: &str) -> Result<ThreadName, String> {
     let number = |text: &str| text.parse().ok();
     let name = match text.split_once('#') {
@@ -307,15 +304,16 @@ fn parse_thread(text: &str) -> Result<ThreadName, String> {
     })
 }
 
-/// `1000` or `2.5%`.
-fn parse_least(text: &str) -> Result<Least, String> {
-    let why = || "give a number, as in 1000, or a share, as in 1%".to_owned();
+/// Parses `1000` or `2.5%`.
+fn parse_least(text: &str) -> Result<MinCost, String> {
+    let message = || "give a number, as in 1000, or a share, as in 1%".to_owned();
     match text.strip_suffix('%') {
         Some(percent) => {
-            let percent: f64 = percent.parse().map_err(|_| why())?;
+            let percent: f64 = percent.parse().map_err(|_| message())?;
             let fits = (0.0..=100.0).contains(&percent);
-            fits.then_some(Least::Percent(percent)).ok_or_else(why)
+            fits.then_some(MinCost::Percent(percent))
+                .ok_or_else(message)
         }
-        None => text.parse().map(Least::Cost).map_err(|_| why()),
+        None => text.parse().map(MinCost::Cost).map_err(|_| message()),
     }
 }

@@ -1,4 +1,4 @@
-//! Options of reports.
+//! Options of reports: the view, the list, and the format.
 
 use clap::{Args, ValueEnum};
 
@@ -9,7 +9,7 @@ pub(crate) struct ViewArgs {
     /// Order of paths, functions and blocks [default: count]
     #[arg(long, value_enum)]
     pub(crate) sort: Option<SortKey>,
-    /// What to list [default: the collected kind; for a trace, its numbers and hot subpaths]
+    /// What to list [default: the collected kind; for a trace, its statistics and hot subpaths]
     #[arg(long, value_enum)]
     pub(crate) view: Option<View>,
     /// Hide sequences of the loops view that are rarer than this share of their first path's
@@ -57,7 +57,7 @@ pub(crate) struct TimesArgs {
 /// `--time`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TimeOf {
-    /// The time from the path's begin to its end
+    /// The time from the path's beginning to its end
     #[default]
     Inclusive,
     /// Without the instrumented code that it called, where this was timed too (--collect times:
@@ -76,10 +76,18 @@ pub(crate) struct ListArgs {
     /// skipped
     #[arg(long, value_name = "REGEX", value_parser = parse_regex)]
     pub(crate) function: Option<regex::Regex>,
+    /// The output.
+    #[command(flatten)]
+    pub(crate) style: StyleArgs,
+}
+
+/// Format and colors of an answer.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct StyleArgs {
     /// Text for people, JSON (schema 1) for programs
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     pub(crate) format: OutputFormat,
-    /// Colours and styles
+    /// Colors and styles
     #[arg(long, value_enum, default_value_t = ColorWhen::Auto)]
     pub(crate) color: ColorWhen,
 }
@@ -87,9 +95,9 @@ pub(crate) struct ListArgs {
 /// `--sort`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SortKey {
-    /// Times the path ran
+    /// How often the path ran
     Count,
-    /// Times the path ran × its instructions
+    /// How often the path ran × its instructions
     Instructions,
 }
 
@@ -135,7 +143,7 @@ pub(crate) enum ColorWhen {
     Never,
 }
 
-/// Parses a share in percent into thousandths.
+/// Parses a share in percent. Returns thousandths.
 fn parse_share(text: &str) -> Result<u64, String> {
     let percent: Option<f64> = text.strip_suffix('%').unwrap_or(text).parse().ok();
     let percent = percent.filter(|percent| (0.0..=100.0).contains(percent));
@@ -148,7 +156,8 @@ fn parse_regex(text: &str) -> Result<regex::Regex, String> {
     regex::Regex::new(text).map_err(|error| last_line(&error))
 }
 
-/// The regex crate draws a picture above its message: the message is the last line.
+/// The message of a regex error. The regex crate puts a drawing above the message, so the message
+/// is the last line.
 fn last_line(error: &regex::Error) -> String {
     let text = error.to_string();
     text.lines()

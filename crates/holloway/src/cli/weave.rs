@@ -1,4 +1,4 @@
-//! Options that choose the code to weave and the kind of profile.
+//! Options that choose the code to weave and the kind of profile to collect.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -17,12 +17,12 @@ pub(crate) struct WeaveArgs {
     /// The kind of profile.
     #[command(flatten)]
     pub(crate) count: CountArgs,
-    /// Place probes by an earlier run (its directory, one profile, or `latest`): costs less and
-    /// counts the same calls, edges and lines; paths of some functions are cut elsewhere [env:
-    /// HOLLOWAY_GUIDE]
+    /// Use the counts of an earlier run (its directory, one profile, or `latest`) to place probes:
+    /// costs less and counts the same calls, edges and lines; paths of some functions are cut
+    /// elsewhere [env: HOLLOWAY_GUIDE]
     ///
-    /// Probes of functions that changed since that run are placed by estimates. The build says how
-    /// many functions did not change.
+    /// For functions that changed since that run, the probes are placed by estimates. The build
+    /// says how many functions did not change.
     #[arg(long, value_name = "RUN", value_hint = ValueHint::AnyPath)]
     pub(crate) guide: Option<PathBuf>,
     /// Weave the standard library's functions too
@@ -73,7 +73,7 @@ impl CountArgs {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Switch {
     /// The code up to the call that did not come back counts, and so does the early exit. Costs an
-    /// addition at calls that may not come back; next to nothing with edges
+    /// addition at calls that may not come back; almost nothing with edges
     On,
     /// Paths that are left in the middle are missing from the counts, and so are the lines that
     /// they ran

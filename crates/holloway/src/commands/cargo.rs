@@ -1,7 +1,7 @@
-//! `cargo holloway build|test|bench|run`: calls cargo with our rustc wrapper, in a separate build
-//! directory.
+//! `cargo holloway build|test|bench|run`: calls cargo with holloway's rustc wrapper, in a separate
+//! build directory.
 //!
-//! 1. separate our options from cargo's (`split.rs`);
+//! 1. separate holloway's options from cargo's (`split.rs`);
 //! 2. find the project (`project.rs`);
 //! 3. delete programs that were linked with other settings (`holloway_link::build_settings`);
 //! 4. call cargo with the environment that the rustc wrapper and the link step read;
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
 
 use clap::Parser as _;
-use holloway_abi::environment;
+use holloway_abi::environment::{self, Flag};
 use holloway_collect::burst::Burst;
 use holloway_collect::error::RunError;
 use holloway_collect::settings::MapDirectories;
@@ -75,37 +75,32 @@ impl Verb {
 /// Runs `cargo holloway VERB ARGS`.
 ///
 /// # Errors
-/// There is no project, a directory cannot be written, cargo cannot be run, or nothing can be
+/// If there is no project, a directory cannot be written, cargo cannot be run, or nothing can be
 /// reported.
 pub(crate) fn main(verb: Verb, args: &[OsString]) -> Result<ExitCode> {
     let split = split(args, verb.positional());
-    let ours = parse_ours(verb, &split.ours);
+    let holloway_args = parse_holloway_args(verb, &split.holloway);
     let only_builds = verb == Verb::Build || split.cargo.iter().any(|arg| arg == "--no-run");
-    let call = CargoCall::plan(verb, split, &ours)?;
+    let call = CargoCall::plan(verb, split, &holloway_args)?;
     if only_builds {
         call.build()
     } else {
-        call.run(&ours)
+        call.run(&holloway_args)
     }
 }
 
-/// Parses our options of a verb. If they ask for help or are wrong, prints help or a usage error
-/// and exits.
-fn parse_ours(verb: Verb, ours: &[OsString]) -> CargoArgs {
+/// Parses holloway's options of a verb. If they ask for help or are wrong, prints help or a usage
+/// error and exits.
+fn parse_holloway_args(verb: Verb, args: &[OsString]) -> CargoArgs {
     let words = ["cargo-holloway", verb.name()].map(OsString::from);
-    let parsed = CargoHolloway::parse_from(words.iter().chain(ours));
+    let parsed = CargoHolloway::parse_from(words.iter().chain(args));
     match parsed.command {
         CargoCommand::Build(args)
         | CargoCommand::Run(args)
         | CargoCommand::Test(args)
         | CargoCommand::Bench(args) => args,
-        CargoCommand::Report(_)
-        | CargoCommand::Overlap(_)
-        | CargoCommand::Stability(_)
-        | CargoCommand::Trace(_)
-        | CargoCommand::Doctor
-        | CargoCommand::Clean(_) => {
-            unreachable!("the verb's name was given")
+        CargoCommand::Runs(_) | CargoCommand::Doctor | CargoCommand::Clean(_) => {
+            unreachable!("the words begin with the name of a verb")
         }
     }
 }
@@ -125,12 +120,12 @@ impl CargoCall {
     /// Prepares the project's build directory and cargo's command line and environment.
     ///
     /// # Errors
-    /// There is no project, or its build directory cannot be written.
-    pub(crate) fn plan(verb: Verb, split: Split, ours: &CargoArgs) -> Result<Self> {
+    /// If there is no project, or its build directory cannot be written.
+    pub(crate) fn plan(verb: Verb, split: Split, holloway_args: &CargoArgs) -> Result<Self> {
         let project = Project::find(&split.cargo)?;
         let targets = project.chosen_targets(&split.cargo)?;
         check_tools(&project)?;
-        let settings = weave_settings(ours, &project.home)?;
+        let settings = weave_settings(holloway_args, &project.home)?;
         build_settings::apply(&project.home, &settings)?;
         let mut command = Command::new(&project.cargo);
         command
@@ -171,19 +166,18 @@ impl CargoCall {
 
     /// `build`, or `test --no-run`: builds, and prints the paths of the programs.
     fn build(mut self) -> Result<ExitCode> {
-        let formats = self
+        let has_message_format = self
             .split
             .cargo
             .iter()
             .any(|arg| arg.as_encoded_bytes().starts_with(b"--message-format"));
-        if formats || self.is_quiet() {
+        if has_message_format || self.is_quiet() {
             self.append_program_args();
             let status = self.spawn()?;
             self.repeat_messages(status);
             return Ok(ExitCode::from(child::exit_code(status)));
         }
-        // Cargo still renders diagnostics on stderr. Its stdout is otherwise empty; here it names
-        // the programs.
+        // Cargo still renders diagnostics on stderr. The JSON on stdout names the programs.
         self.command
             .arg("--message-format=json-render-diagnostics")
             .stdout(Stdio::piped());
@@ -201,33 +195,36 @@ impl CargoCall {
     }
 
     /// `run`, `test`, `bench`: records, finishes the run's directory, reports.
-    fn run(mut self, ours: &CargoArgs) -> Result<ExitCode> {
+    fn run(mut self, holloway_args: &CargoArgs) -> Result<ExitCode> {
         let name = self.project.run_name(&self.split.cargo, self.verb.name());
-        let directory =
-            run_directory::create(ours.output.output.as_deref(), &self.project.runs(), &name)?;
-        let (status, _collector) = self.spawn_into(&directory, &ours.stream)?;
+        let directory = run_directory::create(
+            holloway_args.output.output.as_deref(),
+            &self.project.runs(),
+            &name,
+        )?;
+        let (status, _collector) = self.run_with_collector(&directory, &holloway_args.stream)?;
         self.repeat_messages(status);
-        let outcome = loading::finish(&directory, &self.maps())?;
-        if outcome.profiles == 0 {
+        let summary = loading::finish(&directory, &self.maps())?;
+        if summary.profiles == 0 {
             // If there are patterns, they are the likelier reason. The message names them.
             let maps = match &self.patterns[..] {
                 [] => self.records.maps(),
                 _ => Vec::new(),
             };
-            let why = missing_profile::uninstrumented(&name, &maps)
+            let reason = missing_profile::uninstrumented(&name, &maps)
                 .or_else(|| missing_profile::surroundings(&directory, &self.project.runs()))
                 .unwrap_or_else(|| self.nothing_woven());
             run_directory::discard_if_empty(&directory);
             if status.success() {
-                status::warn(&format!("no profile was written: {why}"));
+                status::warn(&format!("no profile was written: {reason}"));
             }
             return Ok(ExitCode::from(child::exit_code(status)));
         }
         if !self.is_quiet() {
             status::line("Recorded", &status::shown(&directory).to_string());
         }
-        if !ours.output.no_report {
-            report::print(&directory, &ours.view)?;
+        if !holloway_args.output.no_report {
+            report::print(&directory, &holloway_args.view)?;
         }
         Ok(ExitCode::from(child::exit_code(status)))
     }
@@ -241,10 +238,10 @@ impl CargoCall {
 
     /// Possible reasons for a missing profile.
     fn nothing_woven(&self) -> String {
-        let why = "nothing that ran was woven (only code built for the target is; proc macros and build scripts are not), or it entered no instrumented function";
+        let reason = "nothing that ran was woven (only code built for the target is; proc macros and build scripts are not), or it entered no instrumented function";
         match &self.patterns[..] {
-            [] => why.to_owned(),
-            patterns => format!("{why}; look at {} too", patterns.join(" ")),
+            [] => reason.to_owned(),
+            patterns => format!("{reason}; look at {} too", patterns.join(" ")),
         }
     }
 
@@ -269,19 +266,18 @@ impl CargoCall {
         child::run(&mut self.command).map_err(|error| self.run_failure(error))
     }
 
-    /// Runs the planned call. The program records into the given directory. Prints no messages of
-    /// its own.
+    /// Runs the planned call. The program records into the given directory. Prints no message.
     ///
     /// # Errors
-    /// Cargo cannot be run.
+    /// If cargo cannot be run.
     pub(crate) fn record_into(mut self, directory: &Path) -> Result<ExitStatus> {
-        let spawned = self.spawn_into(directory, &StreamArgs::default());
+        let spawned = self.run_with_collector(directory, &StreamArgs::default());
         spawned.map(|(status, _)| status)
     }
 
     /// Runs the planned call. The program records into the given directory; its streams are
     /// collected.
-    fn spawn_into(
+    fn run_with_collector(
         &mut self,
         directory: &Path,
         stream: &StreamArgs,
@@ -301,16 +297,16 @@ impl CargoCall {
     }
 }
 
-/// Checks for libLLVM and a linker, which every link needs. So a missing one is reported before
-/// anything is compiled, and in one line.
+/// Checks that libLLVM and a linker exist, which every link needs. So the user learns before the
+/// compilation, and in one line, that one of them is missing.
 fn check_tools(project: &Project) -> Result<()> {
-    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+    let non_empty = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     Library::find(named_llvm().as_deref(), Some(&project.sysroot)).map_err(|error| {
         Failure::new(format_args!(
             "{error}; `holloway doctor` says what was found"
         ))
     })?;
-    let linker = set(environment::LINKER.name).unwrap_or_else(|| "cc".into());
+    let linker = non_empty(environment::LINKER.name).unwrap_or_else(|| "cc".into());
     if find_program(&linker).is_none() {
         return Err(Failure::new(format_args!(
             "cannot link: no {} found; install a C compiler, which links for rustc too (Debian: apt install gcc)",
@@ -320,60 +316,66 @@ fn check_tools(project: &Project) -> Result<()> {
     Ok(())
 }
 
-/// The settings from the options, or from the environment for options that are not given. The guide
-/// is made here, once for all links.
-fn weave_settings(ours: &CargoArgs, home: &Path) -> Result<BuildSettings> {
-    let weave = &ours.weave;
+/// The settings from the options, or from the environment for options that are not given. Makes the
+/// guide, once for all links.
+fn weave_settings(holloway_args: &CargoArgs, home: &Path) -> Result<BuildSettings> {
+    let weave = &holloway_args.weave;
     let mut options = CollectOptions {
         guide: weave.guide.clone(),
         ..weave.count.options()
     }
     .or_environment()?;
-    kinds::check(options.kind(), &ours.stream, Some(&ours.view))?;
+    kinds::check(
+        options.kind(),
+        &holloway_args.stream,
+        Some(&holloway_args.view),
+    )?;
     Burst::check_environment()?;
     let mut guide_hash = String::new();
-    if let Some(named) = &options.guide {
-        let (file, hash) = guide::keep(named, home)?;
+    if let Some(guide_or_run) = &options.guide {
+        let (file, hash) = guide::write_for_build(guide_or_run, home)?;
         (options.guide, guide_hash) = (Some(file), hash);
     }
     Ok(BuildSettings {
         options,
         guide_hash,
         std: weave.std
-            || std::env::var_os(environment::STD.name)
-                .is_some_and(|value| ["1", "true", "yes"].iter().any(|&yes| value == yes)),
+            || std::env::var_os(environment::STD.name).is_some_and(|value| {
+                environment::STD.parse(value.as_encoded_bytes()) == Ok(Flag::Set)
+            }),
         only: patterns(&weave.only, environment::ONLY.name)?,
         skip: patterns(&weave.skip, environment::SKIP.name)?,
     })
 }
 
-/// The patterns of an option, or else of its variable. So a bad pattern is reported before anything
-/// is compiled.
-fn patterns(given: &[String], variable: &str) -> Result<Vec<String>> {
-    if !given.is_empty() {
-        return Ok(given.to_vec());
+/// The patterns of an option, or of its variable if the option is not given. Checks them, so the
+/// user learns of a bad pattern before the compilation.
+fn patterns(from_option: &[String], variable: &str) -> Result<Vec<String>> {
+    if !from_option.is_empty() {
+        return Ok(from_option.to_vec());
     }
     let lines = std::env::var(variable).unwrap_or_default();
     let patterns = Pattern::parse_lines(&lines);
-    let patterns = patterns.map_err(|why| Failure::usage(format_args!("{variable}: {why}")))?;
+    let patterns =
+        patterns.map_err(|reason| Failure::usage(format_args!("{variable}: {reason}")))?;
     Ok(patterns
         .iter()
         .map(|pattern| pattern.text().to_owned())
         .collect())
 }
 
-/// Cargo's options without `--target-dir`, which ours replaces.
+/// Cargo's options without `--target-dir`. Holloway names another target directory.
 fn without_target_dir(cargo: &[OsString]) -> Vec<&OsString> {
-    let mut kept = Vec::new();
-    let mut rest = cargo.iter();
-    while let Some(arg) = rest.next() {
+    let mut others = Vec::new();
+    let mut remaining = cargo.iter();
+    while let Some(arg) = remaining.next() {
         if arg == "--target-dir" {
-            rest.next();
+            remaining.next();
         } else if !arg.as_encoded_bytes().starts_with(b"--target-dir=") {
-            kept.push(arg);
+            others.push(arg);
         }
     }
-    kept
+    others
 }
 
 /// Sets the variables for the rustc wrapper, the link step, and rustdoc.
@@ -418,14 +420,15 @@ fn set_environment(
     Ok(())
 }
 
-/// The rustc wrapper that the user has set, unless it is ours (from `holloway show-env`).
+/// The rustc wrapper that the user has set; `None` if it is holloway's (from `holloway show-env`).
 fn users_wrapper(project: &Project) -> Option<PathBuf> {
     let wrapper = project.config.build.rustc_wrapper.clone()?;
-    let ours = wrapper.file_name().is_some_and(|name| name == RUSTC);
-    Some(wrapper).filter(|wrapper| !ours && !wrapper.as_os_str().is_empty())
+    let is_ours = wrapper.file_name().is_some_and(|name| name == RUSTC);
+    Some(wrapper).filter(|wrapper| !is_ours && !wrapper.as_os_str().is_empty())
 }
 
-/// The user's rustdoc flags and ours. Rustdoc compiles doctests itself, without the rustc wrapper.
+/// The user's rustdoc flags and holloway's. Rustdoc compiles doctests itself, without the rustc
+/// wrapper.
 fn rustdoc_flags(project: &Project, target: &str, tools: &Path) -> Result<String> {
     let configured = project
         .config

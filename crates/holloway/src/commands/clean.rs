@@ -1,5 +1,5 @@
 //! `holloway clean`: deletes holloway's builds below a target directory, and its caches in the
-//! user's cache directory. Recorded runs are deleted only if the user names them by an option.
+//! user's cache directory. Deletes recorded runs only with `--runs` or `--all`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,11 +10,11 @@ use holloway_collect::run_directory;
 
 use crate::cli::CleanArgs;
 use crate::failure::{Context, Failure, Result};
-use crate::project::{HOME, absolute};
+use crate::project::{HOLLOWAY_DIRECTORY, absolute};
 use crate::status;
 use holloway_link::tools::{cache_home, dead_tools, remove_tools};
 
-/// The cargo verbs' directory of woven modules, below holloway's own directory.
+/// The directory below `<target directory>/holloway` in which the cargo verbs keep woven modules.
 pub(crate) const CACHE: &str = "cache";
 
 /// A part of holloway's files that can be deleted.
@@ -47,16 +47,16 @@ impl Part {
     }
 }
 
-/// A function that deletes an entry.
+/// A function that deletes a file or directory.
 type Remove = fn(&Path) -> std::io::Result<()>;
 
 /// Deletes the chosen parts. The cache includes the symlinks of uninstalled versions of holloway.
 ///
 /// # Errors
-/// The named target directory has no files of holloway, or an entry cannot be deleted.
+/// If the named target directory has no files of holloway, or an entry cannot be deleted.
 pub(crate) fn main(args: &CleanArgs) -> Result<ExitCode> {
     let chosen = Part::chosen(args);
-    let mut entries = own_entries(args, &chosen)?;
+    let mut entries = entries_to_delete(args, &chosen)?;
     entries.sort();
     let mut total = 0;
     let word = if args.dry_run {
@@ -88,36 +88,37 @@ pub(crate) fn main(args: &CleanArgs) -> Result<ExitCode> {
 
 /// The entries of the chosen parts: in the project's `target/holloway`, and for the cache in the
 /// user's cache directory too.
-fn own_entries(args: &CleanArgs, chosen: &[Part]) -> Result<Vec<PathBuf>> {
+fn entries_to_delete(args: &CleanArgs, chosen: &[Part]) -> Result<Vec<PathBuf>> {
     let home = find_home(args.target_dir.as_deref())?;
     let mut entries: Vec<PathBuf> = Vec::new();
     if let Some(home) = &home {
-        let listed = fs::read_dir(home).cannot(|| format!("read {}", home.display()))?;
-        entries.extend(listed.filter_map(|entry| entry.ok().map(|entry| entry.path())));
+        let in_home = fs::read_dir(home).cannot(|| format!("read {}", home.display()))?;
+        entries.extend(in_home.filter_map(|entry| entry.ok().map(|entry| entry.path())));
         entries.retain(|entry| chosen.contains(&Part::from_entry(entry)));
     }
     if chosen.contains(&Part::Cache) {
-        let chosen_by_user = std::env::var_os(environment::CACHE.name).is_some();
+        let is_named_by_user = std::env::var_os(environment::CACHE.name).is_some();
         match shared_cache().filter(|cache| cache.is_dir()) {
-            Some(cache) if chosen_by_user => entries.extend(woven_in(&cache)),
+            Some(cache) if is_named_by_user => entries.extend(cache_entries(&cache)),
             cache => entries.extend(cache),
         }
     }
     Ok(entries)
 }
 
-/// Our entries of the user's cache of woven modules. `$HOLLOWAY_CACHE` may name a directory with
-/// other files, which stay.
-fn woven_in(cache: &Path) -> Vec<PathBuf> {
-    let ours = |path: &PathBuf| {
+/// Holloway's entries in a directory that `$HOLLOWAY_CACHE` names. The directory may contain other
+/// files, which stay.
+fn cache_entries(cache: &Path) -> Vec<PathBuf> {
+    let is_ours = |path: &PathBuf| {
         let name = path.file_name().and_then(|name| name.to_str());
         name.is_some_and(|name| {
-            let digits = name.len() == 2 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
-            digits || name == "pruned" || name.starts_with(".new-")
+            let is_hash_prefix =
+                name.len() == 2 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+            is_hash_prefix || name == "pruned" || name.starts_with(".new-")
         })
     };
     let entries = fs::read_dir(cache).into_iter().flatten().flatten();
-    entries.map(|entry| entry.path()).filter(ours).collect()
+    entries.map(|entry| entry.path()).filter(is_ours).collect()
 }
 
 /// The directory in which `holloway cc` keeps woven modules: `$HOLLOWAY_CACHE`, else a directory in
@@ -129,15 +130,18 @@ pub(crate) fn shared_cache() -> Option<PathBuf> {
     }
 }
 
-/// `<target directory>/holloway`, in the target directory that the user names. If the user names
-/// none, the first that exists in these target directories:
+/// The directory `<target directory>/holloway`; `None` if there is none. If the user names no
+/// target directory, these are tried in order, and the first that contains `holloway` is taken:
 ///
 /// 1. `$CARGO_TARGET_DIR`;
-/// 2. `target` in or above the current directory;
+/// 2. `target` in the current directory, and in each directory above it;
 /// 3. the target directory of the cargo project.
-fn find_home(named: Option<&Path>) -> Result<Option<PathBuf>> {
-    if let Some(target) = named {
-        let home = absolute(target)?.join(HOME);
+///
+/// # Errors
+/// If the target directory that the user names contains no `holloway`.
+fn find_home(target_dir: Option<&Path>) -> Result<Option<PathBuf>> {
+    if let Some(target) = target_dir {
+        let home = absolute(target)?.join(HOLLOWAY_DIRECTORY);
         if !home.is_dir() {
             return Err(Failure::new(format_args!(
                 "cannot clean {}: no such directory; name cargo's target directory",
@@ -146,17 +150,17 @@ fn find_home(named: Option<&Path>) -> Result<Option<PathBuf>> {
         }
         return Ok(Some(home));
     }
-    let here = std::env::current_dir().cannot(|| "find the current directory".to_owned())?;
-    let environment =
-        std::env::var_os("CARGO_TARGET_DIR").map(|target| here.join(target).join(HOME));
-    let around = here
+    let current_dir = std::env::current_dir().cannot(|| "find the current directory".to_owned())?;
+    let environment = std::env::var_os("CARGO_TARGET_DIR")
+        .map(|target| current_dir.join(target).join(HOLLOWAY_DIRECTORY));
+    let above = current_dir
         .ancestors()
-        .map(|directory| directory.join("target").join(HOME));
-    let found = environment
+        .map(|directory| directory.join("target").join(HOLLOWAY_DIRECTORY));
+    let home = environment
         .into_iter()
-        .chain(around)
+        .chain(above)
         .find(|home| home.is_dir());
-    Ok(found.or_else(|| {
+    Ok(home.or_else(|| {
         crate::project::Project::find(&[])
             .ok()
             .map(|project| project.home)
@@ -172,7 +176,7 @@ fn remove(entry: &Path) -> std::io::Result<()> {
     }
 }
 
-/// Bytes of a file, or of all files in a directory. Links are not followed.
+/// The size of a file in bytes, or of all files in a directory. Does not follow links.
 fn size_of(path: &Path) -> u64 {
     let Ok(metadata) = path.symlink_metadata() else {
         return 0;
@@ -197,15 +201,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_ours_goes_from_a_cache() {
+    fn only_holloways_entries_are_deleted_from_a_cache() {
         let cache = tempfile::tempdir().expect("a temporary directory");
         for name in ["0f", "pruned", ".new-7-0", "notes", "0g", "photos"] {
             fs::create_dir(cache.path().join(name)).expect("made");
         }
-        let mut found = woven_in(cache.path());
-        found.sort();
-        let expect = [".new-7-0", "0f", "pruned"].map(|name| cache.path().join(name));
-        assert_eq!(found, expect);
-        assert!(woven_in(&cache.path().join("missing")).is_empty());
+        let mut entries = cache_entries(cache.path());
+        entries.sort();
+        let expected = [".new-7-0", "0f", "pruned"].map(|name| cache.path().join(name));
+        assert_eq!(entries, expected);
+        assert!(cache_entries(&cache.path().join("missing")).is_empty());
     }
 }

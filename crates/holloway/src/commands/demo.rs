@@ -15,8 +15,8 @@ use crate::failure::{Context, Failure, Result};
 use crate::split::Split;
 use crate::{loading, status};
 
-/// The demo is a workspace of its own, so its directory may lie within another workspace. Its debug
-/// information has types, so that reports can name cases.
+/// The demo's manifest. It declares a workspace, so the demo's directory may be inside another
+/// workspace. Its debug information has types, so that reports can name the cases of a `match`.
 const MANIFEST: &str = "\
 [package]
 name = \"holloway-demo\"
@@ -30,8 +30,8 @@ publish = false
 debug = true
 ";
 
-/// Default number of paths to show. They fill a screen or two.
-const TOP: usize = 5;
+/// The default number of paths to show. They fill a screen or two.
+const DEFAULT_TOP: usize = 5;
 
 /// Files of the demo's `src`.
 const SOURCES: [(&str, &str); 6] = [
@@ -46,15 +46,15 @@ const SOURCES: [(&str, &str); 6] = [
 /// Builds, runs and reports the demo.
 ///
 /// # Errors
-/// The demo's directory cannot be written, or the demo cannot be built (cargo prints the reason) or
-/// run.
+/// If the demo's directory cannot be written, or the demo cannot be built (cargo prints the reason)
+/// or run.
 pub(crate) fn main(args: &DemoArgs) -> Result<ExitCode> {
-    let place = Place::choose(args.keep.as_deref())?;
-    let project = crate::project::absolute(place.path())?;
+    let directory = DemoDirectory::choose(args.keep.as_deref())?;
+    let project = crate::project::absolute(directory.path())?;
     unpack(&project)?;
     let target = project.join("target");
-    let home = target.join(crate::project::HOME);
-    let ours = CargoArgs {
+    let home = target.join(crate::project::HOLLOWAY_DIRECTORY);
+    let holloway_args = CargoArgs {
         weave: WeaveArgs {
             count: args.count.clone(),
             ..WeaveArgs::default()
@@ -63,8 +63,8 @@ pub(crate) fn main(args: &DemoArgs) -> Result<ExitCode> {
         output: OutputArgs::default(),
         view: args.view.clone(),
     };
-    let words = ["--release", "--manifest-path"].map(OsString::from);
-    let mut cargo: Vec<OsString> = words.into();
+    let options = ["--release", "--manifest-path"].map(OsString::from);
+    let mut cargo: Vec<OsString> = options.into();
     cargo.push(project.join("Cargo.toml").into());
     cargo.push("--target-dir".into());
     cargo.push(target.into());
@@ -74,7 +74,7 @@ pub(crate) fn main(args: &DemoArgs) -> Result<ExitCode> {
             cargo,
             ..Split::default()
         },
-        &ours,
+        &holloway_args,
     )?;
     let run = run_directory::create_in(&home.join(run_directory::RUNS), "demo")?;
     let status = call.record_into(&run)?;
@@ -86,14 +86,14 @@ pub(crate) fn main(args: &DemoArgs) -> Result<ExitCode> {
     }
     loading::finish(&run, &MapDirectories::default())?;
     let mut view = args.view.clone();
-    view.list.top = view.list.top.or(Some(TOP));
+    view.list.top = view.list.top.or(Some(DEFAULT_TOP));
     report::print_below(&run, &view, Some(project))?;
-    if let Place::Kept(directory) = &place {
+    if let DemoDirectory::Kept(kept) = &directory {
         status::line(
             "Kept",
             &format!(
                 "{}; the run is {}",
-                status::shown(directory),
+                status::shown(kept),
                 status::shown(&run)
             ),
         );
@@ -102,18 +102,18 @@ pub(crate) fn main(args: &DemoArgs) -> Result<ExitCode> {
 }
 
 /// The demo's directory.
-enum Place {
+enum DemoDirectory {
     Kept(PathBuf),
     Temporary(tempfile::TempDir),
 }
 
-impl Place {
+impl DemoDirectory {
     fn choose(keep: Option<&Path>) -> Result<Self> {
         match keep {
             Some(directory) => Ok(Self::Kept(directory.to_owned())),
             None => {
-                let made = tempfile::Builder::new().prefix("holloway-demo-").tempdir();
-                made.map(Self::Temporary).cannot(|| {
+                let temporary = tempfile::Builder::new().prefix("holloway-demo-").tempdir();
+                temporary.map(Self::Temporary).cannot(|| {
                     "make a temporary directory for the demo; give one with --keep DIR".to_owned()
                 })
             }

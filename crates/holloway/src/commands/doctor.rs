@@ -1,5 +1,5 @@
-//! `holloway doctor`: checks this machine for tools and libraries, and tells what to do about
-//! missing ones.
+//! `holloway doctor`: checks this machine for tools and libraries, and says how to add missing
+//! ones.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -31,39 +31,42 @@ enum State {
 struct Finding {
     state: State,
     subject: &'static str,
-    found: String,
-    to_do: Option<String>,
+    /// What the check found.
+    result: String,
+    /// What the user can do about a problem.
+    advice: Option<String>,
 }
 
 impl Finding {
-    fn good(subject: &'static str, found: impl Into<String>) -> Self {
+    fn good(subject: &'static str, result: impl Into<String>) -> Self {
         Self {
             state: State::Good,
             subject,
-            found: found.into(),
-            to_do: None,
+            result: result.into(),
+            advice: None,
         }
     }
 
-    fn lacking(
+    fn problem(
         state: State,
         subject: &'static str,
-        found: impl Into<String>,
-        to_do: impl Into<String>,
+        result: impl Into<String>,
+        advice: impl Into<String>,
     ) -> Self {
         Self {
             state,
             subject,
-            found: found.into(),
-            to_do: Some(to_do.into()),
+            result: result.into(),
+            advice: Some(advice.into()),
         }
     }
 }
 
-/// Makes all checks and prints a line for each.
+/// Makes all checks and prints a line for each result.
 ///
 /// # Errors
-/// None. The lines report failed checks. The exit code is 125 if Rust programs cannot be profiled.
+/// Returns no error: the lines report failed checks. The exit code is 125 if Rust programs cannot
+/// be profiled.
 pub(crate) fn main() -> Result<ExitCode> {
     let findings = examine();
     let mut out = anstream::stdout().lock();
@@ -97,18 +100,18 @@ fn print(out: &mut impl std::io::Write, finding: &Finding) {
     writeln!(
         out,
         "{style}{word:>8}{style:#}  {:<9} {}",
-        finding.subject, finding.found
+        finding.subject, finding.result
     )
     .ok();
-    if let Some(to_do) = &finding.to_do {
-        writeln!(out, "{:20} {to_do}", "").ok();
+    if let Some(advice) = &finding.advice {
+        writeln!(out, "{:20} {advice}", "").ok();
     }
 }
 
 fn examine() -> Vec<Finding> {
     let rustc = Rustc::find();
     let llvm = library(rustc.as_ref());
-    let mut findings = vec![system(), machines(), rust(rustc.as_ref()), loaded(&llvm)];
+    let mut findings = vec![system(), machines(), rust(rustc.as_ref()), libllvm(&llvm)];
     findings.push(linker());
     findings.push(lld(rustc.as_ref()));
     findings.push(compiler(llvm.as_ref().ok()));
@@ -116,7 +119,7 @@ fn examine() -> Vec<Finding> {
     findings.push(tools());
     findings.push(cargo_verbs());
     findings.push(clock());
-    findings.push(counted());
+    findings.push(profile_kind());
     findings
 }
 
@@ -125,13 +128,13 @@ fn system() -> Finding {
     let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     match (std::env::consts::OS, std::env::consts::ARCH) {
         ("linux", "x86_64") => Finding::good("system", format!("{name}, kernel {}", kernel.trim())),
-        ("linux", "aarch64") => Finding::lacking(
+        ("linux", "aarch64") => Finding::problem(
             State::Note,
             "system",
             name,
-            "woven programs have run under an emulator of this processor only, holloway never on it",
+            "woven programs have run only under an emulator of this processor, and holloway has never run on it",
         ),
-        _ => Finding::lacking(
+        _ => Finding::problem(
             State::Bad,
             "system",
             name,
@@ -142,22 +145,23 @@ fn system() -> Finding {
 
 /// The processors that this holloway can link woven programs for.
 fn machines() -> Finding {
-    machines_of(
+    machines_with(
         !holloway_runtime::X86_64.is_empty(),
         !holloway_runtime::AARCH64.is_empty(),
     )
 }
 
-/// The machines by the runtimes of this holloway, which has at least one.
-fn machines_of(x86_64: bool, aarch64: bool) -> Finding {
-    let lacking = |found: &str, target: &str| {
-        let to_do = format!("for others: rustup target add {target}, and build holloway again");
-        Finding::lacking(State::Note, "machines", found, to_do)
+/// The finding for a holloway that contains these runtimes. It contains at least one.
+fn machines_with(x86_64: bool, aarch64: bool) -> Finding {
+    let problem = |result: &str, target: &str| {
+        let advice =
+            format!("for other machines: rustup target add {target}, and build holloway again");
+        Finding::problem(State::Note, "machines", result, advice)
     };
     match (x86_64, aarch64) {
         (true, true) => Finding::good("machines", "programs for x86_64 and aarch64"),
-        (true, false) => lacking("programs for x86_64", "aarch64-unknown-none-softfloat"),
-        (false, _) => lacking("programs for aarch64", "x86_64-unknown-linux-gnu"),
+        (true, false) => problem("programs for x86_64", "aarch64-unknown-none-softfloat"),
+        (false, _) => problem("programs for aarch64", "x86_64-unknown-linux-gnu"),
     }
 }
 
@@ -172,7 +176,7 @@ fn rust(rustc: Option<&Rustc>) -> Finding {
                 rustc.sysroot.display()
             ),
         ),
-        None => Finding::lacking(
+        None => Finding::problem(
             State::Bad,
             "rustc",
             "not found",
@@ -186,7 +190,7 @@ fn library(rustc: Option<&Rustc>) -> std::result::Result<Library, String> {
     Library::find(named_llvm().as_deref(), sysroot).map_err(|error| error.to_string())
 }
 
-fn loaded(llvm: &std::result::Result<Library, String>) -> Finding {
+fn libllvm(llvm: &std::result::Result<Library, String>) -> Finding {
     match llvm {
         Ok(library) => {
             let (major, minor, patch) = library.version();
@@ -195,14 +199,14 @@ fn loaded(llvm: &std::result::Result<Library, String>) -> Finding {
                 format!("{major}.{minor}.{patch}, {}", library.path().display()),
             )
         }
-        Err(why) => Finding::lacking(
+        Err(error) => Finding::problem(
             State::Bad,
             "libLLVM",
-            why.lines().next().unwrap_or_default(),
+            error.lines().next().unwrap_or_default(),
             match named_llvm() {
                 Some(_) => "HOLLOWAY_LLVM names it: correct or unset it",
                 None => {
-                    "use a rustc from rustup, whose toolchains carry one, or name one in HOLLOWAY_LLVM"
+                    "use a rustc from rustup, whose toolchains contain one, or name one in HOLLOWAY_LLVM"
                 }
             },
         ),
@@ -210,8 +214,9 @@ fn loaded(llvm: &std::result::Result<Library, String>) -> Finding {
 }
 
 fn linker() -> Finding {
-    let chosen = std::env::var_os(environment::LINKER.name).filter(|linker| !linker.is_empty());
-    let name = chosen.unwrap_or_else(|| "cc".into());
+    let from_environment =
+        std::env::var_os(environment::LINKER.name).filter(|linker| !linker.is_empty());
+    let name = from_environment.unwrap_or_else(|| "cc".into());
     match find_program(&name) {
         Some(path) => Finding::good(
             "linker",
@@ -221,7 +226,7 @@ fn linker() -> Finding {
                 path.display()
             ),
         ),
-        None => Finding::lacking(
+        None => Finding::problem(
             State::Bad,
             "linker",
             format!("{} not found", name.display()),
@@ -238,16 +243,16 @@ fn lld(rustc: Option<&Rustc>) -> Finding {
             .join(&rustc.host)
             .join("bin/rust-lld")
     });
-    let found = bundled
+    let result = bundled
         .filter(|path| path.is_file())
         .or_else(|| find_program("ld.lld".as_ref()))
         .or_else(|| find_program("ld".as_ref()));
-    match found {
+    match result {
         Some(path) => Finding::good("ld", path.display().to_string()),
-        None => Finding::lacking(
+        None => Finding::problem(
             State::Bad,
             "ld",
-            "neither rust-lld, ld.lld nor ld found",
+            "neither rust-lld, ld.lld nor ld result",
             "install binutils or lld (Debian: apt install binutils)",
         ),
     }
@@ -259,7 +264,7 @@ fn compiler(llvm: Option<&Library>) -> Finding {
     let candidates = match clang::candidates() {
         Ok(candidates) => candidates,
         Err(error) => {
-            return Finding::lacking(State::Note, "clang", "not found", format!("{WHY}{error}"));
+            return Finding::problem(State::Note, "clang", "not result", format!("{WHY}{error}"));
         }
     };
     let shown = |path: &PathBuf| {
@@ -268,44 +273,44 @@ fn compiler(llvm: Option<&Library>) -> Finding {
     };
     let Some(limit) = llvm.map(|library| library.version().0) else {
         let list: Vec<String> = candidates.iter().map(shown).collect();
-        let found = format!(
+        let result = format!(
             "{}; which of them fits depends on the libLLVM",
             list.join(", ")
         );
-        return Finding::lacking(
+        return Finding::problem(
             State::Note,
             "clang",
-            found,
+            result,
             format!("{WHY}see libLLVM above"),
         );
     };
-    let (fit, newer): (Vec<_>, Vec<_>) =
+    let (fitting, newer): (Vec<_>, Vec<_>) =
         candidates.iter().partition(|path| clang::fits(path, limit));
     let newer = newer
         .into_iter()
         .map(|path| format!("{}, too new", shown(path)));
-    let mut list = fit.iter().map(|path| shown(path)).chain(newer);
+    let mut list = fitting.iter().map(|path| shown(path)).chain(newer);
     let first = list.next().expect("there is a candidate");
     let others: Vec<String> = list.collect();
-    let also = if others.is_empty() {
+    let other_candidates = if others.is_empty() {
         String::new()
     } else {
         format!("; also {}", others.join(", "))
     };
-    let found = format!("{first}{also}");
-    if fit.is_empty() {
-        let to_do = format!(
+    let result = format!("{first}{other_candidates}");
+    if fitting.is_empty() {
+        let advice = format!(
             "{WHY}LLVM {limit} cannot read their bitcode; install clang {limit} or older, or name a newer libLLVM in HOLLOWAY_LLVM"
         );
-        return Finding::lacking(State::Note, "clang", found, to_do);
+        return Finding::problem(State::Note, "clang", result, advice);
     }
-    Finding::good("clang", found)
+    Finding::good("clang", result)
 }
 
 fn rust_source(rustc: Option<&Rustc>) -> Finding {
     match rustc.and_then(Rustc::source) {
         Some(source) => Finding::good("rust-src", source.display().to_string()),
-        None => Finding::lacking(
+        None => Finding::problem(
             State::Note,
             "rust-src",
             "not installed",
@@ -320,18 +325,18 @@ fn clock() -> Finding {
         return Finding::good("clock", "the generic timer's counter");
     }
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    clock_of(&info)
+    clock_with(&info)
 }
 
-/// The clock by the flags in `/proc/cpuinfo`.
-fn clock_of(info: &str) -> Finding {
+/// The finding for a processor with these flags in `/proc/cpuinfo`.
+fn clock_with(info: &str) -> Finding {
     const WHY: &str = "only for --collect variation and times: ";
     let flags = info.lines().find(|line| line.starts_with("flags"));
     let flags = flags.and_then(|line| line.split_once(':'));
     let flags: Vec<&str> = flags.map_or(Vec::new(), |(_, list)| list.split_whitespace().collect());
     let lacks = |flag: &&str| !flags.contains(flag);
     if lacks(&"rdtscp") {
-        return Finding::lacking(
+        return Finding::problem(
             State::Note,
             "clock",
             "no time stamp counter of a known kind",
@@ -343,7 +348,7 @@ fn clock_of(info: &str) -> Finding {
         .find(|flag| lacks(flag))
     {
         None => Finding::good("clock", "time stamp counter, constant"),
-        Some(flag) => Finding::lacking(
+        Some(flag) => Finding::problem(
             State::Note,
             "clock",
             format!("time stamp counter without {flag}"),
@@ -353,7 +358,7 @@ fn clock_of(info: &str) -> Finding {
 }
 
 /// The kind of profile that the environment asks for.
-fn counted() -> Finding {
+fn profile_kind() -> Finding {
     match CollectOptions::default().or_environment() {
         Ok(options) if options.kind().is_stream() => {
             Finding::good("counts", options.collection().to_string())
@@ -362,7 +367,7 @@ fn counted() -> Finding {
             let exits = Switch::from(options.counts_exits());
             Finding::good("counts", format!("{}, exits {exits}", options.kind()))
         }
-        Err(error) => Finding::lacking(
+        Err(error) => Finding::problem(
             State::Bad,
             "counts",
             error.to_string(),
@@ -374,7 +379,7 @@ fn counted() -> Finding {
 fn tools() -> Finding {
     match tools_dir() {
         Ok(directory) => Finding::good("tools", Path::new(&directory).display().to_string()),
-        Err(error) => Finding::lacking(
+        Err(error) => Finding::problem(
             State::Bad,
             "tools",
             error.to_string(),
@@ -383,12 +388,12 @@ fn tools() -> Finding {
     }
 }
 
-/// Cargo finds its subcommands in `PATH`.
+/// Checks that `cargo-holloway` is in `PATH`, where cargo looks for its subcommands.
 fn cargo_verbs() -> Finding {
     const NAME: &str = "cargo-holloway";
     match find_program(std::ffi::OsStr::new(NAME)) {
         Some(file) => Finding::good("cargo", file.display().to_string()),
-        None => Finding::lacking(
+        None => Finding::problem(
             State::Note,
             "cargo",
             format!("no {NAME} in PATH: `cargo holloway` is unknown to cargo"),
@@ -402,25 +407,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn machines_without_runtime_name_the_target_it_takes() {
-        let all = machines_of(true, true);
-        assert_eq!((all.state, all.to_do), (State::Good, None));
+    fn missing_runtimes_name_their_target() {
+        let all = machines_with(true, true);
+        assert_eq!((all.state, all.advice), (State::Good, None));
         let check = |x86_64, aarch64, target: &str| {
-            let finding = machines_of(x86_64, aarch64);
+            let finding = machines_with(x86_64, aarch64);
             assert_eq!(finding.state, State::Note);
-            assert!(finding.to_do.is_some_and(|text| text.contains(target)));
+            assert!(finding.advice.is_some_and(|text| text.contains(target)));
         };
         check(true, false, "aarch64-unknown-none-softfloat");
         check(false, true, "x86_64-unknown-linux-gnu");
     }
 
     #[test]
-    fn a_clock_that_changes_is_told() {
-        let check = |flags: &str, state, says: &str| {
+    fn a_clock_that_changes_is_reported() {
+        let check = |flags: &str, state, text: &str| {
             let info = format!("processor\t: 0\nflags\t\t: fpu {flags}\nbugs\t\t: x\n");
-            let finding = clock_of(&info);
+            let finding = clock_with(&info);
             assert_eq!(finding.state, state, "{flags}");
-            assert!(finding.found.contains(says), "{}", finding.found);
+            assert!(finding.result.contains(text), "{}", finding.result);
         };
         check(
             "tsc rdtscp constant_tsc nonstop_tsc",
@@ -434,6 +439,6 @@ mod tests {
         );
         check("tsc rdtscp", State::Note, "without constant_tsc");
         check("tsc", State::Note, "no time stamp counter");
-        assert_eq!(clock_of("").state, State::Note);
+        assert_eq!(clock_with("").state, State::Note);
     }
 }

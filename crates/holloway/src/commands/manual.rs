@@ -1,5 +1,5 @@
-//! `holloway completions SHELL` and `holloway man [DIR]`: made from the data that also parse the
-//! command line.
+//! `holloway completions SHELL` and `holloway man [DIR]`: completion scripts and man pages, made
+//! from the types that also parse the command line.
 
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -11,11 +11,11 @@ use crate::cli::{CargoHolloway, CompletionsArgs, Holloway, ManArgs};
 use crate::failure::{Context, Failure, Result};
 use crate::status;
 
-/// Prints a completion script. There is none for `cargo holloway`, because it would belong to
-/// cargo's own completions.
+/// Prints a completion script. There is no script for `cargo holloway`, because it would
+/// have to be part of cargo's completions.
 ///
 /// # Errors
-/// Stdout cannot be written.
+/// If stdout cannot be written.
 pub(crate) fn completions(args: &CompletionsArgs) -> Result<ExitCode> {
     let mut script = Vec::new();
     clap_complete::generate(
@@ -30,7 +30,7 @@ pub(crate) fn completions(args: &CompletionsArgs) -> Result<ExitCode> {
 /// Prints holloway's page, or writes a page for each command.
 ///
 /// # Errors
-/// Stdout or the directory cannot be written.
+/// If stdout or the directory cannot be written.
 pub(crate) fn man(args: &ManArgs) -> Result<ExitCode> {
     let Some(directory) = &args.directory else {
         return write_out(&page(Holloway::command())?);
@@ -45,7 +45,7 @@ pub(crate) fn man(args: &ManArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A page for a command and one for each of its subcommands: `holloway.1`, `holloway-run.1`, …
+/// Writes a page for a command and for each of its subcommands: `holloway.1`, `holloway-run.1`, …
 fn write_pages(command: Command, name: &str, directory: &Path) -> Result<()> {
     let command = command.name(name.to_owned()).disable_help_subcommand(true);
     for subcommand in command.get_subcommands() {

@@ -10,28 +10,29 @@ use crate::failure::Result;
 use crate::printing::{options, source, write_out};
 use crate::{latest, loading, status};
 
-/// Compares two runs and prints what they have in common.
+/// Compares two runs and prints their overlap and their largest differences.
 ///
 /// # Errors
-/// One of the runs cannot be read, or stdout cannot be written.
+/// If one of the runs cannot be read, or stdout cannot be written.
 pub(crate) fn main(args: &OverlapArgs) -> Result<ExitCode> {
     let [first, second] = [read(&args.first)?, read(&args.second)?];
     let source = source();
     let options = options(&args.list, &source);
-    write_out(|out| match args.list.format {
+    write_out(|out| match args.list.style.format {
         OutputFormat::Text => holloway_report::overlap::write(&first, &second, &options, out),
         OutputFormat::Json => holloway_report::overlap::json(&first, &second, &options, out),
     })?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// The counts of a run. For a run with times of paths, notes which command compares the times.
-fn read(named: &Path) -> Result<RunProfile> {
-    let run = latest::named(named)?;
+/// Reads the counts of a run. For a run with times of paths, prints a note that names the command
+/// that compares times.
+fn read(argument: &Path) -> Result<RunProfile> {
+    let run = latest::resolve(argument)?;
     let loaded = loading::load_with_streams(&run)?;
     if loaded.kinds.is_timed() {
         status::note(&format!(
-            "{} has times of paths: here only how often they ran is compared; `holloway stability` compares what varies",
+            "{} has times of paths: overlap compares only how often paths ran; `holloway stability` compares their variation",
             run.display()
         ));
     }

@@ -12,16 +12,17 @@ use crate::cli::{OutputFormat, ReportArgs, SortKey, View, ViewArgs};
 use crate::commands::trace;
 use crate::failure::{Failure, Result};
 use crate::kinds::Page;
-use crate::printing::{how, options, source, write_out};
+use crate::printing::{options, rank_options, source, write_out};
 use crate::{kinds, latest, loading, status};
 
 /// Reports the run that the user names, or the latest run.
 ///
 /// # Errors
-/// There is no run, no part of it can be read, the view has no data, or stdout cannot be written.
+/// If there is no run, no part of it can be read, the view has no data, or stdout cannot be
+/// written.
 pub(crate) fn main(args: &ReportArgs) -> Result<ExitCode> {
     let run = match &args.run {
-        Some(run) => latest::named(run)?,
+        Some(run) => latest::resolve(run)?,
         None => latest::latest()?,
     };
     let loaded = loading::load_with_streams(&run)?;
@@ -33,15 +34,15 @@ pub(crate) fn main(args: &ReportArgs) -> Result<ExitCode> {
 /// Prints the report of a run's directory on stdout. A closed pipe is no error.
 ///
 /// # Errors
-/// No part of the run can be read, or stdout cannot be written.
+/// If no part of the run can be read, or stdout cannot be written.
 pub(crate) fn print(run: &Path, view: &ViewArgs) -> Result<()> {
     print_below(run, view, std::env::current_dir().ok())
 }
 
-/// Prints the report with source files shown relative to `base`.
+/// Prints the report of a run's directory. Paths of source files are shown relative to `base`.
 ///
 /// # Errors
-/// No part of the run can be read, or stdout cannot be written.
+/// If no part of the run can be read, or stdout cannot be written.
 pub(crate) fn print_below(run: &Path, view: &ViewArgs, base: Option<PathBuf>) -> Result<()> {
     let loaded = loading::load_with_streams(run)?;
     if let Err(refusal) = refuse_view_without_data(&loaded, view) {
@@ -53,15 +54,18 @@ pub(crate) fn print_below(run: &Path, view: &ViewArgs, base: Option<PathBuf>) ->
     print_loaded(loaded, view, base)
 }
 
-/// Refuses a view without data in the run, and options without effect on the view. JSON contains
-/// all views except loops and variation, which have documents of their own. So only these two views
-/// are refused for JSON.
+/// Refuses a view without data in the run, and options without effect on the view. The JSON
+/// document of counts contains all views except loops and variation, which have separate documents.
+/// So for JSON only these two views can be refused.
+///
+/// # Errors
+/// If the view is refused, or an option has no effect.
 fn refuse_view_without_data(loaded: &Loaded, view: &ViewArgs) -> Result<()> {
-    let of_paths = matches!(view.view, Some(View::Paths | View::PathsFromEdges));
-    let text = view.list.format == OutputFormat::Text;
+    let is_path_view = matches!(view.view, Some(View::Paths | View::PathsFromEdges));
+    let is_text = view.list.style.format == OutputFormat::Text;
     let profile = &loaded.profile;
-    let edges = profile.unit() == Unit::Edges;
-    if of_paths && text && edges && profile.functions.iter().any(Function::ran) {
+    let counts_edges = profile.unit() == Unit::Edges;
+    if is_path_view && is_text && counts_edges && profile.functions.iter().any(Function::ran) {
         return Err(Failure::usage(
             "edges were recorded, not paths: build with --collect paths to see them",
         ));
@@ -81,8 +85,8 @@ fn print_loaded(loaded: Loaded, view: &ViewArgs, base: Option<PathBuf>) -> Resul
         ..options(&view.list, &source)
     };
     let page = Page::for_view(&loaded.kinds, view);
-    if let Some(others) = kinds::others(&loaded.kinds, page, view.view.is_some()) {
-        status::note(&others);
+    if let Some(left_out) = kinds::left_out(&loaded.kinds, page, view.view) {
+        status::note(&left_out);
     }
     match page {
         Page::Loops => print_loops(loaded, view, &options),
@@ -90,7 +94,7 @@ fn print_loaded(loaded: Loaded, view: &ViewArgs, base: Option<PathBuf>) -> Resul
         Page::Trace => trace::summary(loaded, &options),
         Page::Counts => {
             let profile = &loaded.profile;
-            write_out(|out| match view.list.format {
+            write_out(|out| match view.list.style.format {
                 OutputFormat::Text => holloway_report::terminal::write(profile, &options, out),
                 OutputFormat::Json => holloway_report::json::write(profile, &options, out),
             })
@@ -99,27 +103,35 @@ fn print_loaded(loaded: Loaded, view: &ViewArgs, base: Option<PathBuf>) -> Resul
 }
 
 fn print_loops(loaded: Loaded, view: &ViewArgs, options: &Options<'_>) -> Result<()> {
-    let how = LoopsOptions {
+    let loops_options = LoopsOptions {
         min_share: view.min_share.unwrap_or(LoopsOptions::default().min_share),
         stats: view.stats,
     };
     let loops = loaded.into_loops();
-    write_out(|out| match view.list.format {
-        OutputFormat::Text => holloway_report::terminal::loops::write(&loops, options, how, out),
-        OutputFormat::Json => holloway_report::json::loops::write(&loops, options, how, out),
+    write_out(|out| match view.list.style.format {
+        OutputFormat::Text => {
+            holloway_report::terminal::loops::write(&loops, options, loops_options, out)
+        }
+        OutputFormat::Json => {
+            holloway_report::json::loops::write(&loops, options, loops_options, out)
+        }
     })
 }
 
 fn print_variation(loaded: Loaded, view: &ViewArgs, options: &Options<'_>) -> Result<()> {
-    let how = how(view.times);
+    let rank_options = rank_options(view.times);
     let run = loaded.into_variation();
-    write_out(|out| match view.list.format {
-        OutputFormat::Text => holloway_report::terminal::variation::write(&run, options, how, out),
-        OutputFormat::Json => holloway_report::json::variation::write(&run, options, how, out),
+    write_out(|out| match view.list.style.format {
+        OutputFormat::Text => {
+            holloway_report::terminal::variation::write(&run, options, rank_options, out)
+        }
+        OutputFormat::Json => {
+            holloway_report::json::variation::write(&run, options, rank_options, out)
+        }
     })
 }
 
-/// The report's view of counts. `None` for views that are pages of their own.
+/// The report's view of counts. `None` for loops and variation, which have separate pages.
 fn report_view(view: View) -> Option<ReportView> {
     Some(match view {
         View::Paths => ReportView::Paths,

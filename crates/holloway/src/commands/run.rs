@@ -1,5 +1,5 @@
-//! `holloway run [-o RUN] -- ./app ARGS`: runs a woven program, finishes the run's directory,
-//! reports.
+//! `holloway run [-o RUN] -- ./app ARGS`: runs a woven program, finishes the run's directory, and
+//! prints the report.
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
@@ -21,8 +21,8 @@ use crate::{kinds, loading, missing_profile, notices, status};
 /// Runs the program.
 ///
 /// # Errors
-/// The program cannot be run (126, 127), the run's directory cannot be written, or nothing can be
-/// reported.
+/// If the program cannot be run (126, 127), the run's directory cannot be written, or nothing can
+/// be reported.
 pub(crate) fn main(args: &RunArgs) -> Result<ExitCode> {
     if args.collect.is_some() {
         return Err(Failure::usage(
@@ -31,8 +31,8 @@ pub(crate) fn main(args: &RunArgs) -> Result<ExitCode> {
     }
     let (program, program_args) = args.program.split_first().expect("clap requires a program");
     let file = find_program(program);
-    let woven = file.as_deref().and_then(|file| image::inspect(file).ok());
-    let runs = woven
+    let image_info = file.as_deref().and_then(|file| image::inspect(file).ok());
+    let runs = image_info
         .as_ref()
         .and_then(|image| image.runs.clone())
         .unwrap_or_else(|| PathBuf::from(run_directory::DEFAULT_RUNS));
@@ -42,14 +42,14 @@ pub(crate) fn main(args: &RunArgs) -> Result<ExitCode> {
         .to_string_lossy()
         .into_owned();
     if file.is_none() {
-        // Ask the system for the reason now, before a run's directory is made in vain.
+        // Ask the system for the reason now, before creating a run's directory.
         let error = Command::new(program)
             .spawn()
             .err()
             .unwrap_or_else(|| std::io::ErrorKind::PermissionDenied.into());
         return Err(Failure::cannot_run(program, &error));
     }
-    if let Some(kind) = woven.as_ref().and_then(|image| image.kind) {
+    if let Some(kind) = image_info.as_ref().and_then(|image| image.kind) {
         kinds::check(
             kind,
             &args.stream,
@@ -76,25 +76,32 @@ pub(crate) fn main(args: &RunArgs) -> Result<ExitCode> {
         }
         Err(error @ RunError::Wait(_)) => return Err(Failure::new(error)),
     };
-    if status.signal() == Some(SIGSEGV) && woven.as_ref().is_some_and(|file| file.opens_by_musl) {
+    if status.signal() == Some(SIGSEGV)
+        && image_info
+            .as_ref()
+            .is_some_and(|file| file.imports_musl_dlopen)
+    {
         status::note(&format!(
             "{} ended by a segmentation fault: musl can't load a woven shared object after the program has started (dlopen), and may crash as it says so; link the program with it, or name it in LD_PRELOAD",
             program.display()
         ));
     }
-    let outcome = loading::finish(&directory, &maps)?;
+    let summary = loading::finish(&directory, &maps)?;
     let code = ExitCode::from(child::exit_code(status));
-    if outcome.profiles == 0 {
-        let is_woven = woven.is_some_and(|image| image.is_woven);
+    if summary.profiles == 0 {
+        let is_woven = image_info.is_some_and(|image| image.is_woven);
         let name = program.to_string_lossy();
-        let reason = || {
+        let find_reason = || {
             let file = file.as_deref().filter(|_| is_woven)?;
             missing_profile::uninstrumented(&name, &map_of(file).into_iter().collect::<Vec<_>>())
                 .or_else(|| missing_profile::surroundings(&directory, &runs))
         };
-        let why = reason().unwrap_or_else(|| no_profile(&name, is_woven));
+        let reason = find_reason().unwrap_or_else(|| match is_woven {
+            true => reasons_of_woven(&name),
+            false => reason_of_unwoven(&name),
+        });
         run_directory::discard_if_empty(&directory);
-        status::warn(&format!("no profile was written: {why}"));
+        status::warn(&format!("no profile was written: {reason}"));
         return Ok(code);
     }
     if args.output.no_report {
@@ -111,14 +118,16 @@ fn map_of(program: &Path) -> Option<ImageMap> {
     decode_image(&bytes).ok()
 }
 
-/// Possible reasons for a missing profile, and what to do.
-fn no_profile(program: &str, is_woven: bool) -> String {
-    if is_woven {
-        return format!(
-            "{program} ended before any instrumented function was entered, or could not see the run's directory or write into it: it started with an environment of its own (set {} for it), below another root, or as another user",
-            run_directory::DATA
-        );
-    }
+/// Possible reasons why a woven program left no profile, and advice.
+fn reasons_of_woven(program: &str) -> String {
+    format!(
+        "{program} ended before any instrumented function was entered, or could not see the run's directory or write into it: it was started with another environment (set {} in it), with another root directory, or as another user",
+        run_directory::DATA
+    )
+}
+
+/// The reason why a program that is not woven left no profile, and advice.
+fn reason_of_unwoven(program: &str) -> String {
     format!(
         "{program} was not built by holloway; build it with `cargo holloway build` or CC=\"holloway cc\" CXX=\"holloway c++\""
     )

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use holloway_abi::environment::{self, VARIABLES, Variable, compilers};
+use holloway_abi::environment::{self, Description, VARIABLES, compilers};
 use holloway_collect::burst::Burst;
 use holloway_link::collect_options::CollectOptions;
 use holloway_link::toolchain::Rustc;
@@ -16,17 +16,17 @@ use crate::commands::clean::shared_cache;
 use crate::failure::{Context, Result};
 use crate::shell::quoted;
 
-/// A variable with its value, if it has one, and the value's origin.
+/// A variable, its value if it has one, and the origin of the value.
 struct Setting {
     name: &'static str,
     value: Option<String>,
-    from: String,
+    origin: String,
 }
 
 /// Prints the variables.
 ///
 /// # Errors
-/// The directory of tool names cannot be made, or a variable has a wrong value.
+/// If the directory of tool names cannot be made, or a variable has a wrong value.
 pub(crate) fn main(args: &ShowEnvArgs) -> Result<ExitCode> {
     let settings = settings()?;
     let text = match args.format {
@@ -43,65 +43,71 @@ fn settings() -> Result<Vec<Setting>> {
     let tools = tools_dir()?;
     let tool = |name: &str| tools.join(name).display().to_string();
     let mut settings = vec![
-        given("CC", format!("{} cc", exe.display()), "this holloway"),
-        given("CXX", format!("{} c++", exe.display()), "this holloway"),
-        given(
+        set("CC", format!("{} cc", exe.display()), "this holloway"),
+        set("CXX", format!("{} c++", exe.display()), "this holloway"),
+        set(
             "RUSTC_WRAPPER",
             tool(RUSTC),
             "this holloway; weaves what cargo builds with --target",
         ),
-        given(compilers::CC, tool(CLANG), "CC as one word"),
-        given(compilers::CXX, tool(CLANGXX), "CXX as one word"),
+        set(compilers::CC, tool(CLANG), "CC as one word"),
+        set(compilers::CXX, tool(CLANGXX), "CXX as one word"),
     ];
     let options = CollectOptions::default().or_environment()?;
     Burst::check_environment()?;
     for variable in VARIABLES {
-        let computed = match variable {
-            environment::SYSROOT => {
-                Rustc::find().map(|rustc| (rustc.sysroot, "rustc --print sysroot"))
-            }
-            environment::CACHE => shared_cache().map(|cache| (cache, "default")),
-            environment::COLLECT => Some((options.collection().to_string().into(), "default")),
-            _ => None,
+        let computed = if variable.name == environment::SYSROOT.name {
+            Rustc::find().map(|rustc| (rustc.sysroot, "rustc --print sysroot"))
+        } else if variable.name == environment::CACHE.name {
+            shared_cache().map(|cache| (cache, "default"))
+        } else if variable.name == environment::COLLECT.name {
+            Some((options.collection().to_string().into(), "default"))
+        } else {
+            None
         };
         settings.push(in_force(variable, computed));
     }
     Ok(settings)
 }
 
-fn given(name: &'static str, value: String, from: &str) -> Setting {
+fn set(name: &'static str, value: String, origin: &str) -> Setting {
     Setting {
         name,
         value: Some(value),
-        from: from.to_owned(),
+        origin: origin.to_owned(),
     }
 }
 
-/// The setting of a variable: its value in the environment, else `computed`, the default with its
-/// origin.
-fn in_force(variable: Variable, computed: Option<(PathBuf, &str)>) -> Setting {
+/// The setting of a variable: its value in the environment, else `computed`. `computed` is the
+/// default with its origin.
+fn in_force(variable: Description, computed: Option<(PathBuf, &str)>) -> Setting {
     let name = variable.name;
     if let Ok(value) = std::env::var(name)
         && !value.is_empty()
     {
-        return given(name, value, "environment");
+        return set(name, value, "environment");
     }
     match computed {
-        Some((value, from)) => given(name, value.display().to_string(), from),
+        Some((value, origin)) => set(name, value.display().to_string(), origin),
         None => Setting {
             name,
             value: None,
-            from: variable.default.to_owned(),
+            origin: variable.default.to_owned(),
         },
     }
 }
 
 fn shell(settings: &[Setting]) -> String {
     let mut text = String::new();
-    for Setting { name, value, from } in settings {
+    for Setting {
+        name,
+        value,
+        origin,
+    } in settings
+    {
         match value {
-            Some(value) => text.push_str(&format!("export {name}={}  # {from}\n", quoted(value))),
-            None => text.push_str(&format!("# {name} is not set: {from}\n")),
+            Some(value) => text.push_str(&format!("export {name}={}  # {origin}\n", quoted(value))),
+            None => text.push_str(&format!("# {name} is not set: {origin}\n")),
         }
     }
     text
@@ -109,7 +115,7 @@ fn shell(settings: &[Setting]) -> String {
 
 fn json(settings: &[Setting]) -> String {
     let entries = settings.iter().map(|setting| {
-        let entry = serde_json::json!({ "value": setting.value, "from": setting.from });
+        let entry = serde_json::json!({ "value": setting.value, "from": setting.origin });
         (setting.name.to_owned(), entry)
     });
     format!("{:#}\n", serde_json::Value::Object(entries.collect()))
@@ -134,7 +140,7 @@ An empty variable counts as unset, unless its row says otherwise.
 "
         .to_owned();
         for variable in VARIABLES {
-            let value = variable.value.to_string().replace('|', "\\|");
+            let value = variable.value.replace('|', "\\|");
             let (name, help, default) = (variable.name, variable.help, variable.default);
             page += &format!("| `{name}` | `{value}` | {help} | {default} |\n");
         }

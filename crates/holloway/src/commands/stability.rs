@@ -1,5 +1,5 @@
-//! `holloway stability A B…`: whether the paths that vary most in one run also vary most in the
-//! others.
+//! `holloway stability A B…`: shows whether the paths that vary most in one run also vary most in
+//! the others.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -10,47 +10,49 @@ use holloway_report::stability;
 
 use crate::cli::{OutputFormat, StabilityArgs};
 use crate::failure::{Failure, Result};
-use crate::printing::{how, source, unfiltered, write_out};
+use crate::printing::{rank_options, source, unfiltered, write_out};
 use crate::{kinds, latest, loading, status};
 
 /// Evaluates the first paths of each run on all runs.
 ///
 /// # Errors
-/// A run cannot be read or has no times of paths, or stdout cannot be written.
+/// If a run cannot be read or has no times of paths, or stdout cannot be written.
 pub(crate) fn main(args: &StabilityArgs) -> Result<ExitCode> {
     if args.top == Some(0) {
         return Err(Failure::usage(
             "--top 0 compares nothing: give a number of paths, 1 or more",
         ));
     }
-    let runs = args.runs.iter().map(|named| timed(named));
+    let runs = args.runs.iter().map(|argument| load_timed(argument));
     let runs: Vec<VariationRun> = runs.collect::<Result<_>>()?;
     if let Some(warning) = different_programs(&args.runs, &runs) {
         status::warn(&warning);
     }
     let runs: Vec<&VariationRun> = runs.iter().collect();
     let source = source();
-    let options = unfiltered(args.top, args.color, &source);
-    let how = how(args.times);
-    write_out(|out| match args.format {
-        OutputFormat::Text => stability::write(&runs, &options, how, out),
-        OutputFormat::Json => stability::json(&runs, &options, how, out),
+    let options = unfiltered(args.top, args.style.color, &source);
+    let rank_options = rank_options(args.times);
+    write_out(|out| match args.style.format {
+        OutputFormat::Text => stability::write(&runs, &options, rank_options, out),
+        OutputFormat::Json => stability::json(&runs, &options, rank_options, out),
     })?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// A warning that lists each run's programs, if any run has no program of the first run.
-fn different_programs(named: &[PathBuf], runs: &[VariationRun]) -> Option<String> {
+/// A warning that lists each run's programs. `None` if each run shares a program with the first
+/// run.
+fn different_programs(arguments: &[PathBuf], runs: &[VariationRun]) -> Option<String> {
     let images = |run: &VariationRun| -> Vec<String> {
         let images = run.run.images.iter();
         images.map(|image| image.name.clone()).collect()
     };
-    let all: Vec<Vec<String>> = runs.iter().map(images).collect();
-    let shares = |names: &Vec<String>| names.iter().any(|name| all[0].contains(name));
-    if all.iter().all(shares) {
+    let programs_of_runs: Vec<Vec<String>> = runs.iter().map(images).collect();
+    let shares_program =
+        |names: &Vec<String>| names.iter().any(|name| programs_of_runs[0].contains(name));
+    if programs_of_runs.iter().all(shares_program) {
         return None;
     }
-    let programs = named.iter().zip(&all);
+    let programs = arguments.iter().zip(&programs_of_runs);
     let programs: Vec<String> = programs
         .map(|(run, names)| format!("{} is of {}", status::shown(run), names.join(", ")))
         .collect();
@@ -60,12 +62,12 @@ fn different_programs(named: &[PathBuf], runs: &[VariationRun]) -> Option<String
     ))
 }
 
-fn timed(named: &Path) -> Result<VariationRun> {
-    let run = latest::named(named)?;
+fn load_timed(argument: &Path) -> Result<VariationRun> {
+    let run = latest::resolve(argument)?;
     let loaded = loading::load_with_streams(&run)?;
     if !loaded.kinds.is_timed() {
-        let why = kinds::lack(&loaded.kinds, "times of paths", Kind::Variation);
-        return Err(Failure::usage(format_args!("{}: {why}", run.display())));
+        let message = kinds::no_data(&loaded.kinds, "times of paths", Kind::Variation);
+        return Err(Failure::usage(format_args!("{}: {message}", run.display())));
     }
     Ok(loaded.into_variation())
 }

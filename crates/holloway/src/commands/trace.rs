@@ -19,14 +19,14 @@ use holloway_collect::thread_traces::{ThreadTrace, TraceSelection};
 use holloway_format::ProfileHead;
 use holloway_report::notes::sentence;
 use holloway_report::trace::{
-    AskError, Comparison, Cost, Hot, Least, Method, Question, Run, Stream,
+    AskError, Comparison, Cost, HotQuestion, Method, MinCost, Question, Run, Stream,
 };
 use holloway_report::{Options, grouped, plural};
 
 use crate::cli::OutputFormat;
 use crate::cli::trace::{
-    ChoiceArgs, CostKey, DiffArgs, HotArgs, MethodKey, Question as Asked, ThreadName, TraceArgs,
-    UnitKey, WhichArgs,
+    AnswerArgs, ChoiceArgs, CostKey, DiffArgs, HotArgs, MethodKey, Question as QuestionArgs,
+    ThreadName, TraceArgs, UnitKey,
 };
 use crate::failure::{Failure, Result};
 use crate::printing::{source, unfiltered, write_out};
@@ -35,34 +35,34 @@ use crate::{kinds, latest, loading, status};
 /// Answers a question.
 ///
 /// # Errors
-/// There is no trace, the trace cannot be read, a pattern is wrong, or stdout cannot be written.
+/// If there is no trace, the trace cannot be read, a pattern is wrong, or stdout cannot be written.
 pub(crate) fn main(args: &TraceArgs) -> Result<ExitCode> {
-    let (question, which) = match &args.question {
-        Asked::Stats(args) => (Question::Stats, &args.which),
-        Asked::Cat(args) => {
+    let (question, answer_args) = match &args.question {
+        QuestionArgs::Stats(args) => (Question::Stats, &args.answer),
+        QuestionArgs::Cat(args) => {
             let (from, count) = (args.from, args.count);
-            (Question::Cat { from, count }, &args.which)
+            (Question::Cat { from, count }, &args.answer)
         }
-        Asked::Verify(args) => (Question::Verify, &args.which),
-        Asked::Hot(args) if args.min_len > args.max_len => {
+        QuestionArgs::Verify(args) => (Question::Verify, &args.answer),
+        QuestionArgs::Hot(args) if args.min_len > args.max_len => {
             return Err(Failure::usage(format_args!(
                 "--min-len {} is more than --max-len {}: no sequence is as long",
                 args.min_len, args.max_len
             )));
         }
-        Asked::Hot(args) => (Question::Hot(hot(args)), &args.which),
-        Asked::Freq(args) => (Question::Freq(&args.sequence), &args.which),
-        Asked::Before(args) => (Question::Before(&args.first, &args.second), &args.which),
-        Asked::Context(args) => (Question::Context(&args.path), &args.which),
-        Asked::Loops(args) => (Question::Loops(args.k), &args.which),
-        Asked::Query(args) => (Question::Query(&args.pattern), &args.which),
-        Asked::Diff(args) => return diff(args),
+        QuestionArgs::Hot(args) => (Question::Hot(hot(args)), &args.answer),
+        QuestionArgs::Freq(args) => (Question::Freq(&args.sequence), &args.answer),
+        QuestionArgs::Before(args) => (Question::Before(&args.first, &args.second), &args.answer),
+        QuestionArgs::Context(args) => (Question::Context(&args.path), &args.answer),
+        QuestionArgs::Loops(args) => (Question::Loops(args.k), &args.answer),
+        QuestionArgs::Query(args) => (Question::Query(&args.pattern), &args.answer),
+        QuestionArgs::Diff(args) => return diff(args),
     };
-    ask(question, which)
+    ask(question, answer_args)
 }
 
-fn hot(args: &HotArgs) -> Hot {
-    Hot {
+fn hot(args: &HotArgs) -> HotQuestion {
+    HotQuestion {
         min_len: args.min_len as usize,
         max_len: args.max_len as usize,
         min_cost: args.min_cost,
@@ -78,9 +78,9 @@ fn hot(args: &HotArgs) -> Hot {
     }
 }
 
-fn ask(question: Question<'_>, which: &WhichArgs) -> Result<ExitCode> {
-    let run = match &which.run {
-        Some(run) => latest::named(run)?,
+fn ask(question: Question<'_>, answer_args: &AnswerArgs) -> Result<ExitCode> {
+    let run = match &answer_args.run {
+        Some(run) => latest::resolve(run)?,
         None => latest::latest()?,
     };
     let selection = match question {
@@ -91,73 +91,79 @@ fn ask(question: Question<'_>, which: &WhichArgs) -> Result<ExitCode> {
         Question::Verify => TraceSelection::Check,
         _ => TraceSelection::All,
     };
-    let found = RunTraces::read(&run, selection)?;
-    let damage = &found.damage;
-    let chosen = found.choose(&run, &which.choice)?;
-    let codes = found.codes();
-    let streams = chosen.iter().map(|index| found.stream(index, &codes));
+    let traces = RunTraces::read(&run, selection)?;
+    let damage = &traces.damage;
+    let chosen = traces.choose(&run, &answer_args.choice)?;
+    let codes = traces.codes();
+    let streams = chosen.iter().map(|index| traces.stream(index, &codes));
     let streams: Vec<Stream<'_>> = streams.collect();
     let source = source();
-    let options = unfiltered(which.shown.top, which.shown.color, &source);
-    let write = match which.shown.format {
+    let options = unfiltered(
+        answer_args.display.top,
+        answer_args.display.style.color,
+        &source,
+    );
+    let write = match answer_args.display.style.format {
         OutputFormat::Text => holloway_report::terminal::trace::write,
         OutputFormat::Json => holloway_report::json::trace::write,
     };
     let run = Run {
         streams: &streams,
         damage,
-        accounts: &found.accounts,
+        accounts: &traces.accounts,
     };
-    let mut good = true;
-    let answered =
-        answer(|out| write(&question, &run, &options, out).map(|is_good| good = is_good));
-    if answered.is_err() {
-        // The damage may be the reason why a name is unknown.
+    let mut is_good = true;
+    let result =
+        answer(|out| write(&question, &run, &options, out).map(|verdict| is_good = verdict));
+    if result.is_err() {
+        // The damage may explain why a name is unknown.
         damage.iter().for_each(|note| status::warn(&sentence(note)));
     }
-    answered?;
-    Ok(if good {
+    result?;
+    Ok(if is_good {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE
     })
 }
 
-/// Default number of traces in the summary of a report.
-const SUMMED: usize = 10;
+/// The default number of traces in the summary of a report.
+const DEFAULT_TOP: usize = 10;
 
-/// Prints a report's summary of traces: the numbers of the longest traces, and the hot sequences of
-/// the longest.
+/// Prints a report's summary of traces: the statistics of the longest traces, and the hot sequences
+/// of the longest trace.
 ///
 /// # Errors
-/// Stdout cannot be written.
+/// If stdout cannot be written.
 pub(crate) fn summary(loaded: Loaded, options: &Options<'_>) -> Result<()> {
-    let found = RunTraces::new(loaded, TraceSelection::All);
-    let codes = found.codes();
-    let mut indices = found.selected(&ChoiceArgs::default());
+    let traces = RunTraces::new(loaded, TraceSelection::All);
+    let codes = traces.codes();
+    let mut indices = traces.selected(&ChoiceArgs::default());
     let events = |index: &StreamIndex| {
-        found.streams[index.process].1[index.thread]
+        traces.streams[index.process].1[index.thread]
             .trace
             .grammar
             .len()
     };
     indices.sort_by_key(|index| Reverse(events(index)));
-    let left_out = indices.len().saturating_sub(options.top.unwrap_or(SUMMED));
-    indices.truncate(options.top.unwrap_or(SUMMED));
-    let streams = indices.iter().map(|index| found.stream(index, &codes));
+    let left_out = indices
+        .len()
+        .saturating_sub(options.top.unwrap_or(DEFAULT_TOP));
+    indices.truncate(options.top.unwrap_or(DEFAULT_TOP));
+    let streams = indices.iter().map(|index| traces.stream(index, &codes));
     let streams: Vec<Stream<'_>> = streams.collect();
-    let hot = Hot {
+    let hot = HotQuestion {
         min_len: 2,
         max_len: 10,
-        min_cost: Least::Percent(1.0),
+        min_cost: MinCost::Percent(1.0),
         cost: Cost::Instructions,
         method: Method::Exact,
         all: false,
     };
-    for note in &found.damage {
+    for note in &traces.damage {
         status::warn(&sentence(note));
     }
-    if streams.is_empty() && left_out == 0 && !found.damage.is_empty() {
+    if streams.is_empty() && left_out == 0 && !traces.damage.is_empty() {
         let text = "no trace can be read: what is lost is said above";
         return write_out(|out| writeln!(out, "{text}"));
     }
@@ -188,10 +194,10 @@ pub(crate) fn summary(loaded: Loaded, options: &Options<'_>) -> Result<()> {
 }
 
 fn diff(args: &DiffArgs) -> Result<ExitCode> {
-    let read = |named: &Path| -> Result<(PathBuf, RunTraces)> {
-        let run = latest::named(named)?;
-        let found = RunTraces::read(&run, TraceSelection::All)?;
-        Ok((run, found))
+    let read = |argument: &Path| -> Result<(PathBuf, RunTraces)> {
+        let run = latest::resolve(argument)?;
+        let traces = RunTraces::read(&run, TraceSelection::All)?;
+        Ok((run, traces))
     };
     let [(first, a), (second, b)] = [read(&args.first)?, read(&args.second)?];
     let codes = [a.codes(), b.codes()];
@@ -199,32 +205,38 @@ fn diff(args: &DiffArgs) -> Result<ExitCode> {
         thread: thread.or(args.choice.thread),
         ..args.choice.clone()
     };
-    let in_a = a.choose(&first, &choice(args.thread_a))?;
-    let in_b = b.choose(&second, &choice(args.thread_b))?;
-    if in_a.len() != in_b.len() {
+    let chosen_a = a.choose(&first, &choice(args.thread_a))?;
+    let chosen_b = b.choose(&second, &choice(args.thread_b))?;
+    if chosen_a.len() != chosen_b.len() {
         return Err(Failure::usage(format_args!(
             "{} has {} and {} has {}: choose one of each with --thread-a and --thread-b; the first has {}; the second has {}",
             first.display(),
-            plural(in_a.len() as u64, "trace"),
+            plural(chosen_a.len() as u64, "trace"),
             second.display(),
-            plural(in_b.len() as u64, "trace"),
-            a.list(&in_a),
-            b.list(&in_b),
+            plural(chosen_b.len() as u64, "trace"),
+            a.list(&chosen_a),
+            b.list(&chosen_b),
         )));
     }
-    // Data that is missing in the run may be missing in the trace.
-    let damage_a: Vec<Vec<Note>> = in_a.iter().map(|index| a.all_damage(index)).collect();
-    let damage_b: Vec<Vec<Note>> = in_b.iter().map(|index| b.all_damage(index)).collect();
-    let of_a = in_a.iter().zip(&damage_a).map(|(index, damage)| Stream {
-        damage,
-        ..a.stream(index, &codes[0])
-    });
-    let of_b = in_b.iter().zip(&damage_b).map(|(index, damage)| Stream {
-        damage,
-        ..b.stream(index, &codes[1])
-    });
-    let pairs: Vec<[Stream<'_>; 2]> = of_a.zip(of_b).map(|(a, b)| [a, b]).collect();
-    let how = Comparison {
+    // Data that the run lacks may be missing in the trace, too.
+    let damage_a: Vec<Vec<Note>> = chosen_a.iter().map(|index| a.all_damage(index)).collect();
+    let damage_b: Vec<Vec<Note>> = chosen_b.iter().map(|index| b.all_damage(index)).collect();
+    let streams_a = chosen_a
+        .iter()
+        .zip(&damage_a)
+        .map(|(index, damage)| Stream {
+            damage,
+            ..a.stream(index, &codes[0])
+        });
+    let streams_b = chosen_b
+        .iter()
+        .zip(&damage_b)
+        .map(|(index, damage)| Stream {
+            damage,
+            ..b.stream(index, &codes[1])
+        });
+    let pairs: Vec<[Stream<'_>; 2]> = streams_a.zip(streams_b).map(|(a, b)| [a, b]).collect();
+    let comparison = Comparison {
         unit: match args.unit {
             UnitKey::Paths => Unit::Events,
             UnitKey::Functions => Unit::Functions,
@@ -232,12 +244,12 @@ fn diff(args: &DiffArgs) -> Result<ExitCode> {
         max_len: args.max_len as usize,
     };
     let source = source();
-    let options = unfiltered(args.shown.top, args.shown.color, &source);
-    let write = match args.shown.format {
+    let options = unfiltered(args.display.top, args.display.style.color, &source);
+    let write = match args.display.style.format {
         OutputFormat::Text => holloway_report::terminal::trace::diff,
         OutputFormat::Json => holloway_report::json::trace::diff,
     };
-    answer(|out| write(&pairs, &how, &options, out))?;
+    answer(|out| write(&pairs, &comparison, &options, out))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -246,12 +258,12 @@ fn diff(args: &DiffArgs) -> Result<ExitCode> {
 fn answer(
     write: impl FnOnce(&mut dyn io::Write) -> std::result::Result<(), AskError>,
 ) -> Result<()> {
-    let mut failed = None;
+    let mut failure = None;
     write_out(|out| match write(out) {
         Ok(()) => Ok(()),
         Err(AskError::Write(error)) => Err(error),
         Err(error) => {
-            failed = Some(match error {
+            failure = Some(match error {
                 AskError::Pattern { ref text, .. } if Path::new(text).is_dir() => Failure::usage(
                     format_args!("{error}; {text} is a directory: the run comes last"),
                 ),
@@ -261,7 +273,7 @@ fn answer(
             Ok(())
         }
     })?;
-    failed.map_or(Ok(()), Err)
+    failure.map_or(Ok(()), Err)
 }
 
 /// The traces of a run.
@@ -291,50 +303,50 @@ impl RunTraces {
         };
         let loaded = load(run)?;
         let shown = run.display();
-        let is_left = !loaded.profile.images.is_empty();
-        if is_left && !loaded.kinds.has(Kind::Trace) {
-            let why = kinds::lack(&loaded.kinds, "traces", Kind::Trace);
-            return Err(Failure::usage(format_args!("{shown}: {why}")));
+        let has_images = !loaded.profile.images.is_empty();
+        if has_images && !loaded.kinds.has(Kind::Trace) {
+            let reason = kinds::no_data(&loaded.kinds, "traces", Kind::Trace);
+            return Err(Failure::usage(format_args!("{shown}: {reason}")));
         }
-        let found = Self::new(loaded, selection);
-        // A check answers that all is missing.
-        let is_answered = selection == TraceSelection::Check && !found.damage.is_empty();
-        if found.streams.is_empty() && !is_answered {
-            let why = found.damage.first().map(sentence);
-            let why = why.as_deref().unwrap_or("nothing ran");
+        let traces = Self::new(loaded, selection);
+        // If all data is missing, a check reports that as its answer.
+        let can_answer = selection == TraceSelection::Check && !traces.damage.is_empty();
+        if traces.streams.is_empty() && !can_answer {
+            let reason = traces.damage.first().map(sentence);
+            let reason = reason.as_deref().unwrap_or("nothing ran");
             return Err(Failure::new(format_args!(
-                "cannot find a trace in {shown}: {why}"
+                "cannot find a trace in {shown}: {reason}"
             )));
         }
-        Ok(found)
+        Ok(traces)
     }
 
     fn new(loaded: Loaded, selection: TraceSelection) -> Self {
         let mut streams = loaded.streams;
         streams.sort_by_key(|streams| (streams.head.start_ns, streams.head.pid));
-        let with_traces = streams.into_iter().map(|streams| {
+        let traced = streams.into_iter().map(|streams| {
             let mut traces = streams.traces(selection);
-            // Threads get ids in ascending order, from the process's own id on. After the largest
-            // id they start again at the smallest.
+            // The system gives threads ascending ids, beginning with the id of the process. After
+            // the largest id it continues with the smallest free id.
             traces.sort_by_key(|trace| trace.thread.wrapping_sub(streams.head.pid));
             (streams, traces)
         });
-        let mut with_traces: Vec<_> = with_traces.collect();
+        let mut traced: Vec<_> = traced.collect();
         let is_checked = selection == TraceSelection::Check;
-        let checked = with_traces.iter().filter(|_| is_checked);
+        let checked = traced.iter().filter(|_| is_checked);
         let accounts = checked.filter_map(|(streams, traces)| streams.account(traces));
         let accounts: Vec<Account> = accounts.collect();
         let mut damage = loaded.profile.damage;
         damage.extend(accounts.iter().filter_map(Account::note));
-        with_traces.retain(|(_, traces)| !traces.is_empty());
+        traced.retain(|(_, traces)| !traces.is_empty());
         let notes = |trace: &ThreadTrace| trace.damage.iter().cloned().map(Note::Trace).collect();
-        let of_process = |traces: &Vec<ThreadTrace>| traces.iter().map(notes).collect();
+        let notes_of_process = |traces: &Vec<ThreadTrace>| traces.iter().map(notes).collect();
         Self {
-            notes: with_traces
+            notes: traced
                 .iter()
-                .map(|(_, traces)| of_process(traces))
+                .map(|(_, traces)| notes_of_process(traces))
                 .collect(),
-            streams: with_traces,
+            streams: traced,
             damage,
             accounts,
         }
@@ -350,42 +362,45 @@ impl RunTraces {
         let mut indices = Vec::new();
         for (process, (streams, traces)) in self.streams.iter().enumerate() {
             let head = &streams.head;
-            let wrong_process = choice.process.is_some_and(|pid| pid != head.pid);
-            let wrong_image = choice
+            let is_other_process = choice.process.is_some_and(|pid| pid != head.pid);
+            let is_other_image = choice
                 .image
                 .as_ref()
                 .is_some_and(|name| *name != head.image);
-            if wrong_process || wrong_image {
+            if is_other_process || is_other_image {
                 continue;
             }
-            let fits = |&thread: &usize| {
+            let is_chosen = |&thread: &usize| {
                 choice.thread.is_none_or(|wanted| {
                     let nth = nth(traces, thread).unwrap_or(1);
                     wanted.id == traces[thread].thread
                         && wanted.nth.is_none_or(|wanted| wanted == nth)
                 })
             };
-            let threads = (0..traces.len()).filter(fits);
+            let threads = (0..traces.len()).filter(is_chosen);
             indices.extend(threads.map(|thread| StreamIndex { process, thread }));
         }
         indices
     }
 
-    /// The streams that the user chose. It is an error if there is none.
+    /// The streams that the user chose.
+    ///
+    /// # Errors
+    /// If the choice selects no stream of the run.
     fn choose(&self, run: &Path, choice: &ChoiceArgs) -> Result<Vec<StreamIndex>> {
         let indices = self.selected(choice);
         if indices.is_empty() && !self.streams.is_empty() {
-            return Err(self.none_chosen(run, choice));
+            return Err(self.empty_choice(run, choice));
         }
         Ok(indices)
     }
 
-    /// The failure if the choice selects no stream. Names the first option that leaves no stream,
-    /// and the values that it could have.
-    fn none_chosen(&self, run: &Path, choice: &ChoiceArgs) -> Failure {
+    /// The failure for a choice that selects no stream. Names the first option that leaves no
+    /// stream, and the values that it could have.
+    fn empty_choice(&self, run: &Path, choice: &ChoiceArgs) -> Failure {
         let mut chosen_so_far = String::new();
         let mut narrower = ChoiceArgs::default();
-        let none = |noun: &str, chosen_so_far: &str, names: &str| {
+        let failure = |noun: &str, chosen_so_far: &str, names: &str| {
             let run = run.display();
             Failure::usage(format_args!(
                 "no {noun}{chosen_so_far} in {run}: it has {names}"
@@ -399,32 +414,32 @@ impl RunTraces {
             few(heads.map(name))
         };
         if let Some(image) = &choice.image {
-            let there = heads(&narrower, &|head| head.image.clone());
+            let available = heads(&narrower, &|head| head.image.clone());
             narrower.image = Some(image.clone());
             if self.selected(&narrower).is_empty() {
-                return none(
+                return failure(
                     &format!("trace of an image `{image}`"),
                     &chosen_so_far,
-                    &there,
+                    &available,
                 );
             }
             chosen_so_far = format!(" of `{image}`");
         }
         if let Some(process) = choice.process {
             let name = |head: &ProfileHead| format!("{} ({})", head.pid, head.image);
-            let there = heads(&narrower, &name);
+            let available = heads(&narrower, &name);
             narrower.process = Some(process);
             if self.selected(&narrower).is_empty() {
-                return none(
+                return failure(
                     &format!("trace of a process {process}"),
                     &chosen_so_far,
-                    &there,
+                    &available,
                 );
             }
             chosen_so_far = format!(" of process {process}{chosen_so_far}");
         }
-        let there = self.list(&self.selected(&narrower));
-        none("such thread", &chosen_so_far, &there)
+        let available = self.list(&self.selected(&narrower));
+        failure("such thread", &chosen_so_far, &available)
     }
 
     fn stream<'a>(&'a self, index: &StreamIndex, codes: &'a [Code<'a>]) -> Stream<'a> {
@@ -446,11 +461,11 @@ impl RunTraces {
 
     /// Damage of the run and of the stream.
     fn all_damage(&self, index: &StreamIndex) -> Vec<Note> {
-        let own = &self.notes[index.process][index.thread];
-        self.damage.iter().chain(own).cloned().collect()
+        let stream_damage = &self.notes[index.process][index.thread];
+        self.damage.iter().chain(stream_damage).cloned().collect()
     }
 
-    /// Some streams in words. Of many streams only the first are named.
+    /// Names streams in words. Of many streams, names only the first.
     fn list(&self, indices: &[StreamIndex]) -> String {
         few(indices.iter().map(|index| {
             let (Streams { head, .. }, traces) = &self.streams[index.process];
@@ -463,16 +478,16 @@ impl RunTraces {
     }
 }
 
-/// A list of distinct names. Of many names only the first are listed.
+/// Lists distinct names. Of many names, lists only the first.
 fn few(names: impl Iterator<Item = String>) -> String {
-    const SHOWN: usize = 8;
+    const MAX_LISTED: usize = 8;
     let mut seen = BTreeSet::new();
     let names: Vec<String> = names.filter(|name| seen.insert(name.clone())).collect();
-    let shown = &names[..names.len().min(SHOWN)];
+    let shown = &names[..names.len().min(MAX_LISTED)];
     let list = shown.join(", ");
     match names.len() - shown.len() {
         0 => list,
-        more => format!("{list} and {} more", grouped(more as u64)),
+        count => format!("{list} and {} more", grouped(count as u64)),
     }
 }
 
@@ -481,13 +496,13 @@ fn few(names: impl Iterator<Item = String>) -> String {
 fn nth(traces: &[ThreadTrace], thread: usize) -> Option<u32> {
     let id = traces[thread].thread;
     // The traces are sorted by id.
-    let first = traces[..thread]
+    let earlier = traces[..thread]
         .iter()
         .rev()
         .take_while(|trace| trace.thread == id)
         .count();
-    let later = traces
+    let has_later = traces
         .get(thread + 1)
         .is_some_and(|trace| trace.thread == id);
-    (first > 0 || later).then_some(first as u32 + 1)
+    (earlier > 0 || has_later).then_some(earlier as u32 + 1)
 }

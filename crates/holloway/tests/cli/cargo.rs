@@ -1,5 +1,5 @@
-//! `cargo holloway build|run|test|bench` on real cargo projects: woven code, code that is not
-//! woven, and the user's settings, which stay in force.
+//! `cargo holloway build|run|test|bench` on real cargo projects: which code is woven, and that the
+//! user's settings stay in force.
 
 use crate::cli_support;
 use crate::cli_support::{Project, package};
@@ -19,8 +19,9 @@ fn main() {
 #[test]
 fn a_binary_is_built_run_and_reported() {
     let project = Project::binary("", LOOPING);
-    let done = project.cargo_holloway("run --release -- 300").ok();
-    done.says("sum 500")
+    let result = project.cargo_holloway("run --release -- 300").ok();
+    result
+        .says("sum 500")
         .says("classify")
         .complains("Recorded")
         .complains("Running");
@@ -33,8 +34,8 @@ fn a_binary_is_built_run_and_reported() {
     assert!(name.ends_with("-app"), "{name}");
     let report = project.holloway("report --format json").ok().json();
     assert_eq!(report.calls("classify"), 300);
-    // A second run gets a directory of its own. A program that is started without cargo records in
-    // the same place.
+    // A second run gets another directory. A program that is started without cargo records in
+    // target/holloway/runs, too.
     project
         .cargo_holloway("run --release --no-report -- 12")
         .ok()
@@ -48,12 +49,12 @@ fn a_binary_is_built_run_and_reported() {
             .calls("classify"),
         12
     );
-    let alone = std::process::Command::new(project.built("release", "app"))
+    let without_cargo = std::process::Command::new(project.built("release", "app"))
         .arg("9")
         .current_dir("/")
         .output()
         .unwrap();
-    assert_eq!(String::from_utf8_lossy(&alone.stdout), "sum 15\n");
+    assert_eq!(String::from_utf8_lossy(&without_cargo.stdout), "sum 15\n");
     assert_eq!(project.runs().len(), 3);
     assert_eq!(
         project
@@ -63,12 +64,12 @@ fn a_binary_is_built_run_and_reported() {
             .calls("classify"),
         9
     );
-    // The plain build has another directory.
+    // The build is not in the directory of plain builds.
     assert!(!project.path().join("target/release").exists());
 }
 
 #[test]
-fn exit_codes_are_the_programs_own_or_cargos() {
+fn exit_codes_come_from_the_program_or_from_cargo() {
     let project = Project::binary(
         "",
         "fn main() { std::process::exit(std::env::args().count() as i32 + 40) }",
@@ -100,47 +101,49 @@ fn exit_codes_are_the_programs_own_or_cargos() {
 }
 
 #[test]
-fn what_every_link_needs_is_looked_for_before_the_build() {
+fn missing_link_tools_are_reported_before_the_build() {
     let project = Project::binary("", LOOPING);
-    let done = project
+    let result = project
         .cargo_holloway("build")
         .env("HOLLOWAY_LLVM", "/nowhere/libLLVM.so")
         .exits(125);
-    done.fails_with("/nowhere/libLLVM.so")
+    result
+        .fails_with("/nowhere/libLLVM.so")
         .complains("holloway doctor");
-    let done = project
+    let result = project
         .cargo_holloway("build")
         .env("HOLLOWAY_LINKER", "no-such-cc")
         .exits(125);
-    done.fails_with("no-such-cc").complains("apt install gcc");
+    result.fails_with("no-such-cc").complains("apt install gcc");
 }
 
 #[test]
-fn what_a_link_warns_of_is_said_once() {
+fn warnings_of_links_are_printed_once() {
     let project = Project::binary("", LOOPING);
     project.write("src/bin/other.rs", LOOPING);
-    let done = project
+    let result = project
         .cargo_holloway("build")
         .env("HOLLOWAY_CACHE", "/proc/nowhere")
         .ok();
     let warning = "holloway: warning: cannot write the cache /proc/nowhere";
-    assert_eq!(done.stderr.matches(warning).count(), 1, "{done}");
+    assert_eq!(result.stderr.matches(warning).count(), 1, "{result}");
 }
 
 #[test]
-fn build_says_where_the_programs_are() {
+fn build_prints_the_paths_of_the_programs() {
     let project = Project::binary("", LOOPING);
-    let done = project.cargo_holloway("build").ok();
-    done.complains("Woven target/holloway/")
+    let result = project.cargo_holloway("build").ok();
+    result
+        .complains("Woven target/holloway/")
         .complains("holloway run -- target/holloway/");
-    assert!(done.stdout.is_empty(), "{done}");
+    assert!(result.stdout.is_empty(), "{result}");
     let program = project.built("debug", "app");
-    let done = project
+    let result = project
         .holloway("run --format json --")
         .arg(&program)
         .arg("6")
         .ok();
-    assert_eq!(done.json().calls("classify"), 6);
+    assert_eq!(result.json().calls("classify"), 6);
     let quiet = project.cargo_holloway("build -q").ok();
     assert!(quiet.stderr.is_empty(), "{quiet}");
     let messages = project.cargo_holloway("build --message-format=json").ok();
@@ -148,7 +151,7 @@ fn build_says_where_the_programs_are() {
 }
 
 #[test]
-fn a_change_of_what_is_woven_links_again() {
+fn other_patterns_link_again() {
     let project = Project::binary("", LOOPING);
     let calls = |words: &str| {
         project
@@ -168,7 +171,7 @@ fn a_change_of_what_is_woven_links_again() {
 }
 
 #[test]
-fn build_scripts_and_proc_macros_are_left_alone_and_their_products_woven() {
+fn code_that_build_scripts_and_proc_macros_make_is_woven() {
     let project = Project::new(&[
         (
             "Cargo.toml",
@@ -197,9 +200,9 @@ fn build_scripts_and_proc_macros_are_left_alone_and_their_products_woven() {
             "include!(concat!(env!(\"OUT_DIR\"), \"/number.rs\"));\nmade::doubler!();\nfn main() { println!(\"{}\", double(NUMBER)); }\n",
         ),
     ]);
-    let done = project.cargo_holloway("run -p app --format json").ok();
-    done.says("42");
-    assert_eq!(done.json().calls("double"), 1);
+    let result = project.cargo_holloway("run -p app --format json").ok();
+    result.says("42");
+    assert_eq!(result.json().calls("double"), 1);
     let runs = project.runs();
     let profiles = std::fs::read_dir(&runs[0]).unwrap().filter(|entry| {
         entry
@@ -249,7 +252,7 @@ fn the_users_flags_linker_and_wrapper_stay_in_force() {
         assert!(project.path().join(log).exists(), "{log}");
         std::fs::remove_file(project.path().join(log)).unwrap();
     }
-    // The flags of the environment stay too: RUSTFLAGS replaces the file's, as in cargo.
+    // RUSTFLAGS replaces the flags of the configuration file, as in cargo.
     project.write(
         "src/main.rs",
         "fn main() { println!(\"{} {}\", cfg!(chosen), cfg!(set)); }",
@@ -266,7 +269,7 @@ fn the_users_flags_linker_and_wrapper_stay_in_force() {
 }
 
 #[test]
-fn a_target_directory_from_anywhere_is_kept_to() {
+fn target_directories_of_options_variables_and_configuration_are_used() {
     let project = Project::binary("", LOOPING);
     project.write(
         ".cargo/config.toml",
@@ -334,26 +337,26 @@ fn tests_doctests_examples_and_benches_are_woven() {
             "fn main() { println!(\"example {}\", app::three_times(7)); }\n",
         ),
     ]);
-    let done = project
+    let result = project
         .cargo_holloway("test --format json")
         .env("RUSTDOCFLAGS", "--cfg chosen")
         .ok();
-    // Once in the unit test, once from outside, once in the doctest.
-    assert_eq!(done.json().calls("three_times"), 3, "{done}");
+    // One call in the unit test, one in the integration test, and one in the doctest.
+    assert_eq!(result.json().calls("three_times"), 3, "{result}");
     assert!(project.runs()[0].to_string_lossy().ends_with("-app-test"));
     project
         .cargo_holloway("test --no-run")
         .ok()
         .complains("Woven");
     assert_eq!(project.runs().len(), 1);
-    let done = project.cargo_holloway("bench --format json").ok();
-    done.says("bench 12");
-    assert_eq!(done.json().calls("three_times"), 1);
-    let done = project
+    let result = project.cargo_holloway("bench --format json").ok();
+    result.says("bench 12");
+    assert_eq!(result.json().calls("three_times"), 1);
+    let result = project
         .cargo_holloway("run --example shown --format json")
         .ok();
-    done.says("example 21");
-    assert_eq!(done.json().calls("three_times"), 1);
+    result.says("example 21");
+    assert_eq!(result.json().calls("three_times"), 1);
 }
 
 #[test]
@@ -370,7 +373,7 @@ fn a_failing_test_fails_and_is_still_reported() {
 }
 
 #[test]
-fn profiles_settings_of_the_user_work() {
+fn settings_of_cargo_profiles_work() {
     for (settings, rounds) in [
         ("lto = \"fat\"", 30),
         ("lto = \"thin\"\ncodegen-units = 16", 31),
@@ -381,16 +384,16 @@ fn profiles_settings_of_the_user_work() {
         ("incremental = true", 36),
     ] {
         let project = Project::binary(&format!("[profile.release]\n{settings}\n"), LOOPING);
-        let done = project
+        let result = project
             .cargo_holloway(&format!("run --release --format json -- {rounds}"))
             .ok();
-        let report = done.json();
-        assert_eq!(report.calls("classify"), rounds, "{settings}\n{done}");
-        let place = report.functions("classify")[0]["file"]
+        let report = result.json();
+        assert_eq!(report.calls("classify"), rounds, "{settings}\n{result}");
+        let file = report.functions("classify")[0]["file"]
             .as_str()
             .unwrap()
             .to_owned();
-        assert!(place.ends_with("src/main.rs"), "{settings}: {place}");
+        assert!(file.ends_with("src/main.rs"), "{settings}: {file}");
     }
 }
 
@@ -431,29 +434,32 @@ fn main() {
         ),
     ]);
     project.cargo_holloway("build --workspace").ok();
-    let done = project
+    let result = project
         .holloway("run --format json --")
         .arg(project.built("debug", "app"))
         .arg(project.built("debug", "libplug.so"))
         .ok();
-    done.says("9");
-    let report = done.json();
+    result.says("9");
+    let report = result.json();
     assert_eq!(
         (report.calls("plugged"), report.calls("app::main")),
         (6, 1),
-        "{done}"
+        "{result}"
     );
     let text = project.holloway("report").ok();
     text.says("libplug.so").says("app");
 }
 
 #[test]
-fn patterns_that_fit_nothing_are_told_once_for_all_links() {
+fn patterns_that_match_nothing_are_reported_once_for_all_links() {
     let project = Project::binary("", LOOPING);
     project.write("src/bin/other.rs", "fn main() { println!(\"other\"); }");
     let warnings = |words: &str| -> Vec<String> {
-        let done = project.cargo_holloway(words).ok();
-        let warnings = done.stderr.lines().filter(|line| line.contains("warning"));
+        let result = project.cargo_holloway(words).ok();
+        let warnings = result
+            .stderr
+            .lines()
+            .filter(|line| line.contains("warning"));
         warnings.map(str::to_owned).collect()
     };
     // `classify` is in one of two programs, `other::main` in the other.
@@ -470,10 +476,13 @@ fn patterns_that_fit_nothing_are_told_once_for_all_links() {
     assert_eq!(warnings(words), expected, "one of the programs is linked");
     assert_eq!(warnings("build --release --only classify"), [""; 0]);
     for _ in 0..2 {
-        let done = project
+        let result = project
             .cargo_holloway("run --release --bin other --only nosuch")
             .ok();
-        let warnings = done.stderr.lines().filter(|line| line.contains("warning"));
+        let warnings = result
+            .stderr
+            .lines()
+            .filter(|line| line.contains("warning"));
         let no_profile = "holloway: warning: no profile was written: nothing that ran was woven (only code built for the target is; proc macros and build scripts are not), or it entered no instrumented function; look at --only nosuch too";
         assert_eq!(
             warnings.collect::<Vec<_>>(),

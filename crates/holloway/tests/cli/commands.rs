@@ -1,4 +1,4 @@
-//! The commands around profiling: demo, doctor, show-env, clean, completions, man, help.
+//! The commands demo, doctor, show-env, clean, completions, man, and help.
 
 use crate::cli_support;
 use crate::cli_support::Project;
@@ -6,98 +6,105 @@ use serde_json::Value;
 
 #[test]
 fn the_demo_builds_profiles_and_reports() {
-    let place = Project::new(&[]);
-    let done = place.holloway("demo --keep here --format json").ok();
-    done.says("104 tokens, 69 instructions")
+    let project = Project::new(&[]);
+    let result = project.holloway("demo --keep here --format json").ok();
+    result
+        .says("104 tokens, 69 instructions")
         .complains("Kept here");
-    let report = done.json();
+    let report = result.json();
     assert!(
         !report.functions("sift").is_empty() || !report.functions("sort").is_empty(),
-        "{done}"
+        "{result}"
     );
     assert!(
-        place
+        project
             .path()
             .join("here/target/holloway/runs/latest")
             .exists()
     );
-    // Again in the same place; never in someone else's.
-    place
+    // The demo may use the directory again, but not the directory of another project.
+    project
         .holloway("demo --keep here --top 3")
         .ok()
         .says("machine.rs");
-    place.write("taken/Cargo.toml", "[package]\n");
-    place
-        .holloway("demo --keep taken")
+    project.write("other/Cargo.toml", "[package]\n");
+    project
+        .holloway("demo --keep other")
         .exits(125)
         .fails_with("another project is there");
 }
 
 #[test]
 fn the_demo_shows_its_text_report_and_leaves_nothing_behind() {
-    let place = Project::new(&[]);
-    let temporary = place.path().join("temporary");
+    let project = Project::new(&[]);
+    let temporary = project.path().join("temporary");
     std::fs::create_dir(&temporary).unwrap();
-    let done = place
+    let result = project
         .holloway("demo --top 5")
         .env("TMPDIR", &temporary)
         .ok();
-    done.says("the commonest").says("machine.rs");
+    result.says("the commonest").says("machine.rs");
     assert_eq!(std::fs::read_dir(temporary).unwrap().count(), 0);
 }
 
 #[test]
-fn doctor_says_what_is_there_and_what_is_missing() {
-    let place = Project::new(&[]);
-    let done = place.holloway("doctor").ok();
+fn doctor_lists_found_and_missing_tools() {
+    let project = Project::new(&[]);
+    let result = project.holloway("doctor").ok();
     for text in ["rustc 1.", "libLLVM", "linker", "can be profiled here"] {
-        done.says(text);
+        result.says(text);
     }
-    let empty = place.path().join("empty");
-    let done = place
+    let empty = project.path().join("empty");
+    let result = project
         .holloway("doctor")
         .env("PATH", &empty)
         .env("RUSTC", "/nowhere/rustc")
         .exits(125);
-    done.says("install rustup")
+    result
+        .says("install rustup")
         .says("apt install gcc")
         .says("no cargo-holloway in PATH")
         .says("cannot be profiled here yet");
-    let done = place
+    let result = project
         .holloway("doctor")
         .env("HOLLOWAY_LLVM", "/nowhere/libLLVM.so")
         .exits(125);
-    done.says("/nowhere/libLLVM.so")
+    result
+        .says("/nowhere/libLLVM.so")
         .says("HOLLOWAY_LLVM names it")
         .says("which of them fits depends on the libLLVM");
-    let done = place
+    let result = project
         .holloway("doctor")
         .env("HOLLOWAY_CLANG", "clang-none")
         .ok();
-    done.says("HOLLOWAY_CLANG names it");
-    let done = place
+    result.says("HOLLOWAY_CLANG names it");
+    let result = project
         .holloway("doctor")
         .env("HOLLOWAY_LLVM", "/usr/lib/llvm-19/lib/libLLVM.so")
         .ok();
-    done.says("(/usr/bin/clang-19); also ").says(", too new");
+    result.says("(/usr/bin/clang-19); also ").says(", too new");
 }
 
 #[test]
-fn show_env_speaks_shell_and_json() {
-    let place = Project::new(&[]);
-    let done = place.holloway("show-env").env("HOLLOWAY_ONLY", "it's").ok();
-    done.says("export CC='")
+fn show_env_prints_shell_and_json() {
+    let project = Project::new(&[]);
+    let result = project
+        .holloway("show-env")
+        .env("HOLLOWAY_ONLY", "it's")
+        .ok();
+    result
+        .says("export CC='")
         .says(" cc'  # this holloway")
         .says(r"export HOLLOWAY_ONLY='it'\''s'  # environment")
         .says("# HOLLOWAY_SKIP is not set");
-    let script = format!("{}\nprintf '%s' \"$HOLLOWAY_ONLY\"", done.stdout);
+    let script = format!("{}\nprintf '%s' \"$HOLLOWAY_ONLY\"", result.stdout);
     let shell = std::process::Command::new("sh")
         .args(["-c", &script])
         .output()
         .unwrap();
     assert_eq!(String::from_utf8_lossy(&shell.stdout), "it's");
     let json: Value =
-        serde_json::from_str(&place.holloway("show-env --format json").ok().stdout).unwrap();
+        serde_json::from_str(&project.holloway("show-env --format json").ok().stdout).unwrap();
     assert_eq!(json["HOLLOWAY_COLLECT"]["value"], "paths");
     assert!(
         json["RUSTC_WRAPPER"]["value"]
@@ -108,28 +115,28 @@ fn show_env_speaks_shell_and_json() {
 }
 
 #[test]
-fn a_compiler_may_be_one_word() {
-    let place = Project::new(&[
+fn compilers_may_be_named_by_one_word() {
+    let project = Project::new(&[
         ("c.c", "#ifdef __clang__\nis clang\n#endif\n"),
         (
             "a.cpp",
             "#include <string>\nint main() { return std::string(\"abc\").size(); }\n",
         ),
     ]);
-    // As the crate cc asks CC="holloway cc" for its family.
-    place.holloway("-E c.c").ok().says("is clang");
+    // The crate `cc` runs this command to learn the compiler family of CC="holloway cc".
+    project.holloway("-E c.c").ok().says("is clang");
     let json: Value =
-        serde_json::from_str(&place.holloway("show-env --format json").ok().stdout).unwrap();
+        serde_json::from_str(&project.holloway("show-env --format json").ok().stdout).unwrap();
     let compiler = json["HOLLOWAY_CXX"]["value"].as_str().unwrap();
     assert!(compiler.ends_with("/holloway-clang++"), "{compiler}");
-    let mut build = place.program(compiler);
+    let mut build = project.program(compiler);
     build.command.args(["a.cpp", "-o", "app"]);
     build.ok();
-    place.holloway("run -- ./app").exits(3);
+    project.holloway("run -- ./app").exits(3);
 }
 
 #[test]
-fn the_environment_shown_weaves_a_plain_cargo_build() {
+fn the_environment_of_show_env_weaves_a_plain_cargo_build() {
     let project = Project::binary(
         "",
         "#[inline(never)]\nfn worked() -> i32 { 3 }\nfn main() { println!(\"{}\", worked()); }",
@@ -147,7 +154,7 @@ fn the_environment_shown_weaves_a_plain_cargo_build() {
 }
 
 #[test]
-fn clean_deletes_runs_only_by_name() {
+fn clean_deletes_runs_only_when_asked() {
     let project = Project::new(&[
         (
             "target/holloway/x86_64-unknown-linux-gnu/debug/app",
@@ -160,15 +167,15 @@ fn clean_deletes_runs_only_by_name() {
         ),
         ("target/debug/app", "cargo's own"),
     ]);
-    let there = |path: &str| project.path().join(path).exists();
-    // Names of a holloway that is there, and of one that is gone.
+    let exists = |path: &str| project.path().join(path).exists();
+    // The symlinks of an installed holloway, and of a holloway that is no longer installed.
     let cache = project.path().join("user-cache/holloway");
     for (names, executable) in [("bin-0", "app"), ("bin-1", "gone")] {
         std::fs::create_dir_all(cache.join(names)).unwrap();
         let executable = project.path().join("target/debug").join(executable);
         std::os::unix::fs::symlink(executable, cache.join(names).join("holloway-cc")).unwrap();
     }
-    // The user's own cache is out of the way.
+    // The test must not delete the cache of the user.
     let clean = |words: &str| {
         project
             .holloway(words)
@@ -178,17 +185,17 @@ fn clean_deletes_runs_only_by_name() {
     clean("clean --dry-run")
         .complains("Would delete")
         .complains("holloway/cache");
-    assert!(there("target/holloway/cache/ab/module"));
+    assert!(exists("target/holloway/cache/ab/module"));
     clean("clean --cache").complains("Deleted");
     assert!(!cache.join("bin-1").exists() && cache.join("bin-0").is_dir());
-    assert!(!there("target/holloway/cache") && there("target/holloway/x86_64-unknown-linux-gnu"));
+    assert!(!exists("target/holloway/cache") && exists("target/holloway/x86_64-unknown-linux-gnu"));
     clean("clean");
     assert!(
-        !there("target/holloway/x86_64-unknown-linux-gnu")
-            && there("target/holloway/runs/20260102-030405-app/1-app.hwp")
+        !exists("target/holloway/x86_64-unknown-linux-gnu")
+            && exists("target/holloway/runs/20260102-030405-app/1-app.hwp")
     );
     clean("clean --runs").complains("runs");
-    assert!(!there("target/holloway/runs") && there("target/debug/app"));
+    assert!(!exists("target/holloway/runs") && exists("target/debug/app"));
     clean("clean --all").complains("nothing to delete");
     project
         .holloway("clean --target-dir nowhere")
@@ -198,31 +205,31 @@ fn clean_deletes_runs_only_by_name() {
 
 #[test]
 fn completions_and_man_pages_name_the_commands() {
-    let place = Project::new(&[]);
+    let project = Project::new(&[]);
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        place
+        project
             .holloway(&format!("completions {shell}"))
             .ok()
             .says("show-env")
             .says("no-report");
     }
-    place.holloway("completions nonsense").exits(2);
-    place.holloway("man").ok().says(".TH holloway 1");
-    place.holloway("man pages").ok();
+    project.holloway("completions nonsense").exits(2);
+    project.holloway("man").ok().says(".TH holloway 1");
+    project.holloway("man pages").ok();
     for page in [
         "holloway.1",
         "holloway-report.1",
         "cargo-holloway.1",
         "cargo-holloway-run.1",
     ] {
-        let text = std::fs::read_to_string(place.path().join("pages").join(page)).unwrap();
+        let text = std::fs::read_to_string(project.path().join("pages").join(page)).unwrap();
         assert!(text.starts_with(".ie"), "{page}");
     }
 }
 
 #[test]
-fn help_is_there_for_every_command_and_gives_examples() {
-    let place = Project::new(&[]);
+fn every_command_has_help() {
+    let project = Project::new(&[]);
     for command in [
         "run",
         "report",
@@ -233,30 +240,30 @@ fn help_is_there_for_every_command_and_gives_examples() {
         "completions",
         "man",
     ] {
-        place
+        project
             .holloway(&format!("{command} --help"))
             .ok()
             .says("Usage: holloway");
     }
-    place
+    project
         .holloway("--help")
         .ok()
         .says("Examples:")
         .says("Exit codes:")
         .says("125");
-    place
+    project
         .cargo_holloway("--help")
         .ok()
         .says("cargo holloway run --release")
         .says("--features");
     for verb in ["build", "run", "test", "bench"] {
-        place
+        project
             .cargo_holloway(&format!("{verb} --help"))
             .ok()
             .says("[CARGO OPTIONS]")
             .says("--collect")
             .says("--skip");
     }
-    place.holloway("").exits(2).complains("Usage:");
-    place.holloway("--version").ok().says("holloway 0.");
+    project.holloway("").exits(2).complains("Usage:");
+    project.holloway("--version").ok().says("holloway 0.");
 }

@@ -1,10 +1,10 @@
-//! Kinds of counts and the placing of probes: `--collect`, `--exits`, `--guide`, `overlap`, with
-//! real builds.
+//! The options that choose counts and the placement of probes, with real builds: `--collect`,
+//! `--exits`, `--guide`, and the command `overlap`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::cli_support::{Call, Done, Project, Report};
+use crate::cli_support::{Call, CallResult, Project, Report};
 
 /// A product that is left early by longjmp when a factor is zero.
 const PRODUCT: &str = r#"
@@ -28,7 +28,7 @@ int main(int argc, char **argv) {
 }
 "#;
 
-/// Unwinds through `middle`, which has nothing to clean up, and is caught in `main`.
+/// Unwinds through `middle`, which has nothing to clean up. `main` catches the unwinding.
 const UNWINDING: &str = r#"
 #[inline(never)]
 fn leaf(n: u32) -> u32 { if n % 4 == 3 { std::panic::resume_unwind(Box::new(())) } else { n } }
@@ -41,18 +41,19 @@ fn main() {
 }
 "#;
 
-/// A C project with a cache of its own.
+/// A C project.
 fn c_project(sources: &[(&str, &str)]) -> Project {
     Project::new(sources)
 }
 
+/// `holloway WORDS` with a cache in the project's directory.
 fn holloway(project: &Project, words: &str) -> Call {
     let cache = project.path().join("cache");
     project.holloway(words).env("HOLLOWAY_CACHE", cache)
 }
 
-/// Builds `fact.c` with our options in front and runs it into `run`.
-fn record(project: &Project, options: &str, argument: &str, run: &str) -> Done {
+/// Builds `fact.c` with these options, and records a run of it in the directory `run`.
+fn record(project: &Project, options: &str, argument: &str, run: &str) -> CallResult {
     let built = holloway(project, &format!("cc {options} -O1 fact.c -o fact")).ok();
     let line = format!("run --no-report -o {run} -- ./fact {argument}");
     holloway(project, &line).ok();
@@ -64,14 +65,21 @@ fn json(project: &Project, run: &str) -> Report {
     project.holloway(&line).ok().json()
 }
 
-/// Counts of all taken edges: either the exit edges, or all other edges.
-fn edges(report: &Report, left: bool) -> BTreeMap<(String, i64, i64), i64> {
+/// Which edges of a report a test looks at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Edges {
+    Exits,
+    Others,
+}
+
+/// Counts of the edges that ran: either the exit edges, or all other edges.
+fn edge_counts(report: &Report, edges: Edges) -> BTreeMap<(String, i64, i64), i64> {
     let mut counts = BTreeMap::new();
     for function in report.0["functions"].as_array().unwrap() {
         let name = function["name"].as_str().unwrap();
         for edge in function["edges"].as_array().unwrap() {
             let count = edge["count"].as_i64().unwrap();
-            if count != 0 && (edge["left"] == true) == left {
+            if count != 0 && (edge["left"] == true) == (edges == Edges::Exits) {
                 let end = |end: &str| edge[end].as_i64().unwrap();
                 let key = (name.to_owned(), end("from"), end("to"));
                 *counts.entry(key).or_default() += count;
@@ -81,7 +89,8 @@ fn edges(report: &Report, left: bool) -> BTreeMap<(String, i64, i64), i64> {
     counts
 }
 
-fn left(report: &Report) -> i64 {
+/// The report's number of frames that were left in a call.
+fn left_frames(report: &Report) -> i64 {
     report.0["totals"]["left"].as_i64().unwrap()
 }
 
@@ -94,38 +103,47 @@ fn a_frame_left_by_longjmp_counts_alike_in_edges_and_paths() {
     record(&project, "--collect=edges --exits=off", "4", "bare");
     let [by_edges, by_paths, plain, bare] =
         ["edges", "paths", "plain", "bare"].map(|run| json(&project, run));
-    assert_eq!(edges(&by_edges, false), edges(&by_paths, false));
-    assert_eq!(edges(&by_edges, true), edges(&by_paths, true));
-    // The frames of leave and product are left; main's is entered again.
-    assert_eq!((left(&by_edges), left(&by_paths)), (2, 2));
+    assert_eq!(
+        edge_counts(&by_edges, Edges::Others),
+        edge_counts(&by_paths, Edges::Others)
+    );
+    assert_eq!(
+        edge_counts(&by_edges, Edges::Exits),
+        edge_counts(&by_paths, Edges::Exits)
+    );
+    // `longjmp` leaves the frames of leave and product, and re-enters the frame of main.
+    assert_eq!((left_frames(&by_edges), left_frames(&by_paths)), (2, 2));
     assert_eq!(by_edges.calls("leave"), 5);
     assert_eq!(by_edges.calls("product"), 1);
     // Without exits, paths that did not end are missing.
-    assert_eq!((left(&plain), left(&bare)), (0, 0));
+    assert_eq!((left_frames(&plain), left_frames(&bare)), (0, 0));
     assert_eq!(plain.calls("leave"), 5, "a call of longjmp ends a path");
-    assert_ne!(edges(&plain, false), edges(&by_paths, false));
+    assert_ne!(
+        edge_counts(&plain, Edges::Others),
+        edge_counts(&by_paths, Edges::Others)
+    );
     assert_eq!(plain.0["images"][0]["collected"], "paths");
     assert_eq!(bare.0["images"][0]["collected"], "edges");
 }
 
 #[test]
-fn the_view_follows_what_was_recorded() {
+fn the_default_view_shows_the_recorded_kind() {
     let project = c_project(&[("fact.c", PRODUCT)]);
     record(&project, "--collect edges", "4", "edges");
     record(&project, "--collect paths", "4", "paths");
-    let shown = |line: &str| project.holloway(line).ok();
-    shown("report edges").says("Hottest edges");
-    shown("report paths").says("Hottest paths");
-    shown("report paths --view blocks").says("Hottest blocks");
-    shown("report edges --view lines").says("product(factors, 6)");
-    shown("report paths --view paths-from-edges").says("Paths from edges");
+    let succeed = |line: &str| project.holloway(line).ok();
+    succeed("report edges").says("Hottest edges");
+    succeed("report paths").says("Hottest paths");
+    succeed("report paths --view blocks").says("Hottest blocks");
+    succeed("report edges --view lines").says("product(factors, 6)");
+    succeed("report paths --view paths-from-edges").says("Paths from edges");
     for view in ["paths", "paths-from-edges"] {
         project
             .holloway(&format!("report edges --view {view}"))
             .exits(2)
             .fails_with("edges were recorded, not paths: build with --collect paths to see them");
     }
-    shown("report edges --view paths --format json").says("\"collected\"");
+    succeed("report edges --view paths --format json").says("\"collected\"");
     project
         .holloway("report edges --view sideways")
         .exits(2)
@@ -141,28 +159,28 @@ fn kind_and_exits_come_from_options_then_variables() {
         holloway(&project, &line).ok();
         let report = json(&project, run);
         let kind = report.0["images"][0]["collected"].as_str().unwrap();
-        (kind.to_owned(), left(&report))
+        (kind.to_owned(), left_frames(&report))
     };
     let cc = |options: &str| holloway(&project, &format!("cc {options} fact.c -o fact"));
-    let edges = |left| ("edges".to_owned(), left);
+    let edges = |left_frames| ("edges".to_owned(), left_frames);
     let by_variable = cc("").env("HOLLOWAY_COLLECT", "edges");
     assert_eq!(collected(by_variable, "a"), edges(2));
-    let without = cc("")
+    let by_two_variables = cc("")
         .env("HOLLOWAY_COLLECT", "edges")
         .env("HOLLOWAY_EXITS", "off");
-    assert_eq!(collected(without, "b"), edges(0));
-    let among = holloway(
+    assert_eq!(collected(by_two_variables, "b"), edges(0));
+    let after_the_source = holloway(
         &project,
         "cc fact.c -O1 --collect edges -o fact --exits=off",
     );
-    assert_eq!(collected(among, "d"), edges(0));
+    assert_eq!(collected(after_the_source, "d"), edges(0));
     cc("--exits maybe")
         .exits(2)
         .fails_with("--exits maybe: say on or off");
-    let option = cc("--exits on --collect edges")
+    let by_option = cc("--exits on --collect edges")
         .env("HOLLOWAY_EXITS", "nonsense")
         .env("HOLLOWAY_COLLECT", "nonsense");
-    assert_eq!(collected(option, "c"), edges(2));
+    assert_eq!(collected(by_option, "c"), edges(2));
     // The error appears when a file is compiled, not only when it is linked.
     for (name, value, expect) in [
         ("HOLLOWAY_EXITS", "yes", "HOLLOWAY_EXITS=yes: say on or off"),
@@ -182,7 +200,7 @@ fn kind_and_exits_come_from_options_then_variables() {
 }
 
 #[test]
-fn a_raw_link_takes_our_options_too() {
+fn holloway_ld_takes_the_options_too() {
     let project = c_project(&[("f.c", "int f(int x) { return x ? x * 3 : 7; }\n")]);
     holloway(&project, "cc -O1 -fPIC -c f.c").ok();
     holloway(&project, "ld --collect edges -shared f.o -o libf.so").ok();
@@ -197,14 +215,14 @@ fn a_raw_link_takes_our_options_too() {
 }
 
 #[test]
-fn a_guide_changes_no_count() {
+fn a_guide_does_not_change_counts() {
     let project = c_project(&[("fact.c", PRODUCT)]);
     record(&project, "", "7", "train");
     record(&project, "--collect edges", "7", "train-edges");
     for (options, plain) in [
         ("", "paths"),
         ("--collect edges", "edges"),
-        ("--exits off", "closed"),
+        ("--exits off", "no-exits"),
     ] {
         record(&project, options, "4", plain);
         for train in ["train", "train-edges"] {
@@ -213,17 +231,25 @@ fn a_guide_changes_no_count() {
             built.complains("the guide has counts for 3 of 3 functions\n");
             assert_eq!(built.stderr.lines().count(), 1, "{built}");
             let (before, after) = (json(&project, plain), json(&project, &run));
-            for exits in [false, true] {
-                assert_eq!(edges(&before, exits), edges(&after, exits), "{run}");
+            for edges in [Edges::Others, Edges::Exits] {
+                assert_eq!(
+                    edge_counts(&before, edges),
+                    edge_counts(&after, edges),
+                    "{run}"
+                );
             }
         }
     }
 }
 
 #[test]
-fn a_guide_that_is_of_no_use_is_named() {
-    let other = PRODUCT.replace("i++", "i += 2").replace("x == 0", "x <= 0");
-    let project = c_project(&[("fact.c", PRODUCT), ("other.c", &other), ("empty/kept", "")]);
+fn an_unusable_guide_is_named() {
+    let changed = PRODUCT.replace("i++", "i += 2").replace("x == 0", "x <= 0");
+    let project = c_project(&[
+        ("fact.c", PRODUCT),
+        ("other.c", &changed),
+        ("empty/kept", ""),
+    ]);
     let build = |words: &str| holloway(&project, &format!("cc {words}"));
     record(&project, "--collect edges", "7", "train");
     build("--guide nowhere fact.c -o fact").exits(125).fails_with(
@@ -250,7 +276,7 @@ fn a_guide_that_is_of_no_use_is_named() {
     build("--guide train unlike.c -o unlike")
         .ok()
         .fails_with("warning: the guide has counts for none of the 1 functions");
-    // Changed functions have no counts in the guide, the others have.
+    // The guide has counts for unchanged functions only.
     build("--guide train -O1 other.c -o other")
         .ok()
         .complains("the guide has counts for ")
@@ -279,7 +305,7 @@ fn profiles(run: &Path) -> Vec<std::path::PathBuf> {
 }
 
 #[test]
-fn cargo_links_again_when_the_guide_has_changed() {
+fn cargo_links_again_if_the_guide_has_changed() {
     let project = Project::binary("", UNWINDING);
     let build = |words: &str| {
         project
@@ -306,10 +332,13 @@ fn cargo_links_again_when_the_guide_has_changed() {
         .cargo_holloway("build --release")
         .env("HOLLOWAY_GUIDE", project.path().join("one"))
         .ok();
-    assert!(!variable.stderr.contains("guide"), "the same: {variable}");
+    assert!(
+        !variable.stderr.contains("guide"),
+        "the same guide: {variable}"
+    );
     build("--guide two").complains("the guide has counts for ");
-    assert_ne!(linked(), first, "another run");
-    // Of the same name, with another content.
+    assert_ne!(linked(), first, "another guide");
+    // A guide with the same name and another content.
     std::fs::remove_dir_all(project.path().join("two")).unwrap();
     run("-o two --collect edges -- 80");
     build("--guide two").complains("the guide has counts for ");
@@ -341,13 +370,20 @@ fn frames_left_by_unwinding_count_by_default() {
     let counted = report("", "paths");
     let by_edges = report("--collect edges", "edges");
     let missing = report("--collect edges --exits off", "off");
-    // middle: each of 16 calls; leaf: one for each of them, a second where the first came back.
+    // `middle` is called 16 times. Each call calls `leaf` once, and again if the first call
+    // returned.
     for report in [&counted, &by_edges] {
         assert_eq!(report.calls("middle"), 16);
         assert_eq!(report.calls("leaf"), 28);
     }
-    assert_eq!(edges(&counted, false), edges(&by_edges, false));
-    assert_eq!(edges(&counted, true), edges(&by_edges, true));
+    assert_eq!(
+        edge_counts(&counted, Edges::Others),
+        edge_counts(&by_edges, Edges::Others)
+    );
+    assert_eq!(
+        edge_counts(&counted, Edges::Exits),
+        edge_counts(&by_edges, Edges::Exits)
+    );
     assert!(missing.calls("middle") < 16, "{}", missing.calls("middle"));
 }
 
@@ -387,7 +423,7 @@ fn two_runs_of_one_program_are_compared() {
 }
 
 #[test]
-fn help_and_completions_name_what_can_be_counted() {
+fn help_and_completions_name_the_kinds() {
     let project = Project::new(&[]);
     for call in [
         project.cargo_holloway("run --help"),
@@ -413,8 +449,8 @@ fn help_and_completions_name_what_can_be_counted() {
     project.holloway("help overlap").ok().says("runs/train");
 }
 
-/// A program with 2^13 ways round a loop, so that paths are cut.
-fn many_ways() -> String {
+/// A program with 2^13 paths through a loop, so that paths are cut.
+fn many_paths() -> String {
     let ifs: String = (0..13)
         .map(|bit| format!("        if (n & {}) x = x * 3 + {bit};\n", 1 << bit))
         .collect();
@@ -425,8 +461,8 @@ fn many_ways() -> String {
 }
 
 #[test]
-fn paths_that_are_cut_elsewhere_are_said_when_runs_are_compared() {
-    let project = c_project(&[("fact.c", &many_ways())]);
+fn overlap_says_if_paths_are_cut_elsewhere() {
+    let project = c_project(&[("fact.c", &many_paths())]);
     record(&project, "", "20", "plain");
     record(&project, "", "9", "again");
     record(&project, "--guide plain", "20", "guided");
@@ -448,7 +484,7 @@ fn paths_that_are_cut_elsewhere_are_said_when_runs_are_compared() {
     let (edges, _) = overlap("plain edges");
     assert_eq!(edges.get("cut_elsewhere"), None);
     assert_eq!(edges["overlap"], 1.0);
-    // Sequences over iterations are of the same paths.
+    // A run of loops has the same paths.
     let (loops, _) = overlap("plain loops");
     assert_eq!(loops.get("cut_elsewhere"), None);
     assert_eq!(loops["overlap"], 1.0);
@@ -458,16 +494,16 @@ fn paths_that_are_cut_elsewhere_are_said_when_runs_are_compared() {
 }
 
 #[test]
-fn counts_that_exits_off_makes_wrong_are_marked() {
+fn counts_that_exits_off_makes_inexact_are_marked() {
     const SOURCE: &str = "#include <setjmp.h>
-static jmp_buf to; static volatile int sink;
-#define OWN __attribute__((noinline)) static
-OWN int leaf(int x) { return x * 3 + 1; }
-OWN int middle(int x) { int y = leaf(x); if (y > 10) longjmp(to, 1); return y; }
-OWN int outer(int x) { int a = x + 1; a += middle(a); return sink = a; }
+static jmp_buf target; static volatile int sink;
+#define NOINLINE __attribute__((noinline)) static
+NOINLINE int leaf(int x) { return x * 3 + 1; }
+NOINLINE int middle(int x) { int y = leaf(x); if (y > 10) longjmp(target, 1); return y; }
+NOINLINE int outer(int x) { int a = x + 1; a += middle(a); return sink = a; }
 int main(void) {
     for (volatile int i = 0; i < 10; i++)
-        if (!setjmp(to)) outer(i);
+        if (!setjmp(target)) outer(i);
     return 0;
 }
 ";

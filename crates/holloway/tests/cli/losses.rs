@@ -1,8 +1,8 @@
-//! Reports of streams name the process's threads and its losses.
+//! Reports of streams count the threads of a process and name its losses.
 
 use std::path::PathBuf;
 
-use crate::cli_support::{Done, Project};
+use crate::cli_support::{CallResult, Project};
 
 const PROGRAM: &str = r#"
 #include <pthread.h>
@@ -36,16 +36,16 @@ fn woven(kind: &str) -> Project {
     project
 }
 
-/// The files of the only run, by extension.
+/// The files of the run with this extension.
 fn files(project: &Project, extension: &str) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(project.path().join("run")).unwrap();
     let paths = entries.map(|entry| entry.unwrap().path());
     paths
-        .filter(|path| path.extension().is_some_and(|it| it == extension))
+        .filter(|path| path.extension().is_some_and(|ending| ending == extension))
         .collect()
 }
 
-fn run(project: &Project, words: &str) -> Done {
+fn run(project: &Project, words: &str) -> CallResult {
     project
         .holloway(&format!("run -o run -- ./app {words}"))
         .ok()
@@ -60,37 +60,37 @@ fn threads_are_counted_exactly() {
 }
 
 #[test]
-fn a_file_beside_the_profile_that_is_cut_is_named() {
+fn a_truncated_stream_file_is_named() {
     for (kind, extension) in [("loops", "hwl"), ("trace", "hwt")] {
         let project = woven(kind);
         run(&project, "threads 3");
         let file = &files(&project, extension)[0];
         let name = file.file_name().unwrap().to_str().unwrap();
-        for left in [0, 30] {
+        for length in [0, 30] {
             let bytes = std::fs::read(file).unwrap();
-            std::fs::write(file, &bytes[..bytes.len().min(left)]).unwrap();
-            let done = project.holloway("report run --format json").ok();
-            done.says(name).says("record it again");
+            std::fs::write(file, &bytes[..bytes.len().min(length)]).unwrap();
+            let result = project.holloway("report run --format json").ok();
+            result.says(name).says("record it again");
         }
         if kind == "loops" {
-            let done = project.holloway("report run").ok();
-            done.says("no instrumented function is known to have run");
+            let result = project.holloway("report run").ok();
+            result.says("no instrumented function is known to have run");
         } else {
-            let done = project.holloway("trace stats run").done();
-            done.fails_with(name);
+            let result = project.holloway("trace stats run").result();
+            result.fails_with(name);
         }
     }
 }
 
 #[test]
-fn a_limit_on_file_sizes_is_said_where_nothing_is_left() {
+fn a_limit_on_file_sizes_is_reported() {
     for kind in ["loops", "trace"] {
         let project = woven(kind);
         let limited = project.script("limited", "#!/bin/sh\nulimit -f 64\nexec \"$@\"\n");
         let mut call = project.holloway("run -o run --no-report --");
         call.command.arg(limited).args(["./app", "threads", "3"]);
         call.ok();
-        let done = project.holloway("report run --format json").ok();
-        done.says("a limit on file sizes");
+        let result = project.holloway("report run --format json").ok();
+        result.says("a limit on file sizes");
     }
 }

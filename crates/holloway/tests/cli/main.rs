@@ -1,4 +1,4 @@
-//! The commands, called as users call them.
+//! Tests that call the commands as users do.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod cargo;

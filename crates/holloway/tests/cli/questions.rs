@@ -1,10 +1,10 @@
-//! Answers to questions about traces, compared with the list of their events.
+//! `holloway trace`: compares the answers about small traces with the list of their events.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::cli_support::{Call, Done, Project};
+use crate::cli_support::{Call, CallResult, Project};
 
 /// Takes a lock in each round; one round may forget to release it.
 const PROGRAM: &str = "\
@@ -46,12 +46,12 @@ fn recorded() -> Project {
     project
 }
 
-fn ask(project: &Project, words: &[&str]) -> Done {
+fn ask(project: &Project, words: &[&str]) -> CallResult {
     let call = project.holloway("trace");
     words.iter().fold(call, Call::arg).ok()
 }
 
-/// The answer of the only stream.
+/// The answer of the only stream, and its terminals.
 fn answer(project: &Project, words: &[&str]) -> (Value, Value) {
     let words = [words, &["--format", "json"]].concat();
     let mut answer = ask(project, &words).json().0;
@@ -80,6 +80,7 @@ fn event(terminal: &Value) -> Event {
     }
 }
 
+/// The events of a sequence of terminal numbers.
 fn listed(terminals: &Value, sequence: &Value) -> Vec<Event> {
     let sequence = sequence.as_array().unwrap().iter();
     let numbers = sequence.map(|number| number.as_u64().unwrap() as usize);
@@ -93,18 +94,18 @@ fn events(project: &Project, run: &str) -> Vec<Event> {
 }
 
 /// The positions of a function's events.
-fn places(events: &[Event], name: &str) -> Vec<usize> {
-    let places = (0..events.len()).filter(|&at| events[at].name == name);
-    places.collect()
+fn positions(events: &[Event], name: &str) -> Vec<usize> {
+    let positions = (0..events.len()).filter(|&index| events[index].name == name);
+    positions.collect()
 }
 
 #[test]
 fn a_query_finds_the_lock_that_is_taken_twice() {
     let project = recorded();
     let query = |run: &str| answer(&project, &["query", "lock (!unlock)* lock", run]);
-    let (found, _) = query("good");
+    let (matches, _) = query("good");
     assert_eq!(
-        found,
+        matches,
         serde_json::json!({"count": 0, "first": null, "last_end": null})
     );
     let pattern = "lock (!unlock)* lock";
@@ -112,37 +113,37 @@ fn a_query_finds_the_lock_that_is_taken_twice() {
     text.says("matches       none");
 
     let events = events(&project, "bad");
-    let locks = places(&events, "lock");
+    let locks = positions(&events, "lock");
     assert_eq!(locks.len() as u64, ROUNDS);
     let [from, to] = [0, 1].map(|next| locks[FORGETS as usize + next]);
-    let (found, terminals) = query("bad");
+    let (matches, terminals) = query("bad");
     assert_eq!(
-        (&found["count"], &found["last_end"]),
+        (&matches["count"], &matches["last_end"]),
         (&1.into(), &to.into())
     );
-    let first = &found["first"];
+    let first = &matches["first"];
     assert_eq!((&first["from"], &first["to"]), (&from.into(), &to.into()));
     assert_eq!(listed(&terminals, &first["terminals"]), events[from..=to]);
     ask(&project, &["query", pattern, "bad"])
         .says("1 match")
         .says(&format!("from event {from} to event {to}"));
     // Matches share no event, so every other round is a match.
-    let (found, _) = answer(&project, &["query", "lock (!lock)* lock", "bad"]);
-    assert_eq!(found["count"], ROUNDS / 2);
+    let (matches, _) = answer(&project, &["query", "lock (!lock)* lock", "bad"]);
+    assert_eq!(matches["count"], ROUNDS / 2);
 }
 
 #[test]
-fn before_says_which_of_two_functions_runs_first_and_how_often() {
+fn before_says_which_function_runs_first_and_how_often() {
     let project = recorded();
     let events = events(&project, "bad");
-    let [locks, unlocks] = ["lock", "unlock"].map(|name| places(&events, name));
-    let (found, _) = answer(&project, &["before", "unlock", "lock", "bad"]);
-    let ran = |places: &[usize]| {
-        let (first, last) = (places.first(), places.last());
-        serde_json::json!({"count": places.len(), "first": first, "last": last})
+    let [locks, unlocks] = ["lock", "unlock"].map(|name| positions(&events, name));
+    let (order, _) = answer(&project, &["before", "unlock", "lock", "bad"]);
+    let ran = |positions: &[usize]| {
+        let (first, last) = (positions.first(), positions.last());
+        serde_json::json!({"count": positions.len(), "first": first, "last": last})
     };
-    let called = |places: &[usize]| {
-        let mut called = ran(places);
+    let called = |positions: &[usize]| {
+        let mut called = ran(positions);
         called["counted"] = "calls".into();
         called
     };
@@ -153,32 +154,32 @@ fn before_says_which_of_two_functions_runs_first_and_how_often() {
         "at_once": 0, "next": ROUNDS - 2, "later": ROUNDS - 2, "preceded": ROUNDS - 1,
         "without": ran(&without), "unanswered": ran(&[last]),
     });
-    assert_eq!(found, expect);
-    let (found, _) = answer(&project, &["before", "lock", "unlock", "bad"]);
-    assert_eq!(found["p_is_first"], true);
-    assert_eq!(found["unanswered"], ran(&[locks[FORGETS as usize]]));
+    assert_eq!(order, expect);
+    let (order, _) = answer(&project, &["before", "lock", "unlock", "bad"]);
+    assert_eq!(order["p_is_first"], true);
+    assert_eq!(order["unanswered"], ran(&[locks[FORGETS as usize]]));
     ask(&project, &["before", "unlock", "lock", "bad"]).says("Q ran before P");
 }
 
 #[test]
-fn a_diff_of_two_runs_finds_where_they_part() {
+fn a_diff_finds_the_first_difference() {
     let project = recorded();
     let [good, bad] = ["good", "bad"].map(|run| events(&project, run));
     let common = good.iter().zip(&bad).take_while(|(a, b)| a == b).count();
     // After the round's lock, before its unlock.
     let round = FORGETS as usize;
-    assert!(places(&good, "lock")[round] < common && common < places(&good, "unlock")[round]);
+    assert!(positions(&good, "lock")[round] < common && common < positions(&good, "unlock")[round]);
 
-    let found = ask(&project, &["diff", "good", "bad", "--format", "json"]);
-    let found = found.json().0;
+    let diff = ask(&project, &["diff", "good", "bad", "--format", "json"]);
+    let diff = diff.json().0;
     assert_eq!(
-        (&found["same"], &found["unit"]),
+        (&diff["same"], &diff["unit"]),
         (&false.into(), &"events".into())
     );
-    let pairs = found["pairs"].as_array().unwrap();
+    let pairs = diff["pairs"].as_array().unwrap();
     assert_eq!(pairs.len(), 1);
     assert_eq!(pairs[0]["common"], common);
-    let decides = 1 + PROGRAM
+    let branch_line = 1 + PROGRAM
         .lines()
         .position(|line| line.contains("!= forgets"))
         .unwrap();
@@ -194,57 +195,58 @@ fn a_diff_of_two_runs_finds_where_they_part() {
         let sources = side["terminals"][first]["path"]["places"]
             .as_array()
             .unwrap();
-        let at = format!("/app.c:{decides}:");
-        let is_there = |place: &Value| place.as_str().unwrap().contains(&at);
-        assert!(sources.iter().any(is_there), "{sources:?} lack {at}");
+        let location = format!("/app.c:{branch_line}:");
+        let is_there = |place: &Value| place.as_str().unwrap().contains(&location);
+        assert!(sources.iter().any(is_there), "{sources:?} lack {location}");
     }
     assert_ne!(good[common].id, bad[common].id);
     ask(&project, &["diff", "good", "bad"])
         .says(&format!("the first {common} events are the same"))
         .says(&format!("main:{}", good[common].id))
         .says(&format!("main:{}", bad[common].id))
-        .says(&format!("app.c:{} … :{decides}", decides - 1));
+        .says(&format!("app.c:{} … :{branch_line}", branch_line - 1));
 }
 
-/// Sequences of up to `k` paths of one activation.
-fn naive(events: &[Event], k: usize) -> BTreeMap<Vec<Event>, u64> {
-    let (mut open, mut done) = (Vec::new(), Vec::new());
+/// A slow reference for `trace loops`: the sequences of up to `k` paths of one activation, with
+/// their counts.
+fn count_sequences(events: &[Event], k: usize) -> BTreeMap<Vec<Event>, u64> {
+    let (mut open, mut activations) = (Vec::new(), Vec::new());
     for event in events {
         if event.enters {
             open.push(Vec::new());
         }
         open.last_mut().unwrap().push(event.clone());
         if event.leaves {
-            done.extend(open.pop());
+            activations.extend(open.pop());
         }
     }
     assert!(open.is_empty());
-    let mut all = BTreeMap::new();
-    for ran in done {
+    let mut counts = BTreeMap::new();
+    for paths in activations {
         for length in 1..=k {
-            for sequence in ran.windows(length) {
-                *all.entry(sequence.to_vec()).or_default() += 1;
+            for sequence in paths.windows(length) {
+                *counts.entry(sequence.to_vec()).or_default() += 1;
             }
         }
     }
-    all
+    counts
 }
 
 #[test]
-fn sequences_over_iterations_are_those_of_the_events_for_any_k() {
+fn sequences_over_iterations_match_the_events_for_any_k() {
     let project = recorded();
     let words = "run -o long --no-report -- ./app 60 9";
     project.holloway(words).ok();
     let events = events(&project, "long");
     for k in [1, 2, 64, 1024] {
-        let (found, terminals) = answer(&project, &["loops", &k.to_string(), "long"]);
-        let found = found["sequences"].as_array().unwrap().iter();
-        let found = found.map(|one| {
-            let count = one["count"].as_u64().unwrap();
-            (listed(&terminals, &one["terminals"]), count)
+        let (forest, terminals) = answer(&project, &["loops", &k.to_string(), "long"]);
+        let sequences = forest["sequences"].as_array().unwrap().iter();
+        let sequences = sequences.map(|sequence| {
+            let count = sequence["count"].as_u64().unwrap();
+            (listed(&terminals, &sequence["terminals"]), count)
         });
-        let found: BTreeMap<Vec<Event>, u64> = found.collect();
-        assert!(found == naive(&events, k), "k = {k}");
+        let sequences: BTreeMap<Vec<Event>, u64> = sequences.collect();
+        assert!(sequences == count_sequences(&events, k), "k = {k}");
     }
     for k in ["0", "1025", "many"] {
         let call = project.holloway("trace loops").arg(k).arg("long");
@@ -256,7 +258,7 @@ fn sequences_over_iterations_are_those_of_the_events_for_any_k() {
 #[test]
 fn sequences_of_one_path_are_the_counts_of_paths() {
     let project = recorded();
-    let (found, terminals) = answer(&project, &["loops", "1", "bad"]);
+    let (forest, terminals) = answer(&project, &["loops", "1", "bad"]);
     let report = project.holloway("report bad --format json").ok().json();
     let mut counted = BTreeMap::new();
     for function in report.0["functions"].as_array().unwrap() {
@@ -267,11 +269,14 @@ fn sequences_of_one_path_are_the_counts_of_paths() {
         }
     }
     counted.retain(|_, count| *count > 0);
-    let sequences = found["sequences"].as_array().unwrap().iter();
-    let sequences = sequences.map(|one| {
-        let paths = listed(&terminals, &one["terminals"]);
-        let [path] = &paths[..] else { panic!("{one}") };
-        ((path.name.clone(), path.id), one["count"].as_u64().unwrap())
+    let sequences = forest["sequences"].as_array().unwrap().iter();
+    let sequences = sequences.map(|sequence| {
+        let paths = listed(&terminals, &sequence["terminals"]);
+        let [path] = &paths[..] else {
+            panic!("{sequence}")
+        };
+        let count = sequence["count"].as_u64().unwrap();
+        ((path.name.clone(), path.id), count)
     });
     assert_eq!(sequences.collect::<BTreeMap<_, _>>(), counted);
 }

@@ -1,4 +1,4 @@
-//! `holloway report`: finding runs, damage, other builds, and closed pipes.
+//! `holloway report`: how it finds runs, and how it handles damage, other builds, and closed pipes.
 
 use crate::cli_support;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,8 @@ fn main() {
 }
 "#;
 
-/// A project with a recorded run, made once for all tests of this file.
+/// A project with a recorded run, and the run's directory. The first call makes both for all tests
+/// of this file.
 fn recorded() -> (&'static Project, PathBuf) {
     static PROJECT: OnceLock<Project> = OnceLock::new();
     let project = PROJECT.get_or_init(|| {
@@ -30,10 +31,10 @@ fn recorded() -> (&'static Project, PathBuf) {
     (project, project.runs().remove(0))
 }
 
-/// A copy of the recorded run, for a test that damages it.
-fn copy(place: &Project) -> PathBuf {
+/// Copies the recorded run into a project, for a test that damages it. Returns the run's directory.
+fn copy_recorded_run(project: &Project) -> PathBuf {
     let (_, run) = recorded();
-    let to = place.path().join("run");
+    let to = project.path().join("run");
     std::fs::create_dir(&to).unwrap();
     for entry in std::fs::read_dir(run).unwrap() {
         let from = entry.unwrap().path();
@@ -42,7 +43,7 @@ fn copy(place: &Project) -> PathBuf {
     to
 }
 
-fn with_extension(run: &Path, extension: &str) -> PathBuf {
+fn file_with_extension(run: &Path, extension: &str) -> PathBuf {
     let mut files = std::fs::read_dir(run)
         .unwrap()
         .map(|entry| entry.unwrap().path());
@@ -52,7 +53,7 @@ fn with_extension(run: &Path, extension: &str) -> PathBuf {
 }
 
 #[test]
-fn the_latest_run_is_found_from_below() {
+fn the_latest_run_is_found_from_a_subdirectory() {
     let (project, run) = recorded();
     assert_eq!(
         holloway_in(&project.path().join("src"), "report --format json")
@@ -63,11 +64,11 @@ fn the_latest_run_is_found_from_below() {
     );
     let by_name = project.holloway("report --format json").arg(&run).ok();
     assert_eq!(by_name.json().calls("even"), 100);
-    let one_file = project
+    let by_profile = project
         .holloway("report --format json")
-        .arg(with_extension(&run, "hwp"))
+        .arg(file_with_extension(&run, "hwp"))
         .ok();
-    assert_eq!(one_file.json().calls("even"), 100);
+    assert_eq!(by_profile.json().calls("even"), 100);
     assert_eq!(
         project
             .cargo_holloway("report --format json")
@@ -79,15 +80,15 @@ fn the_latest_run_is_found_from_below() {
 }
 
 #[test]
-fn the_newest_run_of_cargos_target_directory_and_the_nearest_is_shown() {
+fn the_newest_of_two_latest_runs_is_shown() {
     let (_, recorded) = recorded();
-    let place = Project::new(&[
+    let project = Project::new(&[
         ("Cargo.toml", &cli_support::package("app")),
         ("src/main.rs", "fn main() {}"),
         (".cargo/config.toml", "[build]\ntarget-dir = \"elsewhere\""),
     ]);
-    let put = |target: &str, name: &str| {
-        let runs = place.path().join(target).join("holloway/runs");
+    let add_run = |target: &str, name: &str| {
+        let runs = project.path().join(target).join("holloway/runs");
         let run = runs.join(name);
         std::fs::create_dir_all(&run).unwrap();
         for entry in std::fs::read_dir(&recorded).unwrap() {
@@ -97,68 +98,70 @@ fn the_newest_run_of_cargos_target_directory_and_the_nearest_is_shown() {
         std::fs::remove_file(runs.join("latest")).ok();
         std::os::unix::fs::symlink(name, runs.join("latest")).unwrap();
     };
-    let says = |directory: &str| {
-        let done = holloway_in(&place.path().join(directory), "report").ok();
-        done.stderr
-            .replace(&place.path().display().to_string(), "…")
+    let notes = |directory: &str| {
+        let result = holloway_in(&project.path().join(directory), "report").ok();
+        result
+            .stderr
+            .replace(&project.path().display().to_string(), "…")
     };
     let (first, second, third) = (
         "20260101-000000-app",
         "20260101-000001-app",
         "20260101-000002-app",
     );
-    put("elsewhere", second);
-    assert_eq!(says("src"), "");
-    put("target", first);
+    add_run("elsewhere", second);
+    assert_eq!(notes("src"), "");
+    add_run("target", first);
     let note = |shown: &str, other: &str| {
         format!("holloway: note: this is …/{shown}, the newest run; another place has …/{other}\n")
     };
     let (near, far) = ("target/holloway/runs", "elsewhere/holloway/runs");
     let expect = note(&format!("{far}/{second}"), &format!("{near}/{first}"));
-    assert_eq!(says("src"), expect);
-    put("target", third);
+    assert_eq!(notes("src"), expect);
+    add_run("target", third);
     let expect = note(&format!("{near}/{third}"), &format!("{far}/{second}"));
-    assert_eq!(says("src"), expect);
-    // The environment goes before the configuration, and the workspace's directory before none.
-    let chosen = place.holloway("report").env("CARGO_TARGET_DIR", "target");
+    assert_eq!(notes("src"), expect);
+    // The environment overrides the configuration. Without both, the workspace's target directory
+    // is searched.
+    let chosen = project.holloway("report").env("CARGO_TARGET_DIR", "target");
     assert_eq!(chosen.ok().stderr, "");
-    std::fs::remove_file(place.path().join(".cargo/config.toml")).unwrap();
-    put("src/target", first);
+    std::fs::remove_file(project.path().join(".cargo/config.toml")).unwrap();
+    add_run("src/target", first);
     let expect = note(
         &format!("{near}/{third}"),
         &format!("src/target/holloway/runs/{first}"),
     );
-    assert_eq!(says("src"), expect);
+    assert_eq!(notes("src"), expect);
 }
 
 #[test]
-fn a_fifo_is_not_waited_for() {
-    let place = Project::new(&[("src/main.rs", "")]);
-    let run = copy(&place);
+fn a_fifo_does_not_block_a_report() {
+    let project = Project::new(&[("src/main.rs", "")]);
+    let run = copy_recorded_run(&project);
     let fifo = |path: &Path| {
         std::fs::remove_file(path).ok();
         let made = std::process::Command::new("mkfifo").arg(path).status();
         assert!(made.unwrap().success());
     };
     fifo(&run.join("0-x.hwp"));
-    place
+    project
         .holloway("report run")
         .ok()
         .says("0-x.hwp: not a regular file");
-    let map = with_extension(&run, "hwm");
+    let map = file_with_extension(&run, "hwm");
     fifo(&map);
-    place
+    project
         .holloway("report run")
         .exits(125)
         .fails_with("not a regular file");
 
     let project = Project::binary("", PROGRAM);
     project.cargo_holloway("run --no-report").ok();
-    // Its source.
+    // A source file that is a FIFO.
     fifo(&project.path().join("src/main.rs"));
     project.holloway("report --view lines").ok().says("main.rs");
-    // Its program.
-    std::fs::remove_file(with_extension(&project.runs()[0], "hwm")).unwrap();
+    // A program that is a FIFO.
+    std::fs::remove_file(file_with_extension(&project.runs()[0], "hwm")).unwrap();
     fifo(&project.built("debug", "app"));
     project
         .holloway("report")
@@ -180,11 +183,11 @@ fn every_view_sort_and_filter_shows_the_function() {
                 report.exits(2).fails_with(&refusal);
                 continue;
             }
-            let done = report.ok();
-            done.says(if view == "lines" { "main.rs" } else { "even" });
+            let result = report.ok();
+            result.says(if view == "lines" { "main.rs" } else { "even" });
             assert!(
-                !done.stdout.contains('\x1b'),
-                "no colours into a pipe\n{done}"
+                !result.stdout.contains('\x1b'),
+                "colors in a pipe\n{result}"
             );
         }
     }
@@ -207,23 +210,23 @@ fn a_wrong_command_line_is_a_usage_error() {
         "report --nonsense",
         "nonsense",
     ] {
-        let done = project.holloway(words).exits(2);
-        assert!(done.stderr.starts_with("error: "), "{done}");
+        let result = project.holloway(words).exits(2);
+        assert!(result.stderr.starts_with("error: "), "{result}");
     }
 }
 
 #[test]
-fn no_run_is_said_with_the_way_out() {
-    let place = Project::new(&[("empty/file", "")]);
-    place
+fn a_missing_run_is_reported_with_advice() {
+    let project = Project::new(&[("empty/file", "")]);
+    project
         .holloway("report")
         .exits(125)
         .fails_with("cargo holloway run");
-    place
+    project
         .holloway("report nowhere")
         .exits(125)
         .fails_with("nowhere");
-    place
+    project
         .holloway("report empty")
         .exits(125)
         .fails_with("no .hwp file there");
@@ -231,52 +234,52 @@ fn no_run_is_said_with_the_way_out() {
 
 #[test]
 fn a_damaged_profile_is_named_and_the_rest_is_shown() {
-    let place = Project::new(&[]);
-    let run = copy(&place);
-    let good = with_extension(&run, "hwp");
+    let project = Project::new(&[]);
+    let run = copy_recorded_run(&project);
+    let good = file_with_extension(&run, "hwp");
     let bytes = std::fs::read(&good).unwrap();
     std::fs::write(run.join("0-short.hwp"), &bytes[..bytes.len() / 2]).unwrap();
     std::fs::write(run.join("0-junk.hwp"), b"junk").unwrap();
     std::fs::write(run.join("0-empty.hwp"), b"").unwrap();
-    let done = place.holloway("report run").ok();
-    done.says("even");
+    let result = project.holloway("report run").ok();
+    result.says("even");
     for name in ["0-short.hwp", "0-junk.hwp", "0-empty.hwp"] {
         assert!(
-            done.stdout.contains(name) || done.stderr.contains(name),
-            "{name} is not named\n{done}"
+            result.stdout.contains(name) || result.stderr.contains(name),
+            "{name} is not named\n{result}"
         );
     }
-    let junk = place.holloway("report run/0-junk.hwp").exits(125);
+    let junk = project.holloway("report run/0-junk.hwp").exits(125);
     junk.fails_with("0-junk.hwp: not a holloway profile");
     std::fs::remove_file(good).unwrap();
-    place.holloway("report run").ok().says("damaged");
+    project.holloway("report run").ok().says("damaged");
     std::fs::remove_file(run.join("0-short.hwp")).unwrap();
-    place
+    project
         .holloway("report run")
         .exits(125)
         .fails_with("cannot read any profile in run");
 }
 
 #[test]
-fn every_cut_and_flipped_byte_gives_a_report_or_one_line() {
-    let place = Project::new(&[]);
-    let run = copy(&place);
+fn truncated_and_changed_files_give_a_report_or_one_line() {
+    let project = Project::new(&[]);
+    let run = copy_recorded_run(&project);
     for extension in ["hwp", "hwm"] {
-        let file = with_extension(&run, extension);
+        let file = file_with_extension(&run, extension);
         let bytes = std::fs::read(&file).unwrap();
         for part in 0..12 {
-            let at = bytes.len() * part / 12;
-            let mut flipped = bytes.clone();
-            flipped[at] ^= 0x41;
-            for spoiled in [&bytes[..at], &flipped] {
-                std::fs::write(&file, spoiled).unwrap();
-                let done = place.holloway("report run").done();
-                match done.code {
-                    Some(0) => assert!(!done.stdout.is_empty(), "{done}"),
+            let offset = bytes.len() * part / 12;
+            let mut changed = bytes.clone();
+            changed[offset] ^= 0x41;
+            for damaged in [&bytes[..offset], &changed] {
+                std::fs::write(&file, damaged).unwrap();
+                let result = project.holloway("report run").result();
+                match result.code {
+                    Some(0) => assert!(!result.stdout.is_empty(), "{result}"),
                     _ => assert_eq!(
-                        (done.code, done.stderr.lines().count()),
+                        (result.code, result.stderr.lines().count()),
                         (Some(125), 1),
-                        "{done}"
+                        "{result}"
                     ),
                 }
             }
@@ -286,16 +289,16 @@ fn every_cut_and_flipped_byte_gives_a_report_or_one_line() {
 }
 
 #[test]
-fn a_map_without_a_whole_function_gives_no_table_of_zeros() {
-    let place = Project::new(&[]);
-    let run = copy(&place);
-    let file = with_extension(&run, "hwm");
+fn a_map_without_a_complete_function_is_an_error() {
+    let project = Project::new(&[]);
+    let run = copy_recorded_run(&project);
+    let file = file_with_extension(&run, "hwm");
     let bytes = std::fs::read(&file).unwrap();
-    // After the head, before the first function's record.
+    // The map ends after its head, before the first function's record.
     std::fs::write(&file, &bytes[..100]).unwrap();
-    let done = place.holloway("report run").exits(125);
-    done.fails_with("no function can be read of run/");
-    assert_eq!(done.stdout, "");
+    let result = project.holloway("report run").exits(125);
+    result.fails_with("no function can be read of run/");
+    assert_eq!(result.stdout, "");
 }
 
 #[test]
@@ -303,9 +306,9 @@ fn a_profile_of_another_build_is_refused_by_name() {
     let project = Project::binary("", PROGRAM);
     project.cargo_holloway("run --no-report").ok();
     let run = project.runs().remove(0);
-    // With its map beside it a run stays readable for good, without it only as long as the program
-    // is the same.
-    std::fs::remove_file(with_extension(&run, "hwm")).unwrap();
+    // A run that contains its map stays readable. A run without its map is readable only while the
+    // program is unchanged.
+    std::fs::remove_file(file_with_extension(&run, "hwm")).unwrap();
     let report = || project.holloway("report --format json").ok().json();
     assert_eq!(report().calls("even"), 100);
     // A report stores the map again.
@@ -313,7 +316,7 @@ fn a_profile_of_another_build_is_refused_by_name() {
     std::fs::rename(&program, project.path().join("away")).unwrap();
     assert_eq!(report().calls("even"), 100);
     std::fs::rename(project.path().join("away"), &program).unwrap();
-    std::fs::remove_file(with_extension(&run, "hwm")).unwrap();
+    std::fs::remove_file(file_with_extension(&run, "hwm")).unwrap();
     project.write(
         "src/main.rs",
         &PROGRAM.replace(
@@ -332,7 +335,7 @@ fn a_profile_of_another_build_is_refused_by_name() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_error() {
+fn a_closed_pipe_is_no_error() {
     let (project, _) = recorded();
     for words in [
         "report --top 100000",

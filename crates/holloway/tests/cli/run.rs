@@ -1,4 +1,4 @@
-//! `holloway run`: exit codes, signals, and the place of the data.
+//! `holloway run`: exit codes, signals, and the directory of the data.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
@@ -28,7 +28,7 @@ fn main() {
 }
 "#;
 
-/// A project with the built program, made once for all tests of this file.
+/// A project and its built program. The first call builds it for all tests of this file.
 fn built() -> (&'static Project, PathBuf) {
     static PROJECT: OnceLock<Project> = OnceLock::new();
     let project = PROJECT.get_or_init(|| {
@@ -42,30 +42,33 @@ fn built() -> (&'static Project, PathBuf) {
 #[test]
 fn the_report_follows_the_programs_output() {
     let (_, app) = built();
-    let place = Project::new(&[]);
-    let done = place.holloway("run -o here --").arg(&app).ok();
-    done.says("done").says("step");
-    assert!(done.stdout.starts_with("done\n"), "{done}");
-    let files: Vec<_> = std::fs::read_dir(place.path().join("here"))
+    let project = Project::new(&[]);
+    let result = project.holloway("run -o here --").arg(&app).ok();
+    result.says("done").says("step");
+    assert!(result.stdout.starts_with("done\n"), "{result}");
+    let files: Vec<_> = std::fs::read_dir(project.path().join("here"))
         .unwrap()
         .map(|entry| entry.unwrap().path())
         .collect();
-    let with = |extension: &str| {
+    let count_of = |extension: &str| {
         files
             .iter()
             .filter(|file| file.extension().is_some_and(|e| e == extension))
             .count()
     };
-    assert_eq!((with("hwp"), with("hwm")), (1, 1), "{files:?}");
+    assert_eq!((count_of("hwp"), count_of("hwm")), (1, 1), "{files:?}");
     assert_eq!(
-        place
+        project
             .holloway("report here --format json")
             .ok()
             .json()
             .calls("step"),
         111
     );
-    let silent = place.holloway("run -o there --no-report --").arg(&app).ok();
+    let silent = project
+        .holloway("run -o there --no-report --")
+        .arg(&app)
+        .ok();
     assert_eq!(silent.stdout, "done\n");
     silent.complains("Recorded");
 }
@@ -73,95 +76,98 @@ fn the_report_follows_the_programs_output() {
 #[test]
 fn exit_codes_follow_env() {
     let (_, app) = built();
-    let place = Project::new(&[("text", "no program")]);
-    place
+    let project = Project::new(&[("text", "no program")]);
+    project
         .holloway("run -o a --no-report --")
         .arg(&app)
         .arg("code")
         .exits(7);
-    place
+    project
         .holloway("run -o b --no-report --")
         .arg(&app)
         .arg("abort")
         .exits(134);
-    place
+    project
         .holloway("run -- ./nowhere")
         .exits(127)
         .fails_with("cannot run ./nowhere");
-    place
+    project
         .holloway("run -- nowhere-in-path")
         .exits(127)
         .fails_with("cannot run nowhere-in-path");
-    place
+    project
         .holloway("run -- ./text")
         .exits(126)
         .fails_with("cannot run ./text");
-    place.holloway("run").exits(2).complains("<PROGRAM>");
-    place
+    project.holloway("run").exits(2).complains("<PROGRAM>");
+    project
         .holloway("run --nonsense x")
         .exits(2)
         .complains("--nonsense");
     assert!(
-        !place.path().join("target").exists(),
+        !project.path().join("target").exists(),
         "a program that could not be run leaves no directory"
     );
 }
 
 #[test]
-fn a_program_that_is_not_woven_is_named_with_the_way_out() {
-    let place = Project::new(&[]);
-    place
+fn a_program_that_is_not_woven_is_named_with_advice() {
+    let project = Project::new(&[]);
+    project
         .holloway("run -- true")
         .ok()
         .complains("true was not built by holloway")
         .complains("holloway cc");
-    place
+    project
         .holloway("run -- false")
         .exits(1)
         .complains("no profile was written");
-    let script = place.script("script.sh", "#!/bin/sh\nexit 5\n");
-    place
+    let script = project.script("script.sh", "#!/bin/sh\nexit 5\n");
+    project
         .holloway("run --")
         .arg(script)
         .exits(5)
         .complains("no profile was written");
-    assert!(!place.path().join("target").exists());
+    assert!(!project.path().join("target").exists());
 }
 
 #[test]
 fn a_script_that_runs_a_woven_program_is_profiled() {
     let (_, app) = built();
-    let place = Project::new(&[]);
-    let script = place.script(
+    let project = Project::new(&[]);
+    let script = project.script(
         "script.sh",
         &format!("#!/bin/sh\n{0}\n{0}\n", app.display()),
     );
-    let done = place.holloway("run --format json --").arg(script).ok();
-    assert_eq!(done.json().calls("step"), 222);
-    assert_eq!(place.runs().len(), 1);
+    let result = project.holloway("run --format json --").arg(script).ok();
+    assert_eq!(result.json().calls("step"), 222);
+    assert_eq!(project.runs().len(), 1);
 }
 
 #[test]
 fn an_earlier_run_is_never_overwritten() {
     let (_, app) = built();
-    let place = Project::new(&[("full/kept", "precious")]);
-    std::fs::create_dir(place.path().join("empty")).unwrap();
-    place
+    let project = Project::new(&[("full/kept", "precious")]);
+    std::fs::create_dir(project.path().join("empty")).unwrap();
+    project
         .holloway("run -o full --")
         .arg(&app)
         .exits(125)
         .fails_with("cannot record into full: it is not empty");
     assert_eq!(
-        std::fs::read_to_string(place.path().join("full/kept")).unwrap(),
+        std::fs::read_to_string(project.path().join("full/kept")).unwrap(),
         "precious"
     );
-    place
+    project
         .holloway("run -o full/kept --")
         .arg(&app)
         .exits(125)
         .fails_with("full/kept");
-    place.holloway("run --no-report -o empty --").arg(&app).ok();
-    place
+    project
+        .holloway("run --no-report -o empty --")
+        .arg(&app)
+        .ok();
+    project
         .holloway("run -o empty --")
         .arg(&app)
         .exits(125)
@@ -169,38 +175,38 @@ fn an_earlier_run_is_never_overwritten() {
 }
 
 #[test]
-fn what_is_no_file_among_the_profiles_stops_nobody() {
+fn fifos_and_directories_among_the_profiles_are_reported() {
     let (_, app) = built();
-    let place = Project::new(&[("data/kept", "")]);
-    let data = place.path().join("data");
+    let project = Project::new(&[("data/kept", "")]);
+    let data = project.path().join("data");
     for name in ["0-pipe.hwp", "1-pipe.hwp"] {
-        place.program("mkfifo").arg(data.join(name)).ok();
+        project.program("mkfifo").arg(data.join(name)).ok();
     }
     std::fs::create_dir(data.join("2-directory.hwp")).unwrap();
-    let done = place
+    let result = project
         .holloway("run --")
         .arg(&app)
         .env("HOLLOWAY_DATA", &data)
         .ok();
-    done.says("step").says("0-pipe.hwp: not a regular file");
-    let alone = place.holloway("report").arg(data.join("0-pipe.hwp"));
-    alone.exits(125).fails_with("not a regular file");
+    result.says("step").says("0-pipe.hwp: not a regular file");
+    let one_file = project.holloway("report").arg(data.join("0-pipe.hwp"));
+    one_file.exits(125).fails_with("not a regular file");
 }
 
 #[test]
 fn holloway_data_names_the_directory() {
     let (_, app) = built();
-    let place = Project::new(&[]);
-    let data = place.path().join("data");
+    let project = Project::new(&[]);
+    let data = project.path().join("data");
     for _ in 0..2 {
-        place
+        project
             .holloway("run --no-report --")
             .arg(&app)
             .env("HOLLOWAY_DATA", &data)
             .ok();
     }
     assert_eq!(
-        place
+        project
             .holloway("report --format json")
             .env("HOLLOWAY_DATA", &data)
             .ok()
@@ -209,13 +215,13 @@ fn holloway_data_names_the_directory() {
         222
     );
     // -o overrides the variable.
-    place
+    project
         .holloway("run --no-report -o named --")
         .arg(&app)
         .env("HOLLOWAY_DATA", &data)
         .ok();
     assert_eq!(
-        place
+        project
             .holloway("report named --format json")
             .ok()
             .json()
@@ -225,13 +231,19 @@ fn holloway_data_names_the_directory() {
 }
 
 #[test]
-fn a_directory_that_cannot_be_written_is_said_before_the_run() {
+fn an_unwritable_directory_is_reported_before_the_run() {
     let (_, app) = built();
-    let place = Project::new(&[("file", "")]);
-    let done = place.holloway("run -o file/below --").arg(&app).exits(125);
-    done.fails_with("file/below");
-    assert!(done.stdout.is_empty(), "the program did not run\n{done}");
-    place
+    let project = Project::new(&[("file", "")]);
+    let result = project
+        .holloway("run -o file/below --")
+        .arg(&app)
+        .exits(125);
+    result.fails_with("file/below");
+    assert!(
+        result.stdout.is_empty(),
+        "the program did not run\n{result}"
+    );
+    project
         .holloway("run --")
         .arg(&app)
         .env("HOLLOWAY_DATA", "/proc/holloway")
@@ -240,11 +252,14 @@ fn a_directory_that_cannot_be_written_is_said_before_the_run() {
 }
 
 #[test]
-fn a_signal_to_holloway_reaches_the_program_and_the_report_still_comes() {
+fn a_signal_to_holloway_reaches_the_program_and_the_report_follows() {
     let (_, app) = built();
-    let place = Project::new(&[]);
+    let project = Project::new(&[]);
     for (signal, code) in [("TERM", 143), ("INT", 130)] {
-        let mut call = place.holloway("run --format json --").arg(&app).arg("wait");
+        let mut call = project
+            .holloway("run --format json --")
+            .arg(&app)
+            .arg("wait");
         let mut child = call
             .command
             .stdout(Stdio::piped())
@@ -255,9 +270,9 @@ fn a_signal_to_holloway_reaches_the_program_and_the_report_still_comes() {
         let mut line = String::new();
         out.read_line(&mut line).unwrap();
         assert_eq!(line, "waiting\n");
-        // A session of its own would be needed to send it from a terminal; so it is sent to
-        // holloway alone. Twice, as `timeout` does: the second may come while the results are being
-        // written.
+        // A terminal would send the signal to both processes; this test sends it to holloway only.
+        // It sends the signal twice, as `timeout` does. The second may arrive while holloway writes
+        // the results.
         for _ in 0..2 {
             let sent = std::process::Command::new("kill")
                 .args([format!("-{signal}"), child.id().to_string()])

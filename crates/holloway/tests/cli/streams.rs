@@ -1,4 +1,4 @@
-//! Loops and traces: streams are collected while programs run, and every loss is reported.
+//! Loops and traces: holloway collects streams while programs run, and reports every loss.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
@@ -9,9 +9,9 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use holloway_format::trace::{TraceFile, TraceHead, TraceWriter};
-use holloway_format::{FunctionCounts, decode_image, read_profile, write_sealed};
+use holloway_format::{FunctionCounts, read_map, read_profile, write_sealed};
 
-use crate::cli_support::{Call, Done, Project, Report};
+use crate::cli_support::{Call, CallResult, Project, Report};
 
 const PROGRAM: &str = r#"
 #include <pthread.h>
@@ -23,7 +23,7 @@ const PROGRAM: &str = r#"
 #include <sys/wait.h>
 #include <unistd.h>
 static volatile long sink;
-static jmp_buf place;
+static jmp_buf target;
 __attribute__((noinline)) long step(int i) {
     if (i & 1) return sink + i * 3;
     if (i % 3 == 0) return sink ^ 5;
@@ -32,7 +32,7 @@ __attribute__((noinline)) long step(int i) {
 __attribute__((noinline)) void work(int n) { for (int i = 0; i < n; i++) sink = step(i); }
 __attribute__((noinline)) void deep(int n) {
     sink = step(n);
-    if (n == 0) longjmp(place, 1);
+    if (n == 0) longjmp(target, 1);
     deep(n - 1);
     sink = step(n);
 }
@@ -50,17 +50,17 @@ static void forks(int n) {
 }
 /* A child that outlives its parent and is never idle. */
 static void busy(int n) { if (!fork()) { fclose(stdout); for (int i = 0; i < n; i++) work(n); _exit(0); } }
-/* A child that outlives its parent, and works when told to. */
+/* A child that outlives its parent, and works after each byte on stdin. */
 static void orphan(int n) {
     if (!fork()) {
-        char told;
+        char byte;
         fclose(stdout);
         work(n);
-        while (read(0, &told, 1) > 0) work(n);
+        while (read(0, &byte, 1) > 0) work(n);
         _exit(0);
     }
 }
-static void jumps(int n) { for (int i = 0; i < n; i++) if (!setjmp(place)) deep(i % 7); }
+static void jumps(int n) { for (int i = 0; i < n; i++) if (!setjmp(target)) deep(i % 7); }
 static void forever(int n) {
     for (int i = 0;; i++) {
         work(n);
@@ -82,16 +82,24 @@ int main(int count, char **words) {
 }
 "#;
 
-/// Longest time that a busy machine may take for a short task.
-const PATIENCE: Duration = Duration::from_secs(300);
+/// The longest time that a busy machine may take for a short task.
+const TIME_LIMIT: Duration = Duration::from_secs(300);
 
-const KINDS: [&str; 6] = ["paths", "loops", "closed", "loops-closed", "times", "trace"];
+/// The programs that the tests build, by the names of their files.
+const BUILDS: [&str; 6] = [
+    "paths",
+    "loops",
+    "paths-no-exits",
+    "loops-no-exits",
+    "times",
+    "trace",
+];
 
-/// The build options of each program.
-fn options(kind: &str) -> &str {
-    match kind {
-        "closed" => "--collect paths --exits off",
-        "loops-closed" => "--collect loops --exits off",
+/// The build options of a program.
+fn options(build: &str) -> &str {
+    match build {
+        "paths-no-exits" => "--collect paths --exits off",
+        "loops-no-exits" => "--collect loops --exits off",
         "loops" => "--collect loops",
         "times" => "--collect times",
         "trace" => "--collect trace",
@@ -99,21 +107,22 @@ fn options(kind: &str) -> &str {
     }
 }
 
-/// The program woven for each kind, made once for all tests of this file.
-fn built(kind: &str) -> PathBuf {
+/// The path of a program. The first call builds all programs for the tests of this file.
+fn built(build: &str) -> PathBuf {
     static PROJECT: OnceLock<Project> = OnceLock::new();
     let project = PROJECT.get_or_init(|| {
         let project = Project::new(&[("app.c", PROGRAM)]);
-        for kind in KINDS {
-            let options = options(kind);
-            let words = format!("cc {options} -O2 -pthread app.c -o {kind}");
+        for build in BUILDS {
+            let options = options(build);
+            let words = format!("cc {options} -O2 -pthread app.c -o {build}");
             in_own_cache(&project, &words).ok();
         }
         project
     });
-    project.path().join(kind)
+    project.path().join(build)
 }
 
+/// `holloway WORDS` with a cache in the project's directory.
 fn in_own_cache(project: &Project, words: &str) -> Call {
     let cache = project.path().join("cache");
     project.holloway(words).env("HOLLOWAY_CACHE", cache)
@@ -125,19 +134,19 @@ fn calls(report: &Report) -> BTreeMap<&'static str, u64> {
     names.map(|name| (name, report.calls(name))).into()
 }
 
-fn report(place: &Project, run: &str) -> Report {
+fn report(project: &Project, run: &str) -> Report {
     let words = format!("report {run} --format json");
-    place.holloway(&words).ok().json()
+    project.holloway(&words).ok().json()
 }
 
-fn run(place: &Project, options: &str, kind: &str, words: &str) -> Done {
-    let mut call = place.holloway(&format!("run {options} --no-report --"));
-    call.command.arg(built(kind)).args(words.split(' '));
-    call.done()
+fn run(project: &Project, options: &str, build: &str, words: &str) -> CallResult {
+    let mut call = project.holloway(&format!("run {options} --no-report --"));
+    call.command.arg(built(build)).args(words.split(' '));
+    call.result()
 }
 
 #[test]
-fn streams_come_to_the_counts_of_paths() {
+fn streams_give_the_counts_of_paths() {
     for words in [
         "work 300000",
         "threads 100000",
@@ -145,28 +154,29 @@ fn streams_come_to_the_counts_of_paths() {
         "jumps 20000",
         "killed 300000",
     ] {
-        let place = Project::new(&[]);
-        for kind in KINDS {
-            run(&place, &format!("-o {kind}"), kind, words);
+        let project = Project::new(&[]);
+        for build in BUILDS {
+            run(&project, &format!("-o {build}"), build, words);
         }
-        let reports = KINDS.map(|kind| report(&place, kind));
-        let [paths, loops, closed, loops_closed, times, trace] = &reports;
+        let reports = BUILDS.map(|build| report(&project, build));
+        let [paths, loops, no_exits, loops_no_exits, times, trace] = &reports;
         assert_eq!(calls(loops), calls(paths), "{words}: loops");
-        let left = |report: &Report| report.0["totals"]["left"].clone();
-        assert_eq!(left(loops), left(paths), "{words}: loops");
+        let left_frames = |report: &Report| report.0["totals"]["left"].clone();
+        assert_eq!(left_frames(loops), left_frames(paths), "{words}: loops");
         // Without exit edges, and in timed paths, left paths are missing.
-        let expect = calls(closed);
+        let expect = calls(no_exits);
         assert!(expect["step"] > 0, "{words}");
-        assert_eq!(calls(loops_closed), expect, "{words}: loops, closed");
+        assert_eq!(calls(loops_no_exits), expect, "{words}: loops, no exits");
         assert_eq!(calls(times), expect, "{words}: times");
         if words.starts_with("jumps") {
             assert!(calls(paths)["deep"] > expect["deep"]);
             // Paths of a trace end at calls, so a left path is counted up to the call.
-            let left = calls(trace);
-            assert_eq!(left["step"], expect["step"]);
-            assert!(left["deep"] > expect["deep"], "{left:?} {expect:?}");
+            let traced = calls(trace);
+            assert_eq!(traced["step"], expect["step"]);
+            assert!(traced["deep"] > expect["deep"], "{traced:?} {expect:?}");
         } else {
-            // Where a child of fork goes on is a path of its caller's in the middle.
+            // A child of `fork` continues in the middle of a path of `main`, so a trace may count
+            // `main` differently.
             let mut expect = expect;
             expect.insert("main", trace.calls("main"));
             assert_eq!(calls(trace), expect, "{words}: trace");
@@ -176,48 +186,48 @@ fn streams_come_to_the_counts_of_paths() {
 
 #[test]
 fn a_sample_of_loops_counts_no_frame_as_left() {
-    let place = Project::new(&[]);
-    run(&place, "-o all", "loops", "jumps 20000");
-    run(&place, "-o some --sample 2", "loops", "jumps 20000");
-    let [all, some] = ["all", "some"].map(|run| report(&place, run));
-    let left = |report: &Report| report.0["totals"]["left"].as_u64().unwrap();
-    assert!(left(&all) > 0);
+    let project = Project::new(&[]);
+    run(&project, "-o all", "loops", "jumps 20000");
+    run(&project, "-o some --sample 2", "loops", "jumps 20000");
+    let [all, some] = ["all", "some"].map(|run| report(&project, run));
+    let left_frames = |report: &Report| report.0["totals"]["left"].as_u64().unwrap();
+    assert!(left_frames(&all) > 0);
     let damage = some.0["damage"].to_string();
     if damage.contains("was analysed") {
-        assert_eq!(left(&some), 0, "{damage}");
+        assert_eq!(left_frames(&some), 0, "{damage}");
         assert!(damage.contains("frames that were left early are not counted"));
     } else {
         assert_eq!(
-            left(&some),
-            left(&all),
+            left_frames(&some),
+            left_frames(&all),
             "nothing was left out of so short a run"
         );
     }
-    // Without exit edges no frame counts as left, however many words there are.
+    // Without exit edges, no frame counts as left, however long the stream is.
     run(
-        &place,
-        "-o closed --sample 2",
-        "loops-closed",
+        &project,
+        "-o no-exits --sample 2",
+        "loops-no-exits",
         "jumps 20000",
     );
-    let damage = report(&place, "closed").0["damage"].to_string();
+    let damage = report(&project, "no-exits").0["damage"].to_string();
     assert!(!damage.contains("frames that were left"), "{damage}");
 }
 
 #[test]
 fn lines_are_counted_alike_wherever_paths_end() {
-    let place = Project::new(&[]);
-    let lines = KINDS.map(|kind| {
-        run(&place, &format!("-o {kind}"), kind, "work 3000");
-        let report = place.holloway(&format!("report {kind} --view lines --top 1000"));
+    let project = Project::new(&[]);
+    let lines = BUILDS.map(|build| {
+        run(&project, &format!("-o {build}"), build, "work 3000");
+        let report = project.holloway(&format!("report {build} --view lines --top 1000"));
         let text = report.ok().stdout;
-        // The loop of `work` is one line, with a call in it: once a turn.
+        // The loop of `work` is one line with a call, which runs once for each turn.
         let line = text.lines().find(|line| line.contains("void work("));
         let count = line.unwrap().split(" │").next().unwrap();
         let count = count.trim().trim_start_matches('≥');
-        assert_eq!(count, "3,000", "{kind}: {text}");
+        assert_eq!(count, "3,000", "{build}: {text}");
         let counted = text.lines().filter(|line| line.contains(" │"));
-        // Without exit edges some are marked as lower bounds; here nothing was left.
+        // Without exit edges, some lines are marked as lower bounds. No frame was left here.
         let plain = counted.map(|line| line.replace('≥', "").trim_start().to_owned());
         plain.collect::<Vec<_>>()
     });
@@ -228,48 +238,53 @@ fn lines_are_counted_alike_wherever_paths_end() {
 }
 
 #[test]
-fn a_run_without_collector_is_spooled_and_read_all_the_same() {
-    let place = Project::new(&[]);
-    run(&place, "-o paths", "paths", "threads 100000");
-    let expect = calls(&report(&place, "paths"));
+fn a_run_without_a_collector_is_spooled_and_read() {
+    let project = Project::new(&[]);
+    run(&project, "-o paths", "paths", "threads 100000");
+    let expect = calls(&report(&project, "paths"));
     for kind in ["loops", "trace", "times"] {
         let app = built(kind);
-        let data = place.path().join(kind);
-        let mut call = place.program(app.to_str().unwrap());
+        let data = project.path().join(kind);
+        let mut call = project.program(app.to_str().unwrap());
         call = call.env("HOLLOWAY_DATA", &data);
         call.command.args(["threads", "100000"]);
         call.ok();
-        assert_eq!(calls(&report(&place, kind)), expect, "{kind}");
+        assert_eq!(calls(&report(&project, kind)), expect, "{kind}");
         // The next run into the directory finishes it: sealed files replace the raw profile.
-        let raw = || {
+        let largest_file = || {
             let files = std::fs::read_dir(&data).unwrap();
             files
                 .map(|file| file.unwrap().metadata().unwrap().len())
                 .max()
         };
-        let before = raw();
-        let mut again = place.holloway("run --no-report --");
+        let before = largest_file();
+        let mut again = project.holloway("run --no-report --");
         again = again.env("HOLLOWAY_DATA", &data);
         again.command.arg(&app).args(["work", "1"]);
         again.ok();
-        assert!(raw() < before, "{before:?} {:?}", raw());
-        let mut with_one = expect.clone();
+        assert!(largest_file() < before, "{before:?} {:?}", largest_file());
+        let mut expect_with_one_more = expect.clone();
         for name in ["step", "work", "main"] {
-            *with_one.get_mut(name).unwrap() += 1;
+            *expect_with_one_more.get_mut(name).unwrap() += 1;
         }
-        assert_eq!(calls(&report(&place, kind)), with_one, "{kind}");
+        assert_eq!(
+            calls(&report(&project, kind)),
+            expect_with_one_more,
+            "{kind}"
+        );
     }
 }
 
-/// A spooled run of the threads in `data`.
-fn spooled(place: &Project, kind: &str) -> PathBuf {
-    spooled_run(place, kind, "threads 20000")
+/// Runs the program with 16 threads and without a collector. Returns the run's directory.
+fn spooled_threads(project: &Project, kind: &str) -> PathBuf {
+    spooled_run(project, kind, "threads 20000")
 }
 
-fn spooled_run(place: &Project, kind: &str, words: &str) -> PathBuf {
-    let data = place.path().join(kind);
+/// Runs the program without a collector, so it spools its streams. Returns the run's directory.
+fn spooled_run(project: &Project, kind: &str, words: &str) -> PathBuf {
+    let data = project.path().join(kind);
     let app = built(kind);
-    let call = place.program(app.to_str().unwrap());
+    let call = project.program(app.to_str().unwrap());
     let mut call = call.env("HOLLOWAY_DATA", &data);
     call.command.args(words.split(' '));
     call.ok();
@@ -277,53 +292,56 @@ fn spooled_run(place: &Project, kind: &str, words: &str) -> PathBuf {
 }
 
 #[test]
-fn who_waits_for_what_no_collector_took_is_told_how_to_wait_once() {
-    let place = Project::new(&[]);
-    let data = spooled_run(&place, "trace", "work 5100000");
-    let waits = || {
-        let done = place.holloway("trace verify trace").ok();
-        let (said, rest) = done.stderr.split_once(" words of trace, process ")?;
-        assert!(said.trim_start().starts_with("Analysing 10,200,"), "{done}");
-        let (_, how) = rest.split_once("each question does so: `").unwrap();
+fn a_long_analysis_of_spooled_streams_is_announced() {
+    let project = Project::new(&[]);
+    let data = spooled_run(&project, "trace", "work 5100000");
+    let announcement = || {
+        let result = project.holloway("trace verify trace").ok();
+        let (beginning, end) = result.stderr.split_once(" words of trace, process ")?;
         assert!(
-            how.starts_with("HOLLOWAY_DATA=trace holloway run --no-report -- true`"),
-            "{done}"
+            beginning.trim_start().starts_with("Analysing 10,200,"),
+            "{result}"
+        );
+        let (_, advice) = end.split_once("each question does so: `").unwrap();
+        assert!(
+            advice.starts_with("HOLLOWAY_DATA=trace holloway run --no-report -- true`"),
+            "{result}"
         );
         Some(())
     };
-    assert_eq!((waits(), waits()), (Some(()), Some(())));
-    finishing(&place, &data).ok();
-    assert_eq!(waits(), None);
+    assert_eq!((announcement(), announcement()), (Some(()), Some(())));
+    finishing(&project, &data).ok();
+    assert_eq!(announcement(), None);
 }
 
 #[test]
-fn a_run_of_many_that_no_collector_took_is_waited_for_as_a_whole() {
-    let place = Project::new(&[]);
-    let data = place.path().join("a run");
+fn the_analysis_of_several_spooled_profiles_is_announced_once() {
+    let project = Project::new(&[]);
+    let data = project.path().join("a run");
     for _ in 0..2 {
         let app = built("trace");
-        let call = place.program(app.to_str().unwrap());
+        let call = project.program(app.to_str().unwrap());
         let mut call = call.env("HOLLOWAY_DATA", &data);
         call.command.args(["work", "2600000"]);
         call.ok();
     }
-    let mut call = place.holloway("trace verify");
+    let mut call = project.holloway("trace verify");
     call.command.arg("a run");
-    let done = call.ok();
-    let stderr = &done.stderr;
-    assert_eq!(stderr.matches("Analysing").count(), 1, "{done}");
-    assert!(stderr.contains("Analysing 10,400,"), "{done}");
-    let rest = " words of 2 profiles that no collector took; each question does so: `HOLLOWAY_DATA='a run' holloway run";
-    assert!(stderr.contains(rest), "{done}");
+    let result = call.ok();
+    let stderr = &result.stderr;
+    assert_eq!(stderr.matches("Analysing").count(), 1, "{result}");
+    assert!(stderr.contains("Analysing 10,400,"), "{result}");
+    let end = " words of 2 profiles that no collector took; each question does so: `HOLLOWAY_DATA='a run' holloway run";
+    assert!(stderr.contains(end), "{result}");
 }
 
 /// `holloway run` of a program that records nothing. It finishes the directory.
-fn finishing(place: &Project, data: &Path) -> Call {
-    let call = place.holloway("run --no-report -- true");
+fn finishing(project: &Project, data: &Path) -> Call {
+    let call = project.holloway("run --no-report -- true");
     call.env("HOLLOWAY_DATA", data)
 }
 
-/// The files of a run but path maps, by name.
+/// The files of a run by name, without path maps.
 fn files(data: &Path) -> BTreeMap<String, Vec<u8>> {
     let files = std::fs::read_dir(data).unwrap().map(|file| file.unwrap());
     let files = files.map(|file| {
@@ -334,73 +352,74 @@ fn files(data: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 #[test]
-fn finishing_that_is_interrupted_counts_nothing_twice() {
-    for (kind, made, pending) in [
+fn an_interrupted_finish_counts_nothing_twice() {
+    for (kind, finished_extension, pending_extension) in [
         ("loops", ".hwl", ".sealed.hwl"),
         ("trace", ".hwt", ".rest.hwt"),
         ("times", ".hwv", ".sealed.hwv"),
     ] {
-        let place = Project::new(&[]);
-        let data = spooled(&place, kind);
-        let expect = calls(&report(&place, kind));
+        let project = Project::new(&[]);
+        let data = spooled_threads(&project, kind);
+        let expect = calls(&report(&project, kind));
         let (name, raw) = files(&data).pop_first().unwrap();
-        finishing(&place, &data).ok();
+        finishing(&project, &data).ok();
         let stem = name.strip_suffix(".hwp").unwrap();
         let finished = files(&data);
-        let made_name = format!("{stem}{made}");
-        let mut names = [made_name.clone(), name.clone()];
+        let finished_name = format!("{stem}{finished_extension}");
+        let mut names = [finished_name.clone(), name.clone()];
         names.sort();
         assert!(finished.keys().eq(&names), "{:?}", finished.keys());
-        assert_eq!(calls(&report(&place, kind)), expect, "{kind}");
+        assert_eq!(calls(&report(&project, kind)), expect, "{kind}");
 
-        // Just before the profile is sealed; then the file may be cut short, too.
-        let [made, pending] = [made, pending].map(|one| data.join(format!("{stem}{one}")));
-        std::fs::rename(&made, &pending).unwrap();
+        // Interrupted just before the profile is sealed. The file may also be cut short then.
+        let [finished_file, pending_file] = [finished_extension, pending_extension]
+            .map(|extension| data.join(format!("{stem}{extension}")));
+        std::fs::rename(&finished_file, &pending_file).unwrap();
         for cut in [false, true] {
             if cut {
-                std::fs::write(&pending, &finished[&made_name][..60]).unwrap();
+                std::fs::write(&pending_file, &finished[&finished_name][..60]).unwrap();
             }
             std::fs::write(data.join(&name), &raw).unwrap();
-            assert_eq!(calls(&report(&place, kind)), expect, "{kind}: not sealed");
-            finishing(&place, &data).ok();
+            assert_eq!(calls(&report(&project, kind)), expect, "{kind}: not sealed");
+            finishing(&project, &data).ok();
             assert!(files(&data).keys().eq(&names), "{kind}");
-            assert_eq!(calls(&report(&place, kind)), expect, "{kind}: again");
-            std::fs::rename(&made, &pending).unwrap();
-            // Just after.
-            assert_eq!(calls(&report(&place, kind)), expect, "{kind}: sealed");
+            assert_eq!(calls(&report(&project, kind)), expect, "{kind}: again");
+            std::fs::rename(&finished_file, &pending_file).unwrap();
+            // Interrupted just after the profile is sealed.
+            assert_eq!(calls(&report(&project, kind)), expect, "{kind}: sealed");
         }
     }
 }
 
 #[test]
-fn two_finish_one_directory() {
+fn several_processes_may_finish_one_directory() {
     for kind in ["loops", "trace", "times"] {
-        let place = Project::new(&[]);
-        let data = spooled(&place, kind);
-        let expect = calls(&report(&place, kind));
+        let project = Project::new(&[]);
+        let data = spooled_threads(&project, kind);
+        let expect = calls(&report(&project, kind));
         let quiet = |mut call: Call| call.command.stderr(Stdio::null()).spawn().unwrap();
-        let start = || quiet(finishing(&place, &data));
-        let both = [start(), start(), start()];
-        for mut one in both {
-            assert!(one.wait().unwrap().success());
+        let start = || quiet(finishing(&project, &data));
+        let processes = [start(), start(), start()];
+        for mut process in processes {
+            assert!(process.wait().unwrap().success());
         }
-        assert_eq!(calls(&report(&place, kind)), expect, "{kind}");
+        assert_eq!(calls(&report(&project, kind)), expect, "{kind}");
         assert_eq!(files(&data).len(), 2, "{kind}");
     }
 }
 
-/// The collector of the run would never find this profile.
+/// The run's collector never finds this profile, so the program must not wait for it.
 #[test]
-fn a_program_that_records_elsewhere_waits_for_nobody() {
-    let place = Project::new(&[]);
-    let mut call = place.holloway("run -o run --no-report -- env HOLLOWAY_DATA=elsewhere");
+fn a_program_that_records_elsewhere_does_not_wait() {
+    let project = Project::new(&[]);
+    let mut call = project.holloway("run -o run --no-report -- env HOLLOWAY_DATA=elsewhere");
     call.command.arg(built("trace")).args(["work", "300000"]);
-    call.done();
-    assert_eq!(report(&place, "elsewhere").calls("step"), 300_000);
+    call.result();
+    assert_eq!(report(&project, "elsewhere").calls("step"), 300_000);
 }
 
 #[test]
-fn another_k_weaves_no_module_again() {
+fn another_k_links_again_without_weaving() {
     let project = Project::new(&[("app.c", PROGRAM)]);
     let woven = || {
         let mut files = Vec::new();
@@ -428,19 +447,20 @@ fn another_k_weaves_no_module_again() {
     assert!(!before.is_empty());
     let (after, nine) = link("loops=9");
     assert_eq!(before, after);
-    let head = |bytes: &[u8]| {
-        let at = bytes.windows(8).position(|at| at == b"HLWIMAGE").unwrap();
+    let build_id_and_k = |bytes: &[u8]| {
+        let start = bytes.windows(8).position(|window| window == b"HLWIMAGE");
+        let start = start.unwrap();
         (
-            bytes[at + 16..at + 32].to_vec(),
-            u64::from_le_bytes(bytes[at + 40..at + 48].try_into().unwrap()),
+            bytes[start + 16..start + 32].to_vec(),
+            u64::from_le_bytes(bytes[start + 40..start + 48].try_into().unwrap()),
         )
     };
-    assert_eq!((head(&eight).1, head(&nine).1), (8, 9));
-    assert_eq!(head(&eight).0, head(&nine).0, "one build");
+    assert_eq!((build_id_and_k(&eight).1, build_id_and_k(&nine).1), (8, 9));
+    assert_eq!(build_id_and_k(&eight).0, build_id_and_k(&nine).0);
 }
 
 #[test]
-fn what_makes_no_sense_is_told_in_a_line() {
+fn wrong_options_are_usage_errors() {
     let project = Project::new(&[("a.c", "int main(void) { return 0; }")]);
     let check = |words: &str, expect: &str| {
         project.holloway(words).exits(2).complains(expect);
@@ -455,7 +475,7 @@ fn what_makes_no_sense_is_told_in_a_line() {
     );
     check("cc --collect trace --exits on a.c", "leave it out");
     check("run --k 1 -- ./a", range);
-    check("run --sample 0 -- ./a", "one burst in so many");
+    check("run --sample 0 -- ./a", "one of every N stretches");
     check("run --memory 5 -- ./a", "give a size of 1M or more");
     check(
         "run --memory much -- ./a",
@@ -463,27 +483,27 @@ fn what_makes_no_sense_is_told_in_a_line() {
     );
     check("run --memory 99999999999T -- ./a", "no machine has as much");
     check("trace hot --min-cost x", "give a number");
-    let done = project
+    let result = project
         .holloway("cc a.c")
         .env("HOLLOWAY_COLLECT", "loops=0")
         .exits(2);
-    done.fails_with("HOLLOWAY_COLLECT=loops=0: K is a number");
-    let done = project
+    result.fails_with("HOLLOWAY_COLLECT=loops=0: K is a number");
+    let result = project
         .holloway("cc --collect trace a.c")
         .env("HOLLOWAY_EXITS", "on")
         .exits(2);
-    done.fails_with("HOLLOWAY_EXITS");
+    result.fails_with("HOLLOWAY_EXITS");
 }
 
 #[test]
 fn a_sample_says_that_it_is_one() {
-    let place = Project::new(&[]);
-    run(&place, "-o whole", "loops", "work 1000000");
-    run(&place, "-o sample --sample 8", "loops", "work 1000000");
-    let (whole, sample) = (report(&place, "whole"), report(&place, "sample"));
+    let project = Project::new(&[]);
+    run(&project, "-o whole", "loops", "work 1000000");
+    run(&project, "-o sample --sample 8", "loops", "work 1000000");
+    let (whole, sample) = (report(&project, "whole"), report(&project, "sample"));
     let share = sample.calls("step") as f64 / whole.calls("step") as f64;
     assert!((0.1..0.2).contains(&share), "{share}");
-    place
+    project
         .holloway("report sample")
         .ok()
         .says("this is a sample: ");
@@ -491,58 +511,69 @@ fn a_sample_says_that_it_is_one() {
 }
 
 #[test]
-fn a_sample_of_a_trace_is_good_if_it_holds_what_was_sampled() {
-    let place = Project::new(&[]);
-    run(&place, "-o run --sample 8", "trace", "work 1000000");
-    let verified = place.holloway("trace verify run").ok();
+fn a_sample_of_a_trace_is_good_if_it_is_complete() {
+    let project = Project::new(&[]);
+    run(&project, "-o run --sample 8", "trace", "work 1000000");
+    let verified = project.holloway("trace verify run").ok();
     verified
         .says("of what was sampled nothing is missing or damaged")
         .says("they are not of the sample");
-    let json = place.holloway("trace verify run --format json").ok().json();
+    let json = project
+        .holloway("trace verify run --format json")
+        .ok()
+        .json();
     let answer = &json.0["streams"][0]["answer"];
     assert_eq!(
         (&answer["good"], &answer["sample"]),
         (&true.into(), &true.into())
     );
-    // A trace may miss events because it is a sample. But functions that the profile did not count
-    // are damage.
-    let whole = place.path().join("run");
+    // Missing events are no damage, because the trace is a sample. But functions that the profile
+    // did not count are damage.
+    let whole = project.path().join("run");
     let [profile, map] = [".hwp", ".hwm"].map(|end| file_of(&whole, end));
     let sealed = std::fs::read(&profile).unwrap();
-    let map = decode_image(&std::fs::read(map).unwrap()).unwrap();
+    let map = read_map(&std::fs::read(map).unwrap()).unwrap();
     let mut counted = read_profile(&sealed, &map).unwrap();
     assert_eq!(counted.damage.len(), 1, "{:?}", counted.damage);
-    let executions =
-        |function: &FunctionCounts| function.counts.iter().map(|&(_, count)| count).sum::<u64>();
+    let executions = |function: &FunctionCounts| {
+        function
+            .counts
+            .iter()
+            .map(|&(_, count)| count.0)
+            .sum::<u64>()
+    };
     let surplus = counted.functions.iter().map(executions).max().unwrap();
     counted
         .functions
         .retain(|function| executions(function) < surplus);
     std::fs::write(&profile, write_sealed(&counted)).unwrap();
-    let done = place.holloway("trace verify run --format json").exits(1);
-    let account = &done.json().0["processes"][0];
+    let result = project.holloway("trace verify run --format json").exits(1);
+    let account = &result.json().0["processes"][0];
     assert_eq!(
         (&account["missing"], &account["surplus"]),
         (&0.into(), &surplus.into())
     );
     std::fs::write(&profile, &sealed).unwrap();
-    place.holloway("trace verify run").ok();
+    project.holloway("trace verify run").ok();
     let file = file_of(&whole, ".hwt");
     let bytes = std::fs::read(&file).unwrap();
     std::fs::write(&file, &bytes[..bytes.len() / 2]).unwrap();
-    place.holloway("trace verify run").exits(1).says("not good");
+    project
+        .holloway("trace verify run")
+        .exits(1)
+        .says("not good");
 }
 
-/// The file of a run whose name has this end.
-fn file_of(run: &Path, end: &str) -> PathBuf {
+/// The file of a run whose name ends with `suffix`.
+fn file_of(run: &Path, suffix: &str) -> PathBuf {
     let files = std::fs::read_dir(run).unwrap();
     let mut files = files.map(|file| file.unwrap().path());
-    let ends = |file: &PathBuf| file.to_str().unwrap().ends_with(end);
+    let ends = |file: &PathBuf| file.to_str().unwrap().ends_with(suffix);
     files.find(ends).unwrap()
 }
 
-/// A trace written anew, as the trace of another process, with only its first blocks. Its checksums
-/// are correct.
+/// Writes a trace again as the trace of another process, with only its first blocks, and with
+/// correct checksums.
 fn forged(trace: &[u8], process: u32, blocks: usize) -> Vec<u8> {
     let trace = TraceFile::read(trace).unwrap();
     let head = TraceHead {
@@ -560,22 +591,25 @@ fn forged(trace: &[u8], process: u32, blocks: usize) -> Vec<u8> {
 }
 
 #[test]
-fn a_trace_that_is_not_the_profiles_is_not_good() {
-    let place = Project::new(&[]);
-    run(&place, "-o run", "trace", "work 3000");
-    run(&place, "-o other", "trace", "work 3001");
-    let [own, other] = ["run", "other"].map(|run| {
-        let path = file_of(&place.path().join(run), ".hwt");
+fn a_trace_that_does_not_belong_to_the_profile_is_not_good() {
+    let project = Project::new(&[]);
+    run(&project, "-o run", "trace", "work 3000");
+    run(&project, "-o other", "trace", "work 3001");
+    let [files, other_files] = ["run", "other"].map(|run| {
+        let path = file_of(&project.path().join(run), ".hwt");
         (std::fs::read(&path).unwrap(), path)
     });
-    let [(own, path), (other, _)] = [own, other];
-    let process = TraceFile::read(&own).unwrap().head.process;
-    let foreign = TraceFile::read(&other).unwrap().head.process;
+    let [(own_trace, path), (other_trace, _)] = [files, other_files];
+    let process = TraceFile::read(&own_trace).unwrap().head.process;
+    let other_process = TraceFile::read(&other_trace).unwrap().head.process;
     let verified = || {
-        let done = place.holloway("trace verify run --format json").exits(1);
-        let verdict = done.json().0;
+        let result = project.holloway("trace verify run --format json").exits(1);
+        let verdict = result.json().0;
         assert_eq!(verdict["good"], false);
-        place.holloway("trace verify run").exits(1).says("not good");
+        project
+            .holloway("trace verify run")
+            .exits(1)
+            .says("not good");
         let account = &verdict["processes"][0];
         assert_eq!(
             (&account["image"], &account["process"]),
@@ -585,7 +619,10 @@ fn a_trace_that_is_not_the_profiles_is_not_good() {
             ["counted", "missing", "surplus"].map(|field| account[field].as_u64().unwrap());
         (numbers, damage(&Report(verdict)).concat())
     };
-    let good = place.holloway("trace verify run --format json").ok().json();
+    let good = project
+        .holloway("trace verify run --format json")
+        .ok()
+        .json();
     let counted = good.0["processes"][0]["counted"].as_u64().unwrap();
     assert!(counted > 6000, "{counted}");
     assert_eq!(
@@ -593,33 +630,33 @@ fn a_trace_that_is_not_the_profiles_is_not_good() {
         (&true.into(), &0.into())
     );
 
-    // The unchanged trace of another run: no question mistakes it for this run's.
-    std::fs::write(&path, &other).unwrap();
+    // The unchanged trace of another run. No question takes it for the trace of this run.
+    std::fs::write(&path, &other_trace).unwrap();
     let (numbers, sentences) = verified();
     assert_eq!(numbers, [counted, counted, 0]);
-    let reason = format!("it is of process {foreign}, not {process}");
+    let reason = format!("it is of process {other_process}, not {process}");
     assert!(sentences.contains(&reason), "{sentences}");
-    place
+    project
         .holloway("trace stats run")
         .exits(125)
         .fails_with(&reason);
 
     // The same trace under this run's name.
-    std::fs::write(&path, forged(&other, process, usize::MAX)).unwrap();
+    std::fs::write(&path, forged(&other_trace, process, usize::MAX)).unwrap();
     let ([_, missing, surplus], sentences) = verified();
     assert!(missing < 10 && (2..10).contains(&surplus), "{sentences}");
     assert!(sentences.contains("of another run"), "{sentences}");
 
     // No part of the trace is left.
-    std::fs::write(&path, forged(&own, process, 0)).unwrap();
+    std::fs::write(&path, forged(&own_trace, process, 0)).unwrap();
     let (numbers, sentences) = verified();
     assert_eq!(numbers, [counted, counted, 0]);
     assert!(
         sentences.contains("that its profile counted are missing from its trace"),
         "{sentences}"
     );
-    for left in [&own[..0], &own[..own.len() / 2]] {
-        std::fs::write(&path, left).unwrap();
+    for beginning in [&own_trace[..0], &own_trace[..own_trace.len() / 2]] {
+        std::fs::write(&path, beginning).unwrap();
         let ([_, missing, surplus], _) = verified();
         assert!(missing > 0 && surplus == 0);
     }
@@ -638,36 +675,39 @@ fn a_trace_that_is_not_the_profiles_is_not_good() {
         "query step",
     ] {
         let words = format!("trace {question} run");
-        place.holloway(&words).exits(125).fails_with("is not there");
+        project
+            .holloway(&words)
+            .exits(125)
+            .fails_with("is not there");
     }
-    place
+    project
         .holloway("trace diff run other")
         .exits(125)
         .fails_with("is not there");
 }
 
 #[test]
-fn who_asks_for_a_view_of_counts_is_told_of_no_other() {
-    let place = Project::new(&[]);
-    run(&place, "-o run", "trace", "work 100");
+fn a_chosen_view_of_counts_names_no_other_kinds() {
+    let project = Project::new(&[]);
+    run(&project, "-o run", "trace", "work 100");
     for view in ["paths", "functions", "blocks", "edges", "lines"] {
-        let done = place.holloway(&format!("report run --view {view}")).ok();
-        assert_eq!(done.stderr, "", "{view}");
+        let result = project.holloway(&format!("report run --view {view}")).ok();
+        assert_eq!(result.stderr, "", "{view}");
     }
-    place
+    project
         .holloway("report run --format json")
         .ok()
         .complains("the run also has trace of trace (`holloway trace stats`)");
 }
 
 #[test]
-fn little_memory_leaves_counts_of_paths_as_they_are() {
-    let place = Project::new(&[]);
+fn little_memory_does_not_change_counts_of_paths() {
+    let project = Project::new(&[]);
     for kind in ["loops", "trace"] {
         let run = |name: &str, options: &str| {
             let options = format!("-o {kind}-{name} {options}");
-            run(&place, &options, kind, "threads 20000");
-            calls(&report(&place, &format!("{kind}-{name}")))
+            run(&project, &options, kind, "threads 20000");
+            calls(&report(&project, &format!("{kind}-{name}")))
         };
         assert_eq!(run("little", "--memory 1M"), run("usual", ""), "{kind}");
     }
@@ -687,8 +727,8 @@ struct Running {
 }
 
 impl Running {
-    fn start(place: &Project, kind: &str) -> Self {
-        let mut call = place.holloway("run -o run --no-report --");
+    fn start(project: &Project, kind: &str) -> Self {
+        let mut call = project.holloway("run -o run --no-report --");
         call.command.arg(built(kind)).args(["forever", "3000"]);
         let mut holloway = call
             .command
@@ -709,84 +749,89 @@ impl Running {
 
     fn signal(pid: u32, signal: &str) {
         let mut kill = std::process::Command::new("kill");
-        let done = kill.args([signal, &pid.to_string()]).status().unwrap();
-        assert!(done.success());
+        let status = kill.args([signal, &pid.to_string()]).status().unwrap();
+        assert!(status.success());
     }
 }
 
-fn waits_until(what: &str, done: impl Fn() -> bool) {
+fn wait_until(what: &str, is_met: impl Fn() -> bool) {
     let began = Instant::now();
-    while !done() {
-        assert!(began.elapsed() < PATIENCE, "{what}");
+    while !is_met() {
+        assert!(began.elapsed() < TIME_LIMIT, "{what}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }
 
 #[test]
-fn a_signal_ends_the_program_and_what_it_did_is_written() {
+fn a_signal_ends_the_program_and_its_counts_are_written() {
     for kind in ["loops", "trace", "times"] {
-        let place = Project::new(&[]);
-        let mut running = Running::start(&place, kind);
+        let project = Project::new(&[]);
+        let mut running = Running::start(&project, kind);
         Running::signal(running.holloway.id(), "-TERM");
         let status = running.holloway.wait().unwrap();
         assert_eq!(status.code(), Some(128 + 15));
-        let report = report(&place, "run");
+        let report = report(&project, "run");
         assert!(report.calls("step") > 9000, "{kind}");
         assert_eq!(damage(&report), Vec::<String>::new(), "{kind}");
     }
 }
 
 #[test]
-fn a_program_goes_on_when_its_collector_is_killed() {
+fn a_program_continues_when_its_collector_is_killed() {
     for kind in ["loops", "trace", "times"] {
-        let place = Project::new(&[]);
-        let mut running = Running::start(&place, kind);
+        let project = Project::new(&[]);
+        let mut running = Running::start(&project, kind);
         Running::signal(running.holloway.id(), "-KILL");
         running.holloway.wait().unwrap();
         let alive = || std::path::Path::new(&format!("/proc/{}", running.program)).exists();
-        let report_of = || report(&place, "run");
+        let current_report = || report(&project, "run");
         let misses = |report: &Report| {
             let damage = damage(report);
             damage
                 .iter()
                 .any(|sentence| sentence.contains("paths are missing"))
         };
-        // The program notices that the collector is gone when its ring is full, and does not wait.
-        waits_until("it misses paths", || misses(&report_of()));
+        // When its ring is full, the program notices that the collector is gone, and does not wait.
+        wait_until("the report says that paths are missing", || {
+            misses(&current_report())
+        });
         assert!(alive());
-        let going = report_of();
+        let before_end = current_report();
         Running::signal(running.program, "-KILL");
-        waits_until("the program ends", || !alive());
-        let ended = report_of();
-        assert!(ended.calls("step") >= going.calls("step"), "{kind}");
-        assert!(misses(&ended), "{kind}: {:?}", damage(&ended));
+        wait_until("the program ends", || !alive());
+        let after_end = current_report();
+        assert!(
+            after_end.calls("step") >= before_end.calls("step"),
+            "{kind}"
+        );
+        assert!(misses(&after_end), "{kind}: {:?}", damage(&after_end));
     }
 }
 
 #[test]
-fn a_process_that_outlives_its_run_keeps_what_was_taken() {
+fn a_process_that_outlives_its_run_keeps_its_counts() {
     for kind in ["loops", "trace", "times"] {
-        let place = Project::new(&[]);
-        let mut call = place.holloway("run -o run --no-report --");
+        let project = Project::new(&[]);
+        let mut call = project.holloway("run -o run --no-report --");
         call.command.arg(built(kind)).args(["orphan", "50000"]);
         let mut holloway = call.command.stdin(Stdio::piped()).spawn().unwrap();
         let stdin = holloway.stdin.take().unwrap();
         assert!(holloway.wait().unwrap().success());
-        // The events from the time when holloway ran are there. Their number is chance.
-        let before = report(&place, "run").calls("step");
+        // The profile contains the events from the time when holloway ran. Their number is chance.
+        let before = report(&project, "run").calls("step");
         drop(stdin);
         let orphan_ended = || {
-            let done = place.holloway("report run --format json").ok();
-            done.json().calls("step") >= before && !is_running(&place)
+            let result = project.holloway("report run --format json").ok();
+            result.json().calls("step") >= before && !is_running(&project)
         };
-        waits_until("the orphan ends", orphan_ended);
+        wait_until("the orphan ends", orphan_ended);
         // The next run into the directory finishes it. The result reads the same.
-        let counted = report(&place, "run");
-        let mut again = place.holloway("run --no-report --");
-        again = again.env("HOLLOWAY_DATA", place.path().join("run"));
+        let counted = report(&project, "run");
+        let mut again = project.holloway("run --no-report --");
+        again = again.env("HOLLOWAY_DATA", project.path().join("run"));
         again.command.arg(built(kind)).args(["work", "1"]);
         again.ok();
-        let finished = report(&place, "run");
+        let finished = report(&project, "run");
         assert_eq!(finished.calls("step"), counted.calls("step") + 1, "{kind}");
         let missing = damage(&finished);
         assert!(
@@ -797,19 +842,19 @@ fn a_process_that_outlives_its_run_keeps_what_was_taken() {
 }
 
 #[test]
-fn a_busy_orphan_holds_nobody_up() {
-    let place = Project::new(&[]);
+fn a_busy_orphan_does_not_delay_holloway() {
+    let project = Project::new(&[]);
     let began = Instant::now();
-    let done = run(&place, "-o run", "loops", "busy 20000");
-    assert_eq!(done.code, Some(0), "{done}");
-    assert!(began.elapsed() < PATIENCE);
-    let is_known = files(&place.path().join("run"))
+    let result = run(&project, "-o run", "loops", "busy 20000");
+    assert_eq!(result.code, Some(0), "{result}");
+    assert!(began.elapsed() < TIME_LIMIT);
+    let is_collected = files(&project.path().join("run"))
         .keys()
         .any(|name| name.ends_with(".hwl"));
-    assert!(report(&place, "run").calls("step") > 0);
-    waits_until("the orphan ends", || !is_running(&place));
-    if is_known {
-        let sentences = damage(&report(&place, "run"));
+    assert!(report(&project, "run").calls("step") > 0);
+    wait_until("the orphan ends", || !is_running(&project));
+    if is_collected {
+        let sentences = damage(&report(&project, "run"));
         let is_reported = sentences
             .iter()
             .any(|sentence| sentence.contains("taken in parts"));
@@ -818,8 +863,8 @@ fn a_busy_orphan_holds_nobody_up() {
 }
 
 /// Whether a process of a raw profile in the run still exists.
-fn is_running(place: &Project) -> bool {
-    let files = std::fs::read_dir(place.path().join("run")).unwrap();
+fn is_running(project: &Project) -> bool {
+    let files = std::fs::read_dir(project.path().join("run")).unwrap();
     let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
     let pids = names.filter_map(|name| Some(name.split_once('-')?.0.to_owned()));
     pids.into_iter().any(|pid| {
@@ -829,27 +874,29 @@ fn is_running(place: &Project) -> bool {
 }
 
 #[test]
-fn k_is_the_builds_unless_the_run_says_otherwise() {
-    let place = Project::new(&[]);
+fn k_comes_from_the_build_unless_the_run_sets_it() {
+    let project = Project::new(&[]);
     let k = |run: &str| {
         let words = format!("report {run} --view loops --format json");
-        place.holloway(&words).ok().json().0["k"].as_u64().unwrap()
+        project.holloway(&words).ok().json().0["k"]
+            .as_u64()
+            .unwrap()
     };
-    run(&place, "-o built", "loops", "work 1000");
-    run(&place, "-o other --k 3", "loops", "work 1000");
+    run(&project, "-o built", "loops", "work 1000");
+    run(&project, "-o other --k 3", "loops", "work 1000");
     assert_eq!((k("built"), k("other")), (8, 3));
-    let text = place.holloway("report other").ok();
+    let text = project.holloway("report other").ok();
     text.says("Loops")
         .says("sequences of up to 3 paths")
         .says("work");
-    let stats = place.holloway("report other --view loops --stats").ok();
+    let stats = project.holloway("report other --view loops --stats").ok();
     assert!(stats.stdout.len() > text.stdout.len(), "{stats}");
-    place
+    project
         .holloway("report other --view loops --min-share 101")
         .exits(2)
         .complains("give a share from 0% to 100%");
-    run(&place, "-o paths", "paths", "work 1000");
-    place
+    run(&project, "-o paths", "paths", "work 1000");
+    project
         .holloway("report paths --view loops")
         .exits(2)
         .fails_with("build with --collect loops");
@@ -857,26 +904,29 @@ fn k_is_the_builds_unless_the_run_says_otherwise() {
 
 #[test]
 fn a_run_is_not_good_without_one_of_its_profiles() {
-    let place = Project::new(&[]);
-    let run_path = place.path().join("run");
-    run(&place, "-o run", "trace", "work 3000");
-    run(&place, "-o other", "trace", "work 3000");
-    place.holloway("trace verify run").ok();
-    let other = place.path().join("other");
+    let project = Project::new(&[]);
+    let run_path = project.path().join("run");
+    run(&project, "-o run", "trace", "work 3000");
+    run(&project, "-o other", "trace", "work 3000");
+    project.holloway("trace verify run").ok();
+    let other = project.path().join("other");
     for end in [".hwt", ".hwp"] {
         let file = file_of(&other, end);
         std::fs::copy(&file, run_path.join(file.file_name().unwrap())).unwrap();
     }
-    place.holloway("trace verify run").ok();
+    project.holloway("trace verify run").ok();
     let profile = file_of(&other, ".hwp");
-    let gone = profile.file_name().unwrap().to_str().unwrap();
-    std::fs::remove_file(run_path.join(gone)).unwrap();
-    let why = format!("its profile {gone} is not there");
+    let deleted_name = profile.file_name().unwrap().to_str().unwrap();
+    std::fs::remove_file(run_path.join(deleted_name)).unwrap();
+    let why = format!("its profile {deleted_name} is not there");
     let verified = || {
-        let done = place.holloway("trace verify run --format json").exits(1);
-        let verdict = done.json();
+        let result = project.holloway("trace verify run --format json").exits(1);
+        let verdict = result.json();
         assert_eq!(verdict.0["good"], false);
-        place.holloway("trace verify run").exits(1).says("not good");
+        project
+            .holloway("trace verify run")
+            .exits(1)
+            .says("not good");
         damage(&verdict)
     };
     let sentences = verified();
@@ -884,9 +934,9 @@ fn a_run_is_not_good_without_one_of_its_profiles() {
         sentences.len() == 1 && sentences[0].contains(&why),
         "{sentences:?}"
     );
-    assert!(damage(&report(&place, "run")).concat().contains(&why));
+    assert!(damage(&report(&project, "run")).concat().contains(&why));
 
-    // No profile can be read: of the other one only the beginning is there.
+    // No profile can be read: one is deleted, and only the beginning of the other is left.
     let profile = file_of(&run_path, ".hwp");
     let bytes = std::fs::read(&profile).unwrap();
     std::fs::write(&profile, &bytes[..40]).unwrap();
@@ -895,35 +945,35 @@ fn a_run_is_not_good_without_one_of_its_profiles() {
     assert_eq!(verified().len(), 2);
     for command in ["report run", "trace stats run"] {
         let why = "cannot read any profile in run: ";
-        place.holloway(command).exits(125).fails_with(why);
+        project.holloway(command).exits(125).fails_with(why);
     }
-    std::fs::create_dir(place.path().join("empty.hwm")).unwrap();
+    std::fs::create_dir(project.path().join("empty.hwm")).unwrap();
     for command in ["report empty.hwm", "trace verify empty.hwm"] {
         let why = "cannot find a profile in empty.hwm";
-        place.holloway(command).exits(125).fails_with(why);
+        project.holloway(command).exits(125).fails_with(why);
     }
 }
 
 #[test]
-fn what_lies_beside_no_profile_is_said_of_all_kinds() {
-    for (kind, made) in [("loops", ".hwl"), ("times", ".hwv")] {
-        let place = Project::new(&[]);
-        run(&place, "-o run", kind, "work 3000");
-        let file = file_of(&place.path().join("run"), made);
-        std::fs::copy(&file, file.with_file_name(format!("0-gone{made}"))).unwrap();
-        let sentences = damage(&report(&place, "run")).concat();
-        let expect = format!("0-gone{made}: its profile 0-gone.hwp is not there");
+fn files_without_their_profile_are_reported() {
+    for (kind, extension) in [("loops", ".hwl"), ("times", ".hwv")] {
+        let project = Project::new(&[]);
+        run(&project, "-o run", kind, "work 3000");
+        let file = file_of(&project.path().join("run"), extension);
+        std::fs::copy(&file, file.with_file_name(format!("0-gone{extension}"))).unwrap();
+        let sentences = damage(&report(&project, "run")).concat();
+        let expect = format!("0-gone{extension}: its profile 0-gone.hwp is not there");
         assert!(sentences.contains(&expect), "{kind}: {sentences}");
     }
 }
 
 #[test]
 fn a_trace_answers_questions() {
-    let place = Project::new(&[]);
-    run(&place, "-o run", "trace", "threads 1000");
-    let ask = |words: &str| place.holloway(&format!("trace {words}")).ok();
+    let project = Project::new(&[]);
+    run(&project, "-o run", "trace", "threads 1000");
+    let ask = |words: &str| project.holloway(&format!("trace {words}")).ok();
     ask("stats run").says("17 traces").says("Events");
-    let files = std::fs::read_dir(place.path().join("run")).unwrap();
+    let files = std::fs::read_dir(project.path().join("run")).unwrap();
     let mut names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
     let file = names.find(|name| name.ends_with(".hwt")).unwrap();
     ask(&format!("stats run/{file}")).says("17 traces");
@@ -933,7 +983,7 @@ fn a_trace_answers_questions() {
     ask("context step run").says("work");
     let stats = ask("stats run --format json").json();
     assert_eq!(stats.0["streams"].as_array().unwrap().len(), 17);
-    // One thread of those that work.
+    // One of the threads that work.
     let threads = stats.0["streams"].as_array().unwrap().iter();
     let mut threads = threads.filter(|stream| stream["events"].as_u64() > Some(1000));
     let thread = threads.next().unwrap()["thread"].as_u64().unwrap();
@@ -950,67 +1000,71 @@ fn a_trace_answers_questions() {
     let later = lines("--from 700");
     assert!(later.len() > 300 && all.len() > later.len());
     assert!(all.ends_with(&later), "{later:?}");
-    place
+    project
         .holloway("trace stats run --thread 1")
         .exits(2)
         .fails_with("no such thread in run: it has thread ");
-    place
+    project
         .holloway("trace stats run --image nosuch")
         .exits(2)
         .fails_with("no trace of an image `nosuch` in run: it has trace");
-    place
+    project
         .holloway("trace stats run --process 1")
         .exits(2)
         .fails_with("no trace of a process 1 in run: it has ");
-    let map = file_of(&place.path().join("run"), ".hwm");
+    let map = file_of(&project.path().join("run"), ".hwm");
     for command in ["trace verify", "report"] {
-        let call = place.holloway(command).arg(map.to_str().unwrap());
+        let call = project.holloway(command).arg(map.to_str().unwrap());
         call.exits(2)
             .fails_with("is a path map, which has no counts: name the run's directory");
     }
-    place
+    project
         .holloway("trace freq stp:0 run")
         .exits(2)
         .fails_with("no function `stp` was recorded");
-    place
+    project
         .holloway("trace freq ./run run")
         .exits(2)
         .fails_with("./run is a directory: the run comes last");
-    let shown = place.holloway("report run --top 0").ok();
+    let shown = project.holloway("report run --top 0").ok();
     shown.says("17 traces not shown");
     assert!(!shown.stdout.contains("no trace"), "{}", shown.stdout);
     ask("diff run run --top 3")
         .says("from the first event to the last")
         .says("14 more pairs");
-    place
+    project
         .holloway(&format!("trace diff run run --thread-a {thread}"))
         .exits(2)
         .fails_with("choose one of each with --thread-a and --thread-b");
     ask(&format!("diff run run --thread {thread}"));
-    place
+    project
         .holloway("trace hot run --min-len 5 --max-len 3")
         .exits(2)
         .fails_with("--min-len 5 is more than --max-len 3");
-    place.holloway("report run").ok().says("Hot sequences");
-    run(&place, "-o paths", "paths", "work 1000");
-    place.holloway("trace stats paths").exits(2).fails_with(
+    project.holloway("report run").ok().says("Hot sequences");
+    run(&project, "-o paths", "paths", "work 1000");
+    project.holloway("trace stats paths").exits(2).fails_with(
         "paths: no traces were recorded: build with --collect trace to see them; there are paths",
     );
 }
 
-/// Each of the names exists, but not in combination. The process of 17 threads is named once.
+/// Each of the names exists, but not in combination. The error names the first option that leaves
+/// no trace. It names the process with 17 threads once.
 #[test]
-fn a_choice_that_leaves_nothing_is_told_by_its_first_name_that_does() {
-    let place = Project::new(&[("app.c", PROGRAM)]);
-    in_own_cache(&place, "cc --collect trace -O1 -pthread app.c -o copy").ok();
-    let copy = place.path().join("copy");
+fn an_empty_choice_is_an_error_that_names_the_first_option_to_blame() {
+    let project = Project::new(&[("app.c", PROGRAM)]);
+    in_own_cache(&project, "cc --collect trace -O1 -pthread app.c -o copy").ok();
+    let copy = project.path().join("copy");
     for (app, words) in [(built("trace"), "threads 1000"), (copy, "work 10")] {
-        let call = place.program(app.to_str().unwrap());
-        let mut call = call.env("HOLLOWAY_DATA", place.path().join("run"));
+        let call = project.program(app.to_str().unwrap());
+        let mut call = call.env("HOLLOWAY_DATA", project.path().join("run"));
         call.command.args(words.split(' '));
         call.ok();
     }
-    let stats = place.holloway("trace stats run --format json").ok().json();
+    let stats = project
+        .holloway("trace stats run --format json")
+        .ok()
+        .json();
     let streams = stats.0["streams"].as_array().unwrap();
     let ids_of = |image: &str| {
         let mut streams = streams.iter().filter(|stream| stream["image"] == image);
@@ -1019,21 +1073,21 @@ fn a_choice_that_leaves_nothing_is_told_by_its_first_name_that_does() {
     };
     let ([process, _], [later, id]) = (ids_of("trace"), ids_of("copy"));
     let refused = |choice: &str, why: String| {
-        let call = place.holloway(&format!("trace stats run {choice}"));
+        let call = project.holloway(&format!("trace stats run {choice}"));
         call.exits(2).fails_with(&why);
     };
-    let here = "in run: it has";
+    let in_run = "in run: it has";
     refused(
         "--process 1",
-        format!("no trace of a process 1 {here} {process} (trace), {later} (copy)"),
+        format!("no trace of a process 1 {in_run} {process} (trace), {later} (copy)"),
     );
     refused(
         &format!("--image trace --process {later}"),
-        format!("no trace of a process {later} of `trace` {here} {process} (trace)"),
+        format!("no trace of a process {later} of `trace` {in_run} {process} (trace)"),
     );
     refused(
         &format!("--image trace --process {process} --thread {id}"),
-        format!("no such thread of process {process} of `trace` {here} thread {process} of"),
+        format!("no such thread of process {process} of `trace` {in_run} thread {process} of"),
     );
 }
 
@@ -1050,15 +1104,16 @@ fn main() { println!("{}", collatz(27)); }
 #[test]
 fn cargo_verbs_collect_too() {
     let project = Project::binary("", RUST);
-    let of_latest = || project.holloway("report --format json").ok().json();
-    let done = project.cargo_holloway("run --collect loops=3").ok();
-    done.says("111")
+    let latest_report = || project.holloway("report --format json").ok().json();
+    let result = project.cargo_holloway("run --collect loops=3").ok();
+    result
+        .says("111")
         .says("Loops")
         .says("sequences of up to 3 paths");
-    assert_eq!(of_latest().calls("step"), 111);
-    let done = project.cargo_holloway("test --collect trace").ok();
-    done.says("Hot sequences");
-    assert_eq!(of_latest().calls("step"), 222);
+    assert_eq!(latest_report().calls("step"), 111);
+    let result = project.cargo_holloway("test --collect trace").ok();
+    result.says("Hot sequences");
+    assert_eq!(latest_report().calls("step"), 222);
     project.cargo_holloway("trace freq app::collatz:0").ok();
     project
         .cargo_holloway("run --collect trace --exits on")

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::link_support::{Yard, succeed};
+use crate::link_support::{Sandbox, succeed};
 
 const MAIN: &str = r#"
 #include <stdio.h>
@@ -18,17 +18,18 @@ const LIBRARY: &str = r#"
 extern "C" int in_library(int x) { try { throw std::runtime_error(std::to_string(x)); } catch (const std::exception &e) { return std::stoi(e.what()); } }
 "#;
 
-fn yard() -> Yard {
-    let yard = Yard::new();
-    yard.write("main.c", MAIN)
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox
+        .write("main.c", MAIN)
         .write("archive.c", ARCHIVE)
         .write("library.cpp", LIBRARY);
-    yard
+    sandbox
 }
 
-/// `program` with `holloway` in `PATH` and both compilers set.
-fn with_compilers(yard: &Yard, program: impl AsRef<std::ffi::OsStr>) -> Command {
-    let mut command = yard.command(program);
+/// A call of `program` with `holloway` in `PATH`, and with CC and CXX set to holloway.
+fn with_compilers(sandbox: &Sandbox, program: impl AsRef<std::ffi::OsStr>) -> Command {
+    let mut command = sandbox.command(program);
     let dir = Path::new(env!("CARGO_BIN_EXE_holloway")).parent().unwrap();
     let paths = std::env::split_paths(&std::env::var_os("PATH").unwrap()).collect::<Vec<_>>();
     let paths = std::env::join_paths(std::iter::once(dir.to_owned()).chain(paths)).unwrap();
@@ -39,14 +40,14 @@ fn with_compilers(yard: &Yard, program: impl AsRef<std::ffi::OsStr>) -> Command 
     for flags in ["CFLAGS", "CXXFLAGS", "LDFLAGS", "CPPFLAGS"] {
         command.env_remove(flags);
     }
-    command.env("HOLLOWAY_DATA", yard.path("configure-runs"));
+    command.env("HOLLOWAY_DATA", sandbox.path("configure-runs"));
     command
 }
 
 #[test]
 fn cmake_knows_the_compiler_and_builds_with_it() {
-    let yard = yard();
-    yard.write(
+    let sandbox = sandbox();
+    sandbox.write(
         "CMakeLists.txt",
         "cmake_minimum_required(VERSION 3.16)\nproject(app C CXX)\ninclude(CheckFunctionExists)\n\
          check_function_exists(no_such_function HAVE_NONE)\ncheck_function_exists(printf HAVE_PRINTF)\n\
@@ -54,7 +55,7 @@ fn cmake_knows_the_compiler_and_builds_with_it() {
          add_library(archive STATIC archive.c)\nadd_library(library SHARED library.cpp)\n\
          add_executable(app main.c)\ntarget_link_libraries(app archive library)\n",
     );
-    let mut cmake = with_compilers(&yard, "cmake");
+    let mut cmake = with_compilers(&sandbox, "cmake");
     let output = cmake
         .args(["-S", ".", "-B", "build", "-DCMAKE_BUILD_TYPE=Release"])
         .output()
@@ -70,34 +71,34 @@ fn cmake_knows_the_compiler_and_builds_with_it() {
             && stdout.contains("The CXX compiler identification is Clang"),
         "{stdout}"
     );
-    succeed(with_compilers(&yard, "cmake").args(["--build", "build"]));
-    assert_eq!(yard.modules("build/app"), ["main.c.o", "archive.c.o"]);
-    assert_eq!(yard.modules("build/liblibrary.so"), ["library.cpp.o"]);
-    let ran = yard.run("build/app");
+    succeed(with_compilers(&sandbox, "cmake").args(["--build", "build"]));
+    assert_eq!(sandbox.modules("build/app"), ["main.c.o", "archive.c.o"]);
+    assert_eq!(sandbox.modules("build/liblibrary.so"), ["library.cpp.o"]);
+    let result = sandbox.run("build/app");
     assert_eq!(
-        (ran.stdout.as_str(), ran.paths.get("in_archive")),
+        (result.stdout.as_str(), result.paths.get("in_archive")),
         ("10\n", Some(&1))
     );
 }
 
 #[test]
 fn autoconf_knows_the_compiler_and_builds_with_it() {
-    let yard = yard();
-    yard.write(
+    let sandbox = sandbox();
+    sandbox.write(
         "configure.ac",
         "AC_INIT([app],[1])\nAC_PROG_CC\nAC_PROG_CXX\nAC_PROG_RANLIB\nAC_CHECK_TOOL([AR],[ar])\n\
          AC_CHECK_FUNCS([printf no_such_function])\nAC_CHECK_LIB([m],[sin])\nAC_CHECK_SIZEOF([long])\n\
          AC_RUN_IFELSE([AC_LANG_PROGRAM([],[return 0;])],[],[AC_MSG_ERROR([does not run])])\n\
          AC_CONFIG_FILES([Makefile])\nAC_OUTPUT\n",
     );
-    yard.write(
+    sandbox.write(
         "Makefile.in",
         "app: main.o library.o libarchive.a\n\t@CXX@ -o $@ main.o library.o -L. -larchive @LIBS@\n\
          libarchive.a: archive.o\n\t@AR@ rc $@ archive.o\n\t@RANLIB@ $@\n\
          %.o: %.c\n\t@CC@ @CFLAGS@ @DEFS@ -c $< -o $@\n%.o: %.cpp\n\t@CXX@ @CXXFLAGS@ -c $< -o $@\n",
     );
-    succeed(with_compilers(&yard, "autoconf").arg("-Wno-all"));
-    let output = with_compilers(&yard, "./configure").output().unwrap();
+    succeed(with_compilers(&sandbox, "autoconf").arg("-Wno-all"));
+    let output = with_compilers(&sandbox, "./configure").output().unwrap();
     let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(
         output.status.success(),
@@ -114,72 +115,73 @@ fn autoconf_knows_the_compiler_and_builds_with_it() {
     ] {
         assert!(stdout.contains(check), "{check}: {stdout}");
     }
-    succeed(&mut with_compilers(&yard, "make"));
-    assert_eq!(yard.modules("app"), ["main.o", "library.o", "archive.o"]);
-    let ran = yard.run("app");
+    succeed(&mut with_compilers(&sandbox, "make"));
+    assert_eq!(sandbox.modules("app"), ["main.o", "library.o", "archive.o"]);
+    let result = sandbox.run("app");
     assert_eq!(
-        (ran.stdout.as_str(), ran.paths.get("in_archive")),
+        (result.stdout.as_str(), result.paths.get("in_archive")),
         ("10\n", Some(&1))
     );
 }
 
 #[test]
-fn precompiled_headers_are_left_to_clang_and_can_be_used() {
-    let yard = yard();
-    yard.write(
-        "h.h",
-        "static inline int twice(int x) { return x > 1 ? 2 * x : x; }",
-    )
-    .write("use.c", "int main(void) { return twice(0); }");
-    yard.build("cc -Werror -O2 h.h -o other.gch");
+fn clang_makes_precompiled_headers_that_can_be_used() {
+    let sandbox = sandbox();
+    sandbox
+        .write(
+            "h.h",
+            "static inline int twice(int x) { return x > 1 ? 2 * x : x; }",
+        )
+        .write("use.c", "int main(void) { return twice(0); }");
+    sandbox.build("cc -Werror -O2 h.h -o other.gch");
     for language in ["c", "c++"] {
-        yard.build(&format!(
+        sandbox.build(&format!(
             "cc -Werror -O2 -x {language}-header h.h -o h.h.gch"
         ));
-        yard.build(&format!(
+        sandbox.build(&format!(
             "cc -Werror -O2 -include h.h -x {language} -c use.c -o use.o"
         ));
-        yard.build("cc use.o -o use");
-        assert_eq!(yard.modules("use"), ["use.o"], "{language}");
+        sandbox.build("cc use.o -o use");
+        assert_eq!(sandbox.modules("use"), ["use.o"], "{language}");
     }
 }
 
 #[test]
 fn cmake_builds_with_a_precompiled_header() {
-    let yard = yard();
-    yard.write(
+    let sandbox = sandbox();
+    sandbox.write(
         "CMakeLists.txt",
         "cmake_minimum_required(VERSION 3.16)\nproject(app C CXX)\n\
          add_executable(app main.c archive.c library.cpp)\n\
          target_precompile_headers(app PRIVATE <stddef.h>)\n",
     );
-    succeed(with_compilers(&yard, "cmake").args(["-S", ".", "-B", "made"]));
-    succeed(with_compilers(&yard, "cmake").args(["--build", "made"]));
-    assert_eq!(yard.run("made/app").stdout, "10\n");
+    succeed(with_compilers(&sandbox, "cmake").args(["-S", ".", "-B", "made"]));
+    succeed(with_compilers(&sandbox, "cmake").args(["--build", "made"]));
+    assert_eq!(sandbox.run("made/app").stdout, "10\n");
 }
 
 #[test]
-fn bitcode_that_is_asked_for_is_embedded_once() {
-    let yard = yard();
-    yard.write("one.c", "int main(void) { return 0; }");
+fn bitcode_options_embed_bitcode_once() {
+    let sandbox = sandbox();
+    sandbox.write("empty.c", "int main(void) { return 0; }");
     for flag in [
         "-fembed-bitcode",
         "-fembed-bitcode=marker",
         "-fembed-bitcode=all",
     ] {
-        yard.build(&format!("cc -Werror {flag} one.c -o one"));
-        assert_eq!(yard.modules("one").len(), 1, "{flag}");
+        sandbox.build(&format!("cc -Werror {flag} empty.c -o empty"));
+        assert_eq!(sandbox.modules("empty").len(), 1, "{flag}");
     }
 }
 
 #[test]
-fn a_library_that_is_none_is_refused_with_the_way_out() {
-    let yard = yard();
-    yard.write("one.c", "int main(void) { return 0; }");
-    let mut command = with_compilers(&yard, env!("CARGO_BIN_EXE_holloway"));
+fn a_file_that_is_no_libllvm_is_refused_with_advice() {
+    let sandbox = sandbox();
+    sandbox.write("empty.c", "int main(void) { return 0; }");
+    let mut command = with_compilers(&sandbox, env!("CARGO_BIN_EXE_holloway"));
     command
-        .args(["cc", "one.c"])
-        .env("HOLLOWAY_LLVM", yard.path("one.c"));
+        .args(["cc", "empty.c"])
+        .env("HOLLOWAY_LLVM", sandbox.path("empty.c"));
     let output = command.output().unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(125), "{stderr}");

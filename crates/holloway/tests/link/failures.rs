@@ -1,60 +1,63 @@
-//! Bad input and failures: each gives one line with the cause and what to do. Nothing is lost, and
+//! Bad input and failures. Each gives one line with the cause and advice. No counts are lost, and
 //! no file is written in part.
 
-use crate::link_support::{Yard, refused, rust_llvm, succeed};
+use crate::link_support::{Sandbox, refused, rust_llvm, succeed};
 
-fn yard() -> Yard {
-    let yard = Yard::new();
-    yard.write(
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write(
         "main.c",
         "int f(int); int main(int c, char **v) { (void)v; return f(c); }",
     );
-    yard.write("f.c", "int f(int x) { if (x > 1) return 9; return x + 2; }");
-    yard
+    sandbox.write("f.c", "int f(int x) { if (x > 1) return 9; return x + 2; }");
+    sandbox
 }
 
 /// The lines that holloway itself printed.
-fn ours(stderr: &str) -> Vec<&str> {
+fn holloway_lines(stderr: &str) -> Vec<&str> {
     stderr
         .lines()
         .filter(|line| line.starts_with("holloway:"))
         .collect()
 }
 
-/// Cuts the bitcode section short, by overwriting the length of its first block.
+/// Makes the bitcode in an object look truncated: overwrites the length of its first block.
 fn break_bitcode(object: &mut [u8]) {
-    let at = object
+    let start = object
         .windows(4)
         .position(|window| window == b"BC\xC0\xDE")
         .unwrap();
-    object[at + 8..at + 12].copy_from_slice(&0x00ff_ffffu32.to_le_bytes());
+    object[start + 8..start + 12].copy_from_slice(&0x00ff_ffffu32.to_le_bytes());
 }
 
-/// If bitcode cannot be read, its module has no probes. Its machine code is linked as it is.
+/// If bitcode cannot be read, its module has no probes: its machine code is linked unchanged.
 #[test]
 fn damaged_bitcode_beside_machine_code_costs_the_probes_of_its_module() {
-    let yard = yard();
-    yard.build("cc -c main.c f.c");
-    let good = std::fs::read(yard.path("f.o")).unwrap();
-    yard.tool("ar rc libf.a f.o");
+    let sandbox = sandbox();
+    sandbox.build("cc -c main.c f.c");
+    let good = std::fs::read(sandbox.path("f.o")).unwrap();
+    sandbox.tool("ar rc libf.a f.o");
     for file in ["f.o", "libf.a"] {
-        let mut bytes = std::fs::read(yard.path(file)).unwrap();
+        let mut bytes = std::fs::read(sandbox.path(file)).unwrap();
         break_bitcode(&mut bytes);
-        std::fs::write(yard.path(file), &bytes).unwrap();
+        std::fs::write(sandbox.path(file), &bytes).unwrap();
     }
     for (input, shown) in [("f.o", "f.o"), ("libf.a", "libf.a(f.o)")] {
-        let stderr = yard.build(&format!("cc --exits off main.o {input} -o app"));
-        let stderr = ours(&stderr);
+        let stderr = sandbox.build(&format!("cc --exits off main.o {input} -o app"));
+        let stderr = holloway_lines(&stderr);
         let begin =
             format!("holloway: warning: {shown}: its bitcode is truncated or damaged at offset ");
-        let is_told = stderr[0].starts_with(&begin) && stderr[0].ends_with(": linked as it is");
-        assert!(stderr.len() == 1 && is_told, "{stderr:?}");
-        let left = yard.left_alone("app");
+        let is_warning = stderr[0].starts_with(&begin) && stderr[0].ends_with(": linked as it is");
+        assert!(stderr.len() == 1 && is_warning, "{stderr:?}");
+        let as_is = sandbox.linked_as_is("app");
         let begin = format!("{input}: its bitcode is truncated or damaged at offset ");
-        assert!(left.len() == 1 && left[0].starts_with(&begin), "{left:?}");
-        let ran = yard.run("app");
-        assert_eq!((ran.code, ran.paths.get("main")), (Some(3), Some(&1)));
-        assert_eq!(ran.paths.get("f"), None);
+        assert!(
+            as_is.len() == 1 && as_is[0].starts_with(&begin),
+            "{as_is:?}"
+        );
+        let result = sandbox.run("app");
+        assert_eq!((result.code, result.paths.get("main")), (Some(3), Some(&1)));
+        assert_eq!(result.paths.get("f"), None);
     }
 
     // Damage a word inside the module's block. The top-level blocks stay valid, so LLVM itself
@@ -63,90 +66,100 @@ fn damaged_bitcode_beside_machine_code_costs_the_probes_of_its_module() {
     let mut windows = object.windows(4);
     let start = windows.position(|window| window == b"BC\xC0\xDE").unwrap();
     object[start + 200..start + 260].fill(0xff);
-    std::fs::write(yard.path("f.o"), &object).unwrap();
-    let stderr = yard.build("cc --exits off main.o f.o -o app");
-    let stderr = ours(&stderr);
+    std::fs::write(sandbox.path("f.o"), &object).unwrap();
+    let stderr = sandbox.build("cc --exits off main.o f.o -o app");
+    let stderr = holloway_lines(&stderr);
     assert!(
         stderr.len() == 1 && stderr[0].starts_with("holloway: warning: f.o: "),
         "{stderr:?}"
     );
-    let left = yard.left_alone("app");
-    assert!(left.len() == 1 && left[0].starts_with("f.o: "), "{left:?}");
-    assert_eq!(yard.run("app").paths.get("main"), Some(&1));
+    let as_is = sandbox.linked_as_is("app");
+    assert!(
+        as_is.len() == 1 && as_is[0].starts_with("f.o: "),
+        "{as_is:?}"
+    );
+    assert_eq!(sandbox.run("app").paths.get("main"), Some(&1));
 }
 
 #[test]
 fn bare_bitcode_that_is_damaged_is_named() {
-    let yard = yard();
-    let clang = yard.holloway("cc -print-prog-name=clang").output().unwrap();
+    let sandbox = sandbox();
+    let clang = sandbox
+        .holloway("cc -print-prog-name=clang")
+        .output()
+        .unwrap();
     let clang = String::from_utf8(clang.stdout).unwrap();
-    yard.build("cc -c main.c");
-    yard.tool(&format!("{} -O1 -flto -c f.c", clang.trim_end()));
-    let mut bitcode = std::fs::read(yard.path("f.o")).unwrap();
+    sandbox.build("cc -c main.c");
+    sandbox.tool(&format!("{} -O1 -flto -c f.c", clang.trim_end()));
+    let mut bitcode = std::fs::read(sandbox.path("f.o")).unwrap();
     break_bitcode(&mut bitcode);
-    std::fs::write(yard.path("f.o"), &bitcode).unwrap();
-    let (code, stderr) = yard.refuse("cc main.o f.o -o app");
-    assert!(code != Some(0) && ours(&stderr).len() == 1, "{stderr}");
+    std::fs::write(sandbox.path("f.o"), &bitcode).unwrap();
+    let (code, stderr) = sandbox.refuse("cc main.o f.o -o app");
+    assert!(
+        code != Some(0) && holloway_lines(&stderr).len() == 1,
+        "{stderr}"
+    );
     let expected = "holloway: f.o: bitcode is truncated or damaged at offset ";
     assert!(stderr.contains(expected), "{stderr}");
-    assert!(!yard.path("app").exists());
+    assert!(!sandbox.path("app").exists());
 }
 
 #[test]
 fn truncated_archives_and_objects_are_named() {
-    let yard = yard();
-    yard.build("cc -c main.c f.c");
-    yard.tool("ar rc libf.a f.o");
+    let sandbox = sandbox();
+    sandbox.build("cc -c main.c f.c");
+    sandbox.tool("ar rc libf.a f.o");
     for (file, length) in [("libf.a", 400), ("f.o", 90)] {
-        let bytes = std::fs::read(yard.path(file)).unwrap();
-        std::fs::write(yard.path(file), &bytes[..length]).unwrap();
-        let (_, stderr) = yard.refuse(&format!("cc main.o {file} -o app"));
+        let bytes = std::fs::read(sandbox.path(file)).unwrap();
+        std::fs::write(sandbox.path(file), &bytes[..length]).unwrap();
+        let (_, stderr) = sandbox.refuse(&format!("cc main.o {file} -o app"));
         assert!(stderr.contains(&format!("holloway: {file}: ")), "{stderr}");
         assert!(!stderr.contains("panic"), "{stderr}");
     }
 }
 
 #[test]
-fn what_is_not_there_is_the_linkers_business() {
-    let yard = yard();
-    yard.build("cc -c main.c");
-    let (code, stderr) = yard.refuse("cc main.o -lnowhere_to_be_found -o app");
+fn the_linker_reports_missing_inputs() {
+    let sandbox = sandbox();
+    sandbox.build("cc -c main.c");
+    let (code, stderr) = sandbox.refuse("cc main.o -lnowhere_to_be_found -o app");
     assert_eq!(code, Some(1));
     assert!(
-        stderr.contains("nowhere_to_be_found") && ours(&stderr).is_empty(),
+        stderr.contains("nowhere_to_be_found") && holloway_lines(&stderr).is_empty(),
         "{stderr}"
     );
-    let (_, stderr) = yard.refuse("cc main.o -o app");
+    let (_, stderr) = sandbox.refuse("cc main.o -o app");
     assert!(
-        stderr.contains("undefined reference to `f'") && ours(&stderr).is_empty(),
+        stderr.contains("undefined reference to `f'") && holloway_lines(&stderr).is_empty(),
         "{stderr}"
     );
 }
 
 #[test]
 fn a_cache_that_cannot_be_written_costs_one_warning() {
-    let yard = yard();
-    yard.write("file", "");
+    let sandbox = sandbox();
+    sandbox.write("file", "");
     let stderr = succeed(
-        yard.holloway("cc main.c f.c -o app")
-            .env("HOLLOWAY_CACHE", yard.path("file/cache")),
+        sandbox
+            .holloway("cc main.c f.c -o app")
+            .env("HOLLOWAY_CACHE", sandbox.path("file/cache")),
     );
-    assert_eq!(ours(&stderr).len(), 1, "{stderr}");
+    assert_eq!(holloway_lines(&stderr).len(), 1, "{stderr}");
     assert!(
         stderr.contains("warning: cannot write the cache") && stderr.contains("HOLLOWAY_CACHE"),
         "{stderr}"
     );
-    assert_eq!(yard.run("app").paths.get("f"), Some(&1));
+    assert_eq!(sandbox.run("app").paths.get("f"), Some(&1));
 }
 
 #[test]
-fn a_damaged_cache_is_woven_again() {
-    let yard = yard();
-    yard.build("cc -c main.c f.c");
-    yard.build("cc main.o f.o -o app");
-    let good = std::fs::read(yard.path("app")).unwrap();
+fn damaged_cache_entries_are_woven_again() {
+    let sandbox = sandbox();
+    sandbox.build("cc -c main.c f.c");
+    sandbox.build("cc main.o f.o -o app");
+    let good = std::fs::read(sandbox.path("app")).unwrap();
     let mut entries = 0;
-    for dir in std::fs::read_dir(yard.path("cache"))
+    for dir in std::fs::read_dir(sandbox.path("cache"))
         .unwrap()
         .flatten()
         .filter(|entry| entry.path().is_dir())
@@ -161,17 +174,18 @@ fn a_damaged_cache_is_woven_again() {
         }
     }
     assert_eq!(entries, 2);
-    yard.build("cc main.o f.o -o app");
-    assert!(good == std::fs::read(yard.path("app")).unwrap());
+    sandbox.build("cc main.o f.o -o app");
+    assert!(good == std::fs::read(sandbox.path("app")).unwrap());
 }
 
 #[test]
 fn many_links_at_once_share_a_cache() {
-    let yard = yard();
-    yard.build("cc -c main.c f.c");
+    let sandbox = sandbox();
+    sandbox.build("cc -c main.c f.c");
     let links: Vec<_> = (0..8)
         .map(|number| {
-            yard.holloway(&format!("cc main.o f.o -o app{number}"))
+            sandbox
+                .holloway(&format!("cc main.o f.o -o app{number}"))
                 .spawn()
                 .unwrap()
         })
@@ -182,24 +196,27 @@ fn many_links_at_once_share_a_cache() {
             .all(|mut link| link.wait().unwrap().success())
     );
     for number in 0..8 {
-        assert_eq!(yard.run(&format!("app{number}")).paths.get("f"), Some(&1));
+        assert_eq!(
+            sandbox.run(&format!("app{number}")).paths.get("f"),
+            Some(&1)
+        );
     }
 }
 
 /// A libLLVM that calls `abort` in `function`. All other functions are the real libLLVM's.
-pub(crate) fn crashing_llvm(yard: &Yard, function: &str) -> std::path::PathBuf {
+pub(crate) fn crashing_llvm(sandbox: &Sandbox, function: &str) -> std::path::PathBuf {
     faulty_llvm(
-        yard,
+        sandbox,
         &format!("#include <stdlib.h>\nvoid {function}(void) {{ abort(); }}\n"),
     )
 }
 
 /// A libLLVM that replaces some functions. All others are the real libLLVM's.
-pub(crate) fn faulty_llvm(yard: &Yard, functions: &str) -> std::path::PathBuf {
-    yard.write("fault.c", functions);
+pub(crate) fn faulty_llvm(sandbox: &Sandbox, functions: &str) -> std::path::PathBuf {
+    sandbox.write("fault.c", functions);
     let real = rust_llvm();
-    let library = yard.path("libLLVM-fault.so");
-    let mut cc = yard.command("cc");
+    let library = sandbox.path("libLLVM-fault.so");
+    let mut cc = sandbox.command("cc");
     cc.args(["-shared", "-fPIC", "-o"])
         .arg(&library)
         .arg("fault.c")
@@ -210,14 +227,15 @@ pub(crate) fn faulty_llvm(yard: &Yard, functions: &str) -> std::path::PathBuf {
     library
 }
 
-/// The first module that a process weaves does not mark its counter base as a number. LLVM makes
-/// addresses of it, which no link can resolve. The module that is woven anew counts the same.
+/// The faulty libLLVM does not mark the counter base of a process's first module as a number. LLVM
+/// turns the base into addresses, which no link can resolve. Holloway weaves the module again, and
+/// its counts are the same.
 #[test]
 #[cfg(target_arch = "x86_64")]
-fn a_base_that_llvm_makes_an_address_of_is_moved_into_registers() {
-    let yard = yard();
+fn a_counter_base_that_llvm_turns_into_addresses_is_moved_into_registers() {
+    let sandbox = sandbox();
     let llvm = faulty_llvm(
-        &yard,
+        &sandbox,
         "#define _GNU_SOURCE
         #include <dlfcn.h>
         void LLVMGlobalSetMetadata(void *global, unsigned kind, void *node) {
@@ -227,38 +245,39 @@ fn a_base_that_llvm_makes_an_address_of_is_moved_into_registers() {
         }",
     );
     let loops = "int g(int n) { int s = 0; for (int i = 0; i < n; i++) if (i & 1) s += i; else s ^= i; return s; }";
-    yard.write("g.c", loops);
-    yard.write(
+    sandbox.write("g.c", loops);
+    sandbox.write(
         "main.c",
         "int f(int); int g(int); int main(int c, char **v) { (void)v; return f(c) + g(9) < 0; }",
     );
     for kind in ["paths", "edges", "loops", "trace", "variation", "times"] {
         let words = format!("cc -O2 --collect {kind} main.c f.c g.c -o");
-        yard.build(&format!("{words} sound"));
-        let mut command = yard.holloway(&format!("{words} app"));
+        sandbox.build(&format!("{words} sound"));
+        let mut command = sandbox.holloway(&format!("{words} app"));
         command.env("HOLLOWAY_LLVM", &llvm);
         let stderr = succeed(command.env("HOLLOWAY_CACHE", ""));
         assert_eq!(stderr, "", "{kind}");
-        assert_eq!(yard.modules("app"), yard.modules("sound"), "{kind}");
+        assert_eq!(sandbox.modules("app"), sandbox.modules("sound"), "{kind}");
         if matches!(kind, "paths" | "edges") {
-            let (app, sound) = (yard.run("app"), yard.run("sound"));
+            let (app, sound) = (sandbox.run("app"), sandbox.run("sound"));
             assert_eq!(app, sound, "{kind}");
             assert!(app.paths.len() == 3, "{app:?}");
         } else {
-            let stderr = yard.build("run -o data -- ./app");
+            let stderr = sandbox.build("run -o data -- ./app");
             assert!(!stderr.contains("warning"), "{kind}: {stderr}");
-            std::fs::remove_dir_all(yard.path("data")).unwrap();
+            std::fs::remove_dir_all(sandbox.path("data")).unwrap();
         }
     }
 }
 
-/// One module refers to its counters in a way that cannot be patched, however often it is woven.
+/// The faulty libLLVM makes one module refer to its counters in a way that cannot be patched, even
+/// if it is woven again.
 #[test]
 #[cfg(target_arch = "x86_64")]
 fn counters_that_cannot_be_found_cost_the_probes_of_one_module() {
-    let yard = yard();
+    let sandbox = sandbox();
     let llvm = faulty_llvm(
-        &yard,
+        &sandbox,
         r#"#define _GNU_SOURCE
         #include <dlfcn.h>
         #include <stdio.h>
@@ -280,28 +299,32 @@ fn counters_that_cannot_be_found_cost_the_probes_of_one_module() {
             LLVMAppendModuleInlineAsm(module, text, strlen(text));
         }"#,
     );
-    yard.build("cc -O1 -c main.c f.c");
+    sandbox.build("cc -O1 -c main.c f.c");
     for kind in ["paths", "trace"] {
-        let mut command = yard.holloway(&format!("cc --collect {kind} main.o f.o -o app"));
+        let mut command = sandbox.holloway(&format!("cc --collect {kind} main.o f.o -o app"));
         let stderr = succeed(command.env("HOLLOWAY_LLVM", &llvm));
         let why = "weaving f.o failed: function bent: its counters are referred to by relocation type 2; leave it out with --skip and report this: linked without probes";
-        assert_eq!(ours(&stderr), [format!("holloway: warning: {why}")]);
-        assert_eq!(yard.left_alone("app"), [format!("f.o: {why}")]);
-        assert_eq!(yard.modules("app"), ["main.o"]);
+        assert_eq!(
+            holloway_lines(&stderr),
+            [format!("holloway: warning: {why}")]
+        );
+        assert_eq!(sandbox.linked_as_is("app"), [format!("f.o: {why}")]);
+        assert_eq!(sandbox.modules("app"), ["main.o"]);
     }
-    yard.build("cc main.o f.o -o app");
-    assert_eq!(yard.run("app").code, Some(3));
+    sandbox.build("cc main.o f.o -o app");
+    assert_eq!(sandbox.run("app").code, Some(3));
 }
 
 #[test]
-fn a_crash_of_llvm_costs_the_probes_of_one_module_and_is_said() {
-    let yard = yard();
-    let llvm = crashing_llvm(&yard, "LLVMBuildICmp");
+fn a_crash_of_llvm_costs_the_probes_of_one_module_and_is_reported() {
+    let sandbox = sandbox();
+    let llvm = crashing_llvm(&sandbox, "LLVMBuildICmp");
     let stderr = succeed(
-        yard.holloway("cc -O1 main.c f.c -o app")
+        sandbox
+            .holloway("cc -O1 main.c f.c -o app")
             .env("HOLLOWAY_LLVM", &llvm),
     );
-    let stderr = ours(&stderr);
+    let stderr = holloway_lines(&stderr);
     assert_eq!(stderr.len(), 2, "{stderr:?}");
     for (module, function) in [("main", "main"), ("f", "f")] {
         let end = format!(" crashed in LLVM at function {function}: linked without probes");
@@ -312,31 +335,35 @@ fn a_crash_of_llvm_costs_the_probes_of_one_module_and_is_said() {
             "{stderr:?}"
         );
     }
-    let left = yard.left_alone("app");
+    let as_is = sandbox.linked_as_is("app");
     assert!(
-        left.len() == 2 && left[0].starts_with("main.o: weaving "),
-        "{left:?}"
+        as_is.len() == 2 && as_is[0].starts_with("main.o: weaving "),
+        "{as_is:?}"
     );
-    let ran = yard.run("app");
-    assert!(ran.code == Some(3) && ran.paths.is_empty(), "{ran:?}");
+    let result = sandbox.run("app");
+    assert!(
+        result.code == Some(3) && result.paths.is_empty(),
+        "{result:?}"
+    );
 }
 
 #[test]
-fn where_llvm_crashes_always_fat_objects_are_linked_as_they_are() {
-    let yard = yard();
-    let llvm = crashing_llvm(&yard, "LLVMRunPasses");
+fn if_llvm_always_crashes_fat_objects_are_linked_without_probes() {
+    let sandbox = sandbox();
+    let llvm = crashing_llvm(&sandbox, "LLVMRunPasses");
     let stderr = succeed(
-        yard.holloway("cc -O1 main.c f.c -o app")
+        sandbox
+            .holloway("cc -O1 main.c f.c -o app")
             .env("HOLLOWAY_LLVM", &llvm),
     );
-    assert_eq!(ours(&stderr).len(), 2, "{stderr}");
-    assert_eq!(yard.run("app").code, Some(3));
+    assert_eq!(holloway_lines(&stderr).len(), 2, "{stderr}");
+    assert_eq!(sandbox.run("app").code, Some(3));
 }
 
 #[test]
 fn a_clang_newer_than_libllvm_is_refused_by_both_names() {
-    let yard = yard();
-    let mut command = yard.holloway("cc main.c f.c -o app");
+    let sandbox = sandbox();
+    let mut command = sandbox.holloway("cc main.c f.c -o app");
     let (code, stderr) = refused(
         command
             .env("HOLLOWAY_CLANG", "clang-22")
@@ -349,19 +376,19 @@ fn a_clang_newer_than_libllvm_is_refused_by_both_names() {
             && stderr.contains("install clang-19"),
         "{stderr}"
     );
-    let mut command = yard.holloway("cc main.c f.c -o app");
+    let mut command = sandbox.holloway("cc main.c f.c -o app");
     succeed(command.env("HOLLOWAY_LLVM", "/usr/lib/llvm-19/lib/libLLVM.so"));
     assert_eq!(
-        yard.run("app").paths.get("f"),
+        sandbox.run("app").paths.get("f"),
         Some(&1),
         "the older clang is chosen"
     );
 }
 
 #[test]
-fn what_is_missing_is_named_with_the_way_out() {
-    let yard = yard();
-    yard.build("cc -c main.c f.c");
+fn missing_tools_are_named_with_advice() {
+    let sandbox = sandbox();
+    sandbox.build("cc -c main.c f.c");
     let check = |command: &mut std::process::Command, expect: &str| {
         let (code, stderr) = refused(command);
         assert!(
@@ -371,34 +398,38 @@ fn what_is_missing_is_named_with_the_way_out() {
         assert_eq!((stderr.lines().count(), code), (1, Some(125)), "{stderr}");
     };
     check(
-        yard.holloway("cc -c main.c").env("PATH", yard.path("")),
+        sandbox
+            .holloway("cc -c main.c")
+            .env("PATH", sandbox.path("")),
         "no clang in PATH: install one",
     );
     check(
-        yard.holloway("cc -c main.c")
+        sandbox
+            .holloway("cc -c main.c")
             .env("HOLLOWAY_CLANG", "clang-none"),
         "HOLLOWAY_CLANG names it",
     );
     check(
-        yard.holloway("cc main.o")
+        sandbox
+            .holloway("cc main.o")
             .env("HOLLOWAY_LLVM", "/nowhere/libLLVM.so"),
         "/nowhere/libLLVM.so",
     );
     check(
-        yard.holloway("ld main.o").env("HOLLOWAY_LD", "ld-none"),
+        sandbox.holloway("ld main.o").env("HOLLOWAY_LD", "ld-none"),
         "HOLLOWAY_LD names it",
     );
     check(
-        yard.holloway("ld main.o").env("PATH", yard.path("")),
+        sandbox.holloway("ld main.o").env("PATH", sandbox.path("")),
         "no linker ld: install",
     );
     check(
-        &mut yard.holloway("cc -flto -fvisibility=hidden -fsanitize=cfi -c main.c"),
+        &mut sandbox.holloway("cc -flto -fvisibility=hidden -fsanitize=cfi -c main.c"),
         "-fsanitize=cfi checks types over the whole program",
     );
-    let (code, stderr) = yard.refuse("cc --collect nonsense main.o");
+    let (code, stderr) = sandbox.refuse("cc --collect nonsense main.o");
     assert!(code == Some(2) && stderr.contains("nonsense"), "{stderr}");
-    let (code, stderr) = refused(yard.holloway("ld main.o").env("HOLLOWAY_JOBS", "many"));
+    let (code, stderr) = refused(sandbox.holloway("ld main.o").env("HOLLOWAY_JOBS", "many"));
     assert!(
         code == Some(2) && stderr.contains("HOLLOWAY_JOBS=many"),
         "{stderr}"
@@ -406,21 +437,21 @@ fn what_is_missing_is_named_with_the_way_out() {
 }
 
 #[test]
-fn a_link_without_what_the_runtime_needs_says_so() {
-    let yard = Yard::new();
-    yard.write(
+fn a_link_that_lacks_needs_of_the_runtime_gets_a_note() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
         "start.c",
         "int f(int x) { return x ? 1 : 2; } void _start(void) { f(3); for (;;) ; }",
     );
-    yard.build("cc -O0 -ffreestanding -c start.c");
-    let (_, stderr) = yard.refuse("cc -nostdlib -static start.o -o app");
+    sandbox.build("cc -O0 -ffreestanding -c start.c");
+    let (_, stderr) = sandbox.refuse("cc -nostdlib -static start.o -o app");
     assert!(
         stderr.contains("pthread_atfork")
             && stderr.contains("holloway: note: this link leaves out the C library"),
         "{stderr}"
     );
-    yard.write("lib.c", "int f(int x) { return x ? 1 : 2; }");
-    let (_, stderr) = yard.refuse("cc -O0 -fPIC -shared -nostartfiles lib.c -o lib.so");
+    sandbox.write("lib.c", "int f(int x) { return x ? 1 : 2; }");
+    let (_, stderr) = sandbox.refuse("cc -O0 -fPIC -shared -nostartfiles lib.c -o lib.so");
     assert!(
         stderr.contains("holloway: note: this link leaves out the start files"),
         "{stderr}"
@@ -428,9 +459,9 @@ fn a_link_without_what_the_runtime_needs_says_so() {
 }
 
 #[test]
-fn questions_go_to_clang_untouched() {
-    let yard = yard();
-    let clang = yard
+fn calls_that_only_query_clang_go_to_clang_unchanged() {
+    let sandbox = sandbox();
+    let clang = sandbox
         .holloway("cc -print-prog-name=clang")
         .output()
         .unwrap()
@@ -445,8 +476,11 @@ fn questions_go_to_clang_untouched() {
         "-S -o - f.c",
         "-M f.c",
     ] {
-        let ours = yard.holloway(&format!("cc {question}")).output().unwrap();
-        let theirs = yard
+        let ours = sandbox
+            .holloway(&format!("cc {question}"))
+            .output()
+            .unwrap();
+        let theirs = sandbox
             .command(clang.trim_end())
             .args(question.split(' '))
             .output()
@@ -462,52 +496,53 @@ fn questions_go_to_clang_untouched() {
 
 #[test]
 #[cfg(target_arch = "x86_64")]
-fn another_machine_is_linked_as_it_is() {
-    let yard = Yard::new();
-    yard.write(
+fn code_for_an_unsupported_machine_is_linked_without_probes() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
         "start.c",
         "int f(int x) { return x ? 1 : 2; } void _start(void) { f(3); for (;;) ; }",
     );
-    let stderr = yard.build("cc -m32 -ffreestanding -nostdlib -static start.c -o app");
+    let stderr = sandbox.build("cc -m32 -ffreestanding -nostdlib -static start.c -o app");
     assert!(
         stderr.contains("target i386-pc-linux-gnu is not supported yet: linked as it is"),
         "{stderr}"
     );
-    assert!(yard.maybe_map("app").is_none());
+    assert!(sandbox.find_map("app").is_none());
 }
 
 #[test]
-fn patterns_that_are_no_good_or_fit_nothing_are_told() {
-    let yard = yard();
+fn bad_patterns_and_patterns_that_match_nothing_are_reported() {
+    let sandbox = sandbox();
     let cc = |variable: &str, patterns: &str| {
-        let mut command = yard.holloway("cc -O1 main.c f.c -o app");
+        let mut command = sandbox.holloway("cc -O1 main.c f.c -o app");
         command.env(variable, patterns);
         command
     };
     let nothing = "holloway: warning: app: HOLLOWAY_ONLY=nosuch neither fits no function that can be woven in this program: give a crate's name, a function's, or a regular expression over demangled names";
     let stderr = succeed(&mut cc("HOLLOWAY_ONLY", "nosuch\nneither"));
-    assert_eq!(ours(&stderr), [nothing]);
-    // These are single links: the other patterns may be meant for another program.
+    assert_eq!(holloway_lines(&stderr), [nothing]);
+    // In single links, a pattern that matches nothing may be meant for another program. So holloway
+    // warns only if no pattern of HOLLOWAY_ONLY matches.
     for (variable, patterns) in [
         ("HOLLOWAY_ONLY", "f\nnosuch"),
         ("HOLLOWAY_ONLY", "^f$"),
         ("HOLLOWAY_SKIP", "nosuch"),
     ] {
         let stderr = succeed(&mut cc(variable, patterns));
-        assert_eq!(ours(&stderr), [""; 0], "{variable} {patterns}");
+        assert_eq!(holloway_lines(&stderr), [""; 0], "{variable} {patterns}");
     }
     let (_, stderr) = refused(&mut cc("HOLLOWAY_SKIP", "f\na(b"));
     let bad = "holloway: HOLLOWAY_SKIP: \"a(b\" is neither a name nor a regular expression: unclosed group";
-    assert_eq!(ours(&stderr), [bad]);
+    assert_eq!(holloway_lines(&stderr), [bad]);
 }
 
-/// The error for a module that is woven for one machine and linked for another names both machines.
+/// If a module is for one machine and the link for another, the error names both machines.
 #[test]
-fn a_module_of_another_machine_is_told_before_the_linker_is() {
-    let yard = Yard::new();
-    yard.write("f.c", "int f(int x) { return x + 2; }");
-    yard.build("cc -c f.c");
-    let (code, stderr) = yard.refuse("ld -m aarch64linux -shared f.o -o libf.so");
+fn a_module_of_another_machine_is_reported_before_the_linker_runs() {
+    let sandbox = Sandbox::new();
+    sandbox.write("f.c", "int f(int x) { return x + 2; }");
+    sandbox.build("cc -c f.c");
+    let (code, stderr) = sandbox.refuse("ld -m aarch64linux -shared f.o -o libf.so");
     assert_eq!(code, Some(125));
     let expected =
         "holloway: f.o is for x86-64, the link for aarch64: give it files of one machine";

@@ -1,4 +1,4 @@
-//! `holloway cc` and the linker wrapper under real builds.
+//! Tests of `holloway cc` and of the linker wrapper, with real builds.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod as_is;

@@ -1,20 +1,21 @@
-//! Sanitizers: woven code behaves like the compiler's own code, and all its functions are counted.
+//! Sanitizers: a woven program behaves like the program that the compiler builds, and all its
+//! functions are counted.
 //!
-//! clang 19 instruments the machine code of its fat objects twice, which crashes; their bitcode is
-//! sound.
+//! clang 19 instruments the machine code of its fat objects twice, and such code crashes. The
+//! bitcode in these objects is correct.
 
 use std::process::Output;
 
 use crate::failures::crashing_llvm;
-use crate::link_support::{Yard, succeed};
+use crate::link_support::{Sandbox, succeed};
 
 const CLANGS: [&str; 2] = ["clang-19", "clang-22"];
 
-/// Two files, so that instrumented names go from one to the other; a constructor, and a use after
-/// `free` when asked.
-fn yard() -> Yard {
-    let yard = Yard::new();
-    yard.write(
+/// A program of two files, so that instrumented names are used across files. It has a constructor,
+/// and with an argument it uses memory after `free`.
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write(
         "main.c",
         r#"#include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +34,7 @@ int main(int count, char **words) {
 }
 "#,
     );
-    yard.write(
+    sandbox.write(
         "f.c",
         r#"extern int shared[4];
 static const char *const names[] = {"a", "b"};
@@ -46,12 +47,16 @@ __attribute__((noinline)) int f(int x, int (*g)(int)) {
 __attribute__((noinline)) int wrong(int *at) { return at[2]; }
 "#,
     );
-    yard
+    sandbox
 }
 
 /// A program's output and exit status, without addresses and process ids.
-fn behavior(yard: &Yard, program: &str, words: &[&str]) -> (String, Vec<String>, Option<i32>) {
-    let mut command = yard.command(yard.path(program));
+fn behavior(
+    sandbox: &Sandbox,
+    program: &str,
+    words: &[&str],
+) -> (String, Vec<String>, Option<i32>) {
+    let mut command = sandbox.command(sandbox.path(program));
     let data = tempfile::tempdir().unwrap();
     let output: Output = command
         .args(words)
@@ -60,13 +65,13 @@ fn behavior(yard: &Yard, program: &str, words: &[&str]) -> (String, Vec<String>,
         .output()
         .unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-    // `#0 0x55 in wrong /tmp/x/f.c:9:58`; the C library's own frames have no place in a source of
-    // ours.
+    // A frame is printed as `#0 0x55 in wrong /tmp/x/f.c:9:58`. Frames of the C library are left
+    // out.
     let frame = |line: &str| {
-        let (number, rest) = line.trim().split_once(" 0x")?;
-        let (_, place) = rest.split_once(" in ")?;
-        let is_ours = place.contains("main.c:") || place.contains("f.c:");
-        (number.starts_with('#') && is_ours).then(|| format!("{number} {place}"))
+        let (number, address_and_place) = line.trim().split_once(" 0x")?;
+        let (_, place) = address_and_place.split_once(" in ")?;
+        let is_in_program = place.contains("main.c:") || place.contains("f.c:");
+        (number.starts_with('#') && is_in_program).then(|| format!("{number} {place}"))
     };
     let kind = |line: &str| {
         let (_, kind) = line.split_once("Sanitizer: ")?;
@@ -78,8 +83,8 @@ fn behavior(yard: &Yard, program: &str, words: &[&str]) -> (String, Vec<String>,
 }
 
 #[test]
-fn sanitized_code_is_woven_and_does_the_same() {
-    let yard = yard();
+fn sanitized_programs_are_woven_and_behave_the_same() {
+    let sandbox = sandbox();
     for clang in CLANGS {
         for sanitizer in [
             "address -O0",
@@ -91,34 +96,37 @@ fn sanitized_code_is_woven_and_does_the_same() {
         ] {
             let case = format!("{clang} {sanitizer}");
             let words = format!("-g -Werror -fsanitize={sanitizer} main.c f.c -o");
-            yard.tool(&format!("{clang} {words} plain"));
-            let mut command = yard.holloway(&format!("cc --exits off {words} app"));
+            sandbox.tool(&format!("{clang} {words} plain"));
+            let mut command = sandbox.holloway(&format!("cc --exits off {words} app"));
             let stderr = succeed(command.env("HOLLOWAY_CLANG", clang));
             assert_eq!(stderr, "", "{case}");
-            assert_eq!(yard.modules("app"), ["main.o", "f.o"], "{case}");
-            let plain = behavior(&yard, "plain", &[]);
-            assert_eq!(behavior(&yard, "app", &[]), plain, "{case}");
+            assert_eq!(sandbox.modules("app"), ["main.o", "f.o"], "{case}");
+            let plain = behavior(&sandbox, "plain", &[]);
+            assert_eq!(behavior(&sandbox, "app", &[]), plain, "{case}");
             assert!(
                 plain.0.starts_with("early\n") && plain.2 == Some(3),
                 "{plain:?}"
             );
-            let paths = yard.run("app").paths;
+            let paths = sandbox.run("app").paths;
             let counts = ["early", "g"].map(|name| paths.get(name).copied());
             assert_eq!(counts, [Some(1), Some(5)], "{case}: {paths:?}");
             assert!(paths.contains_key("main"), "{case}: {paths:?}");
             if sanitizer.contains("address") {
-                // The tables of all modules lie together, and are registered and taken back by one
-                // of them.
+                // The tables of all modules are adjacent. One module registers and unregisters them
+                // all.
                 let hooks = ["asan.module_ctor", "asan.module_dtor"].map(|name| paths.get(name));
                 assert_eq!(hooks, [Some(&1), Some(&1)], "{case}");
-                let plain = behavior(&yard, "plain", &["bad"]);
-                assert_eq!(behavior(&yard, "app", &["bad"]), plain, "{case}");
+                let plain = behavior(&sandbox, "plain", &["bad"]);
+                assert_eq!(behavior(&sandbox, "app", &["bad"]), plain, "{case}");
                 let report = &plain.1;
-                let is_told = report
+                let has_kind = report
                     .first()
                     .is_some_and(|kind| kind == "heap-use-after-free");
-                let names_it = |line: &String| line.contains("wrong ");
-                assert!(is_told && report.iter().any(names_it), "{case}: {report:?}");
+                let names_function = |line: &String| line.contains("wrong ");
+                assert!(
+                    has_kind && report.iter().any(names_function),
+                    "{case}: {report:?}"
+                );
             }
         }
     }
@@ -128,27 +136,27 @@ fn sanitized_code_is_woven_and_does_the_same() {
 /// crash.
 #[test]
 fn machine_code_that_is_instrumented_twice_is_never_linked() {
-    let yard = yard();
+    let sandbox = sandbox();
     let build = |words: &str| {
-        let mut command = yard.holloway(&format!("cc -g -O1 -fsanitize=address {words}"));
+        let mut command = sandbox.holloway(&format!("cc -g -O1 -fsanitize=address {words}"));
         command.env("HOLLOWAY_CLANG", "clang-19");
         command
     };
-    yard.tool("clang-19 -g -O1 -fsanitize=address main.c f.c -o plain");
-    let plain = behavior(&yard, "plain", &[]);
-    let llvm = crashing_llvm(&yard, "LLVMBuildICmp");
+    sandbox.tool("clang-19 -g -O1 -fsanitize=address main.c f.c -o plain");
+    let plain = behavior(&sandbox, "plain", &[]);
+    let llvm = crashing_llvm(&sandbox, "LLVMBuildICmp");
     let stderr = succeed(build("main.c f.c -o app").env("HOLLOWAY_LLVM", &llvm));
     assert_eq!(stderr.lines().count(), 2, "{stderr}");
-    let is_said = |line: &str| line.ends_with(": linked without probes");
-    assert!(stderr.lines().all(is_said), "{stderr}");
-    assert_eq!(behavior(&yard, "app", &[]), plain);
+    let is_warning = |line: &str| line.ends_with(": linked without probes");
+    assert!(stderr.lines().all(is_warning), "{stderr}");
+    assert_eq!(behavior(&sandbox, "app", &[]), plain);
 
-    yard.write("blob", "12345");
+    sandbox.write("blob", "12345");
     let blob = r#"__asm__(".section .rodata\n.globl blob\nblob: .incbin \"blob\"\n.text");"#;
-    let source = std::fs::read_to_string(yard.path("f.c")).unwrap();
-    yard.write("f.c", &format!("{blob}\n{source}"));
+    let source = std::fs::read_to_string(sandbox.path("f.c")).unwrap();
+    sandbox.write("f.c", &format!("{blob}\n{source}"));
     let stderr = succeed(&mut build("main.c f.c -o app"));
     assert_eq!(stderr, "");
-    assert_eq!(yard.modules("app"), ["main.o", "f.o"]);
-    assert_eq!(behavior(&yard, "app", &[]), plain);
+    assert_eq!(sandbox.modules("app"), ["main.o", "f.o"]);
+    assert_eq!(behavior(&sandbox, "app", &[]), plain);
 }

@@ -1,4 +1,4 @@
-//! Reads a compiler's command line as far as it decides which words we add.
+//! Reads a compiler's command line to decide which options `holloway cc` must add.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -10,27 +10,27 @@ use crate::response::expand;
 /// The actions and options of a call of the compiler.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CompilerCall {
-    /// C, C++ or LLVM IR becomes an object.
+    /// Whether the call compiles C, C++, or LLVM IR to an object.
     pub(crate) compiles: bool,
-    /// Something is linked.
+    /// Whether the call links.
     pub(crate) links: bool,
-    /// The user asks for debug information with lines.
-    pub(crate) debug: bool,
-    /// Optimization level, as in `HOLLOWAY_OPT`.
+    /// Whether the user asks for debug information that includes line tables.
+    pub(crate) line_tables: bool,
+    /// The optimization level, as in `HOLLOWAY_OPT`.
     pub(crate) opt: Option<&'static str>,
-    /// A sanitizer is on.
+    /// Whether a sanitizer is on.
     pub(crate) sanitizes: bool,
-    /// `-fsanitize=cfi` or one of its parts is on.
+    /// Whether `-fsanitize=cfi` or one of its parts is on.
     pub(crate) control_flow_integrity: bool,
-    /// `-fembed-bitcode` is given.
+    /// Whether `-fembed-bitcode` is given.
     pub(crate) embeds_bitcode: bool,
 }
 
 impl CompilerCall {
-    /// Reads `args`, response files too.
+    /// Reads `args` and the response files among them.
     ///
     /// # Errors
-    /// When response files name each other without end.
+    /// If response files name each other in a cycle.
     pub(crate) fn read(args: &[OsString]) -> Result<Self> {
         let args = expand(args.iter().cloned())?;
         let mut reader = Reader::default();
@@ -62,8 +62,8 @@ impl CompilerCall {
 struct Reader {
     call: CompilerCall,
     language: Option<String>,
-    sources: bool,
-    inputs: bool,
+    has_sources: bool,
+    has_inputs: bool,
     object_only: bool,
     emits_other: bool,
 }
@@ -71,10 +71,10 @@ struct Reader {
 impl Reader {
     fn word(&mut self, word: &str) {
         if word == "-" || !word.starts_with('-') {
-            // Precompiled, whatever else is asked for: never code, never linked.
+            // A header is precompiled with any options. It becomes no code.
             if !self.is_header(word) {
-                self.inputs = true;
-                self.sources |= self.is_source(word);
+                self.has_inputs = true;
+                self.has_sources |= self.is_source(word);
             }
             return;
         }
@@ -101,13 +101,13 @@ impl Reader {
         } else if let Some(level) = word.strip_prefix("-O") {
             self.call.opt = Some(level_of(level));
         } else if word.starts_with("-l") || word.starts_with("-Wl,") {
-            self.inputs |= word.starts_with("-l");
-        } else if let Some(debug) = debug_lines(word) {
-            self.call.debug = debug;
+            self.has_inputs |= word.starts_with("-l");
+        } else if let Some(line_tables) = line_tables(word) {
+            self.call.line_tables = line_tables;
         }
     }
 
-    /// Sources that clang turns into code through LLVM; assembly is not among them.
+    /// Returns whether clang compiles the file through LLVM. Assembly is no source in this sense.
     fn is_source(&self, file: &str) -> bool {
         match self.language.as_deref() {
             Some("none") | None => {
@@ -129,16 +129,16 @@ impl Reader {
     }
 
     fn finish(self) -> CompilerCall {
-        let works = self.inputs && !self.emits_other;
+        let writes_code = self.has_inputs && !self.emits_other;
         CompilerCall {
-            compiles: works && self.sources,
-            links: works && !self.object_only,
+            compiles: writes_code && self.has_sources,
+            links: writes_code && !self.object_only,
             ..self.call
         }
     }
 }
 
-/// The level of a `-O` option, as one of the four levels and two sizes that LLVM knows.
+/// Returns LLVM's name for the level of a `-O` option: four levels and two size levels.
 fn level_of(level: &str) -> &'static str {
     match level {
         "0" => "O0",
@@ -150,8 +150,8 @@ fn level_of(level: &str) -> &'static str {
     }
 }
 
-/// Whether an option turns line tables on or off. Nothing if it does neither.
-fn debug_lines(word: &str) -> Option<bool> {
+/// Returns whether an option turns line tables on (`true`) or off (`false`). `None`: neither.
+fn line_tables(word: &str) -> Option<bool> {
     match word {
         "-g0" | "-ggdb0" | "-gline-directives-only" => Some(false),
         "-g" | "-g1" | "-g2" | "-g3" | "-gline-tables-only" | "-gmlt" | "-gfull" | "-gused"
@@ -166,7 +166,7 @@ fn debug_lines(word: &str) -> Option<bool> {
     }
 }
 
-/// Options that make clang write no object, or nothing that can be woven.
+/// Options that make clang write no object, or a file that cannot be woven.
 const OTHER_OUTPUT: [&str; 27] = [
     "-E",
     "-S",
@@ -217,7 +217,7 @@ mod tests {
         let mut facts = Vec::new();
         facts.extend(call.compiles.then_some("compiles"));
         facts.extend(call.links.then_some("links"));
-        facts.extend(call.debug.then_some("debug"));
+        facts.extend(call.line_tables.then_some("debug"));
         facts.extend(call.opt);
         facts.extend(call.control_flow_integrity.then_some("cfi"));
         facts.extend(call.embeds_bitcode.then_some("embeds"));
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn the_line_says_what_is_done() {
+    fn actions_and_options_are_read_from_a_line() {
         check("-c a.c", "compiles");
         check("a.c b.o -o app", "compiles links");
         check("-O2 -g a.c", "compiles links debug O2");

@@ -1,4 +1,4 @@
-//! The parts of a link line.
+//! The data model of a link line: its words, and the facts that weaving needs.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -9,64 +9,64 @@ use holloway_weave::image::Machine;
 /// The program whose options a line has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flavor {
-    /// `cc`'s.
+    /// A compiler driver: `cc`, gcc, or clang.
     Driver,
-    /// `ld`'s.
+    /// The linker itself: `ld`.
     Ld,
 }
 
-/// Kind of a link's output.
+/// The kind of file that a link writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Output {
     /// A program, position independent or not.
     Executable,
     /// A shared object.
     SharedObject,
-    /// One object of several (`-r`).
+    /// One object that combines several objects (`-r`).
     Relocatable,
-    /// None: nothing is linked (`-c`, `-E`, `-S` on a driver's line).
+    /// The line links nothing (`-c`, `-E`, or `-S` of a compiler driver).
     NotALink,
 }
 
-/// How a word reaches the linker.
+/// How a line carries a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Carrier {
-    /// As a word of the line.
+    /// The word is an argument itself.
     Plain,
-    /// In the `-Wl,` list with this number.
+    /// The word is an element of the `-Wl,` list with this number.
     List(usize),
-    /// Behind `-Xlinker`.
+    /// The word is the argument after `-Xlinker`.
     Single,
 }
 
-/// The part that a word plays.
+/// What a word means to the link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// Anything that weaving leaves alone.
+    /// The word is an option or a value that weaving leaves alone.
     Other,
-    /// A file to link.
+    /// The word names a file to link.
     Input,
-    /// A library to look for.
+    /// The word names a library (`-l`), which the linker searches for.
     Library(Library),
 }
 
-/// A library to look for.
+/// A library that the linker searches for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Library {
-    /// `foo` of `-lfoo`, `:libfoo.a` of `-l:libfoo.a`.
+    /// The name after `-l`: `foo` for `-lfoo`, `:libfoo.a` for `-l:libfoo.a`.
     pub(crate) name: OsString,
-    /// Only archives are looked for at this place of the line.
+    /// Whether the linker searches only for an archive, because `-Bstatic` precedes the word.
     pub(crate) only_static: bool,
 }
 
 /// One word of the line.
 #[derive(Clone, Debug)]
 pub(crate) struct Word {
-    /// As given.
+    /// The text, without a carrier such as `-Wl,`.
     pub(crate) text: OsString,
-    /// Its part.
+    /// What the word means to the link.
     pub(crate) role: Role,
-    /// How it reaches the linker.
+    /// How the line carries the word.
     pub(super) carrier: Carrier,
 }
 
@@ -75,30 +75,32 @@ pub(crate) struct Word {
 pub(crate) struct Line {
     /// The program whose options the line has.
     pub(crate) flavor: Flavor,
-    /// The words without those for an LTO plugin.
+    /// The words, except for the words for an LTO plugin.
     pub(crate) words: Vec<Word>,
-    /// Value of `-o`.
+    /// The value of `-o`.
     pub(crate) output: Option<PathBuf>,
-    /// Kind of the output.
+    /// The kind of the output.
     pub(crate) output_kind: Output,
-    /// The machine of the output, if the line or the linker's name says it and weaving knows it.
+    /// The machine of the output, if the line or the linker's file name gives it and weaving
+    /// supports it.
     pub(crate) machine: Option<Machine>,
-    /// `-L`, in order.
-    pub(crate) search: Vec<PathBuf>,
-    /// `-plugin-opt=O…`.
+    /// The directories of `-L`, in order.
+    pub(crate) library_directories: Vec<PathBuf>,
+    /// The optimization level that the line passes to the LTO plugin (`-plugin-opt=O…`).
     pub(crate) opt: Option<OptLevel>,
-    /// `--gc-sections`, or function sections asked of the plugin.
+    /// Whether each function gets a section: the line has `--gc-sections`, or it asks the LTO
+    /// plugin for function sections.
     pub(crate) function_sections: bool,
-    /// `--sysroot`.
+    /// The value of `--sysroot`.
     pub(crate) sysroot: Option<PathBuf>,
-    /// Whether the C library is surely not linked.
+    /// Whether the line certainly does not link the C library.
     pub(crate) no_libc: bool,
-    /// Whether the compiler's start files (`crtbegin.o`) are surely not linked.
+    /// Whether the line certainly does not link the compiler's start files (`crtbegin.o`).
     pub(crate) no_start_files: bool,
 }
 
 impl Line {
-    /// File name of the output (`a.out` by default).
+    /// Returns the file name of the output (`a.out` by default).
     pub(crate) fn output_name(&self) -> String {
         let name = self.output.as_deref().and_then(|path| path.file_name());
         name.map_or_else(

@@ -1,11 +1,12 @@
 //! The options of linkers and compiler drivers whose value is the next word.
 
-/// Whether the driver option `word` has its value in the next word.
+/// Returns whether `word` is an option of a compiler driver whose value is the next word.
 pub(crate) fn takes_value(word: &str) -> bool {
     matches!(word, "-o" | "-L" | "-l" | "--sysroot") || DRIVER_VALUES.contains(&word)
 }
 
-/// Options of ld (GNU, gold, lld) whose value is the next word when they stand alone.
+/// Options of ld (GNU, gold, lld), without their dashes. The value is the next word, unless it
+/// follows in the same word (`-znow`, `--entry=main`).
 pub(super) const LINKER_VALUES: &[&str] = &[
     "A",
     "a",
@@ -86,7 +87,8 @@ pub(super) const LINKER_VALUES: &[&str] = &[
     "z",
 ];
 
-/// Options of gcc and clang whose value is the next word when they stand alone.
+/// Options of gcc and clang. The value is the next word, unless it follows in the same word
+/// (`-Idir`).
 const DRIVER_VALUES: &[&str] = &[
     "-A",
     "-B",

@@ -1,8 +1,9 @@
 //! Parses a link line, word by word.
 //!
-//! Two state machines read the words: the driver's and the linker's. On a driver's line the
-//! linker's machine sees only what `-Wl,` and `-Xlinker` carry. Each may be waiting for the value
-//! of the option before.
+//! Two state machines read the words: one reads words for the compiler driver, the other reads
+//! words for the linker. On the line of a compiler driver, the words for the linker are the words
+//! that `-Wl,` and `-Xlinker` carry. Each state machine may be waiting for the value of its
+//! previous option.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -40,25 +41,25 @@ enum Pending {
 
 struct Parser {
     line: Line,
-    /// Only archives are looked for (`-Bstatic`).
+    /// Whether the linker searches only for archives (`-Bstatic`).
     only_static: bool,
-    /// The states that `--push-state` saved.
+    /// The values of `only_static` that `--push-state` saved.
     saved_states: Vec<bool>,
-    /// Inputs are raw data (`--format binary`), whatever they look like.
-    data: bool,
-    lists: usize,
-    /// For words of the driver, and for words it hands to the linker.
+    /// Whether inputs are raw data, even if they look like objects (`--format binary`).
+    inputs_are_data: bool,
+    /// How many `-Wl,` lists have been read.
+    list_count: usize,
     pending: PendingOptions,
 }
 
-/// The program that reads a word.
+/// The program that a word is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reader {
     Driver,
     Linker,
 }
 
-/// For each reader, what its last option expects of its next word.
+/// The meaning of the next word of each reader.
 struct PendingOptions {
     driver: Pending,
     linker: Pending,
@@ -81,7 +82,7 @@ impl Parser {
             output: None,
             output_kind: Output::Executable,
             machine: None,
-            search: Vec::new(),
+            library_directories: Vec::new(),
             opt: None,
             function_sections: false,
             sysroot: None,
@@ -92,8 +93,8 @@ impl Parser {
             line,
             only_static: false,
             saved_states: Vec::new(),
-            data: false,
-            lists: 0,
+            inputs_are_data: false,
+            list_count: 0,
             pending: PendingOptions {
                 driver: Pending::Nothing,
                 linker: Pending::Nothing,
@@ -103,7 +104,7 @@ impl Parser {
 
     fn read(&mut self, args: Vec<OsString>) {
         let driver = self.line.flavor == Flavor::Driver;
-        // A driver hands -static to the linker before everything else.
+        // A compiler driver passes -static to the linker before all other words.
         self.only_static = driver
             && args
                 .iter()
@@ -115,9 +116,12 @@ impl Parser {
             } else if self.pending.driver != Pending::Nothing {
                 self.value(arg, Carrier::Plain, Reader::Driver);
             } else if let Some(list) = arg.as_bytes().strip_prefix(b"-Wl,") {
-                self.lists += 1;
+                self.list_count += 1;
                 for word in list.split(|&byte| byte == b',') {
-                    self.linker_word(OsString::from_vec(word.to_vec()), Carrier::List(self.lists));
+                    self.linker_word(
+                        OsString::from_vec(word.to_vec()),
+                        Carrier::List(self.list_count),
+                    );
                 }
             } else if arg == "-Xlinker" {
                 if let Some(word) = args.next() {
@@ -143,7 +147,11 @@ impl Parser {
         }
         let bytes = text.as_bytes();
         if !is_option(bytes) {
-            let role = if self.data { Role::Other } else { Role::Input };
+            let role = if self.inputs_are_data {
+                Role::Other
+            } else {
+                Role::Input
+            };
             return self.push(text, role, carrier);
         }
         if self.common(&text, carrier, Reader::Linker) {
@@ -173,7 +181,7 @@ impl Parser {
             _ if name.starts_with(b"plugin=") => return,
             b"b" | b"format" => self.pending.linker = Pending::Format,
             b"m" => self.pending.linker = Pending::Emulation,
-            _ if name.starts_with(b"format=") => self.data = &name[7..] == b"binary",
+            _ if name.starts_with(b"format=") => self.inputs_are_data = &name[7..] == b"binary",
             _ if LINKER_VALUES.iter().any(|known| known.as_bytes() == name) => {
                 self.pending.linker = Pending::Skip;
             }
@@ -206,29 +214,32 @@ impl Parser {
         self.push(text, Role::Other, Carrier::Plain);
     }
 
-    /// Options that both languages share. Returns whether `text` was one.
+    /// Reads an option that compiler drivers and linkers share. Returns whether `text` is one.
     fn common(&mut self, text: &OsStr, carrier: Carrier, reader: Reader) -> bool {
         let bytes = text.as_bytes();
-        let long = |name: &str| {
+        let value_after = |prefix: &str| {
             bytes
-                .strip_prefix(name.as_bytes())
-                .map(|rest| OsStr::from_bytes(rest).to_owned())
+                .strip_prefix(prefix.as_bytes())
+                .map(|value| OsStr::from_bytes(value).to_owned())
         };
         match bytes {
             b"-o" | b"--output" => self.expect(text, carrier, reader, Pending::Output),
             b"-L" | b"--library-path" => self.expect(text, carrier, reader, Pending::Search),
-            // Joined with its value when that comes.
+            // `library` writes the option and its value as one word.
             b"-l" | b"--library" => *self.pending.by(reader) = Pending::Library,
             b"--sysroot" => self.expect(text, carrier, reader, Pending::Sysroot),
             _ => {
-                if let Some(value) = long("--output=") {
+                if let Some(value) = value_after("--output=") {
                     self.line.output = Some(value.into());
-                } else if let Some(value) = long("--library-path=").or_else(|| long("-L")) {
-                    self.line.search.push(value.into());
-                } else if let Some(value) = long("--library=").or_else(|| long("-l")) {
+                } else if let Some(value) =
+                    value_after("--library-path=").or_else(|| value_after("-L"))
+                {
+                    self.line.library_directories.push(value.into());
+                } else if let Some(value) = value_after("--library=").or_else(|| value_after("-l"))
+                {
                     self.library(value, carrier);
                     return true;
-                } else if let Some(value) = long("--sysroot=") {
+                } else if let Some(value) = value_after("--sysroot=") {
                     self.line.sysroot = Some(value.into());
                 } else if let Some(value) = joined_output(bytes, reader) {
                     self.line.output = Some(value.into());
@@ -246,16 +257,16 @@ impl Parser {
         self.push(text.to_owned(), Role::Other, carrier);
     }
 
-    /// The value of the option before.
+    /// Reads the value of the previous option.
     fn value(&mut self, text: OsString, carrier: Carrier, reader: Reader) {
         match std::mem::replace(self.pending.by(reader), Pending::Nothing) {
             Pending::Library => return self.library(text, carrier),
             Pending::Plugin => return,
             Pending::PluginOption => return self.plugin_option(text.as_bytes()),
             Pending::Output => self.line.output = Some(text.clone().into()),
-            Pending::Search => self.line.search.push(text.clone().into()),
+            Pending::Search => self.line.library_directories.push(text.clone().into()),
             Pending::Sysroot => self.line.sysroot = Some(text.clone().into()),
-            Pending::Format => self.data = text == "binary",
+            Pending::Format => self.inputs_are_data = text == "binary",
             Pending::Emulation => self.emulation(text.as_bytes()),
             Pending::Target => self.target(text.as_bytes()),
             Pending::Nothing | Pending::Skip => {}
@@ -263,7 +274,7 @@ impl Parser {
         self.push(text, Role::Other, carrier);
     }
 
-    /// `-m`: other emulations are of machines that weaving doesn't know.
+    /// Reads the value of `-m`. Weaving does not support the machines of other emulations.
     fn emulation(&mut self, name: &[u8]) {
         match name {
             b"elf_x86_64" => self.line.machine = Some(Machine::X86_64),
@@ -290,8 +301,8 @@ impl Parser {
         );
     }
 
-    /// Plugin options are dropped, because the plugin may not be installed, and no bitcode is left
-    /// for it.
+    /// Reads an option for the LTO plugin. The option is not passed to the linker, because the
+    /// plugin may not be installed, and the woven line has no bitcode for the plugin.
     fn plugin_option(&mut self, option: &[u8]) {
         let option = option.strip_prefix(b"-").unwrap_or(option);
         match option {
@@ -304,10 +315,11 @@ impl Parser {
     }
 
     fn finish(mut self) -> Line {
-        let raw = self.line.flavor == Flavor::Ld;
-        let has = |test: fn(&Word) -> bool| self.line.words.iter().any(test);
-        let libc = has(|word| matches!(&word.role, Role::Library(library) if library.name == "c"));
-        let start = has(|word| {
+        let is_ld = self.line.flavor == Flavor::Ld;
+        let any_word = |test: fn(&Word) -> bool| self.line.words.iter().any(test);
+        let names_libc =
+            any_word(|word| matches!(&word.role, Role::Library(library) if library.name == "c"));
+        let names_start_file = any_word(|word| {
             let text = word.text.to_string_lossy();
             word.role == Role::Input
                 && text
@@ -315,18 +327,20 @@ impl Parser {
                     .next()
                     .is_some_and(|name| name.contains("crtbegin"))
         });
-        self.line.no_libc = !libc && (raw || self.line.no_libc);
-        self.line.no_start_files = !start && (raw || self.line.no_start_files);
+        // ld links no library and no start file by default.
+        self.line.no_libc = !names_libc && (is_ld || self.line.no_libc);
+        self.line.no_start_files = !names_start_file && (is_ld || self.line.no_start_files);
         self.line
     }
 }
 
-/// Empty words (`-Wl,`) and a lone dash name no file that could be woven.
+/// Returns whether a word is no input. An empty word (`-Wl,`) and a lone dash count as options,
+/// because they name no file that could be woven.
 fn is_option(bytes: &[u8]) -> bool {
     bytes.is_empty() || bytes[0] == b'-'
 }
 
-/// An option's name without its one or two dashes.
+/// Removes the one or two dashes of an option.
 fn bare(text: &OsStr) -> &[u8] {
     let bytes = text.as_bytes();
     bytes
@@ -335,13 +349,12 @@ fn bare(text: &OsStr) -> &[u8] {
         .unwrap_or(bytes)
 }
 
-/// `-oFILE`. ld reads `-omagic` and `-oformat` so too, as output files.
+/// Returns the value of `-oFILE`. ld reads `-omagic` and `-oformat` as output files, too.
 fn joined_output(bytes: &[u8], reader: Reader) -> Option<OsString> {
     let value = bytes.strip_prefix(b"-o")?;
-    // clang's driver has options that begin with -o for other targets only (`-object`,
-    // `-objcmt-…`).
-    let option = reader == Reader::Driver && (value.starts_with(b"bj"));
-    (!option && !value.is_empty()).then(|| OsStr::from_bytes(value).to_owned())
+    // For some targets, clang has other options that begin with -o (`-object`, `-objcmt-…`).
+    let is_other_option = reader == Reader::Driver && value.starts_with(b"bj");
+    (!is_other_option && !value.is_empty()).then(|| OsStr::from_bytes(value).to_owned())
 }
 
 #[cfg(test)]
@@ -354,7 +367,8 @@ mod tests {
         line.split_whitespace().map(OsString::from).collect()
     }
 
-    /// Inputs and libraries of a line: `a.o`, `-lx`, `-lx!` where only static ones are looked for.
+    /// The inputs and libraries of a line. A `!` follows a library that must be an archive: `a.o`,
+    /// `-lx`, `-lx!`.
     fn inputs(line: &Line) -> String {
         let shown = line.words.iter().filter_map(|word| match &word.role {
             Role::Other => None,
@@ -379,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn inputs_are_told_from_values() {
+    fn values_of_options_are_no_inputs() {
         driver(
             "a.o -o b.o -L dir -I c.o -T d.o e.o -u f.o -l g -lh",
             "a.o e.o -lg -lh",
@@ -404,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn static_libraries_are_looked_for_where_asked() {
+    fn static_options_apply_to_the_libraries_after_them() {
         driver("-la -Wl,-Bstatic -lb -Wl,-Bdynamic,-lc", "-la -lb! -lc");
         driver("-la -static -lb", "-la! -lb!");
         ld(
@@ -414,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_is_known() {
+    fn output_kind_and_plugin_options_are_parsed() {
         let makes = |line: &str| driver(line, "a.o").output_kind;
         assert_eq!(makes("a.o -pie"), Output::Executable);
         assert_eq!(makes("a.o -shared"), Output::SharedObject);
@@ -439,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn the_machine_is_known_where_the_line_says_it() {
+    fn emulation_or_target_give_the_machine() {
         use Machine::{Aarch64, X86_64};
         let made_for = |line: &str| ld(line, "a.o").machine;
         assert_eq!(made_for("a.o"), None);
@@ -454,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_comes_out_as_it_went_in() {
+    fn a_line_is_written_as_it_was_parsed() {
         let line =
             "a.o -Wl,--whole-archive,b.a,--no-whole-archive -Xlinker -z -Xlinker now -lc -o d";
         let parsed = driver(line, "a.o b.a -lc");
@@ -480,7 +494,7 @@ mod tests {
     }
 
     #[test]
-    fn words_for_an_lto_plugin_go_no_further() {
+    fn words_for_an_lto_plugin_are_dropped() {
         let line = driver(
             "-Wl,-plugin-opt=O3,-plugin-opt=mcpu=x a.o -Wl,-plugin,x.so,-z,now",
             "a.o",

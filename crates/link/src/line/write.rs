@@ -1,4 +1,4 @@
-//! Turns the words of a line back into arguments.
+//! Writes the words of a parsed line as arguments again.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
@@ -6,12 +6,13 @@ use std::path::PathBuf;
 
 use super::model::{Carrier, Line};
 
-/// Objects that join a line.
+/// Objects to add to a line: the image object and the runtime object.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ExtraObjects<'a> {
     /// The objects.
     pub(crate) paths: &'a [PathBuf],
-    /// Number of the word that they stand before. They stand at the end if the line is shorter.
+    /// The index of the word before which the objects are inserted. If the line has fewer words,
+    /// the objects are added at its end.
     pub(crate) before_word: usize,
 }
 
@@ -24,8 +25,8 @@ impl ExtraObjects<'_> {
 }
 
 impl Line {
-    /// The line as arguments of the real linker. `replacement(i)` is the file to link in the place
-    /// of word `i`.
+    /// Returns the arguments of the real linker. `replacement(i)` is the file to link instead of
+    /// word `i`, if any.
     pub(crate) fn write(
         &self,
         replacement: &dyn Fn(usize) -> Option<PathBuf>,
@@ -48,26 +49,27 @@ impl Line {
     }
 }
 
-/// Collects arguments, with the words of a `-Wl,` list joined again.
+/// Collects arguments, and joins the words of a `-Wl,` list again.
 #[derive(Default)]
 struct Writer {
     args: Vec<OsString>,
+    /// The `-Wl,` list that is being written, with its number.
     list: Option<(usize, OsString)>,
 }
 
 impl Writer {
     fn objects(&mut self, paths: &[PathBuf]) {
         for path in paths {
-            // Inside a list the objects stand before it: the linker sees them at the same place.
+            // A plain word ends an open `-Wl,` list. The next word of the list begins a new one.
             self.word(path.clone().into_os_string(), Carrier::Plain);
         }
     }
 
     fn path(&mut self, path: OsString, carrier: Carrier) {
-        let comma = path.as_bytes().contains(&b',');
+        let has_comma = path.as_bytes().contains(&b',');
         self.word(
             path,
-            if comma && matches!(carrier, Carrier::List(_)) {
+            if has_comma && matches!(carrier, Carrier::List(_)) {
                 Carrier::Single
             } else {
                 carrier

@@ -1,9 +1,9 @@
 //! Removes empty blocks.
 //!
-//! The weaver splits edges so that each edge has a place for a probe. Most of the new blocks then
-//! hold no probe. The code generator removes empty blocks, but only after it has optimized loops.
-//! It would put the loop's additions into an empty latch block, which costs a jump for each
-//! iteration.
+//! The weaver splits edges, so that a probe can be inserted on each edge. Most of the new blocks
+//! get no probe and stay empty. The code generator removes empty blocks, but only after it has
+//! optimized loops. If the block before a loop's back edge is empty, the loop optimizer would move
+//! the loop's additions into it. Then the block stays, and costs a jump in each iteration.
 
 use std::collections::HashMap;
 
@@ -12,10 +12,9 @@ use crate::module::Module;
 use crate::sys::LBlock;
 
 impl Module<'_> {
-    /// Removes blocks that only jump. Such a block is on an edge from a block with several
-    /// successors to a block with several predecessors. [`Module::split_critical_edges`] inserts
-    /// these blocks. Blocks that join several cases of a switch stay. Returns the number of removed
-    /// blocks.
+    /// Removes the blocks that [`Module::split_critical_edges`] inserted and that still only jump:
+    /// their predecessor has several successors, and their successor has several predecessors.
+    /// Blocks that join several cases of a switch stay. Returns the number of removed blocks.
     pub fn remove_empty_blocks(&mut self, choice: Choice<'_>) -> usize {
         let functions = self.chosen_functions(choice);
         functions
@@ -35,11 +34,11 @@ impl Reshape<'_> {
                 predecessors.entry(target).or_default().push(block);
             }
         }
-        // By target block: the empty blocks before it, each with its predecessor.
+        // The empty blocks before each target block, each with its predecessor.
         let mut empty: Vec<(*mut LBlock, Vec<(*mut LBlock, *mut LBlock)>)> = Vec::new();
         let mut index_of_target: HashMap<*mut LBlock, usize> = HashMap::new();
         for &block in &blocks {
-            let Some((source, target)) = self.is_empty_edge(block, &predecessors) else {
+            let Some((source, target)) = self.removable_edge(block, &predecessors) else {
                 continue;
             };
             let index = *index_of_target.entry(target).or_insert_with(|| {
@@ -55,21 +54,22 @@ impl Reshape<'_> {
             for &(block, source) in edges {
                 self.redirect(source, block, *target);
             }
-            let moved: HashMap<_, _> = edges.iter().copied().collect();
-            self.rebuild_phis(*target, |block| match moved.get(&block) {
+            let predecessor_of: HashMap<_, _> = edges.iter().copied().collect();
+            self.rebuild_phis(*target, |block| match predecessor_of.get(&block) {
                 Some(source) => Incoming::From(*source),
                 None => Incoming::Keep,
             });
             for (block, _) in edges {
-                // SAFETY: nothing leads to it or names it any more, and it defines nothing.
+                // SAFETY: no edge leads to the block, no phi names it, and it defines no value.
                 unsafe { (self.api.LLVMDeleteBasicBlock)(*block) };
             }
         }
         empty.iter().map(|(_, edges)| edges.len()).sum()
     }
 
-    /// The predecessor and the successor of a block that only jumps, if the block may be removed.
-    fn is_empty_edge(
+    /// Returns the predecessor and the successor of a block that only jumps, if the block may be
+    /// removed.
+    fn removable_edge(
         &self,
         block: *mut LBlock,
         predecessors: &HashMap<*mut LBlock, Vec<*mut LBlock>>,

@@ -1,10 +1,10 @@
-//! Changes the shape of a function without changing its meaning, so that every edge has a place for
-//! a probe.
+//! Splits critical edges, so that a probe can be inserted on every edge, and duplicates returns
+//! after tail calls.
 //!
 //! LLVM's pass `break-crit-edges` creates a block for *each case* of a switch, even for cases that
-//! lead to the same block. To the profiler, these cases are a single edge. With the pass, a
-//! character class would become dozens of paths and lose its bit test. So this file splits edges
-//! itself, and treats all cases between two blocks as one edge.
+//! lead to the same block. To the profiler, these cases are a single edge. With the pass, a switch
+//! over a character class would have dozens of paths, and LLVM could no longer compile it to a bit
+//! test. So this module splits edges itself, and treats all cases between two blocks as one edge.
 //!
 //! The C API cannot change the operands of a phi, so a new phi replaces the old phi. Edges to
 //! landing pads cannot be split; `pads.rs` gives each of them a separate pad.
@@ -22,8 +22,8 @@ pub type Choice<'a> = &'a dyn Fn(Function<'_>) -> bool;
 
 impl Module<'_> {
     /// Splits critical edges (the source has several successors, and the target has several
-    /// predecessors). All parallel edges between two blocks share one new block. Three sorts of
-    /// edges stay as they are: edges to landing pads (see [`Module::split_landing_pads`]), edges of
+    /// predecessors). All parallel edges between two blocks share one new block. Three kinds of
+    /// edges are not split: edges to landing pads (see [`Module::split_landing_pads`]), edges of
     /// `indirectbr`, and indirect edges of `callbr`. Returns the number of new blocks.
     pub fn split_critical_edges(&mut self, choice: Choice<'_>) -> usize {
         let functions = self.chosen_functions(choice);
@@ -34,10 +34,10 @@ impl Module<'_> {
     }
 
     /// Duplicates a `ret` into blocks that end with a tail call. Such a block jumps to a block that
-    /// only returns the call's result. The code generator makes the same change, but only if no
-    /// other code stands before the `ret`. Without the change, a program that relies on tail calls
-    /// (mutual recursion at `-O2`) would overflow its stack once probes stand there. Returns the
-    /// number of changed blocks.
+    /// only returns the call's result. The code generator makes the same change, but only if the
+    /// block has no other code before the `ret`, and probes would be such code. Without the change,
+    /// a woven program that relies on tail calls (mutual recursion at `-O2`) would overflow its
+    /// stack. Returns the number of changed blocks.
     pub fn duplicate_tail_returns(&mut self, choice: Choice<'_>) -> usize {
         let functions = self.chosen_functions(choice);
         functions
@@ -93,7 +93,7 @@ impl<'a> Reshape<'a> {
         blocks
     }
 
-    /// The terminator of a block, its opcode, and its successors in order.
+    /// Returns the terminator of a block, its opcode, and its successors in order.
     pub(super) fn terminator(&self, block: *mut LBlock) -> (*mut LValue, i32, Vec<*mut LBlock>) {
         // SAFETY: a complete block has a terminator; indices below the count.
         unsafe {
@@ -132,15 +132,15 @@ impl<'a> Reshape<'a> {
             if targets.len() < 2 {
                 continue;
             }
-            // The block after the source, so that new blocks stand in the order of the edges.
-            // SAFETY: a live block; null at the end.
-            let after = unsafe { (self.api.LLVMGetNextBasicBlock)(block) };
+            // New blocks are inserted before the next block, in the order of the edges. SAFETY: a
+            // live block; null at the end.
+            let next_block = unsafe { (self.api.LLVMGetNextBasicBlock)(block) };
             for target in targets {
                 let indices = movable(opcode, &successors, target);
                 if indices.is_empty() || predecessors[&target] < 2 {
                     continue;
                 }
-                let new = self.new_block(after, target, terminator);
+                let new = self.new_block(next_block, target, terminator);
                 for index in indices {
                     // SAFETY: a successor of the terminator by that index.
                     unsafe { (self.api.LLVMSetSuccessor)(terminator, index, new) };
@@ -152,31 +152,31 @@ impl<'a> Reshape<'a> {
                 splits[index].1.push((block, new));
             }
         }
-        for (target, moved) in &splits {
-            let moved: HashMap<_, _> = moved.iter().copied().collect();
-            self.rebuild_phis(*target, |block| match moved.get(&block) {
+        for (target, new_blocks) in &splits {
+            let new_blocks: HashMap<_, _> = new_blocks.iter().copied().collect();
+            self.rebuild_phis(*target, |block| match new_blocks.get(&block) {
                 Some(new) => Incoming::From(*new),
                 None => Incoming::Keep,
             });
         }
-        splits.iter().map(|(_, moved)| moved.len()).sum()
+        splits.iter().map(|(_, new_blocks)| new_blocks.len()).sum()
     }
 
-    /// Creates a block that jumps to `target`. It stands before `after`, or at the end of the
-    /// function.
+    /// Creates a block that jumps to `target`, with the debug location of `terminator`. The block
+    /// is inserted before `next_block`, or at the end of the function if `next_block` is null.
     pub(super) fn new_block(
         &self,
-        after: *mut LBlock,
+        next_block: *mut LBlock,
         target: *mut LBlock,
         terminator: *mut LValue,
     ) -> *mut LBlock {
         // SAFETY: blocks of this function; the builder is freed; the location is null or a
         // location.
         unsafe {
-            let new = if after.is_null() {
+            let new = if next_block.is_null() {
                 (self.api.LLVMAppendBasicBlockInContext)(self.context, self.function, c"".as_ptr())
             } else {
-                (self.api.LLVMInsertBasicBlockInContext)(self.context, after, c"".as_ptr())
+                (self.api.LLVMInsertBasicBlockInContext)(self.context, next_block, c"".as_ptr())
             };
             let builder = (self.api.LLVMCreateBuilderInContext)(self.context);
             (self.api.LLVMPositionBuilderAtEnd)(builder, new);
@@ -212,8 +212,9 @@ impl<'a> Reshape<'a> {
         change: impl Fn(*mut LBlock) -> Incoming,
     ) {
         for old in self.phis(block) {
-            // SAFETY: a phi; the new one stands before it, gets the same values, and takes over its
-            // uses (its own too, where the old one used itself) before the old one is erased.
+            // SAFETY: a phi. The new phi is inserted before the old phi, gets the same values, and
+            // takes over all uses, including the old phi's use of itself. Then the old phi is
+            // erased.
             unsafe {
                 let builder = (self.api.LLVMCreateBuilderInContext)(self.context);
                 (self.api.LLVMPositionBuilderBeforeInstrAndDbgRecords)(builder, old);
@@ -283,9 +284,9 @@ impl<'a> Reshape<'a> {
                 self.end_with_return(block, target, ret, result);
             }
             if tail_callers.len() == predecessors.len() {
-                // SAFETY: nothing leads to it now; what it defines is used in it only, since it
-                // only returns. It isn't looked at again: each block is visited once, and it is no
-                // block's source.
+                // SAFETY: no edge leads to the block any more. Its phis are used only in the block,
+                // because it only returns. The block is not accessed again: each block is visited
+                // once, and the block is no predecessor of another block.
                 unsafe { (self.api.LLVMDeleteBasicBlock)(target) };
             } else {
                 let tail_callers: HashSet<_> = tail_callers.into_iter().collect();
@@ -301,8 +302,8 @@ impl<'a> Reshape<'a> {
         changed
     }
 
-    /// The `ret` of a block that contains only phis and the `ret`, and the operand of the `ret`
-    /// (null for `ret void`).
+    /// Returns the `ret` of a block that contains only phis and the `ret`, and the operand of the
+    /// `ret` (null for `ret void`).
     fn bare_return(&self, block: *mut LBlock) -> Option<(*mut LValue, *mut LValue)> {
         let (terminator, opcode, _) = self.terminator(block);
         // SAFETY: live instructions; a ret has no or one operand.
@@ -327,7 +328,7 @@ impl<'a> Reshape<'a> {
         }
     }
 
-    /// Whether anything except terminators refers to a block: the address of its label.
+    /// Returns whether the address of a block is used as a constant (`blockaddress`).
     pub(super) fn address_is_taken(&self, block: *mut LBlock) -> bool {
         // SAFETY: first and next of a live list; null at the end.
         unsafe {
@@ -342,8 +343,8 @@ impl<'a> Reshape<'a> {
         false
     }
 
-    /// Whether a block ends with a tail call and a jump to `target`, and `target` returns the
-    /// call's result.
+    /// Returns whether a block ends with a tail call and a jump to `target`, and `target` returns
+    /// the call's result.
     fn ends_with_tail_call(
         &self,
         block: *mut LBlock,
@@ -355,7 +356,7 @@ impl<'a> Reshape<'a> {
         if opcode != BR || successors.len() != 1 {
             return false;
         }
-        // SAFETY: live instructions; the callee and tail kind are asked of a call.
+        // SAFETY: live instructions; callee and tail kind are read only of a call.
         unsafe {
             let mut last = (self.api.LLVMGetPreviousInstruction)(terminator);
             while !last.is_null() && self.is_marker(last) {
@@ -371,7 +372,8 @@ impl<'a> Reshape<'a> {
         }
     }
 
-    /// The incoming value from `block` if `value` is a phi of `target`; otherwise `value`.
+    /// Returns the value that `value` has in `target` if control comes from `block`: the incoming
+    /// value if `value` is a phi of `target`, else `value` itself.
     fn incoming(&self, value: *mut LValue, block: *mut LBlock, target: *mut LBlock) -> *mut LValue {
         if !self.phis(target).contains(&value) {
             return value;
@@ -386,10 +388,13 @@ impl<'a> Reshape<'a> {
         }
     }
 
-    /// Whether an instruction is a call that generates no code: debug markers, ends of lifetimes,
-    /// assumptions.
+    /// Returns whether an instruction is a call that generates no code: debug markers, ends of
+    /// lifetimes, assumptions.
+    ///
+    /// # Safety
+    /// `instruction` is live.
     unsafe fn is_marker(&self, instruction: *mut LValue) -> bool {
-        // SAFETY: the caller gives a live instruction; the callee is asked of a call; the name
+        // SAFETY: a live instruction by the contract; the callee is read only of a call; the name
         // belongs to the callee.
         unsafe {
             if (self.api.LLVMGetInstructionOpcode)(instruction) != CALL {
@@ -419,9 +424,9 @@ impl<'a> Reshape<'a> {
         } else {
             self.incoming(result, block, target)
         };
-        // SAFETY: live instructions; the jump is erased after the return stands before it; the
-        // value is defined in `block` or dominates `target`, and so `block` too, which jumps only
-        // there.
+        // SAFETY: live instructions; the jump is erased after the return has been inserted before
+        // it. The value is defined in `block`, or it dominates `target`. In the second case it also
+        // dominates `block`, a predecessor of `target`.
         unsafe {
             let builder = (self.api.LLVMCreateBuilderInContext)(self.context);
             (self.api.LLVMPositionBuilderBefore)(builder, branch);
@@ -437,13 +442,17 @@ impl<'a> Reshape<'a> {
     }
 }
 
-/// The change of a phi's incoming block.
+/// The change of an incoming block of a phi.
 pub(super) enum Incoming {
+    /// The incoming block does not change.
     Keep,
+    /// The incoming block and its value are removed.
     Drop,
+    /// The value now comes from this block.
     From(*mut LBlock),
 }
 
+/// Returns the blocks without duplicates, in order.
 pub(super) fn distinct(blocks: &[*mut LBlock]) -> Vec<*mut LBlock> {
     let mut seen = HashSet::new();
     blocks
@@ -453,8 +462,8 @@ pub(super) fn distinct(blocks: &[*mut LBlock]) -> Vec<*mut LBlock> {
         .collect()
 }
 
-/// The successor numbers of the edges to `target` if all of them can be redirected; otherwise
-/// empty.
+/// Returns the successor indices of the edges to `target`. Returns no index if one of the edges
+/// cannot be redirected.
 fn movable(opcode: i32, successors: &[*mut LBlock], target: *mut LBlock) -> Vec<u32> {
     let indices = || {
         (0u32..)

@@ -1,7 +1,7 @@
-//! Changes the shape of functions without changing their meaning, so that every edge has a place
-//! for a probe.
+//! Reshapes the control-flow graph of functions without changing their meaning, so that a probe can
+//! be inserted on every edge.
 //!
-//! [`function`] splits critical edges and duplicates returns behind tail calls. [`pads`] gives each
+//! [`function`] splits critical edges and duplicates returns after tail calls. [`pads`] gives each
 //! invoke a separate landing pad. [`empty`] removes blocks that only jump.
 
 mod empty;

@@ -1,4 +1,5 @@
-//! The run of a document, with the filter on functions and the options.
+//! The data that the records of a document are made from: the run, the options, and the filter on
+//! functions.
 
 use holloway_analysis::{ModuleId, RunProfile};
 use holloway_format::Text;
@@ -6,7 +7,7 @@ use holloway_format::Text;
 use crate::filter::Filter;
 use crate::options::Options;
 
-/// The run of a document, with the filter on functions and the options.
+/// The data that the records of a document are made from.
 pub(super) struct RunContext<'a> {
     pub(super) run: &'a RunProfile,
     pub(super) names: Filter<'a>,

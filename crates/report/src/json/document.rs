@@ -4,13 +4,13 @@ use std::io::{self, BufWriter, Write};
 
 use serde::Serialize;
 
-/// Version of the schema. Every document contains it.
+/// Version of the documents' schema. Every document contains it.
 pub const SCHEMA: u32 = 1;
 
 /// Writes a document.
 ///
 /// # Errors
-/// Whatever `out` fails with.
+/// If writing to `out` fails.
 pub(super) fn write(document: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
     let mut out = BufWriter::new(out);
     serde_json::to_writer(&mut out, document)?;

@@ -1,4 +1,4 @@
-//! The text of single fields: kinds, bounds, and places.
+//! Formats single fields of JSON documents: units, bounds, and places.
 
 use holloway_abi::Unit;
 use holloway_analysis::bounds::Bound;
@@ -6,8 +6,8 @@ use holloway_analysis::{Exits, Function};
 use holloway_format::Place;
 
 /// The word for a unit of counts in JSON.
-pub(super) fn collected(collected: Unit) -> &'static str {
-    match collected {
+pub(super) fn collected(unit: Unit) -> &'static str {
+    match unit {
         Unit::Paths => "paths",
         Unit::Edges => "edges",
     }
@@ -30,7 +30,7 @@ pub(super) fn places(function: &Function) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// Places that have a line, as `file:line:column`.
+/// The places that have a line, as `file:line:column`.
 pub(super) fn places_of(function: &Function, places: &[Place]) -> Vec<String> {
     let file = |place: &Place| {
         function
@@ -39,13 +39,14 @@ pub(super) fn places_of(function: &Function, places: &[Place]) -> Vec<String> {
             .get(place.scope as usize)
             .map_or("", |scope| &scope.file)
     };
-    let known = places.iter().filter(|place| place.line != 0);
-    known
+    let with_line = places.iter().filter(|place| place.line != 0);
+    with_line
         .map(|place| format!("{}:{}:{}", file(place), place.line, place.column))
         .collect()
 }
 
-/// The word in JSON for how a count may differ from the executions. `None` if the count is exact.
+/// The word in JSON for how a count may differ from the executions, or `None` if the count is
+/// exact.
 pub(super) fn bound(bound: Bound) -> Option<&'static str> {
     match bound {
         Bound::Exact => None,

@@ -1,4 +1,4 @@
-//! The counts of each function: paths, blocks, edges.
+//! Writes the counts of each function as JSON: paths, blocks, edges.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,7 +8,7 @@ use holloway_analysis::functions::{Weight, summary};
 use holloway_analysis::paths::{hottest, regenerate};
 use holloway_analysis::{Function, FunctionId, Sort};
 use holloway_flow::{Path, PathEnd, PathId, PathStart};
-use holloway_format::EdgeKind;
+use holloway_format::{Count, EdgeKind};
 use serde::ser::{SerializeSeq, SerializeStruct};
 use serde::{Serialize, Serializer};
 
@@ -36,7 +36,9 @@ impl Serialize for Functions<'_> {
         });
         let mut ids: Vec<FunctionId> = run.ids().map(|(id, _)| id).filter(|&id| keep(id)).collect();
         let weight = Weight::of(run, Sort::Count);
-        let weigh = |id| summary(id, run.function(id)).map_or(0, |found| found.weight(weight));
+        let weigh = |id| {
+            summary(id, run.function(id)).map_or(Count::ZERO, |summary| summary.weight(weight))
+        };
         ids.sort_by_cached_key(|&id| Reverse(weigh(id)));
         let mut functions = serializer.serialize_seq(Some(ids.len()))?;
         for id in ids {
@@ -56,7 +58,7 @@ impl Serialize for Functions<'_> {
 struct FunctionRecord<'a> {
     document: &'a RunContext<'a>,
     function: &'a Function,
-    /// The paths to list. `None`: all paths.
+    /// The paths to list, or `None` for all paths.
     listed: Option<BTreeSet<PathId>>,
 }
 
@@ -92,10 +94,10 @@ impl Serialize for FunctionRecord<'_> {
 /// Paths with their counts, hottest first.
 struct Paths<'a> {
     record: &'a FunctionRecord<'a>,
-    counts: &'a [(u64, u64)],
-    /// The paths to list. `None`: all paths.
+    counts: &'a [(PathId, Count)],
+    /// The paths to list, or `None` for all paths.
     listed: Option<&'a BTreeSet<PathId>>,
-    /// Places by block.
+    /// The places of each block, by block number.
     places: &'a [Vec<String>],
 }
 
@@ -124,7 +126,7 @@ impl Serialize for Paths<'_> {
         let FunctionRecord {
             document, function, ..
         } = self.record;
-        let mut paths: Vec<(PathId, u64, u64)> = Vec::new();
+        let mut paths: Vec<(PathId, Count, u64)> = Vec::new();
         if let Some(graph) = function.graph() {
             graph.measure(&function.map, self.counts, |path| {
                 if self.listed.is_none_or(|listed| listed.contains(&path.path)) {
@@ -134,7 +136,7 @@ impl Serialize for Paths<'_> {
         }
         paths.sort_by_key(|&(_, count, instructions)| match document.options.sort {
             Sort::Count => Reverse(count),
-            Sort::Instructions => Reverse(instructions.saturating_mul(count)),
+            Sort::Instructions => Reverse(count.saturating_mul(instructions)),
         });
         let mut records = serializer.serialize_seq(Some(paths.len()))?;
         for (id, count, instructions) in paths {
@@ -156,7 +158,7 @@ impl Serialize for Paths<'_> {
 #[derive(Serialize)]
 struct PathRecord<'a> {
     id: u64,
-    count: u64,
+    count: Count,
     instructions: u64,
     blocks: Vec<u32>,
     start: &'a str,
@@ -169,7 +171,7 @@ fn path_record<'a>(
     function: &Function,
     places: &'a [Vec<String>],
     id: PathId,
-    (count, instructions): (u64, u64),
+    (count, instructions): (Count, u64),
     path: &Path,
 ) -> PathRecord<'a> {
     let (end, edge) = match &path.end {
@@ -214,7 +216,7 @@ impl Serialize for Blocks<'_> {
         #[derive(Serialize)]
         struct Block<'a> {
             id: u32,
-            count: u64,
+            count: Count,
             instructions: u32,
             places: &'a [String],
             #[serde(skip_serializing_if = "Option::is_none")]
@@ -255,13 +257,13 @@ impl Serialize for Edges {
                  to,
                  count,
                  left,
-                 bound: of_count,
+                 bound: count_bound,
              }| Edge {
                 from,
                 to,
                 count,
                 left,
-                bound: bound(of_count),
+                bound: bound(count_bound),
             },
         ))
     }

@@ -1,5 +1,5 @@
-//! Functions without counts (skipped, or without code), and the fate of the functions that
-//! `--function` selects.
+//! Writes the functions without counts (skipped, or without code) as JSON, and the fate of the
+//! functions that `--function` selects.
 
 use std::collections::BTreeSet;
 
@@ -51,7 +51,7 @@ pub(super) struct IntoRecord<'a> {
 
 impl<'a> RunContext<'a> {
     pub(super) fn skipped(&self, left_out: &LeftOut<'a>) -> BTreeSet<SkippedRecord<'a>> {
-        let asked = left_out
+        let selected = left_out
             .skipped
             .iter()
             .filter(|(_, function)| self.names.matches(&function.linkage_name, &function.name));
@@ -61,11 +61,11 @@ impl<'a> RunContext<'a> {
             module: self.module(id),
             reason: &function.reason,
         };
-        asked.map(record).collect()
+        selected.map(record).collect()
     }
 
     pub(super) fn gone(&self, left_out: &LeftOut<'a>) -> BTreeSet<GoneRecord<'a>> {
-        let asked = left_out
+        let selected = left_out
             .gone
             .iter()
             .filter(|(_, function, _)| self.names.matches(&function.linkage_name, &function.name));
@@ -76,7 +76,7 @@ impl<'a> RunContext<'a> {
                 module: self.module(id),
                 inlined,
             };
-        asked.map(record).collect()
+        selected.map(record).collect()
     }
 
     pub(super) fn found(&self) -> Vec<FoundRecord<'a>> {
@@ -87,11 +87,11 @@ impl<'a> RunContext<'a> {
         });
         fates
             .into_iter()
-            .map(|(name, fate)| self.found_one(&name, &fate))
+            .map(|(name, fate)| self.found_record(&name, &fate))
             .collect()
     }
 
-    fn found_one(&self, name: &str, fate: &Fate) -> FoundRecord<'a> {
+    fn found_record(&self, name: &str, fate: &Fate) -> FoundRecord<'a> {
         let map = |id: FunctionId| &self.run.function(id).map;
         FoundRecord {
             name: name.to_owned(),

@@ -1,7 +1,8 @@
-//! Counts of lines.
+//! Writes the counts of source lines as JSON.
 
 use holloway_analysis::RunProfile;
 use holloway_analysis::bounds::Bound;
+use holloway_format::Count;
 use serde::Serialize;
 
 use super::fields::bound;
@@ -13,17 +14,17 @@ use crate::lines::{line_bounds, line_counts};
 pub(super) struct LineRecord {
     file: String,
     line: u32,
-    count: u64,
+    count: Count,
     #[serde(skip_serializing_if = "Option::is_none")]
     bound: Option<&'static str>,
 }
 
-/// All lines with code of the functions that the filter keeps, by file and line number.
+/// All lines with code of the functions that the filter keeps, ordered by file and line number.
 pub(super) fn lines(run: &RunProfile, names: &Filter<'_>) -> Vec<LineRecord> {
     let bounds = line_bounds(run, names);
     let bound_of = |file: &str, line: u32| {
-        let known = bounds.get(file).and_then(|lines| lines.get(&line));
-        bound(known.copied().unwrap_or(Bound::Exact))
+        let line_bound = bounds.get(file).and_then(|lines| lines.get(&line));
+        bound(line_bound.copied().unwrap_or(Bound::Exact))
     };
     let mut records = Vec::new();
     for (file, lines) in line_counts(run, names) {

@@ -1,5 +1,8 @@
-//! Sequences of paths over loop iterations, as JSON (`loops` of docs/json.md).
+//! Writes the loops and their sequences of paths as JSON (section `loops` of docs/json.md, which
+//! explains the keys).
 
+use holloway_flow::PathId;
+use holloway_format::Count;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
@@ -20,15 +23,15 @@ use crate::options::Options;
 /// [`Options::top`] limit the loops.
 ///
 /// # Errors
-/// Whatever `out` fails with.
+/// If writing to `out` fails.
 pub fn write(
     loops: &LoopsRun,
     options: &Options<'_>,
-    how: LoopsOptions,
+    loops_options: LoopsOptions,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let names = Filter::new(options.function.as_ref());
-    let (list, found) = hottest(loops, &names, options.top, how);
+    let (list, found) = hottest(loops, &names, options.top, loops_options);
     let document = Document {
         schema: SCHEMA,
         k: loops
@@ -37,14 +40,14 @@ pub fn write(
             .map(|function| function.k)
             .max()
             .unwrap_or(0),
-        min_share: how.min_share as f64 / 1000.0,
+        min_share: loops_options.min_share as f64 / 1000.0,
         found,
         loops: list
             .iter()
-            .map(|shown_loop| LoopRecord::new(loops, &names, shown_loop, how))
+            .map(|shown_loop| LoopRecord::new(loops, &names, shown_loop, loops_options))
             .collect(),
         losses: Losses::new(loops),
-        stats: how.stats.then(|| Stats::new(loops)),
+        stats: loops_options.stats.then(|| Stats::new(loops)),
         damage: Sentences(&loops.run.damage),
     };
     document::write(&document, out)
@@ -70,11 +73,11 @@ struct LoopRecord<'a> {
     module: &'a str,
     image: &'a str,
     head: Head,
-    executions: u64,
-    iterations: u64,
+    executions: Count,
+    iterations: Count,
     #[serde(skip_serializing_if = "Option::is_none")]
     bound: Option<&'static str>,
-    starts: u64,
+    starts: Count,
     #[serde(skip_serializing_if = "Option::is_none")]
     copies: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -106,9 +109,9 @@ struct FindingRecord {
 struct Sequence {
     parent: Option<usize>,
     paths: Vec<u64>,
-    count: u64,
+    count: Count,
     #[serde(skip_serializing_if = "is_zero")]
-    missed: u64,
+    missed: Count,
 }
 
 #[derive(Serialize)]
@@ -137,14 +140,18 @@ struct Stats {
     leaves: u64,
     average_leaf_level: f64,
     average_inner_degree: f64,
-    caught: u64,
+    caught: Count,
     holes: u64,
     strangers: u64,
     prunings: u64,
 }
 
-fn is_zero(number: &u64) -> bool {
-    *number == 0
+fn is_zero(count: &Count) -> bool {
+    *count == Count::ZERO
+}
+
+fn numbers(paths: &[PathId]) -> Vec<u64> {
+    paths.iter().map(|path| path.0).collect()
 }
 
 impl<'a> LoopRecord<'a> {
@@ -152,18 +159,18 @@ impl<'a> LoopRecord<'a> {
         loops: &'a LoopsRun,
         names: &Filter<'_>,
         shown_loop: &ShownLoop,
-        how: LoopsOptions,
+        loops_options: LoopsOptions,
     ) -> Self {
         let run = &loops.run;
         let function = run.function(shown_loop.function);
         let module = run.module_of(function);
-        let branches = shown_loop.branches(how.min_share);
-        let used: BTreeSet<u64> = branches
+        let branches = shown_loop.branches(loops_options.min_share);
+        let used: BTreeSet<PathId> = branches
             .iter()
             .flat_map(|branch| branch.paths.iter().copied())
             .collect();
-        let by_block = places(function);
-        let described = shown_loop.count.described;
+        let places_of_blocks = places(function);
+        let loop_map = shown_loop.count.described;
         let place = shown_loop
             .count
             .place
@@ -186,15 +193,15 @@ impl<'a> LoopRecord<'a> {
                     .and(shown_loop.count.iterations_bound(function)),
             ),
             starts: shown_loop.count.starts(),
-            copies: described
-                .map(|described| described.copies)
+            copies: loop_map
+                .map(|loop_map| loop_map.copies)
                 .filter(|copies| *copies > 1),
-            peeled: described
-                .map(|described| described.peeled)
+            peeled: loop_map
+                .map(|loop_map| loop_map.peeled)
                 .filter(|peeled| *peeled > 0),
-            vectorized: described
-                .map(|described| described.vectorized)
-                .filter(|yes| *yes),
+            vectorized: loop_map
+                .map(|loop_map| loop_map.vectorized)
+                .filter(|vectorized| *vectorized),
             findings: shown_loop
                 .count
                 .findings(function, &shown_loop.kipf)
@@ -205,29 +212,33 @@ impl<'a> LoopRecord<'a> {
                 .into_iter()
                 .map(|branch| Sequence {
                     parent: branch.parent,
-                    paths: branch.paths,
+                    paths: numbers(&branch.paths),
                     count: branch.count,
                     missed: branch.missed,
                 })
                 .collect(),
             paths: used
                 .into_iter()
-                .filter_map(|path| path_record(function, &by_block, path))
+                .filter_map(|path| path_record(function, &places_of_blocks, path))
                 .collect(),
         }
     }
 }
 
-fn path_record(function: &Function, by_block: &[Vec<String>], id: u64) -> Option<PathRecord> {
+fn path_record(
+    function: &Function,
+    places_of_blocks: &[Vec<String>],
+    id: PathId,
+) -> Option<PathRecord> {
     let path = path_of(function, id)?;
     let mut places: Vec<String> = path
         .blocks
         .iter()
-        .flat_map(|block| by_block[block.index()].iter().cloned())
+        .flat_map(|block| places_of_blocks[block.index()].iter().cloned())
         .collect();
     places.dedup();
     Some(PathRecord {
-        id,
+        id: id.0,
         blocks: path.blocks.iter().map(|block| block.0).collect(),
         instructions: instructions(function, &path),
         places,
@@ -246,7 +257,7 @@ impl FindingRecord {
         FindingRecord {
             kind,
             share: share as f64 / 1000.0,
-            paths,
+            paths: numbers(&paths),
             turns,
         }
     }

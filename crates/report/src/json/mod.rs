@@ -1,7 +1,7 @@
-//! The report for programs: JSON, schema 1, documented in docs/json.md.
+//! The report in JSON, for other programs. docs/json.md documents schema 1.
 //!
 //! Each record is written as soon as it is made. The implementation of `Serialize` for `RunContext`
-//! has the order of the document's fields.
+//! determines the order of the document's fields.
 //!
 //! Cost: each listed path is regenerated once. The memory in use does not grow with the number of
 //! paths.
@@ -19,6 +19,7 @@ pub(crate) mod stability;
 pub mod trace;
 pub mod variation;
 
+use holloway_format::Count;
 use std::io::{self, Write};
 
 use holloway_abi::Unit;
@@ -39,11 +40,11 @@ use lines::lines;
 use prediction::PredictionRecord;
 
 /// Writes the run as one object and a newline. [`Options::function`] and [`Options::top`] limit
-/// functions and paths; totals are of the whole run. The prediction is written for
-/// [`View::PathsFromEdges`], lines for [`View::Lines`].
+/// functions and paths; totals refer to the whole run. The document has the prediction only for
+/// [`View::PathsFromEdges`], and lines only for [`View::Lines`].
 ///
 /// # Errors
-/// Whatever `out` fails with.
+/// If writing to `out` fails.
 pub fn write(run: &RunProfile, options: &Options<'_>, out: &mut dyn Write) -> io::Result<()> {
     let document = RunContext {
         run,
@@ -68,9 +69,9 @@ impl Serialize for RunContext<'_> {
         document.serialize_field("skipped", &self.skipped(&left_out))?;
         document.serialize_field("gone", &self.gone(&left_out))?;
         if self.options.view == Some(View::PathsFromEdges) {
-            let found = prediction(self.run, &|id| self.names.keeps(self.run, id));
-            let found = (!found.functions.is_empty()).then_some(found);
-            let record = found.map(|found| PredictionRecord::new(self, &found));
+            let prediction = prediction(self.run, &|id| self.names.keeps(self.run, id));
+            let prediction = (!prediction.functions.is_empty()).then_some(prediction);
+            let record = prediction.map(|prediction| PredictionRecord::new(self, &prediction));
             document.serialize_field("prediction", &record)?;
         }
         if self.options.view == Some(View::Lines) {
@@ -104,18 +105,18 @@ struct ProcessRecord<'a> {
 #[derive(Serialize)]
 struct Totals {
     exits: &'static str,
-    path_executions: u64,
-    hashed_executions: u64,
-    increments: u64,
+    path_executions: Count,
+    hashed_executions: Count,
+    increments: Count,
     distinct_paths: u64,
     possible_paths: u64,
-    edges_taken: u64,
+    edges_taken: Count,
     distinct_edges: u64,
     possible_edges: u64,
-    left: u64,
-    entered_again: u64,
-    instructions: u64,
-    calls: u64,
+    left: Count,
+    entered_again: Count,
+    instructions: Count,
+    calls: Count,
     functions: u64,
     functions_run: u64,
     functions_skipped: u64,
@@ -176,16 +177,17 @@ impl<'a> RunContext<'a> {
         }
     }
 
-    /// Why a view of paths has nothing to show. `None` if paths ran, or for other views.
+    /// Returns the reason why a view of paths is empty. Returns `None` if paths ran, or for other
+    /// views.
     fn without_paths(&self) -> Option<&'static str> {
         if !matches!(self.options.view, Some(View::Paths | View::PathsFromEdges)) {
             return None;
         }
-        let kept = self
+        let selected = self
             .run
             .ids()
             .filter(|&(id, _)| self.names.keeps(self.run, id));
-        let ran = kept.filter(|(_, function)| function.ran());
+        let ran = selected.filter(|(_, function)| function.ran());
         match ran.map(|(_, function)| function.unit()).min() {
             Some(Unit::Paths) => None,
             Some(Unit::Edges) => Some("edges were recorded, not paths"),

@@ -1,5 +1,7 @@
-//! Comparison of two runs, as JSON: `overlap` of docs/json.md.
+//! Writes the comparison of two runs as JSON (section `overlap` of docs/json.md, which explains the
+//! keys).
 
+use holloway_format::Count;
 use std::io::{self, Write};
 
 use holloway_abi::Unit;
@@ -36,7 +38,10 @@ struct Document<'a> {
     ends_at_calls: Option<&'static str>,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde requires a reference"
+)]
 fn is_zero(number: &u64) -> bool {
     *number == 0
 }
@@ -55,17 +60,17 @@ struct RunRecord<'a> {
 #[derive(Serialize)]
 struct SideRecord {
     distinct: u64,
-    executions: u64,
-    common_executions: u64,
-    instructions: u64,
-    common_instructions: u64,
+    executions: Count,
+    common_executions: Count,
+    instructions: Count,
+    common_instructions: Count,
 }
 
 #[derive(Serialize)]
 struct AloneRecord<'a> {
     name: String,
     linkage_name: &'a str,
-    executions: u64,
+    executions: Count,
     why: &'static str,
 }
 
@@ -87,8 +92,8 @@ struct DifferenceRecord<'a> {
     path: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     edge: Option<[i64; 2]>,
-    a: u64,
-    b: u64,
+    a: Count,
+    b: Count,
     difference: f64,
     places: Vec<String>,
 }
@@ -96,7 +101,7 @@ struct DifferenceRecord<'a> {
 /// Writes the comparison of two runs.
 ///
 /// # Errors
-/// Whatever `out` fails with.
+/// If writing to `out` fails.
 pub(crate) fn write(
     runs: Both<&RunProfile>,
     options: &Options<'_>,
@@ -104,47 +109,47 @@ pub(crate) fn write(
 ) -> io::Result<()> {
     let names = Filter::new(options.function.as_ref());
     let keep = |function: &Function| names.matches(&function.map.linkage_name, &function.map.name);
-    let found = overlap(runs, &keep, &|function| names.name(function));
-    document::write(&document(runs, &names, &found, options.top), out)
+    let overlap = overlap(runs, &keep, &|function| names.name(function));
+    document::write(&document(runs, &names, &overlap, options.top), out)
 }
 
 fn document<'a>(
     runs: Both<&'a RunProfile>,
     names: &Filter<'_>,
-    found: &Overlap,
+    overlap: &Overlap,
     top: Option<usize>,
 ) -> Document<'a> {
     let run = |side: usize| RunRecord {
         images: runs[side].images.iter().map(|image| &*image.name).collect(),
         collected: collected(runs[side].unit()),
         exits: exits(runs[side].exits()),
-        counts: counts(&found.sides[side]),
-        alone: found.alone[side]
+        counts: counts(&overlap.sides[side]),
+        alone: overlap.alone[side]
             .iter()
             .map(|function| alone_record(runs[side], names, function))
             .collect(),
         damage: Sentences(&runs[side].damage),
     };
-    let differences = found.differences.iter();
+    let differences = overlap.differences.iter();
     Document {
         schema: SCHEMA,
-        compared: collected(found.unit),
-        overlap: found.overlap,
-        common: found.common,
+        compared: collected(overlap.unit),
+        overlap: overlap.overlap,
+        common: overlap.common,
         a: run(0),
         b: run(1),
-        functions: found
+        functions: overlap
             .pairs
             .iter()
             .map(|pair| pair_record(runs, names, pair))
             .collect(),
         differences: differences
             .take(top.unwrap_or(usize::MAX))
-            .map(|difference| difference_record(runs, names, found, difference))
+            .map(|difference| difference_record(runs, names, overlap, difference))
             .collect(),
-        by_exits: found.by_exits,
-        cut_elsewhere: found.cut_elsewhere,
-        ends_at_calls: found.ends_at_calls.map(|side| ["a", "b"][side]),
+        by_exits: overlap.by_exits,
+        cut_elsewhere: overlap.cut_elsewhere,
+        ends_at_calls: overlap.ends_at_calls.map(|side| ["a", "b"][side]),
     }
 }
 
@@ -185,11 +190,11 @@ fn pair_record<'a>(runs: Both<&'a RunProfile>, names: &Filter<'_>, pair: &Pair) 
 fn difference_record<'a>(
     runs: Both<&'a RunProfile>,
     names: &Filter<'_>,
-    found: &Overlap,
+    overlap: &Overlap,
     difference: &Difference,
 ) -> DifferenceRecord<'a> {
     let function = runs[difference.side].function(difference.function);
-    let blocks = blocks(function, found.unit, difference.unit);
+    let blocks = blocks(function, overlap.unit, difference.unit);
     let mut passed: Vec<String> = blocks
         .iter()
         .flat_map(|&block| places_of(function, &function.map.blocks[block as usize].places))
@@ -197,7 +202,7 @@ fn difference_record<'a>(
     passed.dedup();
     let edge = edge_of(&function.map, difference.unit)
         .map(|(_, edge)| [edge.from, edge.to].map(|block| block_number(function, block)));
-    let by_edges = found.unit == Unit::Edges;
+    let by_edges = overlap.unit == Unit::Edges;
     DifferenceRecord {
         name: names.name(function).to_string(),
         linkage_name: &function.map.linkage_name,
@@ -206,12 +211,12 @@ fn difference_record<'a>(
         edge: edge.filter(|_| by_edges),
         a: difference.counts[0],
         b: difference.counts[1],
-        difference: found.difference(difference.counts),
+        difference: overlap.difference(difference.counts),
         places: passed,
     }
 }
 
-/// The blocks of a path, or the two blocks of an edge.
+/// The blocks of the path, or the two blocks of the edge, that has this number.
 fn blocks(function: &Function, unit: Unit, number: u64) -> Vec<u32> {
     match unit {
         Unit::Paths => {

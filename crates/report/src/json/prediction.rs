@@ -1,12 +1,13 @@
-//! Paths predicted from edges, compared with the paths that ran.
+//! Writes the paths that an edge profile would predict as JSON, compared with the paths that ran.
 
 use holloway_analysis::overlap::share;
 use holloway_analysis::predict::{Length, Lengths, Prediction};
+use holloway_format::Count;
 use serde::Serialize;
 
 use super::context::RunContext;
 
-/// `prediction` of docs/json.md.
+/// The record that section `prediction` of docs/json.md explains.
 #[derive(Serialize)]
 pub(super) struct PredictionRecord<'a> {
     hottest_right: u64,
@@ -39,7 +40,7 @@ struct ShareRecord {
 #[derive(Serialize)]
 struct LengthsRecord {
     paths: u64,
-    executions: u64,
+    executions: Count,
     edges: LengthRecord,
     instructions: LengthRecord,
 }
@@ -53,9 +54,9 @@ struct LengthRecord {
 }
 
 impl<'a> PredictionRecord<'a> {
-    pub(super) fn new(document: &RunContext<'a>, found: &Prediction) -> PredictionRecord<'a> {
+    pub(super) fn new(document: &RunContext<'a>, prediction: &Prediction) -> PredictionRecord<'a> {
         let run = document.run;
-        let functions = found.functions.iter().map(|comparison| {
+        let functions = prediction.functions.iter().map(|comparison| {
             let function = run.function(comparison.function);
             FunctionRecord {
                 name: document.names.name(function).to_string(),
@@ -69,11 +70,11 @@ impl<'a> PredictionRecord<'a> {
             }
         });
         PredictionRecord {
-            hottest_right: found.hottest_right,
-            real: lengths(&found.real),
-            predicted: lengths(&found.predicted),
-            right: lengths(&found.right),
-            right_share: right_share(&found.right, &found.real),
+            hottest_right: prediction.hottest_right,
+            real: lengths(&prediction.real),
+            predicted: lengths(&prediction.predicted),
+            right: lengths(&prediction.right),
+            right_share: right_share(&prediction.right, &prediction.real),
             functions: functions.collect(),
         }
     }
@@ -101,7 +102,8 @@ fn lengths(lengths: &Lengths) -> LengthsRecord {
 }
 
 /// `sum / count`, or 0 if `count` is 0.
-fn mean(sum: u128, count: u64) -> f64 {
+fn mean(sum: u128, count: impl Into<u64>) -> f64 {
+    let count = count.into();
     if count == 0 {
         return 0.0;
     }

@@ -1,5 +1,5 @@
-//! Net variation of each timed run's first paths in the other runs, as JSON (`stability` of
-//! docs/json.md).
+//! Writes the stability of timed runs as JSON: the net variation of each run's first-ranked paths
+//! in the other runs (section `stability` of docs/json.md).
 
 use std::io::{self, Write};
 
@@ -10,21 +10,21 @@ use serde::Serialize;
 use super::document::{self, SCHEMA};
 use crate::filter::Filter;
 use crate::options::Options;
-use crate::variation::{FIRST, lines, trail_of};
+use crate::variation::{FIRST_PATHS, lines, trail_of};
 
 /// Writes the net variation of each run's first paths in all runs, as one object and a newline.
 ///
 /// # Errors
-/// Whatever `out` fails with.
+/// If writing to `out` fails.
 pub(crate) fn write(
     runs: &[&VariationRun],
     options: &Options<'_>,
-    how: RankOptions,
+    rank_options: RankOptions,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let names = Filter::new(None);
-    let first = options.top.unwrap_or(FIRST);
-    let found = stability(runs, how, first, &|function| names.name(function));
+    let first = options.top.unwrap_or(FIRST_PATHS);
+    let stability = stability(runs, rank_options, first, &|function| names.name(function));
     let record = |path: &StablePath| {
         let function = runs[path.run].run.function(path.function);
         let trail = trail_of(function, path.path);
@@ -46,9 +46,9 @@ pub(crate) fn write(
     let document = Document {
         schema: SCHEMA,
         first,
-        all: &found.all,
-        shares: &found.shares,
-        paths: found.paths.iter().map(record).collect(),
+        all: &stability.all,
+        shares: &stability.shares,
+        paths: stability.paths.iter().map(record).collect(),
     };
     document::write(&document, out)
 }
@@ -57,9 +57,10 @@ pub(crate) fn write(
 struct Document<'a> {
     schema: u32,
     first: usize,
-    /// By run: the certain net variation of all paths, as a share of the run's time.
+    /// For each run, the certain net variation of all paths, as a share of the run's time.
     all: &'a [f64],
-    /// By the run that gives the first paths, then by the run that they are evaluated on.
+    /// Net variation of one run's first paths in another run. The first index is the run that has
+    /// these first paths, and the second index is the run that they are evaluated on.
     shares: &'a [Vec<f64>],
     paths: Vec<PathRecord>,
 }
@@ -67,7 +68,7 @@ struct Document<'a> {
 #[derive(Serialize)]
 struct PathRecord {
     function: String,
-    /// The run whose path number `path` is.
+    /// Index of the run to which the path number `path` belongs.
     run: usize,
     path: u64,
     file: String,

@@ -1,5 +1,5 @@
-//! Answers to questions about traces, as JSON (`trace` of docs/json.md). The functions are the same
-//! as in [`terminal::trace`](crate::terminal::trace).
+//! Writes the answers to questions about traces as JSON (section `trace` of docs/json.md, which
+//! explains the keys). [`terminal::trace`](crate::terminal::trace) has the same two functions.
 
 mod answer;
 mod diff;
@@ -57,18 +57,14 @@ struct Process<'a> {
     surplus: u64,
 }
 
-impl<'a> Verified<'a> {
-    fn new(accounts: &'a [Account], good: bool) -> Verified<'a> {
-        let processes = accounts.iter().map(|account| Process {
+impl<'a> From<&'a Account> for Process<'a> {
+    fn from(account: &'a Account) -> Self {
+        Process {
             image: &account.image,
             process: account.process,
             counted: account.counted,
             missing: account.missing,
             surplus: account.surplus,
-        });
-        Verified {
-            good,
-            processes: processes.collect(),
         }
     }
 }
@@ -81,33 +77,33 @@ struct StreamRecord<'a> {
     terminals: Vec<TerminalRecord>,
 }
 
-/// Writes each stream's answer as one object and a newline. The result is the same as that of
+/// Writes the answers of all streams as one object and a newline. Returns the same value as
 /// [`terminal::trace::write`](crate::terminal::trace::write()).
 ///
 /// # Errors
-/// As of [`terminal::trace::write`](crate::terminal::trace::write()).
+/// If no stream has an answer, or if writing to `out` fails.
 pub fn write(
     question: &Question<'_>,
     run: &Run<'_>,
     options: &Options<'_>,
     out: &mut dyn Write,
 ) -> Result<bool, AskError> {
-    let most = match question {
+    let limit = match question {
         Question::Stats | Question::Hot(_) => options.top.unwrap_or(usize::MAX),
         _ => usize::MAX,
     };
-    let asked = longest(run.streams, most);
-    let asked = asked.iter().map(|&place| &run.streams[place]);
-    let labeled_streams: Vec<LabeledStream<'_>> = asked
+    let chosen = longest(run.streams, limit);
+    let streams = chosen.iter().map(|&index| &run.streams[index]);
+    let labeled_streams: Vec<LabeledStream<'_>> = streams
         .map(|stream| LabeledStream::new(stream, options))
         .collect();
     let tables: Vec<Table<'_>> = labeled_streams.iter().map(Table::new).collect();
     let answers = answers(&labeled_streams, question, run.damage)?;
     let streams = answers.iter().map(|(labeled, answer)| {
-        let is_its_table = |table: &&Table<'_>| std::ptr::eq(table.labeled, *labeled);
+        let is_table_of_stream = |table: &&Table<'_>| std::ptr::eq(table.labeled, *labeled);
         let table = tables
             .iter()
-            .find(is_its_table)
+            .find(is_table_of_stream)
             .expect("a table for each stream");
         let answer = AnswerRecord::new(table, question, answer, options.top);
         StreamRecord {
@@ -136,7 +132,10 @@ pub fn write(
         schema: SCHEMA,
         question: name(question),
         damage: Sentences(run.damage),
-        verified: is_verified.then(|| Verified::new(run.accounts, good)),
+        verified: is_verified.then(|| Verified {
+            good,
+            processes: run.accounts.iter().map(Process::from).collect(),
+        }),
         streams: streams.collect(),
         sums: sums.collect(),
     };
@@ -147,10 +146,10 @@ pub fn write(
 /// Writes a comparison of the streams of two runs, pair by pair, as one object and a newline.
 ///
 /// # Errors
-/// As of [`terminal::trace::diff`](crate::terminal::trace::diff()).
+/// If there are too many different sequences to count, or if writing to `out` fails.
 pub fn diff(
     pairs: &[[Stream<'_>; 2]],
-    how: &Comparison,
+    comparison: &Comparison,
     options: &Options<'_>,
     out: &mut dyn Write,
 ) -> Result<(), AskError> {
@@ -161,7 +160,10 @@ pub fn diff(
                 .map(|stream| LabeledStream::new(stream, options))
         })
         .collect();
-    document::write(&diff::document(&labeled_streams, how, options.top)?, out)?;
+    document::write(
+        &diff::document(&labeled_streams, comparison, options.top)?,
+        out,
+    )?;
     Ok(())
 }
 

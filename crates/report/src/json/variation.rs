@@ -1,14 +1,15 @@
-//! Paths whose time varies, as a JSON document of their own (`variation` of docs/json.md).
+//! Writes the paths whose time varies as a JSON document. The section `variation` of docs/json.md
+//! explains the keys, which are the fields of the structs below.
 
 use std::io::{self, Write};
 
 use holloway_analysis::Function;
 use holloway_analysis::paths::instructions;
 use holloway_analysis::variation::advice::loads;
-use holloway_analysis::variation::rank::{Disturbed, Rank, Ranking, Time};
+use holloway_analysis::variation::rank::{Disturbed, RankedPath, Ranking, Time};
 use holloway_analysis::variation::spread::Spread;
 use holloway_analysis::variation::{Certainty, RankOptions, VariationRun, rank};
-use holloway_format::{Load, LoadShape, VariationStats};
+use holloway_format::{Count, Cycles, Load, LoadShape, VariationStats};
 use serde::Serialize;
 
 use super::document::{self, SCHEMA};
@@ -16,22 +17,24 @@ use super::fields::{places, places_of};
 use crate::filter::Filter;
 use crate::notes::Sentences;
 use crate::options::Options;
-use crate::variation::{FIRST, kept, kept_spreads, lines, prefetch, spots_of, trail_of};
+use crate::variation::{
+    FIRST_PATHS, lines, load_lines, prefetch, selected_paths, selected_spreads, trail_of,
+};
 
 /// Writes the paths of a run, ranked by certain net variation, as one object and a newline.
-/// [`Options::function`] and [`Options::top`] limit the listed paths; ranks and totals are of the
-/// whole run.
+/// [`Options::function`] and [`Options::top`] limit the listed paths; ranks and totals refer to
+/// the whole run.
 ///
 /// # Errors
-/// Whatever `out` fails with.
+/// If writing to `out` fails.
 pub fn write(
     run: &VariationRun,
     options: &Options<'_>,
-    how: RankOptions,
+    rank_options: RankOptions,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let names = Filter::new(options.function.as_ref());
-    let ranking = rank(run, how);
+    let ranking = rank(run, rank_options);
     let view = View {
         run,
         names: &names,
@@ -42,22 +45,22 @@ pub fn write(
     let document = Document {
         schema: SCHEMA,
         timed: if run.is_exact { "all" } else { "bursts" },
-        time: match how.time {
+        time: match rank_options.time {
             Time::Inclusive => "inclusive",
             Time::Exclusive => "exclusive",
         },
-        disturbed: match how.disturbed {
+        disturbed: match rank_options.disturbed {
             Disturbed::LeftOut => "left out",
             Disturbed::Included => "included",
         },
         cycles_per_second: view.frequency,
         run: Totals::new(&view),
-        variation: kept(run, &ranking, &names, top)
+        variation: selected_paths(run, &ranking, &names, top)
             .0
             .into_iter()
-            .map(|place| view.path(place))
+            .map(|index| view.path(index))
             .collect(),
-        functions: kept_spreads(run, &ranking, &names, top)
+        functions: selected_spreads(run, &ranking, &names, top)
             .iter()
             .map(|spread| view.spread(spread))
             .collect(),
@@ -83,7 +86,7 @@ struct Document<'a> {
 
 #[derive(Serialize)]
 struct Totals {
-    cycles: u64,
+    cycles: Cycles,
     seconds: Option<f64>,
     paths: usize,
     net: f64,
@@ -111,26 +114,26 @@ struct PathRecord<'a> {
     blocks: Vec<u32>,
     instructions: u64,
     places: Vec<String>,
-    samples: u64,
-    disturbed: u64,
-    called: u64,
-    unknown: u64,
+    samples: Count,
+    disturbed: Count,
+    called: Count,
+    unknown: Count,
     executions: f64,
-    base: u64,
-    low: u64,
-    least: u64,
+    base: Cycles,
+    low: Cycles,
+    least: Cycles,
     mean: f64,
-    p50: u64,
-    p90: u64,
-    p99: u64,
-    max: u64,
+    p50: Cycles,
+    p90: Cycles,
+    p99: Cycles,
+    max: Cycles,
     net: f64,
     net_error: f64,
     certain: bool,
     uncertain: Option<&'static str>,
     sure: f64,
     loss: f64,
-    interrupted: u64,
+    interrupted: Count,
     unresolved: f64,
     resolved: bool,
     nested: f64,
@@ -140,8 +143,8 @@ struct PathRecord<'a> {
     rank: usize,
     rank_by_count: usize,
     rank_by_total: usize,
-    /// Buckets: the least and the largest time, and the number of samples.
-    histogram: Vec<[u64; 3]>,
+    /// For each bucket of times: its smallest time, its largest time, and its number of samples.
+    histogram: Vec<(Cycles, Cycles, Count)>,
     advice: Vec<AdviceRecord>,
 }
 
@@ -182,29 +185,30 @@ struct FunctionRecord<'a> {
 
 #[derive(Serialize)]
 struct Samples {
-    samples: u64,
-    begun: u64,
-    disturbed: u64,
-    preempted: u64,
-    migrated: u64,
-    called: u64,
-    unwatched: u64,
-    unknown: u64,
-    switches: u64,
-    probe_cycles: Option<u64>,
-    bias: [u64; 2],
-    resolution: u64,
+    samples: Count,
+    begun: Count,
+    disturbed: Count,
+    preempted: Count,
+    migrated: Count,
+    called: Count,
+    unwatched: Count,
+    unknown: Count,
+    switches: Count,
+    probe_cycles: Option<Cycles>,
+    bias: [Cycles; 2],
+    resolution: Cycles,
     paths_with_one: u64,
     executions_of_these: f64,
     paths_without_own: u64,
-    cut: u64,
-    damaged: u64,
+    cut: Count,
+    damaged: Count,
     holes: u64,
     strangers: u64,
     gaps: u64,
     lost_words: u64,
 }
 
+/// A run and its ranking, from which the records are made.
 struct View<'a> {
     run: &'a VariationRun,
     names: &'a Filter<'a>,
@@ -213,22 +217,26 @@ struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    fn path(&self, place: usize) -> PathRecord<'a> {
-        let rank = &self.ranking.paths[place];
+    fn path(&self, index: usize) -> PathRecord<'a> {
+        let rank = &self.ranking.paths[index];
         let run = &self.run.run;
         let function = run.function(rank.function);
         let module = run.module_of(function);
         let trail = trail_of(function, rank.path);
         let lines = trail.and_then(|trail| lines(function, &trail));
         let path = function.graph().and_then(|graph| graph.path(rank.path));
-        let by_block = places(function);
+        let places_of_blocks = places(function);
         let blocks = path.as_ref().map_or(&[][..], |path| &path.blocks);
         let mut places: Vec<String> = blocks
             .iter()
-            .flat_map(|block| by_block[block.index()].iter().cloned())
+            .flat_map(|block| places_of_blocks[block.index()].iter().cloned())
             .collect();
         places.dedup();
-        let position = |order: &[usize]| order.iter().position(|&index| index == place);
+        // The rank in another order, from 1. 0 if the path is not in this order.
+        let rank_in = |order: &[usize]| {
+            let position = order.iter().position(|&path| path == index);
+            position.map_or(0, |position| position + 1)
+        };
         let times = &rank.times;
         PathRecord {
             function: self.names.name(function).to_string(),
@@ -243,7 +251,7 @@ impl<'a> View<'a> {
             places,
             samples: rank.samples(),
             disturbed: rank.disturbed,
-            called: rank.called,
+            called: rank.with_untimed_callees,
             unknown: rank.unknown,
             executions: rank.executions,
             base: rank.base,
@@ -269,12 +277,12 @@ impl<'a> View<'a> {
             seconds: self
                 .frequency
                 .map(|frequency| Seconds::new(rank, frequency)),
-            rank: place + 1,
-            rank_by_count: position(&self.ranking.by_count).map_or(0, |place| place + 1),
-            rank_by_total: position(&self.ranking.by_total).map_or(0, |place| place + 1),
+            rank: index + 1,
+            rank_by_count: rank_in(&self.ranking.by_count),
+            rank_by_total: rank_in(&self.ranking.by_total),
             histogram: times
                 .buckets()
-                .map(|bucket| [bucket.low, bucket.high, bucket.count])
+                .map(|bucket| (bucket.low, bucket.high, bucket.count))
                 .collect(),
             advice: loads(function, rank)
                 .into_iter()
@@ -297,7 +305,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// Why the net variation of a path is not certain.
+/// Returns the reason why the net variation of a path is not certain, or `None` if it is.
 fn uncertain(certainty: Certainty) -> Option<&'static str> {
     match certainty {
         Certainty::Certain => None,
@@ -316,15 +324,15 @@ impl AdviceRecord {
             LoadShape::Through { stride } => ("through", stride),
         };
         let place = places_of(function, &[load.place]).pop();
-        let spots = spots_of(function, &load);
-        let (why, insert) = prefetch(load.shape, spots.first().map_or("", |spot| spot.0));
+        let lines = load_lines(function, &load);
+        let (why, insert) = prefetch(load.shape, lines.first().map_or("", |line| line.0));
         AdviceRecord {
             load: kind,
             bytes,
             place: place.unwrap_or_default(),
             why,
             insert,
-            insert_at: spots
+            insert_at: lines
                 .first()
                 .map_or_else(String::new, |(file, line)| format!("{file}:{line}")),
         }
@@ -332,8 +340,8 @@ impl AdviceRecord {
 }
 
 impl Seconds {
-    fn new(rank: &Rank, frequency: f64) -> Seconds {
-        let seconds = |cycles: u64| cycles as f64 / frequency;
+    fn new(rank: &RankedPath, frequency: f64) -> Seconds {
+        let seconds = |cycles: Cycles| cycles.to_f64() / frequency;
         let times = &rank.times;
         Seconds {
             base: seconds(rank.base),
@@ -352,14 +360,14 @@ impl Seconds {
 impl Totals {
     fn new(view: &View<'_>) -> Totals {
         let ranking = view.ranking;
-        let (net, top_net) = (ranking.net(usize::MAX), ranking.net(FIRST));
+        let (net, top_net) = (ranking.net(usize::MAX), ranking.net(FIRST_PATHS));
         let (unresolved, unresolved_paths) = ranking.unresolved();
-        let first = FIRST.min(ranking.certain);
+        let first = FIRST_PATHS.min(ranking.certain);
         Totals {
             cycles: ranking.cycles,
             seconds: view
                 .frequency
-                .map(|frequency| ranking.cycles as f64 / frequency),
+                .map(|frequency| ranking.cycles.to_f64() / frequency),
             paths: ranking.paths.len(),
             net,
             share: ranking.share(net),
@@ -388,7 +396,7 @@ impl Samples {
             unwatched: stats.unwatched,
             unknown: stats.unknown,
             switches: stats.switches,
-            probe_cycles: (stats.clocked > 0).then_some(stats.probes),
+            probe_cycles: (stats.clocked > Cycles::ZERO).then_some(stats.probes),
             bias: [stats.least_bias, stats.largest_bias],
             resolution: stats.resolution,
             paths_with_one: ranking.seldom,

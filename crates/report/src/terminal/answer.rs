@@ -1,5 +1,5 @@
-//! The fate of each function that `--function` selects: instrumented, inlined, skipped, or without
-//! code.
+//! Writes the fate of each function that `--function` selects: instrumented, inlined, skipped, or
+//! without code.
 
 use std::io;
 
@@ -7,14 +7,14 @@ use holloway_abi::Unit;
 use holloway_analysis::find::{Fate, where_is};
 use holloway_analysis::functions::summary;
 use holloway_analysis::{Function, FunctionId, RunProfile};
-use holloway_format::Skipped;
+use holloway_format::{Count, Skipped};
 
 use super::paint::{Ink, Line};
 use super::sheet::Sheet;
 use crate::numbers::{grouped, plural};
 
-/// Most functions that are named after "inlined into".
-const INTO: usize = 5;
+/// Maximum number of functions that are named after "inlined into".
+const MAX_CALLERS: usize = 5;
 
 pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
     let run = sheet.run;
@@ -24,14 +24,14 @@ pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
             .matches(linkage_name, name)
             .then(|| sheet.names.name_of(linkage_name, name))
     });
-    let asked = sheet
+    let pattern = sheet
         .options
         .function
         .as_ref()
         .map_or("", regex::Regex::as_str);
     sheet.page.gap()?;
     let mut title = Line::new();
-    title.put(Ink::Strong, &format!("Functions that match {asked}"));
+    title.put(Ink::Strong, &format!("Functions that match {pattern}"));
     if fates.is_empty() {
         sheet.page.line(&title)?;
         let mut sentence =
@@ -55,7 +55,7 @@ pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
         sheet
             .page
             .line(Line::new().put(Ink::Plain, "  ").put(Ink::Strong, name))?;
-        show(sheet, fate)?;
+        write_fate(sheet, fate)?;
     }
     Ok(())
 }
@@ -67,50 +67,53 @@ fn has_machine_code(run: &RunProfile) -> bool {
     skipped.any(Skipped::is_machine_code)
 }
 
-fn executions(sheet: &Sheet<'_>, fate: &Fate) -> u64 {
-    let blocks =
-        |&id: &FunctionId| summary(id, sheet.run.function(id)).map_or(0, |found| found.blocks);
+/// Executions of the blocks of the instrumented functions.
+fn executions(sheet: &Sheet<'_>, fate: &Fate) -> Count {
+    let blocks = |&id: &FunctionId| {
+        summary(id, sheet.run.function(id)).map_or(Count::ZERO, |summary| summary.blocks)
+    };
     fate.instrumented
         .iter()
         .map(blocks)
-        .fold(0, u64::saturating_add)
+        .fold(Count::ZERO, Count::saturating_add)
 }
 
-fn show(sheet: &mut Sheet<'_>, fate: &Fate) -> io::Result<()> {
+fn write_fate(sheet: &mut Sheet<'_>, fate: &Fate) -> io::Result<()> {
     for &id in &fate.instrumented {
         let text = instrumented(sheet, id);
-        row(sheet, "instrumented", &text)?;
+        write_row(sheet, "instrumented", &text)?;
     }
     if !fate.inlined.is_empty() {
         let text = inlined(sheet, &fate.inlined);
-        row(sheet, "inlined into", &text)?;
+        write_row(sheet, "inlined into", &text)?;
     }
     for (module, reason) in &fate.skipped {
         let text = format!("{reason} (in {})", sheet.run.modules[module.index()].name);
-        row(sheet, "skipped", &text)?;
+        write_row(sheet, "skipped", &text)?;
     }
-    // If the function has code in another module, the linker kept that copy.
+    // If the function has no code in this module but is instrumented in another one, the linker
+    // kept only the copy of the other module.
     if !fate.gone.is_empty() && fate.instrumented.is_empty() {
         let modules: Vec<&str> = fate
             .gone
             .iter()
             .map(|module| &*sheet.run.modules[module.index()].name)
             .collect();
-        let how = if fate.inlined.is_empty() {
+        let cause = if fate.inlined.is_empty() {
             "optimised away"
         } else {
             "all calls inlined"
         };
-        row(
+        write_row(
             sheet,
             "no code",
-            &format!("{how} (in {})", modules.join(", ")),
+            &format!("{cause} (in {})", modules.join(", ")),
         )?;
     }
     Ok(())
 }
 
-fn row(sheet: &mut Sheet<'_>, label: &str, text: &str) -> io::Result<()> {
+fn write_row(sheet: &mut Sheet<'_>, label: &str, text: &str) -> io::Result<()> {
     let mut line = Line::new();
     line.put(Ink::Plain, "    ").left(Ink::Faint, label, 14);
     sheet.page.wrapped(line, Ink::Plain, text)
@@ -130,7 +133,7 @@ fn instrumented(sheet: &Sheet<'_>, id: FunctionId) -> String {
         }
     };
     if function.map.selects > 0 {
-        let selects = plural(function.map.selects.into(), "select");
+        let selects = plural(function.map.selects, "select");
         text += &format!(" · {selects} (choices made without a branch)");
     }
     if function.map.line != 0 {
@@ -145,23 +148,24 @@ fn instrumented(sheet: &Sheet<'_>, id: FunctionId) -> String {
 
 /// `3 of 6 paths`, or `3 of 6 blocks` if the function counted edges.
 fn parts_run(function: &Function) -> String {
-    let (ran, all, noun) = match function.unit() {
+    let (ran, possible, noun) = match function.unit() {
         Unit::Paths => (function.counts.len(), function.map.path_count, "path"),
         Unit::Edges => {
             let blocks = function.flow().blocks.iter();
             let ran = (0u32..).zip(blocks);
-            let ran = ran.filter(|&(block, &count)| count > 0 && block != function.map.exit);
-            let all = function.map.blocks.len() as u64 - 1;
-            (ran.count(), all, "block")
+            let ran =
+                ran.filter(|&(block, &count)| count > Count::ZERO && block != function.map.exit);
+            let block_count = function.map.blocks.len() as u64 - 1;
+            (ran.count(), block_count, "block")
         }
     };
-    format!("{} of {}", grouped(ran as u64), plural(all, noun))
+    format!("{} of {}", grouped(ran as u64), plural(possible, noun))
 }
 
-fn inlined(sheet: &Sheet<'_>, into: &[(FunctionId, u32)]) -> String {
-    let mut names: Vec<String> = into
+fn inlined(sheet: &Sheet<'_>, callers: &[(FunctionId, u32)]) -> String {
+    let mut names: Vec<String> = callers
         .iter()
-        .take(INTO)
+        .take(MAX_CALLERS)
         .map(|&(id, times)| {
             let name = sheet.name(sheet.run.function(id));
             if times == 1 {
@@ -171,8 +175,11 @@ fn inlined(sheet: &Sheet<'_>, into: &[(FunctionId, u32)]) -> String {
             }
         })
         .collect();
-    if into.len() > INTO {
-        names.push(format!("{} more", grouped((into.len() - INTO) as u64)));
+    if callers.len() > MAX_CALLERS {
+        names.push(format!(
+            "{} more",
+            grouped((callers.len() - MAX_CALLERS) as u64)
+        ));
     }
     names.join(", ")
 }

@@ -1,5 +1,6 @@
-//! The blocks view: the blocks reached most, each with its first source line.
+//! The blocks view: the blocks that control reached most often, each with its first source line.
 
+use holloway_format::Count;
 use std::io;
 
 use holloway_analysis::Sort;
@@ -22,8 +23,8 @@ const COLUMNS: [(&str, Align); 7] = [
     ("source", Align::Left),
 ];
 
-/// Least columns of a place and of a source line.
-const TEXT: usize = 20;
+/// Minimum columns of a place and of a source line.
+const MIN_WIDTH: usize = 20;
 
 pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
     let sort = sheet.options.sort;
@@ -47,35 +48,36 @@ pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
     legend(sheet, ranking.blocks.iter().map(|block| block.bound))
 }
 
-fn row(sheet: &Sheet<'_>, block: &HotBlock<'_>, total: u64) -> Vec<(Ink, String)> {
+fn row(sheet: &Sheet<'_>, block: &HotBlock<'_>, total: Count) -> Vec<(Ink, String)> {
     let function = sheet.run.function(block.function);
     let weight = block.weight(sheet.options.sort);
-    let branch = || {
+    let place_of_branch = || {
         let mut edges = function.map.edges.iter();
         edges.find(|edge| edge.from == block.block)?.place
     };
-    let first = first_place(&block.map.places).or_else(branch);
-    let at = first.and_then(|place| {
+    let first = first_place(&block.map.places).or_else(place_of_branch);
+    let file_and_line = first.and_then(|place| {
         let scope = function.map.scopes.get(place.scope as usize)?;
         (place.line != 0).then_some((&scope.file, place.line))
     });
-    let place = at.map_or_else(|| "-".to_owned(), |(file, line)| sheet.place(file, line));
-    let text = at.and_then(|(file, line)| sheet.options.source.line(file, line));
+    let place =
+        file_and_line.map_or_else(|| "-".to_owned(), |(file, line)| sheet.place(file, line));
+    let text = file_and_line.and_then(|(file, line)| sheet.options.source.line(file, line));
     vec![
         (Ink::Number, share(weight, total)),
         (Ink::Plain, marked(block.bound, &grouped(block.count))),
-        (Ink::Plain, grouped(block.map.instructions.into())),
+        (Ink::Plain, grouped(block.map.instructions)),
         (Ink::Faint, format!("b{}", block.block)),
         (
             Ink::Place,
-            clip_start(&place, TEXT.max(sheet.page.width() / 4)),
+            clip_start(&place, MIN_WIDTH.max(sheet.page.width() / 4)),
         ),
         (Ink::Strong, sheet.name(function).to_string()),
         (
             Ink::Plain,
             clip(
                 text.unwrap_or_default().trim(),
-                TEXT.max(sheet.page.width() / 3),
+                MIN_WIDTH.max(sheet.page.width() / 3),
             ),
         ),
     ]

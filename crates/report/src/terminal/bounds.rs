@@ -1,5 +1,5 @@
-//! Marks of counts that may differ from the executions, since frames that are left early are not
-//! counted, and the legend of these marks.
+//! Marks counts that may differ from the executions because a run with `--exits off` does not count
+//! frames that are left early. Also writes the legend of these marks.
 
 use std::io;
 
@@ -29,12 +29,12 @@ pub(super) fn legend(
     marks: impl IntoIterator<Item = Bound>,
 ) -> io::Result<()> {
     let marks: Vec<Bound> = marks.into_iter().collect();
-    let known = [
+    let meanings = [
         (Bound::AtLeast, "≥ as many or more"),
         (Bound::AtMost, "≤ as many or fewer"),
         (Bound::Either, "~ more or fewer"),
     ];
-    let used = known.iter().filter(|(bound, _)| marks.contains(bound));
+    let used = meanings.iter().filter(|(bound, _)| marks.contains(bound));
     let used: Vec<&str> = used.map(|(_, text)| *text).collect();
     if used.is_empty() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! The branches of functions: where control goes along each edge.
+//! The branches of functions, and the destination of each edge: where control goes along it.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -10,7 +10,8 @@ use holloway_format::FunctionMap;
 
 use crate::places::is_library;
 
-/// The branches of a function. They put its decisions into words.
+/// The branches of a function. [`outcome`](super::outcome) puts the decisions at these branches
+/// into words.
 pub(super) struct Branches<'a> {
     pub(super) map: &'a FunctionMap,
     directions: Directions<'a>,

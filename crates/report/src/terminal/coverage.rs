@@ -1,6 +1,7 @@
-//! The coverage section, which comes before all counts: processes, functions, paths, and edges that
-//! ran. It has more lines only if data is missing.
+//! The coverage section, with which each view begins: the numbers of processes, functions, paths,
+//! and edges that ran. The section has more lines only if data is missing.
 
+use holloway_format::Count;
 use std::io;
 
 use holloway_abi::Unit;
@@ -12,24 +13,25 @@ use super::sheet::Sheet;
 use crate::notes::{Label, sentence};
 use crate::numbers::{grouped, plural, share};
 
-/// Reasons for skipping that are named. The functions skipped for other reasons are added up.
-const REASONS: usize = 3;
-/// Most notes of damage that are listed.
-const DAMAGED: usize = 5;
+/// Maximum number of reasons for skipping that are named. Functions that were skipped for other
+/// reasons are added up. Also the maximum number of modules that are named.
+const MAX_LISTED: usize = 3;
+/// Maximum number of notes of damage that are listed.
+const MAX_NOTES: usize = 5;
 
 pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
-    write_around(sheet, "ran", &|sheet, coverage| {
-        counted(sheet, coverage)?;
+    write_with(sheet, "ran", &|sheet, coverage| {
+        write_paths_and_edges(sheet, coverage)?;
         sheet.fact("instructions", &grouped(coverage.instructions))
     })
 }
 
-/// Writes the coverage with `middle` in place of the counts. `ran` is the verb for functions with
-/// counts.
-pub(super) fn write_around(
+/// Writes the coverage. `write_counts` writes the lines about counts. `ran` is the verb for
+/// functions with counts, such as "ran".
+pub(super) fn write_with(
     sheet: &mut Sheet<'_>,
     ran: &str,
-    middle: &dyn Fn(&mut Sheet<'_>, &Coverage) -> io::Result<()>,
+    write_counts: &dyn Fn(&mut Sheet<'_>, &Coverage) -> io::Result<()>,
 ) -> io::Result<()> {
     let coverage = coverage(sheet.run);
     sheet.page.text(Ink::Strong, "Coverage")?;
@@ -43,7 +45,7 @@ pub(super) fn write_around(
     if !coverage.skipped.is_empty() {
         sheet.fact("skipped", &skipped(&coverage))?;
     }
-    middle(sheet, &coverage)?;
+    write_counts(sheet, &coverage)?;
     if !coverage.without_lines.is_empty() {
         alarm(sheet, "no lines", &without_lines(&coverage))?;
     }
@@ -58,31 +60,32 @@ pub(super) fn write_around(
     damage(sheet)
 }
 
-/// Writes the counts of paths or of edges. Writes both if images or functions of the run differ.
-fn counted(sheet: &mut Sheet<'_>, coverage: &Coverage) -> io::Result<()> {
-    let edges = sheet.run.unit() == Unit::Edges;
-    if coverage.by_paths > 0 || !edges && coverage.by_edges == 0 {
+/// Writes the counts of paths or of edges, or both if some functions of the run counted paths and
+/// others counted edges.
+fn write_paths_and_edges(sheet: &mut Sheet<'_>, coverage: &Coverage) -> io::Result<()> {
+    let is_edge_run = sheet.run.unit() == Unit::Edges;
+    if coverage.by_paths > 0 || !is_edge_run && coverage.by_edges == 0 {
         sheet.fact("paths", &paths(coverage))?;
     }
-    if coverage.by_edges > 0 || edges && coverage.by_paths == 0 {
+    if coverage.by_edges > 0 || is_edge_run && coverage.by_paths == 0 {
         sheet.fact("edges", &edges_of(coverage))?;
     }
-    if coverage.left > 0 {
+    if coverage.left > Count::ZERO {
         let times = plural(coverage.left, "time");
         sheet.fact("left", &format!("{times} by a call that did not come back"))?;
     }
-    if coverage.entered_again > 0 {
+    if coverage.entered_again > Count::ZERO {
         let times = plural(coverage.entered_again, "time");
         sheet.fact(
             "entered again",
             &format!("{times} by a call that came back once more"),
         )?;
     }
-    without_exits(sheet, coverage)
+    write_without_exits(sheet, coverage)
 }
 
-/// Names the images in which frames that were left in a call are missing.
-fn without_exits(sheet: &mut Sheet<'_>, coverage: &Coverage) -> io::Result<()> {
+/// Writes that frames that were left in a call are not counted, and in which images.
+fn write_without_exits(sheet: &mut Sheet<'_>, coverage: &Coverage) -> io::Result<()> {
     let mixed = sheet.run.exits() == Exits::Mixed;
     for (images, sentence) in [
         (
@@ -95,11 +98,11 @@ fn without_exits(sheet: &mut Sheet<'_>, coverage: &Coverage) -> io::Result<()> {
         ),
     ] {
         if !images.is_empty() {
-            let place = match mixed {
+            let scope = match mixed {
                 true => format!(" in {}", images.join(", ")),
                 false => String::new(),
             };
-            sheet.fact("left", &sentence.replace('$', &place))?;
+            sheet.fact("left", &sentence.replace('$', &scope))?;
         }
     }
     Ok(())
@@ -122,6 +125,7 @@ fn processes(sheet: &Sheet<'_>, coverage: &Coverage) -> String {
     text
 }
 
+/// The functions without counts, by their fate: ` · 3 skipped · 5 inlined away`.
 fn left_out(coverage: &Coverage) -> String {
     let mut text = String::new();
     let mut part = |count: u64, fate: &str| {
@@ -139,26 +143,26 @@ fn skipped(coverage: &Coverage) -> String {
     let mut parts: Vec<String> = coverage
         .skipped
         .iter()
-        .take(REASONS)
+        .take(MAX_LISTED)
         .map(|(reason, count)| format!("{}: {reason}", grouped(*count)))
         .collect();
-    let rest: u64 = coverage
+    let others: u64 = coverage
         .skipped
         .iter()
-        .skip(REASONS)
+        .skip(MAX_LISTED)
         .map(|&(_, count)| count)
         .sum();
-    if rest > 0 {
-        parts.push(format!("{}: other reasons", grouped(rest)));
+    if others > 0 {
+        parts.push(format!("{}: other reasons", grouped(others)));
     }
     parts.join(" · ")
 }
 
 fn without_lines(coverage: &Coverage) -> String {
     let modules = &coverage.without_lines;
-    let mut names = modules[..modules.len().min(REASONS)].join(", ");
-    if modules.len() > REASONS {
-        names += &format!(" and {} more", modules.len() - REASONS);
+    let mut names = modules[..modules.len().min(MAX_LISTED)].join(", ");
+    if modules.len() > MAX_LISTED {
+        names += &format!(" and {} more", modules.len() - MAX_LISTED);
     }
     format!(
         "no line tables in {names}, so no places in the source: compile with -g or -gline-tables-only"
@@ -196,10 +200,10 @@ fn edges_of(coverage: &Coverage) -> String {
 
 fn damage(sheet: &mut Sheet<'_>) -> io::Result<()> {
     let run = sheet.run;
-    for note in run.damage.iter().take(DAMAGED) {
+    for note in run.damage.iter().take(MAX_NOTES) {
         alarm(sheet, Label::for_note(note).text(), &sentence(note))?;
     }
-    match run.damage.len().saturating_sub(DAMAGED) {
+    match run.damage.len().saturating_sub(MAX_NOTES) {
         0 => Ok(()),
         more => alarm(
             sheet,

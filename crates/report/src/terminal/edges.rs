@@ -1,10 +1,10 @@
-//! The edges view: the edges taken most.
+//! The edges view: the edges that control took most often.
 
 use std::io;
 
 use holloway_analysis::edges::{HotEdge, block_number, hottest};
 use holloway_analysis::trail::{first_place, is_choice, last_place};
-use holloway_format::{Outcome, Place};
+use holloway_format::{Count, Outcome, Place};
 
 use super::bounds::{legend, marked};
 use super::outcome;
@@ -23,8 +23,8 @@ const COLUMNS: [(&str, Align); 7] = [
     ("function", Align::Left),
 ];
 
-/// Least columns of a place.
-const PLACE: usize = 20;
+/// Minimum columns of a place.
+const MIN_PLACE_WIDTH: usize = 20;
 
 pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
     let ranking = hottest(sheet.run, Some(sheet.top()), &|id| sheet.keeps(id));
@@ -34,7 +34,7 @@ pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
         grouped(ranking.ranked),
         grouped(ranking.total)
     );
-    if ranking.left > 0 {
+    if ranking.left > Count::ZERO {
         shown += &format!(", {} of them left in a call", grouped(ranking.left));
     }
     sheet.title("Hottest edges", &shown)?;
@@ -57,24 +57,27 @@ fn write_reentries(sheet: &mut Sheet<'_>, edges: &[HotEdge<'_>]) -> io::Result<(
     for edge in edges.iter().take(sheet.top()) {
         let times = plural(edge.weight(), "time");
         let name = sheet.name(sheet.run.function(edge.function));
-        let at = place(sheet, edge, start(sheet, edge));
-        let text = format!("{times} behind a call in b{}, {at}  {name}", edge.edge.from);
+        let place = place(sheet, edge, start(sheet, edge));
+        let text = format!(
+            "{times} behind a call in b{}, {place}  {name}",
+            edge.edge.from
+        );
         sheet.fact("entered again", &text)?;
     }
     Ok(())
 }
 
-fn row(sheet: &Sheet<'_>, edge: &HotEdge<'_>, total: u64) -> Vec<(Ink, String)> {
+fn row(sheet: &Sheet<'_>, edge: &HotEdge<'_>, total: Count) -> Vec<(Ink, String)> {
     let function = sheet.run.function(edge.function);
     let (from, to) = (edge.edge.from, edge.to);
     let places = |block: u32| &*function.map.blocks[block as usize].places;
-    let exits = block_number(function, to) < 0;
-    let target = if exits {
+    let is_exit = block_number(function, to) < 0;
+    let target = if is_exit {
         "exit".to_owned()
     } else {
         place(sheet, edge, first_place(places(to)))
     };
-    let ends = if exits {
+    let blocks = if is_exit {
         format!("b{from} → exit")
     } else {
         format!("b{from} → b{to}")
@@ -82,7 +85,7 @@ fn row(sheet: &Sheet<'_>, edge: &HotEdge<'_>, total: u64) -> Vec<(Ink, String)> 
     vec![
         (Ink::Number, share(edge.weight(), total)),
         (Ink::Plain, marked(edge.bound, &signed(edge.count))),
-        (Ink::Faint, ends),
+        (Ink::Faint, blocks),
         (Ink::Place, place(sheet, edge, start(sheet, edge))),
         (Ink::Place, target),
         (Ink::Outcome, decision(sheet, edge)),
@@ -90,15 +93,15 @@ fn row(sheet: &Sheet<'_>, edge: &HotEdge<'_>, total: u64) -> Vec<(Ink, String)> 
     ]
 }
 
-/// The place where an edge starts.
+/// The place of an edge's branch, or the last place of its block.
 fn start(sheet: &Sheet<'_>, edge: &HotEdge<'_>) -> Option<Place> {
     let map = &sheet.run.function(edge.function).map;
-    let known = edge.edge.place.filter(|place| place.line != 0);
-    known.or_else(|| last_place(&map.blocks[edge.edge.from as usize].places))
+    let branch = edge.edge.place.filter(|place| place.line != 0);
+    branch.or_else(|| last_place(&map.blocks[edge.edge.from as usize].places))
 }
 
-/// The decision for an edge, or how the edge leaves the function. Empty if the target's place shows
-/// the decision.
+/// The decision for an edge, or how the edge leaves the function. The text is empty if the target's
+/// place already shows the decision.
 fn decision(sheet: &Sheet<'_>, edge: &HotEdge<'_>) -> String {
     if edge.edge.outcome == Outcome::Jump {
         return String::new();
@@ -120,5 +123,5 @@ fn place(sheet: &Sheet<'_>, edge: &HotEdge<'_>, place: Option<Place>) -> String 
     let text = place
         .and_then(|place| Some(sheet.place(file(place)?, place.line)))
         .unwrap_or_else(|| "-".to_owned());
-    clip_start(&text, PLACE.max(sheet.page.width() / 4))
+    clip_start(&text, MIN_PLACE_WIDTH.max(sheet.page.width() / 4))
 }

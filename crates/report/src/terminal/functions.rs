@@ -1,5 +1,5 @@
-//! The functions view: a row for each function that ran. Selects get a column if any of the shown
-//! functions has selects.
+//! The functions view: a row for each function that ran. The table has a column for selects only if
+//! a shown function has selects.
 
 use std::io;
 
@@ -12,7 +12,7 @@ use super::sheet::Sheet;
 use super::table::{Align, Table};
 use crate::numbers::{grouped, share};
 
-/// Columns if all shown functions counted paths.
+/// The columns if all shown functions counted paths.
 const BY_PATHS: [(&str, Align); 8] = [
     ("share", Align::Right),
     ("path runs", Align::Right),
@@ -24,7 +24,7 @@ const BY_PATHS: [(&str, Align); 8] = [
     ("function", Align::Left),
 ];
 
-/// Columns if any shown function counted edges.
+/// The columns if a shown function counted edges.
 const BY_BLOCKS: [(&str, Align); 5] = [
     ("share", Align::Right),
     ("block runs", Align::Right),
@@ -68,7 +68,7 @@ pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
         let share = share(summary.weight(ranking.weight), ranking.total);
         let mut row = row(sheet, summary, unit, share);
         if has_selects {
-            let selects = grouped(selects(summary).into());
+            let selects = grouped(selects(summary));
             row.insert(before_name, (Ink::Faint, selects));
         }
         table.row(row);

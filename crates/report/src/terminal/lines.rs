@@ -1,10 +1,11 @@
 //! The lines view: the source with a count for each line that has code.
 //!
-//! Files are ordered by the sum of their counts. Lines near lines that ran are shown too, even
-//! without code; long stretches that never ran are folded. Without `--top` and `--function`, the
-//! view shows only the hottest lines and their neighbors: about a hundred rows, only of files whose
-//! text is available.
+//! Files are ordered by the sum of their lines' counts. Lines near lines that ran are shown too,
+//! even if they have no code. Other lines are left out, and `⋮` marks the gap. Without `--top` and
+//! `--function`, the view shows only the hottest lines and their neighbors: about a hundred rows.
+//! These lines are only from files whose text is available.
 
+use holloway_format::Count;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -19,10 +20,11 @@ use crate::lines::{line_bounds, line_counts};
 use crate::numbers::{grouped, plural};
 use crate::places;
 
-/// Lines shown before and after a line that ran, and before and after a hot line.
-const AROUND: u32 = 3;
-const AROUND_HOT: u32 = 1;
-/// Rows of hot lines and their neighbors beyond which colder lines are left out.
+/// Number of neighbor lines that are shown before and after a line that ran.
+const NEIGHBORS: u32 = 3;
+/// Number of neighbor lines if only the hottest lines are shown.
+const NEIGHBORS_OF_HOT: u32 = 1;
+/// The view selects hot lines until they and their neighbors take this number of rows.
 const ROWS: usize = 80;
 
 /// A file with lines that ran.
@@ -32,7 +34,7 @@ struct File {
     /// Bounds of the lines whose counts may differ from the executions.
     bounds: BTreeMap<u32, Bound>,
     /// Sum of the lines' counts.
-    sum: u64,
+    sum: Count,
 }
 
 pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
@@ -45,17 +47,22 @@ pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
         );
     }
     if sheet.options.top.is_some() || sheet.options.function.is_some() {
-        return write_whole(sheet, &files);
+        return write_files(sheet, &files);
     }
     write_hottest(sheet, &files)
 }
 
 /// Files with counts, ordered by line executions.
 fn files(sheet: &Sheet<'_>) -> Vec<File> {
-    let all = line_counts(sheet.run, &sheet.names);
+    let counts = line_counts(sheet.run, &sheet.names);
     let mut bounds = line_bounds(sheet.run, &sheet.names);
-    let sum = |lines: &Lines| lines.values().copied().fold(0, u64::saturating_add);
-    let mut files: Vec<File> = all
+    let sum = |lines: &Lines| {
+        lines
+            .values()
+            .copied()
+            .fold(Count::ZERO, Count::saturating_add)
+    };
+    let mut files: Vec<File> = counts
         .into_iter()
         .map(|(name, lines)| File {
             sum: sum(&lines),
@@ -63,13 +70,13 @@ fn files(sheet: &Sheet<'_>) -> Vec<File> {
             name,
             lines,
         })
-        .filter(|file| file.sum > 0)
+        .filter(|file| file.sum > Count::ZERO)
         .collect();
     files.sort_by(|a, b| (b.sum, &a.name).cmp(&(a.sum, &b.name)));
     files
 }
 
-fn write_whole(sheet: &mut Sheet<'_>, files: &[File]) -> io::Result<()> {
+fn write_files(sheet: &mut Sheet<'_>, files: &[File]) -> io::Result<()> {
     let top = sheet.top();
     let shown = format!(
         "{} of {} with counts, most line executions first",
@@ -80,7 +87,7 @@ fn write_whole(sheet: &mut Sheet<'_>, files: &[File]) -> io::Result<()> {
     let mut marks = Vec::new();
     for file in files.iter().take(top) {
         let ran: BTreeSet<u32> = ran(&file.lines).map(|(line, _)| line).collect();
-        let visible = visible(&file.lines, &ran, AROUND);
+        let visible = visible(&file.lines, &ran, NEIGHBORS);
         write_file(sheet, file, &visible, &mut marks)?;
     }
     legend(sheet, marks)
@@ -100,37 +107,40 @@ fn write_hottest(sheet: &mut Sheet<'_>, files: &[File]) -> io::Result<()> {
     let mut marks = Vec::new();
     for (&file, lines) in &hot.files {
         let file = with_text[file];
-        let around = if hot.shown < hot.ran {
-            AROUND_HOT
+        let neighbors = if hot.shown < hot.ran {
+            NEIGHBORS_OF_HOT
         } else {
-            AROUND
+            NEIGHBORS
         };
-        let visible = visible(&file.lines, lines, around);
+        let visible = visible(&file.lines, lines, neighbors);
         write_file(sheet, file, &visible, &mut marks)?;
     }
     legend(sheet, marks)?;
-    let mut rest = Vec::new();
+    let mut omitted = Vec::new();
     if hot.shown < hot.ran {
         let lines = plural(hot.ran - hot.shown, "colder line");
-        rest.push(format!("{lines}, {} at most", plural(hot.next, "run")));
+        omitted.push(format!(
+            "{lines}, {} at most",
+            plural(hot.next_count, "run")
+        ));
     }
     if hidden > 0 {
         let lines = plural(hidden, "line");
-        rest.push(format!("{lines} of files whose source is not here"));
+        omitted.push(format!("{lines} of files whose source is not here"));
     }
-    if rest.is_empty() {
+    if omitted.is_empty() {
         return Ok(());
     }
     sheet.page.gap()?;
-    let rest = format!(
+    let text = format!(
         "… and {}; --top N shows N files whole, --function REGEX what matches",
-        rest.join(", ")
+        omitted.join(", ")
     );
-    sheet.page.wrapped(Line::new(), Ink::Faint, &rest)
+    sheet.page.wrapped(Line::new(), Ink::Faint, &text)
 }
 
-/// The files whose text is available, and the number of lines that ran in the other files. If no
-/// file's text is available, all files and 0.
+/// Returns the files whose text is available, and the number of lines that ran in the other files.
+/// If no file's text is available, returns all files and 0.
 fn with_text<'a>(sheet: &Sheet<'_>, files: &'a [File]) -> (Vec<&'a File>, u64) {
     let has_text = |file: &&File| {
         let mut ran = ran(&file.lines);
@@ -146,11 +156,14 @@ fn with_text<'a>(sheet: &Sheet<'_>, files: &'a [File]) -> (Vec<&'a File>, u64) {
 
 /// The hottest lines of all files.
 struct HotLines {
+    /// The selected lines of each file, by the file's index.
     files: BTreeMap<usize, BTreeSet<u32>>,
+    /// Number of selected lines.
     shown: u64,
+    /// Number of lines that ran.
     ran: u64,
-    /// Count of the hottest line that is not shown.
-    next: u64,
+    /// Count of the hottest line that is not selected.
+    next_count: Count,
 }
 
 impl HotLines {
@@ -165,16 +178,17 @@ impl HotLines {
             files: BTreeMap::new(),
             shown: 0,
             ran: lines.len() as u64,
-            next: 0,
+            next_count: Count::ZERO,
         };
         let mut rows: BTreeSet<(usize, u32)> = BTreeSet::new();
         for (Reverse(count), file, line) in lines {
             if rows.len() >= ROWS {
-                hot.next = count;
+                hot.next_count = count;
                 break;
             }
-            let around = line.saturating_sub(AROUND_HOT)..=line.saturating_add(AROUND_HOT);
-            rows.extend(around.map(|line| (file, line)));
+            let neighborhood =
+                line.saturating_sub(NEIGHBORS_OF_HOT)..=line.saturating_add(NEIGHBORS_OF_HOT);
+            rows.extend(neighborhood.map(|line| (file, line)));
             hot.files.entry(file).or_default().insert(line);
             hot.shown += 1;
         }
@@ -182,9 +196,10 @@ impl HotLines {
     }
 }
 
-fn ran(lines: &Lines) -> impl Iterator<Item = (u32, u64)> {
+/// The lines that ran, with their counts.
+fn ran(lines: &Lines) -> impl Iterator<Item = (u32, Count)> {
     let lines = lines.iter().map(|(&line, &count)| (line, count));
-    lines.filter(|&(_, count)| count > 0)
+    lines.filter(|&(_, count)| count > Count::ZERO)
 }
 
 fn write_file(
@@ -208,22 +223,22 @@ fn write_file(
     head.put(Ink::Faint, &ran);
     sheet.page.gap()?;
     sheet.page.line(&head)?;
-    let widest = lines.values().copied().max().unwrap_or(0);
+    let widest = lines.values().copied().max().unwrap_or_default();
     let width = grouped(widest).len() + usize::from(!file.bounds.is_empty());
     let width = width.max(5);
-    let mut shown = 0;
+    let mut last_shown = 0;
     for &line in visible {
-        let known =
+        let is_known =
             lines.contains_key(&line) || sheet.options.source.line(&file.name, line).is_some();
-        if !known {
+        if !is_known {
             continue;
         }
-        if shown + 1 < line && shown > 0 {
+        if last_shown + 1 < line && last_shown > 0 {
             let mut fold = Line::new();
             fold.right(Ink::Faint, "", width).put(Ink::Faint, "  ⋮");
             sheet.page.line(&fold)?;
         }
-        shown = line;
+        last_shown = line;
         let bound = file.bounds.get(&line).copied().unwrap_or_default();
         let count = lines.get(&line).map(|&count| (count, bound));
         marks.extend(count.map(|(_, bound)| bound));
@@ -232,20 +247,20 @@ fn write_file(
     Ok(())
 }
 
-/// The asked lines with `around` lines before and after each, up to the file's first and last lines
-/// with code.
-fn visible(lines: &Lines, asked: &BTreeSet<u32>, around: u32) -> Vec<u32> {
+/// Returns the chosen lines with `neighbors` lines before and after each line, within the file's
+/// first and last line with code.
+fn visible(lines: &Lines, chosen: &BTreeSet<u32>, neighbors: u32) -> Vec<u32> {
     let mut visible: Vec<u32> = Vec::new();
     let (first, last) = (
         lines.keys().next().copied().unwrap_or(1),
         lines.keys().last().copied().unwrap_or(1),
     );
-    for &line in asked {
+    for &line in chosen {
         let from = line
-            .saturating_sub(around)
+            .saturating_sub(neighbors)
             .max(first)
             .max(visible.last().map_or(0, |last| last + 1));
-        visible.extend(from..=line.saturating_add(around).min(last));
+        visible.extend(from..=line.saturating_add(neighbors).min(last));
     }
     visible
 }
@@ -254,21 +269,21 @@ fn write_line(
     sheet: &mut Sheet<'_>,
     file: &str,
     number: u32,
-    count: Option<(u64, Bound)>,
+    count: Option<(Count, Bound)>,
     width: usize,
 ) -> io::Result<()> {
     let text = sheet.options.source.line(file, number).unwrap_or_default();
     let mut line = Line::new();
     match count {
         None => line.right(Ink::Plain, "", width),
-        Some((0, bound)) => line.right(Ink::Alarm, &marked(bound, "0"), width),
+        Some((Count::ZERO, bound)) => line.right(Ink::Alarm, &marked(bound, "0"), width),
         Some((count, bound)) => line.right(Ink::Number, &marked(bound, &grouped(count)), width),
     };
     line.put(Ink::Faint, " │")
         .right(Ink::Faint, &number.to_string(), 6)
         .put(Ink::Faint, " │ ");
     line.put(
-        if count.is_some_and(|(count, _)| count == 0) {
+        if count.is_some_and(|(count, _)| count == Count::ZERO) {
             Ink::Faint
         } else {
             Ink::Plain

@@ -1,4 +1,4 @@
-//! The loops view: each loop with its sequences of paths over iterations, and with advice.
+//! The loops view: each loop with its sequences of paths over several turns, and with advice.
 //!
 //! ```text
 //!   1  app::scan  src/scan.rs:40
@@ -9,9 +9,10 @@
 //!      168   28.0 %  └ p87
 //!      p38    src/scan.rs:41 → leaves the loop, 44, exit: returns
 //! ```
-//! The share of a sequence without `└` is relative to the loop's turns. The share of a sequence
-//! with `└` is relative to the executions of its first path.
+//! A sequence without `└` has its share of the loop's turns. A sequence with `└` has its share of
+//! the executions of its first path.
 
+use holloway_flow::PathId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufWriter, Write};
 
@@ -20,31 +21,31 @@ use holloway_analysis::bounds::Bound;
 use holloway_analysis::loops::LoopsRun;
 use holloway_analysis::loops::shape::{Finding, Thousandths, path_of};
 use holloway_analysis::trail::{End, trail};
-use holloway_format::LoopMap;
+use holloway_format::{Count, LoopMap};
 
 use super::bounds::{legend, marked};
 use super::paint::{Ink, Line};
-use super::paths::{end, in_brief, where_to};
+use super::paths::{end, in_brief, place_in_words};
 use super::sheet::{Detail, Sheet};
 use crate::loops::{Branch, LoopsOptions, ShownLoop, hottest};
 use crate::numbers::{grouped, mean, plural, share};
 use crate::options::Options;
 
-/// Most groups of equal paths (`p86 ×3`) that are shown of a period.
-const RUNS: usize = 24;
+/// Maximum number of groups of equal paths (`p86 ×3`) that are shown of a period.
+const MAX_GROUPS: usize = 24;
 /// Longest period, in paths, for which the view proposes unrolling.
-const UNROLLED: usize = 16;
-/// Rows of a loop's tree beyond which sequences are left out.
-const ROWS: usize = 30;
+const MAX_UNROLLED_PERIOD: usize = 16;
+/// Maximum number of rows of a loop's tree. The other sequences are only counted.
+const MAX_ROWS: usize = 30;
 
 /// Writes the loops of a run.
 ///
 /// # Errors
-/// Whatever `out` fails with.
+/// If writing to `out` fails.
 pub fn write(
     loops: &LoopsRun,
     options: &Options<'_>,
-    how: LoopsOptions,
+    loops_options: LoopsOptions,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let mut out = BufWriter::new(out);
@@ -54,39 +55,45 @@ pub fn write(
         super::answer::write(sheet)?;
     }
     if !loops.run.functions.iter().any(Function::ran) {
-        sheet.nothing_ran()?;
+        sheet.write_nothing_ran()?;
     } else {
-        write_loops(loops, how, sheet)?;
+        write_loops(loops, loops_options, sheet)?;
     }
     out.flush()
 }
 
-fn write_loops(loops: &LoopsRun, how: LoopsOptions, sheet: &mut Sheet<'_>) -> io::Result<()> {
+fn write_loops(
+    loops: &LoopsRun,
+    loops_options: LoopsOptions,
+    sheet: &mut Sheet<'_>,
+) -> io::Result<()> {
     let top = sheet.top();
-    let (list, found) = hottest(loops, &sheet.names, Some(top), how);
+    let (list, loop_count) = hottest(loops, &sheet.names, Some(top), loops_options);
     let k = loops.functions.iter().map(|function| function.k).max();
     let heading = format!(
         "{} of {}, by iterations; sequences of up to {} paths",
         grouped(list.len() as u64),
-        plural(found as u64, "loop"),
+        plural(loop_count as u64, "loop"),
         k.unwrap_or(0)
     );
     sheet.title("Loops", &heading)?;
     write_losses(loops, sheet)?;
     let mut heads: Vec<String> = list
         .iter()
-        .map(|shown_loop| head(sheet, shown_loop))
+        .map(|shown_loop| head_place(sheet, shown_loop))
         .collect();
-    let mut times: BTreeMap<String, usize> = BTreeMap::new();
-    for head in list
+    // Loops of the same name also get the block of their head: ` b7`.
+    let mut loops_by_name: BTreeMap<String, usize> = BTreeMap::new();
+    for name in list
         .iter()
         .zip(&heads)
-        .map(|(shown_loop, head)| named(sheet, shown_loop, head))
+        .map(|(shown_loop, head)| loop_name(sheet, shown_loop, head))
     {
-        *times.entry(head).or_default() += 1;
+        *loops_by_name.entry(name).or_default() += 1;
     }
     for (shown_loop, head) in list.iter().zip(&mut heads) {
-        if times[&named(sheet, shown_loop, head)] > 1 && shown_loop.count.place.is_some() {
+        let same_name = loops_by_name[&loop_name(sheet, shown_loop, head)];
+        if same_name > 1 && shown_loop.count.place.is_some() {
             *head += &format!(" b{}", shown_loop.count.head);
         }
     }
@@ -96,7 +103,7 @@ fn write_loops(loops: &LoopsRun, how: LoopsOptions, sheet: &mut Sheet<'_>) -> io
             rank + 1,
             shown_loop,
             head,
-            how.min_share,
+            loops_options.min_share,
             Detail::of_items(list.len()),
         )?;
     }
@@ -104,7 +111,7 @@ fn write_loops(loops: &LoopsRun, how: LoopsOptions, sheet: &mut Sheet<'_>) -> io
         |shown_loop: &ShownLoop| bounds(shown_loop, sheet.run.function(shown_loop.function));
     let marks: Vec<Bound> = list.iter().flat_map(bounds).collect();
     legend(sheet, marks)?;
-    if how.stats {
+    if loops_options.stats {
         write_stats(loops, sheet)?;
     }
     Ok(())
@@ -135,16 +142,16 @@ fn write_losses(loops: &LoopsRun, sheet: &mut Sheet<'_>) -> io::Result<()> {
     Ok(())
 }
 
-/// The place of a loop's head.
-fn head(sheet: &Sheet<'_>, shown_loop: &ShownLoop) -> String {
+/// The place of a loop's head, or its block if it has no place.
+fn head_place(sheet: &Sheet<'_>, shown_loop: &ShownLoop) -> String {
     let function = sheet.run.function(shown_loop.function);
     let place = shown_loop.count.place;
-    let place = place.map(|place| where_to(sheet, function, place));
+    let place = place.map(|place| place_in_words(sheet, function, place));
     place.unwrap_or_else(|| format!(" b{}", shown_loop.count.head))
 }
 
 /// The name of a loop: its function and the place of its head.
-fn named(sheet: &Sheet<'_>, shown_loop: &ShownLoop, head: &str) -> String {
+fn loop_name(sheet: &Sheet<'_>, shown_loop: &ShownLoop, head: &str) -> String {
     let function = sheet.run.function(shown_loop.function);
     format!("{}{head}", sheet.name(function))
 }
@@ -154,7 +161,7 @@ fn write_loop(
     rank: usize,
     shown_loop: &ShownLoop,
     place: &str,
-    least: Thousandths,
+    min_share: Thousandths,
     detail: Detail,
 ) -> io::Result<()> {
     let function = sheet.run.function(shown_loop.function);
@@ -168,16 +175,16 @@ fn write_loop(
     sheet.page.gap()?;
     sheet.page.line(&head)?;
     let (executions, iterations) = (shown_loop.count.executions, shown_loop.count.iterations);
-    let [of_executions, of_iterations] = bounds(shown_loop, function);
+    let [executions_bound, iterations_bound] = bounds(shown_loop, function);
     let text = format!(
         "{}, {}, {} each",
-        marked(of_executions, &plural(executions, "execution")),
-        marked(of_iterations, &plural(iterations, "iteration")),
+        marked(executions_bound, &plural(executions, "execution")),
+        marked(iterations_bound, &plural(iterations, "iteration")),
         mean(iterations.into(), executions)
     );
     sheet.indented(Ink::Plain, &text)?;
-    if let Some(described) = &shown_loop.count.described {
-        for text in reshaped(described) {
+    if let Some(loop_map) = &shown_loop.count.described {
+        for text in compiler_changes(loop_map) {
             sheet.indented(Ink::Alarm, &text)?;
         }
     }
@@ -188,10 +195,10 @@ fn write_loop(
     if findings.is_empty() {
         sheet.indented(Ink::Faint, "no sequence stands out")?;
     }
-    let branches = shown_loop.branches(least);
+    let branches = shown_loop.branches(min_share);
     let rows = match detail {
         Detail::Whole => branches.len(),
-        Detail::Brief => branches.len().min(ROWS),
+        Detail::Brief => branches.len().min(MAX_ROWS),
     };
     let width = branches
         .iter()
@@ -204,7 +211,7 @@ fn write_loop(
         let more = plural((branches.len() - rows) as u64, "sequence");
         sheet.indented(Ink::Faint, &format!("… {more} more"))?;
     }
-    let used: BTreeSet<u64> = branches[..rows]
+    let used: BTreeSet<PathId> = branches[..rows]
         .iter()
         .flat_map(|branch| branch.paths.iter().copied())
         .collect();
@@ -223,24 +230,25 @@ fn bounds(shown_loop: &ShownLoop, function: &Function) -> [Bound; 2] {
     ]
 }
 
-/// How the compiler reshaped a loop, so that its iterations are not those of the source.
-fn reshaped(described: &LoopMap) -> Vec<String> {
+/// Describes the compiler's changes to a loop, because of which its iterations differ from the
+/// source's.
+fn compiler_changes(loop_map: &LoopMap) -> Vec<String> {
     let mut texts = Vec::new();
-    if described.vectorized {
+    if loop_map.vectorized {
         texts.push(
             "vectorized: one iteration here is several of the source's, and loops beside it run the rest"
                 .to_owned(),
         );
-    } else if described.copies > 1 {
+    } else if loop_map.copies > 1 {
         texts.push(format!(
             "seems unrolled: one iteration here holds {} copies of the loop's code, and a loop beside it may run the rest",
-            described.copies
+            loop_map.copies
         ));
     }
-    if described.peeled > 0 {
+    if loop_map.peeled > 0 {
         texts.push(format!(
             "peeled: of each execution up to {} may run before the loop, not counted here",
-            plural(described.peeled.into(), "iteration")
+            plural(loop_map.peeled, "iteration")
         ));
     }
     texts
@@ -257,30 +265,32 @@ fn sentence(finding: &Finding, k: u32) -> String {
     };
     match finding {
         Finding::OnePath { path, share } => format!(
-            "p{path} is {} of the turns: its sequences tell little that the path itself doesn't",
+            "{path} is {} of the turns: its sequences tell little that the path itself doesn't",
             percent(*share)
         ),
         Finding::Period { paths, share } if paths.len() == 1 => format!(
             "{} follows itself in {} of the turns: unrolling along it may pay",
-            sequence(paths, RUNS),
+            sequence(paths, MAX_GROUPS),
             percent(*share)
         ),
         Finding::Period { paths, share } => {
             let count = plural(paths.len() as u64, "path");
-            // A window of k paths is too short to hold a long period twice. Then the share is a
-            // lower bound.
-            let least = if 2 * paths.len() > k as usize {
+            // Sequences have at most k paths. If they are too short to hold the period twice, the
+            // share is a lower bound.
+            let at_least = if 2 * paths.len() > k as usize {
                 "at least "
             } else {
                 ""
             };
             let advice = match paths.len() {
-                ..=UNROLLED => format!(". Unrolling along it, {count} at a time, may pay"),
+                ..=MAX_UNROLLED_PERIOD => {
+                    format!(". Unrolling along it, {count} at a time, may pay")
+                }
                 _ => format!(" ({count})"),
             };
             format!(
-                "{} repeats: {least}{} of the turns begin it twice in a row{advice}",
-                sequence(paths, RUNS),
+                "{} repeats: {at_least}{} of the turns begin it twice in a row{advice}",
+                sequence(paths, MAX_GROUPS),
                 percent(*share),
             )
         }
@@ -313,7 +323,7 @@ fn sentence(finding: &Finding, k: u32) -> String {
             "{} mostly follow themselves, {} of the turns: what decides between them seldom changes, so splitting the loop by it (unswitching) may pay",
             paths
                 .iter()
-                .map(|path| format!("p{path}"))
+                .map(ToString::to_string)
                 .collect::<Vec<_>>()
                 .join(", "),
             percent(*share)
@@ -326,24 +336,24 @@ fn percent(share: Thousandths) -> String {
 }
 
 /// `p38 p86 ×3`.
-fn sequence(paths: &[u64], most: usize) -> String {
-    let mut runs: Vec<(u64, usize)> = Vec::new();
+fn sequence(paths: &[PathId], max_groups: usize) -> String {
+    let mut groups: Vec<(PathId, usize)> = Vec::new();
     for &path in paths {
-        match runs.last_mut() {
+        match groups.last_mut() {
             Some((last, times)) if *last == path => *times += 1,
-            _ => runs.push((path, 1)),
+            _ => groups.push((path, 1)),
         }
     }
-    let more = runs.len() > most;
-    let runs = runs
+    let is_clipped = groups.len() > max_groups;
+    let groups = groups
         .into_iter()
-        .take(most)
+        .take(max_groups)
         .map(|(path, times)| match times {
-            1 => format!("p{path}"),
-            _ => format!("p{path} ×{times}"),
+            1 => path.to_string(),
+            _ => format!("{path} ×{times}"),
         });
-    let mut words: Vec<String> = runs.collect();
-    words.extend(more.then(|| "…".to_owned()));
+    let mut words: Vec<String> = groups.collect();
+    words.extend(is_clipped.then(|| "…".to_owned()));
     words.join(" ")
 }
 
@@ -366,7 +376,7 @@ fn write_branch(
         line.put(Ink::Faint, &format!("{}└ ", "  ".repeat(branch.depth - 1)));
     }
     line.put(Ink::Plain, &sequence(&branch.paths, usize::MAX));
-    if branch.missed > 0 {
+    if branch.missed > Count::ZERO {
         line.put(
             Ink::Alarm,
             &format!("  (+ up to {})", grouped(branch.missed)),
@@ -375,30 +385,30 @@ fn write_branch(
     sheet.page.line(&line)
 }
 
-/// Writes a path of the sequences: its lines with the decisions there.
+/// Writes a path of the sequences: its lines with the decisions at each line.
 fn write_path<'a>(
     sheet: &mut Sheet<'a>,
     shown_loop: &ShownLoop,
     function: &'a Function,
-    number: u64,
+    number: PathId,
 ) -> io::Result<()> {
     let Some(path) = path_of(function, number) else {
         return Ok(());
     };
     let trail = trail(&function.map, &path);
     let mut places = in_brief(sheet, function, &trail);
-    let goes_round = matches!(trail.end, End::Back(to) if to == shown_loop.count.place);
-    if !goes_round {
+    let returns_to_head = matches!(trail.end, End::Back(to) if to == shown_loop.count.place);
+    if !returns_to_head {
         places.push(end(sheet, function, &trail));
     }
     let mut line = Line::new();
     line.put(Ink::Plain, "     ")
-        .left(Ink::Faint, &format!("p{number}"), 6)
+        .left(Ink::Faint, &number.to_string(), 6)
         .put(Ink::Plain, " ");
     sheet.page.wrapped(line, Ink::Faint, &places.join(", "))
 }
 
-/// Writes the paper's figures about forests.
+/// Writes the numbers of the paper (D'Elia, Demetrescu, Finocchi 2013) about forests.
 fn write_stats(loops: &LoopsRun, sheet: &mut Sheet<'_>) -> io::Result<()> {
     sheet.title("Forests", "of all functions and processes")?;
     let (stats, kipf) = (&loops.stats, loops.kipf_stats());
@@ -423,16 +433,16 @@ fn write_stats(loops: &LoopsRun, sheet: &mut Sheet<'_>) -> io::Result<()> {
         ),
     )?;
     let irregularities = [
-        (stats.caught, "frame come back to", "frames come back to"),
+        (stats.caught.0, "frame come back to", "frames come back to"),
         (stats.gaps, "gap", "gaps"),
         (stats.holes, "hole", "holes"),
         (stats.strangers, "word of no path", "words of no path"),
     ];
-    let irregularities = irregularities.iter().map(|&(number, singular, more)| {
+    let irregularities = irregularities.iter().map(|&(number, singular, plural)| {
         format!(
             "{} {}",
             grouped(number),
-            if number == 1 { singular } else { more }
+            if number == 1 { singular } else { plural }
         )
     });
     sheet.fact("met", &irregularities.collect::<Vec<_>>().join(", "))?;

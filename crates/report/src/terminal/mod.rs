@@ -1,6 +1,6 @@
-//! The report on the terminal: the coverage, then the view that the user chose.
+//! Writes the report as text for the terminal: the coverage, then the view that the user chose.
 //!
-//! Each view is a file. [`write()`] puts the sections in order.
+//! Each view has its own module.
 
 mod answer;
 mod blocks;
@@ -34,7 +34,7 @@ use crate::options::{Options, View, default_view};
 /// the view.
 ///
 /// # Errors
-/// Whatever `out` fails with.
+/// If writing to `out` fails.
 pub fn write(run: &RunProfile, options: &Options<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut out = BufWriter::new(out);
     write_all(&mut Sheet::new(run, options, &mut out))?;
@@ -48,17 +48,17 @@ fn write_all(sheet: &mut Sheet<'_>) -> io::Result<()> {
         answer::write(sheet)?;
     }
     if !run.functions.iter().any(Function::ran) {
-        return sheet.nothing_ran();
+        return sheet.write_nothing_ran();
     }
     let view = options.view.unwrap_or_else(|| default_view(run));
-    let kept = run
+    let any_selected_ran = run
         .ids()
         .any(|(id, function)| function.ran() && sheet.keeps(id));
-    if !kept && view != View::Lines {
+    if !any_selected_ran && view != View::Lines {
         // The section above shows the fate of the selected functions.
         return Ok(());
     }
-    if matches!(view, View::Paths | View::PathsFromEdges) && sheet.without_paths()? {
+    if matches!(view, View::Paths | View::PathsFromEdges) && sheet.write_without_paths()? {
         return Ok(());
     }
     match view {

@@ -4,14 +4,15 @@
 //! - `→ other.rs:12`: a line of another file;
 //! - `→ column 17`: another column of the same line.
 //!
-//! The column is also shown if the line alone does not distinguish the branch's ways. The block
-//! (`b7`, as in the other views) is shown if no place distinguishes them.
+//! The column is also shown if the branch has several edges to the same line. The block (`b7`, as
+//! in the other views) is shown if it has several edges to the same line and column.
 //!
-//! Passed checks (of an index, for overflow) are left out if a failure would not have returned on
-//! the same line. All decisions at one line are listed in order. So `a && b` shows which of the two
-//! failed: `→ column 12, line 9`.
+//! A passed check (of an index, or for overflow) is left out if control stays on the line and all
+//! other edges of the branch lead to calls that do not return. All decisions at one line are listed
+//! in order. So the decisions of `a && b` show which of the two conditions was false:
+//! `→ column 12, line 9`.
 
-use holloway_analysis::directions::{Destination, Spot};
+use holloway_analysis::directions::{Destination, ShownPlace};
 use holloway_analysis::trail::{Step, first_place};
 use holloway_format::{Outcome, Place, Text};
 
@@ -20,27 +21,28 @@ use super::paint::clip_start;
 use super::sheet::{PLACE, Sheet};
 
 impl<'a> Branches<'a> {
-    /// The decisions at a step's line, in order. Repeated decisions are counted.
+    /// The decisions at a step's line, in words and in order. A repeated decision is written once,
+    /// with its number: `→ line 3 ×2`.
     pub(super) fn decided(&self, sheet: &Sheet<'_>, step: &Step) -> String {
         let decisions = step.decisions.iter();
-        let decided: Vec<_> = decisions.map(|&edge| self.destination(edge)).collect();
-        self.in_words(sheet, step.place, &decided)
+        let destinations: Vec<_> = decisions.map(|&edge| self.destination(edge)).collect();
+        self.in_words(sheet, step.place, &destinations)
     }
 
-    /// Decisions at a place in words, such as `→ line 3`. Empty if there are no decisions except
-    /// passed checks.
+    /// Decisions at a place in words, such as `→ line 3`. The text is empty if there are no
+    /// decisions except passed checks.
     pub(super) fn in_words(
         &self,
         sheet: &Sheet<'_>,
-        at: Place,
-        decided: &[Destination<'_>],
+        place: Place,
+        destinations: &[Destination<'_>],
     ) -> String {
         let mut words: Vec<(String, usize)> = Vec::new();
-        for destination in decided
+        for destination in destinations
             .iter()
             .filter(|destination| **destination != Destination::GoesOn)
         {
-            let word = self.word(sheet, Some(at), destination);
+            let word = self.word(sheet, Some(place), destination);
             match words.last_mut() {
                 Some((last, times)) if *last == word => *times += 1,
                 _ => words.push((word, 1)),
@@ -57,13 +59,14 @@ impl<'a> Branches<'a> {
         }
     }
 
-    /// Where control goes along an edge, in words for a reader at the place `at`. Empty if the
-    /// report already shows it: with the first place of the block `to`, which the edge leads to.
+    /// Where control goes along an edge, in words. `branch` is the place of the branch, and `to` is
+    /// the target block of the edge. The text is empty if the report already shows where control
+    /// goes, because it shows the first place of `to`.
     pub(super) fn unless_shown(
         &self,
         sheet: &Sheet<'_>,
         edge: u32,
-        at: Option<Place>,
+        branch: Option<Place>,
         to: u32,
     ) -> String {
         let destination = self.destination(edge);
@@ -72,10 +75,10 @@ impl<'a> Branches<'a> {
         if first.is_some_and(|first| self.is_line(&destination, first)) {
             return String::new();
         }
-        self.word(sheet, at, &destination)
+        self.word(sheet, branch, &destination)
     }
 
-    /// Whether the line of a place is all that there is to say about where control goes.
+    /// Whether the line of `place` says completely where control goes.
     pub(super) fn is_line(&self, destination: &Destination<'_>, place: Place) -> bool {
         let scope = self.map.scopes.get(place.scope as usize);
         match destination {
@@ -86,9 +89,14 @@ impl<'a> Branches<'a> {
         }
     }
 
-    /// Where control goes, in words for a reader at the place `at`.
-    fn word(&self, sheet: &Sheet<'_>, at: Option<Place>, destination: &Destination<'_>) -> String {
-        let spot = |spot: &Spot<'_>| self.spot(sheet, at, spot);
+    /// Where control goes from a branch at the place `branch`, in words.
+    fn word(
+        &self,
+        sheet: &Sheet<'_>,
+        branch: Option<Place>,
+        destination: &Destination<'_>,
+    ) -> String {
+        let spot = |spot: &ShownPlace<'_>| self.spot(sheet, branch, spot);
         match destination {
             Destination::Case(names) => cases(names),
             Destination::LeavesLoop(None) => "leaves the loop".to_owned(),
@@ -105,16 +113,18 @@ impl<'a> Branches<'a> {
         }
     }
 
-    fn spot(&self, sheet: &Sheet<'_>, at: Option<Place>, spot: &Spot<'_>) -> String {
+    /// The target of a branch at the place `branch`: its line, and its column or block if
+    /// necessary.
+    fn spot(&self, sheet: &Sheet<'_>, branch: Option<Place>, spot: &ShownPlace<'_>) -> String {
         let scope = |place: Place| self.map.scopes.get(place.scope as usize);
-        let file = at.and_then(scope).map(|scope| &*scope.file);
-        let line = at.map_or(0, |at| at.line);
+        let file = branch.and_then(scope).map(|scope| &*scope.file);
+        let line = branch.map_or(0, |branch| branch.line);
         let column = match spot.column {
             0 => String::new(),
             column => format!(":{column}"),
         };
         let place = match spot {
-            Spot { line: 0, .. } => String::new(),
+            ShownPlace { line: 0, .. } => String::new(),
             _ if file != Some(spot.file) => {
                 let place = format!("{}{column}", sheet.place(spot.file, spot.line));
                 clip_start(&place, PLACE)
@@ -130,7 +140,7 @@ impl<'a> Branches<'a> {
     }
 }
 
-/// `case Push`, `case 'a' | 'b'`. Of many cases only the first are named.
+/// `case Push`, `case 'a' | 'b'`. Only the first cases of a long list are named.
 fn cases(names: &[Text]) -> String {
     const SHOWN: usize = 4;
     let mut shown: Vec<&str> = names.iter().map(|name| &**name).take(SHOWN).collect();
@@ -141,7 +151,7 @@ fn cases(names: &[Text]) -> String {
     format!("case {}", shown.join(" | "))
 }
 
-/// The word for the end of a path, or for an edge without a decision.
+/// The words for the end of a path, or for an edge without a decision.
 pub(super) fn word(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Jump

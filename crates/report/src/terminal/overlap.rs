@@ -1,4 +1,4 @@
-//! Comparison of two runs: what they have in common, and their largest differences.
+//! Writes the comparison of two runs: their common paths or edges, and their largest differences.
 
 use std::collections::BTreeSet;
 use std::io::{self, BufWriter, Write};
@@ -12,7 +12,7 @@ use holloway_analysis::paths::regenerate;
 use holloway_analysis::trail::{End, Trail, first_place, is_choice, trail};
 use holloway_analysis::{Exits, Function, RunProfile};
 use holloway_flow::PathId;
-use holloway_format::Place;
+use holloway_format::{Count, Place};
 
 use super::outcome;
 use super::paint::{Ink, clip, clip_start};
@@ -59,15 +59,15 @@ const ALONE: [(&str, Align); 4] = [
 
 /// Profiles with a larger overlap are usually called similar.
 const SIMILAR: f64 = 0.9;
-/// Most notes of damage that are listed for each run.
-const DAMAGED: usize = 5;
-/// Least columns of a place.
-const PLACE: usize = 20;
+/// Maximum number of notes of damage that are listed for each run.
+const MAX_NOTES: usize = 5;
+/// Minimum columns of a place.
+const MIN_PLACE_WIDTH: usize = 20;
 
 /// Writes the comparison of two runs.
 ///
 /// # Errors
-/// Whatever `out` fails with.
+/// If writing to `out` fails.
 pub(crate) fn write(
     runs: Both<&RunProfile>,
     options: &Options<'_>,
@@ -75,67 +75,67 @@ pub(crate) fn write(
 ) -> io::Result<()> {
     let mut out = BufWriter::new(out);
     let mut sheet = Sheet::new(runs[0], options, &mut out);
-    let found = {
+    let overlap = {
         let keep = |function: &Function| {
             let map = &function.map;
             sheet.names.matches(&map.linkage_name, &map.name)
         };
         overlap(runs, &keep, &|function| sheet.names.name(function))
     };
-    Comparison { runs, found }.write(&mut sheet)?;
+    Comparison { runs, overlap }.write(&mut sheet)?;
     out.flush()
 }
 
 struct Comparison<'a> {
     runs: Both<&'a RunProfile>,
-    found: Overlap,
+    overlap: Overlap,
 }
 
 impl<'a> Comparison<'a> {
     fn write(&self, sheet: &mut Sheet<'a>) -> io::Result<()> {
-        let Overlap { overlap, sides, .. } = &self.found;
+        let Overlap {
+            overlap: value,
+            sides,
+            ..
+        } = &self.overlap;
         sheet.page.text(Ink::Strong, "Overlap of A and B")?;
         for (name, run) in ["A", "B"].into_iter().zip(self.runs) {
-            sheet.fact(name, &described(run))?;
+            sheet.fact(name, &description(run))?;
         }
-        let similar = if *overlap > SIMILAR {
+        let verdict = if *value > SIMILAR {
             "similar"
         } else {
             "not similar"
         };
         // Only a complete overlap is shown as 1.000.
-        let shown = if *overlap < 1.0 {
-            overlap.min(0.999)
-        } else {
-            1.0
-        };
-        let units = match self.found.unit {
+        let shown = if *value < 1.0 { value.min(0.999) } else { 1.0 };
+        let units = match self.overlap.unit {
             Unit::Paths => "paths",
             Unit::Edges => "edges",
         };
         sheet.fact(
             "overlap",
-            &format!("{shown:.3}, {similar}: sum over {units} of the smaller share, 1 where all are equal, similar above {SIMILAR}"),
+            &format!("{shown:.3}, {verdict}: sum over {units} of the smaller share, 1 where all are equal, similar above {SIMILAR}"),
         )?;
-        if self.found.by_exits > 0 {
-            let noun = match self.found.unit {
+        if self.overlap.by_exits > 0 {
+            let noun = match self.overlap.unit {
                 Unit::Paths => "path",
                 Unit::Edges => "edge",
             };
             let text = format!(
                 "{} not listed: no further apart than frames left in calls explain, which only one run counts",
-                plural(self.found.by_exits, noun)
+                plural(self.overlap.by_exits, noun)
             );
             sheet.fact("exits", &text)?;
         }
-        if self.found.cut_elsewhere > 0 {
+        if self.overlap.cut_elsewhere > 0 {
             let text = format!(
-                "elsewhere in {}: the same way through these is other paths in A and B; compare a run of --collect edges to hold all against each other",
-                plural(self.found.cut_elsewhere, "function")
+                "elsewhere in {}: the same route is a different path in A and in B; compare runs of --collect edges to include all functions",
+                plural(self.overlap.cut_elsewhere, "function")
             );
             sheet.fact("cut", &text)?;
         }
-        if let Some(side) = self.found.ends_at_calls {
+        if let Some(side) = self.overlap.ends_at_calls {
             let text = format!(
                 "{}'s paths end at calls (a trace): functions that call have no counterpart",
                 ["A", "B"][side]
@@ -143,29 +143,29 @@ impl<'a> Comparison<'a> {
             sheet.fact("cut", &text)?;
         }
         for (name, run) in ["A", "B"].into_iter().zip(self.runs) {
-            for note in run.damage.iter().take(DAMAGED) {
+            for note in run.damage.iter().take(MAX_NOTES) {
                 let text = format!("{name}: {}", sentence(note));
                 sheet.labeled(Ink::Alarm, "damaged", &text)?;
             }
         }
-        if sides.iter().all(|side| side.executions == 0) {
+        if sides.iter().all(|side| side.executions == Count::ZERO) {
             sheet.page.gap()?;
             return sheet
                 .page
                 .text(Ink::Alarm, "nothing to compare: no such function ran");
         }
-        self.in_common(sheet)?;
-        self.functions(sheet)?;
-        self.differences(sheet)?;
-        self.alone(sheet)
+        self.write_common(sheet)?;
+        self.write_functions(sheet)?;
+        self.write_differences(sheet)?;
+        self.write_without_counterpart(sheet)
     }
 
-    fn in_common(&self, sheet: &mut Sheet<'_>) -> io::Result<()> {
+    fn write_common(&self, sheet: &mut Sheet<'_>) -> io::Result<()> {
         sheet.title("In common", "share of what each run did")?;
         let mut table = Table::new(&IN_COMMON);
-        let common = self.found.common;
+        let common = self.overlap.common;
         let mut row = |name: &str, ink: Ink, cell: &dyn Fn(&Side) -> String| {
-            let [a, b] = &self.found.sides;
+            let [a, b] = &self.overlap.sides;
             table.row(vec![
                 (Ink::Plain, name.to_owned()),
                 (ink, cell(a)),
@@ -173,7 +173,8 @@ impl<'a> Comparison<'a> {
             ]);
         };
         let part = |part: u64, whole: u64| format!("{}  {}", grouped(part), share(part, whole));
-        let (distinct, runs, common_runs, instructions) = match self.found.unit {
+        let part_of_count = |count: Count, whole: Count| part(count.into(), whole.into());
+        let (distinct, runs, common_runs, instructions) = match self.overlap.unit {
             Unit::Paths => (
                 "different paths",
                 "path executions",
@@ -193,25 +194,28 @@ impl<'a> Comparison<'a> {
         });
         row(runs, Ink::Plain, &|side| grouped(side.executions));
         row(common_runs, Ink::Number, &|side| {
-            part(side.common_executions, side.executions)
+            part_of_count(side.common_executions, side.executions)
         });
         row("instructions", Ink::Plain, &|side| {
             grouped(side.instructions)
         });
         row(instructions, Ink::Number, &|side| {
-            part(side.common_instructions, side.instructions)
+            part_of_count(side.common_instructions, side.instructions)
         });
         table.write(&mut sheet.page)
     }
 
-    fn functions(&self, sheet: &mut Sheet<'_>) -> io::Result<()> {
-        let differ: BTreeSet<usize> = self
-            .found
+    fn write_functions(&self, sheet: &mut Sheet<'_>) -> io::Result<()> {
+        let pair_indices: BTreeSet<usize> = self
+            .overlap
             .differences
             .iter()
             .map(|difference| difference.pair)
             .collect();
-        let pairs: Vec<&Pair> = differ.iter().map(|&pair| &self.found.pairs[pair]).collect();
+        let pairs: Vec<&Pair> = pair_indices
+            .iter()
+            .map(|&pair| &self.overlap.pairs[pair])
+            .collect();
         if pairs.is_empty() {
             return Ok(());
         }
@@ -236,23 +240,23 @@ impl<'a> Comparison<'a> {
         table.write(&mut sheet.page)
     }
 
-    fn differences(&self, sheet: &mut Sheet<'a>) -> io::Result<()> {
-        let all = &self.found.differences;
-        if all.is_empty() {
+    fn write_differences(&self, sheet: &mut Sheet<'a>) -> io::Result<()> {
+        let differences = &self.overlap.differences;
+        if differences.is_empty() {
             return Ok(());
         }
-        let (title, noun, columns) = match self.found.unit {
+        let (title, noun, columns) = match self.overlap.unit {
             Unit::Paths => ("Paths that differ most", "path", &DIFFERENCES),
             Unit::Edges => ("Edges that differ most", "edge", &EDGES),
         };
         let shown = format!(
             "{} of {} whose shares of executions differ",
-            all.len().min(sheet.top()),
-            plural(all.len() as u64, noun)
+            differences.len().min(sheet.top()),
+            plural(differences.len() as u64, noun)
         );
         sheet.title(title, &shown)?;
         let mut table = Table::new(columns);
-        for difference in all.iter().take(sheet.top()) {
+        for difference in differences.iter().take(sheet.top()) {
             table.row(self.difference_row(sheet, difference));
         }
         table.write(&mut sheet.page)
@@ -260,18 +264,18 @@ impl<'a> Comparison<'a> {
 
     fn difference_row(&self, sheet: &Sheet<'a>, difference: &Difference) -> Vec<(Ink, String)> {
         let function = self.runs[difference.side].function(difference.function);
-        let [which, from, to, branches] = match self.found.unit {
+        let [path_or_edge, from, to, branches] = match self.overlap.unit {
             Unit::Paths => path_ends(sheet, function, PathId(difference.unit)),
             Unit::Edges => edge_ends(sheet, function, difference.unit),
         };
         let cell = |side: usize| match difference.counts[side] {
-            0 => (Ink::Alarm, "never".to_owned()),
+            Count::ZERO => (Ink::Alarm, "never".to_owned()),
             count => (Ink::Number, self.share(side, count)),
         };
         vec![
             cell(0),
             cell(1),
-            (Ink::Faint, which),
+            (Ink::Faint, path_or_edge),
             (Ink::Place, from),
             (Ink::Place, to),
             (Ink::Outcome, branches),
@@ -279,29 +283,29 @@ impl<'a> Comparison<'a> {
         ]
     }
 
-    fn alone(&self, sheet: &mut Sheet<'_>) -> io::Result<()> {
-        let of_side = |side: usize| {
-            self.found.alone[side]
+    fn write_without_counterpart(&self, sheet: &mut Sheet<'_>) -> io::Result<()> {
+        let alone_in = |side: usize| {
+            self.overlap.alone[side]
                 .iter()
                 .map(move |alone| (side, alone))
         };
-        let mut all: Vec<(usize, &Alone)> = of_side(0).chain(of_side(1)).collect();
-        if all.is_empty() {
+        let mut functions: Vec<(usize, &Alone)> = alone_in(0).chain(alone_in(1)).collect();
+        if functions.is_empty() {
             return Ok(());
         }
         let weight = |&(side, alone): &(usize, &Alone)| {
-            holloway_analysis::overlap::share(alone.executions, self.found.sides[side].executions)
+            holloway_analysis::overlap::share(alone.executions, self.overlap.sides[side].executions)
         };
-        all.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
+        functions.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
         let shown = format!(
             "{} of {} that ran in one run and can't be compared",
-            all.len().min(sheet.top()),
-            plural(all.len() as u64, "function")
+            functions.len().min(sheet.top()),
+            plural(functions.len() as u64, "function")
         );
         sheet.title("Without counterpart", &shown)?;
         let mut table = Table::new(&ALONE);
-        for &(side, alone) in all.iter().take(sheet.top()) {
-            let why = match alone.why {
+        for &(side, alone) in functions.iter().take(sheet.top()) {
+            let reason = match alone.why {
                 Why::Changed => "has another graph in the other",
                 Why::Missing => "has no counters in the other",
             };
@@ -309,20 +313,20 @@ impl<'a> Comparison<'a> {
             table.row(vec![
                 (Ink::Strong, ["A", "B"][side].to_owned()),
                 (Ink::Number, self.share(side, alone.executions)),
-                (Ink::Plain, why.to_owned()),
+                (Ink::Plain, reason.to_owned()),
                 (Ink::Strong, name.to_string()),
             ]);
         }
         table.write(&mut sheet.page)
     }
 
-    fn share(&self, side: usize, count: u64) -> String {
-        share(count, self.found.sides[side].executions)
+    fn share(&self, side: usize, count: Count) -> String {
+        share(count, self.overlap.sides[side].executions)
     }
 }
 
-/// The images of a run, and how many processes ran them.
-fn described(run: &RunProfile) -> String {
+/// The images of a run, the kinds of its counts, and the number of its profiles and functions.
+fn description(run: &RunProfile) -> String {
     let images: Vec<&str> = run.images.iter().map(|image| &*image.name).collect();
     let processes: usize = run.images.iter().map(|image| image.processes.len()).sum();
     let ran = run.functions.iter().filter(|function| function.ran());
@@ -358,22 +362,22 @@ fn kinds(run: &RunProfile) -> &'static str {
     }
 }
 
-/// A path's number, its first place, how and where it ends, and its branches.
+/// Four cells for a path: its number, its first place, how and where it ends, and its branches.
 fn path_ends<'a>(sheet: &Sheet<'a>, function: &'a Function, id: PathId) -> [String; 4] {
     let Some(path) = regenerate(function, id) else {
         return Default::default();
     };
     let trail = trail(&function.map, &path);
     let last = trail.steps.last().map(|step| step.place);
-    let at = place(sheet, function, trail.at);
-    let near = |to: Option<Place>| near(&at, place(sheet, function, to));
+    let start = place(sheet, function, trail.at);
+    let near = |to: Option<Place>| near(&start, place(sheet, function, to));
     let to = match trail.end {
         End::Back(head) => format!("back to {}", near(head)),
         End::Cut(next) => format!("cut at {}", near(next)),
         End::Exit(outcome) => format!("{} {}", near(last), outcome::word(outcome)),
     };
     let branches = branches(sheet, function, &trail);
-    [id.to_string(), at, to, branches]
+    [id.to_string(), start, to, branches]
 }
 
 /// The decisions on a path and their lines: `7 → line 10, 12 → leaves the loop`. Lines outside the
@@ -391,10 +395,11 @@ fn branches<'a>(sheet: &Sheet<'a>, function: &'a Function, trail: &Trail) -> Str
         format!("{} {decided}", line(step.place))
     });
     let text = decided.collect::<Vec<_>>().join(", ");
-    clip(&text, PLACE.max(sheet.page.width() / 3))
+    clip(&text, MIN_PLACE_WIDTH.max(sheet.page.width() / 3))
 }
 
-/// An edge's blocks, its start and target places, and its decision.
+/// Four cells for an edge: its blocks, the place at its start, the place at its end, and its
+/// decision.
 fn edge_ends<'a>(sheet: &Sheet<'a>, function: &'a Function, unit: u64) -> [String; 4] {
     let Some((number, edge)) = edge_of(&function.map, unit) else {
         return Default::default();
@@ -418,11 +423,13 @@ fn edge_ends<'a>(sheet: &Sheet<'a>, function: &'a Function, unit: u64) -> [Strin
     [format!("b{} → {name}", edge.from), from, to, decided]
 }
 
-/// A place, shortened to its line if it is in the same file as the place `other`.
+/// Shortens a place to its line if it is in the same file as the place `other`.
 fn near(other: &str, place: String) -> String {
     let file = |place: &str| place.rsplit_once(':').map(|(file, _)| file.to_owned());
     match place.rsplit_once(':') {
-        Some((own_file, line)) if Some(own_file) == file(other).as_deref() => format!(":{line}"),
+        Some((place_file, line)) if Some(place_file) == file(other).as_deref() => {
+            format!(":{line}")
+        }
         _ => place,
     }
 }
@@ -433,5 +440,5 @@ fn place(sheet: &Sheet<'_>, function: &Function, place: Option<Place>) -> String
         .filter(|place| place.line != 0)
         .and_then(|place| Some(sheet.place(&scope(place)?.file, place.line)))
         .unwrap_or_else(|| "-".to_owned());
-    clip_start(&text, PLACE.max(sheet.page.width() / 4))
+    clip_start(&text, MIN_PLACE_WIDTH.max(sheet.page.width() / 4))
 }

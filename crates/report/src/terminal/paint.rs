@@ -1,7 +1,7 @@
-//! Lines of colored pieces, clipped to the width of the terminal.
+//! Writes lines of colored text, clipped to the width of the terminal.
 //!
-//! Names and source text come from files with arbitrary content. Control characters (for example of
-//! escape sequences) are replaced before they reach the terminal.
+//! Names and source text come from files with arbitrary content. Control characters, such as those
+//! of escape sequences, are replaced before they reach the terminal.
 
 use std::io::{self, Write};
 
@@ -9,7 +9,7 @@ use crate::options::Options;
 use anstyle::{AnsiColor, Style};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// The meaning of a piece of text, which gives its color.
+/// The meaning of a piece of text. The meaning determines the color.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Ink {
     /// Ordinary text.
@@ -65,14 +65,14 @@ impl Line {
         self
     }
 
-    /// Appends text, padded on the right to a width.
+    /// Appends text with its left end at the current column, padded with spaces to a width.
     pub(crate) fn left(&mut self, ink: Ink, text: &str, width: usize) -> &mut Line {
         let before = self.width;
         self.put(ink, text);
         self.up_to(before + width)
     }
 
-    /// Appends text, padded on the left to a width.
+    /// Appends text with its right end after `width` columns, padded with spaces before it.
     pub(crate) fn right(&mut self, ink: Ink, text: &str, width: usize) -> &mut Line {
         self.pad(width.saturating_sub(clean(text).width()));
         self.put(ink, text)
@@ -85,7 +85,7 @@ impl Line {
         self
     }
 
-    /// Pads up to a column. A longer line stays as it is.
+    /// Pads the line with spaces up to a column. A longer line does not change.
     pub(crate) fn up_to(&mut self, column: usize) -> &mut Line {
         self.pad(column.saturating_sub(self.width))
     }
@@ -104,7 +104,7 @@ impl Line {
     }
 }
 
-/// The output for lines.
+/// The output, with the width of its lines.
 pub(crate) struct Page<'a> {
     out: &'a mut dyn Write,
     color: bool,
@@ -123,7 +123,7 @@ impl<'a> Page<'a> {
         self.width
     }
 
-    /// Writes a line, without spaces at its end, clipped.
+    /// Writes a line without trailing spaces, clipped to the page's width.
     pub(crate) fn line(&mut self, line: &Line) -> io::Result<()> {
         let mut text = String::new();
         let mut room = self.width;
@@ -162,8 +162,8 @@ impl<'a> Page<'a> {
         writeln!(self.out, "{text}")
     }
 
-    /// Writes a line and, after it, as many words as fit. The other words follow on lines of their
-    /// own, indented by the line's width.
+    /// Writes `line`, followed by as many of the words as fit. The other words follow on lines that
+    /// are indented by the width of `line`.
     pub(crate) fn wrapped(&mut self, mut line: Line, ink: Ink, words: &str) -> io::Result<()> {
         let indent = line.width();
         let mut text = String::new();
@@ -193,7 +193,8 @@ impl<'a> Page<'a> {
     }
 }
 
-/// The beginning of a text, with `…` in the last column.
+/// Returns a text that fits unchanged, and of a longer text the beginning with `…` in the last
+/// column.
 pub(crate) fn clip(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
@@ -214,28 +215,28 @@ pub(crate) fn clip(text: &str, width: usize) -> String {
     clipped
 }
 
-/// The end of a text, with `…` in the first column.
+/// Returns a text that fits unchanged, and of a longer text the end with `…` in the first column.
 pub(crate) fn clip_start(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
     }
     let mut room = width.saturating_sub(1);
-    let mut kept: Vec<char> = Vec::new();
+    let mut reversed: Vec<char> = Vec::new();
     for c in text.chars().rev() {
         let columns = c.width().unwrap_or(0);
         if columns > room {
             break;
         }
         room -= columns;
-        kept.push(c);
+        reversed.push(c);
     }
     if width > 0 {
-        kept.push('…');
+        reversed.push('…');
     }
-    kept.into_iter().rev().collect()
+    reversed.into_iter().rev().collect()
 }
 
-/// Text without control characters: tabs as four spaces, others as `·`.
+/// Replaces control characters: a tab by four spaces, others by `·`.
 fn clean(text: &str) -> String {
     if !text.contains(char::is_control) {
         return text.to_owned();
@@ -270,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_kept() {
+    fn cells_are_padded_and_clipped() {
         let mut line = Line::new();
         line.right(Ink::Number, "12", 4)
             .put(Ink::Plain, " ")

@@ -1,4 +1,4 @@
-//! The hottest paths, each on the source.
+//! The paths view: the hottest paths, each with its source lines.
 //!
 //! ```text
 //!   1   40.0 %    40.0 %        100 runs × 8 instructions   app::search  p12
@@ -10,7 +10,7 @@
 //!     └ back to src/search.rs:40
 //! ```
 //!
-//! Cost: only the shown paths are regenerated.
+//! Cost: the view regenerates only the paths that it shows.
 
 use std::io;
 
@@ -18,7 +18,7 @@ use holloway_analysis::directions::Destination;
 use holloway_analysis::paths::{HotPath, hottest, regenerate};
 use holloway_analysis::trail::{End, Frame, Start, Step, Trail, frames, trail};
 use holloway_analysis::{Function, Sort};
-use holloway_format::{Outcome, Place};
+use holloway_format::{Count, Outcome, Place};
 use unicode_width::UnicodeWidthStr;
 
 use super::outcome;
@@ -26,12 +26,14 @@ use super::paint::{Ink, Line, clip, clip_start};
 use super::sheet::{Detail, PLACE, Sheet};
 use crate::numbers::{grouped, plural, share};
 
-/// Rows of a path beyond which its middle is left out, and the rows kept at its start and end.
-const ROWS: usize = 24;
-const FIRST: usize = 14;
-const LAST: usize = 8;
-/// Least columns of source text.
-const TEXT: usize = 20;
+/// Maximum number of rows of a path. The middle of a longer path is left out.
+const MAX_ROWS: usize = 24;
+/// Number of rows that are shown at the start of a longer path.
+const FIRST_ROWS: usize = 14;
+/// Number of rows that are shown at the end of a longer path.
+const LAST_ROWS: usize = 8;
+/// Minimum columns of source text.
+const MIN_TEXT_WIDTH: usize = 20;
 
 pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
     let sort = sheet.options.sort;
@@ -52,18 +54,18 @@ pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
     sheet.title("Hottest paths", &shown)?;
     let widths = Widths::new(&ranking.paths);
     let detail = Detail::of_items(ranking.paths.len());
-    let mut sum = 0u64;
+    let mut sum = Count::ZERO;
     for (index, path) in ranking.paths.iter().enumerate() {
         let weight = path.weight(sort);
         sum = sum.saturating_add(weight);
         let shares = (share(weight, ranking.total), share(sum, ranking.total));
-        head(sheet, index + 1, path, &shares, &widths)?;
-        body(sheet, path, detail)?;
+        write_head(sheet, index + 1, path, &shares, &widths)?;
+        write_rows(sheet, path, detail)?;
     }
     Ok(())
 }
 
-/// Columns of the numbers in the heads of paths.
+/// Widths of the numbers in the first lines of paths, so that the numbers of all paths align.
 struct Widths {
     rank: usize,
     count: usize,
@@ -77,13 +79,14 @@ impl Widths {
         };
         Widths {
             rank: paths.len().to_string().len().max(3),
-            count: widest(&|path| path.count).unwrap_or(0),
+            count: widest(&|path| path.count.0).unwrap_or(0),
             instructions: widest(&|path| path.instructions).unwrap_or(0),
         }
     }
 }
 
-fn head(
+/// Writes the first line of a path: its rank, shares, counts, and name.
+fn write_head(
     sheet: &mut Sheet<'_>,
     rank: usize,
     path: &HotPath,
@@ -109,55 +112,56 @@ fn head(
         Ink::Plain,
         &format!(" {instructions} = {}  ", grouped(path.total_instructions())),
     );
-    let mut which = Line::new();
-    which
+    let mut name_and_path = Line::new();
+    name_and_path
         .put(Ink::Strong, &name)
         .put(Ink::Faint, &format!("  {}", path.path));
     sheet.page.gap()?;
-    if line.width() + which.width() > sheet.page.width() {
+    if line.width() + name_and_path.width() > sheet.page.width() {
         sheet.page.line(&line)?;
         line = Line::new();
         line.up_to(4);
     }
-    sheet.page.line(line.join(which))
+    sheet.page.line(line.join(name_and_path))
 }
 
-fn body(sheet: &mut Sheet<'_>, path: &HotPath, detail: Detail) -> io::Result<()> {
+/// Writes the rows of a path: its lines and decisions.
+fn write_rows(sheet: &mut Sheet<'_>, path: &HotPath, detail: Detail) -> io::Result<()> {
     let function = sheet.run.function(path.function);
     let Some(regenerated) = regenerate(function, path.path) else {
         return Ok(());
     };
     let trail = trail(&function.map, &regenerated);
     let rows = rows(sheet, function, &trail);
-    let elided = if detail == Detail::Whole || rows.len() <= ROWS {
+    let elided = if detail == Detail::Whole || rows.len() <= MAX_ROWS {
         0..0
     } else {
-        FIRST..rows.len() - LAST
+        FIRST_ROWS..rows.len() - LAST_ROWS
     };
-    let most = PLACE.min(sheet.page.width() / 2);
-    let places = rows
+    let max_place_width = PLACE.min(sheet.page.width() / 2);
+    let place_width = rows
         .iter()
         .map(|row| row.place.width())
         .max()
         .unwrap_or(0)
-        .min(most);
-    gutter(sheet, "┌", &start(sheet, function, &trail))?;
+        .min(max_place_width);
+    write_gutter(sheet, "┌", &start(sheet, function, &trail))?;
     for (index, row) in rows.iter().enumerate() {
         if index == elided.start && !elided.is_empty() {
-            gutter(
+            write_gutter(
                 sheet,
                 "│",
                 &format!("… {} more", plural(elided.len() as u64, "line")),
             )?;
         }
         if !elided.contains(&index) {
-            row.write(sheet, places)?;
+            row.write(sheet, place_width)?;
         }
     }
-    gutter(sheet, "└", &end(sheet, function, &trail))
+    write_gutter(sheet, "└", &end(sheet, function, &trail))
 }
 
-fn gutter(sheet: &mut Sheet<'_>, mark: &str, text: &str) -> io::Result<()> {
+fn write_gutter(sheet: &mut Sheet<'_>, mark: &str, text: &str) -> io::Result<()> {
     sheet
         .page
         .line(Line::new().put(Ink::Faint, &format!("    {mark} {text}")))
@@ -173,15 +177,15 @@ fn start(sheet: &Sheet<'_>, function: &Function, trail: &Trail) -> String {
                 Start::Cut => "after a cut",
                 _ => "loop head",
             };
-            let at = trail.at.map(|at| where_to(sheet, function, at));
-            format!("{kind}{}", at.unwrap_or_default())
+            let place = trail.at.map(|place| place_in_words(sheet, function, place));
+            format!("{kind}{}", place.unwrap_or_default())
         }
     }
 }
 
 pub(super) fn end(sheet: &Sheet<'_>, function: &Function, trail: &Trail) -> String {
     let to = |place: Option<Place>| {
-        place.map_or_else(String::new, |place| where_to(sheet, function, place))
+        place.map_or_else(String::new, |place| place_in_words(sheet, function, place))
     };
     match trail.end {
         End::Exit(Outcome::Return | Outcome::Jump) => "exit: returns".to_owned(),
@@ -195,15 +199,16 @@ pub(super) fn end(sheet: &Sheet<'_>, function: &Function, trail: &Trail) -> Stri
     }
 }
 
-/// The lines of a path with the decisions at each line. The file is named where it changes. Inlined
-/// code has lines of its own. A decision is left out if the next line shows where control went.
+/// Lists the lines of a path with the decisions at each line. A line has its file's name if the
+/// file is not that of the previous line. A decision is left out if the next line shows where
+/// control went.
 pub(super) fn in_brief<'a>(
     sheet: &Sheet<'a>,
     function: &'a Function,
     trail: &Trail,
 ) -> Vec<String> {
     let branches = sheet.branches(function);
-    let steps = shown(sheet, function, &trail.steps);
+    let steps = shown_steps(sheet, function, &trail.steps);
     let mut file = String::new();
     let mut places = Vec::new();
     for (number, step) in steps.iter().enumerate() {
@@ -211,23 +216,23 @@ pub(super) fn in_brief<'a>(
             continue;
         };
         let place = sheet.place(&scope.file, step.place.line);
-        let (now, line) = place.rsplit_once(':').unwrap_or(("", &place));
-        let text = if now == file {
+        let (step_file, line) = place.rsplit_once(':').unwrap_or(("", &place));
+        let text = if step_file == file {
             line.to_owned()
         } else {
             clip_start(&place, PLACE)
         };
-        now.clone_into(&mut file);
+        step_file.clone_into(&mut file);
         let next = steps.get(number + 1);
         let decisions = step.decisions.iter();
-        let mut decided: Vec<_> = decisions.map(|&edge| branches.destination(edge)).collect();
-        decided.pop_if(|destination| match destination {
+        let mut destinations: Vec<_> = decisions.map(|&edge| branches.destination(edge)).collect();
+        destinations.pop_if(|destination| match destination {
             Destination::Back(to) => {
                 to.block.is_none() && next.is_none() && matches!(trail.end, End::Back(_))
             }
             destination => next.is_some_and(|next| branches.is_line(destination, next.place)),
         });
-        let decided = branches.in_words(sheet, step.place, &decided);
+        let decided = branches.in_words(sheet, step.place, &destinations);
         places.push(if decided.is_empty() {
             text
         } else {
@@ -237,37 +242,43 @@ pub(super) fn in_brief<'a>(
     places
 }
 
-/// A place in the function's own text. If the code there is inlined, also its place in the inlined
-/// function.
-pub(super) fn where_to(sheet: &Sheet<'_>, function: &Function, place: Place) -> String {
-    let at = |frame: Frame| {
+/// A place as a line of the function's own text. If the code there is inlined, the line in the
+/// inlined function follows in parentheses.
+pub(super) fn place_in_words(sheet: &Sheet<'_>, function: &Function, place: Place) -> String {
+    let line_of = |frame: Frame| {
         let file = &function.map.scopes[frame.scope as usize].file;
         clip_start(&sheet.place(file, frame.line), PLACE)
     };
     let frames: Vec<Frame> = frames(&function.map, &place).collect();
     match frames[..] {
         [] => String::new(),
-        [only] => format!(" {}", at(only)),
-        [inner, .., outer] => format!(" {} (inlined {})", at(outer), at(inner)),
+        [frame] => format!(" {}", line_of(frame)),
+        [inner, .., outer] => format!(" {} (inlined {})", line_of(outer), line_of(inner)),
     }
 }
 
-/// A row of a path: a line of the source, or the head of inlined frames.
+/// A row of a path: a source line, or the names of inlined frames.
 struct Row {
     place: String,
+    /// Number of inlined frames around the row's code.
     depth: usize,
+    /// The source text of the line, or the names of the frames.
     text: String,
+    /// The decisions at the line, in words.
     decided: String,
     ink: Ink,
 }
 
 impl Row {
-    fn write(&self, sheet: &mut Sheet<'_>, places: usize) -> io::Result<()> {
+    fn write(&self, sheet: &mut Sheet<'_>, place_width: usize) -> io::Result<()> {
         let mut line = Line::new();
-        line.put(Ink::Faint, "    │ ")
-            .left(Ink::Place, &clip_start(&self.place, places), places);
+        line.put(Ink::Faint, "    │ ").left(
+            Ink::Place,
+            &clip_start(&self.place, place_width),
+            place_width,
+        );
         line.put(Ink::Faint, &format!("  {}", "┊ ".repeat(self.depth)));
-        let decided = if self.decided.is_empty() {
+        let decided_width = if self.decided.is_empty() {
             0
         } else {
             self.decided.width() + 2
@@ -275,8 +286,8 @@ impl Row {
         let room = sheet
             .page
             .width()
-            .saturating_sub(line.width() + decided)
-            .max(TEXT);
+            .saturating_sub(line.width() + decided_width)
+            .max(MIN_TEXT_WIDTH);
         line.put(self.ink, &clip(&self.text, room));
         if !self.decided.is_empty() {
             line.put(
@@ -295,40 +306,41 @@ impl Row {
 fn rows<'a>(sheet: &Sheet<'a>, function: &'a Function, trail: &Trail) -> Vec<Row> {
     let branches = sheet.branches(function);
     let mut rows = Vec::new();
-    let mut stack: Vec<u32> = Vec::new();
-    for step in &shown(sheet, function, &trail.steps) {
-        let mut now: Vec<u32> = frames(&function.map, &step.place)
+    // The scopes of the previous step, outermost first.
+    let mut previous: Vec<u32> = Vec::new();
+    for step in &shown_steps(sheet, function, &trail.steps) {
+        let mut scopes: Vec<u32> = frames(&function.map, &step.place)
             .map(|frame| frame.scope)
             .collect();
-        now.reverse();
-        let shared = now
+        scopes.reverse();
+        let shared = scopes
             .iter()
-            .zip(&stack)
+            .zip(&previous)
             .take_while(|(a, b)| a == b)
             .count()
             .max(1);
-        if now.len() > shared {
-            rows.push(entered(sheet, function, &now, shared));
+        if scopes.len() > shared {
+            rows.push(inlined_frames_row(sheet, function, &scopes, shared));
         }
         let decided = branches.decided(sheet, step);
-        rows.push(row(
+        rows.push(step_row(
             sheet,
             function,
             step,
-            now.len().saturating_sub(1),
+            scopes.len().saturating_sub(1),
             decided,
         ));
-        stack = now;
+        previous = scopes;
     }
     rows
 }
 
-/// The steps to show. Steps of the standard library without source text and without decisions are
-/// left out. Neighboring steps on one line become one step. If no step is left, all steps are
-/// shown.
-fn shown(sheet: &Sheet<'_>, function: &Function, steps: &[Step]) -> Vec<Step> {
+/// Selects the steps to show. Steps of the standard library without source text and without
+/// decisions are left out. Neighboring steps on one line become one step. If all steps would be
+/// left out, all steps are shown.
+fn shown_steps(sheet: &Sheet<'_>, function: &Function, steps: &[Step]) -> Vec<Step> {
     let scopes = &function.map.scopes;
-    let silent = |step: &Step| {
+    let is_left_out = |step: &Step| {
         let file = scopes
             .get(step.place.scope as usize)
             .map_or("", |scope| &scope.file);
@@ -337,7 +349,7 @@ fn shown(sheet: &Sheet<'_>, function: &Function, steps: &[Step]) -> Vec<Step> {
             && sheet.options.source.line(file, step.place.line).is_none()
     };
     let mut shown: Vec<Step> = Vec::new();
-    for step in steps.iter().filter(|step| !silent(step)) {
+    for step in steps.iter().filter(|step| !is_left_out(step)) {
         match shown.last_mut() {
             Some(last)
                 if (last.place.scope, last.place.line) == (step.place.scope, step.place.line) =>
@@ -354,9 +366,10 @@ fn shown(sheet: &Sheet<'_>, function: &Function, steps: &[Step]) -> Vec<Step> {
     }
 }
 
-/// The row that introduces the inlined frames of `stack` from `from` on: their names, outermost
-/// first, and the line of the call that was inlined.
-fn entered(sheet: &Sheet<'_>, function: &Function, stack: &[u32], from: usize) -> Row {
+/// The row that introduces inlined frames: their names, outermost first, and the line of the call
+/// that was inlined. `stack` has the scopes of a step, outermost first; the frames from the depth
+/// `from` on are introduced.
+fn inlined_frames_row(sheet: &Sheet<'_>, function: &Function, stack: &[u32], from: usize) -> Row {
     let scopes = &function.map.scopes;
     let names: Vec<_> = stack[from..]
         .iter()
@@ -377,7 +390,14 @@ fn entered(sheet: &Sheet<'_>, function: &Function, stack: &[u32], from: usize) -
     }
 }
 
-fn row(sheet: &Sheet<'_>, function: &Function, step: &Step, depth: usize, decided: String) -> Row {
+/// The row of a step: its line with the source text and the decisions.
+fn step_row(
+    sheet: &Sheet<'_>,
+    function: &Function,
+    step: &Step,
+    depth: usize,
+    decided: String,
+) -> Row {
     let file = function
         .map
         .scopes

@@ -1,4 +1,5 @@
-//! The paths that an edge profile of the run would predict, compared with the paths that ran.
+//! The view of paths from edges: the paths that an edge profile of the run would predict, compared
+//! with the paths that ran.
 
 use std::io;
 
@@ -33,24 +34,26 @@ const FUNCTIONS: [(&str, Align); 9] = [
 ];
 
 pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
-    let found = prediction(sheet.run, &|id| sheet.keeps(id));
+    let prediction = prediction(sheet.run, &|id| sheet.keeps(id));
     sheet.title(
         "Paths from edges",
         "the paths that an edge profile of this run predicts, hottest edges first, against the ones that ran",
     )?;
-    lengths(sheet, &found)?;
-    right(sheet, &found)?;
-    functions(sheet, &found)
+    write_lengths(sheet, &prediction)?;
+    write_right(sheet, &prediction)?;
+    write_functions(sheet, &prediction)
 }
 
-fn lengths(sheet: &mut Sheet<'_>, found: &Prediction) -> io::Result<()> {
+/// Writes the lengths of the paths that ran, of the predicted paths, and of the right paths: the
+/// predicted paths that ran.
+fn write_lengths(sheet: &mut Sheet<'_>, prediction: &Prediction) -> io::Result<()> {
     let mut table = Table::new(&LENGTHS);
     table.group(2..5, "edges a path");
     table.group(5..8, "instructions a path");
     for (name, lengths) in [
-        ("ran", &found.real),
-        ("predicted", &found.predicted),
-        ("right", &found.right),
+        ("ran", &prediction.real),
+        ("predicted", &prediction.predicted),
+        ("right", &prediction.right),
     ] {
         let mut row = vec![
             (Ink::Strong, name.to_owned()),
@@ -66,11 +69,12 @@ fn lengths(sheet: &mut Sheet<'_>, found: &Prediction) -> io::Result<()> {
     table.write(&mut sheet.page)
 }
 
-fn right(sheet: &mut Sheet<'_>, found: &Prediction) -> io::Result<()> {
+/// Writes the share of the prediction that is right.
+fn write_right(sheet: &mut Sheet<'_>, prediction: &Prediction) -> io::Result<()> {
     sheet.page.gap()?;
-    let executions = found.real.executions;
-    let functions = found.functions.len() as u64;
-    let most = found
+    let executions = prediction.real.executions;
+    let functions = prediction.functions.len() as u64;
+    let max_paths = prediction
         .functions
         .iter()
         .map(|function| function.real.paths)
@@ -79,9 +83,9 @@ fn right(sheet: &mut Sheet<'_>, found: &Prediction) -> io::Result<()> {
         "right",
         &format!(
             "{} of the {} that ran · {} of {}",
-            share(found.right.paths, found.real.paths),
-            plural(found.real.paths, "path"),
-            share(found.right.executions, executions),
+            share(prediction.right.paths, prediction.real.paths),
+            plural(prediction.real.paths, "path"),
+            share(prediction.right.executions, executions),
             plural(executions, "path execution")
         ),
     )?;
@@ -89,7 +93,7 @@ fn right(sheet: &mut Sheet<'_>, found: &Prediction) -> io::Result<()> {
         "hottest",
         &format!(
             "path predicted in {} of {}",
-            grouped(found.hottest_right),
+            grouped(prediction.hottest_right),
             plural(functions, "function")
         ),
     )?;
@@ -97,18 +101,18 @@ fn right(sheet: &mut Sheet<'_>, found: &Prediction) -> io::Result<()> {
         "functions",
         &format!(
             "{} different paths at most, {} on average",
-            grouped(most.unwrap_or(0)),
-            mean(found.real.paths.into(), functions)
+            grouped(max_paths.unwrap_or(0)),
+            mean(prediction.real.paths.into(), functions)
         ),
     )
 }
 
-fn functions(sheet: &mut Sheet<'_>, found: &Prediction) -> io::Result<()> {
-    let shown: Vec<&Comparison> = found.functions.iter().take(sheet.top()).collect();
+fn write_functions(sheet: &mut Sheet<'_>, prediction: &Prediction) -> io::Result<()> {
+    let shown: Vec<&Comparison> = prediction.functions.iter().take(sheet.top()).collect();
     let subtitle = format!(
         "{} of {} that ran, most path executions first",
         shown.len(),
-        grouped(found.functions.len() as u64)
+        grouped(prediction.functions.len() as u64)
     );
     sheet.title("Functions", &subtitle)?;
     let mut table = Table::new(&FUNCTIONS);

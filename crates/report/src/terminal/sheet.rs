@@ -1,4 +1,4 @@
-//! The page on which the views of a run are written, with the run, its names, and its branches.
+//! The output of a view, with the run, its options, and caches of names and branches.
 
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
@@ -14,22 +14,22 @@ use crate::filter::Filter;
 use crate::numbers::plural;
 use crate::options::Options;
 
-/// Default number of rows of a table (`--top`).
+/// Number of rows of a table without `--top`.
 pub(super) const TOP: usize = 10;
-/// Most columns of a place in the source.
+/// Maximum columns of a place.
 pub(super) const PLACE: usize = 44;
 
-/// How many rows of a path or a tree of sequences are shown.
+/// Whether a view shows all rows of a path or of a tree of sequences.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Detail {
-    /// All rows, because it is the only item.
+    /// All rows, because the path or tree is the only item of the view.
     Whole,
-    /// The first and last rows.
+    /// Only some rows: the first and last rows of a path, the first rows of a tree.
     Brief,
 }
 
 impl Detail {
-    /// The detail of each item of a list.
+    /// The detail of each item, if a view has `items` items.
     pub(super) fn of_items(items: usize) -> Detail {
         match items {
             1 => Detail::Whole,
@@ -38,12 +38,12 @@ impl Detail {
     }
 }
 
-/// The page of a view, with the run and the options that every view needs.
+/// The output of a view, with the run and the options that every view needs.
 pub(super) struct Sheet<'a> {
     pub(super) run: &'a RunProfile,
     pub(super) options: &'a Options<'a>,
     pub(super) names: Filter<'a>,
-    /// Names that functions of several images share.
+    /// Names that functions of several images have. Computed when first needed.
     shared_names: OnceCell<HashSet<Rc<str>>>,
     /// Branches of the shown functions.
     known_branches: KnownBranches<'a>,
@@ -72,11 +72,12 @@ impl<'a> Sheet<'a> {
         self.known_branches.branches(function)
     }
 
-    /// Rows to show.
+    /// Maximum number of rows of a table (`--top`).
     pub(super) fn top(&self) -> usize {
         self.options.top.unwrap_or(TOP)
     }
 
+    /// Whether the user selected a function (`--function`).
     pub(super) fn keeps(&self, id: FunctionId) -> bool {
         self.names.keeps(self.run, id)
     }
@@ -96,13 +97,13 @@ impl<'a> Sheet<'a> {
             if self.run.images.len() < 2 {
                 return HashSet::new();
             }
-            let mut homes: HashMap<Rc<str>, &str> = HashMap::new();
+            let mut first_images: HashMap<Rc<str>, &str> = HashMap::new();
             let ran = self.run.functions.iter().filter(|function| function.ran());
             ran.filter_map(|function| {
                 let name = self.names.name(function);
                 let image = self.image(function);
-                let home = *homes.entry(name.clone()).or_insert(image);
-                (home != image).then_some(name)
+                let first_image = *first_images.entry(name.clone()).or_insert(image);
+                (first_image != image).then_some(name)
             })
             .collect()
         })
@@ -113,15 +114,15 @@ impl<'a> Sheet<'a> {
     }
 
     pub(super) fn place(&self, file: &str, line: u32) -> String {
-        crate::places::at(file, line, self.options.cwd.as_deref())
+        crate::places::file_and_line(file, line, self.options.cwd.as_deref())
     }
 
-    /// Writes the heading of a view: a title, and a subtitle that says what is shown.
-    pub(super) fn title(&mut self, title: &str, shown: &str) -> io::Result<()> {
+    /// Writes the heading of a view: a title and a subtitle.
+    pub(super) fn title(&mut self, title: &str, subtitle: &str) -> io::Result<()> {
         self.page.gap()?;
         let mut line = Line::new();
         line.put(Ink::Strong, title).put(Ink::Plain, "  ");
-        self.page.wrapped(line, Ink::Faint, shown)
+        self.page.wrapped(line, Ink::Faint, subtitle)
     }
 
     /// Writes a line of a list of facts.
@@ -135,20 +136,20 @@ impl<'a> Sheet<'a> {
         self.page.wrapped(line, Ink::Plain, text)
     }
 
-    /// Writes text below the head of a path or loop.
+    /// Writes indented text, below the first line of a path or loop.
     pub(super) fn indented(&mut self, ink: Ink, text: &str) -> io::Result<()> {
         let mut line = Line::new();
         line.up_to(5);
         self.page.wrapped(line, ink, text)
     }
 
-    /// Reports the selected functions that counted edges and so have no paths. Returns whether all
-    /// selected functions did.
-    pub(super) fn without_paths(&mut self) -> io::Result<bool> {
-        let shown = self.run.ids();
-        let shown = shown.filter(|&(id, function)| function.ran() && self.keeps(id));
+    /// If selected functions have no paths because they counted edges, writes how many. Returns
+    /// whether no selected function that ran has paths.
+    pub(super) fn write_without_paths(&mut self) -> io::Result<bool> {
+        let selected = self.run.ids();
+        let selected = selected.filter(|&(id, function)| function.ran() && self.keeps(id));
         let (edges, paths): (Vec<_>, Vec<_>) =
-            shown.partition(|(_, function)| function.unit() == Unit::Edges);
+            selected.partition(|(_, function)| function.unit() == Unit::Edges);
         if edges.is_empty() {
             return Ok(false);
         }
@@ -165,13 +166,14 @@ impl<'a> Sheet<'a> {
     }
 
     /// Whether the run has known losses or damage.
-    pub(super) fn misses_something(&self) -> bool {
+    pub(super) fn has_losses(&self) -> bool {
         let processes = self.run.images.iter().flat_map(|image| &image.processes);
         let mut processes = processes.map(|process| process.lost);
         !self.run.damage.is_empty() || processes.any(|lost| lost > 0)
     }
 
-    pub(super) fn nothing_ran(&mut self) -> io::Result<()> {
+    /// Writes that no function ran, and the reason if it is known.
+    pub(super) fn write_nothing_ran(&mut self) -> io::Result<()> {
         self.page.gap()?;
         let text = if self
             .run
@@ -182,7 +184,7 @@ impl<'a> Sheet<'a> {
             "no profile of this program: it has not run, or its data went elsewhere (HOLLOWAY_DATA)"
         } else if self.run.functions.is_empty() {
             "no function is instrumented: nothing was counted"
-        } else if self.misses_something() {
+        } else if self.has_losses() {
             "no instrumented function is known to have run: what is lost is said above"
         } else {
             "no instrumented function ran"

@@ -1,6 +1,8 @@
-//! Net variation of each timed run's first paths in the other runs: the paper's bar charts (its
-//! Figures 4 and 5) as tables.
+//! Writes the stability of timed runs: the net variation of each run's first-ranked paths in the
+//! other runs. The tables show the bar charts of Figures 4 and 5 of the paper (Perelman, Chilimbi,
+//! Calder 2005).
 
+use holloway_format::Count;
 use std::io::{self, BufWriter, Write};
 
 use holloway_analysis::variation::stability::{Stability, stability};
@@ -13,20 +15,20 @@ use super::table::{Align, Table};
 use super::variation::report::{place_of, time};
 use crate::numbers::{grouped, plural, tenths};
 use crate::options::Options;
-use crate::variation::{FIRST, letter, trail_of};
+use crate::variation::{FIRST_PATHS, letter, trail_of};
 
-/// Least samples for each first path; a run with fewer gets a warning. The net variation of a path
-/// with a hundred samples is known to about 10 %.
-const SAMPLES: u64 = 100;
+/// A run with fewer samples for each first path than this number gets a warning. The net variation
+/// of a path with a hundred samples is known to about 10 %.
+const MIN_SAMPLES: u64 = 100;
 
 /// Writes the net variation of each run's first paths in all runs.
 ///
 /// # Errors
-/// Whatever `out` fails with.
+/// If writing to `out` fails.
 pub(crate) fn write(
     runs: &[&VariationRun],
     options: &Options<'_>,
-    how: RankOptions,
+    rank_options: RankOptions,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let mut out = BufWriter::new(out);
@@ -35,7 +37,9 @@ pub(crate) fn write(
     };
     let sheet = &mut Sheet::new(&first_run.run, options, &mut out);
     let first = sheet.top();
-    let found = stability(runs, how, first, &|function| sheet.names.name(function));
+    let stability = stability(runs, rank_options, first, &|function| {
+        sheet.names.name(function)
+    });
     let heading = format!(
         "the first {} of each run by certain net variation, evaluated on all",
         plural(first as u64, "path")
@@ -44,39 +48,40 @@ pub(crate) fn write(
     sheet
         .page
         .wrapped(super::paint::Line::new(), Ink::Faint, &heading)?;
-    for (place, run) in runs.iter().enumerate() {
-        sheet.fact(&letter(place), &described(run))?;
+    for (index, run) in runs.iter().enumerate() {
+        sheet.fact(&letter(index), &description(run))?;
     }
-    let few = |run: &&VariationRun| run.stats.samples < SAMPLES * first as u64;
-    if runs.iter().any(few) {
+    let has_few_samples =
+        |run: &&VariationRun| run.stats.samples < Count(MIN_SAMPLES * first as u64);
+    if runs.iter().any(has_few_samples) {
         let sentence = format!(
-            "a run of fewer than {} samples, {SAMPLES} for each of its first paths, may have others first next time: let it run longer, or time more with --burst 100",
-            grouped(SAMPLES * first as u64)
+            "a run of fewer than {} samples, {MIN_SAMPLES} for each of its first paths, may have others first next time: let it run longer, or time more with --burst 100",
+            grouped(MIN_SAMPLES * first as u64)
         );
         sheet.labeled(Ink::Alarm, "few samples", &sentence)?;
     }
-    if found.paths.is_empty() {
-        let more = match runs.iter().all(|run| run.is_exact) {
+    if stability.paths.is_empty() {
+        let advice = match runs.iter().all(|run| run.is_exact) {
             true => "",
             false => ", or time more with --burst 100",
         };
         let text =
-            format!("nothing varies for certain in any of the runs: let them run longer{more}");
+            format!("nothing varies for certain in any of the runs: let them run longer{advice}");
         sheet.page.gap()?;
         sheet
             .page
             .wrapped(super::paint::Line::new(), Ink::Alarm, &text)?;
         return out.flush();
     }
-    write_across_runs(sheet, &found)?;
-    write_all_and_first(sheet, &found)?;
-    paths(sheet, runs, &found)?;
+    write_across_runs(sheet, &stability)?;
+    write_all_and_first(sheet, &stability)?;
+    write_paths(sheet, runs, &stability)?;
     out.flush()
 }
 
-fn described(run: &VariationRun) -> String {
+fn description(run: &VariationRun) -> String {
     let images: Vec<&str> = run.run.images.iter().map(|image| &*image.name).collect();
-    let cycles = time(run.stats.cycles as f64, run.frequency());
+    let cycles = time(run.stats.cycles.to_f64(), run.frequency());
     format!(
         "{} · {} in all threads · {}",
         images.join(", "),
@@ -89,22 +94,26 @@ fn percent(share: f64) -> String {
     format!("{} %", tenths(100.0 * share))
 }
 
-/// Figure 4: the net variation of each run's first paths in each run.
-fn write_across_runs(sheet: &mut Sheet<'_>, found: &Stability) -> io::Result<()> {
+/// Writes Figure 4: the net variation of each run's first paths in each run.
+fn write_across_runs(sheet: &mut Sheet<'_>, stability: &Stability) -> io::Result<()> {
     sheet.title(
         "First paths across runs",
         "net variation in per cent of the time of the run that they are evaluated on",
     )?;
-    let heads: Vec<String> = (0..found.all.len())
+    let heads: Vec<String> = (0..stability.all.len())
         .map(|run| format!("on {}", letter(run)))
         .collect();
     let mut columns = vec![("first of", Align::Left)];
     columns.extend(heads.iter().map(|head| (&**head, Align::Right)));
     let mut table = Table::new(&columns);
-    for (run, shares) in found.shares.iter().enumerate() {
+    for (run, shares) in stability.shares.iter().enumerate() {
         let mut cells = vec![(Ink::Plain, letter(run))];
-        cells.extend(shares.iter().enumerate().map(|(on, share)| {
-            let ink = if on == run { Ink::Number } else { Ink::Plain };
+        cells.extend(shares.iter().enumerate().map(|(evaluated_run, share)| {
+            let ink = if evaluated_run == run {
+                Ink::Number
+            } else {
+                Ink::Plain
+            };
             (ink, percent(*share))
         }));
         table.row(cells);
@@ -112,9 +121,9 @@ fn write_across_runs(sheet: &mut Sheet<'_>, found: &Stability) -> io::Result<()>
     table.write(&mut sheet.page)
 }
 
-/// Figure 5: the net variation of all paths of a run, of its own first paths, and of the other
-/// runs' first paths.
-fn write_all_and_first(sheet: &mut Sheet<'_>, found: &Stability) -> io::Result<()> {
+/// Writes Figure 5: the net variation of all paths of a run, of its own first paths, and of the
+/// other runs' first paths.
+fn write_all_and_first(sheet: &mut Sheet<'_>, stability: &Stability) -> io::Result<()> {
     sheet.title(
         "All variation and that of first paths",
         "in per cent of the run's time; kept: what the others' first paths hold of what its own do",
@@ -127,38 +136,43 @@ fn write_all_and_first(sheet: &mut Sheet<'_>, found: &Stability) -> io::Result<(
         ("kept", Align::Right),
     ];
     let mut table = Table::new(&columns);
-    for (run, all) in found.all.iter().enumerate() {
-        let own = found.shares[run][run];
-        let others: Vec<f64> = (0..found.all.len())
+    for (run, all) in stability.all.iter().enumerate() {
+        let own_share = stability.shares[run][run];
+        let shares_of_others: Vec<f64> = (0..stability.all.len())
             .filter(|other| *other != run)
-            .map(|other| found.shares[other][run])
+            .map(|other| stability.shares[other][run])
             .collect();
-        let mean = others.iter().sum::<f64>() / (others.len().max(1) as f64);
-        let (of_others, kept) = if others.is_empty() {
+        let sum_of_others = shares_of_others.iter().sum::<f64>();
+        let mean = sum_of_others / (shares_of_others.len().max(1) as f64);
+        let (mean_of_others, kept) = if shares_of_others.is_empty() {
             ("-".to_owned(), "-".to_owned())
         } else {
-            let kept = if own > 0.0 {
-                percent(mean / own)
+            let share_of_own = if own_share > 0.0 {
+                percent(mean / own_share)
             } else {
                 "-".to_owned()
             };
-            (percent(mean), kept)
+            (percent(mean), share_of_own)
         };
         table.row(vec![
             (Ink::Plain, letter(run)),
             (Ink::Plain, percent(*all)),
-            (Ink::Number, percent(own)),
-            (Ink::Number, of_others),
+            (Ink::Number, percent(own_share)),
+            (Ink::Number, mean_of_others),
             (Ink::Plain, kept),
         ]);
     }
     table.write(&mut sheet.page)
 }
 
-/// The first paths of all runs, by their best rank.
-fn paths(sheet: &mut Sheet<'_>, runs: &[&VariationRun], found: &Stability) -> io::Result<()> {
-    let many = grouped(found.paths.len() as u64);
-    let shown = format!("{many} that are among the first of any run: rank and share in each");
+/// Writes the first paths of all runs, ordered by their best rank.
+fn write_paths(
+    sheet: &mut Sheet<'_>,
+    runs: &[&VariationRun],
+    stability: &Stability,
+) -> io::Result<()> {
+    let path_count = grouped(stability.paths.len() as u64);
+    let shown = format!("{path_count} that are among the first of any run: rank and share in each");
     sheet.title("Paths", &shown)?;
     let heads: Vec<String> = (0..runs.len()).map(letter).collect();
     let mut columns: Vec<(&str, Align)> = Vec::new();
@@ -169,12 +183,12 @@ fn paths(sheet: &mut Sheet<'_>, runs: &[&VariationRun], found: &Stability) -> io
     columns.push(("place", Align::Left));
     columns.push(("path", Align::Left));
     let mut table = Table::new(&columns);
-    for path in &found.paths {
+    for path in &stability.paths {
         let function = runs[path.run].run.function(path.function);
         let mut cells = Vec::new();
         for (rank, share) in path.ranks.iter().zip(&path.shares) {
             cells.push(match rank {
-                Some(rank) if *rank < FIRST => (Ink::Number, (rank + 1).to_string()),
+                Some(rank) if *rank < FIRST_PATHS => (Ink::Number, (rank + 1).to_string()),
                 Some(rank) => (Ink::Plain, (rank + 1).to_string()),
                 None => (Ink::Alarm, "-".to_owned()),
             });

@@ -1,5 +1,5 @@
-//! Tables: each column is as wide as its widest cell and has a faint heading. Neighboring columns
-//! may share a heading.
+//! Tables for the terminal. Each column is as wide as its widest cell and has a faint heading.
+//! Neighboring columns may share a heading.
 
 use std::io;
 use std::ops::Range;
@@ -20,7 +20,7 @@ pub(super) struct Table<'a> {
     columns: &'a [(&'a str, Align)],
     groups: Vec<(Range<usize>, &'a str)>,
     rows: Vec<Vec<(Ink, String)>>,
-    /// By row: the line below the row.
+    /// For each row, an additional line below it.
     notes: Vec<Option<Line>>,
 }
 
@@ -34,7 +34,8 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// Adds a shared heading over some columns. Call it in the order of the columns.
+    /// Adds a shared heading above some columns. Headings must be added in the order of their
+    /// columns.
     pub(super) fn group(&mut self, columns: Range<usize>, heading: &'a str) {
         self.groups.push((columns, heading));
     }
@@ -92,10 +93,11 @@ impl<'a> Table<'a> {
         if self.groups.is_empty() {
             return Ok(());
         }
-        let end = |column: usize| -> usize { widths[..column].iter().map(|width| width + 2).sum() };
+        let end_of_columns =
+            |column: usize| -> usize { widths[..column].iter().map(|width| width + 2).sum() };
         let mut line = Line::new();
         for (columns, heading) in &self.groups {
-            line.up_to(end(columns.end).saturating_sub(heading.width()));
+            line.up_to(end_of_columns(columns.end).saturating_sub(heading.width()));
             line.put(Ink::Faint, heading);
         }
         page.line(&line)

@@ -4,12 +4,12 @@
 //! [`json::trace`](crate::json::trace) has the same two functions. The questions are in
 //! [`crate::trace`].
 
-mod asked;
+mod counts;
 mod diff;
 mod hot;
 mod loops;
 mod sheet;
-mod whole;
+mod whole_trace;
 
 use std::io::{self, BufWriter, Write};
 
@@ -19,18 +19,19 @@ use super::paint::{Ink, Line, Page};
 use crate::numbers::{grouped, plural};
 use crate::options::Options;
 use crate::trace::answer::{Answer, answers, are_good};
-use crate::trace::compare::Compared;
+use crate::trace::compare::StreamDiff;
 use crate::trace::sums::{Sum, sums};
 use crate::trace::{AskError, Comparison, LabeledStream, Question, Run, Stream, longest};
 
-/// Writes the answer of each stream, in the order of the streams. If a pattern names no function of
+/// Writes the answer of each stream, in the order of the streams. If a pattern names no function in
 /// a stream's image, the stream is left out, provided that another stream has an answer. Only the
 /// longest streams answer [`Question::Hot`].
 ///
-/// Returns the verdict of [`Question::Verify`], and true for any other question.
+/// For [`Question::Verify`], returns whether all streams are good. Returns true for any other
+/// question.
 ///
 /// # Errors
-/// No stream has an answer, or `out` fails.
+/// If no stream has an answer, or if writing to `out` fails.
 pub fn write(
     question: &Question<'_>,
     run: &Run<'_>,
@@ -42,12 +43,12 @@ pub fn write(
         options,
         page: Page::new(&mut out, options),
     };
-    let longest = match question {
+    let chosen = match question {
         Question::Hot(_) => longest(run.streams, sheet.top()),
         _ => (0..run.streams.len()).collect(),
     };
-    let asked = longest.iter().map(|&place| &run.streams[place]);
-    let labeled_streams: Vec<LabeledStream<'_>> = asked
+    let streams = chosen.iter().map(|&index| &run.streams[index]);
+    let labeled_streams: Vec<LabeledStream<'_>> = streams
         .map(|stream| LabeledStream::new(stream, options))
         .collect();
     let answers = answers(&labeled_streams, question, run.damage)?;
@@ -60,7 +61,7 @@ pub fn write(
         sheet.page.wrapped(Line::new(), Ink::Alarm, text)?;
     }
     if let Question::Stats = question {
-        whole::stats(&mut sheet, &answers)?;
+        whole_trace::stats(&mut sheet, &answers)?;
     } else {
         for (index, (labeled, answer)) in answers.iter().enumerate() {
             if index > 0 {
@@ -74,7 +75,7 @@ pub fn write(
             write_sum(&mut sheet, question, sum)?;
         }
     }
-    sheet.more(run.streams.len() - labeled_streams.len(), "trace")?;
+    sheet.omitted(run.streams.len() - labeled_streams.len(), "trace")?;
     out.flush()?;
     Ok(!is_verified || are_good(&answers))
 }
@@ -83,10 +84,10 @@ pub fn write(
 /// that only one of the two streams has.
 ///
 /// # Errors
-/// There are too many sequences to count, or `out` fails.
+/// If there are too many different sequences to count, or if writing to `out` fails.
 pub fn diff(
     pairs: &[[Stream<'_>; 2]],
-    how: &Comparison,
+    comparison: &Comparison,
     options: &Options<'_>,
     out: &mut dyn Write,
 ) -> Result<(), AskError> {
@@ -97,35 +98,35 @@ pub fn diff(
     };
     let top = sheet.top();
     let (mut different, mut same) = (Vec::new(), Vec::new());
-    let mut alike = 0;
+    let mut same_count = 0;
     for pair in pairs {
         let labeled_streams = pair
             .each_ref()
             .map(|stream| LabeledStream::new(stream, options));
-        let compared = Compared::new(&labeled_streams, how)?;
-        let is_same = compared.diff.is_same();
-        alike += u64::from(is_same);
+        let stream_diff = StreamDiff::new(&labeled_streams, comparison)?;
+        let is_same = stream_diff.diff.is_same();
+        same_count += u64::from(is_same);
         let list = if is_same { &mut same } else { &mut different };
         if list.len() < top {
-            list.push((labeled_streams, compared));
+            list.push((labeled_streams, stream_diff));
         }
     }
     if pairs.len() > 1 {
         let count = plural(pairs.len() as u64, "pair");
         let text = format!(
             "{count} of threads, in the order in which they began: {} the same, the others first",
-            grouped(alike)
+            grouped(same_count)
         );
         sheet.heading("Threads", &text)?;
     }
     let listed = different.iter().chain(&same).take(top);
-    for (index, (labeled_streams, compared)) in listed.enumerate() {
+    for (index, (labeled_streams, stream_diff)) in listed.enumerate() {
         if index > 0 || pairs.len() > 1 {
             sheet.page.gap()?;
         }
-        diff::write(&mut sheet, labeled_streams, compared, how)?;
+        diff::write(&mut sheet, labeled_streams, stream_diff, comparison)?;
     }
-    sheet.more(pairs.len().saturating_sub(top), "pair")?;
+    sheet.omitted(pairs.len().saturating_sub(top), "pair")?;
     out.flush()?;
     Ok(())
 }
@@ -133,7 +134,7 @@ pub fn diff(
 /// Writes the sum of the answers of an image's streams.
 fn write_sum(sheet: &mut TraceSheet<'_>, question: &Question<'_>, sum: &Sum<'_>) -> io::Result<()> {
     let stream = sum.stream();
-    // Only the streams that the user chose are in the sum.
+    // The title says "together", not "all": the sum has only the streams that the user chose.
     let title = format!("{}, {} traces together", stream.image, grouped(sum.streams));
     sheet.heading(&title, &plural(sum.events, "event"))?;
     let labeled = LabeledStream::new(&stream, sheet.options);
@@ -148,15 +149,15 @@ fn write_answer(
 ) -> io::Result<()> {
     match (answer, question) {
         (Answer::Stats(_), _) => Ok(()),
-        (Answer::Cat { from, count }, _) => whole::cat(sheet, labeled, *from, *count),
-        (Answer::Verify(verified), _) => whole::verify(sheet, verified),
-        (Answer::Hot(found), Question::Hot(asked)) => hot::write(sheet, labeled, asked, found),
+        (Answer::Cat { from, count }, _) => whole_trace::cat(sheet, labeled, *from, *count),
+        (Answer::Verify(verified), _) => whole_trace::verify(sheet, verified),
+        (Answer::Hot(hot), Question::Hot(bounds)) => hot::write(sheet, labeled, bounds, hot),
         (Answer::Before(order, units), &Question::Before(p, q)) => {
-            asked::before(sheet, labeled, [(p, units[0]), (q, units[1])], order)
+            counts::before(sheet, labeled, [(p, units[0]), (q, units[1])], order)
         }
-        (Answer::Freq(found, unit), _) => asked::freq(sheet, labeled, found, *unit),
-        (Answer::Context(found, unit), _) => asked::context(sheet, labeled, found, *unit),
-        (Answer::Query(found), _) => asked::query(sheet, labeled, found),
+        (Answer::Freq(frequency, unit), _) => counts::freq(sheet, labeled, frequency, *unit),
+        (Answer::Context(context, unit), _) => counts::context(sheet, labeled, context, *unit),
+        (Answer::Query(matches), _) => counts::query(sheet, labeled, matches),
         (Answer::Loops(grams), _) => loops::write(sheet, labeled, grams),
         (Answer::Hot(_) | Answer::Before(..), _) => Ok(()),
     }

@@ -1,18 +1,18 @@
-//! The variation view: paths by certain net variation. These paths are usually fast but sometimes
-//! slow.
+//! The variation view: paths that are usually fast but sometimes slow, ranked by certain net
+//! variation.
 //!
 //! ```text
 //!          net   share   runs  base  p50    p99    max  samples  place             path
 //!   1   1.23 s  12.3 %  12.3M    52   61  1,204  88.1k    1,234  src/list.c:40-44  walk p3
 //! ```
-//! The parts of the view:
+//! The view has these parts:
 //!
-//! 1. the table. Ties are marked (`≈`), and a line below explains them;
-//! 2. the number of paths that do not vary for certain, with the reasons;
+//! 1. the table, with ties marked (`≈`), and a line that lists the ties;
+//! 2. the number of paths whose variation is not certain, with the reasons;
 //! 3. for each of the first five paths: its lines and a histogram of its times;
 //! 4. a summary.
 //!
-//! If no path varies for certain, the reasons replace the table.
+//! If no path has certain net variation, the reasons replace the table.
 
 mod advice;
 mod chart;
@@ -21,15 +21,16 @@ pub(super) mod report;
 mod summary;
 mod ties;
 
+use holloway_format::{Count, Cycles};
 use std::io::{self, BufWriter, Write};
 use std::ops::Range;
 
 use holloway_analysis::Function;
 use holloway_analysis::trail::{End, Start, Trail};
-use holloway_analysis::variation::rank::{Disturbed, Rank, Time};
+use holloway_analysis::variation::rank::{Disturbed, RankedPath, Time};
 use holloway_analysis::variation::{RankOptions, VariationRun, rank};
 
-use super::coverage::write_around;
+use super::coverage::write_with;
 use super::paint::{Ink, Line, clip_start};
 use super::paths::{end, in_brief};
 use super::sheet::PLACE;
@@ -37,16 +38,16 @@ use super::sheet::Sheet;
 use super::table::{Align, Table};
 use crate::numbers::{grouped, plural, seconds, short};
 use crate::options::Options;
-use crate::variation::{kept, trail_of};
+use crate::variation::{selected_paths, trail_of};
 use report::Report;
 
-/// Most paths that get a histogram.
-const CHARTS: usize = 5;
+/// Maximum number of paths with a histogram.
+const MAX_CHARTS: usize = 5;
 
-/// Lines of a path beyond which its middle is left out.
-const STEPS: usize = 16;
-/// Least columns of a page on which place and path stand on the line of the numbers. On a narrower
-/// page they get a line of their own.
+/// Maximum number of source lines of a path. The middle of a longer path is left out.
+const MAX_LINES: usize = 16;
+/// Minimum width of a page on which a row has the place and the path after the numbers. On a
+/// narrower page, the place and the path are on a second line.
 const WIDE: usize = 110;
 /// Number of numeric columns of the table.
 const NUMBERS: usize = 9;
@@ -68,44 +69,51 @@ const COLUMNS: [(&str, Align); 11] = [
 /// Writes the paths of a run, ranked by certain net variation.
 ///
 /// # Errors
-/// Whatever `out` fails with.
+/// If writing to `out` fails.
 pub fn write(
     run: &VariationRun,
     options: &Options<'_>,
-    how: RankOptions,
+    rank_options: RankOptions,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let mut out = BufWriter::new(out);
     let sheet = &mut Sheet::new(&run.run, options, &mut out);
     let ran = if run.is_exact { "ran" } else { "were sampled" };
-    write_around(sheet, ran, &|sheet, _| summary::measured(sheet, run))?;
+    write_with(sheet, ran, &|sheet, _| {
+        summary::write_measurement(sheet, run)
+    })?;
     if options.function.is_some() {
         super::answer::write(sheet)?;
     }
     let is_sampled = run.run.functions.iter().any(Function::ran);
-    if !is_sampled && !run.is_exact && run.stats.clocks > 0 && !sheet.misses_something() {
+    if !is_sampled && !run.is_exact && run.stats.clocks > Count::ZERO && !sheet.has_losses() {
         sheet.page.gap()?;
         let text = "no path was timed: every thread ended before its first burst; run it for longer, with --burst 10, or build it with --collect times, which times all paths";
         sheet.page.wrapped(Line::new(), Ink::Alarm, text)?;
     } else if !is_sampled {
-        sheet.nothing_ran()?;
+        sheet.write_nothing_ran()?;
     } else {
-        write_ranking(sheet, run, how)?;
+        write_ranking(sheet, run, rank_options)?;
     }
     out.flush()
 }
 
-fn write_ranking(sheet: &mut Sheet<'_>, run: &VariationRun, how: RankOptions) -> io::Result<()> {
-    let ranking = rank(run, how);
-    let (mut shown, _) = kept(run, &ranking, &sheet.names, usize::MAX);
-    let others = shown.split_off(shown.partition_point(|place| *place < ranking.certain));
-    let found = shown.len();
+fn write_ranking(
+    sheet: &mut Sheet<'_>,
+    run: &VariationRun,
+    rank_options: RankOptions,
+) -> io::Result<()> {
+    let ranking = rank(run, rank_options);
+    let (mut shown, _) = selected_paths(run, &ranking, &sheet.names, usize::MAX);
+    // Paths with certain net variation have the first ranks.
+    let others = shown.split_off(shown.partition_point(|index| *index < ranking.certain));
+    let varying = shown.len();
     shown.truncate(sheet.top());
     let report = Report {
         run,
         ranking: &ranking,
         frequency: run.frequency(),
-        how,
+        rank_options,
     };
     if shown.is_empty() {
         if others.is_empty() {
@@ -116,15 +124,15 @@ fn write_ranking(sheet: &mut Sheet<'_>, run: &VariationRun, how: RankOptions) ->
             doubts::write_nothing(sheet, &report, &others)?;
         }
     } else {
-        sheet.title("Variation", &heading(shown.len(), found, how))?;
+        sheet.title("Variation", &heading(shown.len(), varying, rank_options))?;
         // The last shown path may be tied with the next path.
         let mut ties = ranking.ties(shown.last().map_or(0, |last| last + 2));
-        ties.retain(|tie| shown.iter().any(|place| tie.contains(place)));
+        ties.retain(|tie| shown.iter().any(|index| tie.contains(index)));
         report.table(sheet, &shown, &ties)?;
         ties::write(sheet, &report, &ties)?;
         doubts::write_others(sheet, &report, &others)?;
-        for place in shown.iter().take(CHARTS) {
-            report.path(sheet, *place)?;
+        for index in shown.iter().take(MAX_CHARTS) {
+            report.path(sheet, *index)?;
         }
     }
     summary::write(sheet, &report)
@@ -135,33 +143,33 @@ fn none_has_samples(sheet: &mut Sheet<'_>, report: &Report<'_>) -> io::Result<()
         Some(_) => " of these functions",
         None => "",
     };
-    let whose = match report.how.time {
+    let with_own_time = match report.rank_options.time {
         Time::Inclusive => "",
         Time::Exclusive => " whose own time is known",
     };
     let advice = match report.run.is_exact {
         true => "run it for longer".to_owned(),
-        false => ties::way_out(report),
+        false => ties::advice(report),
     };
-    let text = format!("no path{scope} has two samples{whose}: {advice}");
+    let text = format!("no path{scope} has two samples{with_own_time}: {advice}");
     sheet.page.wrapped(Line::new(), Ink::Alarm, &text)
 }
 
-fn heading(shown: usize, found: usize, how: RankOptions) -> String {
-    let time = match how.time {
+fn heading(shown: usize, varying: usize, rank_options: RankOptions) -> String {
+    let time = match rank_options.time {
         Time::Inclusive => "with what they call",
         Time::Exclusive => "without woven code that they call",
     };
-    let disturbed = match how.disturbed {
+    let disturbed = match rank_options.disturbed {
         Disturbed::LeftOut => "",
         Disturbed::Included => ", preempted and moved ones too",
     };
     format!(
         "{} of {}, by net variation: time of all executions above the base time, {time}; cycles{disturbed}",
         grouped(shown as u64),
-        match found {
+        match varying {
             1 => "1 path that varies".to_owned(),
-            found => format!("{} paths that vary", grouped(found as u64)),
+            varying => format!("{} paths that vary", grouped(varying as u64)),
         },
     )
 }
@@ -180,30 +188,30 @@ impl Report<'_> {
             &COLUMNS[..NUMBERS]
         };
         let mut table = Table::new(columns);
-        for &place in shown {
-            let rank = &self.ranking.paths[place];
+        for &index in shown {
+            let rank = &self.ranking.paths[index];
             let mut cells = self.numbers(rank);
-            cells.insert(0, (Ink::Faint, ties::rank(place, ties)));
-            let at = clip_start(&self.place(sheet, rank), PLACE);
+            cells.insert(0, (Ink::Faint, ties::marked_rank(index, ties)));
+            let place = clip_start(&self.place(sheet, rank), PLACE);
             let name = self.name(sheet, rank);
             if is_wide {
-                cells.extend([(Ink::Place, at), (Ink::Strong, name)]);
+                cells.extend([(Ink::Place, place), (Ink::Strong, name)]);
                 table.row(cells);
             } else {
                 table.row(cells);
                 let mut note = Line::new();
                 note.up_to(5)
                     .put(Ink::Strong, &name)
-                    .put(Ink::Place, &format!("  {at}"));
+                    .put(Ink::Place, &format!("  {place}"));
                 table.note(note);
             }
         }
         table.write(&mut sheet.page)
     }
 
-    fn numbers(&self, rank: &Rank) -> Vec<(Ink, String)> {
+    fn numbers(&self, rank: &RankedPath) -> Vec<(Ink, String)> {
         let times = &rank.times;
-        let cycles = |cycles: u64| (Ink::Plain, self.cycles(cycles));
+        let cycles = |cycles: Cycles| (Ink::Plain, self.cycles(cycles));
         vec![
             (Ink::Strong, self.time(rank.net)),
             (Ink::Number, self.share(rank.net)),
@@ -212,16 +220,16 @@ impl Report<'_> {
             cycles(times.quantile(0.5)),
             cycles(times.quantile(0.99)),
             cycles(times.largest()),
-            (Ink::Faint, short(rank.samples() as f64)),
+            (Ink::Faint, short(rank.samples().to_f64())),
         ]
     }
 
     /// Writes a path with its lines and its histogram.
-    fn path(&self, sheet: &mut Sheet<'_>, place: usize) -> io::Result<()> {
-        let rank = &self.ranking.paths[place];
+    fn path(&self, sheet: &mut Sheet<'_>, index: usize) -> io::Result<()> {
+        let rank = &self.ranking.paths[index];
         let function = sheet.run.function(rank.function);
         let mut head = Line::new();
-        head.right(Ink::Faint, &(place + 1).to_string(), 3)
+        head.right(Ink::Faint, &(index + 1).to_string(), 3)
             .put(Ink::Plain, "  ")
             .put(Ink::Strong, &self.name(sheet, rank))
             .put(Ink::Plain, " ")
@@ -229,39 +237,43 @@ impl Report<'_> {
         sheet.page.gap()?;
         sheet.page.line(&head)?;
         sheet.indented(Ink::Plain, &self.sentence(rank))?;
-        if rank.called > 0 && self.how.time == Time::Inclusive {
+        if rank.with_untimed_callees > Count::ZERO && self.rank_options.time == Time::Inclusive {
             let warning = format!(
                 "its time includes functions that it calls (in {} of its samples): what varies may be theirs; look for their own paths",
-                summary::part(rank.called, rank.samples() + self.left_out(rank))
+                summary::share_of(
+                    rank.with_untimed_callees,
+                    rank.samples() + self.left_out(rank)
+                )
             );
             sheet.indented(Ink::Faint, &warning)?;
         }
         if let Some(trail) = trail_of(function, rank.path) {
-            let text = on_the_way(sheet, function, &trail);
+            let text = steps_in_brief(sheet, function, &trail);
             sheet.indented(Ink::Faint, &text)?;
         }
         chart::write(sheet, rank)?;
         advice::write(sheet, function, rank)
     }
 
-    fn sentence(&self, rank: &Rank) -> String {
+    fn sentence(&self, rank: &RankedPath) -> String {
         let times = &rank.times;
         let seconds = |cycles: f64| match self.frequency {
             Some(frequency) if cycles >= 0.5 => format!(" ({})", seconds(cycles / frequency)),
             _ => String::new(),
         };
-        let cycles = |cycles: u64| format!("{}{}", self.cycles(cycles), seconds(cycles as f64));
+        let cycles =
+            |cycles: Cycles| format!("{}{}", self.cycles(cycles), seconds(cycles.to_f64()));
         let mut text = format!(
             "{} in all, {}{} of it above the base; cycles of one: base {}, average {}{}, 90 % {}",
             self.time(rank.total),
             self.time(rank.net),
-            give_or_take(rank.error),
+            plus_minus(rank.error),
             cycles(rank.base),
             short(times.mean()),
             seconds(times.mean()),
             cycles(times.quantile(0.9)),
         );
-        if self.left_out(rank) > 0 {
+        if self.left_out(rank) > Count::ZERO {
             let left_out = plural(rank.disturbed, "sample");
             text += &format!("; {left_out} preempted or moved, left out");
         }
@@ -270,24 +282,24 @@ impl Report<'_> {
 }
 
 /// ` ± 12 %`, or nothing if the error rounds to 0 %.
-fn give_or_take(error: f64) -> String {
+fn plus_minus(error: f64) -> String {
     match (100.0 * error).round() {
         0.0 => String::new(),
         percent => format!(" ± {percent} %"),
     }
 }
 
-/// `from the loop head: src/list.c:41, 43, and back`.
-fn on_the_way<'a>(sheet: &Sheet<'a>, function: &'a Function, trail: &Trail) -> String {
+/// The start, the lines, and the end of a path: `from the loop head: src/list.c:41, 43, and back`.
+fn steps_in_brief<'a>(sheet: &Sheet<'a>, function: &'a Function, trail: &Trail) -> String {
     let start = match trail.start {
         Start::Entry => "from the entry: ",
         Start::Loop => "from the loop head: ",
         Start::Cut => "from a cut: ",
     };
     let mut steps = in_brief(sheet, function, trail);
-    if steps.len() > STEPS {
-        let elided = steps.len() - STEPS + 1;
-        let begin = STEPS / 2;
+    if steps.len() > MAX_LINES {
+        let elided = steps.len() - MAX_LINES + 1;
+        let begin = MAX_LINES / 2;
         let more = format!("… {elided} lines …");
         steps.splice(begin..begin + elided, [more]);
     }

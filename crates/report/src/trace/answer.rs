@@ -1,4 +1,5 @@
-//! Answers to questions about a stream, as values. Reports show them.
+//! Computes the answers to questions about a stream, as values. The terminal and JSON reports write
+//! them.
 
 use holloway_analysis::Note;
 use holloway_analysis::trace::before::{Order, before};
@@ -10,10 +11,10 @@ use holloway_analysis::trace::query::{Frequency, Matches, freq, query};
 use holloway_analysis::trace::stats::{Stats, counts, stats, stats_of_checked};
 use holloway_format::damage::Sample;
 
-use super::labels::{AskedPattern, LabeledStream};
-use super::question::{AskError, Hot, LIMIT, Method, Question};
+use super::labels::{LabeledStream, StreamPattern};
+use super::question::{AskError, HotQuestion, MAX_SEQUENCES, Method, Question};
 
-/// An answer.
+/// The answer to the [`Question`] of the same name.
 pub(crate) enum Answer {
     Stats(Stats),
     Cat { from: u64, count: u64 },
@@ -26,7 +27,7 @@ pub(crate) enum Answer {
     Query(Matches),
 }
 
-/// The unit of an answer's counts.
+/// The unit in which an answer counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum CountedAs {
     /// Calls of a function.
@@ -36,8 +37,8 @@ pub(crate) enum CountedAs {
 }
 
 impl CountedAs {
-    fn from_pattern(asked: &AskedPattern) -> CountedAs {
-        if asked.is_function {
+    fn from_pattern(pattern: &StreamPattern) -> CountedAs {
+        if pattern.is_function {
             CountedAs::Calls
         } else {
             CountedAs::Events
@@ -66,85 +67,90 @@ pub(crate) struct Verified {
     pub(crate) stats: Stats,
     /// Whether the grammar generates exactly the recorded events. `None` if unknown.
     pub(crate) is_same: Option<bool>,
-    /// Whether neither the stream nor the rest of the run has losses or damage. A sample is good if
+    /// Whether neither the stream nor the run has losses or damage. A sample is good if
     /// all sampled events are there.
     pub(crate) is_good: bool,
-    /// Whether the run recorded only a sample of the events, as asked.
+    /// Whether the run recorded only a sample of the events, because the user asked for `--sample`.
     pub(crate) is_sample: bool,
 }
 
-/// Hot sequences.
+/// The answer to [`Question::Hot`].
 pub(crate) struct HotSequences {
     pub(crate) bounds: Bounds,
-    /// Cost of all events.
+    /// Cost of all events of the stream.
     pub(crate) total: u64,
-    /// How the sequences were counted. This is not exact if exact counting would take too long.
+    /// How the sequences were counted: by [`Method::Figure7`] if exact counting would take too
+    /// long.
     pub(crate) method: Method,
-    pub(crate) hot: Vec<hot::HotSubpath>,
+    pub(crate) sequences: Vec<hot::HotSubpath>,
 }
 
 /// Limit of exact counting: the grammar's symbols × the square of the longest length. Counting up
 /// to this limit takes about ten seconds.
-const WORK: u64 = 2_000_000_000;
+const MAX_EXACT_WORK: u64 = 2_000_000_000;
 
-/// The answer of one stream.
+/// Computes the answer of one stream.
 fn answer(
     labeled: &LabeledStream<'_>,
     question: &Question<'_>,
     damage: &[Note],
 ) -> Result<Answer, AskError> {
     let grammar = &labeled.stream.trace.grammar;
-    let wrong = |text: &str| {
+    let pattern_error = |text: &str| {
         let text = text.to_owned();
         move |error| AskError::Pattern { text, error }
     };
     Ok(match *question {
         Question::Stats => Answer::Stats(stats(grammar, &labeled.events)),
         Question::Cat { from, count } => {
-            let left = labeled.stream.events().saturating_sub(from);
-            let count = count.map_or(left, |count| count.min(left));
+            let available = labeled.stream.events().saturating_sub(from);
+            let count = count.map_or(available, |count| count.min(available));
             Answer::Cat { from, count }
         }
         Question::Verify => Answer::Verify(verify(labeled, damage)),
-        Question::Hot(ref asked) => Answer::Hot(hot_of(labeled, asked)),
+        Question::Hot(ref hot) => Answer::Hot(hot_sequences(labeled, hot)),
         Question::Freq(text) => {
-            let asked = labeled.pattern(text)?;
-            let begins = asked.begins(&labeled.events);
-            let found = freq(grammar, &begins).map_err(wrong(text))?;
-            Answer::Freq(found, CountedAs::from_pattern(&asked))
+            let pattern = labeled.pattern(text)?;
+            let begins = pattern.begins(&labeled.events);
+            let frequency = freq(grammar, &begins).map_err(pattern_error(text))?;
+            Answer::Freq(frequency, CountedAs::from_pattern(&pattern))
         }
         Question::Before(p, q) => {
-            let asked = [labeled.pattern(p)?, labeled.pattern(q)?];
-            let [of_p, of_q] = asked
+            let patterns = [labeled.pattern(p)?, labeled.pattern(q)?];
+            let [p_begins, q_begins] = patterns
                 .each_ref()
                 .map(|pattern| pattern.begins(&labeled.events));
-            let (of_p, of_q) = (
-                of_p.single_event().map_err(wrong(p))?,
-                of_q.single_event().map_err(wrong(q))?,
+            let (p_begins, q_begins) = (
+                p_begins.single_event().map_err(pattern_error(p))?,
+                q_begins.single_event().map_err(pattern_error(q))?,
             );
-            let mut order = before(grammar, of_p, of_q);
-            if asked[0].is_function {
-                let ends = asked[0].ends(&labeled.events);
-                let ends = ends.single_event().map_err(wrong(p))?;
-                order.at_once = before(grammar, ends, of_q).at_once;
+            let mut order = before(grammar, p_begins, q_begins);
+            if patterns[0].is_function {
+                // Q follows a call of P directly if it follows the call's last path.
+                let p_ends = patterns[0].ends(&labeled.events);
+                let p_ends = p_ends.single_event().map_err(pattern_error(p))?;
+                order.at_once = before(grammar, p_ends, q_begins).at_once;
             }
-            Answer::Before(order, asked.each_ref().map(CountedAs::from_pattern))
+            Answer::Before(order, patterns.each_ref().map(CountedAs::from_pattern))
         }
         Question::Context(text) => {
-            let asked = labeled.pattern(text)?;
-            let [begins, ends] = [asked.begins(&labeled.events), asked.ends(&labeled.events)];
-            let begins = begins.single_event().map_err(wrong(text))?;
-            let mut found = context(grammar, &labeled.events, begins)?;
-            if asked.is_function {
-                let ends = ends.single_event().map_err(wrong(text))?;
-                found.after = context(grammar, &labeled.events, ends)?.after;
+            let pattern = labeled.pattern(text)?;
+            let begins = pattern.begins(&labeled.events);
+            let begins = begins.single_event().map_err(pattern_error(text))?;
+            let mut answer = context(grammar, &labeled.events, begins)?;
+            if pattern.is_function {
+                let ends = pattern.ends(&labeled.events);
+                let ends = ends.single_event().map_err(pattern_error(text))?;
+                answer.after = context(grammar, &labeled.events, ends)?.after;
             }
-            Answer::Context(found, CountedAs::from_pattern(&asked))
+            Answer::Context(answer, CountedAs::from_pattern(&pattern))
         }
-        Question::Loops(k) => Answer::Loops(loops(grammar, &labeled.events, k as usize, LIMIT)?),
+        Question::Loops(k) => {
+            Answer::Loops(loops(grammar, &labeled.events, k as usize, MAX_SEQUENCES)?)
+        }
         Question::Query(text) => {
-            let asked = labeled.pattern(text)?;
-            Answer::Query(query(grammar, &asked.events).map_err(wrong(text))?)
+            let pattern = labeled.pattern(text)?;
+            Answer::Query(query(grammar, &pattern.events).map_err(pattern_error(text))?)
         }
     })
 }
@@ -157,10 +163,10 @@ fn verify(labeled: &LabeledStream<'_>, damage: &[Note]) -> Verified {
     let is_same = labeled.stream.checked.map(|checked| checked.is_same);
     let notes = || damage.iter().chain(labeled.stream.damage);
     let is_sample = notes().any(|note| matches!(note.sample(), Some(Sample::Streams { .. })));
-    // A sample has gaps between its bursts.
-    let is_whole = (stats.gaps == 0 || is_sample) && notes().all(|note| note.sample().is_some());
+    // A sample has a gap between two analyzed stretches.
+    let is_complete = (stats.gaps == 0 || is_sample) && notes().all(|note| note.sample().is_some());
     Verified {
-        is_good: is_same != Some(false) && is_whole,
+        is_good: is_same != Some(false) && is_complete,
         is_sample,
         stats,
         is_same,
@@ -169,57 +175,59 @@ fn verify(labeled: &LabeledStream<'_>, damage: &[Note]) -> Verified {
 
 /// Whether there are verified streams, and all of them are good.
 pub(crate) fn are_good(answers: &[(&LabeledStream<'_>, Answer)]) -> bool {
-    let is_good = |answer: &Answer| matches!(answer, Answer::Verify(found) if found.is_good);
+    let is_good = |answer: &Answer| matches!(answer, Answer::Verify(verified) if verified.is_good);
     !answers.is_empty() && answers.iter().all(|(_, answer)| is_good(answer))
 }
 
-fn hot_of(labeled: &LabeledStream<'_>, asked: &Hot) -> HotSequences {
+fn hot_sequences(labeled: &LabeledStream<'_>, question: &HotQuestion) -> HotSequences {
     let grammar = &labeled.stream.trace.grammar;
-    let costs = labeled.costs(asked.cost);
+    let costs = labeled.costs(question.cost);
     let counts = counts(grammar, costs.len());
     let total = counts.iter().zip(&costs).fold(0u64, |sum, (count, cost)| {
         sum.saturating_add(count.saturating_mul(cost.unwrap_or(0)))
     });
-    let bounds = asked.bounds(total);
+    let bounds = question.bounds(total);
     let length = bounds.max_len as u64;
     let work = (grammar.size() as u64).saturating_mul(length.saturating_mul(length));
-    let counted = match asked.method {
-        Method::Exact if work <= WORK => exact(grammar, &costs, &bounds, LIMIT).ok(),
+    let exactly_counted = match question.method {
+        Method::Exact if work <= MAX_EXACT_WORK => {
+            exact(grammar, &costs, &bounds, MAX_SEQUENCES).ok()
+        }
         Method::Exact | Method::Figure7 => None,
     };
-    let method = match counted {
+    let method = match exactly_counted {
         Some(_) => Method::Exact,
         None => Method::Figure7,
     };
-    let mut hot = counted.unwrap_or_else(|| as_printed(grammar, &costs, &bounds));
-    hot.retain(|sequence| asked.all || sequence.minimal);
+    let mut sequences = exactly_counted.unwrap_or_else(|| as_printed(grammar, &costs, &bounds));
+    sequences.retain(|sequence| question.all || sequence.minimal);
     HotSequences {
         bounds,
         total,
         method,
-        hot,
+        sequences,
     }
 }
 
-/// The answers of all streams. If a pattern names no function of an image, the streams of that
-/// image are left out.
+/// Computes the answers of all streams. If a pattern names no function of an image, the streams of
+/// that image are left out.
 ///
 /// # Errors
-/// No stream has an answer.
+/// If a pattern is wrong for every stream, or if there are too many different sequences to count.
 pub(crate) fn answers<'a>(
     labeled_streams: &'a [LabeledStream<'a>],
     question: &Question<'_>,
     damage: &[Note],
 ) -> Result<Vec<(&'a LabeledStream<'a>, Answer)>, AskError> {
-    let (mut answers, mut first) = (Vec::new(), None);
+    let (mut answers, mut first_error) = (Vec::new(), None);
     for labeled in labeled_streams {
         match answer(labeled, question, damage) {
             Ok(answer) => answers.push((labeled, answer)),
-            Err(error @ AskError::Pattern { .. }) => first = first.or(Some(error)),
+            Err(error @ AskError::Pattern { .. }) => first_error = first_error.or(Some(error)),
             Err(error) => return Err(error),
         }
     }
-    match first {
+    match first_error {
         Some(error) if answers.is_empty() => Err(error),
         _ => Ok(answers),
     }

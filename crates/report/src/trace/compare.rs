@@ -1,32 +1,33 @@
-//! Comparison of two streams, as a value. Reports show it.
+//! Compares two streams. The comparison is a value; the terminal and JSON reports write it.
 
 use std::collections::HashMap;
 
 use holloway_analysis::trace::diff::{Alphabet, Diff, Unit, diff, first};
 
 use super::labels::LabeledStream;
-use super::question::{AskError, Comparison, LIMIT};
+use super::question::{AskError, Comparison, MAX_SEQUENCES};
 
-/// The differences between two streams, and the meaning of the numbers in them.
-pub(crate) struct Compared {
+/// The differences between two streams. The sequences in [`diff`](Self::diff) consist of common
+/// numbers: numbers that both streams use for the same event or function.
+pub(crate) struct StreamDiff {
     pub(crate) alphabet: Alphabet,
     pub(crate) diff: Diff,
     unit: Unit,
-    /// By side: the stream's own number for each common number.
-    shown: [HashMap<u32, u32>; 2],
+    /// For each of the two streams: its own terminal or function number for each common number.
+    stream_numbers: [HashMap<u32, u32>; 2],
 }
 
-/// The meaning of a common number in one of the traces.
+/// The terminal or function that a common number means in one of the streams.
 pub(crate) enum SharedSymbol {
     Terminal(u32),
     Function(u32),
 }
 
-impl Compared {
+impl StreamDiff {
     pub(crate) fn new(
         labeled_streams: &[LabeledStream<'_>; 2],
-        how: &Comparison,
-    ) -> Result<Compared, AskError> {
+        comparison: &Comparison,
+    ) -> Result<StreamDiff, AskError> {
         let streams = [labeled_streams[0].stream, labeled_streams[1].stream];
         let alphabet = Alphabet::new(
             streams.map(|stream| stream.code),
@@ -43,34 +44,37 @@ impl Compared {
             traces,
             events,
             &alphabet,
-            how.unit,
-            how.max_len.max(1),
-            LIMIT,
+            comparison.unit,
+            comparison.max_len.max(1),
+            MAX_SEQUENCES,
         )?;
-        let numbers = match how.unit {
+        let numbers = match comparison.unit {
             Unit::Events => &alphabet.terminals,
             Unit::Functions => &alphabet.functions,
         };
-        let shown = [0, 1].map(|side: usize| numbers[side].iter().copied().zip(0u32..).collect());
-        Ok(Compared {
-            shown,
+        let stream_numbers =
+            [0, 1].map(|side: usize| numbers[side].iter().copied().zip(0u32..).collect());
+        Ok(StreamDiff {
+            stream_numbers,
             alphabet,
             diff,
-            unit: how.unit,
+            unit: comparison.unit,
         })
     }
 
-    /// The meaning of a common number in one of the traces.
-    pub(crate) fn shown(&self, side: usize, symbol: u32) -> Option<SharedSymbol> {
-        let number = *self.shown[side].get(&symbol)?;
+    /// Returns the meaning of a common number in the stream `side`, or `None` if that stream lacks
+    /// it.
+    pub(crate) fn symbol_in(&self, side: usize, symbol: u32) -> Option<SharedSymbol> {
+        let number = *self.stream_numbers[side].get(&symbol)?;
         Some(match self.unit {
             Unit::Events => SharedSymbol::Terminal(number),
             Unit::Functions => SharedSymbol::Function(number),
         })
     }
 
-    /// Positions of the first and the last event of a sequence's first execution.
-    pub(crate) fn first(
+    /// Returns the positions of the first and the last event of a sequence's first execution in the
+    /// stream `side`.
+    pub(crate) fn first_execution(
         &self,
         labeled_streams: &[LabeledStream<'_>; 2],
         side: usize,

@@ -1,15 +1,19 @@
-//! Excerpts of long texts.
+//! Excerpts of long texts, for error messages.
 
-/// A short text as it is. Of a long text, the part around the character at index `at`.
-pub(crate) fn excerpt(text: &str, at: usize) -> String {
-    const SHOWN: usize = 60;
+/// Returns a short text unchanged, and the part of a long text around the character at `index`.
+pub(crate) fn excerpt(text: &str, index: usize) -> String {
+    const MAX_CHARS: usize = 60;
     let length = text.chars().count();
-    if length <= SHOWN {
+    if length <= MAX_CHARS {
         return text.to_owned();
     }
-    let from = at.saturating_sub(SHOWN / 2).min(length - SHOWN);
-    let shown: String = text.chars().skip(from).take(SHOWN).collect();
-    let before = if from > 0 { "…" } else { "" };
-    let behind = if from + SHOWN < length { "…" } else { "" };
-    format!("{before}{shown}{behind}")
+    let start = index.saturating_sub(MAX_CHARS / 2).min(length - MAX_CHARS);
+    let middle: String = text.chars().skip(start).take(MAX_CHARS).collect();
+    let before = if start > 0 { "…" } else { "" };
+    let after = if start + MAX_CHARS < length {
+        "…"
+    } else {
+        ""
+    };
+    format!("{before}{middle}{after}")
 }

@@ -1,4 +1,4 @@
-//! A stream with the labels of its terminals: their events, names, and places in the source.
+//! A stream with the labels of its terminals: their events, names, and source lines.
 
 use std::cell::OnceCell;
 use std::path::Path as FilePath;
@@ -20,31 +20,32 @@ use crate::places::{lines_of, short};
 /// A stream with the labels of its terminals.
 pub(crate) struct LabeledStream<'a> {
     pub(crate) stream: &'a Stream<'a>,
-    /// The event of each terminal.
+    /// The event of each terminal, by terminal number.
     pub(crate) events: Vec<Event>,
+    /// Demangles the names of functions.
     pub(crate) names: Filter<'a>,
     cwd: Option<&'a FilePath>,
 }
 
-/// The meaning of a pattern in a stream.
-pub(crate) struct AskedPattern {
-    /// The events that the pattern names.
+/// A pattern whose names are resolved to the terminals of one stream.
+pub(crate) struct StreamPattern {
+    /// The pattern, over terminals.
     pub(crate) events: Resolved,
-    /// Whether the pattern is a function's name. Then the question is about calls.
+    /// Whether the pattern is only a function's name. Then the question is about calls.
     pub(crate) is_function: bool,
 }
 
-impl AskedPattern {
-    /// Events with which the pattern begins: all its paths. For a function, only paths that start
-    /// at its entry.
+impl StreamPattern {
+    /// Returns the pattern's events. For a function, returns only the paths that begin a call:
+    /// the paths that start at the function's entry.
     pub(crate) fn begins(&self, events: &[Event]) -> Resolved {
         let is_function = self.is_function;
         self.events
             .limited(events, |event| !is_function || event.enters())
     }
 
-    /// Events with which the pattern ends: all its paths. For a function, only paths that end at
-    /// its exit.
+    /// Returns the pattern's events. For a function, returns only the paths that end a call: the
+    /// paths that end at the function's exit.
     pub(crate) fn ends(&self, events: &[Event]) -> Resolved {
         let is_function = self.is_function;
         self.events
@@ -70,7 +71,7 @@ impl<'a> LabeledStream<'a> {
         }
     }
 
-    /// A terminal's name in questions: `search:12`.
+    /// The name by which questions refer to a terminal: `search:12`.
     pub(crate) fn label(&self, terminal: u32) -> String {
         match self.stream.trace.terminals[terminal as usize] {
             Terminal::Path { function, path } => format!("{}:{path}", self.function(function)),
@@ -80,7 +81,7 @@ impl<'a> LabeledStream<'a> {
         }
     }
 
-    /// Marks for a column: `>` if a terminal begins an activation, `<` if it ends one.
+    /// Returns two columns of marks: `>` if a terminal begins an activation, `<` if it ends one.
     pub(crate) fn marks(&self, terminal: u32) -> &'static str {
         let event = self.events[terminal as usize];
         match (event.enters(), event.leaves()) {
@@ -91,8 +92,8 @@ impl<'a> LabeledStream<'a> {
         }
     }
 
-    /// A terminal's place in the source: a file, and the first and the last line in it.
-    pub(crate) fn spot(&self, terminal: u32) -> Option<(String, u32, u32)> {
+    /// The source lines of a terminal's path: their file, the first line, and the last line.
+    pub(crate) fn source_lines(&self, terminal: u32) -> Option<(String, u32, u32)> {
         let (map, trail) = self.trail(terminal)?;
         let (file, lines) = lines_of(map, &trail)?;
         Some((short(file, self.cwd), *lines.first()?, *lines.last()?))
@@ -110,32 +111,33 @@ impl<'a> LabeledStream<'a> {
     }
 
     /// Parses a pattern and looks up its names in this stream's image.
-    pub(crate) fn pattern(&self, text: &str) -> Result<AskedPattern, AskError> {
+    pub(crate) fn pattern(&self, text: &str) -> Result<StreamPattern, AskError> {
         let terminals = &self.stream.trace.terminals;
         let lookup = |name: &str, path| look_up(self.stream.code, &self.names, name, path);
-        let all = OnceCell::new();
-        let known = |text: &str| {
-            let names = all.get_or_init(|| names::shown(self.stream.code, &self.names));
-            names::longest(names, text)
+        let known_names = OnceCell::new();
+        let name_length = |text: &str| {
+            let known_names =
+                known_names.get_or_init(|| names::all_names(self.stream.code, &self.names));
+            names::known_prefix_len(known_names, text)
         };
         let is_plain = |c: char| c.is_alphanumeric() || "_:$".contains(c);
-        // Names with other characters can be found in the text only by comparing them with known
-        // names.
+        // A name with other characters may contain operators of patterns. The parser then needs the
+        // known names to recognize where the name ends.
         let pattern = if text
             .split_whitespace()
             .all(|word| word.chars().all(is_plain))
         {
             Pattern::parse(text)
         } else {
-            Pattern::parse_with(text, &known)
+            Pattern::parse_with(text, &name_length)
         };
-        let asked = pattern.and_then(|pattern| {
-            Ok(AskedPattern {
+        let resolved = pattern.and_then(|pattern| {
+            Ok(StreamPattern {
                 events: pattern.resolve(terminals, &self.events, &lookup)?,
                 is_function: pattern.is_function(),
             })
         });
-        asked.map_err(|error| AskError::Pattern {
+        resolved.map_err(|error| AskError::Pattern {
             text: text.to_owned(),
             error,
         })
@@ -152,8 +154,8 @@ impl<'a> LabeledStream<'a> {
         self.events.iter().map(cost_of).collect()
     }
 
-    /// The terminal at a position.
-    pub(crate) fn at(&self, position: u64) -> Option<u32> {
+    /// The terminal of the event at a position.
+    pub(crate) fn terminal_at(&self, position: u64) -> Option<u32> {
         self.stream.trace.grammar.expand_from(position).next()
     }
 }

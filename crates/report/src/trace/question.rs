@@ -1,4 +1,4 @@
-//! The questions about traces, and the errors that leave them without an answer.
+//! The questions about traces, and the reasons why a question has no answer.
 
 use std::io;
 
@@ -9,7 +9,7 @@ use holloway_analysis::trace::pattern::PatternError;
 
 use super::excerpt::excerpt;
 
-/// A question, which each stream answers for itself.
+/// A question. Each stream has its own answer.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Question<'a> {
     /// The length of the stream and the size of its grammar (the paper's Table 1).
@@ -18,45 +18,45 @@ pub enum Question<'a> {
     Cat {
         /// The first event; positions count from 0.
         from: u64,
-        /// Number of events. `None`: all events from there on.
+        /// Number of events, or `None` for all events from `from` on.
         count: Option<u64>,
     },
     /// Whether the grammar generates exactly the events that were recorded.
     Verify,
     /// The hot sequences.
-    Hot(Hot),
-    /// How often a sequence of events runs.
+    Hot(HotQuestion),
+    /// How often a pattern runs.
     Freq(&'a str),
-    /// Whether P runs before Q.
+    /// Whether and how often the first pattern runs before the second.
     Before(&'a str, &'a str),
-    /// What runs right before and after an event, and who calls its function.
+    /// Which events run right before and after an event, and which functions call its function.
     Context(&'a str),
     /// Sequences of paths within one activation, up to this length.
     Loops(u32),
-    /// Where a pattern matches.
+    /// How often and where a pattern matches.
     Query(&'a str),
 }
 
 /// The bounds of hot sequences, and how they are counted.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Hot {
+pub struct HotQuestion {
     /// Length of the shortest sequences, in events.
     pub min_len: usize,
     /// Length of the longest sequences, in events.
     pub max_len: usize,
-    /// Least cost of a sequence.
-    pub min_cost: Least,
+    /// Minimum cost of a sequence.
+    pub min_cost: MinCost,
     /// The cost of an event.
     pub cost: Cost,
     /// How sequences are counted.
     pub method: Method,
-    /// Also list sequences that begin with a hot sequence.
+    /// Whether to also list sequences that begin with a hot sequence.
     pub all: bool,
 }
 
-/// A cost, or a share of the cost of all events.
+/// A minimum cost: a number, or a share of the cost of all events.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Least {
+pub enum MinCost {
     /// An absolute cost.
     Cost(u64),
     /// A share in percent.
@@ -76,11 +76,11 @@ pub enum Cost {
 /// How sequences are counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Method {
-    /// Exactly: each sequence as often as it runs.
+    /// Counts each sequence exactly as often as it runs.
     #[default]
     Exact,
-    /// By the paper's Fig. 7, corrected. For long sequences. It misses sequences that are spread
-    /// over several rules.
+    /// Counts with the algorithm of the paper's Fig. 7, corrected. This method can count long
+    /// sequences, but it misses sequences that are spread over several rules.
     Figure7,
 }
 
@@ -102,21 +102,21 @@ impl Default for Comparison {
     }
 }
 
-/// Most different sequences that are counted. They take some hundreds of megabytes.
-pub(crate) const LIMIT: usize = 1 << 23;
+/// Maximum number of different sequences that are counted. They take a few hundred megabytes.
+pub(crate) const MAX_SEQUENCES: usize = 1 << 23;
 
 /// The reason why a question has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum AskError {
-    /// The answer cannot be written.
+    /// The output for the answer failed.
     #[error(transparent)]
     Write(#[from] io::Error),
-    /// A text is no pattern, or it names no function.
-    #[error("pattern `{}`, {error}", excerpt(text, error.at))]
+    /// A text is not a pattern, or it names no function.
+    #[error("pattern `{}`, {error}", excerpt(text, error.position))]
     Pattern {
-        /// The text.
+        /// The text that should be a pattern.
         text: String,
-        /// The mistake in it.
+        /// The mistake in the text.
         error: PatternError,
     },
     /// There are too many different sequences to count.
@@ -124,15 +124,15 @@ pub enum AskError {
     TooMany(#[from] TooMany),
 }
 
-impl Hot {
-    /// The bounds as numbers, for a stream whose events cost `total` altogether.
+impl HotQuestion {
+    /// Converts the bounds to numbers, for a stream whose events cost `total` altogether.
     pub(crate) fn bounds(&self, total: u64) -> Bounds {
         Bounds {
             min_len: self.min_len.max(1),
             max_len: self.max_len.max(1),
             min_cost: match self.min_cost {
-                Least::Cost(cost) => cost,
-                Least::Percent(percent) => (total as f64 * percent / 100.0).ceil() as u64,
+                MinCost::Cost(cost) => cost,
+                MinCost::Percent(percent) => (total as f64 * percent / 100.0).ceil() as u64,
             },
         }
     }

@@ -1,4 +1,4 @@
-//! The streams of a run, which answer questions.
+//! The streams of a run, about which questions are asked.
 
 use std::cmp::Reverse;
 
@@ -8,14 +8,14 @@ use holloway_analysis::trace::code::Code;
 use holloway_analysis::trace::{Checked, Extent, Trace};
 use holloway_format::trace::TracePosition;
 
-/// The streams of a run.
+/// The streams of a run, with the run's damage.
 #[derive(Clone, Copy)]
 pub struct Run<'a> {
-    /// The streams that answer.
+    /// The streams that the question is about.
     pub streams: &'a [Stream<'a>],
     /// Damage of the run: data that could not be read or was not recorded.
     pub damage: &'a [Note],
-    /// Differences between traces and profiles by process, for
+    /// Differences between the traces and the profile of each process, for
     /// [`Question::Verify`](super::Question::Verify).
     pub accounts: &'a [Account],
 }
@@ -29,26 +29,27 @@ pub struct Stream<'a> {
     pub process: u32,
     /// Thread id.
     pub thread: u32,
-    /// Number of the thread, from 1, if several threads had this id one after the other.
+    /// Number of the thread among the threads that had this id one after the other, from 1. `None`
+    /// if only one thread had it.
     pub nth: Option<u32>,
     /// The functions of the image.
     pub code: &'a Code<'a>,
     /// The events. The grammar is empty if the events were only checked.
     pub trace: &'a Trace,
-    /// The extent of the events, if only a part was read. Then only
+    /// The extent of the events that were read, if they are only a part of the trace. Then only
     /// [`Question::Cat`](super::Question::Cat) has an answer.
     pub part: Option<Extent>,
     /// Bytes of the trace's blocks in its file, if the trace comes from a file.
     pub file_bytes: Option<u64>,
-    /// The result of a check that the file's blocks generate the recorded events, if it was made.
-    /// Then only [`Question::Verify`](super::Question::Verify) has an answer.
+    /// The result of the check that the file's blocks generate the recorded events, if this check
+    /// was made. Then only [`Question::Verify`](super::Question::Verify) has an answer.
     pub checked: Option<&'a Checked>,
     /// Damage of this stream: events that could not be read.
     pub damage: &'a [Note],
 }
 
 impl Stream<'_> {
-    /// Number of events.
+    /// Number of events that were read or checked.
     pub(crate) fn events(&self) -> u64 {
         self.part().events
     }
@@ -64,7 +65,7 @@ impl Stream<'_> {
         })
     }
 
-    /// The terminals from the event at `position` on. That event was read.
+    /// The terminals from the event at `position` on. This event must be in the part that was read.
     pub(crate) fn terminals_from(&self, position: u64) -> impl Iterator<Item = u32> + '_ {
         let start = self.part().before.events;
         self.trace
@@ -80,20 +81,20 @@ impl Stream<'_> {
         }
     }
 
-    /// Image, process and thread, in words.
+    /// The stream's image, process, and thread, in words.
     pub(crate) fn title(&self) -> String {
         let Stream { image, process, .. } = self;
         format!("{image}, process {process}, thread {}", self.thread_name())
     }
 }
 
-/// Indices of the `most` longest streams, longest first. If there are no more than `most` streams,
-/// all indices in their order.
-pub(crate) fn longest(streams: &[Stream<'_>], most: usize) -> Vec<usize> {
-    let mut places: Vec<usize> = (0..streams.len()).collect();
-    if streams.len() > most {
-        places.sort_by_key(|&place| Reverse(streams[place].trace.grammar.len()));
-        places.truncate(most);
+/// Returns the indices of the `limit` longest streams, longest first. If there are no more than
+/// `limit` streams, returns all indices in ascending order.
+pub(crate) fn longest(streams: &[Stream<'_>], limit: usize) -> Vec<usize> {
+    let mut indices: Vec<usize> = (0..streams.len()).collect();
+    if streams.len() > limit {
+        indices.sort_by_key(|&index| Reverse(streams[index].trace.grammar.len()));
+        indices.truncate(limit);
     }
-    places
+    indices
 }

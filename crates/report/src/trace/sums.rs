@@ -1,5 +1,5 @@
-//! Sums of the answers of an image's threads. Counts are added. Positions belong to one thread, so
-//! sums have no positions.
+//! Adds up the answers of an image's threads. Only counts are added: a position belongs to one
+//! thread, so a sum has no positions.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -16,7 +16,7 @@ use super::stream::Stream;
 
 /// The sum of the answers of an image's streams.
 pub(crate) struct Sum<'a> {
-    first: Stream<'a>,
+    first_stream: Stream<'a>,
     /// Number of streams in the sum.
     pub(crate) streams: u64,
     /// Number of events in these streams.
@@ -31,7 +31,7 @@ impl Sum<'_> {
     pub(crate) fn stream(&self) -> Stream<'_> {
         Stream {
             trace: &self.trace,
-            ..self.first
+            ..self.first_stream
         }
     }
 }
@@ -40,10 +40,10 @@ impl Sum<'_> {
 /// sum.
 pub(crate) fn sums<'a>(answers: &[(&LabeledStream<'a>, Answer)]) -> Vec<Sum<'a>> {
     let mut images: Vec<Vec<&(&LabeledStream<'a>, Answer)>> = Vec::new();
-    let build = |code: &Code<'_>| code.map().build_id;
+    let build_id = |code: &Code<'_>| code.map().build_id;
     for labeled_answer in answers {
         let is_same_image = |image: &&mut Vec<&(&LabeledStream<'a>, Answer)>| {
-            build(image[0].0.stream.code) == build(labeled_answer.0.stream.code)
+            build_id(image[0].0.stream.code) == build_id(labeled_answer.0.stream.code)
         };
         match images.iter_mut().find(is_same_image) {
             Some(image) => image.push(labeled_answer),
@@ -63,7 +63,7 @@ fn sum<'a>(answers: &[&(&LabeledStream<'a>, Answer)]) -> Option<Sum<'a>> {
     }
     let events = answers.iter().map(|(labeled, _)| labeled.stream.events());
     Some(Sum {
-        first: *first.stream,
+        first_stream: *first.stream,
         streams: answers.len() as u64,
         events: events.fold(0, u64::saturating_add),
         trace: Trace {
@@ -74,7 +74,7 @@ fn sum<'a>(answers: &[&(&LabeledStream<'a>, Answer)]) -> Option<Sum<'a>> {
     })
 }
 
-/// The empty sum for answers of the same question.
+/// Returns a sum of 0 for answers to the same question, or `None` if these answers have no sum.
 fn empty_sum(answer: &Answer) -> Option<Answer> {
     Some(match *answer {
         Answer::Freq(_, unit) => Answer::Freq(Frequency::default(), unit),
@@ -105,15 +105,15 @@ fn add(sum: &mut Answer, labeled: &LabeledStream<'_>, answer: &Answer, terminals
         }
         (Answer::Context(sum, _), Answer::Context(answer, _)) => {
             add_count(&mut sum.count, answer.count);
-            let mut number = |list: &[(u32, u64)]| {
+            let mut with_sum_numbers = |list: &[(u32, u64)]| {
                 let renumber = |&(terminal, count): &(u32, u64)| {
                     let terminal = labeled.stream.trace.terminals[terminal as usize];
                     (terminals.number(terminal), count)
                 };
                 list.iter().map(renumber).collect::<Vec<_>>()
             };
-            add_list(&mut sum.before, &number(&answer.before));
-            add_list(&mut sum.after, &number(&answer.after));
+            add_list(&mut sum.before, &with_sum_numbers(&answer.before));
+            add_list(&mut sum.after, &with_sum_numbers(&answer.after));
             add_list(&mut sum.callers, &answer.callers);
         }
         _ => {}
@@ -134,7 +134,7 @@ fn add_list<K: Copy + Ord>(sum: &mut Vec<(K, u64)>, list: &[(K, u64)]) {
     sum.sort_by_key(|&(_, count)| Reverse(count));
 }
 
-/// The terminals of several streams, numbered in the order of their first use.
+/// The terminals of several streams, numbered for the sum in the order of their first use.
 #[derive(Default)]
 struct Terminals {
     list: Vec<Terminal>,

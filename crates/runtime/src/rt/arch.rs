@@ -1,5 +1,5 @@
-//! What depends on the processor: thread-local words, clocks, system calls, and calls of the entry
-//! points. Both processors have the same functions.
+//! The code that depends on the processor: thread-local variables, clocks, system calls, and calls
+//! of the entry points. The modules for both processors have the same functions.
 
 #[cfg(target_arch = "aarch64")]
 mod aarch64;

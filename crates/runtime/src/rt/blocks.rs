@@ -1,10 +1,12 @@
-//! Blocks of counters, one for each thread. With streams, each block is a ring.
+//! Gives each thread a block of counters or, with streams, a ring. In this file, "block" means
+//! both.
 //!
 //! # Blocks of dead threads
-//! A block belongs to the thread whose id is in its header. `tgkill` with signal 0 says when that
-//! thread is gone from the kernel. This is after the thread's last instruction: no thread-local
-//! destructor of any library comes after it. The next thread gets the block together with its
-//! counts. A new thread looks at [`CHECKS`] blocks, going round.
+//! A block belongs to the thread whose id is in the block's header. `tgkill` with signal 0 fails
+//! after that thread has executed its last instruction. So the thread, including the thread-local
+//! destructors of all libraries, no longer counts. Then a new thread takes over the block together
+//! with its counts. A new thread checks at most [`CHECKS`] blocks. The next new thread continues
+//! the search at the next block of the list, and after the last block at the first.
 
 use core::sync::atomic::Ordering;
 
@@ -16,18 +18,19 @@ use super::sys::{self, EBADF, Errno, Placement};
 use super::{extents, files, image, measure, report};
 use holloway_abi::{EXTENT_BLOCK, EXTENT_MAGIC, EXTENT_RING, ExtentHeader, RING_SIZE};
 
-/// Blocks that a new thread checks for a dead owner, at some 100 ns each.
+/// Number of blocks that a new thread checks for a dead owner. A check takes about 100 ns.
 const CHECKS: usize = 48;
 
-/// Owner of a block that any thread may take.
-const NOBODY: u32 = 0;
+/// Owner id of a block that any thread may take.
+const NO_OWNER: u32 = 0;
 
-/// Owner of a block that is never handed on. The child of a `vfork` got it: its thread has its own
-/// id, but the slot of the parent's thread, which goes on with the block.
+/// Owner id of a block that no other thread takes over. The child of a `vfork` entered first: its
+/// thread has a different id than the parent's thread, but the same slot. The parent's thread later
+/// continues with the block.
 const UNKNOWN: u32 = u32::MAX;
 
-/// A block for the calling thread: a dead thread's block, a new block, or, if there is no memory at
-/// all, a living thread's block.
+/// Returns a block for the calling thread: a dead thread's block or a new block. If there is no
+/// memory, returns a living thread's block.
 pub(super) fn block_for_thread(runtime: &mut Runtime) -> *mut u8 {
     let tid = sys::thread_id();
     let Some(page) = runtime.page() else {
@@ -52,10 +55,10 @@ pub(super) fn block_for_thread(runtime: &mut Runtime) -> *mut u8 {
     block.wrapping_add(1).cast()
 }
 
-/// Bytes of a block's extent.
+/// Size of a block's extent in bytes.
 fn block_extent_size() -> usize {
     let block = extents::round_up(image::header().block_size as usize + size_of::<ExtentHeader>());
-    if image::has_counters_behind_ring() {
+    if image::has_ring_counters() {
         ring::EXTENT_SIZE + block
     } else if image::is_stream() {
         ring::EXTENT_SIZE
@@ -64,7 +67,7 @@ fn block_extent_size() -> usize {
     }
 }
 
-/// Takes the block of a thread that is gone.
+/// Takes the block of a thread that has ended.
 fn take_dead(notes: &mut Notes, pid: u32, owner: u32) -> Option<*mut ExtentHeader> {
     let first = notes.next_candidate;
     let mut block = first;
@@ -79,13 +82,13 @@ fn take_dead(notes: &mut Notes, pid: u32, owner: u32) -> Option<*mut ExtentHeade
         // their headers.
         let (header, after) = unsafe { (&mut *block, extents::next(block)) };
         notes.next_candidate = after;
-        // this thread has no slot, so it is not the owner even if it has the owner's id
-        let free = match header.tid {
-            NOBODY => true,
+        // The calling thread has no block. So if it has the owner's id, the owner has ended.
+        let is_free = match header.tid {
+            NO_OWNER => true,
             UNKNOWN => false,
             tid => tid == owner || sys::is_dead(pid, tid),
         };
-        if free {
+        if is_free {
             header.tid = owner;
             header.used = header.used.wrapping_add(1);
             return Some(block);
@@ -116,8 +119,8 @@ fn new_block(runtime: &mut Runtime, owner: u32) -> *mut ExtentHeader {
     block
 }
 
-/// A block in private memory. If there is no memory either, the result is the first thread's block,
-/// whose counts may then suffer.
+/// A block in private memory. If there is no memory either, returns the first block of the list,
+/// whose owner and the calling thread then share the counters. Counts may be lost.
 fn private_block(runtime: &mut Runtime, owner: u32, size: usize) -> *mut ExtentHeader {
     let block = match extents::private_extent(runtime, size) {
         Some(block) => block,
@@ -171,13 +174,13 @@ fn write_block(
     }
 }
 
-/// Frees every block. No code of the image is left that could count.
+/// Frees every block. The earlier load of the image is gone, so its code no longer counts.
 pub(super) fn free_all_blocks(notes: &mut Notes) {
     let mut block = notes.blocks;
     while !block.is_null() {
         // SAFETY: a block of the list, which stays mapped.
         unsafe {
-            (*block).tid = NOBODY;
+            (*block).tid = NO_OWNER;
             block = extents::next(block);
         }
     }
@@ -191,7 +194,7 @@ pub(super) fn replace_block(runtime: &mut Runtime, block: *mut ExtentHeader, siz
     } else {
         0
     };
-    // After a raw fork, the parent may have gone on since the fork.
+    // After a raw fork, the parent may have changed the shared ring since the fork.
     let parent = runtime.forking_state.take().or_else(measure::present);
     let file_offset = match map_over(runtime, block.cast(), size) {
         Ok(offset) => Some(offset),
@@ -201,8 +204,8 @@ pub(super) fn replace_block(runtime: &mut Runtime, block: *mut ExtentHeader, siz
                 page.add_lost();
             }
             report::print_failure(runtime);
-            // SAFETY: the block's counts are the parent's, in the parent's file; the child's start
-            // at zero.
+            // SAFETY: the counts in the old mapping belong to the parent, and stay in the parent's
+            // file. The child's counts start at zero.
             if unsafe { sys::map_memory(Placement::Over(block.cast()), size) }.is_err() {
                 return;
             }
@@ -222,7 +225,7 @@ pub(super) fn replace_block(runtime: &mut Runtime, block: *mut ExtentHeader, siz
     }
 }
 
-/// Maps a new piece of the file over the block, and returns the piece's offset.
+/// Maps a new piece of the child's file over the block, and returns the offset of the piece.
 fn map_over(runtime: &mut Runtime, address: *mut u8, size: usize) -> Result<u64, Errno> {
     if !runtime.page().is_some_and(|page| page.has_file()) {
         return Err(EBADF);
@@ -233,6 +236,7 @@ fn map_over(runtime: &mut Runtime, address: *mut u8, size: usize) -> Result<u64,
     };
     let end = page.end().load(Ordering::Relaxed);
     files::reserve(descriptor, end, size as u64)?;
-    // SAFETY: the block's counts are the parent's, in the parent's file; the child's start at zero.
+    // SAFETY: the counts in the old mapping belong to the parent, and stay in the parent's file.
+    // The child's counts start at zero.
     unsafe { sys::map_file(Placement::Over(address), descriptor, end, size) }.map(|_| end)
 }

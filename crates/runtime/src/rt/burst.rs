@@ -1,64 +1,67 @@
-//! Timed paths: which paths are timed, and their samples (`holloway_abi`, modules `burst` and
-//! `sample`; Perelman, Chilimbi, Calder 2005, section 4.1). The method has the two counters of
-//! Arnold and Ryder 2001: nCheck is [`COUNTDOWN_SYMBOL`](holloway_abi::COUNTDOWN_SYMBOL), nInstr is
-//! [`TimingState::remaining`].
+//! Decides which paths are timed, and appends their samples (`holloway_abi`, modules `burst` and
+//! `sample`; Perelman, Chilimbi, Calder 2005, section 4.1). The method uses the two
+//! counters of Arnold and Ryder 2001: nCheck is
+//! [`COUNTDOWN_SYMBOL`](holloway_abi::COUNTDOWN_SYMBOL), nInstr is [`TimingState::remaining`]. A
+//! *visit* is a call of [`burst`] or [`sample`] from woven code.
 //!
 //! The entry points of [`sample`] and [`burst`] save only the general registers. So these functions
-//! must not touch a vector register, and neither must the functions they call, except through an
-//! entry point that saves the vector registers. They stand in a section of their own, which a test
+//! and their callees must not use a vector register, except through an entry point that saves the
+//! vector registers. They are in a separate section, `.text.holloway_hot`, which a test
 //! disassembles.
 //!
-//! # Handlers
-//! A signal handler may come anywhere, and its paths may be timed.
-//! - During a visit: the interrupted visit overwrites the handler's changes of the state, on
-//!   purpose. All of the handler's time, probes included, lies between two of the visit's own clock
-//!   reads, and counts as a probe's time. (The second clock read may be that of the path that
-//!   begins after the visit.) Program time then goes back to the visit's. The next sample moves the
-//!   events that the handler found there.
-//! - After the visit's last store and before woven code reads that store: the handler's time counts
-//!   in the enclosing paths.
-//! - Between a path's clock read and woven code's stores, or between the end of a path and the
-//!   visit: the handler's time counts in the path (see [`TimingState::probe_at`]).
+//! # Signal handlers
+//! A signal handler may interrupt any instruction, and its paths may be timed. There are three
+//! cases:
+//! - The handler interrupts a visit. The visit overwrites the handler's changes to the state, on
+//!   purpose. The handler runs between two clock reads of the visit, so all of its time counts as
+//!   time of a probe. (The second clock read may belong to the path that begins after the visit.)
+//!   Program time then continues at the visit's program time. If the handler recorded an
+//!   interruption, the next sample moves the interruption to that program time ([`event_flags`]).
+//! - The handler runs after the visit's last store and before woven code reads that store. The
+//!   handler's time counts in the enclosing paths.
+//! - The handler runs between a path's clock read and woven code's stores, or between the end of a
+//!   path and the visit. The handler's time counts in the path (see [`TimingState::probe_at`]).
 //!
-//! Samples take their places in the ring with one instruction. If a handler jumps out of a visit,
-//! the next visit goes on with the state: no flag says that a visit is under way.
+//! One instruction reserves the cells of a sample in the ring. If a handler jumps out of a visit,
+//! the next visit continues with the state, because no flag marks an unfinished visit.
 //!
 //! # Weights
-//! A burst stands for its own paths and for the paths that interval_passed since the last burst. A
-//! thread begins anywhere in an interval, also inside a burst, and so does the child of a fork. So
-//! threads that are shorter than an interval are sampled as often as they should be. A first burst
-//! stands for a whole interval.
+//! The samples of a burst stand for the burst's paths and for the untimed paths since the last
+//! burst. A thread begins at a random point of an interval or of a burst, and so does the child of
+//! a fork. So threads that are shorter than an interval are sampled in the right proportion. The
+//! first burst of a thread stands for a complete interval.
 //!
-//! # Warming up
+//! # Warm-up
 //! The first paths of a burst wait until their timed code, and the code of this file, is in the
 //! caches. A path of 15 cycles took 915 cycles on average in bursts of one path, 156 in bursts of
 //! ten, and 26 in bursts of a hundred (miniz_oxide, 10,000 paths between bursts, measured once). So
-//! a burst begins with [`WARM_UP`](holloway_abi::WARM_UP) paths without a sample; the next sample
-//! stands for them too. The rest of the effect (pulldown-cmark, measured once): times of a path are
-//! 5 to 20 % longer on average with 10000:1 and 1000:1 than with 100:1, about a step of the clock
-//! in the median, because the eight paths may have been other paths.
+//! a burst begins with [`WARM_UP`](holloway_abi::WARM_UP) paths without a sample. The next sample
+//! stands for them too. Part of the effect remains (pulldown-cmark, measured once): the times of a
+//! path are 5 to 20 % longer on average with 10000:1 and 1000:1 than with 100:1. The median is
+//! longer by about one step of the clock. The reason is that the eight warm-up paths may be
+//! executions of other paths.
 //!
 //! # Short paths
-//! The clock is read when all earlier instructions are done. So a path is timed from end to end,
-//! where it usually overlaps with its neighbors. The own times of all paths of pulldown-cmark come
-//! to 14 cycles a path with 100:1, and to 5 cycles in a whole run. This is no cost of the probe,
-//! and nothing to subtract.
+//! The clock is read when all earlier instructions are done. So a timed path does not overlap with
+//! its neighbors, as it does without probes. The exclusive times of all paths of pulldown-cmark
+//! have a mean of 14 cycles with 100:1, while the whole run has 5 cycles per path. This difference
+//! is no cost of the probe, so it is not subtracted.
 //!
 //! # Limits
-//! - Each image of a process has its own bursts and its own program time: another image's probes
-//!   count in the paths around them.
+//! - Each image of a process has its own bursts and its own program time. The probes of one image
+//!   count in the enclosing paths of another image.
 //! - A path that begins in one thread and ends in another has no duration.
 //! - The child of a raw `clone` has its parent's countdown until its first burst.
 //!
 //! Cost (2 cores, virtual, measured once): 150 cycles for a timed path that another path follows at
 //! once; 115 of them are the two clock reads, which wait for earlier instructions. A timed path
-//! that is a whole function takes 275 cycles, with four clock reads. A sample has 32 bytes,
-//! compressed to 13 where no collector takes it.
+//! that is a complete activation takes 275 cycles, with four clock reads. A sample has 32 bytes. If
+//! no collector takes it, it is compressed to 13 bytes.
 
 use core::sync::atomic::{Ordering, compiler_fence};
 
 use super::ring::Ring;
-use super::timing::{Cell64, LEAVING, TimingState, WARMING};
+use super::timing::{Field64, IN_PROBE, TimingState, WARM_UP_MARK};
 use super::{arch, image};
 use holloway_abi::{
     CHUNK, CLOCK_AGE, OPERAND, SAMPLE_CALLED, SAMPLE_CHECK, SAMPLE_FLAG_BITS, SAMPLE_MIGRATED,
@@ -68,48 +71,50 @@ use holloway_abi::{
 /// Longest duration that a sample can hold. A longer one is unknown ([`SAMPLE_UNKNOWN`]).
 const LONGEST_DURATION: u64 = (1 << (62 - SAMPLE_FLAG_BITS)) - 1;
 
-/// Body of `__holloway_burst`.
+/// Body of `__holloway_burst`: decides whether the path that begins is timed. Returns the ring if
+/// it is, and null if it is not.
 #[unsafe(link_section = ".text.holloway_hot")]
 pub(super) extern "C" fn burst() -> *mut u8 {
-    let mut since = arch::path_end();
-    let mut block = arch::slot();
-    if block.is_null() {
-        block = arch::enter_first();
-        since = arch::path_end();
-        let state = TimingState::in_ring(Ring::at_slot(block));
-        if let Some(left) = arch::countdown().checked_sub(1) {
-            state.count_from(left);
+    let mut visit_start = arch::path_end();
+    let mut slot = arch::slot();
+    if slot.is_null() {
+        slot = arch::enter_first();
+        visit_start = arch::path_end();
+        let state = TimingState::in_ring(Ring::at_slot(slot));
+        if let Some(countdown) = arch::countdown().checked_sub(1) {
+            state.set_countdown(countdown);
             return core::ptr::null_mut();
         }
-        arch::set_countdown(u32::MAX); // as the caller left it, before there was a state
+        arch::set_countdown(u32::MAX); // the caller's value, from before the state was created
     }
-    let state = TimingState::in_ring(Ring::at_slot(block));
-    let (probe, since) = state.probe_at(since);
-    let time = state.time_at(probe, since, state.visit.get());
+    let state = TimingState::in_ring(Ring::at_slot(slot));
+    let (probe, visit_start) = state.probe_at(visit_start);
+    let time = state.time_at(probe, visit_start, state.visit_cost.get());
     if !state.is_quiet() {
         arch::tend(time);
     }
-    let interval_passed = state.remaining.get() == 0 && state.due.get() != 0;
-    if interval_passed || arch::countdown().wrapping_add(1) != state.left.get() {
+    let interval_passed = state.remaining.get() == 0 && state.interval.get() != 0;
+    if interval_passed || arch::countdown().wrapping_add(1) != state.last_countdown.get() {
         state.unsampled.set(time);
     }
     state.begin_timed_path();
     state.leave(time, NextPath::Timed);
-    block
+    slot
 }
 
-/// Body of `__holloway_sample`.
+/// Body of `__holloway_sample`: appends the sample of a timed path, and decides whether the next
+/// path is timed. Returns the ring if it is, and null if it is not.
 #[unsafe(link_section = ".text.holloway_hot")]
 pub(super) extern "C" fn sample(word: u32, start: u64, inner: u64, end: u64) -> *mut u8 {
-    let block = arch::slot();
-    if block.is_null() {
-        // The path began in another thread, whose stack this thread goes on with.
+    let slot = arch::slot();
+    if slot.is_null() {
+        // The path began in another thread, whose stack this thread continues.
         if image::times_all_paths() {
             return arch::enter_first();
         }
-        return block;
+        return slot;
     }
-    let ring = Ring::at_slot(block);
+    let ring = Ring::at_slot(slot);
     let state = TimingState::in_ring(ring);
     let (probe, end) = state.probe_at(end);
     let inner_before = state.inner();
@@ -121,7 +126,7 @@ pub(super) extern "C" fn sample(word: u32, start: u64, inner: u64, end: u64) -> 
     };
     let time = state.time_at(probe, end, cost.get());
     let mut flags = 0;
-    if !state.is_quiet() || end.wrapping_sub(state.clock.get()) >= CLOCK_AGE {
+    if !state.is_quiet() || end.wrapping_sub(state.last_clock.get()) >= CLOCK_AGE {
         flags = arch::tend(time);
     }
     let bias = u64::from(state.bias.get());
@@ -129,9 +134,11 @@ pub(super) extern "C" fn sample(word: u32, start: u64, inner: u64, end: u64) -> 
     if duration > LONGEST_DURATION {
         (duration, flags) = (bias, flags | SAMPLE_UNKNOWN);
     }
-    let timed_inside = inner_before.wrapping_sub(inner & !WARMING).min(duration);
+    let timed_inside = inner_before
+        .wrapping_sub(inner & !WARM_UP_MARK)
+        .min(duration);
     let flags = flags | event_flags(state, start, time);
-    if inner & WARMING == 0 {
+    if inner & WARM_UP_MARK == 0 {
         let sample = Sample {
             word: word & !OPERAND,
             start,
@@ -142,8 +149,8 @@ pub(super) extern "C" fn sample(word: u32, start: u64, inner: u64, end: u64) -> 
         };
         write(ring, sample);
     }
-    let own = (duration - timed_inside).saturating_sub(bias);
-    state.inner.set(inner_before.wrapping_add(own));
+    let exclusive = (duration - timed_inside).saturating_sub(bias);
+    state.inner.set(inner_before.wrapping_add(exclusive));
     let is_timed = image::times_all_paths() || (!is_last && state.next_is_timed(time));
     let next = if is_timed && !is_last {
         NextPath::Timed
@@ -152,13 +159,13 @@ pub(super) extern "C" fn sample(word: u32, start: u64, inner: u64, end: u64) -> 
     };
     state.leave(time, next);
     if is_timed {
-        block
+        slot
     } else {
         core::ptr::null_mut()
     }
 }
 
-/// Paths that a sample stands for; none stay pending.
+/// Takes the number of pending paths, which the sample stands for.
 #[inline(always)]
 fn take_pending(state: &TimingState) -> u32 {
     if image::times_all_paths() {
@@ -169,40 +176,40 @@ fn take_pending(state: &TimingState) -> u32 {
     paths.min(!OPERAND)
 }
 
-/// Flags for the events since a path's start.
+/// Flags of a sample for the interruptions and untimed paths since the path's start.
 #[inline(always)]
 fn event_flags(state: &TimingState, start: u64, time: u64) -> u32 {
     let mut flags = 0;
-    if arch::countdown() != state.left.get() {
+    if arch::countdown() != state.last_countdown.get() {
         state.unsampled.set(time);
-        state.left.set(arch::countdown());
+        state.last_countdown.set(arch::countdown());
         flags |= SAMPLE_CALLED;
     }
-    let mut since = |event: &Cell64, flag| {
+    let mut add_flag_if_inside = |event: &Field64, flag| {
         if is_after(event.get(), start) {
             flags |= flag;
             if is_after(event.get(), time) {
-                // A handler that was timed during a visit found the event. Program time went back
-                // to the visit's, so the path after the visit has the flag, too.
+                // A handler with timed paths found the event during a visit. Program time then went
+                // back to the visit's, so the path after the visit gets the flag, too.
                 event.set(time);
             }
         }
     };
-    since(&state.preempted, SAMPLE_PREEMPTED);
-    since(&state.migrated, SAMPLE_MIGRATED);
-    since(&state.unsampled, SAMPLE_CALLED);
-    if state.is_blind() {
+    add_flag_if_inside(&state.preempted, SAMPLE_PREEMPTED);
+    add_flag_if_inside(&state.migrated, SAMPLE_MIGRATED);
+    add_flag_if_inside(&state.unsampled, SAMPLE_CALLED);
+    if state.is_unwatched() {
         flags |= SAMPLE_UNWATCHED;
     }
     flags
 }
 
-/// The path that begins where a visit ends.
+/// The path that begins at the end of a visit.
 #[derive(Clone, Copy)]
 enum NextPath {
     /// A timed path begins at once.
     Timed,
-    /// No path begins at once, or an untimed one.
+    /// No path begins at once, or an untimed path begins.
     Untimed,
 }
 
@@ -240,61 +247,61 @@ fn write(ring: Ring, sample: Sample) {
         OPERAND | paths,
     ];
     words[4] |= digits(words) << SAMPLE_CHECK;
-    let place = ring.take_places(BYTES);
-    for (position, word) in (place..).step_by(4).zip(&words) {
+    let start_position = ring.reserve_cells(BYTES);
+    for (position, word) in (start_position..).step_by(4).zip(&words) {
         ring.put(position, *word);
     }
-    if place.wrapping_add(BYTES - 4) & (CHUNK - 1) < BYTES {
-        arch::make_space(); // the sample has a chunk's first place
+    if start_position.wrapping_add(BYTES - 4) & (CHUNK - 1) < BYTES {
+        arch::make_space(); // the sample contains the first cell of a chunk
     }
 }
 
 impl TimingState {
-    /// Cycles of all timed paths that ended, without the mark.
+    /// Exclusive cycles of all timed paths that ended, without [`WARM_UP_MARK`].
     #[inline(always)]
     fn inner(&self) -> u64 {
-        self.inner.get() & !WARMING
+        self.inner.get() & !WARM_UP_MARK
     }
 
-    /// Paths that pass before the next burst: on average as many as asked for, at random, so that
-    /// bursts are never in step with the program.
+    /// Draws the number of untimed paths before the next burst. Its mean is the requested number.
+    /// It is random so that bursts are never in step with the program.
     #[inline(always)]
-    fn next_threshold(&self) -> u32 {
-        let pass = self.pass.get();
-        let spread = (pass / 4).max(pass.min(4));
-        pass - spread + self.below(2 * spread + 1)
+    fn next_interval(&self) -> u32 {
+        let untimed = self.untimed.get();
+        let spread = (untimed / 4).max(untimed.min(4));
+        untimed - spread + self.random_below(2 * spread + 1)
     }
 
-    /// Begins a timed path, inside a burst or as its first path.
+    /// Begins a timed path: the first path of a burst or a later one.
     #[inline(always)]
     fn begin_timed_path(&self) {
         let timed = self.timed.get();
         let warm_up = self.warm_up();
         let (remaining, paths) = match self.remaining.get() {
-            0 => (timed + warm_up, self.due.get() + 1),
+            0 => (timed + warm_up, self.interval.get() + 1),
             remaining => (remaining, 1),
         };
         self.remaining.set(remaining - 1);
         let is_warming = warm_up > 0 && remaining > timed;
-        let warming = if is_warming { WARMING } else { 0 };
+        let warming = if is_warming { WARM_UP_MARK } else { 0 };
         self.inner.set(self.inner() | warming);
         self.pending.set(self.pending.get().saturating_add(paths));
         if remaining > 1 {
-            self.count_from(0);
+            self.set_countdown(0);
         } else {
-            let due = self.next_threshold();
-            self.due.set(due);
-            self.count_from(due);
+            let interval = self.next_interval();
+            self.interval.set(interval);
+            self.set_countdown(interval);
         }
     }
 
-    /// Does a timed path begin where a timed path has just ended?
+    /// Begins the path after a timed path. Returns whether the new path is timed.
     #[inline(always)]
     fn next_is_timed(&self, time: u64) -> bool {
         if self.remaining.get() == 0 {
-            let left = arch::countdown().wrapping_sub(1);
-            if left as i32 >= 0 {
-                self.count_from(left);
+            let countdown = arch::countdown().wrapping_sub(1);
+            if countdown as i32 >= 0 {
+                self.set_countdown(countdown);
                 self.unsampled.set(time);
                 return false;
             }
@@ -303,12 +310,12 @@ impl TimingState {
         true
     }
 
-    /// Ends a visit that began at the program time `time`: goes on watching, and lets program time
-    /// go on.
+    /// Ends a visit that began at the program time `time`: lets program time continue, and watches
+    /// for interruptions again.
     #[inline(always)]
     fn leave(&self, time: u64, next: NextPath) {
         if !self.is_quiet() {
-            arch::tend(LEAVING);
+            arch::tend(IN_PROBE);
         }
         match next {
             NextPath::Timed => self.resume.set(time), // woven code reads the clock
@@ -316,38 +323,40 @@ impl TimingState {
         }
     }
 
-    /// The clock when the last visit ended, or, until woven code has read the clock, when it began.
+    /// The clock at the end of the last visit. Until woven code has read the clock after the visit,
+    /// this is the clock at the beginning of the visit.
     #[inline(always)]
-    fn seen(&self) -> u64 {
+    fn resume_clock(&self) -> u64 {
         self.probe.get().wrapping_add(self.resume.get())
     }
 
-    /// The cycles of probes at the clock `now`, which the caller has just read. The second result
-    /// is `now`, or the clock at a handler's end if the handler was timed after `now`: its cycles
-    /// are in the first result.
+    /// The cycles that probes took until the clock `now`, which the caller has just read. The
+    /// second result is `now`. But if a handler with timed paths ran after the caller read `now`,
+    /// the first result includes the handler's cycles, and the second result is the clock at the
+    /// handler's end.
     #[inline(always)]
     fn probe_at(&self, now: u64) -> (u64, u64) {
         let probe = self.probe.get();
         compiler_fence(Ordering::SeqCst);
-        let seen = self.seen();
-        // A handler that was timed while woven code wrote the two numbers leaves a sum that is
-        // ahead of the clock.
-        let now = if seen > now {
-            seen.min(arch::clock())
+        let resumed = self.resume_clock();
+        // If a handler with timed paths ran between woven code's stores of `resume` and `probe`,
+        // their sum is ahead of the clock.
+        let now = if resumed > now {
+            resumed.min(arch::clock())
         } else {
             now
         };
         (probe, now)
     }
 
-    /// The program time of a visit that began at `since`. The probe's assumed `cost` before it is
-    /// subtracted. Program time never goes back: otherwise an event of an earlier visit would seem
-    /// to come after this visit.
+    /// The program time of a visit that began at the clock `visit_start`, minus the assumed `cost`
+    /// of the probe before the visit. Program time never decreases. If it did, an event of an
+    /// earlier visit would seem to come after this visit.
     #[inline(always)]
-    fn time_at(&self, probe: u64, since: u64, cost: u32) -> u64 {
-        let now = since.wrapping_sub(probe);
-        let ran = since.saturating_sub(self.seen());
-        now.wrapping_sub(ran.min(u64::from(cost)))
+    fn time_at(&self, probe: u64, visit_start: u64, cost: u32) -> u64 {
+        let now = visit_start.wrapping_sub(probe);
+        let since_resume = visit_start.saturating_sub(self.resume_clock());
+        now.wrapping_sub(since_resume.min(u64::from(cost)))
     }
 }
 

@@ -1,4 +1,4 @@
-//! The collector: a process that takes words out of this process's rings.
+//! Finds the collector: the process that takes words out of this process's rings.
 
 use super::proc::{self, Scratch};
 use super::{image, sys};
@@ -9,7 +9,7 @@ use holloway_abi::{COLLECTOR_VARIABLE, environment};
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(super) struct Collector {
-    /// Start of the process in ticks of the boot clock, which tells a reused id; 0: unknown.
+    /// Start of the process in ticks of the boot clock, which detects a reused id; 0: unknown.
     pub(super) start: u64,
     /// Process id; 0: there is no collector, and threads spool.
     pub(super) id: u32,
@@ -18,11 +18,12 @@ pub(super) struct Collector {
 impl Collector {
     pub(super) const NONE: Collector = Collector { start: 0, id: 0 };
 
-    /// The collector that the environment names, or [`Collector::NONE`]. `value` is a buffer.
+    /// Returns the collector that the environment names, or [`Collector::NONE`]. `value` is a
+    /// buffer.
     ///
-    /// A collector counts as absent in three cases, since nobody would take the words and the
-    /// threads would wait forever: it has ended, it lives in another PID namespace, or it reads
-    /// another directory.
+    /// The result is [`Collector::NONE`] in three cases in which no process would take the words
+    /// and the threads would wait forever: the collector has ended, it is in another PID namespace,
+    /// or it reads another directory.
     pub(super) fn find(scratch: &mut Scratch, value: &mut Text<4096>) -> Collector {
         let name = COLLECTOR_VARIABLE.as_bytes();
         if !image::is_stream() || !proc::variable(name, scratch, value) {
@@ -52,7 +53,7 @@ impl Collector {
     /// Has this process ended, or does another process have its id now?
     pub(super) fn has_ended(self, scratch: &mut Scratch) -> bool {
         let life = proc::life(self.id, scratch);
-        let is_other = self.start != 0 && life.start != 0 && life.start != self.start;
-        life.has_ended || is_other
+        let has_reused_id = self.start != 0 && life.start != 0 && life.start != self.start;
+        life.has_ended || has_reused_id
     }
 }

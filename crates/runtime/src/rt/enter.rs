@@ -1,12 +1,12 @@
-//! The first entry of a thread: its block, or its ring.
+//! The first entry of a thread into woven code: gives the thread its block of counters or its ring.
 
 use super::lock::Masked;
 use super::ring::Ring;
 use super::runtime::RUNTIME;
 use super::{arch, blocks, fork, image, opening, space};
 
-/// Body of `__holloway_enter`: returns the calling thread's block, and stores it in the thread's
-/// slot.
+/// Body of `__holloway_enter`: returns the calling thread's block or ring, and stores its address
+/// in the thread's slot.
 pub(super) extern "C" fn enter() -> *mut u8 {
     let block = block();
     if image::is_stream() {
@@ -18,9 +18,9 @@ pub(super) extern "C" fn enter() -> *mut u8 {
 fn block() -> *mut u8 {
     let _masked = Masked::all();
     fork::notice_raw_fork();
-    let present = arch::slot();
-    if !present.is_null() {
-        return present; // a signal handler entered between the caller's test and the mask
+    let slot = arch::slot();
+    if !slot.is_null() {
+        return slot; // a signal handler entered between the caller's test and the mask
     }
     let mut runtime = RUNTIME.lock();
     opening::open_once(&mut runtime);
@@ -31,10 +31,11 @@ fn block() -> *mut u8 {
 
 /// Registers the fork handlers.
 ///
-/// This runs before every other constructor of the image, so that the program's fork handlers come
-/// after ours. In the child, our handler has made the child's file before woven handlers count. In
-/// the parent, our handler locks last. The first [`enter`] would be too late, and libc may use
-/// vector registers, which `enter` has to keep.
+/// This function runs before every other constructor of the image. So the program's fork handlers
+/// are registered after the runtime's. In the child, the runtime's handler creates the child's file
+/// before woven handlers of the program count. In the parent, the runtime's handler takes the lock
+/// after the program's handlers ran. Registration in the first [`enter`] would be too late.
+/// Moreover, libc may use vector registers, which `enter` must preserve.
 pub(super) extern "C" fn constructor() {
     fork::register();
 }

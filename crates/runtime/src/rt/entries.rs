@@ -1,7 +1,8 @@
-//! The entry points that woven code calls, in assembly around their bodies (see `holloway_abi`).
+//! The entry points that woven code calls: assembly that saves registers and calls a body in Rust
+//! (see `holloway_abi`, module `symbols`).
 //!
-//! This is the top of the runtime: nothing imports it. Code of the runtime that needs an entry
-//! point calls it by its symbol, as woven code does (`arch`).
+//! No module imports this module. Code of the runtime that needs an entry point calls it by its
+//! symbol, as woven code does (`arch`).
 
 #[cfg(target_arch = "aarch64")]
 mod aarch64;

@@ -1,9 +1,9 @@
-//! Extents of the profile file.
+//! Allocates extents of the profile file.
 //!
-//! File offset `end` is always mapped somewhere as *room*. Extents are cut from the front of the
-//! room, one after the other, so that file and memory stay in step and most extents need no system
-//! call. When the room is too small, the file is reserved and mapped again from `end` on, a quarter
-//! of its size at a time (1 MiB at most).
+//! The *room* is a mapping of the file that begins at file offset `end`. Each new extent is the
+//! front of the room, so most extents need no system call. If the room is too small, the runtime
+//! reserves disk space after `end` and maps it as a new room. The new room has a quarter of the
+//! file's size, at most 1 MiB.
 
 use core::sync::atomic::Ordering;
 
@@ -12,7 +12,7 @@ use super::sys::{self, EBADF, EDQUOT, EFBIG, ENOMEM, ENOSPC, Errno, Placement};
 use super::{files, report};
 use holloway_abi::{ExtentHeader, PAGE};
 
-/// Greatest spare room.
+/// Greatest size of a new room, unless an extent needs more.
 const SPARE_ROOM: u64 = 1 << 20;
 
 pub(super) fn round_up(size: usize) -> usize {
@@ -25,7 +25,7 @@ pub(super) fn round_up(size: usize) -> usize {
 /// # Safety
 /// `extent` is an extent of this process (not null).
 pub(super) unsafe fn next(extent: *mut ExtentHeader) -> *mut ExtentHeader {
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     let [next, _] = unsafe { (*extent).reserved };
     next as usize as *mut ExtentHeader
 }
@@ -36,7 +36,7 @@ pub(super) fn link(next: *mut ExtentHeader) -> [u64; 2] {
 }
 
 /// Maps `size` bytes of zeros at the end of the file. [`publish`] makes them part of the profile.
-/// An error is also noted in `failure`.
+/// An error is also stored in `failure`.
 pub(super) fn allocate(runtime: &mut Runtime, size: usize) -> Result<*mut ExtentHeader, Errno> {
     let result = take_from_room(runtime, size);
     if let Err(error) = result {
@@ -58,7 +58,7 @@ fn take_from_room(runtime: &mut Runtime, size: usize) -> Result<*mut u8, Errno> 
     runtime.page().map(|page| page.notes.room).ok_or(EBADF)
 }
 
-/// Makes the extent at the front of the room a part of the profile. Its contents are complete.
+/// Makes the extent at the front of the room part of the profile. The extent must be complete.
 pub(super) fn publish(runtime: &mut Runtime, size: usize) {
     let Some(mut page) = runtime.page() else {
         return;
@@ -68,8 +68,8 @@ pub(super) fn publish(runtime: &mut Runtime, size: usize) {
     page.end().fetch_add(size as u64, Ordering::Release);
 }
 
-/// Reserves and maps the file from `end` on: `size` bytes and some to spare, or only `size` bytes
-/// if there is no space for more.
+/// Reserves and maps the file after offset `end`: more than `size` bytes if the file is large, or
+/// exactly `size` bytes if there is no space for more.
 fn make_room(runtime: &mut Runtime, size: usize) -> Result<(), Errno> {
     let descriptor = files::profile(runtime)?;
     let Some(mut page) = runtime.page() else {
@@ -91,15 +91,15 @@ fn make_room(runtime: &mut Runtime, size: usize) -> Result<(), Errno> {
         Err(ENOMEM) if length > size => (map(size)?, size),
         result => (result?, length),
     };
-    // SAFETY: the rest of the old room holds no extent.
+    // SAFETY: the remainder of the old room contains no extent.
     unsafe { sys::unmap(page.notes.room, page.notes.room_size) };
     page.notes.room = room;
     page.notes.room_size = length;
     Ok(())
 }
 
-/// Private memory in place of an extent of the file. Its counts are lost; the reason goes to
-/// stderr.
+/// Private memory in place of an extent of the file. Its counts are lost. The runtime prints the
+/// reason on standard error.
 pub(super) fn private_extent(runtime: &mut Runtime, size: usize) -> Option<*mut ExtentHeader> {
     if let Some(mut page) = runtime.page() {
         page.add_lost();

@@ -1,9 +1,10 @@
-//! The profile's directory and file.
+//! Creates and opens the profile's directory and file.
 //!
-//! Descriptors live at 1,000 and above, and close on exec. The runtime does not trust them: a
-//! program may close every descriptor ("closefrom(3)") and open its own files with the same
-//! numbers. So each use first compares device and inode, and opens a lost file again by its name.
-//! The directory stays open, too: its path may mean nothing any more after a `chroot`.
+//! The runtime's descriptors have numbers of 1,000 and above, and close on exec. The runtime does
+//! not trust them: a program may close every descriptor (`closefrom(3)`) and open its own files
+//! with the same numbers. So before each use, the runtime compares device and inode. If they
+//! differ, it opens the file again by its name. The directory stays open, too, because its path may
+//! be invalid after a `chroot`.
 
 use super::runtime::Runtime;
 use super::sys::{
@@ -14,15 +15,16 @@ use super::{image, proc, process};
 use crate::text::{Text, file_name, push_time, until_nul};
 use holloway_abi::{PAGE, environment};
 
-/// Where runs go by default, below the current directory.
+/// The default directory of runs, below the current directory.
 const DEFAULT_RUNS: &[u8] = b"target/holloway/runs";
 
-/// Greatest number of files of one process and image (`exec` of the same program again and again).
+/// Greatest number of files of one process and image. A process that calls `exec` repeatedly with
+/// the same program has several.
 const MAX_FILES: u64 = 1_000_000;
 
-/// Finds the profile's directory and makes it: HOLLOWAY_DATA, or a new directory of this process
-/// among the runs. A setuid program gets none: its caller could make it write where the caller may
-/// not.
+/// Creates the profile's directory: HOLLOWAY_DATA, or a new directory for this process in the
+/// directory of runs. A setuid program gets no directory, because its caller could choose a
+/// directory to which the caller has no access.
 pub(super) fn make_directory(runtime: &mut Runtime, boot_start: u64) -> Result<(), Errno> {
     if proc::has_foreign_rights(&mut runtime.scratch) {
         return Err(FOREIGN_RIGHTS);
@@ -91,10 +93,10 @@ fn make_path(path: &mut Text<4096>) -> Result<(), Errno> {
 
 /// `<runs>/<YYYYMMDD-HHMMSS>-<program>-<pid>`, and the link `latest` to it.
 ///
-/// The time is the process's start, so that every image of the process has the same run. It is
-/// now - time since boot + start on the boot clock, which may differ a little from one image to the
-/// next. So a directory whose time is one second off, with the rest of the name equal, is this
-/// process's as well.
+/// The time is the start of the process, so that all images of the process share one run. It is
+/// computed as now - time since boot + start on the boot clock. The result may differ slightly
+/// between images. So a directory whose time is one second earlier or later, and whose name is
+/// equal except for the time, also belongs to this process.
 fn make_run(runtime: &mut Runtime, boot_start: u64) -> Result<(), Errno> {
     const SECOND: u64 = 1_000_000_000;
     let now = sys::now();
@@ -148,8 +150,9 @@ fn name_run(runtime: &mut Runtime, runs: usize, second: u64) -> Result<(), Errno
     }
 }
 
-/// Points `latest` at the run: makes a new link under another name and renames it over the old
-/// link, so there always is a link. A failure only costs comfort.
+/// Points the link `latest` at the run: creates a new link with another name and renames it over
+/// the old link, so that the link always exists. A failure is ignored, because the link is only a
+/// convenience.
 fn point_latest(runtime: &mut Runtime, runs: usize) {
     let Runtime {
         directory,
@@ -177,15 +180,20 @@ fn point_latest(runtime: &mut Runtime, runs: usize) {
     sys::close(descriptor);
 }
 
-/// The open directory. It is opened again by name if the descriptor is not ours any more.
-pub(super) fn directory(runtime: &Runtime, kept: &mut File) -> Result<DirectoryHandle, Errno> {
-    if !kept.is_ours() {
-        *kept = File::from_descriptor(sys::move_high(sys::open_directory(&runtime.directory)?)?);
+/// The open directory. If the descriptor no longer refers to it, opens it again by name.
+pub(super) fn directory(
+    runtime: &Runtime,
+    open_directory: &mut File,
+) -> Result<DirectoryHandle, Errno> {
+    if !open_directory.is_ours() {
+        *open_directory =
+            File::from_descriptor(sys::move_high(sys::open_directory(&runtime.directory)?)?);
     }
-    Ok(DirectoryHandle::directory(kept))
+    Ok(DirectoryHandle::directory(open_directory))
 }
 
-/// Makes a hidden file, which is shown when it is complete. Its name is in `scratch`.
+/// Creates a hidden file and stores its name in `scratch`. [`reveal`] renames the file when it is
+/// complete.
 pub(super) fn create_hidden(
     runtime: &mut Runtime,
     parent: DirectoryHandle,
@@ -204,7 +212,8 @@ pub(super) fn create_hidden(
     result.and_then(sys::move_high)
 }
 
-/// Gives the hidden file in `scratch` its name: the first free name, which is in `name` then.
+/// Renames the hidden file, whose name is in `scratch`, to the first free name, and stores that
+/// name in `name`.
 pub(super) fn reveal(runtime: &mut Runtime, parent: DirectoryHandle) -> Result<(), Errno> {
     let mut result = Err(EEXIST);
     for count in 0..MAX_FILES {
@@ -218,7 +227,7 @@ pub(super) fn reveal(runtime: &mut Runtime, parent: DirectoryHandle) -> Result<(
     result
 }
 
-/// `<pid>-<image>.hwp`, `<pid>-<image>-1.hwp` and so on.
+/// Appends the name of a profile: `<pid>-<image>.hwp`, `<pid>-<image>-1.hwp`, and so on.
 pub(super) fn name_profile<const N: usize>(name: &mut Text<N>, count: u64) {
     name.push_decimal(u64::from(process::current().id), 1);
     name.push(b'-');
@@ -230,31 +239,31 @@ pub(super) fn name_profile<const N: usize>(name: &mut Text<N>, count: u64) {
     name.push_all(b".hwp");
 }
 
-/// The open profile. It is opened again by name if the descriptor is not ours any more.
+/// The open profile. If the descriptor no longer refers to it, opens it again by name.
 pub(super) fn profile(runtime: &mut Runtime) -> Result<Descriptor, Errno> {
     let Some(page) = runtime.page() else {
         return Err(EBADF);
     };
-    let (file, mut kept) = (page.notes.file, page.notes.directory);
+    let (file, mut open_directory) = (page.notes.file, page.notes.directory);
     if file.is_ours() {
         return Ok(file.descriptor);
     }
-    let parent = directory(runtime, &mut kept)?;
-    let again = File::from_descriptor(sys::open_existing(parent, &runtime.name)?);
-    if !again.is_same_file(&file) {
-        sys::close(again.descriptor);
+    let parent = directory(runtime, &mut open_directory)?;
+    let reopened = File::from_descriptor(sys::open_existing(parent, &runtime.name)?);
+    if !reopened.is_same_file(&file) {
+        sys::close(reopened.descriptor);
         return Err(EBADF);
     }
-    let again = File::from_descriptor(sys::move_high(again.descriptor)?);
+    let reopened = File::from_descriptor(sys::move_high(reopened.descriptor)?);
     if let Some(page) = runtime.page() {
-        page.notes.file = again;
-        page.notes.directory = kept;
+        page.notes.file = reopened;
+        page.notes.directory = open_directory;
     }
-    Ok(again.descriptor)
+    Ok(reopened.descriptor)
 }
 
-/// Lengthens a file with reserved space, so that later stores through a mapping cannot fail
-/// (SIGBUS) for a full disk.
+/// Lengthens a file with reserved disk space. So later stores through a mapping cannot fail with
+/// SIGBUS because of a full disk.
 pub(super) fn reserve(descriptor: Descriptor, offset: u64, length: u64) -> Result<(), Errno> {
     if offset.saturating_add(length) > sys::file_size_limit() {
         return Err(EFBIG); // the kernel would send SIGXFSZ
@@ -268,15 +277,15 @@ pub(super) fn reserve(descriptor: Descriptor, offset: u64, length: u64) -> Resul
     }
 }
 
-/// For file systems without `fallocate`.
+/// Lengthens a file on a file system without `fallocate`.
 fn write_zeros(descriptor: Descriptor, offset: u64, length: u64) -> Result<(), Errno> {
     const ZEROS: &[u8; PAGE as usize] = &[0; PAGE as usize];
-    let mut done = 0;
-    while done < length {
-        let now = ZEROS.get(..(length - done) as usize).unwrap_or(ZEROS);
-        match sys::write_at(descriptor, now, offset + done) {
+    let mut written = 0;
+    while written < length {
+        let zeros = ZEROS.get(..(length - written) as usize).unwrap_or(ZEROS);
+        match sys::write_at(descriptor, zeros, offset + written) {
             Ok(0) => return Err(ENOSPC),
-            Ok(count) => done += count as u64,
+            Ok(count) => written += count as u64,
             Err(EINTR) => {}
             Err(error) => return Err(error),
         }

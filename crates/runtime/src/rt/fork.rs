@@ -1,20 +1,20 @@
-//! The child of a fork counts for itself, from zero, in a file of its own.
+//! Gives the child of a fork a separate profile file, in which it counts from zero.
 //!
 //! Woven code that called `fork` holds the address of its block in a register. So the child's block
-//! must be where the parent's block is: a mapping of the child's file goes over it. Blocks of other
-//! threads are unmapped, since the child does not have these threads. Segments of the hash counters
-//! are covered with zeros and stay mapped: a signal handler that forks may have interrupted
-//! `__holloway_hash`. They go at the next fork. So parent and child share nothing, and both are
-//! exact.
+//! must have the same address as the parent's block: the child maps a piece of its file over the
+//! parent's block. The child unmaps the blocks of other threads, because it does not have these
+//! threads. The child maps zeros over the segments of hash counters and keeps them mapped, because
+//! a signal handler that forks may have interrupted `__holloway_hash`. The next fork unmaps them.
+//! So parent and child share no counters, and the counts of both are exact.
 //!
-//! libc runs our handlers around `fork`. Among all handlers registered after the image's first
-//! constructor, `prepare` runs last, and `parent` and `child` run first. Signals stay masked from
-//! `prepare` to the end of the other two, so that no handler counts in the child before the child's
-//! file is there.
+//! libc runs the runtime's fork handlers `prepare`, `parent`, and `child`. Among all handlers
+//! registered after the image's first constructor, `prepare` runs last, and `parent` and `child`
+//! run first. Signals stay masked from `prepare` to the end of `parent` and `child`. So no signal
+//! handler counts in the child before the child's file exists.
 //!
-//! `vfork` runs no handlers and shares memory: the child counts for the parent, even where the
-//! child is the first to enter (see `process`). A raw `clone` or `_Fork` runs no handlers either.
-//! Its child finds the wiped token (see `token`) at its next slow path.
+//! `vfork` runs no fork handlers and shares memory: the child counts for the parent, even if the
+//! child enters woven code first (see `process`). A raw `clone` or `_Fork` runs no fork handlers
+//! either. Its child finds the wiped token (see `token`) at its next slow path.
 
 use super::lock::Masked;
 use super::runtime::{RUNTIME, Runtime};
@@ -33,12 +33,12 @@ unsafe extern "C" {
 /// Asks libc to call the handlers. libc forgets them when the image is unloaded.
 pub(super) fn register() {
     process::set_home();
-    // SAFETY: three functions without arguments, as `pthread_atfork` wants. If it has no memory,
+    // SAFETY: three functions without arguments, as `pthread_atfork` requires. If it has no memory,
     // children count for their parent.
     let _ = unsafe { pthread_atfork(prepare, parent, child) };
 }
 
-/// Takes the lock, so that the state is whole when the fork copies it.
+/// Takes the lock, so that the state is consistent when the fork copies it.
 extern "C" fn prepare() {
     let masked = Masked::all();
     let mut runtime = RUNTIME.lock();
@@ -58,24 +58,27 @@ extern "C" fn child() {
     // SAFETY: this thread has held the lock since `prepare`, and is the only one.
     let mut runtime = unsafe { RUNTIME.take_over() };
     let _masked = Masked::from_mask(runtime.forking_mask);
-    start_anew(&mut runtime);
+    start_new_profile(&mut runtime);
     drop(runtime);
 }
 
-/// Starts anew in the child of a raw fork, at its first slow path. The child almost certainly has
-/// one thread then: programs that fork raw do little before `exec`.
+/// Starts a new profile in the child of a raw fork, at the child's first slow path. The child
+/// almost certainly has one thread at this point: programs that use raw forks do little before
+/// `exec`.
 pub(super) fn notice_raw_fork() {
     if !token::is_wiped() {
         return;
     }
     let _masked = Masked::all();
-    // SAFETY: a thread that held the lock is the parent's, and not in this process.
+    // SAFETY: a thread that held the lock belongs to the parent, and does not exist in this
+    // process.
     let mut runtime = unsafe { RUNTIME.take_over() };
-    start_anew(&mut runtime);
+    start_new_profile(&mut runtime);
 }
 
-/// Gives the process, a child, a file of its own, with the calling thread's block where it was.
-fn start_anew(runtime: &mut Runtime) {
+/// Starts a new profile file in a child process, and keeps the address of the calling thread's
+/// block.
+fn start_new_profile(runtime: &mut Runtime) {
     let since = arch::clock();
     process::set_home();
     let Some(page) = runtime.page() else { return }; // the parent never entered
@@ -89,13 +92,13 @@ fn start_anew(runtime: &mut Runtime) {
     };
     // SAFETY: null, or the thread's block, which is mapped.
     let size = unsafe { block.as_ref() }.map_or(0, |header| header.size as usize);
-    // SAFETY: these are mappings of the parent's. The only thread of this process uses none of them
-    // but its own block and perhaps, in an interrupted frame, a segment.
+    // SAFETY: these mappings come from the parent. The only thread of this process uses only its
+    // own block and perhaps, in an interrupted frame, a segment.
     let zeroed_segments = unsafe {
         sys::unmap(old.room, old.room_size);
         unmap_all(old.zeroed_segments, core::ptr::null_mut());
         unmap_all(old.blocks, block);
-        cover_all(old.segments)
+        zero_all(old.segments)
     };
     old.file.close();
     runtime.failure = runtime.failure.filter(|error| *error == FOREIGN_RIGHTS);
@@ -131,32 +134,32 @@ unsafe fn unmap_all(list: *mut ExtentHeader, except: *mut ExtentHeader) {
         // SAFETY: an extent of the list, still mapped.
         let (size, next) = unsafe { ((*extent).size as usize, extents::next(extent)) };
         if extent != except {
-            // SAFETY: the caller's.
+            // SAFETY: guaranteed by the caller.
             unsafe { sys::unmap(extent.cast(), size) };
         }
         extent = next;
     }
 }
 
-/// Covers a list of segments with zeroed memory, and returns the list of that memory.
+/// Maps zeroed memory over each segment of a list, and returns the list of that memory.
 ///
 /// # Safety
 /// No code needs the counts of the segments any more.
-unsafe fn cover_all(list: *mut ExtentHeader) -> *mut ExtentHeader {
-    let mut covered = core::ptr::null_mut();
+unsafe fn zero_all(list: *mut ExtentHeader) -> *mut ExtentHeader {
+    let mut zeroed = core::ptr::null_mut();
     let mut extent = list;
     while !extent.is_null() {
         // SAFETY: an extent of the list, still mapped.
         let (mut header, next) = unsafe { (*extent, extents::next(extent)) };
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         if unsafe { sys::map_memory(Placement::Over(extent.cast()), header.size as usize) }.is_ok()
         {
-            header.reserved = extents::link(covered);
+            header.reserved = extents::link(zeroed);
             // SAFETY: fresh memory of the header's size at least.
             unsafe { extent.write(header) };
-            covered = extent;
+            zeroed = extent;
         }
         extent = next;
     }
-    covered
+    zeroed
 }

@@ -1,9 +1,9 @@
-//! The image that this runtime is part of, and the kind of profile that it collects.
+//! The image that contains this runtime, and the kind of collection that it was woven for.
 
 use holloway_abi::{ImageHeader, InlineCounts, Kind, Timing};
 
 unsafe extern "C" {
-    /// The link of the image defines this header.
+    /// The header, which the link step defines.
     static __holloway_image: ImageHeader;
 }
 
@@ -14,31 +14,31 @@ pub(super) fn header() -> &'static ImageHeader {
     unsafe { &__holloway_image }
 }
 
-/// The header's address, which identifies this load of the image.
+/// The header's address. It distinguishes this load of the image from other loads.
 pub(super) fn address() -> usize {
     (&raw const *header()).addr()
 }
 
 /// The kind that the image was woven to collect.
 ///
-/// The linker step adds a runtime of its own version, so the number is always known.
+/// The link step adds the runtime of the same version, so the number is always known.
 #[inline(always)]
 fn kind() -> Kind {
     Kind::from_number(header().kind).unwrap_or(Kind::Paths)
 }
 
-/// Do threads append words to rings? Otherwise they count in blocks.
+/// Do threads append words to rings? If not, they count in blocks of counters.
 pub(super) fn is_stream() -> bool {
     kind().is_stream()
 }
 
-/// Do rings have a block of counters behind their words?
-pub(super) fn has_counters_behind_ring() -> bool {
-    let is_behind_ring = match kind().traits().inline_counts {
+/// Do rings have ring counters after their words?
+pub(super) fn has_ring_counters() -> bool {
+    let counts_activations = match kind().traits().inline_counts {
         InlineCounts::Activations => true,
         InlineCounts::Nothing | InlineCounts::Paths | InlineCounts::Edges => false,
     };
-    is_stream() && is_behind_ring
+    is_stream() && counts_activations
 }
 
 /// Are paths timed?

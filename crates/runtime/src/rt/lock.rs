@@ -1,8 +1,9 @@
-//! Signal mask and lock of the slow paths.
+//! The signal mask and the lock that protect the runtime's state.
 //!
-//! A thread always masks signals before it takes the lock. Otherwise a handler could wait forever
-//! for the lock that its own thread holds. Raw system calls mask even the signals that libc keeps
-//! for itself (cancellation, setuid), so that nothing unwinds out of a slow path.
+//! A *slow path* is code of the runtime that needs the lock or system calls. A thread always masks
+//! signals before it takes the lock. Without the mask, a signal handler could wait forever for the
+//! lock that its thread holds. Raw system calls mask even the signals that libc reserves for
+//! cancellation and setuid, so that nothing unwinds out of a slow path.
 
 use core::cell::UnsafeCell;
 use core::ops::{Deref, DerefMut};
@@ -10,7 +11,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use super::sys;
 
-/// Every signal is masked while this guard lives.
+/// A guard. Every signal is masked while it lives.
 pub(super) struct Masked {
     old: u64,
 }
@@ -45,7 +46,7 @@ const FREE: u32 = 0;
 const HELD: u32 = 1;
 const CONTENDED: u32 = 2;
 
-/// Attempts before a thread sleeps. Holders are short, except for the first one.
+/// Attempts to take the lock before a thread sleeps. All holders but the first hold it briefly.
 const SPINS: u32 = 100;
 
 /// A futex lock around a value. A thread takes it only with signals masked.
@@ -88,8 +89,9 @@ impl<T> Lock<T> {
         Guard { lock: self }
     }
 
-    /// Takes over the lock. This thread must hold the lock (after a fork), or be the only thread
-    /// (in the child of a raw fork, where the holder may not exist).
+    /// Creates a second guard without taking the lock. Either the calling thread holds the lock
+    /// (after a fork), or it is the only thread (in the child of a raw fork, where the holder may
+    /// not exist).
     ///
     /// # Safety
     /// No other thread holds a guard.

@@ -1,14 +1,15 @@
 //! A small encoder of LZ4 blocks, for words of four bytes (the block format of
 //! github.com/lz4/lz4, doc/lz4_Block_format.md).
 //!
-//! Matches begin and end at words, and are at least two words long. So every offset and length is a
-//! multiple of four, and any LZ4 decoder reads the block. The table has one candidate for each hash
-//! of two words. Where few words match, the steps between attempts grow.
+//! A *match* is a repetition of earlier words; *literals* are words that are copied. Matches begin
+//! and end at words, and are at least two words long. So every offset and length is a multiple of
+//! four. Any LZ4 decoder can read the block. The table holds one candidate position for each hash
+//! of two words. If no match is found for many words, the encoder skips words between its attempts.
 //!
-//! This code replaces `lz4_flex`, since the runtime has no allocator and no dependency. Cost: 0.2
-//! to 0.4 ns for a byte of words that repeat, 1 ns for other bytes.
+//! This code replaces `lz4_flex`, because the runtime has no allocator and no dependency. Cost: 0.2
+//! to 0.4 ns per byte for words that repeat, 1 ns per byte for other words.
 
-/// Positions of words, by a hash of two.
+/// The last position of each pair of words, by the hash of the pair.
 pub(super) type Table = [u32; 1 << BITS];
 
 const BITS: u32 = 12;
@@ -18,56 +19,59 @@ pub(super) const NEW_TABLE: Table = [0; 1 << BITS];
 /// Greatest distance of a match, in words (65,535 bytes).
 const MAX_DISTANCE: usize = 65_535 / 4;
 
-/// Words at the end that no match may cover: the format wants 5 literal bytes there.
+/// Words at the end that must be literals: the format requires 5 literal bytes there.
 const LITERAL_TAIL: usize = 2;
 
-/// Least distance of a match's start from the end, in words. The format wants 12 bytes, and the
+/// Least distance of a match's start from the end, in words. The format requires 12 bytes, and the
 /// encoder compares two words first.
 const MATCH_MARGIN: usize = LITERAL_TAIL + 2;
 
-/// Greatest number of bytes that this many words can take.
+/// Greatest size in bytes of the block for this many words.
 pub(super) const fn bound(words: usize) -> usize {
     let bytes = 4 * words;
     bytes + bytes / 255 + 16
 }
 
-/// Compresses words. The result is the length of the block, or none if the block does not fit; it
-/// always fits into [`bound`] bytes.
+/// Compresses words. Returns the length of the block, or `None` if the block does not fit into
+/// `out`. It always fits into [`bound`] bytes.
 pub(super) fn compress(words: &[u32], out: &mut [u8], table: &mut Table) -> Option<usize> {
-    for place in &mut *table {
-        *place = u32::MAX; // not `fill`, which calls `memset`
+    for position in &mut *table {
+        *position = u32::MAX; // not `fill`, which calls `memset`
     }
     let mut out = Block {
         bytes: out,
         length: 0,
     };
-    let (mut literals, mut at) = (0, 0);
-    while at + MATCH_MARGIN <= words.len() {
-        let current_pair = pair(words, at);
-        let place = table.get_mut(hash(current_pair))?;
-        let candidate = core::mem::replace(place, at as u32) as usize;
-        if candidate >= at
-            || at - candidate > MAX_DISTANCE
+    let (mut literals, mut position) = (0, 0);
+    while position + MATCH_MARGIN <= words.len() {
+        let current_pair = pair(words, position);
+        let entry = table.get_mut(hash(current_pair))?;
+        let candidate = core::mem::replace(entry, position as u32) as usize;
+        if candidate >= position
+            || position - candidate > MAX_DISTANCE
             || pair(words, candidate) != current_pair
         {
-            at += 1 + ((at - literals) >> 6);
+            position += 1 + ((position - literals) >> 6);
             continue;
         }
         let length = 2 + common(
             words.get(candidate + 2..)?,
-            words.get(at + 2..words.len() - LITERAL_TAIL)?,
+            words.get(position + 2..words.len() - LITERAL_TAIL)?,
         );
-        out.sequence(words.get(literals..at)?, Some((at - candidate, length)))?;
-        at += length;
-        literals = at;
+        out.sequence(
+            words.get(literals..position)?,
+            Some((position - candidate, length)),
+        )?;
+        position += length;
+        literals = position;
     }
     out.sequence(words.get(literals..)?, None)?;
     Some(out.length)
 }
 
-/// Two words from `at` on.
-fn pair(words: &[u32], at: usize) -> u64 {
-    match words.get(at..at + 2) {
+/// The two words at `position`.
+fn pair(words: &[u32], position: usize) -> u64 {
+    match words.get(position..position + 2) {
         Some(&[low, high]) => u64::from(low) | u64::from(high) << 32,
         _ => 0,
     }
@@ -104,25 +108,26 @@ impl Block<'_> {
     /// Appends literals, then a match: its distance and its length, in words.
     fn sequence(&mut self, literals: &[u32], matched: Option<(usize, usize)>) -> Option<()> {
         let count = 4 * literals.len();
-        let more = matched.map_or(0, |(_, length)| 4 * length - 4);
-        self.push((count.min(15) << 4 | more.min(15)) as u8)?;
+        // The format stores the length of a match minus 4.
+        let match_length = matched.map_or(0, |(_, length)| 4 * length - 4);
+        self.push((count.min(15) << 4 | match_length.min(15)) as u8)?;
         self.extend_length(count)?;
         let end = self.length + count;
-        let (places, _) = self.bytes.get_mut(self.length..end)?.as_chunks_mut::<4>();
-        for (place, word) in places.iter_mut().zip(literals) {
-            *place = word.to_le_bytes();
+        let (literal_bytes, _) = self.bytes.get_mut(self.length..end)?.as_chunks_mut::<4>();
+        for (bytes, word) in literal_bytes.iter_mut().zip(literals) {
+            *bytes = word.to_le_bytes();
         }
         self.length = end;
-        if let Some((back, _)) = matched {
-            let offset = 4 * back;
+        if let Some((distance, _)) = matched {
+            let offset = 4 * distance;
             self.push(offset as u8)?;
             self.push((offset >> 8) as u8)?;
-            self.extend_length(more)?;
+            self.extend_length(match_length)?;
         }
         Some(())
     }
 
-    /// Appends the rest of a length that does not fit into its four bits.
+    /// Appends the part of a length that exceeds its four bits.
     fn extend_length(&mut self, length: usize) -> Option<()> {
         let Some(mut rest) = length.checked_sub(15) else {
             return Some(());

@@ -1,74 +1,49 @@
-//! What timed paths need beforehand: how often to burst, the cost of a probe, the resolution of the
-//! clock, and where a thread's bursts begin.
+//! Prepares the timing of paths: reads the rate of bursts, measures the cost of a probe and the
+//! resolution of the clock, and chooses the start of a thread's bursts.
 //!
-//! A cost is the least of many empty probes, run by the same instructions as the woven probes, in a
-//! ring that no other thread knows yet. Every disturbance makes a probe longer, so the least cost
-//! is the same each time, to a few cycles.
+//! A cost is the minimum over many empty probes. The same instructions as in woven code run these
+//! probes, in a ring that no other thread knows yet. Every disturbance makes a probe longer. So the
+//! minimum is the same each time, except for a few cycles.
 //!
-//! Cost: some 40 µs for each ring.
+//! Cost: about 40 µs for each ring.
 
 use super::ring::Ring;
 use super::runtime::Runtime;
 use super::timing::TimingState;
 use super::{arch, image, proc, report, sys, watch};
-use crate::text::number;
-use holloway_abi::{
-    BURST_MOST, BURST_VARIABLE, BurstRate, BurstState, DEFAULT_BURST_RATE, OPERAND,
-};
+use holloway_abi::environment::BURST;
+use holloway_abi::{BurstState, DEFAULT_BURST_RATE, OPERAND};
 
-/// Empty probes in a batch. The clock goes in steps, so only the mean of a batch is precise.
+/// Empty probes in a batch. The clock advances in steps, so only the mean of a batch is precise.
 const PROBES: u64 = 16;
 
-/// Batches, of which the least mean counts.
+/// Number of batches. The result is the least mean of a batch.
 const BATCHES: u32 = 16;
 
-/// Number of short times of different lengths, between which the clock's steps show.
+/// Number of loops of different lengths whose times show the clock's steps.
 const LENGTHS: u32 = 64;
 
-/// Reads how often to burst, from the environment.
+/// Reads the rate of bursts from the environment.
 pub(super) fn find_burst(runtime: &mut Runtime) {
     runtime.burst = DEFAULT_BURST_RATE;
     let Runtime {
         scratch, directory, ..
     } = runtime;
-    if !image::has_bursts() || !proc::variable(BURST_VARIABLE.as_bytes(), scratch, directory) {
+    if !image::has_bursts() || !proc::variable(BURST.name.as_bytes(), scratch, directory) {
         return;
     }
-    match parse(directory.as_bytes()) {
-        Some(rate) => runtime.burst = rate,
-        None => report::reject_burst(runtime),
+    match BURST.parse(directory.as_bytes()) {
+        Ok(rate) => runtime.burst = rate,
+        Err(_) => report::reject_burst(runtime),
     }
 }
 
-/// `N:M`, or `N` for `N:1`.
-fn parse(text: &[u8]) -> Option<BurstRate> {
-    let (pass, rest) = decimal(text)?;
-    let (timed, rest) = match rest.split_first() {
-        None => (1, rest),
-        Some((b':', rest)) => decimal(rest)?,
-        Some(_) => return None,
-    };
-    (rest.is_empty() && timed > 0).then_some(BurstRate { pass, timed })
-}
-
-/// Splits a number of at most [`BURST_MOST`] off the text.
-fn decimal(text: &[u8]) -> Option<(u32, &[u8])> {
-    const DIGITS: usize = 10;
-    let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let (value, rest) = number(text, 10);
-    (1..=DIGITS)
-        .contains(&digits)
-        .then_some(value)
-        .filter(|value| *value <= u64::from(BURST_MOST))
-        .map(|value| (value as u32, rest))
-}
-
-/// Begins the state of a ring that no other thread knows yet, and whose words are all zero. The
-/// calling thread will own the ring.
+/// Initializes the state of timed paths in a new ring, whose words are all zero and which no other
+/// thread knows yet. The calling thread will own the ring.
 ///
-/// In the child of a fork (`parent`), the parent's program time goes on, and so does the weight of
-/// the timed path that both are in. The countdown to the next burst starts anew: otherwise children
-/// that end before the burst would never be sampled.
+/// In the child of a fork, `parent` is the state of the forking thread. The child continues the
+/// parent's program time and its pending paths. But the countdown to the next burst starts at a new
+/// random value. Without that, children that end before the burst would never be sampled.
 pub(super) fn begin(runtime: &Runtime, ring: Ring, parent: Option<BurstState>) {
     arch::set_slot(ring.header().cast());
     let state = TimingState::in_ring(ring);
@@ -77,19 +52,19 @@ pub(super) fn begin(runtime: &Runtime, ring: Ring, parent: Option<BurstState>) {
         unsafe { ring.state().write(parent) };
         watch::begin(runtime, state);
         state.random.set(seed());
-        start_phase(state); // the parent goes on with its own countdown
+        start_phase(state); // the parent continues with its own countdown
         return;
     }
     state.random.set(seed());
     watch::begin(runtime, state);
     calibrate(ring, state);
-    state.pass.set(runtime.burst.pass);
+    state.untimed.set(runtime.burst.untimed);
     state.timed.set(runtime.burst.timed);
     state.pending.set(0);
     start_phase(state);
 }
 
-/// Begins the state of a new owner in the ring of a dead thread.
+/// Prepares the state in the ring of a dead thread for its new owner.
 pub(super) fn hand_on(runtime: &Runtime, ring: Ring) {
     let state = TimingState::in_ring(ring);
     watch::begin(runtime, state);
@@ -97,43 +72,43 @@ pub(super) fn hand_on(runtime: &Runtime, ring: Ring) {
     start_phase(state);
 }
 
-/// Start of the random numbers, different for each thread and process.
+/// The seed of the random numbers. It differs between threads and processes.
 fn seed() -> u64 {
-    let spread = u64::from(sys::thread_id()).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    (arch::clock() ^ spread) | 1
+    let thread_hash = u64::from(sys::thread_id()).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    (arch::clock() ^ thread_hash) | 1
 }
 
-/// Begins anywhere in an interval: at a path that passes, at a path that warms a burst up, or at a
-/// path of a burst. So each path is timed as often as if the thread had run forever.
+/// Chooses a random start in the cycle of untimed paths, warm-up paths, and timed paths. So each
+/// path is timed as often as if the thread had always run.
 fn start_phase(state: &TimingState) {
-    let pass = state.pass.get();
+    let untimed = state.untimed.get();
     let timed = state.timed.get();
     let burst = timed + state.warm_up();
-    let phase = state.below(pass + burst);
-    let inside = phase.saturating_sub(pass);
+    let phase = state.random_below(untimed + burst);
+    let inside = phase.saturating_sub(untimed);
     if inside >= timed {
         // The first sample also stands for the paths of this interval before the thread began.
-        let before = pass + burst - inside;
+        let before = untimed + burst - inside;
         state
             .pending
             .set(state.pending.get().saturating_add(before));
     }
     state.remaining.set(inside);
-    state.due.set(pass);
-    state.count_from(if inside > 0 { 0 } else { phase });
+    state.interval.set(untimed);
+    state.set_countdown(if inside > 0 { 0 } else { phase });
 }
 
-/// Measures empty probes. No path has passed yet, so none warms up.
+/// Measures empty probes. The rate of bursts is not set yet, so there are no warm-up paths.
 fn calibrate(ring: Ring, state: &TimingState) {
-    state.clock.set(arch::clock());
+    state.last_clock.set(arch::clock());
     state.timed.set(1);
     state.remaining.set(u32::MAX);
-    state.count_from(0);
-    let (bias, spread) = least_samples(state);
-    let overhead = least_ends(state);
-    let resolution = step(bias).max(spread);
-    let visit = if image::has_bursts() {
-        least_visits(state)
+    state.set_countdown(0);
+    let (bias, spread) = measure_samples(state);
+    let overhead = measure_ends(state);
+    let resolution = clock_step(bias).max(spread);
+    let visit_cost = if image::has_bursts() {
+        measure_visits(state)
     } else {
         0
     };
@@ -147,7 +122,7 @@ fn calibrate(ring: Ring, state: &TimingState) {
     state.bias.set(bias as u32);
     state.resolution.set(resolution as u32);
     state.overhead.set(overhead as u32);
-    state.visit.set(visit as u32);
+    state.visit_cost.set(visit_cost as u32);
     let now = arch::clock();
     state.resume_at(now, now);
 }
@@ -168,9 +143,10 @@ fn begin_path(state: &TimingState) -> u64 {
     start
 }
 
-/// Duration of an empty path, and the spread of durations to both sides of their mean.
-fn least_samples(state: &TimingState) -> (u64, u64) {
-    let (mut bias, mut all) = (u64::MAX, u64::MAX);
+/// Returns the least duration of an empty path, and twice the difference between the least mean of
+/// a batch and the least duration.
+fn measure_samples(state: &TimingState) -> (u64, u64) {
+    let (mut bias, mut least_sum) = (u64::MAX, u64::MAX);
     for _ in 0..BATCHES {
         let (mut start, mut sum) = (program_time(state), 0_u64);
         for _ in 0..PROBES {
@@ -182,13 +158,13 @@ fn least_samples(state: &TimingState) -> (u64, u64) {
             arch::call_sample(1, start, inner, end);
             start = begin_path(state);
         }
-        all = all.min(sum);
+        least_sum = least_sum.min(sum);
     }
-    (bias, 2 * all.saturating_sub(PROBES * bias) / PROBES)
+    (bias, 2 * least_sum.saturating_sub(PROBES * bias) / PROBES)
 }
 
-/// Program time of an empty path after which no path begins.
-fn least_ends(state: &TimingState) -> u64 {
+/// The program time of an empty path after which no path begins.
+fn measure_ends(state: &TimingState) -> u64 {
     let mut overhead = u64::MAX;
     for _ in 0..BATCHES {
         let since = program_time(state);
@@ -203,16 +179,16 @@ fn least_ends(state: &TimingState) -> u64 {
     overhead
 }
 
-/// The clock's step: the largest gap between two measured times, among short times of all lengths.
-/// Nothing is measured between two steps.
-fn step(bias: u64) -> u64 {
-    let mut occurred = 1_u128; // bit n: n cycles more than the empty path occurred
+/// The step of the clock: the largest gap between neighboring measured times, over loops of all
+/// lengths. No measured time lies between two steps.
+fn clock_step(bias: u64) -> u64 {
+    let mut occurred = 1_u128; // bit n: a loop took n cycles more than the empty path
     for length in 0..LENGTHS {
         let start = arch::path_start();
         arch::spend(length);
-        let over = arch::path_end().wrapping_sub(start).wrapping_sub(bias);
-        if over < u64::from(u128::BITS) {
-            occurred |= 1 << over;
+        let excess = arch::path_end().wrapping_sub(start).wrapping_sub(bias);
+        if excess < u64::from(u128::BITS) {
+            occurred |= 1 << excess;
         }
     }
     let (mut gap, mut largest) = (0, 0);
@@ -231,9 +207,9 @@ fn step(bias: u64) -> u64 {
     }
 }
 
-/// Cycles of a visit of `__holloway_burst` before its clock read.
-fn least_visits(state: &TimingState) -> u64 {
-    let mut visit = u64::MAX;
+/// Cycles of a visit of `__holloway_burst` before it reads the clock.
+fn measure_visits(state: &TimingState) -> u64 {
+    let mut visit_cost = u64::MAX;
     for _ in 0..BATCHES {
         let since = program_time(state);
         for _ in 0..PROBES {
@@ -241,23 +217,23 @@ fn least_visits(state: &TimingState) -> u64 {
             arch::call_burst();
             begin_path(state);
         }
-        visit = visit.min(program_time(state).wrapping_sub(since) / PROBES);
+        visit_cost = visit_cost.min(program_time(state).wrapping_sub(since) / PROBES);
     }
-    visit
+    visit_cost
 }
 
 /// The state of the calling thread's timed paths, if it has one.
 pub(super) fn present() -> Option<BurstState> {
-    let block = arch::slot();
+    let slot = arch::slot();
     // SAFETY: a ring's state stays mapped; any bytes are a valid state.
-    (image::is_timed() && !block.is_null()).then(|| unsafe { Ring::at_slot(block).state().read() })
+    (image::is_timed() && !slot.is_null()).then(|| unsafe { Ring::at_slot(slot).state().read() })
 }
 
-/// Excludes the thread's time since `since` from program time.
+/// Excludes the time since the clock `since` from the thread's program time.
 pub(super) fn exclude_since(since: u64) {
-    let block = arch::slot();
-    if image::is_timed() && !block.is_null() {
-        let state = TimingState::in_ring(Ring::at_slot(block));
+    let slot = arch::slot();
+    if image::is_timed() && !slot.is_null() {
+        let state = TimingState::in_ring(Ring::at_slot(slot));
         let taken = arch::clock().wrapping_sub(since);
         state.probe.set(state.probe.get().wrapping_add(taken));
     }

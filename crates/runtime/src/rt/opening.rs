@@ -1,9 +1,10 @@
-//! The first entry of an image: directory, file, first page.
+//! Opens the profile at the first entry of an image in a process: creates the directory and the
+//! file, and writes the file's first page.
 //!
-//! An image that is loaded again into the same process (`dlopen` after `dlclose`) finds the page of
-//! its earlier load among the mappings, and goes on with it. The page names its load by the address
-//! of the image's header. If that load is still there (`dlmopen` makes two at a time), the new load
-//! gets a file of its own.
+//! A *load* is one loading of an image into a process. If the image is loaded again (`dlopen` after
+//! `dlclose`), the new load finds the first page of the earlier load among the mappings, and
+//! continues the file. The page identifies its load by the address of the image's header. If that
+//! load still exists (`dlmopen` allows two at a time), the new load gets a separate file.
 
 use super::collector::Collector;
 use super::page::{FirstPage, NOTES_STAMP, Notes};
@@ -33,7 +34,7 @@ impl Origin {
     }
 }
 
-/// Greatest number of earlier loads to look at.
+/// Greatest number of pages of earlier loads to examine.
 const CANDIDATES: usize = 8;
 
 /// Opens the profile at the first call in a process.
@@ -71,8 +72,8 @@ pub(super) fn open_once(runtime: &mut Runtime) {
     report::print_failure(runtime);
 }
 
-/// Makes a file with its first page, writes the notes, and sets both. If no file can be made, the
-/// page lies in memory, and `failure` says why.
+/// Creates a file with its first page, writes the notes, and stores both in `runtime`. If no file
+/// can be created, the page is in memory, and `failure` is the reason.
 pub(super) fn new_page(
     runtime: &mut Runtime,
     notes: *mut Notes,
@@ -105,7 +106,7 @@ pub(super) fn new_page(
     }
 }
 
-/// Makes a new file and maps its first page. The file gets its name when it is complete.
+/// Creates a new file and maps its first page. The file gets its final name when it is complete.
 fn file_page(
     runtime: &mut Runtime,
     notes: *mut Notes,
@@ -140,8 +141,8 @@ fn map_first_page(descriptor: Descriptor) -> Result<*mut u8, sys::Errno> {
     unsafe { sys::map_file(Placement::Anywhere, descriptor, 0, PAGE as usize) }
 }
 
-/// Makes a first page in memory. The memory has a name, so that a later load of the image finds it.
-/// The result is null if there is no memory at all.
+/// Creates a first page in memory. The memory has a name, so that a later load of the image finds
+/// it. Returns null if there is no memory.
 fn memory_page(
     runtime: &mut Runtime,
     notes: *mut Notes,
@@ -172,7 +173,7 @@ fn named_memory(runtime: &Runtime) -> Result<*mut u8, sys::Errno> {
     result
 }
 
-/// Writes the header into a new page (or null).
+/// Writes the header into a new page. Does nothing if `page` is null.
 fn write_header(
     page: *mut FirstPage,
     runtime: &Runtime,
@@ -180,7 +181,7 @@ fn write_header(
     origin: Origin,
     boot_start: u64,
 ) {
-    // SAFETY: null, or the mapping of a whole page that no other thread knows yet; zeros are a
+    // SAFETY: null, or the mapping of a complete page that no other thread knows yet; zeros are a
     // valid page.
     let Some(page) = (unsafe { page.as_mut() }) else {
         return;
@@ -209,8 +210,8 @@ fn write_header(
     page.seal();
 }
 
-/// Looks the image up in `/proc/self/maps`: sets its path, and takes over from an earlier load of
-/// the image in this process.
+/// Finds the image in `/proc/self/maps`: sets its path, and continues the profile of an earlier
+/// load of the image in this process. Returns whether there was an earlier load.
 fn adopt_earlier_load(runtime: &mut Runtime) -> bool {
     let Runtime {
         scratch,
@@ -223,16 +224,16 @@ fn adopt_earlier_load(runtime: &mut Runtime) -> bool {
     name.push(b'-');
     name.push_all(until_nul(&image::header().name));
     let mut page_addresses = [0_usize; CANDIDATES];
-    let mut places = page_addresses.iter_mut();
+    let mut free_entries = page_addresses.iter_mut();
     proc::each_mapping(scratch, &mut |mapping| {
         if contains(mapping, image::address()) {
             image_path.clear();
             image_path.push_all(mapping.path);
         }
         if is_profile(mapping, name.as_bytes())
-            && let Some(place) = places.next()
+            && let Some(entry) = free_entries.next()
         {
-            *place = mapping.start;
+            *entry = mapping.start;
         }
         true
     });
@@ -245,7 +246,7 @@ fn contains(mapping: &Mapping<'_>, address: usize) -> bool {
     mapping.start <= address && address < mapping.end
 }
 
-/// Is this the first page of a profile of this process and image, by its name?
+/// Does the mapping's name show that it is the first page of a profile of this process and image?
 fn is_profile(mapping: &Mapping<'_>, name: &[u8]) -> bool {
     let file = file_name(mapping.path);
     let file = file
@@ -255,21 +256,22 @@ fn is_profile(mapping: &Mapping<'_>, name: &[u8]) -> bool {
     mapping.offset == 0 && starts_with(file, name)
 }
 
-/// Goes on with the page at `address`, if the page belongs to this image and its load is gone.
+/// Continues the profile with the page at `address`, if the page belongs to this image and its load
+/// is gone. Returns whether it does.
 fn take_over(runtime: &mut Runtime, address: usize) -> bool {
     let address = address as *mut FirstPage;
     // SAFETY: the mapped file has the name of a profile of this process and image. So the page has
-    // this layout, or that of another version; any bytes are a valid page.
+    // this layout or the layout of another version; any bytes are a valid page.
     let Some(page) = (unsafe { address.as_mut() }) else {
         return false;
     };
-    let ours = page.header.version == ABI_VERSION
+    let is_ours = page.header.version == ABI_VERSION
         && page.header.pid == process::current().id
         && page.stamp == NOTES_STAMP
         && page.header.block_size == image::header().block_size
         && same(&page.header.build_id, &image::header().build_id);
-    // SAFETY: the stamp says that the page has the address of notes, which stay mapped.
-    let Some(notes) = (unsafe { page.notes.as_mut() }).filter(|_| ours) else {
+    // SAFETY: the stamp shows that the page contains the address of notes, which stay mapped.
+    let Some(notes) = (unsafe { page.notes.as_mut() }).filter(|_| is_ours) else {
         return false;
     };
     if is_loaded(runtime, notes.image) {
@@ -288,7 +290,7 @@ fn take_over(runtime: &mut Runtime, address: usize) -> bool {
 /// Is another load of this image still at this address?
 fn is_loaded(runtime: &mut Runtime, address: usize) -> bool {
     if address == image::address() {
-        return false; // this load is there now
+        return false; // the present load replaced it
     }
     let mut readable = false;
     proc::each_mapping(&mut runtime.scratch, &mut |mapping| {
@@ -297,8 +299,8 @@ fn is_loaded(runtime: &mut Runtime, address: usize) -> bool {
             && mapping.end - address >= size_of::<ImageHeader>();
         !readable
     });
-    // SAFETY: all of it is mapped and readable; any bytes are a valid header. (Another thread could
-    // unmap it now, but only by unloading an image while this thread is loading it.)
+    // SAFETY: the complete header is mapped and readable; any bytes are a valid header. (Another
+    // thread could unmap it now, but only by unloading an image while this thread is loading it.)
     readable && unsafe { is_image(&*(address as *const ImageHeader)) }
 }
 

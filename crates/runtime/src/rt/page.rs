@@ -1,15 +1,16 @@
 //! The first page of the profile file, and the runtime's notes about the file.
 //!
-//! The file's first page holds the [`RawHeader`] for readers. The address of [`Notes`] follows it.
-//! The notes have everything that an image needs to go on with the file, and lie in a page of
-//! private memory. They are not in the file's page because a fork shares that page with the
-//! parent, and the parent goes on while the child makes a file of its own.
+//! The file's first page contains the [`RawHeader`] for readers, then the address of [`Notes`]. The
+//! notes contain all data that the runtime needs to continue the file. They are in a page of
+//! private memory. They are not in the file's first page, because a fork shares that page with the
+//! parent, and the parent uses its notes while the child creates a separate file.
 //!
-//! OpenPage and notes are not variables of the image, for the sake of libraries: `dlclose` takes
-//! the variables away but leaves the mappings. When the library is loaded again, the runtime finds
-//! page, notes, blocks, and file through `/proc/self/maps`, and goes on with them (see `opening`).
-//! So 2,000 loads make one file and one block. Nothing has to be unmapped at `dlclose`, which looks
-//! the same as the exit of the process, when code may still run.
+//! The page and the notes are not variables of the image, because of libraries: `dlclose` removes
+//! the variables of a library but keeps the mappings. When the library is loaded again, the runtime
+//! finds page, notes, blocks, and file through `/proc/self/maps`, and continues with them (see
+//! `opening`). So 2,000 loads create one file and one block. The runtime unmaps nothing at
+//! `dlclose`: it cannot distinguish `dlclose` from the exit of the process, when code may still
+//! run.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -17,14 +18,14 @@ use super::collector::Collector;
 use super::sys::File;
 use holloway_abi::{ExtentHeader, PAGE, RAW_MAGIC, RawHeader};
 
-/// Tells a first page with [`Notes`] of this layout from other pages.
+/// Identifies a first page with [`Notes`] of this layout.
 pub(super) const NOTES_STAMP: u64 = u64::from_le_bytes(*b"HLWLIVE2");
 
-/// The runtime's notes about its own file. Addresses are of this process.
+/// The runtime's notes about its profile file. Addresses are valid in this process.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(super) struct Notes {
-    /// Address of the image's header: which load of the image this belongs to.
+    /// Address of the image's header. It identifies the load of the image that owns the notes.
     pub(super) image: usize,
     /// First extent of the list of blocks, linked by `reserved[0]`.
     pub(super) blocks: *mut ExtentHeader,
@@ -32,15 +33,15 @@ pub(super) struct Notes {
     pub(super) segments: *mut ExtentHeader,
     /// In the child of a fork: the list of zeroed memory that covers the parent's segments.
     pub(super) zeroed_segments: *mut ExtentHeader,
-    /// Next block to look at for a dead owner.
+    /// The block at which the next search for a dead owner begins.
     pub(super) next_candidate: *mut ExtentHeader,
-    /// Mapped room for extents: the address of file offset `end`.
+    /// The room (see `extents`): the address at which file offset `end` is mapped.
     pub(super) room: *mut u8,
-    /// Bytes of room.
+    /// Size of the room in bytes.
     pub(super) room_size: usize,
     /// A word that a fork wipes; see `token`.
     pub(super) token: *mut u32,
-    /// The profile file; none if it could not be made.
+    /// The profile file; [`File::NONE`] if it could not be created.
     pub(super) file: File,
     /// The directory of the profile file.
     pub(super) directory: File,
@@ -81,8 +82,8 @@ impl FirstPage {
     /// Makes the header valid by writing the magic last.
     pub(super) fn seal(&mut self) {
         let magic = (&raw mut self.header.magic).cast::<u64>();
-        // SAFETY: the magic is the page's first 8 bytes and aligned. From here on, all accesses to
-        // it are atomic.
+        // SAFETY: the magic is the page's first 8 bytes and aligned. All later accesses to it are
+        // atomic.
         unsafe { AtomicU64::from_ptr(magic) }
             .store(u64::from_ne_bytes(RAW_MAGIC), Ordering::Release);
     }

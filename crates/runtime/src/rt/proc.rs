@@ -1,17 +1,18 @@
-//! Facts about processes from `/proc`. Where `/proc` is missing or closed, the facts are unknown,
-//! and the caller does without them.
+//! Reads facts about processes from `/proc`: environment, start times, mappings. If `/proc` is
+//! missing or closed, the facts are unknown.
 
 use super::process;
 use super::sys;
 use crate::text::{Text, aux_value, number, position, same, starts_with};
 
-/// Room for one record: a line of the maps is a path and some 100 bytes.
+/// A buffer for one record. A line of `/proc/self/maps` is a path and about 100 bytes.
 pub(super) type Scratch = Text<8192>;
 
-/// Finds a variable of the environment that the process started with. False: the variable is absent
-/// or empty.
+/// Finds a variable of the environment that the process started with. Returns false if the variable
+/// is absent or empty.
 ///
-/// The runtime does not read libc's `environ`: it is not a symbol of ours, and may be changing.
+/// The runtime does not read libc's `environ`: the runtime object may not use libc's symbols, and
+/// another thread may be changing `environ`.
 pub(super) fn variable(name: &[u8], scratch: &mut Scratch, value: &mut Text<4096>) -> bool {
     value.clear();
     each_record(c"/proc/self/environ", 0, scratch, &mut |record| {
@@ -22,7 +23,7 @@ pub(super) fn variable(name: &[u8], scratch: &mut Scratch, value: &mut Text<4096
     value.len() > 0
 }
 
-/// Has a variable of the same environment exactly this value?
+/// Does a variable of the environment that the process started with have exactly this value?
 pub(super) fn variable_is(name: &[u8], value: &[u8], scratch: &mut Scratch) -> bool {
     let mut is_equal = false;
     each_record(c"/proc/self/environ", 0, scratch, &mut |record| {
@@ -41,8 +42,8 @@ fn value_of<'a>(record: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     record.get(name.len() + 1..)
 }
 
-/// Start of the process on the boot clock in nanoseconds; 0 if unknown. All images of a process get
-/// the same result.
+/// The start of the process on the boot clock in nanoseconds; 0 if unknown. All images of a process
+/// get the same result.
 pub(super) fn start_on_boot_clock(scratch: &mut Scratch) -> u64 {
     // USER_HZ is 100 for programs on every processor that Linux runs on today.
     const TICK: u64 = 10_000_000;
@@ -51,16 +52,16 @@ pub(super) fn start_on_boot_clock(scratch: &mut Scratch) -> u64 {
         .wrapping_mul(TICK)
 }
 
-/// The life of a process.
+/// The start and the end of a process.
 #[derive(Clone, Copy)]
 pub(super) struct Life {
     /// Start in ticks of the boot clock; 0: unknown.
     pub(super) start: u64,
-    /// The process has ended, and perhaps waits to be reaped.
+    /// Whether the process has ended. Its parent may not have waited for it yet.
     pub(super) has_ended: bool,
 }
 
-/// The life of a process, by its id.
+/// The start and the end of the process with this id.
 pub(super) fn life(process: u32, scratch: &mut Scratch) -> Life {
     let mut path: Text<48> = Text::new();
     if process != sys::process_id() {
@@ -69,21 +70,21 @@ pub(super) fn life(process: u32, scratch: &mut Scratch) -> Life {
         path.push_all(b"/stat");
         return stat(&path, scratch);
     }
-    // The first thread's file: an emulator (qemu) answers for `/proc/self/stat` itself, with
-    // another time than the kernel shows to other processes.
+    // This is the file of the first thread. An emulator (qemu) replaces `/proc/self/stat` by a file
+    // with another time than the kernel shows to other processes.
     path.push_all(b"/proc/self/task/");
     path.push_decimal(u64::from(process), 1);
     path.push_all(b"/stat");
     let life = stat(&path, scratch);
     if life.start == 0 {
-        return stat(c"/proc/self/stat", scratch); // in another namespace than /proc's
+        return stat(c"/proc/self/stat", scratch); // /proc belongs to another PID namespace
     }
     life
 }
 
-/// The life that a `stat` file shows.
+/// Reads the start and the end of a process from its `stat` file.
 fn stat(path: &(impl sys::Path + ?Sized), scratch: &mut Scratch) -> Life {
-    // The start time is field 22. The name in parentheses, which may hold anything, is field 2.
+    // The start time is field 22. Field 2 is the name in parentheses, which may contain any bytes.
     const FIELD_AFTER_NAME: usize = 19;
     let mut life = Life {
         start: 0,
@@ -102,8 +103,8 @@ fn stat(path: &(impl sys::Path + ?Sized), scratch: &mut Scratch) -> Life {
     life
 }
 
-/// The PID namespace of the process, by its inode; 0 if unknown. In another namespace the process's
-/// id names no process, or another one.
+/// The inode of the process's PID namespace; 0 if unknown. In another PID namespace, the same id
+/// belongs to no process or to another process.
 pub(super) fn pid_namespace() -> u64 {
     const NAME: &[u8] = b"pid:["; // pid:[4026531836]
     let mut link = [0; 64];
@@ -116,8 +117,8 @@ pub(super) fn pid_namespace() -> u64 {
 }
 
 /// Does the process have rights that its caller may not have (setuid, setgid, file capabilities)?
-/// The kernel says so at the process's start. Where `/proc` is closed (as to such a program that is
-/// not root's), the process's ids tell.
+/// The kernel reports this in the auxiliary vector. If `/proc` is closed (as for a setuid program
+/// that does not belong to root), this function compares the process's ids.
 pub(super) fn has_foreign_rights(scratch: &mut Scratch) -> bool {
     const AT_SECURE: u64 = 23;
     scratch.clear();
@@ -145,14 +146,14 @@ pub(super) fn each_mapping(scratch: &mut Scratch, visit: &mut dyn FnMut(&Mapping
     });
 }
 
-/// `55d0c2a00000-55d0c2a02000 r--p 00000000 fe:00 1234          /usr/bin/app`
+/// Parses a line: `55d0c2a00000-55d0c2a02000 r--p 00000000 fe:00 1234          /usr/bin/app`.
 fn mapping(line: &[u8]) -> Mapping<'_> {
     let (start, rest) = number(line, 16);
     let (end, rest) = number(rest.get(1..).unwrap_or(&[]), 16);
     let rights = after_space(rest);
     let (offset, rest) = number(after_space(rights), 16);
     let path = after_space(after_space(after_space(rest)));
-    let blank = path
+    let path_start = path
         .iter()
         .position(|byte| *byte != b' ')
         .unwrap_or(path.len());
@@ -161,7 +162,7 @@ fn mapping(line: &[u8]) -> Mapping<'_> {
         end: end as usize,
         readable: rights.first() == Some(&b'r'),
         offset,
-        path: path.get(blank..).unwrap_or(&[]),
+        path: path.get(path_start..).unwrap_or(&[]),
     }
 }
 
@@ -173,8 +174,8 @@ fn after_space(text: &[u8]) -> &[u8] {
     }
 }
 
-/// Calls `visit` with each record of a file until it returns false. Records longer than the scratch
-/// are left out.
+/// Calls `visit` with each record of a file until `visit` returns false. Skips records longer than
+/// the scratch buffer.
 fn each_record(
     path: &(impl sys::Path + ?Sized),
     separator: u8,
@@ -200,18 +201,18 @@ fn each_record(
             break;
         }
         let mut rest = scratch.as_bytes();
-        let mut more = true;
-        while let (true, Some(end)) = (more, position(rest, separator)) {
-            more = too_long || rest.get(..end).is_none_or(&mut *visit);
+        let mut continues = true;
+        while let (true, Some(end)) = (continues, position(rest, separator)) {
+            continues = too_long || rest.get(..end).is_none_or(&mut *visit);
             too_long = false;
             rest = rest.get(end + 1..).unwrap_or(&[]);
         }
-        if !more {
+        if !continues {
             break;
         }
-        let kept = rest.len();
-        scratch.drop_front(scratch.len() - kept);
-        if scratch.room().len() == kept {
+        let incomplete = rest.len();
+        scratch.drop_front(scratch.len() - incomplete);
+        if scratch.room().len() == incomplete {
             scratch.clear();
             too_long = true;
         }

@@ -1,8 +1,8 @@
-//! The one line that a process prints when counts are lost.
+//! Prints the one line on standard error that reports lost counts.
 //!
-//! The line goes to standard error under three conditions: standard error is still the file that it
-//! was when the first thread entered (a daemon may have put its own file there), it takes the line
-//! without waiting, and the program gets no SIGPIPE.
+//! The runtime prints the line only if standard error is still the same file as at the first entry
+//! (a daemon may have replaced it), and if the file accepts the line without waiting. The program
+//! never gets a SIGPIPE for the line.
 
 use super::runtime::Runtime;
 use super::sys::{self, Descriptor, Errno, FOREIGN_RIGHTS, NO_COLLECTOR};
@@ -12,17 +12,17 @@ const SIGPIPE: u32 = 13;
 /// Longest path in a message.
 const PATH_LIMIT: usize = 1024;
 
-/// Message of a program with rights that its caller lacks.
+/// Message if the program has rights that its caller does not have.
 const FOREIGN_RIGHTS_MESSAGE: &[u8] =
     b"holloway: this program is setuid, setgid or has capabilities, and writes no profile; \
     run a copy without them\n";
 
-/// Message of a program whose collector is gone: nobody takes the words, and nobody would join a
-/// spool to the words that the collector took.
+/// Message if the program's collector has ended. The threads do not spool then, because no process
+/// would join the spools to the words that the collector took.
 const COLLECTOR_GONE_MESSAGE: &[u8] = b"holloway: the collector of this run is gone; \
     what this process does from now on is not recorded\n";
 
-/// Prints the failure, if there is one and none was printed before.
+/// Prints the failure, if there is a failure and none was printed before.
 pub(super) fn print_failure(runtime: &mut Runtime) {
     let Some(error) = runtime.failure else { return };
     if runtime.failure_printed {
@@ -97,7 +97,7 @@ pub(super) fn reject_burst(runtime: &mut Runtime) {
     }
 }
 
-/// Writes a line to standard error, if it takes the line.
+/// Writes a line to standard error, if standard error accepts a line without waiting.
 fn print(line: &[u8]) {
     if !sys::is_writable(Descriptor::STDERR) {
         return;
@@ -118,7 +118,7 @@ pub(super) fn exit_without_memory() -> ! {
     sys::exit(125)
 }
 
-/// The kernel's reason in words.
+/// The text for an error number of the kernel.
 fn reason(error: Errno) -> Option<&'static [u8]> {
     Some(match error.0 {
         1 => b"operation not permitted",

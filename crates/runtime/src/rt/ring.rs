@@ -1,8 +1,8 @@
-//! A thread's ring: its header, its words, and the state of timed paths
-//! (`holloway_abi`, "Streams").
+//! A thread's ring: its header, its words, and the state of timed paths (`holloway_abi`, module
+//! `ring`).
 //!
 //! This module only reads and writes the ring. `stream` begins and ends streams, `space` keeps
-//! places free, and `spool` moves words to the file.
+//! cells free, and `spool` moves words to the file.
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -12,13 +12,13 @@ use holloway_abi::{
     BURST_STATE, BurstState, CHUNK, ExtentHeader, PAGE, RING_SIZE, RING_WORDS, RingHeader,
 };
 
-/// Bytes of a ring's extent, without counters behind it.
+/// Size of a ring's extent in bytes, without ring counters.
 pub(super) const EXTENT_SIZE: usize = (PAGE + RING_SIZE) as usize;
 
-/// Value of `missing` while no words are missing.
-pub(super) const NOTHING_MISSING: u64 = u64::MAX;
+/// Value of `missing_from` while no words are missing.
+pub(super) const NONE_MISSING: u64 = u64::MAX;
 
-/// A thread's ring, which stays mapped as blocks do.
+/// A thread's ring. Like a block of counters, it stays mapped.
 #[derive(Clone, Copy)]
 pub(super) struct Ring(*mut RingHeader);
 
@@ -42,38 +42,39 @@ impl Ring {
         self.0
     }
 
-    /// Takes places with one instruction, so no handler's words come between them. The caller then
-    /// [puts](Ring::put) words there. The result is the first position.
+    /// Reserves cells with one instruction, so that no handler's words come between them. The
+    /// caller then [puts](Ring::put) words there. Returns the position of the first cell.
     #[inline(always)]
-    pub(super) fn take_places(self, bytes: u64) -> u64 {
+    pub(super) fn reserve_cells(self, bytes: u64) -> u64 {
         // SAFETY: the cursor of a mapped ring, which this thread owns.
         unsafe { arch::add(&raw mut (*self.0).cursor, bytes) }
     }
 
-    /// Takes places for `words` words that end no path. They are counted first: if the process is
-    /// killed in between, readers do not mistake them for paths.
+    /// Reserves cells for a record of `words` words, and returns the position of the first cell.
+    /// `controls` counts the words first: if the process is killed in between, readers do not count
+    /// the cells as missing paths.
     #[inline(always)]
-    pub(super) fn take_controls(self, words: usize) -> u64 {
-        // SAFETY: as in `take_places`.
+    pub(super) fn reserve_record(self, words: usize) -> u64 {
+        // SAFETY: as in `reserve_cells`.
         unsafe { arch::add(&raw mut (*self.0).controls, words as u64) };
-        self.take_places(4 * words as u64)
+        self.reserve_cells(4 * words as u64)
     }
 
     /// Writes a word at its position.
     #[inline(always)]
     pub(super) fn put(self, position: u64, word: u32) {
-        self.word(position).store(word, Ordering::Relaxed);
+        self.cell(position).store(word, Ordering::Relaxed);
     }
 
-    /// The first word's place.
+    /// The address of the first cell.
     #[inline(always)]
     pub(super) fn words(self) -> *mut u32 {
         self.0.cast::<u8>().wrapping_add(RING_WORDS as usize).cast()
     }
 
-    /// The word at a position.
+    /// The cell at a position.
     #[inline(always)]
-    fn word<'a>(self, position: u64) -> &'a AtomicU32 {
+    fn cell<'a>(self, position: u64) -> &'a AtomicU32 {
         let index = (position & (RING_SIZE - 1)) / 4;
         // SAFETY: inside the ring and aligned. Rings stay mapped, and all accesses to words are
         // atomic, here and in woven code.
@@ -91,9 +92,9 @@ impl Ring {
         unsafe { AtomicU64::from_ptr(&raw mut (*self.0).taken) }
     }
 
-    pub(super) fn missing<'a>(self) -> &'a AtomicU64 {
+    pub(super) fn missing_from<'a>(self) -> &'a AtomicU64 {
         // SAFETY: as in `cursor`.
-        unsafe { AtomicU64::from_ptr(&raw mut (*self.0).missing) }
+        unsafe { AtomicU64::from_ptr(&raw mut (*self.0).missing_from) }
     }
 
     pub(super) fn waiting<'a>(self) -> &'a AtomicU32 {
@@ -111,32 +112,32 @@ impl Ring {
     pub(super) fn file_offset(self) -> u64 {
         // SAFETY: a ring's header stays mapped. This field is written once, before any other thread
         // knows the ring.
-        let [offset, ..] = unsafe { (*self.0).own };
+        let [offset, ..] = unsafe { (*self.0).runtime_private };
         offset
     }
 
     /// The process that takes words out of this ring.
     pub(super) fn collector(self) -> Collector {
         // SAFETY: as in `file_offset`.
-        let [_, id, start, _] = unsafe { (*self.0).own };
+        let [_, id, start, _] = unsafe { (*self.0).runtime_private };
         let id = id as u32;
         Collector { start, id }
     }
 
-    /// Start of the chunk that the last place taken is in.
+    /// Start of the chunk of the last reserved cell.
     pub(super) fn chunk_start(self) -> u64 {
         let cursor = self.cursor().load(Ordering::Relaxed);
         cursor.saturating_sub(4) & !(CHUNK - 1)
     }
 
-    /// Are this many bytes free from the start of the present chunk on? Words of the chunk itself
-    /// may be written already.
+    /// Are this many bytes free, counted from the start of the present chunk? Words of the present
+    /// chunk count as free.
     pub(super) fn has_free(self, bytes: u64) -> bool {
         let taken = self.taken().load(Ordering::Acquire);
         self.chunk_start() + bytes <= taken + RING_SIZE
     }
 
-    /// The first position of the next chunk, where the child of a fork goes on.
+    /// The first position of the next chunk, where the child of a fork continues.
     pub(super) fn next_chunk(self) -> u64 {
         self.cursor()
             .load(Ordering::Relaxed)
@@ -156,7 +157,7 @@ impl Ring {
         unsafe { (*self.0).controls = 0 };
     }
 
-    /// The state of timed paths behind the header.
+    /// The state of timed paths, which follows the header.
     pub(super) fn state(self) -> *mut BurstState {
         self.0
             .cast::<u8>()
@@ -164,11 +165,11 @@ impl Ring {
             .cast()
     }
 
-    /// Appends a record: words that stand together. The caller makes space afterwards.
+    /// Appends a record. The caller makes space afterwards.
     pub(super) fn append(self, words: &[u32]) {
-        let place = self.take_controls(words.len());
-        for (position, word) in (place..).step_by(4).zip(words) {
-            self.word(position).store(*word, Ordering::Relaxed);
+        let start = self.reserve_record(words.len());
+        for (position, word) in (start..).step_by(4).zip(words) {
+            self.cell(position).store(*word, Ordering::Relaxed);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The state of this image's runtime, under one lock.
+//! The state of the runtime in this image, which one lock protects.
 
 use super::collector::Collector;
 use super::lock::Lock;
@@ -8,10 +8,10 @@ use super::sys::{Errno, File};
 use crate::text::Text;
 use holloway_abi::{BurstRate, BurstState};
 
-/// All state of this image's runtime.
+/// The state of the runtime in this image.
 pub(super) static RUNTIME: Lock<Runtime> = Lock::new(Runtime::new());
 
-/// The variables of the image. All are zero at first, so they take no space in the image's file.
+/// The runtime's variables. All are zero at first, so they need no space in the image's file.
 pub(super) struct Runtime {
     /// Null until the first thread enters.
     page: *mut FirstPage,
@@ -23,24 +23,24 @@ pub(super) struct Runtime {
     pub(super) name: Text<256>,
     /// Path of the image's file.
     pub(super) image_path: Text<1024>,
-    /// A buffer for short use.
+    /// A buffer for short-lived text.
     pub(super) scratch: Text<8192>,
     /// The first failure.
     pub(super) failure: Option<Errno>,
-    /// The failure is on stderr already.
+    /// Whether the failure was printed.
     pub(super) failure_printed: bool,
     /// Standard error, as it was at the first entry.
     pub(super) stderr: File,
-    /// Signal mask of the thread that forks, during the fork.
+    /// During a fork: the signal mask of the forking thread.
     pub(super) forking_mask: u64,
-    /// State of the timed paths of the thread that forks, as it was at the fork. The child shares
-    /// the ring, in which the parent goes on.
+    /// During a fork: a copy of the state of the forking thread's timed paths. The child needs the
+    /// copy because it shares the ring with the parent, which continues to change the state.
     pub(super) forking_state: Option<BurstState>,
     /// The process that takes words out of the rings.
     pub(super) collector: Collector,
-    /// How often paths are timed.
+    /// The rate of timed paths.
     pub(super) burst: BurstRate,
-    /// Working memory of the compression.
+    /// The compressor's table.
     pub(super) table: lz4::Table,
 }
 
@@ -59,7 +59,10 @@ impl Runtime {
             forking_mask: 0,
             forking_state: None,
             collector: Collector::NONE,
-            burst: BurstRate { pass: 0, timed: 0 },
+            burst: BurstRate {
+                untimed: 0,
+                timed: 0,
+            },
             table: lz4::NEW_TABLE,
         }
     }
@@ -68,11 +71,11 @@ impl Runtime {
         !self.page.is_null()
     }
 
-    /// Sets the page and the notes that are in use from now on.
+    /// Sets the current page and notes.
     ///
     /// # Safety
-    /// Both are null, or mapped memory of these layouts. Only this runtime writes the memory, and
-    /// it stays mapped until the next call.
+    /// Each pointer is null, or points to mapped memory of this layout. Only this runtime writes
+    /// the memory, and the memory stays mapped until the next call of this function.
     pub(super) unsafe fn set_page(&mut self, page: *mut FirstPage, notes: *mut Notes) {
         self.page = page;
         self.notes = notes;
@@ -80,7 +83,7 @@ impl Runtime {
 
     /// The page and the notes, once the image is open.
     pub(super) fn page(&mut self) -> Option<OpenPage<'_>> {
-        // SAFETY: null, or as `set_page` demands. Other processes only read the page.
+        // SAFETY: null, or valid by the contract of `set_page`. Other processes only read the page.
         let (page, notes) = unsafe { (self.page.as_mut()?, self.notes.as_mut()?) };
         Some(OpenPage {
             header: &mut page.header,

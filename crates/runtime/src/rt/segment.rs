@@ -1,17 +1,19 @@
 //! Hash counters: exact counts for functions with too many paths for an array (in Ball and Larus
-//! 1996, more than 4,000 to 6,000). Conflicts drop no count.
+//! 1996, more than 4,000 to 6,000). Collisions of hashes lose no count.
 //!
-//! A function's *head*, in the thread's block, is the address of its current segment plus the
-//! logarithm of the segment's number of records. It is a single word, so it is whole whenever a
-//! signal comes. A segment is an open-addressed table of paths and counts. When the segment is
-//! three quarters full, a new segment of four times the size takes its place. The old segment stays
-//! in the file, and readers add up. No record moves, so a signal or a kill never finds one half
-//! moved.
+//! A *segment* is a hash table of slots, each with a path and its count (`holloway_abi`, module
+//! `hash`). A function's *segment pointer*, in the thread's block, is the address of the current
+//! segment's first slot plus the binary logarithm of the number of slots. It is a single word, so a
+//! signal handler never finds it half written. When a segment is three quarters full, a new segment
+//! with four times as many slots becomes the current segment. The old segment stays in the file,
+//! and readers add the counts of all segments. No slot moves. So signals and kills cannot interrupt
+//! a move.
 //!
-//! Only the owner's thread writes a segment, but a handler that counts in the same segment may
-//! interrupt it anywhere. So a compare-and-swap of the key claims a record, and a single addition
-//! counts the path. Signals stay unmasked; only a new segment takes the lock and system calls. A
-//! kill between the two instructions leaves a path with count 0.
+//! Only the owner of the block writes a segment. But a signal handler of the same thread may
+//! interrupt it at any instruction and count in the same segment. So a compare-and-swap of the key
+//! claims a slot, and a single addition counts the path. Signals stay unmasked, unless a new
+//! segment needs the lock and system calls. If the process is killed between the two instructions,
+//! the path has the count 0.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -20,48 +22,51 @@ use super::runtime::{RUNTIME, Runtime};
 use super::{arch, extents, fork, sys};
 use holloway_abi::{EXTENT_MAGIC, EXTENT_SEGMENT, ExtentHeader, HashSlot, PAGE, hash_slot};
 
-/// Logarithm of the first segment's records: with the header, they fill half a page of the file.
+/// Binary logarithm of the first segment's number of slots. With the header, the slots fill half a
+/// page of the file.
 const FIRST_BITS: u32 = 7;
 
-/// A new segment has 2 to this power as many records as the old one.
+/// A new segment has 2 to this power times as many slots as the old segment.
 const GROWTH_BITS: u32 = 2;
 
-/// Logarithm of the largest segment's records. (The head has six bits for it.)
+/// Binary logarithm of the largest segment's number of slots. The segment pointer has six bits for
+/// it.
 const LARGEST_BITS: u32 = 36;
 
-/// A segment by its address and size, which a head holds as one word.
+/// The address and size of a segment, which a segment pointer holds as one word.
 #[derive(Clone, Copy)]
 struct Segment {
-    records: *mut HashSlot,
+    slots: *mut HashSlot,
     bits: u32,
 }
 
 impl Segment {
-    const ADDRESS: u64 = !63;
+    /// The bits of a segment pointer that hold the address.
+    const ADDRESS_BITS: u64 = !63;
 
-    fn from_head(word: u64) -> Option<Segment> {
-        let records = (word & Segment::ADDRESS) as usize as *mut HashSlot;
-        (!records.is_null()).then_some(Segment {
-            records,
-            bits: (word & !Segment::ADDRESS) as u32,
+    fn from_word(word: u64) -> Option<Segment> {
+        let slots = (word & Segment::ADDRESS_BITS) as usize as *mut HashSlot;
+        (!slots.is_null()).then_some(Segment {
+            slots,
+            bits: (word & !Segment::ADDRESS_BITS) as u32,
         })
     }
 
-    fn to_head(self) -> u64 {
-        self.records.addr() as u64 | u64::from(self.bits)
+    fn to_word(self) -> u64 {
+        self.slots.addr() as u64 | u64::from(self.bits)
     }
 
-    /// Counts `path`. A path without a record gets a new one if fewer than `limit` records are in
-    /// use. False: there was no record for the path.
+    /// Counts `path`. A path without a slot gets a free slot if fewer than `limit` slots are in
+    /// use. Returns whether the path was counted.
     fn count(self, path: u64, limit: u64) -> bool {
         let mask = (1_u64 << self.bits) - 1;
         let key = path.wrapping_add(1);
         let mut index = hash_slot(path, self.bits);
         loop {
-            let (place, count) = self.record(index);
-            let present_key = match place.load(Ordering::Relaxed) {
+            let (slot_key, count) = self.slot(index);
+            let present_key = match slot_key.load(Ordering::Relaxed) {
                 0 if self.used().load(Ordering::Relaxed) >= limit => return false,
-                0 => self.claim(place, key),
+                0 => self.claim(slot_key, key),
                 present_key => present_key,
             };
             if present_key == key {
@@ -72,10 +77,10 @@ impl Segment {
         }
     }
 
-    /// Puts the key into a free record. The result is the key that the record has then: a handler
-    /// that came between may have claimed it.
-    fn claim(self, place: &AtomicU64, key: u64) -> u64 {
-        match place.compare_exchange(0, key, Ordering::Relaxed, Ordering::Relaxed) {
+    /// Writes the key into a free slot. Returns the key that the slot then has: a signal handler
+    /// may have claimed the slot in between.
+    fn claim(self, slot_key: &AtomicU64, key: u64) -> u64 {
+        match slot_key.compare_exchange(0, key, Ordering::Relaxed, Ordering::Relaxed) {
             Ok(_) => {
                 self.used().fetch_add(1, Ordering::Relaxed);
                 key
@@ -84,80 +89,81 @@ impl Segment {
         }
     }
 
-    /// Key and count of a record.
-    fn record<'a>(self, index: u64) -> (&'a AtomicU64, &'a AtomicU64) {
-        let record = self.records.wrapping_add(index as usize);
+    /// Key and count of a slot.
+    fn slot<'a>(self, index: u64) -> (&'a AtomicU64, &'a AtomicU64) {
+        let slot = self.slots.wrapping_add(index as usize);
         // SAFETY: index < 2^bits; segments stay mapped, and all accesses are atomic.
         unsafe {
             (
-                AtomicU64::from_ptr(&raw mut (*record).key),
-                AtomicU64::from_ptr(&raw mut (*record).count),
+                AtomicU64::from_ptr(&raw mut (*slot).key),
+                AtomicU64::from_ptr(&raw mut (*slot).count),
             )
         }
     }
 
-    /// Number of records in use.
+    /// Number of slots in use.
     fn used<'a>(self) -> &'a AtomicU64 {
-        let header = self.records.cast::<ExtentHeader>().wrapping_sub(1);
+        let header = self.slots.cast::<ExtentHeader>().wrapping_sub(1);
         // SAFETY: a segment has its header before it; all accesses to this field are atomic.
         unsafe { AtomicU64::from_ptr(&raw mut (*header).used) }
     }
 
-    /// Records to use before the next segment: three quarters.
+    /// Number of slots in use at which a new segment begins: three quarters.
     fn soft_limit(self) -> u64 {
         3 << (self.bits - 2)
     }
 
-    /// Records to use at most. Free records end searches, even where handlers interrupt handlers
-    /// that claim records.
+    /// Greatest number of slots in use. Some slots must stay free to end searches. Signal handlers
+    /// that interrupt each other while they claim slots may exceed this number by a few.
     fn hard_limit(self) -> u64 {
         (1 << self.bits) - 16
     }
 }
 
-/// Body of `__holloway_hash`: counts a path, with or without a record in the current segment.
+/// Body of `__holloway_hash`: counts a path, which may not have a slot in the current segment yet.
 ///
 /// # Safety
-/// `head` is a head in the calling thread's block.
-pub(super) unsafe extern "C" fn count(head: *mut u64, path: u64) {
+/// `pointer` is the address of a segment pointer in the calling thread's block.
+pub(super) unsafe extern "C" fn count(pointer: *mut u64, path: u64) {
     fork::notice_raw_fork();
-    // SAFETY: the caller's.
-    if !unsafe { add_to_current(head, path) } {
-        // SAFETY: the caller's.
-        unsafe { add_to_new(head, path) };
+    // SAFETY: guaranteed by the caller.
+    if !unsafe { add_to_current(pointer, path) } {
+        // SAFETY: guaranteed by the caller.
+        unsafe { add_to_new(pointer, path) };
     }
 }
 
 /// # Safety
 /// As [`count`].
-unsafe fn add_to_current(head: *mut u64, path: u64) -> bool {
-    // SAFETY: the caller's; a handler may write the head, as a whole.
-    let current = Segment::from_head(unsafe { head.read_volatile() });
+unsafe fn add_to_current(pointer: *mut u64, path: u64) -> bool {
+    // SAFETY: guaranteed by the caller; a signal handler writes the segment pointer at once.
+    let current = Segment::from_word(unsafe { pointer.read_volatile() });
     current.is_some_and(|segment| segment.count(path, segment.soft_limit()))
 }
 
 /// # Safety
 /// As [`count`].
 #[cold]
-unsafe fn add_to_new(head: *mut u64, path: u64) {
+unsafe fn add_to_new(pointer: *mut u64, path: u64) {
     let _masked = Masked::all();
-    // SAFETY: the caller's. A handler may have made a new segment already.
-    if unsafe { add_to_current(head, path) } {
+    // SAFETY: guaranteed by the caller. A handler may have made a new segment already.
+    if unsafe { add_to_current(pointer, path) } {
         return;
     }
-    // SAFETY: the caller's; no handler writes the head now.
-    let current = Segment::from_head(unsafe { head.read_volatile() });
+    // SAFETY: guaranteed by the caller; signals are masked, so no handler writes the segment
+    // pointer.
+    let current = Segment::from_word(unsafe { pointer.read_volatile() });
     let bits = current.map_or(FIRST_BITS, |segment| {
         (segment.bits + GROWTH_BITS).min(LARGEST_BITS)
     });
     let mut runtime = RUNTIME.lock();
-    if let Some(segment) = new_segment(&mut runtime, head, bits) {
+    if let Some(segment) = new_segment(&mut runtime, pointer, bits) {
         // SAFETY: as above.
-        unsafe { head.write_volatile(segment.to_head()) };
+        unsafe { pointer.write_volatile(segment.to_word()) };
         segment.count(path, segment.soft_limit());
         return;
     }
-    // no memory: fill the old segment to the brim
+    // There is no memory: use more slots of the old segment.
     if !current.is_some_and(|segment| segment.count(path, segment.hard_limit()))
         && let Some(mut page) = runtime.page()
     {
@@ -165,8 +171,8 @@ unsafe fn add_to_new(head: *mut u64, path: u64) {
     }
 }
 
-/// A new segment for the function at `head`, in the file if possible.
-fn new_segment(runtime: &mut Runtime, head: *mut u64, bits: u32) -> Option<Segment> {
+/// A new segment for the function with the segment pointer at `pointer`, in the file if possible.
+fn new_segment(runtime: &mut Runtime, pointer: *mut u64, bits: u32) -> Option<Segment> {
     let bytes = size_of::<ExtentHeader>() + (size_of::<HashSlot>() << bits);
     let size = bytes.div_ceil(PAGE as usize) * PAGE as usize;
     let (extent, in_file) = match extents::allocate(runtime, size) {
@@ -179,7 +185,7 @@ fn new_segment(runtime: &mut Runtime, head: *mut u64, bits: u32) -> Option<Segme
         kind: EXTENT_SEGMENT,
         tid: sys::thread_id(),
         size: size as u64,
-        head: (head.addr() - arch::slot().addr()) as u64,
+        head: (pointer.addr() - arch::slot().addr()) as u64,
         slots: 1 << bits,
         used: 0,
         reserved: extents::link(page.notes.segments),
@@ -191,7 +197,7 @@ fn new_segment(runtime: &mut Runtime, head: *mut u64, bits: u32) -> Option<Segme
         extents::publish(runtime, size);
     }
     Some(Segment {
-        records: extent.wrapping_add(1).cast(),
+        slots: extent.wrapping_add(1).cast(),
         bits,
     })
 }

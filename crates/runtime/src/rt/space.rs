@@ -1,59 +1,63 @@
-//! Free places in a ring for the words to come (`holloway_abi`, "Streams"). Larus 1999, section 3,
-//! hands its trace to the compactor the same way, a buffer at a time.
+//! Keeps cells of a ring free for the next words (`holloway_abi`, module `ring`). Larus 1999,
+//! section 3, passes its trace to the compactor the same way, one buffer at a time.
 //!
-//! Woven code appends words by itself. It calls [`chunk`] where it began a chunk, to make sure that
-//! the next chunks are free. It calls [`caught`] where control came back to a frame. A ring is full
-//! when the collector has fallen behind, or when there is no collector. Then the ring's owner
-//! waits, or spools (see `spool`).
+//! Woven code appends words itself. After it began a chunk, it calls [`chunk`], which ensures that
+//! the next chunks are free. After an exception or a `longjmp` came back to a frame, it calls
+//! [`caught`]. A ring becomes full if the collector is too slow, or if there is no collector. Then
+//! the ring's owner waits for the collector, or spools (see `spool`).
 //!
 //! # Waiting
 //! A wait may be long: the collector may be stopped, or the machine busy. So the program's signals
 //! stay unmasked during a wait:
-//! - The thread holds no lock. A handler that appends words calls [`chunk`] itself where it begins
+//! - The thread holds no lock. A handler that appends words calls [`chunk`] itself when it begins
 //!   the next chunk.
-//! - A handler may jump out of a wait, since there is nothing to undo.
+//! - A handler may jump out of a wait, because there is nothing to undo.
 //!
-//! Both use up the reserve. With less than [`MASK_BELOW`] of it left, every signal is masked for
-//! the rest of the wait, and nobody appends.
+//! In both cases the thread appends words without waiting, into the [`RESERVE`]. When fewer than
+//! [`MASK_BELOW`] bytes are free, the thread masks every signal for the rest of the wait.
 //!
 //! # When words could be overwritten
-//! Words in use are overwritten only after one of two sequences:
-//! - Five handlers interrupt each other, each between taking the first place of a chunk and its
-//!   call, and each after 64 KiB of words.
-//! - Three handlers in a row jump out of just that window, after two that jumped out of waits.
+//! Words that no reader has taken are overwritten only after one of two sequences of events:
+//! - Five handlers interrupt each other, each after 64 KiB of words, between reserving the first
+//!   cell of a chunk and the call of [`chunk`].
+//! - Two handlers in a row jump out of waits, and then three handlers in a row jump out of code
+//!   between reserving the first cell of a chunk and the call of [`chunk`].
 //!
-//! Readers notice such words. Page faults do not widen the window: the first places of all chunks
-//! are touched beforehand. A record ([`caught`]) lacks words if a handler jumps out while it is
-//! written. Then the frames that the record ends stay open until the next word of an older frame.
+//! Readers detect overwritten words. Page faults do not make these sequences more likely, because
+//! `stream::begin` writes the first cells of all chunks beforehand.
+//!
+//! If a handler jumps out while [`caught`] writes its record, the record lacks words. Then readers
+//! keep the frames that the record ends open until the next word of an older frame.
 //!
 //! Cost: two loads for each 16,384 words while the collector keeps up. A wait takes two system
-//! calls and a look into `/proc` for each 20 ms.
+//! calls and a read of a file in `/proc` for each 20 ms.
 
 use core::sync::atomic::{Ordering, fence};
 
 use super::lock::Masked;
-use super::ring::{NOTHING_MISSING, Ring};
+use super::ring::{NONE_MISSING, Ring};
 use super::runtime::RUNTIME;
 use super::sys::{self, NO_COLLECTOR};
 use super::{arch, fork, spool, stream};
 use holloway_abi::{CHUNK, OPERAND, RESERVE, RING_SIZE, WORD_CAUGHT};
 
-/// Signals stay unmasked during a wait while this many bytes are free from the present chunk's
-/// start on.
+/// Signals stay unmasked during a wait while at least this many bytes are free, counted from the
+/// start of the present chunk.
 const MASK_BELOW: u64 = 4 * CHUNK;
 
-/// Looks at `taken`, each after a yield to other threads, before the thread sleeps.
+/// Number of times that a waiting thread yields to other threads and checks `taken`, before it
+/// sleeps.
 const YIELDS: u32 = 16;
 
-/// Longest sleep before the thread checks that the collector lives: 20 ms.
+/// Longest sleep in nanoseconds, after which the thread checks that the collector lives: 20 ms.
 const SLEEP: u64 = 20_000_000;
 
 /// Body of `__holloway_chunk`.
 pub(super) extern "C" fn chunk() {
     fork::notice_raw_fork();
-    let block = arch::slot();
-    if !block.is_null() {
-        make_space(Ring::at_slot(block));
+    let slot = arch::slot();
+    if !slot.is_null() {
+        make_space(Ring::at_slot(slot));
     }
 }
 
@@ -61,28 +65,28 @@ pub(super) extern "C" fn chunk() {
 /// cursor was `position`.
 pub(super) extern "C" fn caught(position: u64, catcher: u32) {
     fork::notice_raw_fork();
-    let block = arch::slot();
-    if block.is_null() {
+    let slot = arch::slot();
+    if slot.is_null() {
         return;
     }
-    let ring = Ring::at_slot(block);
-    let place = position / 4;
-    // All places are taken at once, so the words of a handler come behind them. Masking signals
-    // would take longer than everything else here.
+    let ring = Ring::at_slot(slot);
+    let word_position = position / 4;
+    // All cells are reserved at once, so that the words of a handler come after them. Masking
+    // signals would take longer than the rest of this function.
     ring.append(&[
         WORD_CAUGHT,
-        OPERAND | place as u32,
-        OPERAND | (place >> 31) as u32,
+        OPERAND | word_position as u32,
+        OPERAND | (word_position >> 31) as u32,
         OPERAND | catcher,
     ]);
     make_space(ring);
 }
 
-/// Waits or spools until [`RESERVE`] bytes are free from the start of the present chunk on. Returns
-/// at once if the stream has ended.
+/// Waits or spools until [`RESERVE`] bytes are free, counted from the start of the present chunk.
+/// Returns at once if the stream has ended.
 pub(super) fn make_space(ring: Ring) {
     let (mut yields, mut masked) = (0, None);
-    while !ring.has_free(RESERVE) && ring.missing().load(Ordering::Relaxed) == NOTHING_MISSING {
+    while !ring.has_free(RESERVE) && ring.missing_from().load(Ordering::Relaxed) == NONE_MISSING {
         if ring.has_free(MASK_BELOW) {
             masked = None;
         } else if masked.is_none() {
@@ -94,7 +98,7 @@ pub(super) fn make_space(ring: Ring) {
         } else if yields < YIELDS {
             yields += 1;
             sys::let_others_run();
-        } else if sleep(ring) && is_abandoned(ring) {
+        } else if sleep(ring) && collector_has_ended(ring) {
             let _masked = Masked::all();
             let mut runtime = RUNTIME.lock();
             runtime.failure.get_or_insert(NO_COLLECTOR);
@@ -104,21 +108,21 @@ pub(super) fn make_space(ring: Ring) {
     drop(masked);
 }
 
-/// Sleeps until the collector has taken words, or 20 ms are over. True: the time is over.
+/// Sleeps until the collector has taken words, for at most 20 ms. Returns whether the 20 ms are
+/// over.
 fn sleep(ring: Ring) -> bool {
-    // A collector that sees this store also sees all earlier words: a place that is still 0 is a
-    // hole.
+    // A collector that reads this 1 also reads all earlier words: a cell that is still 0 is a hole.
     ring.waiting().store(1, Ordering::Release);
     fence(Ordering::SeqCst);
     let taken = ring.taken().load(Ordering::Acquire);
-    let late = ring.chunk_start() + RESERVE > taken + RING_SIZE
+    let timed_out = ring.chunk_start() + RESERVE > taken + RING_SIZE
         && sys::futex_wait_shared(ring.taken_low(), taken as u32, SLEEP);
     ring.waiting().store(0, Ordering::Relaxed);
-    late
+    timed_out
 }
 
-/// Is the collector gone?
-fn is_abandoned(ring: Ring) -> bool {
+/// Has the collector of this ring ended?
+fn collector_has_ended(ring: Ring) -> bool {
     let collector = ring.collector();
     if sys::is_dead(collector.id, collector.id) {
         return true;

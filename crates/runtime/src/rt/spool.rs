@@ -1,13 +1,14 @@
-//! Spools: where no collector reads a ring, the ring's thread moves the words to extents of the
-//! file, compressed.
+//! Spools: if no collector reads a ring, the ring's owner compresses the words into extents of the
+//! file.
 //!
-//! Complete chunks go, some 640 KiB at a time, as one extent (as two around the ring's end). The
-//! extent is part of the file before the words leave the ring. So whenever the process is killed,
-//! each word is found in one of the two.
+//! A spool holds complete chunks, about 640 KiB of words. (If the words continue at the start of
+//! the ring's cells, there are two spools.) The spool is part of the file before its words leave
+//! the ring. So if the process is killed, each word is in the spool or in the ring.
 //!
-//! A hole in the ring belongs to a frame below the signal handler that runs now, or to a frame that
-//! a handler jumped out of. The hole stays in the ring if enough words before it can be taken.
-//! Otherwise it goes into the spool as a 0 (see `holloway_abi`).
+//! A hole in the ring belongs to a frame that the running signal handler interrupted, or to a frame
+//! that a handler jumped out of. If the words before the hole are enough to free the reserve, the
+//! hole stays in the ring. If they are not, the hole becomes a word 0 of the spool (see
+//! `holloway_abi`, module `ring`).
 //!
 //! Cost: about a nanosecond for four bytes of repetitive words, under the lock. Threads that spool
 //! at the same time take turns.
@@ -20,12 +21,12 @@ use super::sys::{self, EFBIG, Errno};
 use super::{extents, lz4, stream};
 use holloway_abi::{CHUNK, EXTENT_MAGIC, EXTENT_SPOOL, ExtentHeader, RESERVE, RING_SIZE};
 
-/// Greatest number of bytes of words in one spool. As much space must be free, however little of it
-/// the compressed words take.
+/// Greatest number of bytes of words in one spool. This much disk space must be free, even if the
+/// compressed words need little of it.
 const PIECE_LIMIT: u64 = 10 * CHUNK;
 
-/// Moves words out of the ring until the reserve is free. If that fails, the stream ends. Signals
-/// are masked.
+/// Moves words out of the ring until [`RESERVE`] bytes are free. If that fails, the stream ends.
+/// The caller has masked signals.
 pub(super) fn spool(runtime: &mut Runtime, ring: Ring) {
     while !ring.has_free(RESERVE) {
         if let Err(error) = spool_piece(runtime, ring) {
@@ -39,7 +40,7 @@ pub(super) fn spool(runtime: &mut Runtime, ring: Ring) {
 /// Moves one piece of the stream to the file.
 fn spool_piece(runtime: &mut Runtime, ring: Ring) -> Result<(), Errno> {
     let from = ring.taken().load(Ordering::Relaxed);
-    let words = piece(ring, from);
+    let words = next_words(ring, from);
     let size = extents::round_up(size_of::<ExtentHeader>() + lz4::bound(words.len()));
     let extent = extents::allocate(runtime, size)?;
     let room = size - size_of::<ExtentHeader>();
@@ -72,17 +73,17 @@ fn spool_piece(runtime: &mut Runtime, ring: Ring) -> Result<(), Errno> {
     Ok(())
 }
 
-/// The words to take: complete chunks, at most [`PIECE_LIMIT`] bytes, up to the ring's end, and up
-/// to a hole if that is enough.
-fn piece<'a>(ring: Ring, from: u64) -> &'a mut [u32] {
+/// The words to take: complete chunks, at most [`PIECE_LIMIT`] bytes, up to the end of the cells,
+/// and up to the first hole if the words before the hole are enough.
+fn next_words<'a>(ring: Ring, from: u64) -> &'a mut [u32] {
     let chunk = ring.chunk_start();
     let lap_end = (from & !(RING_SIZE - 1)) + RING_SIZE;
     let count = (chunk.min(lap_end).min(from + PIECE_LIMIT) - from) / 4;
     let first = ring
         .words()
         .wrapping_add((from & (RING_SIZE - 1)) as usize / 4);
-    // SAFETY: the words lie inside the ring. This thread owns the ring and has masked signals, so
-    // no other code writes them; other processes may read.
+    // SAFETY: the words are inside the ring. This thread owns the ring and has masked signals, so
+    // no other code writes them. Other processes may read them.
     let words = unsafe { core::slice::from_raw_parts_mut(first, count as usize) };
     let Some(hole) = words.iter().position(|word| *word == 0) else {
         return words;

@@ -2,7 +2,7 @@
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use super::ring::{NOTHING_MISSING, Ring};
+use super::ring::{NONE_MISSING, Ring};
 use super::runtime::Runtime;
 use super::sys::{self, Placement};
 use super::timing::TimingState;
@@ -11,12 +11,12 @@ use holloway_abi::{
     BurstState, CHUNK, CLOCK_WORDS, OPERAND, RING_SIZE, RingHeader, WORD_CLOCK, WORD_OWNER,
 };
 
-/// Where a stream of words starts.
+/// The start of a stream of words.
 #[derive(Clone, Copy, Default)]
 pub(super) struct StreamStart {
     /// Position of the first word.
     pub(super) origin: u64,
-    /// Offset of the ring in the file; none for private memory.
+    /// Offset of the ring in the file; `None` if the ring is in private memory.
     pub(super) file_offset: Option<u64>,
     /// In the child of a fork: the state of timed paths in the parent's ring.
     pub(super) parent: Option<BurstState>,
@@ -35,7 +35,7 @@ pub(super) fn begin(ring: Ring, start: StreamStart, runtime: &Runtime) {
         origin,
         ring_size: RING_SIZE,
         start: origin,
-        own: [
+        runtime_private: [
             file_offset.unwrap_or(0),
             u64::from(collector.id),
             collector.start,
@@ -44,20 +44,20 @@ pub(super) fn begin(ring: Ring, start: StreamStart, runtime: &Runtime) {
         taken: origin,
         waiting: 0,
         reserved: 0,
-        missing: if file_offset.is_some() {
-            NOTHING_MISSING
+        missing_from: if file_offset.is_some() {
+            NONE_MISSING
         } else {
             origin
         },
         controls: 0,
         left_out: 0,
         holes: 0,
-        more: [0; 2],
+        reserved2: [0; 2],
     };
     // SAFETY: an extent of a ring's size, which no other thread knows yet.
     unsafe { ring.header().write(header) };
     for first in (0..RING_SIZE).step_by(CHUNK as usize) {
-        ring.put(first, 0); // signals often arrive during page faults
+        ring.put(first, 0); // avoids later page faults, during which signals often arrive
     }
     if image::is_timed() {
         measure::begin(runtime, ring, parent);
@@ -65,8 +65,8 @@ pub(super) fn begin(ring: Ring, start: StreamStart, runtime: &Runtime) {
     append_owner(ring, sys::thread_id());
 }
 
-/// Gives the ring to another thread. Places that the old owner took and never wrote stay holes,
-/// which readers know by `start`.
+/// Gives the ring to another thread. Cells that the old owner reserved but never wrote stay holes.
+/// Readers recognize them because they are below `start`.
 pub(super) fn hand_on(ring: Ring, tid: u32, runtime: &Runtime) {
     let cursor = ring.cursor().load(Ordering::Relaxed);
     // SAFETY: as in `Ring::cursor`.
@@ -78,7 +78,7 @@ pub(super) fn hand_on(ring: Ring, tid: u32, runtime: &Runtime) {
     append_owner(ring, tid);
 }
 
-/// Appends the first word of a stream. With timed paths, a clock follows.
+/// Appends the first record of a stream. With timed paths, a clock record follows.
 fn append_owner(ring: Ring, tid: u32) {
     ring.append(&[WORD_OWNER, OPERAND | tid]);
     if image::is_timed() {
@@ -86,13 +86,13 @@ fn append_owner(ring: Ring, tid: u32) {
     }
 }
 
-/// Appends a [`WORD_CLOCK`].
+/// Appends a clock record ([`WORD_CLOCK`]).
 pub(super) fn append_clock(ring: Ring) {
     let state = TimingState::in_ring(ring);
     let before = arch::clock();
     let now = sys::monotonic();
     let stamp = before + arch::clock().wrapping_sub(before) / 2;
-    state.clock.set(stamp);
+    state.last_clock.set(stamp);
     let operand = |value: u64| OPERAND | value as u32;
     let probe = state.probe.get();
     let words = [
@@ -106,34 +106,35 @@ pub(super) fn append_clock(ring: Ring) {
         operand(probe >> 31),
         OPERAND | state.resolution.get(),
     ];
-    let mut place = ring.take_controls(CLOCK_WORDS);
-    ring.put(place, WORD_CLOCK);
+    let mut position = ring.reserve_record(CLOCK_WORDS);
+    ring.put(position, WORD_CLOCK);
     let mut check = 0;
-    // By reference: copying the array may call `memcpy`, which uses vector registers.
+    // The loop is by reference: a copy of the array may call `memcpy`, which uses vector registers.
     for word in &words {
-        place += 4;
-        ring.put(place, *word);
+        position += 4;
+        ring.put(position, *word);
         check ^= word;
     }
-    ring.put(place + 4, OPERAND | check);
+    ring.put(position + 4, OPERAND | check);
 }
 
-/// Ends the stream: later words are dropped. The words in the ring stay in the file, since private
-/// memory goes over them. If there is no memory, later words overwrite them, and they are missing
-/// as well. Signals are masked; `failure` says why the stream ends.
+/// Ends the stream: later words are dropped. The words in the ring stay in the file, because
+/// private memory is mapped over them in this process. If there is no memory, later words overwrite
+/// them, and these words are missing as well. The caller has masked signals, and `failure` is the
+/// reason.
 pub(super) fn end(ring: Ring, runtime: &mut Runtime) {
-    if ring.missing().load(Ordering::Relaxed) != NOTHING_MISSING {
+    if ring.missing_from().load(Ordering::Relaxed) != NONE_MISSING {
         return;
     }
     let cursor = ring.cursor().load(Ordering::Relaxed);
     let taken = ring.taken().load(Ordering::Acquire);
-    let whole = cursor <= taken + RING_SIZE && {
+    let keeps_words = cursor <= taken + RING_SIZE && {
         let words = Placement::Over(ring.words().cast());
-        // SAFETY: this process goes on writing words there, and never reads them again.
+        // SAFETY: this process continues to write words there, and never reads them.
         unsafe { sys::map_memory(words, RING_SIZE as usize) }.is_ok()
     };
-    let missing = if whole { cursor } else { taken };
-    ring.missing().store(missing, Ordering::Release);
+    let missing_from = if keeps_words { cursor } else { taken };
+    ring.missing_from().store(missing_from, Ordering::Release);
     if let Some(mut page) = runtime.page() {
         page.add_lost();
     }

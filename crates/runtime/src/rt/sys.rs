@@ -1,8 +1,8 @@
-//! The system calls of the runtime, each as a function whose result says what can go wrong.
+//! The system calls of the runtime. Each call is a function whose result type shows its errors.
 //!
-//! The calls are raw, because libc's wrappers set `errno`, may be interposed, and may be
-//! cancellation points. Layouts are the kernel's, and the same on all 64-bit Linux systems as far
-//! as they are used here.
+//! The calls do not go through libc, because libc's wrappers set `errno`, may be interposed, and
+//! may be cancellation points. The layouts of structures are the kernel's. The parts that this file
+//! uses are equal on all 64-bit Linux systems.
 
 use core::sync::atomic::AtomicU32;
 
@@ -28,10 +28,11 @@ pub(super) const EBADF: Errno = Errno(9);
 pub(super) const ESRCH: Errno = Errno(3);
 const ETIMEDOUT: Errno = Errno(110);
 
-/// Not a number of the kernel: a program with rights that its caller lacks writes nothing.
+/// No error number of the kernel: the program has rights that its caller does not have, so the
+/// runtime writes nothing.
 pub(super) const FOREIGN_RIGHTS: Errno = Errno(u32::MAX);
 
-/// Not a number of the kernel either: the collector that took words out of the rings is gone.
+/// No error number of the kernel either: the collector that took words out of the rings has ended.
 pub(super) const NO_COLLECTOR: Errno = Errno(u32::MAX - 1);
 
 const AT_FDCWD: usize = -100_isize as usize;
@@ -54,7 +55,7 @@ const MAP_NORESERVE: usize = 0x4000;
 /// # Safety
 /// The arguments are valid for the call.
 unsafe fn call(number: usize, arguments: [usize; 6]) -> Result<usize, Errno> {
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     let result = unsafe { arch::system_call(number, arguments) };
     if result < 0 {
         Err(Errno(result.unsigned_abs() as u32))
@@ -63,7 +64,7 @@ unsafe fn call(number: usize, arguments: [usize; 6]) -> Result<usize, Errno> {
     }
 }
 
-/// A call that changes only the memory that its pointers (all valid) name.
+/// Makes a system call that changes only the memory at its pointers, which are all valid.
 macro_rules! call {
     ($number:expr $(, $argument:expr)*) => {{
         let mut list = [$($argument as usize),*].into_iter();
@@ -89,7 +90,7 @@ pub(super) fn set_signal_mask(mask: u64) -> u64 {
     old
 }
 
-/// Sleeps while the word has this value. May return early.
+/// Sleeps while the word has this value, perhaps shorter.
 pub(super) fn futex_wait(word: &AtomicU32, value: u32) {
     const WAIT_PRIVATE: usize = 128;
     match call!(number::FUTEX, word.as_ptr(), WAIT_PRIVATE, value, 0_usize) {
@@ -98,8 +99,8 @@ pub(super) fn futex_wait(word: &AtomicU32, value: u32) {
     }
 }
 
-/// Sleeps at most `nanoseconds` while the word has this value. Other processes may change the word.
-/// May return early. True: the time is over.
+/// Sleeps at most `nanoseconds` while the word has this value, perhaps shorter. Other processes may
+/// change the word. Returns whether the time is over.
 pub(super) fn futex_wait_shared(word: &AtomicU32, value: u32, nanoseconds: u64) -> bool {
     const WAIT: usize = 0;
     let time = [0, nanoseconds as i64];
@@ -142,7 +143,8 @@ pub(super) fn ids_differ() -> bool {
         || call!(number::GETGID) != call!(number::GETEGID)
 }
 
-/// Is there no thread `tid` in process `pid` any more? Only a clear "no" counts.
+/// Does process `pid` have no thread `tid` any more? All errors of the call other than "no such
+/// thread" give false.
 pub(super) fn is_dead(pid: u32, tid: u32) -> bool {
     call!(number::TGKILL, pid, tid, 0_usize) == Err(ESRCH)
 }
@@ -207,12 +209,12 @@ impl Descriptor {
     }
 }
 
-/// An open file: its descriptor, with device and inode, which tell whether the descriptor is still
-/// this file.
+/// An open file: its descriptor, and its device and inode. The device and inode show whether the
+/// descriptor still refers to this file.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(super) struct File {
-    /// The descriptor; perhaps not open any more.
+    /// The descriptor. The program may have closed it.
     pub(super) descriptor: Descriptor,
     device: u64,
     inode: u64,
@@ -225,7 +227,7 @@ impl File {
         inode: 0,
     };
 
-    /// The file behind a descriptor just opened.
+    /// The file of a descriptor that was just opened.
     pub(super) fn from_descriptor(descriptor: Descriptor) -> File {
         let (device, inode) = identity(descriptor).unwrap_or((0, 0));
         File {
@@ -235,23 +237,23 @@ impl File {
         }
     }
 
-    /// Was there ever such a file (open or not)?
+    /// Was the file ever created or opened?
     pub(super) fn exists(&self) -> bool {
         self.inode != 0
     }
 
-    /// Is the descriptor still this file? A program may close every descriptor, and open its own
-    /// files with the same numbers.
+    /// Does the descriptor still refer to this file? A program may close every descriptor, and open
+    /// its own files with the same numbers.
     pub(super) fn is_ours(&self) -> bool {
         self.exists() && identity(self.descriptor) == Some((self.device, self.inode))
     }
 
-    /// Is this the same file, whatever the descriptor?
+    /// Do both descriptors refer to the same file?
     pub(super) fn is_same_file(&self, other: &File) -> bool {
         self.device == other.device && self.inode == other.inode
     }
 
-    /// Closes the descriptor if it still is this file.
+    /// Closes the descriptor if it still refers to this file.
     pub(super) fn close(&self) {
         if self.is_ours() {
             close(self.descriptor);
@@ -271,9 +273,10 @@ pub(super) fn close(descriptor: Descriptor) {
     let _ = call!(number::CLOSE, descriptor.argument());
 }
 
-/// Moves a descriptor out of the program's way, to 1,000 or as high as the limit allows. If there
-/// is no room, the descriptor stays. But it never stays as standard input, output, or error, which
-/// the program may use without opening them.
+/// Moves a descriptor to a number that the program is unlikely to use: 1,000 or more, or as high as
+/// the limit allows. If no high number is free, the descriptor keeps its number. But if that is the
+/// number of standard input, output, or error, the descriptor is closed: the program may use these
+/// numbers without opening them.
 pub(super) fn move_high(descriptor: Descriptor) -> Result<Descriptor, Errno> {
     let limit = limit(RLIMIT_NOFILE);
     let from = if limit > 1_016 {
@@ -304,11 +307,12 @@ fn limit(resource: usize) -> u64 {
         0_usize,
         pair.as_mut_ptr()
     );
-    let [now, _] = pair;
-    now
+    let [current, _] = pair;
+    current
 }
 
-/// Largest file the process may write; beyond it, the kernel sends SIGXFSZ.
+/// The largest size of a file that the process may write. For larger sizes, the kernel sends
+/// SIGXFSZ.
 pub(super) fn file_size_limit() -> u64 {
     limit(RLIMIT_FSIZE)
 }
@@ -330,7 +334,7 @@ impl<const N: usize> Path for crate::text::Text<N> {
     }
 }
 
-/// The directory a path is relative to.
+/// The directory that a path is relative to.
 #[derive(Clone, Copy)]
 pub(super) struct DirectoryHandle(Descriptor);
 
@@ -351,7 +355,7 @@ pub(super) fn open_to_read(path: &(impl Path + ?Sized)) -> Result<Descriptor, Er
     .map(Descriptor::from_result)
 }
 
-/// A directory, to name files in it.
+/// Opens a directory for paths relative to it.
 pub(super) fn open_directory(path: &(impl Path + ?Sized)) -> Result<Descriptor, Errno> {
     call!(
         number::OPENAT,
@@ -363,7 +367,7 @@ pub(super) fn open_directory(path: &(impl Path + ?Sized)) -> Result<Descriptor, 
     .map(Descriptor::from_result)
 }
 
-/// A file that exists, to read and write.
+/// Opens an existing file for reading and writing.
 pub(super) fn open_existing(
     parent: DirectoryHandle,
     path: &(impl Path + ?Sized),
@@ -378,7 +382,7 @@ pub(super) fn open_existing(
     .map(Descriptor::from_result)
 }
 
-/// A file that must not exist yet, to read and write.
+/// Creates a new file for reading and writing.
 pub(super) fn create(
     parent: DirectoryHandle,
     path: &(impl Path + ?Sized),
@@ -394,7 +398,7 @@ pub(super) fn create(
     .map(Descriptor::from_result)
 }
 
-/// A file in memory, which `/proc/self/maps` shows as `name`.
+/// Creates a file in memory, which `/proc/self/maps` shows as `name`.
 pub(super) fn create_in_memory(name: &(impl Path + ?Sized)) -> Result<Descriptor, Errno> {
     const MFD_CLOEXEC: usize = 1;
     call!(number::MEMFD_CREATE, name.pointer(), MFD_CLOEXEC).map(Descriptor::from_result)
@@ -476,7 +480,7 @@ pub(super) fn make_directory(path: &impl Path) -> Result<(), Errno> {
     call!(number::MKDIRAT, AT_FDCWD, path.pointer(), 0o777_usize).map(|_| ())
 }
 
-/// Reads the target of a symbolic link. The result is its length.
+/// Reads the target of a symbolic link. Returns its length.
 pub(super) fn read_link(path: &(impl Path + ?Sized), to: &mut [u8]) -> Result<usize, Errno> {
     call!(
         number::READLINKAT,
@@ -487,12 +491,12 @@ pub(super) fn read_link(path: &(impl Path + ?Sized), to: &mut [u8]) -> Result<us
     )
 }
 
-/// Reads the current directory with its NUL. The result is the length of both.
+/// Reads the path of the current directory with its final NUL. Returns the length with the NUL.
 pub(super) fn current_directory(to: &mut [u8]) -> Result<usize, Errno> {
     call!(number::GETCWD, to.as_mut_ptr(), to.len())
 }
 
-/// Reads at the descriptor's position; 0 at the end.
+/// Reads at the descriptor's position. Returns 0 at the end of the file.
 pub(super) fn read(descriptor: Descriptor, to: &mut [u8]) -> Result<usize, Errno> {
     loop {
         match call!(
@@ -530,7 +534,7 @@ pub(super) fn set_length(descriptor: Descriptor, length: u64) -> Result<(), Errn
     call!(number::FTRUNCATE, descriptor.argument(), length).map(|_| ())
 }
 
-/// Reserves space, which reads as zeros, and lengthens the file over it.
+/// Reserves disk space, which reads as zeros, and lengthens the file to include it.
 pub(super) fn allocate(descriptor: Descriptor, offset: u64, length: u64) -> Result<(), Errno> {
     call!(
         number::FALLOCATE,
@@ -542,7 +546,7 @@ pub(super) fn allocate(descriptor: Descriptor, offset: u64, length: u64) -> Resu
     .map(|_| ())
 }
 
-/// Can the descriptor take a line now, without waiting?
+/// Does the descriptor accept a line without waiting?
 pub(super) fn is_writable(descriptor: Descriptor) -> bool {
     const POLLOUT: i16 = 4;
     #[repr(C)]
@@ -588,12 +592,12 @@ pub(super) fn consume(signal: u32) {
     );
 }
 
-/// Where a mapping goes.
+/// The address of a new mapping.
 #[derive(Clone, Copy)]
 pub(super) enum Placement {
-    /// Wherever the kernel likes.
+    /// The kernel chooses the address.
     Anywhere,
-    /// Over the present contents of this address.
+    /// The new mapping replaces the contents at this address.
     Over(*mut u8),
 }
 
@@ -611,12 +615,12 @@ impl Placement {
 /// # Safety
 /// With [`Placement::Over`], no code needs the old contents.
 pub(super) unsafe fn map_file(
-    place: Placement,
+    placement: Placement,
     descriptor: Descriptor,
     offset: u64,
     length: usize,
 ) -> Result<*mut u8, Errno> {
-    let (address, fixed) = place.address_and_flag();
+    let (address, fixed) = placement.address_and_flag();
     let result = call!(
         number::MMAP,
         address,
@@ -638,8 +642,8 @@ pub(super) unsafe fn map_file(
 ///
 /// # Safety
 /// With [`Placement::Over`], no code needs the old contents.
-pub(super) unsafe fn map_memory(place: Placement, length: usize) -> Result<*mut u8, Errno> {
-    let (address, fixed) = place.address_and_flag();
+pub(super) unsafe fn map_memory(placement: Placement, length: usize) -> Result<*mut u8, Errno> {
+    let (address, fixed) = placement.address_and_flag();
     let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed;
     let result = call!(
         number::MMAP,
@@ -664,7 +668,7 @@ pub(super) unsafe fn unmap(address: *mut u8, length: usize) {
 /// Pages are used in no particular order.
 const MADV_RANDOM: usize = 1;
 
-/// Makes a private page all zeros in the child of a fork, however the child is forked.
+/// Asks the kernel to fill private memory with zeros in the child of every fork.
 pub(super) fn wipe_on_fork(page: *mut u8, length: usize) -> Result<(), Errno> {
     const MADV_WIPEONFORK: usize = 18;
     call!(number::MADVISE, page, length, MADV_WIPEONFORK).map(|_| ())

@@ -1,7 +1,7 @@
-//! A thread's state of timed paths, which lies behind the header of its ring.
+//! The state of a thread's timed paths, which follows the header of its ring.
 //!
-//! The state is reached by atomic loads and stores. They are relaxed, so they compile to plain
-//! moves, and the compiler does not join them into vector instructions (see `burst`).
+//! All accesses to the state are relaxed atomic loads and stores. They compile to plain moves, and
+//! the compiler does not merge them into vector instructions (see `burst`).
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
 
@@ -9,18 +9,18 @@ use super::arch;
 use super::ring::Ring;
 use holloway_abi::{BurstState, WARM_EVERY, WARM_UP};
 
-/// In place of the program time of a look: the events happened in a probe's time.
-pub(super) const LEAVING: u64 = u64::MAX;
+/// Value in place of a program time: the events happened during a probe, so no sample shows them.
+pub(super) const IN_PROBE: u64 = u64::MAX;
 
-/// Mark in `inner`, which woven code keeps for each timed path until it ends: the path is one of
-/// those that warm a burst up.
-pub(super) const WARMING: u64 = 1 << 63;
+/// Bit of `inner` that marks a warm-up path. Woven code keeps the value of `inner` at the start of
+/// each timed path until the path ends.
+pub(super) const WARM_UP_MARK: u64 = 1 << 63;
 
-/// A 64-bit number of the state.
+/// A 64-bit field of the state.
 #[repr(transparent)]
-pub(super) struct Cell64(AtomicU64);
+pub(super) struct Field64(AtomicU64);
 
-impl Cell64 {
+impl Field64 {
     #[inline(always)]
     pub(super) fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
@@ -36,11 +36,11 @@ impl Cell64 {
     }
 }
 
-/// A 32-bit number of the state.
+/// A 32-bit field of the state.
 #[repr(transparent)]
-pub(super) struct Cell32(AtomicU32);
+pub(super) struct Field32(AtomicU32);
 
-impl Cell32 {
+impl Field32 {
     #[inline(always)]
     pub(super) fn get(&self) -> u32 {
         self.0.load(Ordering::Relaxed)
@@ -52,58 +52,61 @@ impl Cell32 {
     }
 }
 
-/// A thread's [`BurstState`] with the runtime's own fields.
+/// A thread's [`BurstState`], including the fields that are private to the runtime.
 #[repr(C)]
 pub(super) struct TimingState {
-    pub(super) probe: Cell64,
-    pub(super) inner: Cell64,
-    /// The program time at which the last visit began, and at which the program goes on after it.
-    pub(super) resume: Cell64,
-    /// Cost of a sample after which no path begins: the cycles after the last clock read, and the
-    /// bias. (The cost of any other sample is the bias.)
-    pub(super) overhead: Cell32,
-    /// Cycles of a visit of `burst::burst` before its clock read.
-    pub(super) visit: Cell32,
-    /// Duration of an empty path.
-    pub(super) bias: Cell32,
-    /// Greatest difference of two measurements of the same time.
-    pub(super) resolution: Cell32,
-    /// Time stamp of the last clock in the stream.
-    pub(super) clock: Cell64,
-    /// Program time at which the thread was last found preempted.
-    pub(super) preempted: Cell64,
-    /// Program time at which the thread was last found on another processor.
-    pub(super) migrated: Cell64,
+    /// Cycles that probes have taken.
+    pub(super) probe: Field64,
+    /// Exclusive cycles of all timed paths that ended, perhaps with [`WARM_UP_MARK`].
+    pub(super) inner: Field64,
+    /// Program time at the beginning of the last visit, and at which the program continues after
+    /// that visit.
+    pub(super) resume: Field64,
+    /// Cost of a sample after which no path begins: the bias, and the cycles after the last clock
+    /// read. The cost of any other sample is the bias.
+    pub(super) overhead: Field32,
+    /// Cycles of a visit of `burst::burst` before it reads the clock.
+    pub(super) visit_cost: Field32,
+    /// Measured duration of an empty path.
+    pub(super) bias: Field32,
+    /// Greatest difference between two measurements of the same duration.
+    pub(super) resolution: Field32,
+    /// Time stamp of the last clock record in the stream.
+    pub(super) last_clock: Field64,
+    /// Program time of the last visit that found that the thread had been preempted.
+    pub(super) preempted: Field64,
+    /// Program time of the last visit that found the thread on another processor.
+    pub(super) migrated: Field64,
     /// Program time at which the thread last began an untimed path.
-    pub(super) unsampled: Cell64,
-    /// Address of the word that `watch` looks at.
-    pub(super) place: Cell64,
-    /// Value of that word as long as nothing happened to the thread.
-    pub(super) quiet: Cell64,
-    /// Involuntary switches at the last look.
-    pub(super) switches: Cell32,
-    /// Processor at the last look.
-    pub(super) processor: Cell32,
-    /// Paths that the burst still times.
-    pub(super) remaining: Cell32,
-    /// Paths that pass between the last burst and the next.
-    pub(super) due: Cell32,
-    /// Paths begun that no sample stands for yet.
-    pub(super) pending: Cell32,
-    /// The countdown as the runtime left it.
-    pub(super) left: Cell32,
-    /// State of the random numbers.
-    pub(super) random: Cell64,
-    /// Paths that pass before a burst, on average.
-    pub(super) pass: Cell32,
+    pub(super) unsampled: Field64,
+    /// Address of the word by which `watch` detects interruptions of the thread.
+    pub(super) watched_word: Field64,
+    /// Value of that word as long as nothing interrupted the thread.
+    pub(super) quiet_value: Field64,
+    /// Number of involuntary switches when `watch` last checked the thread.
+    pub(super) switches: Field32,
+    /// Processor when `watch` last checked the thread.
+    pub(super) processor: Field32,
+    /// Paths that the present burst will still time, warm-up paths included.
+    pub(super) remaining: Field32,
+    /// Untimed paths between the last burst and the next burst.
+    pub(super) interval: Field32,
+    /// Paths that have begun and that no sample stands for yet.
+    pub(super) pending: Field32,
+    /// The countdown that the runtime set last.
+    pub(super) last_countdown: Field32,
+    /// State of the random number generator.
+    pub(super) random: Field64,
+    /// Untimed paths before a burst, on average.
+    pub(super) untimed: Field32,
     /// Paths that a burst times.
-    pub(super) timed: Cell32,
+    pub(super) timed: Field32,
 }
 
 const _: () = assert!(size_of::<TimingState>() == size_of::<BurstState>());
 
 impl TimingState {
-    /// The state behind a ring's header.
+    /// The state that follows a ring's header.
     #[inline(always)]
     pub(super) fn in_ring<'a>(ring: Ring) -> &'a TimingState {
         // SAFETY: aligned, in the first page of a ring's extent, which stays mapped; any bytes are
@@ -113,20 +116,20 @@ impl TimingState {
 
     /// Sets the countdown.
     #[inline(always)]
-    pub(super) fn count_from(&self, paths: u32) {
-        self.left.set(paths);
+    pub(super) fn set_countdown(&self, paths: u32) {
+        self.last_countdown.set(paths);
         arch::set_countdown(paths);
     }
 
-    /// Paths that warm a burst up.
+    /// Number of warm-up paths of a burst.
     #[inline(always)]
     pub(super) fn warm_up(&self) -> u32 {
-        (self.pass.get() / WARM_EVERY).min(WARM_UP)
+        (self.untimed.get() / WARM_EVERY).min(WARM_UP)
     }
 
-    /// A random number below `limit`.
+    /// A random number less than `limit` (xorshift).
     #[inline(always)]
-    pub(super) fn below(&self, limit: u32) -> u32 {
+    pub(super) fn random_below(&self, limit: u32) -> u32 {
         let mut random = self.random.get();
         random ^= random << 13;
         random ^= random >> 7;
@@ -135,27 +138,27 @@ impl TimingState {
         (((random >> 32) * u64::from(limit)) >> 32) as u32
     }
 
-    /// Lets the program go on at the program time `time`, when the clock is `now`.
+    /// Lets the program continue at the program time `time`, when the clock is `now`.
     #[inline(always)]
     pub(super) fn resume_at(&self, time: u64, now: u64) {
         self.resume.set(time);
-        // A handler between the two stores finds that the visit took no time.
+        // For a handler between the two stores, the visit took no time.
         compiler_fence(Ordering::SeqCst);
         self.probe.set(now.wrapping_sub(time));
     }
 
-    /// Did nothing happen to the thread since the last look (see `watch`)?
+    /// Did nothing interrupt the thread since `watch` last checked it?
     #[inline(always)]
     pub(super) fn is_quiet(&self) -> bool {
         // SAFETY: `watch::begin` set the address of an aligned word, which stays mapped as long as
         // the thread runs code of this image.
-        let present = unsafe { (self.place.get() as usize as *const u64).read_volatile() };
-        present == self.quiet.get()
+        let present = unsafe { (self.watched_word.get() as usize as *const u64).read_volatile() };
+        present == self.quiet_value.get()
     }
 
-    /// Is it unknown what happens to this thread?
+    /// Are interruptions of this thread unknown, because `watch` cannot detect them cheaply?
     #[inline(always)]
-    pub(super) fn is_blind(&self) -> bool {
-        self.place.get() == self.quiet.address()
+    pub(super) fn is_unwatched(&self) -> bool {
+        self.watched_word.get() == self.quiet_value.address()
     }
 }

@@ -1,6 +1,6 @@
-//! A word that the kernel wipes in the child of a fork, however the child was forked.
+//! The token: a word that the kernel sets to 0 in the child of every fork, also of a raw fork.
 //!
-//! The children of a raw `clone` and of `_Fork` run no fork handlers. They find the wiped word at
+//! The children of a raw `clone` and of `_Fork` run no fork handlers. They find the wiped token at
 //! their next slow path.
 
 use core::sync::atomic::{AtomicPtr, Ordering};
@@ -8,11 +8,11 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 use super::sys::{self, Placement};
 use holloway_abi::PAGE;
 
-/// The token's address, for a look without the lock; null before the first entry.
+/// The token's address, which can be read without the lock; null before the first entry.
 static TOKEN: AtomicPtr<u32> = AtomicPtr::new(core::ptr::null_mut());
 
-/// Makes a token: a word that is 1 in this process, and 0 in a child however it was forked. The
-/// result is null if the kernel cannot do this.
+/// Creates a token: a word that is 1 in this process, and 0 in the child of any fork. Returns null
+/// if the kernel cannot wipe memory at a fork.
 pub(super) fn make() -> *mut u32 {
     // SAFETY: a new mapping, over nothing.
     let Ok(page) = (unsafe { sys::map_memory(Placement::Anywhere, PAGE as usize) }) else {
@@ -34,7 +34,7 @@ pub(super) fn keep(token: *mut u32) {
     TOKEN.store(token, Ordering::Release);
 }
 
-/// Marks the token (or null) as this process's own.
+/// Sets the token to 1, because it belongs to this process. Does nothing if `token` is null.
 pub(super) fn set(token: *mut u32) {
     if !token.is_null() {
         // SAFETY: the token's page stays mapped.

@@ -79,10 +79,10 @@ fn auxiliary_vectors() {
     assert_eq!(super::aux_value(&vector, 23), Some(1));
     assert_eq!(super::aux_value(&vector, 6), Some(4096));
     assert_eq!(super::aux_value(&vector[..31], 23), None);
-    let own = std::fs::read("/proc/self/auxv").expect("this process's");
-    assert_eq!(super::aux_value(&own, 23), Some(0), "AT_SECURE");
+    let vector = std::fs::read("/proc/self/auxv").expect("this process's");
+    assert_eq!(super::aux_value(&vector, 23), Some(0), "AT_SECURE");
     assert!(
-        super::aux_value(&own, 6).is_some_and(u64::is_power_of_two),
+        super::aux_value(&vector, 6).is_some_and(u64::is_power_of_two),
         "AT_PAGESZ"
     );
 }

@@ -1,4 +1,4 @@
-/* Whatever fails for the runtime, the program runs on, and the recorded counts are right. */
+/* Scenarios in which system calls of the runtime fail. The program must continue. */
 #include "woven.h"
 #include <fcntl.h>
 #include <linux/audit.h>
@@ -22,7 +22,7 @@ static void *work(void *unused) {
 static pthread_barrier_t barrier;
 static void *work_together(void *unused) {
     count(4);
-    pthread_barrier_wait(&barrier); /* no thread has another thread's block */
+    pthread_barrier_wait(&barrier); /* all threads live now, so each has a separate block */
     return work(unused);
 }
 
@@ -42,7 +42,7 @@ static void some_threads(void) {
     threads(10);
 }
 
-/* The program closes every descriptor and opens files of its own with the same numbers. */
+/* The program closes every descriptor, and then opens a file with the runtime's descriptors. */
 static void closed(void) {
     work(0);
     syscall(SYS_close_range, 3, ~0u, 0);
@@ -62,7 +62,7 @@ static void closed(void) {
         check(fcntl(number, F_GETFD) >= 0, "the program's own descriptors");
 }
 
-/* The data's path means nothing any more after a chroot. */
+/* After a chroot, the path of the profile's directory is invalid. */
 static void rooted(void) {
     work(0);
     check(!unshare(CLONE_NEWUSER), "unshare");
@@ -76,7 +76,7 @@ static void rooted(void) {
     waitpid(child, 0, 0);
 }
 
-/* Standard error is now a file of the program. */
+/* The program replaces standard error by a file before the first failure. */
 static void redirected(void) {
     int mine = open("mine", O_RDWR | O_CREAT, 0600);
     count(3);
@@ -86,7 +86,7 @@ static void redirected(void) {
     threads(10);
 }
 
-/* The limit on file sizes comes with a signal, which the runtime must not cause. */
+/* The kernel sends SIGXFSZ for a file beyond the limit. The runtime must not cause this signal. */
 static void size_limit(void) {
     struct rlimit few = {40960, RLIM_INFINITY};
     check(!setrlimit(RLIMIT_FSIZE, &few), "setrlimit");
@@ -100,7 +100,7 @@ static void no_room_at_all(void) {
     some_threads();
 }
 
-/* A disk of 128 KiB. Its files are copied before it disappears with the namespace. */
+/* The disk has 128 KiB. The scenario copies its files before it disappears with the namespace. */
 static void full_disk(void) {
     namespace();
     check(!mkdir("data", 0700) && !mkdir("copy", 0700), "mkdir");
@@ -122,7 +122,7 @@ static void read_only(void) {
     some_threads();
 }
 
-/* Without /proc there is no environment to read: the data goes to the default directory. */
+/* Without /proc, the runtime cannot read the environment, and uses the default directory. */
 static void no_proc(void) {
     namespace();
     check(!mount("none", "/proc", "tmpfs", 0, ""), "mount");
@@ -143,7 +143,7 @@ static void forbid(const int *calls, int number) {
     check(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), "seccomp");
 }
 
-/* The sandbox allows memory only. */
+/* The sandbox forbids all system calls on files. */
 static void sandboxed(void) {
     static const int calls[] = {
         SYS_openat, SYS_mkdirat, SYS_mkdir, SYS_fallocate, SYS_ftruncate, SYS_memfd_create,
@@ -155,7 +155,7 @@ static void sandboxed(void) {
     some_threads();
 }
 
-/* The sandbox begins later: the file exists, but system calls on it fail. */
+/* The sandbox begins after the first entry: the file exists, but system calls on it fail. */
 static void sandboxed_later(void) {
     work(0);
     static const int calls[] = {SYS_openat, SYS_fallocate, SYS_pwrite64, SYS_tgkill, SYS_prlimit64};
@@ -180,7 +180,8 @@ static void old_system(void) {
     some_threads();
 }
 
-/* Few descriptors: the runtime's stay below the limit, and are never 0, 1, or 2. */
+/* With a low limit on descriptors, the runtime's descriptors are below the limit, but never 0, 1,
+   or 2. */
 static void few_descriptors(void) {
     struct rlimit few = {40, 40};
     check(!setrlimit(RLIMIT_NOFILE, &few), "setrlimit");
@@ -200,7 +201,7 @@ static void little_memory(void) {
     for (size_t size = 64 << 20; size >= 4096; size /= 2)
         while ((all = mmap(0, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) != MAP_FAILED)
             ;
-    __holloway_slot = 0; /* like an earlier thread */
+    __holloway_slot = 0; /* as in a thread that has not entered */
     syscall(SYS_getpid);
     for (int path = 1000; path < 3000; path++)
         hash(2, path);

@@ -1,4 +1,5 @@
-/* Children of every sort count for themselves, or for their parent if they share its memory. */
+/* Scenarios with all kinds of forks. A child counts in a separate profile, or for its parent if it
+   shares the parent's memory. */
 #include "woven.h"
 #include <fcntl.h>
 #include <sched.h>
@@ -13,7 +14,7 @@ static void await(pid_t child) {
     check(WIFEXITED(status) && WEXITSTATUS(status) == 0, "exit of the child");
 }
 
-/* The block's address stays in a register over the fork. */
+/* A register holds the block's address during the fork. */
 static void simple(void) {
     char *base = block();
     for (int i = 0; i < 10; i++)
@@ -66,7 +67,7 @@ static void *fleeting(void *unused) {
     return unused;
 }
 
-/* Threads enter, count and hash while others fork; each child starts a thread too. */
+/* Threads enter and count while other threads fork. Each child also starts a thread. */
 static void *forking(void *unused) {
     for (int i = 0; i < 20; i++) {
         counts(1, 3);
@@ -98,7 +99,7 @@ static void threaded(void) {
         pthread_join(workers[i], 0);
 }
 
-/* The thread that forks has not entered; another thread has. */
+/* The thread that forks has not entered woven code, but another thread has. */
 static void fresh_thread(void) {
     pthread_t id;
     pthread_create(&id, 0, fleeting, 0);
@@ -112,7 +113,7 @@ static void fresh_thread(void) {
     counts(1, 100);
 }
 
-/* No thread has entered. */
+/* No thread has entered woven code. */
 static void untouched(void) {
     pid_t child = fork();
     if (!child) {
@@ -123,7 +124,7 @@ static void untouched(void) {
     counts(1, 100);
 }
 
-/* The program's own fork handlers count, too. */
+/* The fork handlers of the program count. */
 static void before(void) { count(1); }
 static void after_parent(void) { count(2); }
 static void after_child(void) { count(3); }
@@ -135,7 +136,7 @@ static void handlers(void) {
     await(child);
 }
 
-/* Parent and child have the same signal mask as before. */
+/* Parent and child have the same signal mask as before the fork. */
 static void masks(void) {
     sigset_t some, now;
     sigemptyset(&some);
@@ -169,7 +170,7 @@ static void in_signal_handler(void) {
     counts(3, 5);
 }
 
-/* The child shares the parent's memory until it execs. */
+/* The child shares the parent's memory until it calls exec. */
 static void vforked(void) {
     counts(1, 1);
     pid_t child = vfork();
@@ -182,7 +183,7 @@ static void vforked(void) {
     counts(1, 1);
 }
 
-/* The first entry is in the child of a vfork. The parent goes on after it; threads follow. */
+/* The child of a vfork enters woven code first. Then its parent and new threads enter. */
 static void vfork_enters(void) {
     pid_t child = vfork();
     if (!child) {
@@ -215,7 +216,7 @@ static void executed(void) {
 }
 static void again(void) { counts(2, 6); }
 
-/* No fork handlers run. The child starts anew at its first slow path. */
+/* No fork handlers run. The child starts a new profile at its first slow path. */
 static void raw(void) {
     counts(1, 5);
     hash(2, 1);
@@ -240,7 +241,7 @@ static int mappings(void) {
     return lines;
 }
 
-/* A hundred generations: mappings and descriptors do not pile up. */
+/* A hundred generations of children. The numbers of mappings and descriptors must not grow. */
 static void generations(void) {
     int first = 0;
     for (int generation = 0; generation < 100; generation++) {

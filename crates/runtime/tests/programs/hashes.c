@@ -1,4 +1,4 @@
-/* Hash counters. */
+/* Scenarios that count many paths of hashed functions. */
 #include "woven.h"
 
 /* A million different paths, each counted 1 to 3 times, in mixed order. */
@@ -10,7 +10,7 @@ static void million(void) {
     }
 }
 
-/* Small, large, and neighboring numbers; two functions side by side. */
+/* Small, large, and neighboring path numbers, in two functions. */
 static void corners(void) {
     static const uint64_t paths[] = {0,          1,          2,
                                      0x7fffffff, 0x80000000, 0xffffffff,
@@ -24,14 +24,15 @@ static void corners(void) {
             }
 }
 
-/* Paths whose search begins at the last record of the first segment: searches wrap. */
+/* Paths whose search begins at the last slot of the first segment. The search continues at the
+   first slot. */
 static void colliding(void) {
-    int found = 0;
-    for (uint64_t path = 0; found < 90; path++)
+    int paths = 0;
+    for (uint64_t path = 0; paths < 90; path++)
         if (((path + 1) * 0x9E3779B97F4A7C15ul) >> 57 == 127) {
-            for (int times = 0; times <= found; times++)
+            for (int times = 0; times <= paths; times++)
                 hash(2, path);
-            found++;
+            paths++;
         }
 }
 

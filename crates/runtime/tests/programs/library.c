@@ -1,4 +1,4 @@
-/* A woven shared object. */
+/* A woven shared object with one function, `work`. */
 #define IMAGE "library.so"
 #include "woven.h"
 

@@ -1,4 +1,4 @@
-/* A program that is not woven loads woven libraries. */
+/* A program that is not woven. It loads and unloads woven libraries. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
@@ -50,7 +50,8 @@ static void *in_thread(void *library) {
     return 0;
 }
 
-/* Loads run in main and in a thread; nothing piles up. */
+/* Loads and unloads a library 2,000 times. The numbers of mappings and descriptors must not
+   grow. */
 static void again_and_again(char **paths) {
     int maps = 0, files = 0;
     for (int i = 0; i < 2000; i++) {
@@ -67,7 +68,7 @@ static void again_and_again(char **paths) {
         fail("mappings");
     if (descriptors() != files)
         fail("descriptors");
-    /* libc forgets the handlers of the unloaded library */
+    /* libc no longer calls the fork handlers of the unloaded library. */
     pid_t child = fork();
     if (!child) {
         call(load(paths[0]), 7);
@@ -76,7 +77,7 @@ static void again_and_again(char **paths) {
     waitpid(child, 0, 0);
 }
 
-/* Two libraries; one of them is loaded twice at a time, in a second namespace. */
+/* Loads two libraries. One of them is loaded twice at the same time, in a second namespace. */
 static void side_by_side(char **paths) {
     void *first = load(paths[0]), *second = load(paths[1]);
     call(first, 10);
@@ -98,7 +99,7 @@ static void side_by_side(char **paths) {
     call(second, 20);
 }
 
-/* One thread lives through an unload and the next load. Another thread does not enter again. */
+/* A thread calls the library before an unload and after the next load. */
 static pthread_barrier_t barrier;
 static void *volatile current;
 static void *lives_on(void *unused) {
@@ -122,7 +123,7 @@ static void threads_live_on(char **paths) {
     pthread_join(id, 0);
 }
 
-/* The second library is loaded more than a second after the first. */
+/* Loads the second library more than a second after the first. */
 static void two_libraries(char **paths) {
     call(load(paths[0]), 1);
     usleep(1100000);

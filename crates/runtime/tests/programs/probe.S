@@ -1,7 +1,7 @@
 # void probe(void): loads every register from probe_in, calls probe_function, and stores every
-# register to probe_out. Layout: 16 general registers of 8 bytes, 32 vectors of 64 bytes, 8 masks of
-# 8 bytes. probe_level: 0 xmm0-15, 1 ymm0-15, 2 zmm0-31 and masks. The stack pointer is lowered by
-# probe_shift bytes before the call.
+# register to probe_out. Before the call, it lowers the stack pointer by probe_shift bytes. probe_in
+# and probe_out contain 16 general registers of 8 bytes, 32 vectors of 64 bytes, and 8 masks of 8
+# bytes. probe_level selects the vectors: 0 for xmm0-15, 1 for ymm0-15, 2 for zmm0-31 and masks.
     .bss
     .balign 64
     .globl probe_in, probe_out, probe_function, probe_level, probe_shift
@@ -98,7 +98,7 @@ probe:
     kmovq %k\i, 2176+8*\i(%rax)
     .endr
     vzeroupper
-3:  subq stack(%rip), %rsp      # zero if the stack pointer came back
+3:  subq stack(%rip), %rsp      # zero if the call restored the stack pointer
     movq %rsp, 32(%rax)
     movq stack(%rip), %rsp
     popq %r15

@@ -1,5 +1,5 @@
-/* Every register but r11 (and rax where it is the result) survives the entry points, whatever they
-   do. r11 survives __holloway_chunk as well. */
+/* Checks that the entry points preserve every register except r11, and except rax if there is a
+   result. __holloway_chunk also preserves r11. */
 #include "woven.h"
 
 enum { RAX = 0, RSP = 4, RSI = 6, RDI = 7, R11 = 11, GENERAL = 16, VECTORS = 16, VECTOR = 8 };
@@ -13,11 +13,11 @@ __attribute__((visibility("hidden"))) void __holloway_caught(void);
 __attribute__((visibility("hidden"))) void __holloway_burst(void);
 __attribute__((visibility("hidden"))) void __holloway_sample(void);
 
-/* Prints the registers that changed, and gives up after some of them. */
+/* Prints a register that changed. Ends the program after 20 of them. */
 static void changed(const char *what, const char *kind, int number) {
-    static int said;
+    static int printed;
     printf("%s: %s %d changed\n", what, kind, number);
-    if (++said == 20)
+    if (++printed == 20)
         exit(1);
 }
 
@@ -65,14 +65,14 @@ static void *body(void *unused) {
     run("enter, slot set", __holloway_enter, 0, 0);
     if (KIND >= 4) {
         uint64_t *probe = (uint64_t *)(__holloway_slot + 128);
-        /* Chunks end, the ring spools, and the thread may be preempted. */
+        /* The calls begin chunks, the thread spools, and the thread may be preempted. */
         for (int i = 0; i < 40000; i++) {
             __holloway_countdown = -1;
             if (i % 8 == 0 || i < 100)
                 run("burst", __holloway_burst, 0, 0);
             run("sample", __holloway_sample, (void *)(uint64_t)(1 + i), *probe + i);
             if (i % 1000 == 0)
-                sched_yield(); /* the next visit looks for events */
+                sched_yield(); /* the next visit checks for interruptions */
         }
         __holloway_slot = 0;
         run("burst, first of a thread", __holloway_burst, 0, 0);
@@ -81,18 +81,18 @@ static void *body(void *unused) {
     if (KIND) {
         for (int chunks = 0; chunks < 40; chunks++) {
             series(16384);
-            uint64_t position = cursor(); /* the ring fills, so one call in twelve spools */
+            uint64_t position = cursor(); /* the ring fills, so one of twelve calls spools */
             run("caught", __holloway_caught, (void *)(position | 1), chunks);
             *(uint64_t *)__holloway_slot = position - position % 65536 + 4 * 65536 + 4;
             run("chunk", __holloway_chunk, 0, 0);
         }
         return unused;
     }
-    uint64_t *head = (uint64_t *)__holloway_slot + 2;
+    uint64_t *segment_pointer = (uint64_t *)__holloway_slot + 2;
     for (uint64_t path = 0; path < 3000; path++) {
-        run("hash, new path", __holloway_hash, head, path * path);
-        run("hash, known path", __holloway_hash, head, path * path);
-        run("hash, earlier path", __holloway_hash, head, path / 2 * (path / 2));
+        run("hash, new path", __holloway_hash, segment_pointer, path * path);
+        run("hash, known path", __holloway_hash, segment_pointer, path * path);
+        run("hash, earlier path", __holloway_hash, segment_pointer, path / 2 * (path / 2));
     }
     return unused;
 }

@@ -1,6 +1,6 @@
-/* AArch64: every register but x16, x17, and x30 (and x0 where it is the result) survives the entry
-   points, with all registers of SVE where the processor has them. x0 to x8 do not survive
-   `__holloway_hash`. */
+/* Checks that the entry points for AArch64 preserve every register except x16, x17, and x30, and
+   except x0 if there is a result. This includes the SVE registers if the processor has them.
+   `__holloway_hash` does not preserve x0 to x8. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -119,10 +119,10 @@ static void run(const char *what, void (*function)(void), uint64_t x0, uint64_t 
 }
 
 static void append(uint32_t word) {
-    uint64_t place = __atomic_fetch_add((uint64_t *)__holloway_slot, 4, __ATOMIC_RELAXED);
-    place &= RING_SIZE - 1;
-    *(volatile uint32_t *)(__holloway_slot + 4032 + place) = word;
-    if (!(place & 0xffff))
+    uint64_t position = __atomic_fetch_add((uint64_t *)__holloway_slot, 4, __ATOMIC_RELAXED);
+    uint64_t offset = position & (RING_SIZE - 1);
+    *(volatile uint32_t *)(__holloway_slot + 4032 + offset) = word;
+    if (!(offset & 0xffff))
         run("chunk", __holloway_chunk, 7, 8);
 }
 
@@ -139,11 +139,11 @@ static void *body(void *unused) {
             append(1 + i);
         run("caught", __holloway_caught, *(volatile uint64_t *)__holloway_slot | 1, chunks);
     }
-    uint64_t head = (uint64_t)(__holloway_slot + 16);
+    uint64_t segment_pointer = (uint64_t)(__holloway_slot + 16);
     for (uint64_t path = 0; KIND == 0 && path < 3000; path++) {
-        run("hash, new path", __holloway_hash, head, path * path);
-        run("hash, known path", __holloway_hash, head, path * path);
-        run("hash, earlier path", __holloway_hash, head, path / 2 * (path / 2));
+        run("hash, new path", __holloway_hash, segment_pointer, path * path);
+        run("hash, known path", __holloway_hash, segment_pointer, path * path);
+        run("hash, earlier path", __holloway_hash, segment_pointer, path / 2 * (path / 2));
     }
     return unused;
 }

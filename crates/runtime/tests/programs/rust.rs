@@ -1,4 +1,5 @@
-//! Calls the woven `work` from threads. Where panics unwind, a destructor calls it during a panic.
+//! Calls the function `work` of `library.c` from threads. If panics unwind, a destructor also calls
+//! it during a panic.
 
 use std::thread;
 

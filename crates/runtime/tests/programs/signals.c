@@ -1,4 +1,4 @@
-/* Signal handlers that count, at any moment. */
+/* Scenarios with signal handlers that count. */
 #include "woven.h"
 #include <sys/time.h>
 
@@ -25,8 +25,8 @@ static void report(void) {
     printf("%ld %ld\n", in_main, in_handler);
 }
 
-/* Signals without pause, from a timer and from another thread, while main counts and hashes in the
-   same counters. Both replace the segments. */
+/* Signals arrive without pause, from a timer and from another thread. Main and the handlers use the
+   same counters, and both create new segments. */
 static volatile int done;
 static void *sends(void *to) {
     while (!done)
@@ -50,8 +50,8 @@ static void storm(void) {
     report();
 }
 
-/* A trap after each instruction of main. Its handler counts the path that main is counting, and
-   replaces the segment that main is searching. (Main stays out of the slow path: a trap with
+/* A trap occurs after each instruction of main. Its handler counts the same path as main, and
+   creates a new segment while main searches the old one. (Main takes no slow path: a trap with
    signals masked would end the process.) */
 static void trap(int signal) {
     (void)signal;
@@ -75,8 +75,8 @@ static void every_instruction(void) {
     report();
 }
 
-/* The same while main makes new records. The handler counts the same path, and makes more records.
-   */
+/* A trap occurs after each instruction while main claims new slots. Its handler counts the same
+   path, and claims more slots. */
 enum { NEW = 40 };
 static volatile long current, traps[NEW + 1];
 static void trap_at_new(int signal) {
@@ -100,7 +100,7 @@ static void every_instruction_of_new(void) {
     printf("%ld\n", in_handler);
 }
 
-/* Threads enter for the first time during the storm of signals. */
+/* Threads enter for the first time while signals arrive without pause. */
 static void *enters(void *unused) {
     for (int i = 0; i < 20; i++) {
         count(1);
@@ -131,8 +131,8 @@ static void storm_of_threads(void) {
     report();
 }
 
-/* The first entry of the process is in a handler, on a small stack. The program measures how much
-   of it the runtime uses. */
+/* The first entry of the process is in a handler, on a small stack. The program prints the stack
+   size that the runtime uses. */
 static void on_small_stack(void) {
     enum { SIZE = 16384 };
     static char stack[SIZE] __attribute__((aligned(64)));
@@ -162,8 +162,8 @@ static void empty_handler(void) {
     printf("%ld\n", SIZE - untouched);
 }
 
-/* Counts the finished paths in memory that the test can read after the kill. Each path is counted
-   before `finished` grows. */
+/* Counts the finished paths in a file that the test reads after the kill. The program counts each
+   path before `finished` grows. */
 static void until_killed(void) {
     volatile long *finished = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, 0, 0);
     check(finished != MAP_FAILED, "mmap of stdin");

@@ -1,4 +1,4 @@
-/* Words of streams: complete and in order, whatever happens in between. */
+/* Scenarios that append words, with signals, forks, and failures in between. */
 #define KIND 3
 #include "woven.h"
 #include <setjmp.h>
@@ -8,7 +8,8 @@
 #include <sys/resource.h>
 #include <sys/time.h>
 
-enum { MANY = 2500000, KINDS = 1 << 24 };
+/* SERIES is the distance between the first words of two series. */
+enum { MANY = 2500000, SERIES = 1 << 24 };
 
 static void await(pid_t child) {
     int status;
@@ -16,14 +17,14 @@ static void await(pid_t child) {
     check(WIFEXITED(status) && WEXITSTATUS(status) == 0, "exit of the child");
 }
 
-/* appends the words first + 1, first + 2, … */
+/* Appends the words first + 1, first + 2, … */
 static void series(uint32_t first, long times) {
     for (long i = 1; i <= times; i++)
         append(first + i);
 }
 
 static void *many(void *number) {
-    series((intptr_t)number * KINDS, MANY);
+    series((intptr_t)number * SERIES, MANY);
     return 0;
 }
 
@@ -39,15 +40,15 @@ static void few(void) { series(0, 1000); }
 static void one(void) { series(0, MANY); }
 static void threads(void) { start(4, many); }
 
-/* The same words again and again, as in loops. */
+/* Appends the same seven words repeatedly, as loops do. */
 static void loops(void) {
     for (long i = 0; i < 4 * MANY; i++)
         append(1 + i % 7);
 }
 
-/* One thread at a time. */
+/* Runs one thread at a time. */
 static void *some(void *number) {
-    series((intptr_t)number * KINDS, 1000);
+    series((intptr_t)number * SERIES, 1000);
     return 0;
 }
 static void in_turn(void) {
@@ -58,7 +59,7 @@ static void in_turn(void) {
     }
 }
 
-/* Each thread leaves a hole: a handler ends it before the instruction that writes the word. */
+/* Each thread leaves a hole: it reserves a cell and ends without writing a word. */
 static void *leaves_hole(void *number) {
     append((intptr_t)number + 1);
     __asm__ volatile("addq $4, (%0)" : : "r"(block()) : "memory", "cc");
@@ -70,15 +71,15 @@ static void holes(void) {
         pthread_create(&id, 0, leaves_hole, (void *)i);
         pthread_join(id, 0);
     }
-    series(KINDS, MANY);
+    series(SERIES, MANY);
 }
 
-/* The ring's address stays in a register over the fork. The child goes on at the next chunk. */
+/* A register holds the ring's address during the fork. The child continues at the next chunk. */
 static void forked(void) {
     series(0, MANY);
     pid_t child = fork();
     if (!child) {
-        series(KINDS, MANY);
+        series(SERIES, MANY);
         _exit(0);
     }
     series(MANY, MANY);
@@ -89,15 +90,15 @@ static void vforked(void) {
     series(0, 10);
     pid_t child = vfork();
     if (!child) {
-        append(KINDS + 1);
+        append(SERIES + 1);
         _exit(0);
     }
     await(child);
     series(10, 10);
 }
 
-/* Signals without pause. Handlers append words, and some append many. Where signals are so slow
-   that main gets no time, the storm ends after ENOUGH words. */
+/* Signals arrive without pause. Their handlers append words, and some handlers append many. If
+   handlers leave no time to main, the signals stop after ENOUGH words. */
 enum { ENOUGH = 200000 };
 static volatile long in_handler;
 static volatile int done;
@@ -106,9 +107,9 @@ static void handler(int signal) {
     sigfillset(&all);
     long words = signal == SIGALRM && in_handler % 50 == 0 ? 1000 : 2;
     for (long i = 0; i < words; i++) {
-        /* Handlers nest. No handler may come between the number and its word. */
+        /* Handlers nest. No other handler may run between the new number and its word. */
         sigprocmask(SIG_BLOCK, &all, &old);
-        append(KINDS + ++in_handler);
+        append(SERIES + ++in_handler);
         sigprocmask(SIG_SETMASK, &old, 0);
     }
     if (in_handler > ENOUGH && !done) {
@@ -133,7 +134,7 @@ static void storm_until(long most) {
     pthread_t main_thread = pthread_self(), sender;
     sigset_t all, old;
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old); /* the mask of the thread that sends */
+    pthread_sigmask(SIG_SETMASK, &all, &old); /* the sending thread inherits this mask */
     pthread_create(&sender, 0, sends, &main_thread);
     pthread_sigmask(SIG_SETMASK, &old, 0);
     setitimer(ITIMER_REAL, &often, 0);
@@ -149,11 +150,11 @@ static void storm(void) {
     storm_until(3 * MANY);
 }
 
-/* A trap after each instruction: the handler appends two words between any two instructions. */
+/* A trap occurs after each instruction. Its handler appends two words. */
 static void trap(int signal) {
     (void)signal;
-    append(KINDS + ++in_handler);
-    append(KINDS + ++in_handler);
+    append(SERIES + ++in_handler);
+    append(SERIES + ++in_handler);
 }
 static void every_instruction(void) {
     install(SIGTRAP, trap);
@@ -164,27 +165,28 @@ static void every_instruction(void) {
     printf("501 %ld\n", in_handler);
 }
 
-/* Nested handlers at the worst moment, by hand: between a chunk's first place and its call, another
-   handler appends more than a chunk, and so on. Each place gets a word with its number. */
-static void exact(long words, int depth) {
+/* Simulates nested handlers at the worst time: after the code reserved the first cell of a chunk,
+   and before it calls the runtime, a handler appends more than a chunk, and so on. The word of each
+   cell is 1 + the cell's position / 4. */
+static void append_nested(long words, int depth) {
     uint64_t *ring = (uint64_t *)block();
     while (words--) {
-        uint64_t place = 4;
-        __asm__ volatile("xaddq %0, (%1)" : "+&r"(place) : "r"(ring) : "memory", "cc");
-        int first = place % 65536 == 0;
-        if (first && depth)
-            exact(20000, depth - 1);
-        *(volatile uint32_t *)((char *)ring + 4032 + place % RING_SIZE) = 1 + place / 4;
-        if (first)
+        uint64_t position = 4;
+        __asm__ volatile("xaddq %0, (%1)" : "+&r"(position) : "r"(ring) : "memory", "cc");
+        int begins_chunk = position % 65536 == 0;
+        if (begins_chunk && depth)
+            append_nested(20000, depth - 1);
+        *(volatile uint32_t *)((char *)ring + 4032 + position % RING_SIZE) = 1 + position / 4;
+        if (begins_chunk)
             __asm__ volatile("call __holloway_chunk" : : : "memory", "cc");
     }
 }
 static void boundaries(void) {
     for (int depth = 0; depth <= 4; depth++)
-        exact(300000, depth);
+        append_nested(300000, depth);
 }
 
-/* A ring fills in a handler, on a small stack. The program measures how much of it the runtime
+/* A handler fills the ring on a small stack. The program prints the stack size that the runtime
    uses. */
 static void fills(int signal) {
     (void)signal;
@@ -192,7 +194,7 @@ static void fills(int signal) {
 }
 static void touches(int signal) {
     (void)signal;
-    series(KINDS, 1);
+    series(SERIES, 1);
 }
 static long used_by(void (*function)(int)) {
     enum { SIZE = 16384 };
@@ -214,19 +216,19 @@ static void on_small_stack(void) {
     printf("%ld\n", used_by(fills) - plain);
 }
 
-/* Threads append while others fork, and each child starts a thread too. */
+/* Threads append while other threads fork. Each child also starts a thread. */
 static volatile int stop;
 static void *busy(void *number) {
     for (long i = 1; !stop; i++)
-        append((intptr_t)number * KINDS + 1 + i % 1000);
+        append((intptr_t)number * SERIES + 1 + i % 1000);
     return 0;
 }
 static void *forking(void *number) {
     for (int i = 0; i < 10; i++) {
-        series((intptr_t)number * KINDS, 30000);
+        series((intptr_t)number * SERIES, 30000);
         pid_t child = fork();
         if (!child) {
-            series(20 * KINDS, 30000);
+            series(20 * SERIES, 30000);
             start(1, many);
             _exit(0);
         }
@@ -245,20 +247,20 @@ static void family(void) {
     pthread_join(ids[1], 0);
 }
 
-/* No fork handlers run: the child starts anew at its first slow path. */
+/* No fork handlers run. The child starts a new profile at its first slow path. */
 static void raw(void) {
     series(0, 100);
     pid_t child = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
     if (!child) {
         caught(0, 1);
-        series(KINDS, MANY);
+        series(SERIES, MANY);
         syscall(SYS_exit_group, 0);
     }
     await(child);
     series(100, MANY);
 }
 
-/* The signal mask is the program's after a slow path, and during a wait. */
+/* A slow path does not change the signal mask of the program. */
 static void masks(void) {
     sigset_t some, now;
     sigemptyset(&some);
@@ -271,7 +273,7 @@ static void masks(void) {
         check(sigismember(&now, number) == (number == SIGUSR2), "mask");
 }
 
-/* Signals arrive during a wait: the handler runs while the collector sleeps. */
+/* Signals arrive while the program waits for the collector. */
 static volatile long ticks;
 static void tick(int signal) {
     (void)signal;
@@ -291,7 +293,7 @@ static void waits(void) {
     printf("%ld\n", most);
 }
 
-/* Handlers jump out of any interrupted code. Places stay holes, and main goes on from its last
+/* Handlers jump out of any interrupted code, and leave holes. Main continues after its last
    finished word. */
 static sigjmp_buf back;
 static volatile long finished;
@@ -317,12 +319,12 @@ static void come_back(void) {
     series(0, 100);
     caught(position, 77);
     series(100, MANY);
-    caught(cursor(), 78); /* at any position in a chunk */
+    caught(cursor(), 78); /* the following records begin at all positions of a chunk */
     for (int i = 0; i < 30000; i++)
         caught((uint64_t)i << 33, 1 + i);
 }
 
-/* The number of finished words is in memory that the test can read after the kill. */
+/* Counts the finished words in a file that the test reads after the kill. */
 static void until_killed(void) {
     volatile long *finished = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, 0, 0);
     check(finished != MAP_FAILED, "mmap of stdin");
@@ -332,7 +334,7 @@ static void until_killed(void) {
     }
 }
 
-/* There is no space for a spool. */
+/* There is too little space for the spools. */
 static void size_limit(void) {
     struct rlimit few = {RING_SIZE + (2 << 20), RLIM_INFINITY};
     check(!setrlimit(RLIMIT_FSIZE, &few), "setrlimit");

@@ -1,4 +1,4 @@
-/* Threads of every origin, in every order. */
+/* Scenarios that start threads in different ways, and end them in different orders. */
 #include "woven.h"
 #include <threads.h>
 
@@ -83,8 +83,9 @@ static void origins(void) {
     pthread_barrier_wait(&barrier);
 }
 
-/* Counts before main (preinit, which musl lacks, and constructors of every priority), after main
-   (destructors, atexit), and in repeated destructors of thread-local values. */
+/* Counts before main (in .preinit_array, which musl ignores, and in constructors of different
+   priorities), after main (in destructors and atexit functions), and in repeated destructors of
+   thread-local values. */
 static int lifetimes_on;
 static void read_scenario(void) {
     char line[4096] = {0};

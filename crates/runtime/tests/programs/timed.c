@@ -1,4 +1,4 @@
-/* Timed paths: which paths are timed, and their samples. */
+/* Scenarios with timed paths. */
 #ifndef KIND
 #define KIND 5
 #endif
@@ -10,8 +10,6 @@
 #include <sys/time.h>
 
 enum { MANY = 1000000 };
-/* in the order of holloway_abi::BurstState */
-enum { PROBE, INNER };
 
 static void await(pid_t child) {
     int status;
@@ -19,15 +17,15 @@ static void await(pid_t child) {
     check(WIFEXITED(status) && WEXITSTATUS(status) == 0, "exit of the child");
 }
 
-/* a chain of multiplications, whose time hardly varies */
+/* Runs a chain of multiplications, whose time hardly varies. */
 static inline void work(long times) {
     uint64_t value = 3;
     while (times--)
         __asm__ volatile("imulq %0, %0" : "+r"(value) : : "cc");
 }
 
-/* a function with a loop whose paths have the words first + 0, 1, 2, in turn; its last path has the
-   word first + 3 */
+/* A function with a loop. The words of its paths repeat first, first + 1, first + 2. The word of
+   the last path is first + 3. */
 static void loop(uint32_t first, long times) {
     struct timed path = begin();
     for (long i = 0; i < times; i++)
@@ -40,14 +38,14 @@ static void many(void) { loop(1, 100000); }
 static void million(void) { loop(1, MANY); }
 static void bursts(void) { loop(1, 30 * MANY); }
 
-/* a function with one path and no loop */
+/* A function with one path and no loop. */
 static void __attribute__((noinline)) leaf(uint32_t word, long times) {
     struct timed path = begin();
     work(times);
     leave(path, word);
 }
 
-/* paths that call other paths */
+/* Paths that call functions with other paths. */
 static void nested(void) {
     for (int i = 0; i < 1000; i++) {
         struct timed path = begin();
@@ -60,7 +58,7 @@ static void nested(void) {
     }
 }
 
-/* A path calls many tiny paths. The time of their probes is not its time. */
+/* A path calls many tiny paths. The time of their probes must not count for the calling path. */
 static void crowded(void) {
     for (int i = 0; i < 200; i++) {
         struct timed path = begin();
@@ -70,7 +68,7 @@ static void crowded(void) {
     }
 }
 
-/* Paths of known cost, in turn. */
+/* Paths without work, with 1,000 multiplications, and with 2,000 multiplications. */
 static void known(void) {
     for (int i = 0; i < 20000; i++) {
         leaf(1, 0);
@@ -79,7 +77,7 @@ static void known(void) {
     }
 }
 
-/* Now and then a path calls untimed code. */
+/* Every second path calls a function whose paths are mostly untimed. */
 static void calls(void) {
     struct timed path = begin();
     for (long i = 0; i < 10 * MANY; i++) {
@@ -91,7 +89,7 @@ static void calls(void) {
     leave(path, 3);
 }
 
-/* Threads that end long before the first burst is due. */
+/* Threads that are much shorter than the interval between two bursts. */
 static void *briefly(void *unused) {
     loop(1, 30);
     return unused;
@@ -129,17 +127,17 @@ static void pin(int processor) {
 }
 static int processors(int *list, int most) {
     cpu_set_t set;
-    int found = 0;
+    int count = 0;
     check(!sched_getaffinity(0, sizeof set, &set), "sched_getaffinity");
-    for (int i = 0; i < CPU_SETSIZE && found < most; i++)
+    for (int i = 0; i < CPU_SETSIZE && count < most; i++)
         if (CPU_ISSET(i, &set))
-            list[found++] = i;
-    return found;
+            list[count++] = i;
+    return count;
 }
 
-/* Another process wants the same processor. Main also knows which paths were preempted: they have
-   word 2, the others word 1. Paths with word 3 block of their own accord. A signal interrupts paths
-   with word 4. */
+/* Another process runs on the same processor. Main checks which of its paths were preempted: these
+   paths have the word 2, and the other paths have the word 1. Paths with the word 3 sleep. A signal
+   interrupts paths with the word 4. */
 static void ignores(int signal) { (void)signal; }
 static void preempted(void) {
     int list[1];
@@ -150,13 +148,13 @@ static void preempted(void) {
     if (!busy)
         for (;;)
             ;
-    for (int found = 0; found < 10;) {
+    for (int preemptions = 0; preemptions < 10;) {
         struct timed path = begin();
         long before = switches();
         work(20000);
-        int was = switches() != before;
-        found += was;
-        leave(path, 1 + was);
+        int was_preempted = switches() != before;
+        preemptions += was_preempted;
+        leave(path, 1 + was_preempted);
     }
     kill(busy, SIGKILL);
     waitpid(busy, 0, 0);
@@ -176,13 +174,13 @@ static struct {
     pid_t moved;
 } moves;
 static void *mover(void *unused) {
-    for (unsigned char go; read(moves.to_mover[0], &go, 1) == 1;) {
+    for (unsigned char index; read(moves.to_mover[0], &index, 1) == 1;) {
         cpu_set_t set;
         CPU_ZERO(&set);
-        CPU_SET(moves.list[go], &set);
+        CPU_SET(moves.list[index], &set);
         usleep(200);
         check(!sched_setaffinity(moves.moved, sizeof set, &set), "sched_setaffinity");
-        check(write(moves.back[1], &go, 1) == 1, "write");
+        check(write(moves.back[1], &index, 1) == 1, "write");
     }
     return unused;
 }
@@ -198,15 +196,15 @@ static void stop_mover(pthread_t id) {
     close(moves.to_mover[1]);
     pthread_join(id, 0);
 }
-static void move_to(unsigned char place) {
-    check(write(moves.to_mover[1], &place, 1) == 1, "write");
+static void move_to(unsigned char index) {
+    check(write(moves.to_mover[1], &index, 1) == 1, "write");
 }
 static void await_move(void) {
-    char gone;
-    check(read(moves.back[0], &gone, 1) == 1, "read");
+    char index;
+    check(read(moves.back[0], &index, 1) == 1, "read");
 }
 
-/* Paths that move to another processor while they run have word 2. */
+/* Every second path moves to another processor while it runs. These paths have the word 2. */
 static void migrated(void) {
     pthread_t id = start_mover();
     for (int i = 0; i < 100; i++) {
@@ -225,8 +223,8 @@ static void migrated(void) {
     printf("%d\n", moves.count);
 }
 
-/* Paths sleep, and wake up on another processor, since they may no longer run on the old one. They
-   have word 1, or word 2 if they were preempted as well. */
+/* Paths sleep, and wake up on another processor, because the thread may no longer run on the old
+   processor. Their word is 1, or 2 if they were preempted as well. */
 static void woken(void) {
     pthread_t id = start_mover();
     for (int i = 0; i < 200; i++) {
@@ -239,9 +237,9 @@ static void woken(void) {
     stop_mover(id);
 }
 
-/* A path goes on in another thread, which was not timed before, as with fibers. */
+/* A path begins in one thread and continues in a new thread, as fibers do. */
 static struct timed handed;
-static void *goes_on(void *argument) {
+static void *continues(void *argument) {
     next(&handed, 5);
     for (int i = 0; i < 1000; i++)
         next(&handed, 6);
@@ -252,13 +250,14 @@ static void handed_on(void) {
     pthread_t id;
     leaf(1, 0);
     handed = begin();
-    check(!pthread_create(&id, 0, goes_on, 0), "pthread_create");
+    check(!pthread_create(&id, 0, continues, 0), "pthread_create");
     pthread_join(id, 0);
     for (int i = 0; i < 1000; i++)
         leaf(2, 0);
 }
 
-/* Another library's value for the kernel stays in its place. */
+/* The program stores a critical section in `rseq_cs`, as another library could. The runtime must
+   not overwrite it. */
 extern const long __rseq_offset __attribute__((weak));
 static void foreign(void) {
     static struct {
@@ -282,7 +281,7 @@ static void foreign(void) {
     check(*field != 0, "the field again");
 }
 
-/* Forks in a timed path: both go on in it. */
+/* A fork in a timed path: parent and child both continue the path. */
 static void forked(void) {
     loop(1, 1000);
     struct timed path = begin();
@@ -296,7 +295,7 @@ static void forked(void) {
     leave(path, 20);
     loop(21, 1000);
 }
-/* Children that end long before their parent's next burst. */
+/* Children that are much shorter than the interval between two bursts. */
 static void brood(void) {
     leaf(9, 0);
     for (int i = 0; i < 1000; i++) {
@@ -345,7 +344,7 @@ static void raw(void) {
     loop(21, 1000);
 }
 
-/* Handlers run timed paths, wherever main is. */
+/* Signal handlers run timed paths. */
 static volatile long handled;
 static void handles(int signal) {
     (void)signal;
@@ -362,7 +361,8 @@ static void storm(void) {
     printf("%ld\n", handled);
 }
 
-/* A path of the handler after each instruction of main, including the runtime's. */
+/* A trap occurs after each instruction of main and of the runtime. Its handler runs a timed
+   path. */
 static void every_instruction(void) {
     signal(SIGTRAP, handles);
     leaf(99, 0);
@@ -403,15 +403,15 @@ static void until_killed(void) {
     }
 }
 
-/* Half of the least size of the samples. How far they compress depends on how regular the clock is.
-   */
+/* The limit leaves half of the space that the samples need at least. Their compressed size depends
+   on how regular the clock is. */
 static void size_limit(void) {
     struct rlimit few = {RING_SIZE + (1 << 20), RLIM_INFINITY};
     check(!setrlimit(RLIMIT_FSIZE, &few), "setrlimit");
     loop(1, MANY);
 }
 
-/* The stack space of a visit. */
+/* Prints the stack sizes of the first visit of the runtime and of a later visit. */
 static void visits(int signal) {
     (void)signal;
     leaf(1, 0);
@@ -436,7 +436,7 @@ static void on_small_stack(void) {
     printf("%ld %ld\n", first - plain, used_by(visits) - plain);
 }
 
-/* A library that is unloaded leaves no address that the kernel would still read. */
+/* After a library is unloaded, `rseq_cs` must not contain an address in the library. */
 static void unloaded(void) {
     for (int i = 0; i < 50; i++) {
         void *library = dlopen("./timed-library.so", RTLD_NOW | RTLD_LOCAL);

@@ -1,5 +1,6 @@
-/* The weaver's additions to a program, written by hand: image header, slot, entry test, and counts.
-   Compiled with -mno-red-zone: the calls in the asm statements push onto the stack. */
+/* The code that the weaver adds to a program, written by hand: image header, slot, test of the
+   slot, counts, words, and timed paths. Programs need -mno-red-zone, because the calls in the asm
+   statements push onto the stack. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -49,22 +50,22 @@ static inline char *block(void) {
     return block;
 }
 
-/* counter `index` of an array function */
+/* Adds 1 to counter `index` of the block. */
 static inline void count(long index) {
     char *base = block();
     __asm__ volatile("incq (%0,%1,8)" : : "r"(base), "r"(index) : "memory", "cc");
 }
 
-/* a path of the hashed function whose head is word `index` of the block */
+/* Counts a path of the hashed function whose segment pointer is word `index` of the block. */
 static inline void hash(long index, uint64_t path) {
-    char *head = block() + 8 * index;
-    __asm__ volatile("call __holloway_hash" : : "D"(head), "S"(path) : "r11", "memory", "cc");
+    char *segment_pointer = block() + 8 * index;
+    __asm__ volatile("call __holloway_hash" : : "D"(segment_pointer), "S"(path) : "r11", "memory", "cc");
 }
 
-/* appends a word to the thread's ring (streams), as the weaver's code does */
+/* Appends a word to the thread's ring (streams), as the weaver's code does. */
 static inline void append(uint32_t word) {
     char *ring = block();
-    uint64_t place = 4;
+    uint64_t position = 4;
     __asm__ volatile("xaddq %0, (%1)\n\t"
                      "andl %3, %k0\n\t"
                      "movl %2, 4032(%1,%0)\n\t"
@@ -72,20 +73,21 @@ static inline void append(uint32_t word) {
                      "jne 1f\n\t"
                      "call __holloway_chunk\n"
                      "1:"
-                     : "+&r"(place)
+                     : "+&r"(position)
                      : "r"(ring), "r"(word), "i"(RING_SIZE - 1)
                      : "memory", "cc");
 }
 
-/* stream position after the last word */
+/* The stream position after the last word. */
 static inline uint64_t cursor(void) { return *(volatile uint64_t *)block(); }
 
-/* appends a record: control came back to a frame */
+/* Appends a record: control came back to a frame. */
 static inline void caught(uint64_t position, uint32_t catcher) {
     __asm__ volatile("call __holloway_caught" : : "D"(position), "S"(catcher) : "r11", "memory", "cc");
 }
 
-/* Timed paths. One copy stands for both of a function: the ring is null in checking code. */
+/* Timed paths. Woven functions have two copies: checking code and timed code. Here, one copy serves
+   as both: the ring is null in checking code. */
 __attribute__((visibility("hidden"), tls_model("initial-exec"))) extern __thread int32_t __holloway_countdown;
 
 struct timed {
@@ -99,8 +101,9 @@ static inline uint64_t start_clock(void) {
     return (uint64_t)high << 32 | low;
 }
 
-/* the runtime's answer is the ring: this path is timed, unless it is null */
-static inline struct timed go_on(char *ring) {
+/* Begins a path after a visit of the runtime. The path is timed unless the result of the visit, the
+   ring, is null. */
+static inline struct timed begin_after_visit(char *ring) {
     if (!ring)
         return (struct timed){0, 0, 0};
     volatile uint64_t *state = (uint64_t *)(ring + 128);
@@ -112,7 +115,7 @@ static inline struct timed go_on(char *ring) {
     return (struct timed){ring, start, inner};
 }
 
-/* a path begins at a function's entry, or in checking code */
+/* Begins a path at a function's entry, or in checking code. */
 static inline struct timed begin(void) {
     char *ring = 0;
     if (KIND == 5) {
@@ -122,9 +125,10 @@ static inline struct timed begin(void) {
     }
     if (__builtin_expect(--__holloway_countdown < 0, 0))
         __asm__ volatile("call __holloway_burst" : "=a"(ring) : : "r11", "memory", "cc");
-    return go_on(ring);
+    return begin_after_visit(ring);
 }
 
+/* Ends a path with this word, and returns the result of the runtime. */
 static inline char *end_of(struct timed path, uint32_t word) {
     uint32_t low, high;
     char *ring;
@@ -136,12 +140,12 @@ static inline char *end_of(struct timed path, uint32_t word) {
     return ring;
 }
 
-/* a path ends, and the next path begins */
+/* Ends a path, and begins the next path. */
 static inline void next(struct timed *path, uint32_t word) {
-    *path = path->ring ? go_on(end_of(*path, word)) : begin();
+    *path = path->ring ? begin_after_visit(end_of(*path, word)) : begin();
 }
 
-/* the function's last path ends */
+/* Ends the last path of a function. */
 static inline void leave(struct timed path, uint32_t word) {
     if (path.ring)
         end_of(path, word | 1u << 31);
@@ -165,7 +169,7 @@ static inline void write_file(const char *path, const char *text) {
     close(file);
 }
 
-/* Enters a namespace in which this user may mount. */
+/* Enters a user namespace in which this process may mount file systems. */
 static inline void namespace(void) {
     char line[64];
     int user = getuid(), group = getgid();
@@ -177,12 +181,13 @@ static inline void namespace(void) {
     write_file("/proc/self/gid_map", line);
 }
 
-/* a scenario of a program: `./program name` */
+/* A scenario of a program, which runs with `./program NAME`. */
 struct scenario {
     const char *name;
     void (*run)(void);
 };
 
+/* Runs the scenario that the command line names. */
 static inline int choose(const struct scenario *all, int argc, char **argv) {
     for (; argc > 1 && all->name; all++)
         if (!strcmp(all->name, argv[1])) {

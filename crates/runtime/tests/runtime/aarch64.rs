@@ -1,4 +1,5 @@
-//! The AArch64 object: its undefined symbols, and that it keeps every register, under an emulator.
+//! Tests the AArch64 object: its undefined symbols, and, under an emulator, that its entry points
+//! preserve every register.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -20,7 +21,7 @@ fn object(test_directory: &Path) -> PathBuf {
     path
 }
 
-fn text_of(command: &mut Command) -> String {
+fn output_of(command: &mut Command) -> String {
     let output = run(command);
     assert!(output.status.success(), "{output:?}");
     String::from_utf8(output.stdout).unwrap()
@@ -29,7 +30,7 @@ fn text_of(command: &mut Command) -> String {
 #[test]
 fn undefined_symbols() {
     let object = object(&test_directory(Libc::Glibc, "aarch64-symbols"));
-    let text = text_of(Command::new("aarch64-linux-gnu-nm").arg("-u").arg(object));
+    let text = output_of(Command::new("aarch64-linux-gnu-nm").arg("-u").arg(object));
     let words = text.split_whitespace();
     let names: BTreeSet<&str> = words.filter(|word| !["U", "w"].contains(word)).collect();
     let known = ["pthread_atfork", "__holloway_image", "__holloway_slot"];
@@ -38,10 +39,10 @@ fn undefined_symbols() {
 }
 
 #[test]
-fn no_code_touches_a_vector_register() {
+fn no_code_uses_a_vector_register() {
     let object = object(&test_directory(Libc::Glibc, "aarch64-vectors"));
     let mut objdump = Command::new("aarch64-linux-gnu-objdump");
-    let text = text_of(objdump.args(["-d", "--no-show-raw-insn"]).arg(object));
+    let text = output_of(objdump.args(["-d", "--no-show-raw-insn"]).arg(object));
     let mut lines = 0;
     // `1c:  ldp  q0, q1, [sp, #16]`. A branch target like `d0 <name+0x8>` is no register.
     let operands = text.lines().filter_map(|line| line.splitn(3, '\t').nth(2));
@@ -57,7 +58,7 @@ fn no_code_touches_a_vector_register() {
     assert!(lines > 5000, "{lines} lines");
 }
 
-/// Runs `registers_aarch64.c` for a kind of profile. The result is the directory of its data.
+/// Runs `registers_aarch64.c` for a kind of collection. Returns the directory of the run.
 fn registers(kind: u32) -> PathBuf {
     let test_directory = test_directory(Libc::Glibc, &format!("aarch64-registers-{kind}"));
     let program = test_directory.join("registers");

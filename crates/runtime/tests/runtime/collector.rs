@@ -1,5 +1,5 @@
-//! With a collector, fast or slow, streams are complete and in order. When the collector is gone,
-//! the program prints so.
+//! Tests streams with a collector, fast or slow: they are complete and in order. If the collector
+//! ends early, the program prints a message.
 
 use crate::harness;
 use std::process::{Command, Stdio};
@@ -10,7 +10,8 @@ use crate::harness::streams::{
 };
 use crate::harness::{Libc, command, only, run, run_silently};
 
-/// Runs a scenario with a collector that pauses after each look.
+/// Runs a scenario with a collector that pauses after it took words. Returns the streams and the
+/// standard output.
 fn run_collected(name: &str, pause: Duration) -> (Run, String) {
     let (mut command, data) = collected(
         &program(Libc::Glibc, &format!("collected-{name}-{pause:?}")),
@@ -39,7 +40,7 @@ fn threads_and_a_collector() {
 }
 
 #[test]
-fn a_slow_collector_is_waited_for() {
+fn a_program_waits_for_a_slow_collector() {
     let (run, _) = run_collected("one", Duration::from_millis(60));
     assert_series(&only(run.streams), &[(0, MANY)]);
 }
@@ -61,25 +62,26 @@ fn signals_while_main_waits() {
 }
 
 #[test]
-fn a_program_that_waits_has_its_signals() {
+fn a_waiting_program_handles_its_signals() {
     let (run, text) = run_collected("waits", Duration::from_millis(40));
     assert_series(&only(run.streams), &[(0, MANY)]);
     let ticks: u64 = text.trim().parse().unwrap();
-    assert!(
-        ticks > 1,
-        "{ticks} signals in the longest wait: one waited for its end"
-    );
+    assert!(ticks > 1, "{ticks} signals during the longest wait");
 }
 
 #[test]
 fn handlers_at_the_boundaries_of_chunks() {
     let (run, _) = run_collected("boundaries", Duration::from_millis(5));
     let stream = only(run.streams);
-    assert!((3..).zip(&stream.words).all(|(place, word)| *word == place));
+    assert!(
+        (3..)
+            .zip(&stream.words)
+            .all(|(expected, word)| *word == expected)
+    );
 }
 
 #[test]
-fn holes_are_passed_over() {
+fn the_collector_passes_over_holes() {
     let (run, _) = run_collected("jumped", Duration::ZERO);
     let mut stream = only(run.streams);
     stream.words.dedup();
@@ -89,8 +91,8 @@ fn holes_are_passed_over() {
     assert_eq!(run.streams.iter().map(|s| s.holes).sum::<usize>(), 10);
 }
 
-/// Does the program append words already?
-fn has_ring(data: &std::path::Path) -> bool {
+/// Does the program already have a profile?
+fn has_profile(data: &std::path::Path) -> bool {
     let Ok(files) = std::fs::read_dir(data) else {
         return false;
     };
@@ -108,46 +110,54 @@ fn the_collector_is_killed() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    while !has_ring(&data) && child.try_wait().unwrap().is_none() {
+    while !has_profile(&data) && child.try_wait().unwrap().is_none() {
         std::thread::sleep(Duration::from_millis(1));
     }
-    std::thread::sleep(Duration::from_millis(100)); // by then the program waits, most of the time
-    collector.kill().unwrap(); // it remains a zombie for a while
+    std::thread::sleep(Duration::from_millis(100)); // now the program probably waits
+    collector.kill().unwrap(); // the collector remains a zombie until `wait`
     let output = child.wait_with_output().unwrap();
     collector.wait().unwrap();
-    let said = String::from_utf8(output.stderr).unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success() && output.stdout.is_empty());
     assert!(
-        said.starts_with("holloway: the collector of this run is gone"),
-        "{said}"
+        stderr.starts_with("holloway: the collector of this run is gone"),
+        "{stderr}"
     );
     let run = only(runs(&data));
-    let missing = only(run.rings).1.unwrap();
+    let missing_from = only(run.rings).1.unwrap();
     let stream = only(run.streams);
     let words = stream.words.len() as u32;
-    assert_eq!(u64::from(8 + 4 * words), missing);
+    assert_eq!(u64::from(8 + 4 * words), missing_from);
     assert!(words > 160_000);
     assert_series(&stream, &[(0, words)]);
     assert_eq!(run.head.profile.lost, 1);
 }
 
-/// Two processes do not count as collectors: one that ended before the program starts, and one that
-/// reads another directory.
+/// The threads spool if the collector ended before the program started, if it reads another
+/// directory, or if the variable is invalid.
 #[test]
-fn no_such_collector() {
+fn threads_spool_without_a_valid_collector() {
     let mut ended = Command::new("true").spawn().unwrap();
     ended.wait().unwrap();
-    let (ended, own) = (ended.id(), std::process::id());
-    let there = format!("{ended} DATA");
-    let elsewhere = [format!("{own}"), format!("{own} "), format!("{own} DATA/a")];
-    let none = ["0 DATA", "x DATA", "12x DATA"].map(str::to_owned);
-    for named in elsewhere.into_iter().chain(none).chain([there]) {
+    let (ended, living) = (ended.id(), std::process::id());
+    let ended_collector = format!("{ended} DATA");
+    let other_directory = [
+        format!("{living}"),
+        format!("{living} "),
+        format!("{living} DATA/a"),
+    ];
+    let invalid = ["0 DATA", "x DATA", "12x DATA"].map(str::to_owned);
+    for value in other_directory
+        .into_iter()
+        .chain(invalid)
+        .chain([ended_collector])
+    {
         let (mut command, data) = command(&program(Libc::Glibc, "no-collector"), &["one"]);
-        let named = named.replace("DATA", &data.display().to_string());
-        command.env("HOLLOWAY_COLLECTOR", &named);
+        let value = value.replace("DATA", &data.display().to_string());
+        command.env("HOLLOWAY_COLLECTOR", &value);
         run_silently(&mut command);
         let run = only(runs(&data));
-        assert_eq!(run.head.collector, 0, "{named}");
+        assert_eq!(run.head.collector, 0, "{value}");
         assert_series(&only(run.streams), &[(0, MANY)]);
     }
 }
@@ -176,18 +186,18 @@ fn a_child_waits_for_the_same_collector() {
         })
         .collect();
     runs.sort_by_key(|run| run.head.profile.forked);
-    assert_eq!(run_names(&runs), [(false, 0), (true, 0)]);
+    assert_eq!(forked_and_spools(&runs), [(false, 0), (true, 0)]);
     assert_series(&runs[0].streams[0], &[(0, 2 * MANY)]);
     assert_series(&runs[1].streams[0], &[(SERIES, MANY)]);
 }
 
-fn run_names(runs: &[Run]) -> Vec<(bool, usize)> {
+fn forked_and_spools(runs: &[Run]) -> Vec<(bool, usize)> {
     runs.iter()
         .map(|run| (run.head.profile.forked, run.spools))
         .collect()
 }
 
-/// A slow collector takes the samples. Samples cross the borders of its batches.
+/// A slow collector takes the samples. Some samples begin in one batch and end in the next.
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn timed_paths_and_a_collector() {
@@ -195,8 +205,8 @@ fn timed_paths_and_a_collector() {
     let (mut command, data) = collected(&program, "many");
     let child = command.spawn().unwrap();
     let mut collector = Collector::default();
-    let ended = collector.collect_from(child, &data, Duration::from_millis(5));
-    let run = harness::timed::read(&ended, &collector.taken);
+    let bytes = collector.collect_from(child, &data, Duration::from_millis(5));
+    let run = harness::timed::read(&bytes, &collector.taken);
     assert_eq!((run.spools, run.head.profile.lost), (0, 0));
     let thread = only(run.threads);
     assert_eq!((thread.samples.len(), thread.damaged), (100_001, 0));
@@ -204,9 +214,9 @@ fn timed_paths_and_a_collector() {
     assert!(words.take(100_000).eq((0..100_000).map(|i| 1 + i % 3)));
 }
 
-/// A wait changes nothing in the program: `run` is silent, and its signals stay as they were.
+/// A short program ends before its collector takes a word. It prints nothing.
 #[test]
-fn a_run_that_needs_no_collector() {
+fn a_program_ends_before_its_collector_reads() {
     let (mut command, data) = collected(&program(Libc::Glibc, "collected-few"), "few");
     let output = run(&mut command);
     assert!(output.status.success() && output.stderr.is_empty());

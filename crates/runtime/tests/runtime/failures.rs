@@ -1,4 +1,5 @@
-//! Whatever fails, the program ends well and prints one line, and the recorded counts are right.
+//! Tests failures of the runtime: the program succeeds and prints at most one line, and the
+//! recorded counts are right.
 
 use std::path::PathBuf;
 
@@ -25,8 +26,8 @@ test_with_each_libc! {
     address_space_runs_out,
 }
 
-/// Runs a scenario to a good end with nothing on stdout. The result is its stderr and its
-/// directory.
+/// Runs a scenario. Checks that it succeeds and prints nothing on standard output. Returns its
+/// standard error and the directory of the test.
 fn failing(libc: Libc, name: &str, data: Option<&str>) -> (String, PathBuf) {
     let test_directory = test_directory(libc, &format!("failures-{name}"));
     let program = compile(libc, &test_directory, &["failures.c"], &[]);
@@ -59,8 +60,8 @@ fn assert_stderr(stderr: &str, file: &str, reason: &str, ending: &str) {
     );
 }
 
-/// Some counts are missing, and the others are right: each thread counts 10, and counts each of
-/// 1,000 paths once.
+/// Checks that some counts are missing, and that the others are right: each thread counts 10 at
+/// counter 1, and counts each of 1,000 hashed paths once.
 fn assert_some_missing(profile: &Profile, threads: u64) {
     assert!(
         profile.counter(1).is_multiple_of(10) && profile.counter(1) <= threads * 10,
@@ -144,7 +145,7 @@ fn no_room_for_a_header(libc: Libc) {
             .unwrap()
             .count(),
         0,
-        "nothing half written"
+        "the directory is empty"
     );
 }
 
@@ -205,7 +206,7 @@ fn sandbox_before_the_first_enter(libc: Libc) {
     let (stderr, test_directory) = failing(libc, "sandboxed", None);
     assert_eq!(
         stderr, "",
-        "not even whether stderr takes a line can be asked"
+        "the sandbox forbids the check of standard error"
     );
     assert!(!test_directory.join("data").exists());
 }

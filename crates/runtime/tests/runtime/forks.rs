@@ -1,4 +1,4 @@
-//! Parent and child are both exact, however the child was made.
+//! Tests forks: the counts of parent and child are exact for every kind of fork.
 
 use crate::harness::{Libc, Profile, only, scenario, test_with_each_libc};
 
@@ -19,7 +19,7 @@ test_with_each_libc! {
     a_hundred_generations,
 }
 
-/// The profiles of one scenario: that of the first process, then those of its children.
+/// The profile of a scenario's first process, and the profiles of its children.
 fn parent_and_children(libc: Libc, name: &str) -> (Profile, Vec<Profile>) {
     let mut all = scenario(libc, "forks.c", name);
     all.sort_by_key(|profile| profile.flags);
@@ -43,9 +43,9 @@ fn parent_and_child(libc: Libc) {
     assert_eq!(child.ppid, parent.pid);
     assert_eq!((child.threads, &child.path), (1, &parent.path));
     assert!(child.boot_start >= parent.boot_start);
-    let ours = std::fs::metadata("/proc/self/ns/pid").unwrap();
-    let ours = std::os::unix::fs::MetadataExt::ino(&ours);
-    assert_eq!((parent.pid_namespace, child.pid_namespace), (ours, ours));
+    let namespace = std::fs::metadata("/proc/self/ns/pid").unwrap();
+    let inode = std::os::unix::fs::MetadataExt::ino(&namespace);
+    assert_eq!((parent.pid_namespace, child.pid_namespace), (inode, inode));
 }
 
 fn grandchildren(libc: Libc) {
@@ -129,7 +129,7 @@ fn vfork_and_exec(libc: Libc) {
 fn first_enter_in_a_vfork(libc: Libc) {
     let profile = only(scenario(libc, "forks.c", "vfork-enters"));
     assert_eq!(profile.counters, [(1, 200_001), (5, 20)].into());
-    // The child's block stays the main thread's block: the 20 threads have others.
+    // The main thread continues with the child's block. The 20 threads have other blocks.
     assert!(profile.blocks > 1, "{} blocks", profile.blocks);
     // The profile names the process that owns the memory, not its child.
     assert_eq!(profile.ppid, std::process::id());
@@ -171,8 +171,8 @@ fn raw_clone(libc: Libc) {
 fn a_hundred_generations(libc: Libc) {
     let all = scenario(libc, "forks.c", "generations");
     assert_eq!(all.len(), 101, "the last child counts nothing");
-    let full = all
+    let complete = all
         .iter()
         .filter(|profile| profile.counter(1) == 1 && profile.hash_sum(2) == 300);
-    assert_eq!(full.count(), 100);
+    assert_eq!(complete.count(), 100);
 }

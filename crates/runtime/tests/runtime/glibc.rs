@@ -1,5 +1,5 @@
-//! Tests of behavior that only glibc has: it unloads libraries, loads a library twice, and
-//! registers an area for restartable sequences.
+//! Tests that need glibc: glibc unloads libraries, loads a library twice, and registers a `struct
+//! rseq` for restartable sequences.
 
 use crate::harness::streams;
 use crate::harness::timed::{program, runs};
@@ -8,7 +8,7 @@ use crate::libraries::{library_of, loader_command, loader_command_of};
 use crate::timed_events::{KINDS, count, printed};
 use holloway_abi::SAMPLE_UNWATCHED;
 
-/// Runs a scenario of a program that loads a woven library. The result is their profiles.
+/// Runs a scenario of the program that loads woven libraries. Returns the profiles.
 fn load(test: &str) -> Vec<Profile> {
     let (mut command, data) = loader_command(Libc::Glibc, test);
     run_silently(&mut command);
@@ -33,20 +33,20 @@ fn two_thousand_loads() {
 fn two_thousand_loads_of_streams() {
     let (mut command, data) = loader_command_of(Libc::Glibc, "again-and-again", "-DKIND=3");
     run_silently(&mut command);
-    // the child loads the library anew, so neither profile is the other's fork
+    // The child loads the library again, so no profile has the flag of a fork.
     let mut runs = streams::runs(&data);
     runs.sort_by_key(|run| run.streams.len());
     let [child, parent] = &runs[..] else {
         panic!("two processes")
     };
     assert!(parent.rings.len() < 10, "{} rings", parent.rings.len());
-    for (run, owners, each) in [(parent, 4000, 10), (child, 1, 7)] {
+    for (run, owners, words_per_owner) in [(parent, 4000, 10), (child, 1, 7)] {
         let with_words = run.streams.iter().filter(|s| !s.words.is_empty());
         assert_eq!(with_words.clone().count(), owners);
         assert!(
             with_words
                 .map(|s| &s.words)
-                .all(|words| *words == vec![7; each])
+                .all(|words| *words == vec![7; words_per_owner])
         );
         assert_eq!(run.head.profile.lost, 0);
     }
@@ -60,7 +60,7 @@ fn several_images_in_one_process() {
         .map(|profile| (profile.name.as_str(), profile.counter(1)))
         .collect();
     sums.sort_unstable();
-    // the source has the image's name, so both libraries have the same name
+    // The image's name is fixed in the source, so both libraries have the same name.
     assert_eq!(
         sums,
         [("library.so", 30), ("library.so", 40), ("library.so", 900)]

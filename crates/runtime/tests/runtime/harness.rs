@@ -1,4 +1,4 @@
-//! What the tests of this target share: programs with the runtime, and readers of their files.
+//! Helpers of the tests: builds and runs programs with the runtime, and reads their files.
 
 mod profile;
 mod program;

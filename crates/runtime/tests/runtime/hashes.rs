@@ -1,4 +1,5 @@
-//! Hash counters are exact, however many paths there are and wherever they fall.
+//! Tests that hash counters are exact for many paths, for extreme path numbers, and with
+//! collisions.
 
 use crate::harness::{Libc, only, scenario};
 
@@ -6,21 +7,21 @@ use crate::harness::{Libc, only, scenario};
 fn a_million_paths() {
     let profile = only(scenario(Libc::Glibc, "hashes.c", "million"));
     assert_eq!(profile.hashes[&2].len(), 1_000_000);
-    // path p runs at i = p', p' + 10^6, p' + 2·10^6, and is counted while i < 10^6 + p
-    let mut wanted = vec![0_u64; 1_000_000];
+    // Path p runs for three values of i, with a distance of 10^6. It is counted if i < 10^6 + p.
+    let mut expected = vec![0_u64; 1_000_000];
     for i in 0..3_000_000_u64 {
         let path = i.wrapping_mul(2_654_435_761) % 1_000_000;
-        wanted[path as usize] += u64::from(i < 1_000_000 + path);
+        expected[path as usize] += u64::from(i < 1_000_000 + path);
     }
     assert!(
         (0_u64..)
-            .zip(wanted)
+            .zip(expected)
             .all(|(path, count)| profile.hashed(2, path) == count)
     );
 }
 
 #[test]
-fn corners() {
+fn extreme_path_numbers() {
     let profile = only(scenario(Libc::Glibc, "hashes.c", "corners"));
     let paths = [
         0,
@@ -50,7 +51,7 @@ fn collisions() {
 }
 
 #[test]
-fn threads_have_segments_of_their_own() {
+fn each_thread_has_its_own_segments() {
     let profile = only(scenario(Libc::Glibc, "hashes.c", "threads"));
     assert_eq!(
         profile.hashes[&2],

@@ -1,5 +1,5 @@
-//! Woven shared objects: where their profiles go, and that they export no symbol of the runtime.
-//! `glibc` has the tests of libraries that are unloaded or loaded twice.
+//! Tests woven shared objects: the directories of their profiles, and that they export no symbol of
+//! the runtime. The module `glibc` tests libraries that are unloaded or loaded twice.
 
 use crate::harness;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::harness::{
 };
 
 test_with_each_libc! {
-    loads_without_a_file_do_not_pile_up_either,
+    loads_without_a_file_share_one_page,
     images_of_one_process_share_a_run,
     nothing_is_exported,
 }
@@ -18,12 +18,12 @@ test_with_each_libc! {
 /// `Kind::Paths`.
 const COUNTS: &str = "-DKIND=0";
 
-/// The command that loads two libraries, and the directory of its data.
+/// The command that loads two libraries, and the directory of its run.
 pub(crate) fn loader_command(libc: Libc, test: &str) -> (Command, PathBuf) {
     loader_command_of(libc, test, COUNTS)
 }
 
-/// The same with libraries that collect another kind, given as a compiler flag.
+/// Like [`loader_command`], with libraries for a kind of collection, given as a compiler flag.
 pub(crate) fn loader_command_of(libc: Libc, test: &str, kind: &str) -> (Command, PathBuf) {
     let test_directory = test_directory(libc, &format!("libraries-{test}{kind}"));
     let first = library_of(libc, &test_directory, "library.so", kind);
@@ -42,8 +42,8 @@ pub(crate) fn loader_command_of(libc: Libc, test: &str, kind: &str) -> (Command,
     (command, data)
 }
 
-/// musl cannot load libraries with static thread-local storage after the program's start, so they
-/// are preloaded.
+/// Preloads libraries with musl, because musl cannot load libraries with static thread-local
+/// storage after the program's start.
 fn preload(libc: Libc, command: &mut Command, libraries: &[&Path]) {
     if libc.is_musl() {
         let paths: Vec<String> = libraries.iter().map(|l| l.display().to_string()).collect();
@@ -55,7 +55,7 @@ fn library(libc: Libc, test_directory: &Path, name: &str) -> PathBuf {
     library_of(libc, test_directory, name, COUNTS)
 }
 
-/// Compiles a woven library that collects a kind, given as a compiler flag. The result is its path.
+/// Compiles a woven library for a kind of collection, given as a compiler flag. Returns its path.
 pub(crate) fn library_of(libc: Libc, test_directory: &Path, name: &str, kind: &str) -> PathBuf {
     let path = test_directory.join(name);
     let mut gcc = harness::gcc(libc);
@@ -75,7 +75,7 @@ pub(crate) fn library_of(libc: Libc, test_directory: &Path, name: &str, kind: &s
     path
 }
 
-fn loads_without_a_file_do_not_pile_up_either(libc: Libc) {
+fn loads_without_a_file_share_one_page(libc: Libc) {
     let test_directory = test_directory(libc, "libraries-no-file");
     let path = library(libc, &test_directory, "library.so");
     let loader = test_directory.join("loader");
@@ -94,12 +94,12 @@ fn loads_without_a_file_do_not_pile_up_either(libc: Libc) {
         .arg(&path)
         .env("HOLLOWAY_DATA", "/dev/null/no"));
     assert!(output.status.success(), "{output:?}");
-    let said = String::from_utf8(output.stderr).unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
     assert!(
-        said.starts_with("holloway: cannot write /dev/null/no/"),
-        "{said}"
+        stderr.starts_with("holloway: cannot write /dev/null/no/"),
+        "{stderr}"
     );
-    assert!(said.contains("not a directory"), "{said}");
+    assert!(stderr.contains("not a directory"), "{stderr}");
 }
 
 fn images_of_one_process_share_a_run(libc: Libc) {
@@ -134,8 +134,8 @@ fn nothing_is_exported(libc: Libc) {
         .filter_map(|line| line.split(' ').next_back())
         .collect();
     // Libraries of musl's gcc also have the symbols of crti.o.
-    let own = names
+    let exported = names
         .iter()
         .filter(|name| !["_init", "_fini"].contains(name));
-    assert_eq!(own.collect::<Vec<_>>(), [&"work"]);
+    assert_eq!(exported.collect::<Vec<_>>(), [&"work"]);
 }

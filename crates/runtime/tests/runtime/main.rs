@@ -1,4 +1,5 @@
-//! Programs in C that stand for woven ones, linked with the runtime object.
+//! Tests the runtime object with C programs that contain, written by hand, the code that the weaver
+//! would add.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod aarch64;

@@ -1,5 +1,5 @@
-//! The object has few undefined symbols and fits everywhere: linkers, static and position
-//! independent programs, C and Rust.
+//! Tests the runtime object: its symbols, and that it works with all linkers, in static and
+//! position-independent programs, and in C and Rust.
 
 use crate::harness;
 use std::collections::BTreeSet;
@@ -34,7 +34,10 @@ fn undefined_symbols() {
     let weak = ["__rseq_offset", "__rseq_size"];
     assert_eq!(names, known.into_iter().chain(weak).collect());
     for name in weak {
-        assert!(text.contains(&format!("w {name}")), "{name} is asked for");
+        assert!(
+            text.contains(&format!("w {name}")),
+            "the object uses {name}"
+        );
     }
 }
 
@@ -52,11 +55,11 @@ fn defined_symbols_are_hidden() {
     );
 }
 
-/// The code of timed paths runs while the program's vector registers are in use. It only calls
-/// entry points that save them.
+/// The entry points for timed paths do not save vector registers. So their code uses no vector
+/// register, and only calls entry points that save them.
 #[cfg(target_arch = "x86_64")]
 #[test]
-fn hot_code_touches_no_vector_register() {
+fn hot_code_uses_no_vector_register() {
     const HOT: &str = ".text.holloway_hot";
     let object = object(&test_directory(Libc::Glibc, "object-hot"));
     let mut lines = 0;
@@ -84,7 +87,7 @@ fn hot_code_touches_no_vector_register() {
 }
 
 #[test]
-fn nothing_of_the_machine_it_was_built_on() {
+fn the_object_contains_no_path_of_the_build() {
     let object = String::from_utf8_lossy(holloway_runtime::OBJECT);
     let home = Path::new(env!("CARGO_MANIFEST_DIR"))
         .ancestors()
@@ -93,9 +96,9 @@ fn nothing_of_the_machine_it_was_built_on() {
     assert!(!object.contains(home.to_str().unwrap()));
 }
 
-/// Links `threads.c` with a linker in every shape, and runs it.
-fn link(libc: Libc, linker: &str, shapes: &[&[&str]]) {
-    for (index, shape) in shapes.iter().enumerate() {
+/// Links `threads.c` and `forks.c` with a linker and each list of flags, and runs them.
+fn link(libc: Libc, linker: &str, flag_lists: &[&[&str]]) {
+    for (index, flag_list) in flag_lists.iter().enumerate() {
         let test_directory = test_directory(libc, &format!("object-{linker}-{index}"));
         let tools = tools(&test_directory, linker);
         let mut flags = vec![
@@ -103,7 +106,7 @@ fn link(libc: Libc, linker: &str, shapes: &[&[&str]]) {
             format!("-B{}", tools.display()),
             "-Wl,--gc-sections".into(),
         ];
-        flags.extend(shape.iter().map(|flag| (*flag).to_owned()));
+        flags.extend(flag_list.iter().map(|flag| (*flag).to_owned()));
         let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
         let program = compile(libc, &test_directory, &["threads.c"], &flags);
         for scenario in ["one", "lifetimes", "thousand-in-turn"] {
@@ -112,7 +115,7 @@ fn link(libc: Libc, linker: &str, shapes: &[&[&str]]) {
             let profile = only(profiles(&data));
             assert!(
                 profile.hash_sum(2) > 0 && profile.lost == 0,
-                "{linker} {shape:?} {scenario}"
+                "{linker} {flag_list:?} {scenario}"
             );
             std::fs::remove_dir_all(data).unwrap();
         }
@@ -124,11 +127,12 @@ fn link(libc: Libc, linker: &str, shapes: &[&[&str]]) {
             .map(|profile| profile.counter(1))
             .collect();
         counts.sort_unstable();
-        assert_eq!(counts, [7, 110], "{linker} {shape:?}: fork handlers");
+        assert_eq!(counts, [7, 110], "{linker} {flag_list:?}: fork handlers");
     }
 }
 
-/// A directory where gcc finds `ld.<linker>`. Some systems only have a name with a version.
+/// Creates a directory in which gcc finds `ld.<linker>`. On some systems, the linker's name has a
+/// version.
 fn tools(test_directory: &Path, linker: &str) -> PathBuf {
     let path = std::env::var_os("PATH").unwrap();
     let names: Vec<String> = std::iter::once(format!("ld.{linker}"))
@@ -138,14 +142,15 @@ fn tools(test_directory: &Path, linker: &str) -> PathBuf {
                 .map(|version| format!("ld.{linker}-{version}")),
         )
         .collect();
-    let places = std::env::split_paths(&path);
-    let mut candidates = places.flat_map(|place| names.iter().map(move |name| place.join(name)));
-    let found = candidates
+    let directories = std::env::split_paths(&path);
+    let mut candidates =
+        directories.flat_map(|directory| names.iter().map(move |name| directory.join(name)));
+    let linker_path = candidates
         .find(|file| file.exists())
         .unwrap_or_else(|| panic!("no ld.{linker} on the path: install it"));
     let tools = test_directory.join("tools");
     std::fs::create_dir(&tools).unwrap();
-    symlink(found, tools.join(format!("ld.{linker}"))).unwrap();
+    symlink(linker_path, tools.join(format!("ld.{linker}"))).unwrap();
     tools
 }
 
@@ -169,7 +174,7 @@ fn lld(libc: Libc) {
     link(libc, "lld", if libc.is_musl() { &[] } else { &[STATIC] });
 }
 
-/// Builds and runs a Rust program whose woven part is an object of gcc.
+/// Builds and runs a Rust program that calls the hand-woven `library.c`.
 fn rust_program(libc: Libc, panic: &str) {
     let test_directory = test_directory(libc, &format!("object-rust-{panic}"));
     let woven = test_directory.join("woven.o");
@@ -192,7 +197,7 @@ fn rust_program(libc: Libc, panic: &str) {
     for object in [&woven, &object(&test_directory)] {
         rustc.arg(format!("-Clink-arg={}", object.display()));
     }
-    // After the runtime, which needs its fork handlers.
+    // libc must follow the runtime, which needs `pthread_atfork` from it.
     rustc.args(libc.is_musl().then_some("-Clink-arg=-lc"));
     run_silently(&mut rustc);
     let (mut command, data) = harness::command(&program, &[]);

@@ -1,4 +1,5 @@
-//! Where profiles go: HOLLOWAY_DATA, the image's own directory of runs, or `target/holloway/runs`.
+//! Tests the directories of profiles: HOLLOWAY_DATA, the directory of runs in the image header, or
+//! `target/holloway/runs`.
 
 use crate::harness;
 use std::fs;
@@ -51,7 +52,7 @@ fn below_the_current_directory() {
 }
 
 #[test]
-fn where_the_image_says() {
+fn directory_in_the_image_header() {
     let test_directory = test_directory(Libc::Glibc, "places-baked");
     let directory = test_directory.join("deep/er/runs");
     let program = compile(
@@ -65,7 +66,7 @@ fn where_the_image_says() {
 }
 
 #[test]
-fn where_the_variable_says() {
+fn directory_in_the_variable() {
     let test_directory = test_directory(Libc::Glibc, "places-variable");
     let program = compile(Libc::Glibc, &test_directory, &["threads.c"], &[]);
     run_in(&program, &test_directory, Some("some/where/else/"));
@@ -73,11 +74,14 @@ fn where_the_variable_says() {
     let all = profiles(&test_directory.join("some/where/else"));
     assert_eq!(all.len(), 2);
     assert!(all.iter().all(|profile| profile.counter(1) == 100));
-    assert!(!test_directory.join("target").exists(), "no run besides");
+    assert!(
+        !test_directory.join("target").exists(),
+        "no directory of runs"
+    );
 }
 
 #[test]
-fn latest_that_is_not_a_link_is_left_alone() {
+fn a_directory_named_latest_stays() {
     let test_directory = test_directory(Libc::Glibc, "places-latest");
     let program = compile(Libc::Glibc, &test_directory, &["threads.c"], &[]);
     let directory = test_directory.join("target/holloway/runs");

@@ -1,5 +1,5 @@
-//! `preserve_all`: the entry points keep every register, with SSE, AVX, and AVX-512, at any stack
-//! alignment.
+//! Tests that the entry points preserve every register (LLVM's convention `preserve_all`), with
+//! SSE, AVX, and AVX-512, at any stack alignment.
 
 use crate::harness::{Libc, command, compile, only, profiles, run_silently, test_directory};
 

@@ -1,5 +1,5 @@
-//! Counts stay exact under signals at any instruction, and a kill at any moment loses no finished
-//! path.
+//! Tests signals and kills: counts are exact with signals at any instruction, and a kill at any
+//! time loses no finished path.
 
 use crate::harness::{
     Libc, Profile, command, compile, kill, only, profiles, run, test_directory, test_with_each_libc,
@@ -8,14 +8,14 @@ use crate::harness::{
 test_with_each_libc! {
     signals_while_main_counts,
     a_signal_at_every_instruction,
-    a_signal_at_every_instruction_of_a_new_record,
+    a_signal_at_every_instruction_of_a_new_slot,
     signals_while_threads_enter,
     first_enter_in_a_handler_takes_little_stack,
     kill_at_random_moments,
 }
 
-/// Runs a scenario. The result is the numbers that it printed, and its profile.
-fn run_storm(libc: Libc, name: &str) -> (Vec<u64>, Profile) {
+/// Runs a scenario. Returns the numbers that it printed, and its profile.
+fn run_scenario(libc: Libc, name: &str) -> (Vec<u64>, Profile) {
     let program = compile(
         libc,
         &test_directory(libc, &format!("signals-{name}")),
@@ -34,16 +34,16 @@ fn run_storm(libc: Libc, name: &str) -> (Vec<u64>, Profile) {
 }
 
 fn signals_while_main_counts(libc: Libc) {
-    let (numbers, profile) = run_storm(libc, "storm");
+    let (numbers, profile) = run_scenario(libc, "storm");
     let (in_main, in_handler) = (numbers[0], numbers[1]);
     assert_eq!(profile.counter(1), in_main + in_handler);
     assert_eq!(profile.hash_sum(2), in_main + in_handler);
     for path in 0..20_000 {
         let first = path * 17_143 % 20_000; // 7 · 17,143 = 1 modulo 20,000
-        let times = |total: u64| (total + 19_999 - first) / 20_000;
+        let executions = |total: u64| (total + 19_999 - first) / 20_000;
         assert_eq!(
             profile.hashed(2, path),
-            times(in_main) + times(in_handler),
+            executions(in_main) + executions(in_handler),
             "path {path}"
         );
     }
@@ -52,7 +52,7 @@ fn signals_while_main_counts(libc: Libc) {
 }
 
 fn a_signal_at_every_instruction(libc: Libc) {
-    let (numbers, profile) = run_storm(libc, "every-instruction");
+    let (numbers, profile) = run_scenario(libc, "every-instruction");
     let (in_main, in_handler) = (numbers[0], numbers[1]);
     assert_eq!(in_main, 500);
     assert!(in_handler > 500 * 30, "{in_handler} traps");
@@ -61,8 +61,8 @@ fn a_signal_at_every_instruction(libc: Libc) {
     assert!((1..=in_handler).all(|i| profile.hashed(2, 1000 + i) == 1));
 }
 
-fn a_signal_at_every_instruction_of_a_new_record(libc: Libc) {
-    let (mut numbers, profile) = run_storm(libc, "every-instruction-of-new");
+fn a_signal_at_every_instruction_of_a_new_slot(libc: Libc) {
+    let (mut numbers, profile) = run_scenario(libc, "every-instruction-of-new");
     let in_handler = numbers.pop().unwrap();
     for (path, traps) in (0..).zip(numbers) {
         assert_eq!(profile.hashed(4, path), traps + 1, "path {path}");
@@ -72,13 +72,13 @@ fn a_signal_at_every_instruction_of_a_new_record(libc: Libc) {
 }
 
 fn signals_while_threads_enter(libc: Libc) {
-    let (numbers, profile) = run_storm(libc, "storm-of-threads");
+    let (numbers, profile) = run_scenario(libc, "storm-of-threads");
     assert_eq!(profile.counter(1), numbers[0] + numbers[1]);
     assert_eq!(profile.hash_sum(2), numbers[0] + numbers[1]);
 }
 
 fn first_enter_in_a_handler_takes_little_stack(libc: Libc) {
-    let (used, profile) = run_storm(libc, "on-small-stack");
+    let (used_stack, profile) = run_scenario(libc, "on-small-stack");
     assert_eq!((profile.counter(1), profile.hash_sum(2)), (1, 1));
     let program = compile(
         libc,
@@ -93,9 +93,9 @@ fn first_enter_in_a_handler_takes_little_stack(libc: Libc) {
         .parse()
         .unwrap();
     assert!(
-        used[0] - empty < 4096,
+        used_stack[0] - empty < 4096,
         "{} bytes of stack beyond an empty handler's {empty}",
-        used[0] - empty
+        used_stack[0] - empty
     );
 }
 

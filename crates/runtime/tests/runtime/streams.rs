@@ -1,4 +1,4 @@
-//! Without a collector, the threads spool, and streams are complete and in order.
+//! Tests streams without a collector: the threads spool, and the streams are complete and in order.
 
 use crate::harness::streams::{MANY, Run, SERIES, assert_series, paths, program, runs};
 use crate::harness::{Libc, command, kill, only, run, run_silently, test_with_each_libc};
@@ -9,11 +9,11 @@ test_with_each_libc! {
     words_of_a_short_run_are_in_the_ring,
     words_that_do_not_repeat,
     words_that_repeat_take_little_space,
-    threads_have_streams_of_their_own,
+    each_thread_has_its_own_stream,
     rings_of_dead_threads_are_handed_on,
-    holes_of_dead_threads_stop_nothing,
+    holes_of_dead_threads_do_not_stop_the_reader,
     a_child_begins_at_the_next_chunk,
-    the_child_of_a_vfork_appends_to_its_parents,
+    the_child_of_a_vfork_appends_to_its_parents_stream,
     frames_that_catch,
     signals_while_main_appends,
     a_signal_at_every_instruction,
@@ -29,7 +29,7 @@ test_with_each_libc! {
     disk_without_room_for_a_ring,
 }
 
-/// Runs a scenario silently. The result is the streams of its processes.
+/// Runs a scenario, and checks that it prints nothing. Returns the streams of its processes.
 fn run_spooled(libc: Libc, name: &str) -> Vec<Run> {
     let (mut command, data) = command(&program(libc, name), &[name]);
     run_silently(&mut command);
@@ -73,7 +73,7 @@ fn words_that_repeat_take_little_space(libc: Libc) {
     );
 }
 
-fn threads_have_streams_of_their_own(libc: Libc) {
+fn each_thread_has_its_own_stream(libc: Libc) {
     let run = only(run_spooled(libc, "threads"));
     assert_eq!(run.streams.len(), 4);
     let firsts: Vec<u32> = run.streams.iter().map(|s| s.words[0] - 1).collect();
@@ -94,7 +94,7 @@ fn rings_of_dead_threads_are_handed_on(libc: Libc) {
     assert_eq!(firsts, (0..100).map(|i| i * SERIES).collect::<Vec<_>>());
 }
 
-fn holes_of_dead_threads_stop_nothing(libc: Libc) {
+fn holes_of_dead_threads_do_not_stop_the_reader(libc: Libc) {
     let run = only(run_spooled(libc, "holes"));
     let holes: usize = run.streams.iter().map(|stream| stream.holes).sum();
     assert_eq!((run.streams.len(), holes), (11, 10));
@@ -112,7 +112,7 @@ fn a_child_begins_at_the_next_chunk(libc: Libc) {
     assert_eq!(child.streams[0].tid, child.head.profile.pid);
 }
 
-fn the_child_of_a_vfork_appends_to_its_parents(libc: Libc) {
+fn the_child_of_a_vfork_appends_to_its_parents_stream(libc: Libc) {
     let run = only(run_spooled(libc, "vforked"));
     assert_series(&run.streams[0], &[(0, 20), (SERIES, 1)]);
 }
@@ -156,7 +156,11 @@ fn handlers_at_the_boundaries_of_chunks(libc: Libc) {
     let run = only(run_spooled(libc, "boundaries"));
     let stream = only(run.streams);
     assert!(stream.words.len() as u32 > MANY);
-    assert!((3..).zip(&stream.words).all(|(place, word)| *word == place));
+    assert!(
+        (3..)
+            .zip(&stream.words)
+            .all(|(expected, word)| *word == expected)
+    );
     assert_eq!(stream.holes, 0);
 }
 
@@ -182,17 +186,17 @@ fn forks_among_threads(libc: Libc) {
     for stream in &all[0].streams {
         let first = (stream.words[0] - 1) / SERIES * SERIES;
         if first < 12 * SERIES {
-            let due = (1..).map(|i| first + 1 + i % 1000);
+            let expected = (1..).map(|i| first + 1 + i % 1000);
             assert!(
                 stream
                     .words
                     .iter()
                     .copied()
-                    .eq(due.take(stream.words.len()))
+                    .eq(expected.take(stream.words.len()))
             );
         } else {
-            let due = (0..10).flat_map(|_| 1..=30_000).map(|i| first + i);
-            assert!(stream.words.iter().copied().eq(due));
+            let expected = (0..10).flat_map(|_| 1..=30_000).map(|i| first + i);
+            assert!(stream.words.iter().copied().eq(expected));
         }
     }
 }
@@ -214,7 +218,7 @@ fn handlers_that_jump_out(libc: Libc) {
     let (mut command, data) = command(&program(libc, "jumped"), &["jumped"]);
     run_silently(&mut command);
     let mut stream = only(only(runs(&data)).streams);
-    // A word that was written, but not yet noted as written, is appended again.
+    // After a jump, the program appends its last word again if it had not yet counted the word.
     stream.words.dedup();
     stream.holes = 0;
     assert_series(&stream, &[(0, 3 * MANY)]);
@@ -230,39 +234,44 @@ fn kill_at_any_moment(libc: Libc) {
             .pop()
             .and_then(|mut run| run.streams.pop())
             .unwrap_or_default();
-        let found = stream.words.len() as u32;
+        let appended = stream.words.len() as u32;
         assert!(
-            found == finished || found == finished + 1,
-            "{round}: {found} for {finished}"
+            appended == finished || appended == finished + 1,
+            "{round}: {appended} for {finished}"
         );
-        assert!(stream.holes <= 1 && stream.words.into_iter().eq(1..=found));
+        assert!(stream.holes <= 1 && stream.words.into_iter().eq(1..=appended));
         if data.exists() {
             std::fs::remove_dir_all(&data).unwrap();
         }
     }
 }
 
-/// Runs a scenario without enough space for its words. The file has the beginning of each stream.
-/// The result is the number of spools.
-fn run_without_space(libc: Libc, name: &str, place: &str, reason: &str) -> usize {
+/// Runs a scenario without enough space for its words. Checks that the file contains the beginning
+/// of each stream. Returns the number of spools.
+fn run_without_space(libc: Libc, name: &str, directory: &str, reason: &str) -> usize {
     let (mut command, data) = command(&program(libc, name), &[name]);
     let output = run(&mut command);
-    let said = String::from_utf8(output.stderr).unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
     assert!(
         output.status.success() && output.stdout.is_empty(),
-        "{said}"
+        "{stderr}"
     );
-    assert!(said.starts_with("holloway: cannot write "), "{said}");
-    assert!(said.contains(reason) && said.lines().count() == 1, "{said}");
-    let directory = data.with_file_name(place);
+    assert!(stderr.starts_with("holloway: cannot write "), "{stderr}");
+    assert!(
+        stderr.contains(reason) && stderr.lines().count() == 1,
+        "{stderr}"
+    );
+    let directory = data.with_file_name(directory);
     assert_eq!(paths(&directory).len(), 1);
     let run = only(runs(&directory));
     assert!(run.head.profile.lost > 0);
-    for (stream, (_, missing)) in run.streams.iter().zip(&run.rings) {
+    for (stream, (_, missing_from)) in run.streams.iter().zip(&run.rings) {
         // An early thread had space for all its words.
-        let Some(missing) = *missing else { continue };
+        let Some(missing_from) = *missing_from else {
+            continue;
+        };
         let words = stream.words.len() as u32;
-        assert_eq!(u64::from(8 + 4 * words), missing);
+        assert_eq!(u64::from(8 + 4 * words), missing_from);
         assert_series(stream, &[(stream.words[0] - 1, words)]);
     }
     run.spools

@@ -1,4 +1,5 @@
-//! Sums over threads are exact, whatever started the threads, and in whatever order they end.
+//! Tests that sums over threads are exact, for all ways to start threads and all orders of their
+//! ends.
 
 use crate::harness::{Libc, only, scenario, test_with_each_libc};
 

@@ -1,4 +1,4 @@
-//! Timed paths, all of them or in bursts, and their durations.
+//! Tests timed paths: which paths have samples, and the durations of the samples.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,18 +12,18 @@ test_with_each_libc! {
     bursts_sample_paths_as_often_as_they_run,
     bursts_that_are_close,
     bursts_are_never_in_step,
-    own_time_excludes_paths_timed_inside,
+    exclusive_time_excludes_paths_timed_inside,
     probe_time_is_no_path_time,
     a_path_of_known_cost,
     untimed_calls_set_a_flag,
     short_threads_count_as_much_as_long_ones,
-    threads_are_timed_each_for_itself,
-    clocks_tell_the_cycles_of_a_second,
+    each_thread_is_timed_separately,
+    clock_records_give_the_cycles_per_second,
     burst_of_the_environment,
     without_registration_preemption_is_unknown,
 }
 
-/// Words of `loop(first, times)`.
+/// The words that the function `loop(first, times)` of `timed.c` appends.
 fn loop_words(first: u32, times: u32) -> Vec<u32> {
     let turns = (0..times).map(|i| first + i % 3);
     turns.chain([first + 3]).collect()
@@ -38,14 +38,14 @@ fn only_thread(libc: Libc, name: &str, kind: &str, burst: Option<&str>) -> Threa
     thread
 }
 
-/// Does a sample have the expected flags? The flags of preemption are chance.
+/// Does a sample have only expected flags? The flags for preemption and migration occur by chance.
 fn is_plain(libc: Libc, kind: &str, sample: &Sample) -> bool {
     let is_watched = !libc.is_musl() || kind != TIMES;
     let others = sample.flags & !(SAMPLE_PREEMPTED | SAMPLE_MIGRATED);
     others == if is_watched { 0 } else { SAMPLE_UNWATCHED }
 }
 
-/// Checks facts that hold for all samples.
+/// Checks properties of all clock records and samples.
 fn assert_sane(thread: &Thread) {
     let mut last = thread.clocks[0];
     for clock in &thread.clocks[1..] {
@@ -93,22 +93,29 @@ fn all_paths_in_order(libc: Libc) {
 
 /// Checks that a run of `total` paths has as many samples as expected, and that they stand for all
 /// paths.
-fn check_samples(libc: Libc, name: &str, total: u64, burst: Option<&str>, pass: u64, most: u64) {
+fn check_samples(
+    libc: Libc,
+    name: &str,
+    total: u64,
+    burst: Option<&str>,
+    untimed: u64,
+    timed: u64,
+) {
     let thread = only_thread(libc, name, VARIATION, burst);
-    let due = total * most / (pass + most);
-    let found = thread.samples.len() as u64;
+    let expected = total * timed / (untimed + timed);
+    let samples = thread.samples.len() as u64;
     let weight = thread.weight();
     assert!(
-        found.abs_diff(due) * 20 < due,
-        "{burst:?}: {found} for {due}"
+        samples.abs_diff(expected) * 20 < expected,
+        "{burst:?}: {samples} for {expected}"
     );
     assert!(
-        weight.abs_diff(total) < 3 * (pass + most),
+        weight.abs_diff(total) < 3 * (untimed + timed),
         "{burst:?}: {weight} for {total}"
     );
     for word in 1..=3 {
-        let executions = thread.samples_of(word).count() as u64 * weight / found;
-        let allowance = total / 3 / 20 + total / 3 * 5 / (due as f64).sqrt() as u64;
+        let executions = thread.samples_of(word).count() as u64 * weight / samples;
+        let allowance = total / 3 / 20 + total / 3 * 5 / (expected as f64).sqrt() as u64;
         assert!(
             executions.abs_diff(total / 3) < allowance,
             "{burst:?}: {executions} of {word}"
@@ -143,14 +150,14 @@ fn bursts_are_never_in_step(libc: Libc) {
     assert_eq!(gaps.len(), 51);
 }
 
-fn own_time_excludes_paths_timed_inside(libc: Libc) {
+fn exclusive_time_excludes_paths_timed_inside(libc: Libc) {
     for (kind, burst) in [(TIMES, None), (VARIATION, Some("0:1"))] {
         let thread = only_thread(libc, "nested", kind, burst);
         assert_sane(&thread);
         assert_eq!(thread.samples.len(), 4_000);
         let bias = thread.bias();
-        for turn in thread.samples.chunks_exact(4) {
-            let [one, two, outer, last] = turn else {
+        for samples in thread.samples.chunks_exact(4) {
+            let [one, two, outer, last] = samples else {
                 panic!()
             };
             assert_eq!([one.word, two.word, outer.word, last.word], [1, 2, 3, 4]);
@@ -158,9 +165,9 @@ fn own_time_excludes_paths_timed_inside(libc: Libc) {
                 [one.timed_inside, two.timed_inside, last.timed_inside],
                 [0; 3]
             );
-            let due = [one, two].map(|sample| sample.duration.saturating_sub(bias));
-            assert_eq!(outer.timed_inside, due[0] + due[1]);
-            assert!(turn.iter().all(|sample| is_plain(libc, kind, sample)));
+            let inside = [one, two].map(|sample| sample.duration.saturating_sub(bias));
+            assert_eq!(outer.timed_inside, inside[0] + inside[1]);
+            assert!(samples.iter().all(|sample| is_plain(libc, kind, sample)));
         }
     }
 }
@@ -171,18 +178,18 @@ fn probe_time_is_no_path_time(libc: Libc) {
         let least = |word| *thread.durations(word).iter().min().unwrap();
         assert_eq!(least(1) / 64, 0, "an empty path takes no time");
         assert!(least(2) < 60 * 1000, "{} for 1,000 calls", least(2));
-        let own = thread
+        let exclusive = thread
             .samples_of(2)
             .map(|sample| sample.duration - sample.timed_inside);
-        assert!(own.min().unwrap() < 60 * 1000);
+        assert!(exclusive.min().unwrap() < 60 * 1000);
     }
 }
 
-/// Result of a run of the scenario `known`.
+/// The result of a run of the scenario `known`, whose paths have known costs.
 struct KnownCosts {
     bias: u64,
     resolution: u64,
-    /// Least times of paths without work, with some work, and with twice that work.
+    /// Least durations of paths without work, with some work, and with twice that work.
     times: [u64; 3],
 }
 
@@ -198,9 +205,9 @@ fn known(program: &Path) -> KnownCosts {
     }
 }
 
-/// Makes three attempts of three runs each. Other users of the machine make times longer, so the
-/// least time of an attempt counts. All times are equal to the clock's resolution, except that the
-/// processor's own clock goes faster and slower than the time stamp counter.
+/// Makes three attempts of three runs each. Other load on the machine makes times longer, so the
+/// least time of each attempt counts. These times differ by at most the clock's resolution, plus an
+/// allowance because the processor's frequency varies relative to the time stamp counter.
 fn a_path_of_known_cost(libc: Libc) {
     let program = program(libc, "known", TIMES);
     let runs: Vec<KnownCosts> = (0..9).map(|_| known(&program)).collect();
@@ -209,48 +216,48 @@ fn a_path_of_known_cost(libc: Libc) {
         resolutions.iter().all(|cycles| (1..=128).contains(cycles)),
         "{resolutions:?}"
     );
-    // Even a clock that counts single cycles is no finer than the probes.
+    // The cost of probes varies by a few cycles, even if the clock counts single cycles.
     let resolution = (*resolutions.iter().min().unwrap()).max(32);
-    let least = |of: &dyn Fn(&KnownCosts) -> u64| -> Vec<u64> {
-        let tries = runs.chunks(3);
-        tries
-            .map(|runs| runs.iter().map(of).min().unwrap())
+    let least = |cost: &dyn Fn(&KnownCosts) -> u64| -> Vec<u64> {
+        let attempts = runs.chunks(3);
+        attempts
+            .map(|runs| runs.iter().map(cost).min().unwrap())
             .collect()
     };
-    let alike = |all: &[u64]| {
-        let (least, most) = (all.iter().min().unwrap(), all.iter().max().unwrap());
-        assert!(most - least <= resolution + least / 4, "{all:?}");
+    let assert_alike = |costs: &[u64]| {
+        let (least, most) = (costs.iter().min().unwrap(), costs.iter().max().unwrap());
+        assert!(most - least <= resolution + least / 4, "{costs:?}");
     };
-    alike(&least(&|run| run.bias));
-    let [none, one, two] = [0, 1, 2].map(|which| least(&|run| run.times[which]));
+    assert_alike(&least(&|run| run.bias));
+    let [none, one, two] = [0, 1, 2].map(|index| least(&|run| run.times[index]));
     assert!(none.iter().all(|none| *none <= resolution), "{none:?}");
     for (one, two) in one.iter().zip(&two) {
         assert!((1000..6000).contains(one), "{one}");
-        // Twice the shorter time has twice the error of the bias.
-        let off = two.abs_diff(2 * one);
-        assert!(off <= 2 * resolution + one / 100, "{one} {two}");
+        // The doubled shorter time contains the error of the bias twice.
+        let error = two.abs_diff(2 * one);
+        assert!(error <= 2 * resolution + one / 100, "{one} {two}");
     }
     let costs: Vec<u64> = one.iter().zip(&two).map(|(one, two)| two - one).collect();
-    alike(&costs);
+    assert_alike(&costs);
 }
 
 fn untimed_calls_set_a_flag(libc: Libc) {
     let thread = only_thread(libc, "calls", VARIATION, Some("1000:1"));
-    let mut seen = [0, 0];
+    let mut counts = [0, 0];
     for sample in &thread.samples {
         if let word @ 1..=2 = sample.word {
-            seen[word as usize - 1] += 1;
+            counts[word as usize - 1] += 1;
             let called = sample.flags & SAMPLE_CALLED != 0;
             assert_eq!(called, word == 2, "{sample:?}");
         }
     }
-    assert!(seen[0] > 1_000 && seen[1] > 1_000, "{seen:?}");
+    assert!(counts[0] > 1_000 && counts[1] > 1_000, "{counts:?}");
     let thread = only_thread(libc, "calls", VARIATION, Some("1000000:3000000"));
-    let inside = thread
+    let without_flag = thread
         .samples
         .iter()
         .filter(|sample| sample.flags & SAMPLE_CALLED == 0);
-    assert!(inside.count() * 100 > thread.samples.len() * 99);
+    assert!(without_flag.count() * 100 > thread.samples.len() * 99);
 }
 
 fn short_threads_count_as_much_as_long_ones(libc: Libc) {
@@ -263,7 +270,7 @@ fn short_threads_count_as_much_as_long_ones(libc: Libc) {
     assert_eq!(run.head.profile.threads, 20_000);
 }
 
-fn threads_are_timed_each_for_itself(libc: Libc) {
+fn each_thread_is_timed_separately(libc: Libc) {
     let run = only(scenario(libc, "threads", TIMES, None));
     let mut firsts: Vec<u32> = Vec::new();
     for thread in &run.threads {
@@ -277,7 +284,7 @@ fn threads_are_timed_each_for_itself(libc: Libc) {
     assert!(run.spools > 4, "{} spools", run.spools);
 }
 
-fn clocks_tell_the_cycles_of_a_second(libc: Libc) {
+fn clock_records_give_the_cycles_per_second(libc: Libc) {
     let thread = only_thread(libc, "million", VARIATION, Some("3:1"));
     let (first, last) = (thread.clocks[0], thread.clocks[thread.clocks.len() - 1]);
     let seconds = (last.nanoseconds - first.nanoseconds) as f64 / 1e9;
@@ -285,14 +292,17 @@ fn clocks_tell_the_cycles_of_a_second(libc: Libc) {
     assert!((1e8..1e10).contains(&rate), "{rate}");
     for pair in thread.clocks.windows(2) {
         let expected = (pair[1].stamp - pair[0].stamp) as f64 / rate * 1e9;
-        let seen = (pair[1].nanoseconds - pair[0].nanoseconds) as f64;
-        assert!((seen / expected - 1.0).abs() < 0.01, "{seen} {expected}");
+        let measured = (pair[1].nanoseconds - pair[0].nanoseconds) as f64;
+        assert!(
+            (measured / expected - 1.0).abs() < 0.01,
+            "{measured} {expected}"
+        );
     }
 }
 
 fn burst_of_the_environment(libc: Libc) {
     let program = program(libc, "environment", VARIATION);
-    for (value, good) in [
+    for (value, is_valid) in [
         ("", true),
         ("0:1", true),
         ("5", true),
@@ -315,33 +325,33 @@ fn burst_of_the_environment(libc: Libc) {
             "holloway: HOLLOWAY_BURST is {value}, which is no N:M with N at most 1000000000 \
              and M from 1 to that; this run takes 10000:1\n"
         );
-        assert_eq!(stderr, if good { "" } else { &line });
-        let found = only(only(runs(&data)).threads).samples.len();
-        let due = match value {
+        assert_eq!(stderr, if is_valid { "" } else { &line });
+        let samples = only(only(runs(&data)).threads).samples.len();
+        let expected = match value {
             "0:1" => 100_001..=100_001,
             "5" => 16_000..=17_400,
             "1000000000:1000000000" => 0..=100_001, // the thread may begin in a burst
             _ => 8..=13,
         };
-        assert!(due.contains(&found), "{value}: {found}");
+        assert!(expected.contains(&samples), "{value}: {samples}");
         std::fs::remove_dir_all(data).unwrap();
     }
 }
 
 fn without_registration_preemption_is_unknown(libc: Libc) {
-    for (kind, burst, blind) in [(TIMES, "", true), (VARIATION, "0:1", false)] {
+    for (kind, burst, is_unwatched) in [(TIMES, "", true), (VARIATION, "0:1", false)] {
         let name = format!("unregistered{kind}");
         let (mut command, data) = command(&program(libc, &name, kind), &["many"]);
         command.env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
         run_silently(command.env("HOLLOWAY_BURST", burst));
         let thread = only(only(runs(&data)).threads);
         assert!(thread.words() == loop_words(1, 100_000));
-        let unwatched = |flags| flags & SAMPLE_UNWATCHED != 0;
+        let has_flag = |flags| flags & SAMPLE_UNWATCHED != 0;
         assert!(
             thread
                 .samples
                 .iter()
-                .all(|sample| unwatched(sample.flags) == blind)
+                .all(|sample| has_flag(sample.flags) == is_unwatched)
         );
     }
 }

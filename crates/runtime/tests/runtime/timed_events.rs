@@ -1,4 +1,4 @@
-//! Timed paths during preemption, signals, forks, kills, and the unloading of libraries.
+//! Tests timed paths during preemption, signals, forks, and kills.
 
 use crate::harness::timed::{Run, Sample, TIMES, Thread, VARIATION, program, runs, scenario};
 use crate::harness::{
@@ -10,13 +10,13 @@ use holloway_abi::{
 };
 
 test_with_each_libc! {
-    preemption_is_seen,
+    preemption_sets_a_flag,
     unwatched_paths_are_not_marked,
-    preemption_is_seen_without_registration,
-    migration_is_seen,
-    waking_up_elsewhere_is_the_programs_own_doing,
-    a_path_may_go_on_in_another_thread,
-    a_child_goes_on_with_its_parents_time,
+    preemption_sets_a_flag_without_registration,
+    migration_sets_a_flag,
+    waking_up_on_another_processor_sets_no_flag,
+    a_path_may_continue_in_another_thread,
+    a_child_continues_its_parents_time,
     short_children_count_as_much_as_long_ones,
     the_child_of_a_vfork_is_timed_as_its_parent,
     raw_forks,
@@ -31,18 +31,17 @@ test_with_each_libc! {
     a_child_has_the_state_of_the_fork,
 }
 
-/// Each kind, with every path timed.
+/// Each timed kind, with the value of HOLLOWAY_BURST that times every path.
 pub(crate) const KINDS: [(&str, &str); 2] = [(TIMES, ""), (VARIATION, "0:1")];
 
-/// The kinds that notice preemption. With musl, which registers no area, the runtime would need a
-/// system call for each path, so it does not watch where all paths are timed.
+/// The kinds of [`KINDS`] in which the runtime detects preemption. musl registers no `struct rseq`,
+/// so the runtime would need a system call for each path. It does not do this for the kind times.
 fn watched(libc: Libc) -> impl Iterator<Item = (&'static str, &'static str)> {
     let is_watched = move |kind: &str| !libc.is_musl() || kind != TIMES;
     KINDS.into_iter().filter(move |(kind, _)| is_watched(kind))
 }
 
-/// Runs a scenario with every path timed. The result is the numbers that it printed, and the
-/// samples of its processes.
+/// Runs a scenario. Returns the numbers that it printed, and the samples of its processes.
 pub(crate) fn printed(
     libc: Libc,
     name: &str,
@@ -71,7 +70,7 @@ pub(crate) fn flags(thread: &Thread, word: u32) -> Vec<u32> {
     thread.samples_of(word).map(|sample| sample.flags).collect()
 }
 
-/// Words of `loop(first, times)`.
+/// The words that the function `loop(first, times)` of `timed.c` appends.
 fn loop_words(first: u32, times: u32) -> Vec<u32> {
     (0..times)
         .map(|i| first + i % 3)
@@ -79,7 +78,7 @@ fn loop_words(first: u32, times: u32) -> Vec<u32> {
         .collect()
 }
 
-fn preemption_is_seen(libc: Libc) {
+fn preemption_sets_a_flag(libc: Libc) {
     for (kind, burst) in watched(libc) {
         let thread = only(
             printed(libc, "preempted", kind, burst, "")
@@ -87,10 +86,11 @@ fn preemption_is_seen(libc: Libc) {
                 .swap_remove(0)
                 .threads,
         );
-        let (quiet, hit) = (flags(&thread, 1), flags(&thread, 2));
-        assert!(hit.len() >= 10 && hit.iter().all(|flags| flags & SAMPLE_PREEMPTED != 0));
+        let (quiet, preempted) = (flags(&thread, 1), flags(&thread, 2));
+        assert!(preempted.len() >= 10);
+        assert!(preempted.iter().all(|flags| flags & SAMPLE_PREEMPTED != 0));
         let wrong = quiet.iter().filter(|flags| **flags & SAMPLE_PREEMPTED != 0);
-        // Events between the program's own look and the path's end.
+        // The thread may be preempted between the program's check for switches and the path's end.
         assert!(
             wrong.count() <= 1 + quiet.len() / 50,
             "{} paths",
@@ -104,7 +104,7 @@ fn preemption_is_seen(libc: Libc) {
     }
 }
 
-/// An unwatched path is never marked as preempted: nobody looked where it began.
+/// A path in an unwatched thread never has the flag for preemption.
 fn unwatched_paths_are_not_marked(libc: Libc) {
     let mut runs = printed(libc, "preempted", TIMES, "", "glibc.pthread.rseq=0").1;
     let thread = only(runs.swap_remove(0).threads);
@@ -113,7 +113,7 @@ fn unwatched_paths_are_not_marked(libc: Libc) {
     assert!(all.all(|sample| sample.flags == SAMPLE_UNWATCHED));
 }
 
-fn preemption_is_seen_without_registration(libc: Libc) {
+fn preemption_sets_a_flag_without_registration(libc: Libc) {
     let tunables = "glibc.pthread.rseq=0";
     let mut runs = printed(libc, "preempted", VARIATION, "0:1", tunables).1;
     let thread = only(runs.swap_remove(0).threads);
@@ -127,7 +127,7 @@ fn preemption_is_seen_without_registration(libc: Libc) {
     );
 }
 
-fn migration_is_seen(libc: Libc) {
+fn migration_sets_a_flag(libc: Libc) {
     for (kind, burst) in watched(libc) {
         let (numbers, runs) = printed(libc, "migrated", kind, burst, "");
         let thread = only(only(runs).threads);
@@ -139,23 +139,24 @@ fn migration_is_seen(libc: Libc) {
         };
         assert!(
             kind == TIMES || migrated(1) == 0,
-            "nobody looks where a path begins"
+            "no visit of the runtime when a path begins"
         );
         assert_eq!(migrated(2), if numbers[0] > 1 { 50 } else { 0 });
     }
 }
 
-fn waking_up_elsewhere_is_the_programs_own_doing(libc: Libc) {
+fn waking_up_on_another_processor_sets_no_flag(libc: Libc) {
     for (kind, burst) in KINDS {
         let thread = only(only(printed(libc, "woken", kind, burst, "").1).threads);
         let slept = flags(&thread, 1);
         let moved = slept.iter().filter(|flags| **flags & SAMPLE_MIGRATED != 0);
-        // Events between the program's own look and the path's end, or before the path began.
+        // The thread may also be moved between the program's check and the path's end, or before
+        // the path began.
         assert!(moved.count() <= 1 + slept.len() / 20, "{slept:?}");
     }
 }
 
-fn a_path_may_go_on_in_another_thread(libc: Libc) {
+fn a_path_may_continue_in_another_thread(libc: Libc) {
     for (kind, burst) in KINDS {
         let (_, runs) = printed(libc, "handed-on", kind, burst, "");
         let threads = only(runs).threads;
@@ -163,7 +164,8 @@ fn a_path_may_go_on_in_another_thread(libc: Libc) {
             panic!("two threads")
         };
         assert_eq!((count(first, 1), count(first, 2)), (1, 1000));
-        // The path that changed threads is unknown; in bursts, the next path is unknown, too.
+        // The path that changed threads has no sample; in bursts, the next path has no sample,
+        // either.
         let timed = if kind == TIMES { 1000 } else { 999 };
         assert_eq!((count(second, 6), count(second, 7)), (timed, 1), "{kind}");
         for thread in &threads {
@@ -177,19 +179,18 @@ fn a_path_may_go_on_in_another_thread(libc: Libc) {
     }
 }
 
-fn a_child_goes_on_with_its_parents_time(libc: Libc) {
+fn a_child_continues_its_parents_time(libc: Libc) {
     for (kind, burst) in KINDS {
         let [parent, child] = &printed(libc, "forked", kind, burst, "").1[..] else {
             panic!("two processes")
         };
         let (parent, child) = (&parent.threads[0], &child.threads[0]);
-        let both = loop_words(1, 1000);
-        assert!(parent.words() == [both, vec![20], loop_words(21, 1000)].concat());
+        let before_fork = loop_words(1, 1000);
+        assert!(parent.words() == [before_fork, vec![20], loop_words(21, 1000)].concat());
         assert!(child.words() == [vec![10], loop_words(11, 1000)].concat());
         assert_eq!((parent.damaged, child.damaged), (0, 0));
         assert_eq!(parent.bias(), child.bias());
-        // The path around the fork began in the parent, which counts it; the child's copy counts as
-        // well.
+        // The path around the fork began before the fork. Both the parent and the child count it.
         assert_eq!((parent.weight(), child.weight()), (2003, 1002), "{kind}");
         // The same path began before the fork, and took less than a second in the child.
         let (one, other) = (
@@ -212,20 +213,21 @@ fn a_child_goes_on_with_its_parents_time(libc: Libc) {
     }
 }
 
-/// Each child begins anywhere in an interval. A few children are sampled, and stand for the others.
+/// Each child begins at a random point of an interval. A few children have samples, which stand for
+/// the other children.
 fn short_children_count_as_much_as_long_ones(libc: Libc) {
     const TOTAL: f64 = 1000.0 * 31.0;
-    for (burst, passes, most) in [("100:1", 100.0, 1.0), ("60:20", 60.0, 20.0)] {
+    for (burst, untimed, timed) in [("100:1", 100.0, 1.0), ("60:20", 60.0, 20.0)] {
         let runs = scenario(libc, "brood", VARIATION, Some(burst));
         let children = runs.iter().filter(|run| run.head.profile.forked);
         let threads: Vec<&Thread> = children.flat_map(|run| &run.threads).collect();
         let weight: u64 = threads.iter().map(|thread| thread.weight()).sum();
         let samples: usize = threads.iter().map(|thread| thread.samples.len()).sum();
-        let due = TOTAL * most / (passes + most);
-        // Six standard errors, with each child all or nothing.
+        let expected = TOTAL * timed / (untimed + timed);
+        // The allowance is six standard errors, if a child has samples of all its paths or of none.
         assert!(
-            (samples as f64 / due - 1.0).abs() < 0.4,
-            "{samples} for {due}"
+            (samples as f64 / expected - 1.0).abs() < 0.4,
+            "{samples} for {expected}"
         );
         assert!(
             (weight as f64 / TOTAL - 1.0).abs() < 0.4,
@@ -308,11 +310,11 @@ fn handlers_that_jump_out_of_timed_paths(libc: Libc) {
         let thread = only(only(runs).threads);
         let (finished, jumped) = (numbers[0], numbers[1]);
         assert!(jumped > 50);
-        let found = thread.weight();
+        let weight = thread.weight();
         let allowance = 2 * jumped + if burst == "10:3" { finished / 50 } else { 0 };
         assert!(
-            found.abs_diff(finished) <= allowance,
-            "{found} of {finished}, {jumped} jumps"
+            weight.abs_diff(finished) <= allowance,
+            "{weight} of {finished}, {jumped} jumps"
         );
         let sane = thread
             .samples
@@ -337,14 +339,14 @@ fn kill_at_any_moment(libc: Libc) {
             let thread = runs(&data).pop().and_then(|mut run| run.threads.pop());
             let thread = thread.unwrap_or_default();
             let words = thread.words();
-            let wrong = (1..).zip(&words).find(|(due, word)| due != *word);
+            let wrong = (1..).zip(&words).find(|(expected, word)| expected != *word);
             assert!(
                 wrong.is_none(),
                 "{round}: {wrong:?}, {} damaged",
                 thread.damaged
             );
-            let good = words.len() == finished || words.len() == finished + 1;
-            assert!(good, "{round}: {} for {finished}", words.len());
+            let is_complete = words.len() == finished || words.len() == finished + 1;
+            assert!(is_complete, "{round}: {} for {finished}", words.len());
             if data.exists() {
                 std::fs::remove_dir_all(&data).unwrap();
             }
@@ -355,10 +357,13 @@ fn kill_at_any_moment(libc: Libc) {
 fn no_space_for_samples(libc: Libc) {
     let (mut command, data) = command(&program(libc, "size-limit", TIMES), &["size-limit"]);
     let output = run(&mut command);
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.success(), "{said}");
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{stderr}");
     let limit = "larger than the limit on file sizes";
-    assert!(said.contains(limit) && said.lines().count() == 1, "{said}");
+    assert!(
+        stderr.contains(limit) && stderr.lines().count() == 1,
+        "{stderr}"
+    );
     let run = only(runs(&data));
     assert!(run.spools > 0, "no space for any spool");
     let words = only(run.threads).words();
@@ -377,7 +382,7 @@ fn visits_take_little_stack(libc: Libc) {
     }
 }
 
-/// A static program has no registration. Its paths are timed nevertheless.
+/// Static programs time paths, too.
 fn static_programs(libc: Libc) {
     for (kind, burst) in KINDS {
         let test_directory = test_directory(libc, &format!("timed-static{kind}"));
@@ -416,7 +421,7 @@ fn static_programs(libc: Libc) {
     }
 }
 
-/// The parent goes on at once, in a ring that the child still shares.
+/// The parent continues at once after the fork, in a ring that the child still shares.
 fn a_child_has_the_state_of_the_fork(libc: Libc) {
     for (kind, burst) in KINDS {
         let runs = printed(libc, "fork-at-once", kind, burst, "").1;

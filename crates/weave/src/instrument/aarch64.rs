@@ -1,22 +1,23 @@
-//! AArch64's instruction sequences where x86-64 has single instructions.
+//! AArch64's instruction sequences for counting a path and for appending a word.
 //!
-//! # Adding
-//! A signal handler may increment the same counter between a load and a store. A pair of exclusive
-//! instructions, which every such processor has, fails if an exception came between, and is
-//! repeated:
+//! # Adding to a counter
+//! Between a load and a store, a signal handler may increment the same counter. So the probe uses
+//! an exclusive load and an exclusive store, which every AArch64 processor has. The store fails if
+//! an exception came between the two, and then the probe starts again:
 //! ```text
 //! 1:  ldxr  x16, [counter]
 //!     add   x16, x16, #1
 //!     stxr  w17, x16, [counter]
 //!     cbnz  w17, 1b
 //! ```
-//! Four instructions for x86-64's one. `stadd` (Armv8.1) would be a second sequence for speed
-//! alone, so it is not used.
+//! This is four instructions, where x86-64 has one. The instruction `stadd` of Armv8.1 would be
+//! faster, but older processors would still need this sequence, so `stadd` is not used.
 //!
-//! # Appending
-//! A pair of exclusive instructions also takes a place in the ring. So the probe need not search
-//! for its place after a handler came between, as x86-64's does ([`super::stream`]). The probe has
-//! ten instructions, of which nine run, and two more that load the base where it is in no register.
+//! # Appending a word
+//! A pair of exclusive instructions also reserves an entry of the ring. So the probe need not
+//! search for its entry after a signal handler came between, as the probe of x86-64 must
+//! ([`super::stream`]). The probe has ten instructions, of which usually nine run. If the module's
+//! base is in no register, two more instructions load it.
 //! ```text
 //! 1:  ldxr  x16, [ring]             # the cursor
 //!     add   x17, x16, #4
@@ -25,22 +26,22 @@
 //!     and   x16, x16, #RING_SIZE-1
 //!     add   x17, ring, #RING_WORDS
 //!     str   word, [x17, x16]
-//!     tst   x16, #0xffff            # the first place of a chunk?
+//!     tst   x16, #0xffff            # the first entry of a chunk?
 //!     b.ne  2f
 //!     bl    __holloway_chunk        # keeps every register but x16, x17 and x30
 //! 2:
 //! ```
-//! A path that may be a whole activation is compared first, and counted next to the ring. All
-//! stores are plain: a word needs no other store to be understood, readers stop at a place that is
-//! still 0, and the runtime's own stores tell readers when to stop waiting for the place
-//! (`holloway_abi`).
+//! For a path that may be a whole activation, the probe first compares the path register, and then
+//! counts the path next to the ring or appends it. All stores are plain, without memory ordering. A
+//! word is complete in one store, the collector stops at an entry that is still 0, and the
+//! runtime's stores tell the collector when to stop waiting for an entry (`holloway_abi`).
 
 use holloway_abi::{CHUNK, CHUNK_SYMBOL, RING_SIZE, RING_WORDS};
 use holloway_llvm::{Builder, Module, Type, Value};
 
-/// The registers that a call changes, and a linker's veneer on the way to it. LLVM knows x30 by
-/// this name only, and ignores unknown names silently.
-const CALL: &str = ",~{x16},~{x17},~{lr},~{cc}";
+/// The registers that a call changes, including a veneer that the linker may insert before the
+/// callee. LLVM knows x30 only by the name `lr`, and silently ignores unknown names.
+const CALL_CLOBBERS: &str = ",~{x16},~{x17},~{lr},~{cc}";
 
 /// Adds to the number at `counter`.
 pub(super) fn add<'m>(
@@ -57,17 +58,17 @@ pub(super) fn add<'m>(
     builder.asm(ADD, constraints, void, &[counter, amount]);
 }
 
-/// A path that is counted instead of appended if its number is low.
+/// The operands of a probe that counts a path next to the ring if the path's number is low.
 pub(super) struct RingCount<'m> {
     /// The path register.
     pub(super) register: Value<'m>,
-    /// The first value of the register whose path is appended.
+    /// The lowest value of the register whose path is appended.
     pub(super) first_appended: Value<'m>,
-    /// Address of the counter of register value 0.
+    /// The address of the counter for register value 0.
     pub(super) counter: Value<'m>,
 }
 
-/// Appends a word to the ring.
+/// Appends a word to the ring. With `ring_count`, first tests whether to count the path instead.
 pub(super) fn append<'m>(
     module: &'m Module<'m>,
     builder: &Builder<'m>,
@@ -108,6 +109,6 @@ pub(super) fn append<'m>(
         operands.extend([count.register, count.first_appended, count.counter]);
         constraints += ",r,rI,r";
     }
-    let constraints = format!("{constraints}{CALL}");
+    let constraints = format!("{constraints}{CALL_CLOBBERS}");
     builder.asm(&assembly, &constraints, Type::void(module), &operands);
 }

@@ -1,19 +1,23 @@
-//! The instructions that probes are inserted before.
+//! Anchors: the instructions before which probes are inserted.
+//!
+//! The frame's slots (static allocas) move from the old entry block to a new one
+//! ([`super::entry`]). A probe that was planned before such an instruction is inserted before the
+//! next instruction that stays.
 
 use holloway_llvm::Instruction;
 
-use crate::lower::{BlockIndex, Layout};
+use crate::lower::{BlockIndex, FunctionParts};
 
-/// The instructions to insert before: those that stay in their block.
+/// Finds the anchors of a function.
 pub(super) struct Anchors {
-    /// By instruction of the entry block: whether it moves to the new entry block.
+    /// By instruction of the old entry block: whether it moves to the new entry block.
     pub(super) moved: Vec<bool>,
 }
 
 impl Anchors {
-    pub(super) fn new(layout: &Layout<'_>) -> Self {
+    pub(super) fn new(parts: &FunctionParts<'_>) -> Self {
         Self {
-            moved: layout.blocks[0]
+            moved: parts.blocks[0]
                 .instructions
                 .iter()
                 .map(|instruction| instruction.is_static_alloca())
@@ -21,14 +25,15 @@ impl Anchors {
         }
     }
 
-    /// Whether this instruction of the entry block moves to the new one.
+    /// Whether this instruction of the old entry block moves to the new entry block.
     pub(super) fn is_moved(&self, index: usize) -> bool {
         self.moved[index]
     }
 
-    pub(super) fn at<'m>(
+    /// The anchor of a probe that was planned before the instruction `index` of a block.
+    pub(super) fn anchor<'m>(
         &self,
-        layout: &Layout<'m>,
+        parts: &FunctionParts<'m>,
         block: BlockIndex,
         index: usize,
     ) -> Instruction<'m> {
@@ -39,6 +44,6 @@ impl Anchors {
         } else {
             index
         };
-        layout.blocks[block].instructions[index]
+        parts.blocks[block].instructions[index]
     }
 }

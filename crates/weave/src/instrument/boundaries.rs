@@ -1,26 +1,26 @@
-//! Path boundaries: where one timed path ends and the next begins.
+//! Finds the path boundaries in each block: where one timed path ends and the next begins.
 //!
-//! Probes of timed paths stand at the very ends of paths. The planner treats every block as one in
-//! which a path may be left, so only the exit is in the region where a path counts as decided
-//! (`holloway_flow::Probes`). So each `Count` is the end of a path.
+//! In other kinds, the probe that counts a path may come before the path's end, as soon as only one
+//! path is possible (`holloway_flow::Probes`). For timed kinds the planner assumes that every path
+//! may be left in every block, so nothing is counted early. So each `Count` is the end of a path.
 
 use holloway_flow::Action;
 
 use super::sites::Sites;
-use crate::lower::Layout;
+use crate::lower::FunctionParts;
 
 /// The end of a path, and the start of the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PathBoundary {
     /// The path ends before this instruction.
     pub(super) end: usize,
-    /// The next path begins before this instruction. `None` where control leaves the function.
+    /// The next path begins before this instruction. `None` if control leaves the function.
     pub(super) begin: Option<usize>,
 }
 
-/// By block: a boundary for each `Count`, in their order.
-pub(super) fn path_boundaries(layout: &Layout<'_>, sites: &Sites) -> Vec<Vec<PathBoundary>> {
-    let blocks = layout.blocks.iter().zip(sites);
+/// By block: the boundary of each `Count`, in order.
+pub(super) fn path_boundaries(parts: &FunctionParts<'_>, sites: &Sites) -> Vec<Vec<PathBoundary>> {
+    let blocks = parts.blocks.iter().zip(sites);
     let boundaries = blocks.map(|(info, stops)| {
         let actions = stops
             .iter()
@@ -29,15 +29,15 @@ pub(super) fn path_boundaries(layout: &Layout<'_>, sites: &Sites) -> Vec<Vec<Pat
         let mut boundaries: Vec<PathBoundary> = counts
             .map(|(index, _)| {
                 let mut cuts = info.cuts.iter();
-                let cut = cuts.find(|cut| cut.before == index && cut.after > index);
+                let cut = cuts.find(|cut| cut.path_ends_at == index && cut.path_starts_at > index);
                 PathBoundary {
                     end: index,
-                    begin: Some(cut.map_or(index, |cut| cut.after)),
+                    begin: Some(cut.map_or(index, |cut| cut.path_starts_at)),
                 }
             })
             .collect();
-        // The count of a path that leaves the function is the last of its block, behind all cuts.
-        if info.leave.is_some()
+        // The count of a path that leaves the function is the last of its block, after all cuts.
+        if info.block_exit.is_some()
             && let Some(last) = boundaries.last_mut()
         {
             last.begin = None;

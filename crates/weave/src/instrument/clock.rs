@@ -1,49 +1,51 @@
-//! Reading the clock where a path begins and where it ends (Perelman, Chilimbi, Calder 2005,
-//! section 4.2; `holloway_abi`, *Timed paths*).
+//! Emits the probes that read the clock where a path begins and where it ends (Perelman, Chilimbi,
+//! Calder 2005, section 4.2; `holloway_abi`, *Timed paths*).
 //!
 //! # Where a path begins
-//! A path begins behind a call of the runtime, which has stopped the program's time:
+//! Usually a path begins after a call of the runtime. The runtime has stored the program time at
+//! which the path begins:
 //! ```text
-//!     movq   BURST_STATE+8(ring), inner       # own time of all timed paths so far
-//!     movq   BURST_STATE+16(ring), start      # the program's time
+//!     movq   BURST_STATE+8(ring), inner       # exclusive time of all timed paths so far
+//!     movq   BURST_STATE+16(ring), start      # the program time
 //!     lfence                                  # earlier instructions are done
 //!     rdtsc
 //!     lfence                                  # the path's first instruction comes later
 //!     shlq   $32, %rdx
 //!     orq    %rdx, %rax
-//!     movq   inner, BURST_STATE+8(ring)       # a handler may have changed both;
+//!     movq   inner, BURST_STATE+8(ring)       # a signal handler may have changed both;
 //!     movq   start, BURST_STATE+16(ring)      # its time is subtracted below
 //!     subq   start, %rax
-//!     movq   %rax, BURST_STATE(ring)          # time that probes have taken
+//!     movq   %rax, BURST_STATE(ring)          # the time that probes have taken
 //! ```
-//! So one reading serves the call that ends a path and the path that begins. At the entry of a
-//! function all of whose paths are timed, nothing was called. There `start` is the clock less the
-//! time that probes have taken, and nothing is written.
+//! So one reading of the clock ends the time of the runtime's call and begins the path. If every
+//! path is timed, the first path of a function begins without a call. Then `start` is the clock
+//! minus the time that probes have taken, and nothing is stored.
 //!
-//! # Where it ends
+//! # Where a path ends
 //! ```text
 //!     lfence                                  # earlier instructions are done
-//!     rdtsc                                   # later instructions are the probe's own
+//!     rdtsc                                   # later instructions belong to the probe
 //!     shlq   $32, %rdx
 //!     orq    %rdx, %rax                       # end
 //! ```
-//! Then the probe calls the runtime with the path's word, `start`, `inner` and `end`.
+//! Then the probe calls the runtime with the path's word, `start`, `inner`, and `end`.
 //!
-//! The probe's bias is the time between the two readings on a path without instructions: the 8
-//! instructions behind each call of the runtime (5 where nothing was called), which the runtime
-//! measures, and the two that store `start` and `inner` into the frame ([`StartStorage`]), for
-//! which nothing waits.
+//! The bias is the time between the two readings of a path without instructions. The runtime
+//! measures the part that comes from the 8 instructions after its call (5 where nothing was
+//! called). Two more instructions store `start` and `inner` into the frame ([`StartStorage`]), but
+//! no instruction waits for these stores.
 //!
 //! On AArch64, `isb` replaces `lfence`, and `mrs x, cntvct_el0` replaces `rdtsc` and the two
-//! instructions that join its halves. That counter runs at its own rate, between some tens of
-//! megahertz and one gigahertz. One step of it may take a hundred of the processor's cycles.
+//! instructions that join its halves. This clock has a fixed frequency between a few tens of
+//! megahertz and one gigahertz. One of its steps may take a hundred of the processor's cycles.
 //!
 //! # Calls
-//! The runtime's entries keep every register except `rax` and `r11` (AArch64: `x0`, `x16`, `x17`,
-//! `x30`), at any alignment of the stack. Inline assembly calls them, so to the code generator a
-//! function without calls stays one, and need not align its stack. Functions with such calls have
-//! no red zone. Stepping over a red zone would move the stack pointer where no unwinder expects it,
-//! and threads are canceled, and stacks inspected by signal handlers, anywhere.
+//! The runtime's functions keep every register except `rax` and `r11` (AArch64: `x0`, `x16`, `x17`,
+//! `x30`), and accept any alignment of the stack. Probes call them by inline assembly. So the code
+//! generator still treats a function without other calls as a leaf, which need not align its stack.
+//! Functions with such probes get no red zone. To call across a red zone, a probe would have to
+//! move the stack pointer where no unwinder expects it. But a thread may be canceled, and a signal
+//! handler may inspect its stack, at any instruction.
 
 use std::cell::RefCell;
 
@@ -56,21 +58,22 @@ use super::variable::CounterNumber;
 use super::word::FirstWord;
 use crate::image::Machine;
 
-/// The assembly of one machine.
+/// The pieces of inline assembly for one machine, and their constraints.
 struct Assembly {
-    /// Reads the clock where a path begins.
+    /// The instructions that read the clock where a path begins.
     begin: &'static str,
-    /// Reads the clock where a path ends.
+    /// The instructions that read the clock where a path ends.
     end: &'static str,
-    /// The register of a reading, and the registers that it changes.
-    read: &'static str,
-    /// The call instruction, without the name.
+    /// The constraints of a reading: the result register, and the registers that it changes.
+    read_constraints: &'static str,
+    /// The call instruction, without the callee.
     call: &'static str,
-    /// The registers of a sample's arguments.
-    sample: &'static str,
-    /// The register of a call's result.
-    result: &'static str,
-    changes: &'static str,
+    /// The argument registers of the call that ends a path.
+    sample_arguments: &'static str,
+    /// The result register of a call.
+    call_result: &'static str,
+    /// The other registers that a call changes.
+    call_clobbers: &'static str,
 }
 
 const X86_64: Assembly = Assembly {
@@ -83,11 +86,11 @@ const X86_64: Assembly = Assembly {
     rdtsc
     shlq $$32, %rdx
     orq %rdx, %rax",
-    read: "={ax},~{dx},~{dirflag},~{fpsr},~{flags}",
+    read_constraints: "={ax},~{dx},~{dirflag},~{fpsr},~{flags}",
     call: "call",
-    sample: ",{di},{si},{dx},{cx}",
-    result: "={ax}",
-    changes: ",~{r11},~{dirflag},~{fpsr},~{flags}",
+    sample_arguments: ",{di},{si},{dx},{cx}",
+    call_result: "={ax}",
+    call_clobbers: ",~{r11},~{dirflag},~{fpsr},~{flags}",
 };
 
 const AARCH64: Assembly = Assembly {
@@ -96,28 +99,31 @@ const AARCH64: Assembly = Assembly {
     isb",
     end: "isb
     mrs $0, cntvct_el0",
-    read: "=r",
+    read_constraints: "=r",
     call: "bl",
-    sample: ",{x0},{x1},{x2},{x3}",
-    result: "={x0}",
-    changes: ",~{x16},~{x17},~{lr},~{cc}",
+    sample_arguments: ",{x0},{x1},{x2},{x3}",
+    call_result: "={x0}",
+    call_clobbers: ",~{x16},~{x17},~{lr},~{cc}",
 };
-/// Offsets in a `BurstState`.
-const PROBE: u64 = 0;
-const INNER: u64 = 8;
-const RESUME: u64 = 16;
 
-/// The code that follows a path.
+/// The offset in a `BurstState` of the time that probes have taken.
+const PROBE_TIME: u64 = 0;
+/// The offset in a `BurstState` of the exclusive time of all timed paths.
+const INNER_TIME: u64 = 8;
+/// The offset in a `BurstState` of the program time at which the next path begins.
+const RESUME_TIME: u64 = 16;
+
+/// What follows the end of a timed path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AfterPath {
-    /// Another timed path, at once.
+    /// Another timed path may begin immediately, depending on the runtime's answer.
     Begins,
-    /// No timed path at once: control leaves the function, or the next path has its check still to
-    /// come, or begins without the runtime's answer.
+    /// No timed path begins by the runtime's answer: control leaves the function, or the next path
+    /// begins with a check, or it begins elsewhere without a call of the runtime.
     None,
 }
 
-/// The start of a timed path.
+/// The start of a timed path: the program time, and the exclusive time of all timed paths so far.
 #[derive(Clone, Copy)]
 pub(super) struct TimedStart<'m> {
     pub(super) start: Value<'m>,
@@ -126,17 +132,18 @@ pub(super) struct TimedStart<'m> {
 
 /// Where the start of the running path is stored.
 pub(super) enum StartStorage<'m> {
-    /// Two slots of the frame. Registers that hold the start across calls would have to be saved at
-    /// each entry of the function, even if nothing is timed. A second return of `setjmp` finds the
-    /// slots written again.
+    /// The start is in two slots of the frame, for functions with calls. Registers that keep a
+    /// value across calls would have to be saved at each entry of the function, even if nothing is
+    /// timed.
     Frame { start: Value<'m>, inner: Value<'m> },
-    /// Registers, for functions without calls. Such functions have no red zone, so slots would need
-    /// a frame at each entry. [`StartStorage::variables`] lists definitions and uses.
+    /// The start is in registers, for functions without calls. Such functions have no red zone, so
+    /// slots would make each entry set up a frame. [`StartStorage::variables`] lists the
+    /// definitions and uses.
     Registers(RefCell<[SplitVariable<'m>; 2]>),
 }
 
 impl<'m> StartStorage<'m> {
-    /// Slots in the function's entry block.
+    /// Storage in the frame. The slots are made in the function's entry block.
     pub(super) fn frame(entry: Block<'m>) -> Self {
         let builder = Builder::at_top(entry);
         let long = Type::i64(entry.module());
@@ -150,17 +157,17 @@ impl<'m> StartStorage<'m> {
         Self::Registers(RefCell::default())
     }
 
-    pub(super) fn store(&self, builder: &Builder<'m>, began: TimedStart<'m>) {
+    pub(super) fn store(&self, builder: &Builder<'m>, timed_start: TimedStart<'m>) {
         match self {
             Self::Frame { start, inner } => {
-                builder.store(began.inner, *inner);
-                builder.store(began.start, *start);
+                builder.store(timed_start.inner, *inner);
+                builder.store(timed_start.start, *start);
             }
             Self::Registers(variables) => {
-                let values = [began.start, began.inner];
+                let values = [timed_start.start, timed_start.inner];
                 for (variable, value) in variables.borrow_mut().iter_mut().zip(values) {
-                    let made = value.as_instruction().expect("two loads");
-                    variable.definitions.push((made.block(), value));
+                    let load = value.as_instruction().expect("two loads");
+                    variable.definitions.push((load.block(), value));
                 }
             }
         }
@@ -179,8 +186,8 @@ impl<'m> StartStorage<'m> {
         }
     }
 
-    /// Notes that a call has the loaded start among its arguments.
-    fn note(&self, call: Instruction<'m>) {
+    /// Records that a call uses the start of the path that it ends.
+    fn add_uses(&self, call: Instruction<'m>) {
         if let Self::Registers(variables) = self {
             for (argument, variable) in (1..).zip(variables.borrow_mut().iter_mut()) {
                 variable.uses.push((call, argument));
@@ -188,43 +195,47 @@ impl<'m> StartStorage<'m> {
         }
     }
 
-    /// The variables that still need values. Where a path ends, its start is the value at the top
-    /// of that block. No path begins in the block in which it ends: it begins in a block before its
-    /// first part (`bursts/crossings.rs`), or, if that part has only a computed goto, in this part.
-    /// And if a part ends with the block's own goto, no path ends in it: paths end where another
-    /// part follows, or where control leaves the function.
+    /// The variables whose uses still need values. Each use needs the value at the top of its
+    /// block, because no path begins and ends in the same block:
+    /// - A path begins in a separate block before its first piece (`bursts/crossings.rs`). There is
+    ///   one exception: if the piece is only a computed goto, the path begins in this piece.
+    /// - In such a piece no path ends. Paths end where another piece of the block follows, or where
+    ///   control leaves the function.
     pub(super) fn variables(self) -> Vec<SplitVariable<'m>> {
         match self {
             Self::Frame { .. } => Vec::new(),
             Self::Registers(variables) => {
                 let variables = variables.into_inner();
-                let apart = variables.iter().all(|variable| {
+                let are_separate = variables.iter().all(|variable| {
                     let mut calls = variable.uses.iter();
                     calls.all(|(call, _)| {
                         variable
                             .definitions
                             .iter()
-                            .all(|(at, _)| *at != call.block())
+                            .all(|(block, _)| *block != call.block())
                     })
                 });
-                debug_assert!(apart, "a path ends in another block than it begins in");
+                debug_assert!(
+                    are_separate,
+                    "a path ends in another block than it begins in"
+                );
                 variables.into()
             }
         }
     }
 }
 
-/// How the probes of a function time its paths.
+/// Emits the timing probes of a function.
 pub(super) struct Clock<'a, 'm> {
     module: &'m Module<'m>,
     globals: &'a Globals<'m>,
     assembly: Assembly,
-    /// Word of path 0, less the module's base.
+    /// The word of path 0, minus the module's base.
     first: FirstWord,
 }
 
 impl<'a, 'm> Clock<'a, 'm> {
-    /// Prepares a function for timing: it gets no red zone.
+    /// Prepares a function for timing, by disabling its red zone.
     pub(super) fn new(function: Function<'m>, globals: &'a Globals<'m>, first: FirstWord) -> Self {
         let module = function.module();
         let no_red_zone = AttributeKind::named(module, "noredzone");
@@ -240,11 +251,11 @@ impl<'a, 'm> Clock<'a, 'm> {
         }
     }
 
-    /// Begins a path where the runtime wasn't called. `ring` is the address of the thread's
+    /// Begins a path without a call of the runtime. `ring` is the address of the thread's
     /// `RingHeader`.
     pub(super) fn begin(&self, builder: &Builder<'m>, ring: Value<'m>) -> TimedStart<'m> {
-        let inner = self.load(builder, ring, INNER);
-        let probe = self.load(builder, ring, PROBE);
+        let inner = self.load(builder, ring, INNER_TIME);
+        let probe = self.load(builder, ring, PROBE_TIME);
         let now = self.read(builder, self.assembly.begin);
         TimedStart {
             start: builder.subtract(now, probe),
@@ -252,18 +263,23 @@ impl<'a, 'm> Clock<'a, 'm> {
         }
     }
 
-    /// Begins a path behind a call of the runtime, which returned the ring.
-    pub(super) fn go_on(&self, builder: &Builder<'m>, ring: Value<'m>) -> TimedStart<'m> {
-        let inner = self.load(builder, ring, INNER);
-        let start = self.load(builder, ring, RESUME);
+    /// Begins a path after a call of the runtime, which has returned the ring.
+    pub(super) fn begin_after_call(
+        &self,
+        builder: &Builder<'m>,
+        ring: Value<'m>,
+    ) -> TimedStart<'m> {
+        let inner = self.load(builder, ring, INNER_TIME);
+        let start = self.load(builder, ring, RESUME_TIME);
         let now = self.read(builder, self.assembly.begin);
-        self.store(builder, ring, INNER, inner);
-        self.store(builder, ring, RESUME, start);
-        self.store(builder, ring, PROBE, builder.subtract(now, start));
+        self.store(builder, ring, INNER_TIME, inner);
+        self.store(builder, ring, RESUME_TIME, start);
+        self.store(builder, ring, PROBE_TIME, builder.subtract(now, start));
         TimedStart { start, inner }
     }
 
-    /// Loads a number of the thread's `BurstState`, as the runtime or a signal handler has left it.
+    /// Loads a field of the thread's `BurstState`. The load is volatile, because the runtime and
+    /// signal handlers change the field.
     fn load(&self, builder: &Builder<'m>, ring: Value<'m>, offset: u64) -> Value<'m> {
         let address = self.state(builder, ring, offset);
         let value = builder.load(Type::i64(self.module), address);
@@ -276,6 +292,7 @@ impl<'a, 'm> Clock<'a, 'm> {
         store.as_instruction().expect("a store").set_volatile();
     }
 
+    /// The address of a field of the thread's `BurstState`.
     fn state(&self, builder: &Builder<'m>, ring: Value<'m>, offset: u64) -> Value<'m> {
         let offset = Type::i64(self.module).int((BURST_STATE + offset).cast_signed());
         builder.offset(Type::i8(self.module), ring, offset)
@@ -287,19 +304,25 @@ impl<'a, 'm> Clock<'a, 'm> {
         builder: &Builder<'m>,
         path: CounterNumber<'m>,
         next: AfterPath,
-        places: &StartStorage<'m>,
+        storage: &StartStorage<'m>,
     ) -> Instruction<'m> {
         let end = self.read(builder, self.assembly.end);
-        let began = places.load(builder, Type::i64(self.module));
+        let timed_start = storage.load(builder, Type::i64(self.module));
         let word = self.word(builder, path, next);
-        let arguments = [word, began.start, began.inner, end];
-        let call = self.call(builder, SAMPLE_SYMBOL, self.assembly.sample, &arguments);
-        places.note(call);
+        let arguments = [word, timed_start.start, timed_start.inner, end];
+        let call = self.call(
+            builder,
+            SAMPLE_SYMBOL,
+            self.assembly.sample_arguments,
+            &arguments,
+        );
+        storage.add_uses(call);
         call
     }
 
-    /// Asks the runtime whether to time the path that begins. The call returns the ring, or null.
-    pub(super) fn ask(&self, builder: &Builder<'m>) -> Instruction<'m> {
+    /// Calls the runtime, which decides whether to time the path that begins. The call returns the
+    /// ring if so, else null.
+    pub(super) fn ask_runtime(&self, builder: &Builder<'m>) -> Instruction<'m> {
         self.call(builder, BURST_SYMBOL, "", &[])
     }
 
@@ -312,22 +335,23 @@ impl<'a, 'm> Clock<'a, 'm> {
     ) -> Instruction<'m> {
         let Assembly {
             call,
-            result,
-            changes,
+            call_result,
+            call_clobbers,
             ..
         } = self.assembly;
         let assembly = format!("{call} {name}");
-        let constraints = format!("{result}{registers}{changes}");
+        let constraints = format!("{call_result}{registers}{call_clobbers}");
         let pointer = Type::pointer(self.module);
         let call = builder.asm(&assembly, &constraints, pointer, arguments);
         call.as_instruction().expect("a call")
     }
 
+    /// The word of a path, which also tells the runtime what follows the path.
     fn word(&self, builder: &Builder<'m>, path: CounterNumber<'m>, next: AfterPath) -> Value<'m> {
         let long = Type::i64(self.module);
         let number = long.int(self.first.of_path(path.increment));
         let word = builder.add(self.globals.base(builder), number);
-        let word = self.globals.moved(builder, word);
+        let word = self.globals.move_to_register(builder, word);
         let word = path
             .register
             .map_or(word, |register| builder.add(register, word));
@@ -339,6 +363,6 @@ impl<'a, 'm> Clock<'a, 'm> {
 
     fn read(&self, builder: &Builder<'m>, assembly: &str) -> Value<'m> {
         let long = Type::i64(self.module);
-        builder.asm(assembly, self.assembly.read, long, &[])
+        builder.asm(assembly, self.assembly.read_constraints, long, &[])
     }
 }

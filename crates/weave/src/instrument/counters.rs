@@ -1,10 +1,10 @@
-//! Probes that count: arrays of counters, hash tables, and edge counters.
+//! Inserts probes that count paths or edges in counters and hash tables.
 //!
-//! [`probe`](super::probe) has the instructions, [`promote`](super::promote) chooses the counters
-//! that loops keep in registers, and [`likely_counts`] the counts that a comparison makes cheaper.
-//! A counter's displacement never goes below 0, since the code generator may emit it with a
-//! zero-extended relocation. Where an increment is negative, all settings of the path register are
-//! lowered instead, and all increments raised by as much.
+//! [`probe`](super::probe) emits the instructions, [`promote`](super::promote) chooses the counters
+//! that loops keep in registers, and [`likely_counts`] chooses the counts that a comparison makes
+//! cheaper. A counter's displacement must not be negative, because the code generator may emit it
+//! with a zero-extended relocation. So if an increment is negative, all increments are raised, and
+//! the path register is set to lower numbers ([`with_nonnegative_increments`]).
 
 use std::collections::HashMap;
 
@@ -23,20 +23,21 @@ use super::selector::InstructionSelector;
 use super::sites::{Sites, shifted, with_nonnegative_increments};
 use super::variable::ProbeVariable;
 use super::write_back::{FirstIterationMarks, WriteBack};
-use crate::lower::{BlockIndex, Layout};
+use crate::lower::{BlockIndex, FunctionParts};
 
-/// Inserts all probes of a function. Returns the content of the thread's slot.
+/// Inserts all probes of a function. Returns the content of the thread's slot: the address of the
+/// thread's block of counters, or of its ring.
 pub(super) fn insert<'m>(
-    layout: &Layout<'m>,
+    parts: &FunctionParts<'m>,
     sites: &Sites,
     frequencies: &TransitionFrequencies,
     counters: Counters,
     globals: &Globals<'m>,
     selector: InstructionSelector,
 ) -> Value<'m> {
-    let positions = positions(layout);
-    let graph = BlockGraph::of_layout(layout, &positions);
-    let promotion = promotion(layout, &graph, sites, frequencies, counters, selector);
+    let positions = positions(parts);
+    let graph = BlockGraph::of_parts(parts, &positions);
+    let promotion = promotion(parts, &graph, sites, frequencies, counters, selector);
     let likely = match (counters, selector) {
         (Counters::Array { .. }, InstructionSelector::Optimizing) => {
             likely_counts(&graph, &promotion, frequencies)
@@ -44,8 +45,8 @@ pub(super) fn insert<'m>(
         (Counters::Array { .. }, InstructionSelector::Fast)
         | (Counters::Hash { .. } | Counters::Edges { .. }, _) => HashMap::new(),
     };
-    let anchors = Anchors::new(layout);
-    let variable = |sites, register, loops| ProbeVariable::new(layout, sites, register, loops);
+    let anchors = Anchors::new(parts);
+    let variable = |sites, register, loops| ProbeVariable::new(parts, sites, register, loops);
     let mut register = variable(
         &promotion.sites,
         &promotion.register,
@@ -56,14 +57,14 @@ pub(super) fn insert<'m>(
         .iter()
         .map(|accumulator| variable(&accumulator.sites, &accumulator.register, &[]))
         .collect();
-    let marks = FirstIterationMarks::new(layout, &promotion.loops);
-    let slot = enter(layout, globals, &anchors);
+    let marks = FirstIterationMarks::new(parts, &promotion.loops);
+    let slot_content = enter(parts, globals, &anchors);
     let probe = Probe {
-        module: layout.function.module(),
+        module: parts.function.module(),
         globals,
-        counter_block: globals.counters(
-            &Builder::before(anchors.at(layout, BlockIndex::ENTRY, 0)),
-            slot,
+        counter_block: globals.counter_base_address(
+            &Builder::before(anchors.anchor(parts, BlockIndex::ENTRY, 0)),
+            slot_content,
         ),
         counters,
         selector,
@@ -78,7 +79,7 @@ pub(super) fn insert<'m>(
         if let Some(&index) = promotion.writes.get(&block) {
             let write_back = WriteBack {
                 probe: &probe,
-                builder: Builder::before(anchors.at(layout, block, layout.blocks[block].top)),
+                builder: Builder::before(anchors.anchor(parts, block, parts.blocks[block].top)),
                 promoted: &promotion.loops[index],
                 edge: BlockEdge {
                     from: graph.sources[block][0],
@@ -98,26 +99,27 @@ pub(super) fn insert<'m>(
             }
         });
     }
+    // On its likely path, a likely count need not set the register if it already has the value.
     for (block, site) in &likely_sites {
         if let Some(next_start) = site.unchanged_start() {
             register.replace_at_end(*block, next_start);
         }
     }
     register.complete_phis(&positions);
-    marks.complete_phis(layout, &graph);
+    marks.complete_phis(parts, &graph);
     for accumulator in &accumulators {
         accumulator.complete_phis(&positions);
     }
     for (_, site) in likely_sites {
-        site.split(layout, &probe);
+        site.split(parts, &probe);
     }
-    slot
+    slot_content
 }
 
-/// The counters that loops keep in registers: none where an increment has to be one instruction, or
-/// calls the hash table.
+/// Chooses the counters that loops keep in registers. There are none if the function counts in a
+/// hash table, or if it is not optimized.
 fn promotion(
-    layout: &Layout<'_>,
+    parts: &FunctionParts<'_>,
     graph: &BlockGraph,
     sites: &Sites,
     frequencies: &TransitionFrequencies,
@@ -131,9 +133,10 @@ fn promotion(
     if selector == InstructionSelector::Fast {
         return Promotion::none(graph, sites);
     }
-    let promotion = Promotion::new(layout, graph, sites.clone(), frequencies);
+    let promotion = Promotion::new(parts, graph, sites.clone(), frequencies);
     match promotion.lowest_first_counter() {
         0 => promotion,
-        lowest => Promotion::new(layout, graph, shifted(&sites, lowest), frequencies),
+        // The first iteration's counter would have a negative displacement.
+        lowest => Promotion::new(parts, graph, shifted(&sites, lowest), frequencies),
     }
 }

@@ -1,14 +1,19 @@
-//! Values with several definitions: a loop's countdown, the start of a timed path. They are defined
-//! in several blocks while a function is being woven, and some uses are reached by more than one
-//! definition. The uses get their values when all blocks exist (`bursts/ssa_repair.rs`).
+//! A variable with several definitions, for example a loop's countdown or the start of a timed
+//! path.
+//!
+//! While a function is being woven, several blocks define the variable, and more than one
+//! definition may reach a use. SSA repair gives the uses their values after all blocks exist
+//! (`bursts/ssa_repair.rs`).
 
 use holloway_llvm::{Block, Instruction, Value};
 
 /// A variable with several definitions.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SplitVariable<'m> {
-    /// Its value at the end of a block. The last value of a block counts.
+    /// Blocks that define the variable, each with the variable's value at its end. If a block is
+    /// listed twice, the later value holds.
     pub(super) definitions: Vec<(Block<'m>, Value<'m>)>,
-    /// Operands that get its value at the top of their block.
+    /// Operands (instruction, operand number) that need the variable's value at the top of the
+    /// instruction's block.
     pub(super) uses: Vec<(Instruction<'m>, u32)>,
 }

@@ -1,4 +1,5 @@
-//! The symbols of a woven module: its counter base, the thread's slot, the runtime's functions.
+//! Declares the symbols that probes use: the module's counter base, the thread's slot, and the
+//! runtime's functions.
 
 use holloway_abi::{
     CAUGHT_SYMBOL, COUNTDOWN_SYMBOL, ENTER_SYMBOL, HASH_SYMBOL, PRESERVE_ALL, SLOT_SYMBOL,
@@ -11,7 +12,7 @@ use crate::image::Machine;
 use crate::options::LinkKind;
 use crate::patch::ring_counters_symbol;
 
-/// Symbols that probes use.
+/// The symbols that probes of a module use.
 #[derive(Clone, Copy)]
 pub(crate) struct Globals<'m> {
     module: &'m Module<'m>,
@@ -20,9 +21,9 @@ pub(crate) struct Globals<'m> {
     pub(crate) hash: Function<'m>,
     /// The access model of thread-local variables.
     pub(crate) tls: TlsModel,
-    /// Whether the code generator sees the base only as an operand of our own instructions
-    /// ([`Self::moved`]).
-    pub(super) is_moved: bool,
+    /// Whether probes move the base into a register by a separate instruction
+    /// ([`Self::move_to_register`]), because the code generator would make an address of it.
+    pub(super) base_is_moved: bool,
 }
 
 impl<'m> Globals<'m> {
@@ -47,29 +48,30 @@ impl<'m> Globals<'m> {
             machine,
             hash,
             tls,
-            is_moved: false,
+            base_is_moved: false,
         }
     }
 
-    /// The same for a function in which the code generator made an address of the base.
+    /// The same symbols for a function in which the code generator has made an address of the base.
     pub(crate) fn with_moved_base(self) -> Self {
         Self {
-            is_moved: self.machine.patches_bases(),
+            base_is_moved: self.machine.patches_bases(),
             ..self
         }
     }
 
-    /// The same with the base of the module's counters next to the ring.
+    /// The same symbols, but the base is the base of the module's counters next to the ring.
     pub(crate) fn of_ring_counters(self, module: &'m Module<'m>, base_symbol: &str) -> Self {
         let symbol = ring_counters_symbol(base_symbol);
-        let known = module.global(&symbol);
+        let declared = module.global(&symbol);
         Self {
-            base: known.unwrap_or_else(|| base(module, self.machine, &symbol)),
+            base: declared.unwrap_or_else(|| base(module, self.machine, &symbol)),
             ..self
         }
     }
 
-    /// The base as a number: a constant, which may become an address in code, or a loaded value.
+    /// The base as a number. On x86-64 it is a constant, of which the code generator may make an
+    /// address. On AArch64 it is loaded from memory.
     pub(crate) fn base(&self, builder: &Builder<'m>) -> Value<'m> {
         if self.machine.patches_bases() {
             return self.base.value().pointer_to_i64();
@@ -77,38 +79,43 @@ impl<'m> Globals<'m> {
         builder.load(Type::i64(self.module), self.base.value())
     }
 
-    /// The base as a summand. The code generator may fold it into the instructions around it, or
-    /// compute a wrong address from it (`lea base(%rip)`). Where it did that, the base is loaded
-    /// into a register as a number.
+    /// The base as an operand of an addition. Usually the code generator folds it into an
+    /// instruction. Rarely, it computes a wrong address from it (`lea base(%rip)`). In functions in
+    /// which it has done so, the base is moved into a register as a number.
     pub(crate) fn addend(&self, builder: &Builder<'m>) -> Value<'m> {
         let base = self.base(builder);
-        if self.is_moved {
-            return self.moved(builder, base);
+        if self.base_is_moved {
+            return self.move_to_register(builder, base);
         }
         base
     }
 
-    /// A number that contains the base, in a register, as a number whatever the code generator
-    /// takes the base for.
-    pub(crate) fn moved(&self, builder: &Builder<'m>, number: Value<'m>) -> Value<'m> {
+    /// Moves a number that contains the base into a register by inline assembly, so that the code
+    /// generator cannot make an address of it.
+    pub(crate) fn move_to_register(&self, builder: &Builder<'m>, number: Value<'m>) -> Value<'m> {
         match self.machine {
             Machine::X86_64 => builder.asm("movl $1, ${0:k}", "=r,i", number.kind(), &[number]),
             Machine::Aarch64 => number,
         }
     }
 
-    /// The address that a thread's counters are displaced from. `block` is the address of the
-    /// thread's block, or of its ring.
-    pub(crate) fn counters(&self, builder: &Builder<'m>, block: Value<'m>) -> Value<'m> {
+    /// The address to which probes add a counter's displacement. `block` is the address of the
+    /// thread's block of counters, or of its ring.
+    pub(crate) fn counter_base_address(
+        &self,
+        builder: &Builder<'m>,
+        block: Value<'m>,
+    ) -> Value<'m> {
         if self.machine.patches_bases() {
-            return block; // the base goes into each counter's displacement
+            return block; // Each counter's displacement contains the base.
         }
         builder.offset(Type::i8(self.module), block, self.base(builder))
     }
 }
 
-/// A module's base: a number that the link step writes into code as an address, or a hidden
-/// constant that the image object defines.
+/// Declares a module's base. On x86-64 it is an absolute symbol, which code uses like an address
+/// and which the link step replaces by a number. On AArch64 it is a hidden constant that the image
+/// object defines.
 fn base<'m>(module: &'m Module<'m>, machine: Machine, name: &str) -> Global<'m> {
     if !machine.patches_bases() {
         let base = module.add_global(name, Type::i64(module));
@@ -127,13 +134,13 @@ fn base<'m>(module: &'m Module<'m>, machine: Machine, name: &str) -> Global<'m> 
     global
 }
 
-/// The thread's slot. Symbols are declared where they are used, because the linker must find every
-/// declared hidden symbol.
+/// Declares the thread's slot. Symbols are declared only in modules that use them, because the
+/// linker must find every declared hidden symbol.
 pub(crate) fn slot<'m>(module: &'m Module<'m>, tls: TlsModel) -> Global<'m> {
     thread_local(module, SLOT_SYMBOL, Type::pointer(module), tls)
 }
 
-/// The number of paths that the thread may still begin before its next burst.
+/// Declares the thread's countdown: how many paths may still begin before the next burst.
 pub(crate) fn countdown<'m>(module: &'m Module<'m>, tls: TlsModel) -> Global<'m> {
     thread_local(module, COUNTDOWN_SYMBOL, Type::i32(module), tls)
 }
@@ -152,13 +159,14 @@ fn thread_local<'m>(
     })
 }
 
-/// The runtime's function that gives a thread its block or ring.
+/// Declares the runtime's function that gives a thread its block of counters or its ring.
 pub(crate) fn enter<'m>(module: &'m Module<'m>) -> Function<'m> {
     let declared = module.function(ENTER_SYMBOL);
     declared.unwrap_or_else(|| declare(module, ENTER_SYMBOL, Type::pointer(module), &[]))
 }
 
-/// The runtime's function for frames that an exception or `longjmp` comes back to.
+/// Declares the runtime's function that is called where an exception or `longjmp` comes back to a
+/// frame.
 pub(crate) fn caught<'m>(module: &'m Module<'m>) -> Function<'m> {
     let word = Type::i64(module);
     module
@@ -166,7 +174,8 @@ pub(crate) fn caught<'m>(module: &'m Module<'m>) -> Function<'m> {
         .unwrap_or_else(|| declare(module, CAUGHT_SYMBOL, Type::void(module), &[word, word]))
 }
 
-/// A function of the runtime: hidden, does not unwind, and keeps (nearly) all registers.
+/// Declares a function of the runtime. It is hidden, does not unwind, and keeps nearly all
+/// registers.
 fn declare<'m>(
     module: &'m Module<'m>,
     name: &str,

@@ -1,15 +1,15 @@
-//! The blocks of a function as a graph: successors and predecessors by position.
+//! The graph of a function's LLVM blocks: the successors and predecessors of each.
 
 use std::collections::HashMap;
 
 use holloway_llvm::Block;
 
-use crate::lower::{BlockIndex, Layout};
+use crate::lower::{BlockIndex, FunctionParts};
 
-/// The graph of a function's blocks, by their positions.
+/// The graph of a function's LLVM blocks.
 pub(crate) struct BlockGraph {
-    /// The distinct successors of each block. Successors behind calls that don't return are
-    /// included: phis need them.
+    /// The distinct successors of each block. This includes the successors of blocks that end early
+    /// with a call that does not return, because the phis of these successors need a value.
     pub(crate) successors: Vec<Vec<BlockIndex>>,
     /// The predecessors of each block.
     pub(crate) sources: Vec<Vec<BlockIndex>>,
@@ -29,28 +29,27 @@ impl BlockGraph {
         }
     }
 
-    /// The graph of a layout's blocks.
-    pub(super) fn of_layout<'m>(
-        layout: &Layout<'m>,
+    /// The graph of a function's blocks.
+    pub(super) fn of_parts<'m>(
+        parts: &FunctionParts<'m>,
         positions: &HashMap<Block<'m>, BlockIndex>,
     ) -> Self {
-        Self::new(successors(layout, positions))
+        Self::new(successors(parts, positions))
     }
 }
 
-/// The position of each block in the layout.
-pub(super) fn positions<'m>(layout: &Layout<'m>) -> HashMap<Block<'m>, BlockIndex> {
-    let blocks = BlockIndex::enumerate(&layout.blocks);
+/// The index of each LLVM block.
+pub(super) fn positions<'m>(parts: &FunctionParts<'m>) -> HashMap<Block<'m>, BlockIndex> {
+    let blocks = BlockIndex::enumerate(&parts.blocks);
     blocks.map(|(index, info)| (info.block, index)).collect()
 }
 
-/// The distinct successors of each block. Successors behind calls that don't return are included:
-/// phis need them.
+/// The distinct successors of each block ([`BlockGraph::successors`]).
 fn successors<'m>(
-    layout: &Layout<'m>,
+    parts: &FunctionParts<'m>,
     position: &HashMap<Block<'m>, BlockIndex>,
 ) -> Vec<Vec<BlockIndex>> {
-    layout
+    parts
         .blocks
         .iter()
         .map(|info| {
@@ -67,17 +66,18 @@ fn successors<'m>(
         .collect()
 }
 
-/// The blocks that control can reach from block 0, each before those it leads to, back edges apart.
+/// The blocks that control can reach from block 0. Each block comes before its successors, unless a
+/// back edge leads there.
 pub(crate) fn reverse_postorder(successors: &[Vec<BlockIndex>]) -> Vec<BlockIndex> {
     let mut order = Vec::with_capacity(successors.len());
-    let mut seen = vec![false; successors.len()];
+    let mut visited = vec![false; successors.len()];
     let mut stack = vec![(BlockIndex::ENTRY, 0)];
-    seen[0] = true;
+    visited[0] = true;
     while let Some((block, next)) = stack.last_mut() {
         match successors[*block].get(*next) {
             Some(&target) => {
                 *next += 1;
-                if !std::mem::replace(&mut seen[target], true) {
+                if !std::mem::replace(&mut visited[target], true) {
                     stack.push((target, 0));
                 }
             }
@@ -91,16 +91,16 @@ pub(crate) fn reverse_postorder(successors: &[Vec<BlockIndex>]) -> Vec<BlockInde
     order
 }
 
-/// An edge between two blocks, by their positions.
+/// An edge between two LLVM blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BlockEdge {
     pub(super) from: BlockIndex,
     pub(super) to: BlockIndex,
 }
 
-/// A place before an instruction: the positions of the block and of the instruction in it.
+/// A position before an instruction: the block, and the instruction's index in the block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct InstructionPlace {
+pub(super) struct InstructionPosition {
     pub(super) block: BlockIndex,
     pub(super) index: usize,
 }

@@ -1,4 +1,4 @@
-//! Inserting the probes of planned functions: one probe style per kind of collection.
+//! Inserts the probes of planned functions. Each kind of collection has its style of probes.
 //!
 //! | kind | style |
 //! |---|---|
@@ -22,7 +22,7 @@ use super::word::FirstWord;
 use super::{counters, stream, times};
 use crate::error::Defect;
 
-/// Where the counts of a function go.
+/// The counters of a function.
 pub(crate) struct CountPlacement {
     /// The function's counters, or the numbers of its words in a stream.
     pub(crate) counters: Counters,
@@ -35,15 +35,15 @@ pub(crate) struct ProbeInserter<'a> {
     pub(crate) collect: Kind,
     /// The symbol of the module's base.
     pub(crate) base_symbol: &'a str,
-    /// Functions that are too short to be timed.
+    /// The functions that are too short to be timed.
     pub(crate) leaves: &'a ShortLeaves,
 }
 
 impl ProbeInserter<'_> {
-    /// Writes the probes of a plan into its function.
+    /// Inserts the probes of a plan into its function.
     ///
     /// # Errors
-    /// The rule that the plan breaks: a bug.
+    /// Returns the violated invariant if the plan is wrong, which is a bug.
     pub(crate) fn insert<'m>(
         &self,
         plan: &Plan<'m>,
@@ -51,35 +51,35 @@ impl ProbeInserter<'_> {
         globals: &Globals<'m>,
         selector: InstructionSelector,
     ) -> Result<(), Defect> {
-        let layout = &plan.lowered.layout;
+        let parts = &plan.lowered.parts;
         let counters = placement.counters;
         let first = FirstWord::at(counters.offset());
         match self.collect {
             Kind::Paths | Kind::Edges => {
                 let sites = usual_sites(plan)?;
                 let frequencies = TransitionFrequencies::new(&plan.lowered, &plan.weights);
-                counters::insert(layout, &sites, &frequencies, counters, globals, selector);
+                counters::insert(parts, &sites, &frequencies, counters, globals, selector);
             }
             Kind::Loops => match placement.ring_counters {
                 Some(ring_counters) => {
                     self.insert_next_to_ring(plan, ring_counters, first, globals, selector)?;
                 }
-                None => stream::insert(layout, &usual_sites(plan)?, first, globals, selector, None),
+                None => stream::insert(parts, &usual_sites(plan)?, first, globals, selector, None),
             },
             Kind::Trace => {
-                stream::insert(layout, &usual_sites(plan)?, first, globals, selector, None);
+                stream::insert(parts, &usual_sites(plan)?, first, globals, selector, None);
             }
             Kind::Variation => {
                 let sites = usual_sites(plan)?;
                 let frequencies = TransitionFrequencies::new(&plan.lowered, &plan.weights);
-                bursts::insert::insert(layout, &sites, &frequencies, first, globals, self.leaves);
+                bursts::insert::insert(parts, &sites, &frequencies, first, globals, self.leaves);
             }
-            Kind::Times => times::insert(layout, &usual_sites(plan)?, first, globals),
+            Kind::Times => times::insert(parts, &usual_sites(plan)?, first, globals),
         }
         Ok(())
     }
 
-    /// Writes the probes of a function of which some paths, or all, are counted next to the ring.
+    /// Inserts the probes of a function some or all of whose paths are counted next to the ring.
     fn insert_next_to_ring<'m>(
         &self,
         plan: &Plan<'m>,
@@ -91,8 +91,8 @@ impl ProbeInserter<'_> {
         let PlannedCounts::Paths(numbering) = &plan.counts else {
             return Err(Defect::EdgesNextToRing);
         };
-        let layout = &plan.lowered.layout;
-        let ring_globals = globals.of_ring_counters(layout.function.module(), self.base_symbol);
+        let parts = &plan.lowered.parts;
+        let ring_globals = globals.of_ring_counters(parts.function.module(), self.base_symbol);
         let offset = RING_WORDS + RING_SIZE + ring_counters.offset;
         let all_from_entry = numbering.paths_before_starts() == numbering.path_count();
         if ring_counters.whole_activations == WholeActivations::Counted && all_from_entry {
@@ -103,14 +103,14 @@ impl ProbeInserter<'_> {
             let sites = usual_sites(plan)?;
             let frequencies = TransitionFrequencies::new(&plan.lowered, &plan.weights);
             let ring = counters::insert(
-                layout,
+                parts,
                 &sites,
                 &frequencies,
                 counters,
                 &ring_globals,
                 selector,
             );
-            stream::mark_nameless_catchers(layout, ring);
+            stream::mark_nameless_catchers(parts, ring);
             return Ok(());
         }
         let paths =
@@ -121,12 +121,12 @@ impl ProbeInserter<'_> {
             globals: &ring_globals,
             offset,
         };
-        stream::insert(layout, &sites, first, globals, selector, Some(&counting));
+        stream::insert(parts, &sites, first, globals, selector, Some(&counting));
         Ok(())
     }
 }
 
-/// The probes of a plan by block, all counts at the kind's usual destination.
+/// The probes of a plan by LLVM block. All counts go to the kind's usual destination.
 fn usual_sites(plan: &Plan<'_>) -> Result<Sites, Defect> {
     sites(&plan.lowered, &plan.probes, |_| Destination::Usual)
 }

@@ -1,18 +1,19 @@
-//! The likely count at the end of an iteration: a comparison tells it from the others.
+//! Makes the count at the end of an iteration cheaper if one path through the iteration is likely.
 //!
-//! A processor forwards what an increment has stored to the next increment of the same address at
-//! no cost, if it sees that the address is the same: by the names of the registers in it, as long
-//! as none was written in between. An iteration that ends with `incq counters(%block,%register,8);
-//! mov $start,%register` writes a register each time, and the next increment waits until the store
-//! can be read back. So where one path around the loop is likely, the probe compares the register
-//! with the likely number and increments that counter by its own address:
+//! A processor forwards the value that an increment stores to the next increment of the same
+//! address without delay, if it recognizes that the address is the same. It compares the address
+//! registers, and none of them may have been written in between. An iteration that ends with `incq
+//! counters(%block,%register,8); mov $start,%register` writes an address register each time. Then
+//! the next increment waits until the store can be read back. So if one path is likely, the probe
+//! compares the path register with the likely number. If they are equal, it increments that path's
+//! counter at a constant displacement:
 //! ```text
 //! cmp  $number,%register
 //! jne  cold
 //! incq counters+8*number(%block)
 //! ```
-//! Iterations start with the same number as the likely path ends with, if the path adds nothing to
-//! it. Then nothing is set.
+//! If the likely path adds nothing to the register, the register already has the number with which
+//! the next iteration starts. Then the likely path does not set the register.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -25,33 +26,33 @@ use super::probe::Probe;
 use super::promote::Promotion;
 use super::register::{RegisterValue, walk};
 use super::variable::CounterNumber;
-use crate::lower::{BlockIndex, Layout};
+use crate::lower::{BlockIndex, FunctionParts};
 
-/// All executions of a count.
+/// The share of all executions, as a fixed-point number.
 const ALL: u128 = 1 << 32;
-/// The least share of executions for which the comparison must be right.
-const LEAST_SHARE: u128 = ALL / 4;
+/// The minimum share of executions in which the likely number must be right.
+const MIN_SHARE: u128 = ALL / 4;
 
-/// A count whose register is likely to be one certain number.
+/// A count at which the path register is likely to have one number.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LikelyCount {
-    /// The number of the counter, less the register.
+    /// The number of the counter, minus the register.
     pub(super) increment: i64,
     /// The likely value of the register.
     number: i64,
-    /// The value that the register is set to behind the count.
+    /// The value that the register is set to after the count.
     start: i64,
 }
 
-/// The likely counts, by block: the last count of a block that ends one iteration and starts the
-/// next.
+/// The likely counts, by block. A likely count is the last count of a block, and the path register
+/// is set directly after it, which starts the next iteration.
 pub(super) fn likely_counts(
     graph: &BlockGraph,
     promotion: &Promotion,
     frequencies: &TransitionFrequencies,
 ) -> HashMap<BlockIndex, LikelyCount> {
     let (register, sites) = (&promotion.register, &promotion.sites);
-    let mut found = HashMap::new();
+    let mut counts_by_block = HashMap::new();
     for (block, top) in BlockIndex::enumerate(&register.top) {
         let Some(top) = *top else { continue };
         let mut actions = Vec::new();
@@ -65,22 +66,22 @@ pub(super) fn likely_counts(
             base: CountBase::Register,
             increment,
         } = count
-            && let Some(number) = guess(value, graph, promotion, frequencies)
+            && let Some(number) = likely_number(value, graph, promotion, frequencies)
         {
             let likely = LikelyCount {
                 increment,
                 number,
                 start,
             };
-            found.insert(block, likely);
+            counts_by_block.insert(block, likely);
         }
     }
-    found
+    counts_by_block
 }
 
-/// The likely number of a value that is not constant: the number on the most frequent way to it, if
-/// that is frequent enough.
-fn guess(
+/// The likely number of a register value that is not constant. At each phi, the search follows the
+/// most frequent edge. `None` if the share of executions along these edges is too small.
+fn likely_number(
     value: RegisterValue,
     graph: &BlockGraph,
     promotion: &Promotion,
@@ -88,12 +89,12 @@ fn guess(
 ) -> Option<i64> {
     let (register, sites) = (&promotion.register, &promotion.sites);
     let (mut value, mut added) = (value, 0i64);
-    let mut seen = BTreeSet::new();
+    let mut visited = BTreeSet::new();
     let mut share = ALL;
-    while seen.insert(value) {
+    while visited.insert(value) {
         match value {
             RegisterValue::Constant(number) => {
-                return (share >= LEAST_SHARE && seen.len() > 1)
+                return (share >= MIN_SHARE && visited.len() > 1)
                     .then_some(number.wrapping_add(added));
             }
             RegisterValue::Phi(block) => {
@@ -131,7 +132,7 @@ fn guess(
     None
 }
 
-/// The place of a likely count, marked by a frozen constant.
+/// The position of a likely count. A frozen constant marks it until the block is split there.
 pub(super) struct LikelyCountSite<'m> {
     marker: Instruction<'m>,
     register: Value<'m>,
@@ -139,7 +140,7 @@ pub(super) struct LikelyCountSite<'m> {
 }
 
 impl<'m> LikelyCountSite<'m> {
-    /// Marks the place.
+    /// Marks the position at which `builder` inserts.
     pub(super) fn new(builder: &Builder<'m>, register: Value<'m>, likely: LikelyCount) -> Self {
         let start = register.kind().int(likely.start);
         let marker = builder.freeze(start).as_instruction();
@@ -150,24 +151,25 @@ impl<'m> LikelyCountSite<'m> {
         }
     }
 
-    /// The register's next start value, if the register has that value already on the likely path.
+    /// The value with which the next iteration starts, if the register already has this value on
+    /// the likely path.
     pub(super) fn unchanged_start(&self) -> Option<Value<'m>> {
         (self.likely.number == self.likely.start).then(|| self.marker.value())
     }
 
-    /// Puts the comparison and both counts in the marked place.
-    pub(super) fn split(self, layout: &Layout<'m>, probe: &Probe<'_, 'm>) {
+    /// Splits the block at the marker, and inserts the comparison and both counts.
+    pub(super) fn split(self, parts: &FunctionParts<'m>, probe: &Probe<'_, 'm>) {
         let LikelyCount {
             increment,
             number,
             start,
         } = self.likely;
-        let rest = self.marker.block();
-        let head = self.marker.split_before("holloway.turn");
-        let hot = rest.insert_before("holloway.likely");
-        let cold = layout.function.append_block("holloway.other");
+        let after_counts = self.marker.block();
+        let comparison = self.marker.split_before("holloway.turn");
+        let hot = after_counts.insert_before("holloway.likely");
+        let cold = parts.function.append_block("holloway.other");
 
-        let builder = Builder::at_end(head);
+        let builder = Builder::at_end(comparison);
         let word = Type::i64(probe.module);
         let difference = builder.subtract(self.register, word.int(number));
         let branch = builder.branch_if(builder.is_null(difference), hot, cold);
@@ -181,7 +183,7 @@ impl<'m> LikelyCountSite<'m> {
             &builder,
             CounterNumber::constant(increment.wrapping_add(number)),
         );
-        builder.branch(rest);
+        builder.branch(after_counts);
         let builder = Builder::at_end(cold);
         let register = Some(self.register);
         probe.count(
@@ -191,13 +193,13 @@ impl<'m> LikelyCountSite<'m> {
                 increment,
             },
         );
-        builder.branch(rest);
+        builder.branch(after_counts);
 
         if number != start {
             self.marker.replace_by(word.int(start));
             return;
         }
-        let phi = Builder::at_top(rest).phi(word);
+        let phi = Builder::at_top(after_counts).phi(word);
         phi.add_incoming(self.register, hot);
         phi.add_incoming(word.int(start), cold);
         self.marker.replace_by(phi.value());
@@ -218,9 +220,9 @@ mod tests {
         increment: 0,
     };
 
-    /// A loop whose iterations take one of two ways to their end: the first `often` times, the
-    /// second once.
-    fn likely_of(often: u64, added: [i64; 2]) -> HashMap<BlockIndex, LikelyCount> {
+    /// The likely counts of a loop whose iterations take one of two branches: the first `often`
+    /// times, and the second once. `added` are the numbers that the branches add.
+    fn likely_counts_of_loop(often: u64, added: [i64; 2]) -> HashMap<BlockIndex, LikelyCount> {
         let successors = [&[1][..], &[2, 3], &[4], &[4], &[5, 6], &[1], &[]];
         let add = |number| match number {
             0 => vec![],
@@ -242,31 +244,38 @@ mod tests {
                 .to_vec(),
         );
         let promotion = Promotion::none(&graph, sites.to_vec());
-        let ways = [
+        let frequencies = [
             ((bb(2), bb(4)), often),
             ((bb(3), bb(4)), 1),
             ((bb(0), bb(1)), 1),
             ((bb(5), bb(1)), often),
         ];
-        likely_counts(&graph, &promotion, &TransitionFrequencies(ways.into()))
+        likely_counts(
+            &graph,
+            &promotion,
+            &TransitionFrequencies(frequencies.into()),
+        )
     }
 
     #[test]
-    fn a_turn_that_goes_the_same_way_again_sets_nothing() {
-        let found = likely_of(5, [0, 2]);
-        let likely = found[&bb(5)];
-        assert_eq!((found.len(), likely.number, likely.start), (1, 7, 7));
+    fn a_likely_branch_that_adds_nothing_needs_no_setting() {
+        let counts_by_block = likely_counts_of_loop(5, [0, 2]);
+        let likely = counts_by_block[&bb(5)];
+        assert_eq!(
+            (counts_by_block.len(), likely.number, likely.start),
+            (1, 7, 7)
+        );
     }
 
     #[test]
-    fn what_the_likely_way_adds_is_compared_with() {
-        let likely = likely_of(5, [2, 0])[&bb(5)];
+    fn the_likely_number_includes_what_the_branch_adds() {
+        let likely = likely_counts_of_loop(5, [2, 0])[&bb(5)];
         assert_eq!((likely.number, likely.start), (9, 7));
     }
 
     #[test]
-    fn where_a_loop_turns_next_to_never_what_comes_in_is_compared_with() {
-        let likely = likely_of(0, [0, 2])[&bb(5)];
+    fn in_a_loop_that_rarely_repeats_the_number_at_its_entry_is_likely() {
+        let likely = likely_counts_of_loop(0, [0, 2])[&bb(5)];
         assert_eq!((likely.number, likely.start), (11, 7));
     }
 }

@@ -1,86 +1,92 @@
-//! The counts of a loop whose counters are in registers: the accumulator to which each count adds.
+//! Assigns the counts of a loop to accumulators: registers in which the loop counts, instead of in
+//! memory.
 //!
-//! A count has a separate accumulator ([`CounterSlot`]) if its counter is known where the count
-//! stands. If arms with different numbers join before the count, the number is known on the arms.
-//! Then each arm adds to a separate accumulator at its end ([`CountJoin`]). An arm that is only an
-//! edge has no place for an addition. Then the count itself adds to that arm's accumulator, for all
-//! arms. Behind the loop, the other arms' counts are subtracted from it. If control leaves the loop
-//! between the join and the count, a path was counted too early. The register tells which path, and
-//! its count is subtracted too.
+//! If the counter of a count is known at the count, the count adds to an accumulator of that
+//! counter ([`AccumulatorKey`]). Often several branches with different path numbers join before the
+//! count. Such a branch is called an *arm*. Then the counter is known only on each arm, so each arm
+//! adds to a separate accumulator at its end ([`CountJoin`]).
+//!
+//! There are two complications:
+//! - An arm that is only an edge has no block for its addition. Then the count itself adds to this
+//!   arm's accumulator, whichever arm was taken. After the loop, the counts of the other arms are
+//!   subtracted from it.
+//! - If control leaves the loop between the join and the count, the arm has counted a path that did
+//!   not end. The path register identifies the path, and its count is subtracted after the loop.
 
 use std::collections::BTreeSet;
 
 use holloway_flow::{Action, CountBase};
 
-use super::graph::{BlockGraph, InstructionPlace};
+use super::graph::{BlockGraph, InstructionPosition};
 use super::natural_loops::NaturalLoop;
 use super::register::{RegisterFlow, RegisterValue, SteadyLoop, walk};
 use super::sites::Sites;
-use crate::lower::{BlockIndex, Layout};
+use crate::lower::{BlockIndex, FunctionParts};
 
-/// The counters that one accumulator is added to behind the loop.
+/// What an accumulator of a loop counts. It determines the counters to which the accumulator is
+/// added after the loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum CounterSlot {
-    /// The counter of this number.
+pub(super) enum AccumulatorKey {
+    /// A path with this number.
     Fixed(i64),
-    /// The counters of a path from one iteration to the next.
+    /// A path from one iteration to the next. In the first iteration it has another number.
     Iterations(IterationCounters),
 }
 
 /// The counters of a path from one iteration of a loop to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct IterationCounters {
-    /// Index of the loop among the [`SteadyLoop`]s.
+    /// The index of the loop among the [`SteadyLoop`]s.
     pub(super) steady_loop: usize,
-    /// Number of the first iteration's counter, less the register's value at the loop's entry.
+    /// The number of the first iteration's counter, minus the register's value at the loop's entry.
     pub(super) first: i64,
-    /// Number of the counter of all later iterations.
+    /// The number of the counter of all later iterations.
     pub(super) later: i64,
 }
 
-/// A count behind the join of arms with different numbers.
+/// A count after a join of arms with different path numbers.
 #[derive(Clone, Debug)]
 pub(super) struct CountJoin {
     /// The arms that add to separate accumulators.
     pub(super) arms: Vec<JoinArm>,
-    /// The slot to which the count itself adds: the slot of the arm that has no place for an
-    /// addition.
-    pub(super) total: Option<CounterSlot>,
-    /// Blocks behind the loop that control reaches between the join and the count.
+    /// The accumulator to which the count itself adds, on all arms: the accumulator of the arm that
+    /// is only an edge. `None` if there is no such arm.
+    pub(super) total: Option<AccumulatorKey>,
+    /// The blocks after the loop to which control may leave between the join and the count.
     pub(super) early_exits: Vec<BlockIndex>,
 }
 
-/// An arm on which the register is a known number.
+/// An arm on which the register has a known number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct JoinArm {
     /// The last block of the arm. It leads only to the join.
     pub(super) source: BlockIndex,
-    /// The register's value there, in all iterations but the first.
+    /// The register's value at the end of the arm, in all iterations but the first.
     pub(super) number: i64,
-    pub(super) slot: CounterSlot,
+    pub(super) key: AccumulatorKey,
 }
 
 /// A count that adds to an accumulator, not to memory.
 #[derive(Clone, Debug)]
 pub(super) struct PromotedCount {
     pub(super) block: BlockIndex,
-    /// Position of the count among the block's actions.
+    /// The index of the count among the block's actions.
     pub(super) nth: usize,
-    /// The slot to which the count adds. `None` if the arms before it add everything.
-    pub(super) slot: Option<CounterSlot>,
-    /// Where the addition stands.
-    pub(super) place: InstructionPlace,
-    /// Blocks behind the loop where the count is subtracted again.
+    /// The accumulator to which the count adds. `None` if the arms before the count add everything.
+    pub(super) key: Option<AccumulatorKey>,
+    /// Where the addition is inserted.
+    pub(super) position: InstructionPosition,
+    /// The blocks after the loop in which the count is subtracted again.
     pub(super) early_exits: Vec<BlockIndex>,
 }
 
 impl PromotedCount {
-    fn new(block: BlockIndex, nth: usize, index: usize, slot: Option<CounterSlot>) -> Self {
+    fn new(block: BlockIndex, nth: usize, index: usize, key: Option<AccumulatorKey>) -> Self {
         Self {
             block,
             nth,
-            slot,
-            place: InstructionPlace { block, index },
+            key,
+            position: InstructionPosition { block, index },
             early_exits: Vec::new(),
         }
     }
@@ -89,14 +95,15 @@ impl PromotedCount {
 /// All counts of a loop that add to accumulators.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LoopCounts {
-    pub(super) slots: Vec<CounterSlot>,
+    /// The accumulators of the loop.
+    pub(super) keys: Vec<AccumulatorKey>,
     pub(super) counts: Vec<PromotedCount>,
     pub(super) joins: Vec<CountJoin>,
 }
 
 impl LoopCounts {
-    /// Resolves a loop's counts. `number` is the loop's index among `loops`. `None` if the loop
-    /// needs the register as a value.
+    /// Assigns a loop's counts to accumulators. `number` is the loop's index among `loops`. Returns
+    /// `None` if the loop needs the register as an LLVM value.
     pub(super) fn new(
         natural: &NaturalLoop,
         number: Option<usize>,
@@ -111,16 +118,16 @@ impl LoopCounts {
         let mut loop_counts = Self::default();
         let mut joined = BTreeSet::new();
         for &block in &natural.blocks {
-            let mut found = Vec::new();
+            let mut actions = Vec::new();
             walk(block, register.top[block]?, sites, |stop, action, value| {
-                found.push((stop.index, action, value));
+                actions.push((stop.index, action, value));
             });
-            for (nth, (index, action, value)) in found.into_iter().enumerate() {
-                if let Some(slot) = slot(action, value, loops) {
-                    loop_counts.add(slot);
+            for (nth, (index, action, value)) in actions.into_iter().enumerate() {
+                if let Some(key) = key(action, value, loops) {
+                    loop_counts.add(key);
                     loop_counts
                         .counts
-                        .push(PromotedCount::new(block, nth, index, Some(slot)));
+                        .push(PromotedCount::new(block, nth, index, Some(key)));
                     continue;
                 }
                 let (Action::Count { increment, .. }, RegisterValue::Phi(phi)) = (action, value)
@@ -143,8 +150,8 @@ impl LoopCounts {
                         loop_counts.joins.push(join);
                     }
                     (Some(_), Some(_)) => return None,
-                    // The count stays in memory. Its counter must be known from the register's
-                    // value, which a steady loop does not have.
+                    // This count stays in memory. That is possible only if the loop is not steady:
+                    // in a steady loop, no LLVM value holds the register.
                     _ if number.is_none() => {}
                     _ => return None,
                 }
@@ -153,34 +160,34 @@ impl LoopCounts {
         loop_counts.add_joins().then_some(loop_counts)
     }
 
-    /// Lists the slots of the joins. `false` if another count has one of these slots too: then
-    /// nothing could be subtracted from the slot.
+    /// Adds the accumulators of the joins to the list. Returns `false` if another count uses one of
+    /// these accumulators too, because then the subtractions would be wrong.
     fn add_joins(&mut self) -> bool {
         for join in &self.joins {
-            let known = self.slots.len();
-            for slot in join.arms.iter().map(|arm| arm.slot).chain(join.total) {
-                match self.slots.iter().position(|&other| other == slot) {
-                    Some(place) if place < known => return false,
+            let old_len = self.keys.len();
+            for key in join.arms.iter().map(|arm| arm.key).chain(join.total) {
+                match self.keys.iter().position(|&other| other == key) {
+                    Some(position) if position < old_len => return false,
                     Some(_) => {}
-                    None => self.slots.push(slot),
+                    None => self.keys.push(key),
                 }
             }
         }
         true
     }
 
-    fn add(&mut self, slot: CounterSlot) {
-        if !self.slots.contains(&slot) {
-            self.slots.push(slot);
+    fn add(&mut self, key: AccumulatorKey) {
+        if !self.keys.contains(&key) {
+            self.keys.push(key);
         }
     }
 
-    /// Moves a count from an empty block to the block before, if all other ways from there leave
-    /// the loop. On these the count is subtracted again. So the empty block stays empty, and LLVM
-    /// removes it.
+    /// Moves each count in an otherwise empty block to the preceding block, so that LLVM can remove
+    /// the empty block. This requires that all other successors of the preceding block are outside
+    /// the loop. The count is subtracted again in these successors.
     pub(super) fn move_out_of_empty_blocks(
         &mut self,
-        layout: &Layout<'_>,
+        parts: &FunctionParts<'_>,
         graph: &BlockGraph,
         natural: &NaturalLoop,
     ) {
@@ -190,52 +197,52 @@ impl LoopCounts {
             };
             let others = graph.successors[source].iter().copied();
             let others: Vec<BlockIndex> = others.filter(|&other| other != count.block).collect();
-            let alone = layout.blocks[count.block].instructions.len() == 1
+            let may_move = parts.blocks[count.block].instructions.len() == 1
                 && natural.blocks.contains(&source)
                 && others.iter().all(|other| natural.exits.contains(other));
-            if alone && count.slot.is_some() {
-                count.place = InstructionPlace {
+            if may_move && count.key.is_some() {
+                count.position = InstructionPosition {
                     block: source,
-                    index: layout.blocks[source].instructions.len() - 1,
+                    index: parts.blocks[source].instructions.len() - 1,
                 };
                 count.early_exits = others;
             }
         }
     }
 
-    /// Whether the first iteration adds a mark.
+    /// Whether the first iteration adds a mark ([`super::write_back`]).
     pub(super) fn are_marked(&self) -> bool {
-        self.iteration_slots() > 1
+        self.iteration_keys() > 1
     }
 
-    /// Whether control reaches the block `exit` behind the loop after the iteration was counted,
-    /// but before the path has ended.
+    /// Whether the iteration that leaves the loop to the block `exit` has already been counted,
+    /// although its path has not ended.
     pub(super) fn is_early(&self, exit: BlockIndex) -> bool {
         let counts_iterations =
-            |count: &PromotedCount| matches!(count.slot, Some(CounterSlot::Iterations(_)));
+            |count: &PromotedCount| matches!(count.key, Some(AccumulatorKey::Iterations(_)));
         let mut counts = self.counts.iter();
         let mut joins = self.joins.iter();
         counts.any(|count| counts_iterations(count) && count.early_exits.contains(&exit))
             || joins.any(|join| join.total.is_none() && join.early_exits.contains(&exit))
     }
 
-    /// Whether this slot is a summand of the count of all iterations. Each iteration is counted by
-    /// exactly one summand.
-    pub(super) fn is_summand(&self, slot: CounterSlot) -> bool {
+    /// Whether an accumulator is a summand of the number of iterations. The summands are chosen so
+    /// that each iteration is counted once: a join's total already includes the counts of its arms.
+    pub(super) fn is_summand(&self, key: AccumulatorKey) -> bool {
         let joins = self.joins.iter().filter(|join| join.total.is_some());
         let mut arms = joins.flat_map(|join| &join.arms);
-        matches!(slot, CounterSlot::Iterations(_)) && arms.all(|arm| arm.slot != slot)
+        matches!(key, AccumulatorKey::Iterations(_)) && arms.all(|arm| arm.key != key)
     }
 
-    /// The number of slots that count iterations.
-    pub(super) fn iteration_slots(&self) -> usize {
-        let is_iteration_slot = |slot: &&CounterSlot| matches!(slot, CounterSlot::Iterations(_));
-        self.slots.iter().filter(is_iteration_slot).count()
+    /// The number of accumulators that count iterations.
+    pub(super) fn iteration_keys(&self) -> usize {
+        let is_iteration_key = |key: &&AccumulatorKey| matches!(key, AccumulatorKey::Iterations(_));
+        self.keys.iter().filter(is_iteration_key).count()
     }
 }
 
-/// Whether all needed values of the register in a loop have a known distance from its value at the
-/// loop's entry.
+/// Whether all needed values of the register in a loop have a known distance from the register's
+/// value at the loop's entry.
 fn is_steady(
     natural: &NaturalLoop,
     number: usize,
@@ -255,17 +262,20 @@ fn is_steady(
     })
 }
 
-/// The counters of an action, if they are known at this value of the register.
-fn slot(action: Action, value: RegisterValue, loops: &[SteadyLoop]) -> Option<CounterSlot> {
+/// The accumulator of a count. `None` if the action is no count, or if its counter is not known from this
+/// value of the register.
+fn key(action: Action, value: RegisterValue, loops: &[SteadyLoop]) -> Option<AccumulatorKey> {
     let Action::Count { base, increment } = action else {
         return None;
     };
     match value {
-        _ if base == CountBase::Zero => Some(CounterSlot::Fixed(increment)),
-        RegisterValue::Constant(number) => Some(CounterSlot::Fixed(increment.wrapping_add(number))),
+        _ if base == CountBase::Zero => Some(AccumulatorKey::Fixed(increment)),
+        RegisterValue::Constant(number) => {
+            Some(AccumulatorKey::Fixed(increment.wrapping_add(number)))
+        }
         RegisterValue::Steady(index, number) => {
             let later = increment.wrapping_add(number);
-            Some(CounterSlot::Iterations(IterationCounters {
+            Some(AccumulatorKey::Iterations(IterationCounters {
                 steady_loop: index,
                 first: later.wrapping_sub(loops[index].start),
                 later,
@@ -275,14 +285,17 @@ fn slot(action: Action, value: RegisterValue, loops: &[SteadyLoop]) -> Option<Co
     }
 }
 
-/// The join of arms with different numbers, perhaps through several blocks.
+/// A join of arms with different path numbers. The arms may join in several steps.
 struct ArmJoin {
+    /// The blocks in which arms join.
     phis: BTreeSet<BlockIndex>,
     /// The last block of each arm, and the register's value there: a constant, or steady.
     arms: Vec<(BlockIndex, RegisterValue)>,
 }
 
 impl ArmJoin {
+    /// The arms that join in the block `phi`. `None` if the register's value on one of them is
+    /// neither constant nor steady.
     fn new(
         natural: &NaturalLoop,
         graph: &BlockGraph,
@@ -290,9 +303,9 @@ impl ArmJoin {
         phi: BlockIndex,
     ) -> Option<Self> {
         let mut phis: BTreeSet<BlockIndex> = [phi].into();
-        let mut open = vec![phi];
+        let mut pending = vec![phi];
         let mut arms = Vec::new();
-        while let Some(phi) = open.pop() {
+        while let Some(phi) = pending.pop() {
             if phi == natural.head || !natural.blocks.contains(&phi) {
                 return None;
             }
@@ -303,7 +316,7 @@ impl ArmJoin {
                     }
                     Some(RegisterValue::Phi(before)) => {
                         if phis.insert(before) {
-                            open.push(before);
+                            pending.push(before);
                         }
                     }
                     _ => return None,
@@ -313,8 +326,8 @@ impl ArmJoin {
         Some(Self { phis, arms })
     }
 
-    /// The count in `block` behind the join, if all ways from the join inside the loop lead there
-    /// and nothing changes the register in between.
+    /// The count in `block` after the join. `None` unless all branches from the join inside the
+    /// loop lead to `block` and the register does not change in between.
     fn join(
         &self,
         natural: &NaturalLoop,
@@ -336,19 +349,19 @@ impl ArmJoin {
                 RegisterValue::Constant(number) | RegisterValue::Steady(_, number) => number,
                 _ => return None,
             };
-            let slot = slot(action, value, loops)?;
+            let key = key(action, value, loops)?;
             let arm = JoinArm {
                 source,
                 number,
-                slot,
+                key,
             };
             if graph.successors[source].len() == 1 {
                 arms.push(arm);
-            } else if total.replace(slot).is_some_and(|other| other != slot) {
+            } else if total.replace(key).is_some_and(|other| other != key) {
                 return None;
             }
         }
-        arms.retain(|arm| Some(arm.slot) != total);
+        arms.retain(|arm| Some(arm.key) != total);
         Some(CountJoin {
             arms,
             total,
@@ -356,7 +369,8 @@ impl ArmJoin {
         })
     }
 
-    /// The blocks behind the loop that control reaches between the join and the count in `block`.
+    /// The blocks after the loop to which control may leave between the join and the count in
+    /// `block`. `None` unless all other branches lead to `block` with the register unchanged.
     fn early_exits(
         &self,
         natural: &NaturalLoop,
@@ -365,10 +379,10 @@ impl ArmJoin {
         block: BlockIndex,
     ) -> Option<Vec<BlockIndex>> {
         let is_joined = |value: Option<RegisterValue>| matches!(value, Some(RegisterValue::Phi(phi)) if self.phis.contains(&phi));
-        let mut seen = self.phis.clone();
-        let mut open: Vec<BlockIndex> = seen.iter().copied().collect();
+        let mut visited = self.phis.clone();
+        let mut pending: Vec<BlockIndex> = visited.iter().copied().collect();
         let mut early_exits = Vec::new();
-        while let Some(next) = open.pop() {
+        while let Some(next) = pending.pop() {
             if next == block {
                 continue;
             }
@@ -381,8 +395,8 @@ impl ArmJoin {
             for &target in &graph.successors[next] {
                 if !natural.blocks.contains(&target) {
                     early_exits.push(target);
-                } else if seen.insert(target) {
-                    open.push(target);
+                } else if visited.insert(target) {
+                    pending.push(target);
                 }
             }
         }

@@ -1,16 +1,17 @@
-//! Probes: what each kind of collection inserts into LLVM functions.
+//! Plans the probes of each function, and inserts them.
 //!
-//! - Planning: [`plan`] makes the graph of a function, and decides what is counted and where probes
-//!   stand, with `weights`, `paths` and `edges`.
-//! - Inserting: [`insert`] chooses the probe style of the kind: `counters` (arrays and hash
-//!   tables), `stream` (rings), `times` (every path timed) or `bursts` (some paths timed).
-//! - Counters: `promote` keeps a loop's counters in registers, with `natural_loops`, `loop_counts`
-//!   and `write_back`. `likely_counts` compares with the likely path. `ring_counters` lie next to a
-//!   ring.
-//! - Values: `sites` sorts probes into blocks, `register` finds where the path register needs a
-//!   phi, `variable` makes its LLVM values, and `definitions` holds values with several
-//!   definitions.
-//! - Code: `probe` and `aarch64` have the instructions, `clock` reads the time, `entry` loads the
+//! - Planning: [`plan`] makes the graph of a function, decides what is counted, and chooses the
+//!   edges with probes. It uses `weights`, `paths`, and `edges`.
+//! - Inserting: [`insert`] chooses the style of the probes by the kind of collection: `counters`
+//!   (arrays and hash tables), `stream` (rings), `times` (every path timed), or `bursts` (some
+//!   paths timed).
+//! - Counters: `promote` keeps a loop's counters in registers, with `natural_loops`, `loop_counts`,
+//!   and `write_back`. `likely_counts` makes the count of a likely path cheaper. `ring_counters`
+//!   manages the counters next to a ring.
+//! - Values: `sites` assigns probes to LLVM blocks. `register` computes where the path register
+//!   needs a phi, and `variable` makes its LLVM values. `definitions` describes variables with
+//!   several definitions.
+//! - Code: `probe` and `aarch64` emit the instructions, `clock` reads the time, `entry` loads the
 //!   thread's slot, and `globals` declares symbols.
 
 mod aarch64;

@@ -1,4 +1,5 @@
-//! The natural loops of LLVM's graph of a function: the innermost, or the outermost that fit.
+//! The natural loops among a function's LLVM blocks: all innermost loops, or the outermost loops
+//! with a given property.
 
 use std::collections::BTreeSet;
 
@@ -7,36 +8,37 @@ use holloway_flow::{BlockId, Cfg, Dominators, Edge, EdgeKind, Loops};
 use super::graph::BlockGraph;
 use crate::lower::BlockIndex;
 
-/// A natural loop, by positions of blocks.
+/// A natural loop of LLVM blocks.
 #[derive(Clone, Debug)]
 pub(super) struct NaturalLoop {
     pub(super) head: BlockIndex,
     pub(super) blocks: BTreeSet<BlockIndex>,
-    /// Blocks outside that lead to the head.
+    /// Blocks outside the loop that lead to the head.
     pub(super) entries: Vec<BlockIndex>,
-    /// Blocks outside that the loop leads to.
+    /// Blocks outside the loop that the loop leads to.
     pub(super) exits: Vec<BlockIndex>,
 }
 
 /// All innermost loops, in order of their heads.
 pub(super) fn innermost_loops(graph: &BlockGraph) -> Vec<NaturalLoop> {
     let all = all_loops(graph);
-    let around: BTreeSet<usize> = all.iter().filter_map(|(_, parent)| *parent).collect();
+    let parents: BTreeSet<usize> = all.iter().filter_map(|(_, parent)| *parent).collect();
     let all = all.into_iter().enumerate();
-    let inner = all.filter(|(index, _)| !around.contains(index));
-    in_order(inner.map(|(_, (found, _))| found))
+    let inner = all.filter(|(index, _)| !parents.contains(index));
+    in_order(inner.map(|(_, (natural, _))| natural))
 }
 
-/// The loops for which `holds`, except those inside another such loop, in order of their heads.
+/// The loops that `select` accepts, without loops inside another accepted loop, in order of their
+/// heads.
 pub(super) fn outermost_loops(
     graph: &BlockGraph,
-    holds: impl Fn(&NaturalLoop) -> bool,
+    select: impl Fn(&NaturalLoop) -> bool,
 ) -> Vec<NaturalLoop> {
     let all = all_loops(graph);
-    let held: Vec<bool> = all.iter().map(|(found, _)| holds(found)).collect();
+    let selected: Vec<bool> = all.iter().map(|(natural, _)| select(natural)).collect();
     let outermost = |index: usize| {
-        let mut around = std::iter::successors(all[index].1, |&parent| all[parent].1);
-        held[index] && !around.any(|parent| held[parent])
+        let mut parents = std::iter::successors(all[index].1, |&parent| all[parent].1);
+        selected[index] && !parents.any(|parent| selected[parent])
     };
     let outer: Vec<usize> = (0..all.len()).filter(|&index| outermost(index)).collect();
     in_order(outer.into_iter().map(|index| all[index].0.clone()))
@@ -44,13 +46,14 @@ pub(super) fn outermost_loops(
 
 fn in_order(loops: impl Iterator<Item = NaturalLoop>) -> Vec<NaturalLoop> {
     let mut loops: Vec<_> = loops.collect();
-    loops.sort_unstable_by_key(|found| found.head);
+    loops.sort_unstable_by_key(|natural| natural.head);
     loops
 }
 
-/// All loops, each with the index of the loop around it.
+/// All loops, each with the index of the innermost loop that contains it.
 fn all_loops(graph: &BlockGraph) -> Vec<(NaturalLoop, Option<usize>)> {
     let count = graph.successors.len();
+    // The graph gets a virtual exit, to which all blocks without successors lead.
     let id = |index: usize| BlockId(u32::try_from(index).expect("lowering counted the blocks"));
     let exit = id(count);
     let edge = |from: BlockIndex, to: BlockId| Edge {
@@ -81,15 +84,15 @@ fn all_loops(graph: &BlockGraph) -> Vec<(NaturalLoop, Option<usize>)> {
         }
     }
     let all = all.iter().zip(blocks);
-    all.map(|(found, blocks)| {
-        let head = BlockIndex::new(found.head.index());
-        (with_ways(graph, head, blocks), found.parent)
+    all.map(|(natural, blocks)| {
+        let head = BlockIndex::new(natural.head.index());
+        (natural_loop(graph, head, blocks), natural.parent)
     })
     .collect()
 }
 
-/// The loop of these blocks, with its entries and exits.
-fn with_ways(graph: &BlockGraph, head: BlockIndex, blocks: BTreeSet<BlockIndex>) -> NaturalLoop {
+/// The loop with these blocks. Finds its entries and exits.
+fn natural_loop(graph: &BlockGraph, head: BlockIndex, blocks: BTreeSet<BlockIndex>) -> NaturalLoop {
     let outside = |block: &BlockIndex| !blocks.contains(block);
     let entries = graph.sources[head].iter().copied().filter(outside);
     let targets = blocks.iter().flat_map(|&block| &graph.successors[block]);

@@ -1,11 +1,14 @@
-//! The plan of one function: its graph, its counters, and its probes. Paths are numbered by Ball,
-//! Larus 1996. Edges are chosen by Burger, Dybvig 1998. Both are in `holloway_flow`.
+//! Plans one function: makes its graph, and chooses its counters and probes. Paths are numbered as
+//! by Ball and Larus (1996), and the edges to count are chosen as by Burger and Dybvig (1998). Both
+//! algorithms are in `holloway_flow`.
 //!
-//! Edges need counters only off a spanning tree. Some edges have no place for a counter: computed
-//! gotos, and gotos of assembly, where several lead to the same labels. If such edges close a
-//! cycle, the function's paths are counted instead of its edges. If such edges form a directed
-//! cycle, the blocks they leave are cut before their terminators, and planning starts again. Each
-//! round cuts at least one more block, so planning ends.
+//! Some edges are pinned: they can carry no probe, for example edges of computed gotos. There are
+//! two problems with them:
+//! - Edge counters are needed on all edges off a spanning tree. If pinned edges close a cycle, one
+//!   of them is off the tree. Then the function's paths are counted instead of its edges.
+//! - If pinned edges form a directed cycle, paths cannot be numbered. Then the blocks on the cycle
+//!   are cut before their terminators, and planning starts again. Each round cuts at least one more
+//!   block, so planning ends.
 
 use holloway_abi::{InlineCounts, Timing};
 use holloway_flow::{BlockId, Dag, EdgeCounters, Numbering, Probes};
@@ -20,12 +23,12 @@ use crate::lower::{CallAttributes, LoweredFunction, LoweringOptions, lower};
 use crate::options::ModuleOptions;
 use crate::reason::Reason;
 
-/// The facts about a function before the weaver inserts code.
+/// The plan of a function, before the weaver inserts code.
 pub(crate) struct Plan<'m> {
     pub(crate) lowered: LoweredFunction<'m>,
     pub(crate) counts: PlannedCounts,
     pub(super) probes: Probes,
-    /// By edge of the graph: how often it runs, measured or estimated.
+    /// By edge of the graph: how often control takes it, measured or estimated.
     pub(super) weights: Vec<u64>,
 }
 
@@ -38,19 +41,19 @@ pub(crate) enum PlannedCounts {
 /// Plans a function's probes.
 ///
 /// # Errors
-/// The reason why the function can't be profiled.
+/// Returns the reason if the function cannot be profiled.
 pub(crate) fn plan<'m>(
     function: Function<'m>,
     attributes: &CallAttributes,
     options: &ModuleOptions,
 ) -> Result<Plan<'m>, Reason> {
     let traits = options.collect.traits();
-    let mut split = Vec::new();
+    let mut blocks_to_cut = Vec::new();
     loop {
-        let lowering = LoweringOptions::new(options, &split);
+        let lowering = LoweringOptions::new(options, &blocks_to_cut);
         let lowered = lower(function, attributes, lowering)?;
         if traits.timing == Timing::Bursts
-            && let Some(obstacle) = copy_obstacle(&lowered.layout, attributes)
+            && let Some(obstacle) = copy_obstacle(&lowered.parts, attributes)
         {
             return Err(Reason::NotCopyable(obstacle));
         }
@@ -68,12 +71,12 @@ pub(crate) fn plan<'m>(
         match Dag::new(&lowered.cfg) {
             Ok(dag) => return Plan::of_paths(lowered, &dag, weights, options),
             Err(cycle) => {
-                let known = split.len();
+                let old_len = blocks_to_cut.len();
                 let blocks = cycle.blocks.iter();
-                split.extend(blocks.map(|block| lowered.nodes[block.index()].block));
-                split.sort_unstable();
-                split.dedup();
-                if split.len() == known {
+                blocks_to_cut.extend(blocks.map(|block| lowered.nodes[block.index()].block));
+                blocks_to_cut.sort_unstable();
+                blocks_to_cut.dedup();
+                if blocks_to_cut.len() == old_len {
                     return Err(Reason::CycleWithoutProbe);
                 }
             }
@@ -94,12 +97,13 @@ impl<'m> Plan<'m> {
             return Err(Reason::NoPathEnds);
         }
         if options.collect.traits().timing == Timing::Bursts {
-            check_length(&lowered.layout, &numbering)?;
+            check_length(&lowered.parts, &numbering)?;
         }
-        // A path's time ends where the path ends, so a timed path is never decided before its end.
-        let segments = 0..u32::try_from(lowered.nodes.len()).expect("the nodes were counted");
+        // A timed path must end exactly where the path ends, not as soon as only one path is
+        // possible. Listing every part as a leak forces that.
+        let parts = 0..u32::try_from(lowered.nodes.len()).expect("the nodes were counted");
         let leaks: Vec<BlockId> = match options.collect.is_timed() {
-            true => segments.map(BlockId).collect(),
+            true => parts.map(BlockId).collect(),
             false => lowered.leaks.clone(),
         };
         let probes = Probes::new(&lowered.cfg, &numbering, &weights, &leaks);
@@ -111,7 +115,7 @@ impl<'m> Plan<'m> {
         })
     }
 
-    /// The function's counters, if the module's next free offset is `offset` bytes.
+    /// The function's counters. `offset` is the module's next free offset, in bytes.
     pub(crate) fn counters(&self, offset: u64, options: &ModuleOptions) -> Counters {
         match &self.counts {
             PlannedCounts::Paths(numbering) => match numbering.path_count() {

@@ -1,11 +1,11 @@
-//! The instructions that count.
+//! Emits the instructions of a probe that counts.
 //!
-//! A probe loads the counter at `block + base + offset + 8 × (increment + register)`, increments it
-//! and stores it. A signal handler that counts the same path must not lose a count. So on x86-64
-//! the probe is one `incq` instruction: the optimizing instruction selector folds load, addition
-//! and store into one, and for the fast selector the probe is inline assembly. One `addq` adds what
-//! a loop has counted in a register. On AArch64 a probe is a loop of four instructions
-//! ([`super::aarch64`]).
+//! A probe increments the counter at the address `block + base + offset + 8 × (increment +
+//! register)`. If a signal handler interrupts the probe and counts the same path, no count may get
+//! lost. So on x86-64 the probe is one `incq` instruction: the optimizing instruction selector
+//! folds load, addition, and store into one instruction, and for the fast selector the probe is
+//! inline assembly. The count that a loop has kept in a register is added by one `addq`. On AArch64
+//! a probe is a loop of four instructions ([`super::aarch64`]).
 
 use holloway_format::Counters;
 use holloway_llvm::{Builder, Module, Type, Value};
@@ -19,11 +19,11 @@ use crate::image::Machine;
 /// The registers that arithmetic changes in addition to its result.
 const FLAGS: &str = ",~{dirflag},~{fpsr},~{flags}";
 
-/// How the probes of a function count.
+/// The facts about a function that its counting probes need.
 pub(super) struct Probe<'a, 'm> {
     pub(super) module: &'m Module<'m>,
     pub(super) globals: &'a Globals<'m>,
-    /// [`Globals::counters`].
+    /// The address from [`Globals::counters`].
     pub(super) counter_block: Value<'m>,
     pub(super) counters: Counters,
     pub(super) selector: InstructionSelector,
@@ -35,7 +35,7 @@ impl<'m> Probe<'_, 'm> {
         let word = Type::i64(self.module);
         match self.counters {
             Counters::Array { offset, .. } | Counters::Edges { offset, .. } => {
-                let address = self.counter(builder, offset, number);
+                let address = self.counter_address(builder, offset, number);
                 match self.globals.machine {
                     Machine::X86_64 if self.selector == InstructionSelector::Fast => {
                         builder.asm_on_memory("incq $0", None, FLAGS, address);
@@ -61,18 +61,18 @@ impl<'m> Probe<'_, 'm> {
     /// Adds `count` to a counter.
     ///
     /// # Panics
-    /// Where the counters are a hash table.
+    /// If the counters are a hash table.
     pub(super) fn add(&self, builder: &Builder<'m>, number: CounterNumber<'m>, count: Value<'m>) {
         let (Counters::Array { offset, .. } | Counters::Edges { offset, .. }) = self.counters
         else {
             unreachable!("hash tables are never promoted")
         };
-        let address = self.counter(builder, offset, number);
+        let address = self.counter_address(builder, offset, number);
         self.add_to(builder, address, count);
     }
 
-    /// Adds to a counter in memory, by inline assembly, since the instruction selector would split
-    /// the addition into a load, an addition and a store.
+    /// Adds to a counter in memory. This is inline assembly, because the instruction selector would
+    /// emit a load, an addition, and a store.
     fn add_to(&self, builder: &Builder<'m>, address: Value<'m>, count: Value<'m>) {
         match self.globals.machine {
             Machine::X86_64 => {
@@ -82,8 +82,13 @@ impl<'m> Probe<'_, 'm> {
         }
     }
 
-    /// A counter's address.
-    fn counter(&self, builder: &Builder<'m>, offset: u64, number: CounterNumber<'m>) -> Value<'m> {
+    /// The address of a counter.
+    fn counter_address(
+        &self,
+        builder: &Builder<'m>,
+        offset: u64,
+        number: CounterNumber<'m>,
+    ) -> Value<'m> {
         let displacement = number.increment.wrapping_mul(8);
         let displacement = offset.cast_signed().wrapping_add(displacement);
         let address = self.address(builder, displacement);
@@ -93,7 +98,7 @@ impl<'m> Probe<'_, 'm> {
         }
     }
 
-    /// The counter block's address, displaced by the module's base and `displacement`.
+    /// The address of the block of counters plus the module's base plus `displacement`.
     fn address(&self, builder: &Builder<'m>, displacement: i64) -> Value<'m> {
         let byte = Type::i8(self.module);
         let mut address = self.counter_block;

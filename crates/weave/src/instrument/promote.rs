@@ -1,60 +1,62 @@
-//! Promotion: chooses the counters that small loops keep in registers, and where to write them
-//! back.
+//! Promotion: chooses the counters that small loops keep in registers, and where they are written
+//! back to memory.
 //!
-//! A counter in memory costs a loop of a few instructions more than the instructions cost
-//! themselves. Each increment waits for the increment before it to come back out of the store
-//! buffer. So an innermost loop keeps its counters as values (`+1` where memory was incremented)
-//! and adds them to memory where control leaves the loop, by one instruction each. A signal handler
-//! that counts the same path runs before that instruction or after it.
+//! In a loop of a few instructions, counters in memory cost more than the instructions, because
+//! each increment waits until the processor's store buffer returns the result of the increment
+//! before. So an innermost loop counts in accumulators, which are LLVM values in registers. Where
+//! control leaves the loop, each accumulator is added to its counter in memory by one instruction.
+//! A signal handler that counts the same path runs either before or after that instruction.
 //!
 //! # Iterations
-//! An iteration ends a path and starts the next with the same number in the register. So from the
-//! second iteration on, everything is constant. The first iteration ends the path that led into the
-//! loop, whose number depends on the register's value at the loop's entry. So behind the loop, with
-//! `n` iterations counted by one counter:
+//! Each iteration ends a path, and starts the next path with the same number in the path register.
+//! So from the second iteration on, the numbers of all paths are constants. But the first iteration
+//! ends the path that led into the loop. The number of that path depends on the register's value at
+//! the loop's entry. If an accumulator has counted `n` iterations, then after the loop
 //! ```text
-//! counter[entry + distance] += 1 if the loop's first iteration was among the n
-//! counter[constant]         += n - that
-//! register                   = constant, in the first iteration entry + distance
+//! counter[entry + distance] += 1 if the loop's first iteration was among the n, else 0
+//! counter[constant]         += n - 1, or n
+//! register                   = constant, or entry + distance in the first iteration
 //! ```
-//! Inside the loop the register has no value of its own ([`SteadyLoop`]). Only what the arms of an
-//! iteration add to the constant is kept, where control leaves the loop between two counts. If one
-//! counter counts iterations, the first was among them if `n > 0`. If several do, the first adds a
-//! mark ([`write_back`](super::write_back)).
+//! Inside the loop, no LLVM value holds the register ([`SteadyLoop`]). Only the numbers that the
+//! arms of an iteration add are kept, and only if control leaves the loop between an arm and its
+//! count. If one accumulator counts iterations, the first was among them if `n > 0`. If several do,
+//! the first iteration adds a mark ([`write_back`](super::write_back)).
 //!
 //! # Which loops
-//! Innermost natural loops of LLVM's graph that control leaves only by their own branches: no call
-//! in them may unwind, jump or end the process. Their counts must belong to few counters. Each
-//! counter must be known where the count stands, or on the arms that lead there
+//! Counters are promoted in innermost natural loops that control leaves only by branches: no call
+//! in them may unwind, jump, or end the process. The loop must have few counters. Each counter must
+//! be known at the count, or on the arms that lead to the count
 //! ([`loop_counts`](super::loop_counts)).
 //!
-//! LLVM's own promotion of edge counters supports neither the register nor the first iteration, and
-//! ignores calls that don't come back. If the process is killed, the iterations of the running
-//! loops are lost.
+//! LLVM also promotes edge counters, but it supports neither the path register nor the different
+//! number in the first iteration, and it ignores calls that do not come back. If the process is
+//! killed, the iterations of the running loops are lost.
 
 use std::collections::{BTreeSet, HashMap};
 
 use holloway_flow::{Action, CountBase};
 
 use super::frequencies::TransitionFrequencies;
-use super::graph::{BlockGraph, InstructionPlace};
-use super::loop_counts::{CounterSlot, LoopCounts};
+use super::graph::{BlockGraph, InstructionPosition};
+use super::loop_counts::{AccumulatorKey, LoopCounts};
 use super::natural_loops::{NaturalLoop, innermost_loops};
 use super::register::{RegisterFlow, RegisterValue, SteadyLoop};
 use super::sites::{Sites, Stop};
-use crate::lower::{BlockIndex, CallAttributes, Layout};
+use crate::lower::{BlockIndex, CallAttributes, FunctionParts};
 
-/// Most counters of a loop in registers.
-const MOST_SLOTS: usize = 4;
-/// The least number of iterations per entry, measured or estimated, for a promotion to pay. bzip2
-/// runs 1.40 times native's instructions with 3, and 1.28 times with 6. With 7, loops as small as
-/// an insertion sort's are estimated not to pay.
-const LEAST_ITERATIONS: u64 = 6;
+/// The maximum number of accumulators of a loop.
+const MAX_ACCUMULATORS: usize = 4;
+/// The minimum number of iterations per entry, measured or estimated, for which promotion pays.
+/// With 3, bzip2 executes 1.40 times as many instructions as without probes, and with 6 it executes
+/// 1.28 times as many. With 7, even the small loop of an insertion sort would be excluded, by its
+/// estimate.
+const MIN_ITERATIONS: u64 = 6;
 
-/// The maximum product of a loop's exits with write-backs and its number of counters.
-const MOST_WRITES: usize = 12;
+/// The maximum number of write-backs of a loop: its number of exits times its number of
+/// accumulators.
+const MAX_WRITES: usize = 12;
 
-/// A loop whose counters are promoted in registers.
+/// A loop whose counters are in registers.
 pub(super) struct PromotedLoop {
     pub(super) natural: NaturalLoop,
     pub(super) counts: LoopCounts,
@@ -62,13 +64,15 @@ pub(super) struct PromotedLoop {
     pub(super) steady_loop: Option<usize>,
 }
 
-/// A value that counts: the same slot of all loops.
+/// An accumulator of a function. Accumulator `n` is the accumulator with [`LoopCounts::keys`]`[n]`
+/// in each loop. It is treated like a path register: its sites set it to 0 before a loop, and add 1
+/// at the loop's counts.
 pub(super) struct Accumulator {
     pub(super) sites: Sites,
     pub(super) register: RegisterFlow,
 }
 
-/// Everything that is kept in registers.
+/// The promoted counters of a function.
 pub(super) struct Promotion {
     /// The sites without the promoted counts.
     pub(super) sites: Sites,
@@ -78,12 +82,12 @@ pub(super) struct Promotion {
     pub(super) accumulators: Vec<Accumulator>,
     /// The loops that keep counters in registers.
     pub(super) loops: Vec<PromotedLoop>,
-    /// By block: the loop that is written back at its top.
+    /// By block: the index of the loop that is written back at the block's top.
     pub(super) writes: HashMap<BlockIndex, usize>,
 }
 
 impl Promotion {
-    /// Keeps nothing in registers.
+    /// A promotion that keeps nothing in registers.
     pub(super) fn none(graph: &BlockGraph, sites: Sites) -> Self {
         Self {
             register: RegisterFlow::new(graph, &sites, &[]),
@@ -97,12 +101,12 @@ impl Promotion {
 
     /// Chooses loops and counters.
     pub(super) fn new(
-        layout: &Layout<'_>,
+        parts: &FunctionParts<'_>,
         graph: &BlockGraph,
         sites: Sites,
         frequencies: &TransitionFrequencies,
     ) -> Self {
-        let candidates = candidates(layout, graph, &sites, frequencies);
+        let candidates = candidates(parts, graph, &sites, frequencies);
         if candidates.is_empty() {
             return Self::none(graph, sites);
         }
@@ -113,11 +117,11 @@ impl Promotion {
         for promoted in &mut chosen.loops {
             promoted
                 .counts
-                .move_out_of_empty_blocks(layout, graph, &promoted.natural);
+                .move_out_of_empty_blocks(parts, graph, &promoted.natural);
         }
-        let rest = without(&sites, &chosen);
+        let remaining = without_promoted_counts(&sites, &chosen);
         let mut writes = HashMap::new();
-        let mut wanted = Vec::new();
+        let mut end_values_needed = Vec::new();
         for (index, promoted) in chosen.loops.iter().enumerate() {
             writes.extend(promoted.natural.exits.iter().map(|&exit| (exit, index)));
             let early = promoted
@@ -125,24 +129,29 @@ impl Promotion {
                 .joins
                 .iter()
                 .flat_map(|join| &join.early_exits);
-            wanted.extend(early.map(|&exit| graph.sources[exit][0]));
+            end_values_needed.extend(early.map(|&exit| graph.sources[exit][0]));
         }
-        let accumulators = (0..MOST_SLOTS)
-            .filter(|&slot| {
+        let accumulators = (0..MAX_ACCUMULATORS)
+            .filter(|&key| {
                 chosen
                     .loops
                     .iter()
-                    .any(|promoted| slot < promoted.counts.slots.len())
+                    .any(|promoted| key < promoted.counts.keys.len())
             })
-            .map(|slot| {
-                let sites = accumulator_sites(layout, sites.len(), &chosen, slot);
+            .map(|key| {
+                let sites = accumulator_sites(parts, sites.len(), &chosen, key);
                 let register = RegisterFlow::new(graph, &sites, &[]);
                 Accumulator { sites, register }
             })
             .collect();
         Self {
-            register: RegisterFlow::with(graph, &rest, &chosen.steady_loops, &wanted),
-            sites: rest,
+            register: RegisterFlow::with(
+                graph,
+                &remaining,
+                &chosen.steady_loops,
+                &end_values_needed,
+            ),
+            sites: remaining,
             steady_loops: chosen.steady_loops,
             accumulators,
             loops: chosen.loops,
@@ -150,36 +159,33 @@ impl Promotion {
         }
     }
 
-    /// The lowest number, at most 0, of a counter that is found from the register's value at a
-    /// loop's entry.
+    /// The lowest [`IterationCounters::first`](super::loop_counts::IterationCounters::first), or 0
+    /// if none is negative.
     pub(super) fn lowest_first_counter(&self) -> i64 {
-        let slots = self
-            .loops
-            .iter()
-            .flat_map(|promoted| &promoted.counts.slots);
-        let firsts = slots.filter_map(|slot| match slot {
-            CounterSlot::Iterations(counters) => Some(counters.first),
-            CounterSlot::Fixed(_) => None,
+        let keys = self.loops.iter().flat_map(|promoted| &promoted.counts.keys);
+        let firsts = keys.filter_map(|key| match key {
+            AccumulatorKey::Iterations(counters) => Some(counters.first),
+            AccumulatorKey::Fixed(_) => None,
         });
         firsts.min().unwrap_or(0).min(0)
     }
 }
 
-/// The innermost loops with counts that control leaves only by their own branches, to blocks that
-/// nothing else leads to.
+/// The innermost loops with counts that control leaves only by branches, to blocks that have no
+/// other predecessor.
 fn candidates(
-    layout: &Layout<'_>,
+    parts: &FunctionParts<'_>,
     graph: &BlockGraph,
     sites: &Sites,
     frequencies: &TransitionFrequencies,
 ) -> Vec<NaturalLoop> {
-    let attributes = CallAttributes::of(layout.function.module());
+    let attributes = CallAttributes::lookup(parts.function.module());
     let leaves = |block: &BlockIndex| {
-        let mut instructions = layout.blocks[*block].instructions.iter();
+        let mut instructions = parts.blocks[*block].instructions.iter();
         instructions.any(|&instruction| attributes.may_leave(instruction))
     };
-    let mut found = innermost_loops(graph);
-    found.retain(|natural| {
+    let mut loops = innermost_loops(graph);
+    loops.retain(|natural| {
         // An endless loop would never write its counters back.
         !natural.exits.is_empty()
             && natural
@@ -190,10 +196,11 @@ fn candidates(
             && natural.blocks.iter().any(|&block| counts(&sites[block]))
             && !natural.blocks.iter().any(leaves)
     });
-    found
+    loops
 }
 
-/// Whether a loop iterates often enough for a promotion to pay. A loop that never ran does.
+/// Whether a loop iterates often enough for promotion to pay. A loop that never ran counts as one
+/// that does.
 fn iterates_often(
     natural: &NaturalLoop,
     graph: &BlockGraph,
@@ -207,7 +214,7 @@ fn iterates_often(
         };
         *sum = sum.saturating_add(frequencies.between(source, natural.head));
     }
-    iterations >= entries.saturating_mul(LEAST_ITERATIONS)
+    iterations >= entries.saturating_mul(MIN_ITERATIONS)
 }
 
 fn counts(stops: &[Stop]) -> bool {
@@ -215,13 +222,14 @@ fn counts(stops: &[Stop]) -> bool {
     actions.any(|action| matches!(action, Action::Count { .. }))
 }
 
-/// The chosen loops, each with its slots.
+/// The loops whose counters are promoted.
 struct ChosenLoops {
     loops: Vec<PromotedLoop>,
     steady_loops: Vec<SteadyLoop>,
 }
 
-/// Drops candidates until the register's value is known in all that are left.
+/// Removes candidates until each remaining loop has known counters and pays. A removed loop is no
+/// longer steady, so the register's values in other loops may change. Then all are checked again.
 fn choose(graph: &BlockGraph, sites: &Sites, mut candidates: Vec<NaturalLoop>) -> ChosenLoops {
     let plain = RegisterFlow::new(graph, sites, &[]);
     let mut starts: Vec<Option<i64>> = Vec::new();
@@ -230,7 +238,7 @@ fn choose(graph: &BlockGraph, sites: &Sites, mut candidates: Vec<NaturalLoop>) -
             starts.push(start);
             true
         }
-        Err(Unknown) => false,
+        Err(UnknownStart) => false,
     });
     loop {
         let mut steady_loops = Vec::new();
@@ -269,23 +277,23 @@ fn choose(graph: &BlockGraph, sites: &Sites, mut candidates: Vec<NaturalLoop>) -
                 steady_loops,
             };
         }
-        let mut keep = loop_counts.iter().map(Option::is_some);
-        candidates.retain(|_| keep.next() == Some(true));
-        let mut keep = loop_counts.iter().map(Option::is_some);
-        starts.retain(|_| keep.next() == Some(true));
+        let mut is_kept = loop_counts.iter().map(Option::is_some);
+        candidates.retain(|_| is_kept.next() == Some(true));
+        let mut is_kept = loop_counts.iter().map(Option::is_some);
+        starts.retain(|_| is_kept.next() == Some(true));
     }
 }
 
-/// The iterations of a loop start with different values.
-struct Unknown;
+/// The iterations of a loop start with different values of the register.
+struct UnknownStart;
 
-/// The register's value at the start of each iteration but the first, if the loop changes the
-/// register.
+/// The register's value at the start of each iteration but the first. `None` if the loop does not
+/// need the register.
 fn start(
     plain: &RegisterFlow,
     graph: &BlockGraph,
     natural: &NaturalLoop,
-) -> Result<Option<i64>, Unknown> {
+) -> Result<Option<i64>, UnknownStart> {
     let head = RegisterValue::Phi(natural.head);
     if plain.top[natural.head] != Some(head) || !plain.needed.contains(&head) {
         return Ok(None);
@@ -300,21 +308,21 @@ fn start(
         {
             Ok(Some(start))
         }
-        _ => Err(Unknown),
+        _ => Err(UnknownStart),
     }
 }
 
 /// Whether a loop's counters are few enough to be kept in registers.
 fn pays(natural: &NaturalLoop, number: Option<usize>, loop_counts: &LoopCounts) -> bool {
-    let slots = loop_counts.slots.len();
-    (1..=MOST_SLOTS).contains(&slots)
-        && slots * natural.exits.len() <= MOST_WRITES
-        && (loop_counts.iteration_slots() > 0) == number.is_some()
+    let keys = loop_counts.keys.len();
+    (1..=MAX_ACCUMULATORS).contains(&keys)
+        && keys * natural.exits.len() <= MAX_WRITES
+        && (loop_counts.iteration_keys() > 0) == number.is_some()
 }
 
 /// The sites without the promoted counts.
-fn without(sites: &Sites, chosen: &ChosenLoops) -> Sites {
-    let mut rest = sites.clone();
+fn without_promoted_counts(sites: &Sites, chosen: &ChosenLoops) -> Sites {
+    let mut remaining = sites.clone();
     let mut promoted: HashMap<BlockIndex, BTreeSet<usize>> = HashMap::new();
     for count in chosen
         .loops
@@ -325,18 +333,18 @@ fn without(sites: &Sites, chosen: &ChosenLoops) -> Sites {
     }
     for (block, promoted) in promoted {
         let mut nth = 0..;
-        for stop in &mut rest[block] {
+        for stop in &mut remaining[block] {
             stop.actions
                 .retain(|_| nth.next().is_some_and(|nth| !promoted.contains(&nth)));
         }
     }
-    rest
+    remaining
 }
 
-/// The sites of one accumulator: it becomes 0 before each loop, grows by 1 where its slot is
-/// counted, and is used behind the loop.
+/// The sites of an accumulator: it is set to 0 before each loop, 1 is added at its counts, and it is
+/// used after the loop. `number` is the index of its key in each loop.
 fn accumulator_sites(
-    layout: &Layout<'_>,
+    parts: &FunctionParts<'_>,
     blocks: usize,
     chosen: &ChosenLoops,
     number: usize,
@@ -346,30 +354,30 @@ fn accumulator_sites(
         Some((
             &promoted.natural,
             &promoted.counts,
-            *promoted.counts.slots.get(number)?,
+            *promoted.counts.keys.get(number)?,
         ))
     });
-    for (natural, loop_counts, wanted) in used.clone() {
+    for (natural, loop_counts, wanted_key) in used.clone() {
         for &exit in &natural.exits {
-            let index = layout.blocks[exit].top;
+            let index = parts.blocks[exit].top;
             result[exit].push(stop(index, USE));
         }
-        for way in loop_counts.joins.iter().flat_map(|join| &join.arms) {
-            if way.slot == wanted {
-                let index = layout.blocks[way.source].instructions.len() - 1;
-                result[way.source].push(stop(index, Action::Add(1)));
+        for arm in loop_counts.joins.iter().flat_map(|join| &join.arms) {
+            if arm.key == wanted_key {
+                let index = parts.blocks[arm.source].instructions.len() - 1;
+                result[arm.source].push(stop(index, Action::Add(1)));
             }
         }
         for count in &loop_counts.counts {
-            if count.slot != Some(wanted) {
+            if count.key != Some(wanted_key) {
                 continue;
             }
-            let InstructionPlace { block, index } = count.place;
+            let InstructionPosition { block, index } = count.position;
             result[block].push(stop(index, Action::Add(1)));
-            // Where iterations are marked, the mark has to be known first.
-            if !(loop_counts.are_marked() && matches!(wanted, CounterSlot::Iterations(_))) {
+            // In marked loops, the write-back subtracts this count after it has read the marks.
+            if !(loop_counts.are_marked() && matches!(wanted_key, AccumulatorKey::Iterations(_))) {
                 for &exit in &count.early_exits {
-                    let index = layout.blocks[exit].top;
+                    let index = parts.blocks[exit].top;
                     result[exit].insert(0, stop(index, Action::Add(-1)));
                 }
             }
@@ -377,7 +385,7 @@ fn accumulator_sites(
     }
     for (natural, ..) in used {
         for &entry in &natural.entries {
-            let index = layout.blocks[entry].instructions.len() - 1;
+            let index = parts.blocks[entry].instructions.len() - 1;
             result[entry].push(stop(index, Action::Set(0)));
         }
     }
@@ -387,7 +395,7 @@ fn accumulator_sites(
     result
 }
 
-/// Asks for an accumulator's value.
+/// An action at which an accumulator's value is needed.
 const USE: Action = Action::Count {
     base: CountBase::Register,
     increment: 0,

@@ -1,29 +1,29 @@
-//! Counters next to a thread's ring, for kinds that append paths to a stream and also count some
-//! (`format::map`, "Paths in streams"). Two sorts of paths are counted instead of appended.
+//! Counters next to a thread's ring, for kinds that append most paths to a stream and count the
+//! others (`format::map`, "Paths in streams"). Two sorts of paths are counted instead of appended.
 //!
 //! # Paths that are a whole activation
-//! A path from the entry to the end of its function is all that its activation runs. A sequence of
-//! paths says nothing about it except how often it ran. So the path is counted, as a profile of
-//! paths counts it. All paths of a function without loops are of this sort, and so are paths of
-//! other functions that meet no loop head. Share of such words (measured once): Lua 54 %, json 43,
-//! markdown 16, bzip2 10, xz 2, zstd 0.
+//! A path from the entry of its function to the end is all that its activation runs. It is in no
+//! sequence with other paths of the activation, so its count says everything. All paths of a
+//! function without loops are of this sort. So are the paths of other functions that pass no loop
+//! head. Share of such paths among all words (measured once): Lua 54 %, json 43, markdown 16, bzip2
+//! 10, xz 2, zstd 0.
 //!
-//! Paths from the entry have the lowest numbers. So where a path ends at the exit, the path
-//! register tells whether the path is a whole activation. If several edges end a path, the count's
-//! place tells which of them: behind it every path leaves the function
-//! ([`Destination::RingCounterFromEntry`]).
+//! Paths from the entry have the lowest numbers. So where a path ends by leaving the function, the
+//! probe compares the path register with a constant to decide whether the path is a whole
+//! activation ([`Destination::RingCounterFromEntry`]).
 //!
-//! Such paths are appended all the same
-//! - if the function has more paths from the entry than an array of counters should have: every
-//!   thread reserves memory for counters, but not for words;
-//! - if exceptions come back to a function with loops: the next word tells the reader of the
-//!   exception.
+//! These paths are appended nevertheless
+//! - if the function has more paths from the entry than an array of counters may have. Every thread
+//!   reserves memory for counters, but not for words; or
+//! - if exceptions may come back to a function with loops. The analysis of the stream learns from
+//!   the function's next word that the function has caught the exception.
 //!
+//! # Paths that may be left in a call
 //! With exit edges, a path that may be left in a call is counted when control reaches the call,
-//! because nothing can be appended if the call does not come back. The reader subtracts the paths
-//! that went on, as it does for a profile of paths. A left path has no separate range of numbers,
-//! so a function with exit edges has a counter for each of its paths, although most counters stay
-//! 0.
+//! because the probe could append nothing if the call does not come back. The analysis subtracts
+//! the paths that continued after the call, as it does for a path profile. Left paths have no
+//! separate range of numbers, so a function with exit edges has a counter for each of its paths,
+//! although most of them stay 0.
 
 use std::collections::HashMap;
 
@@ -38,19 +38,19 @@ use super::sites::Destination;
 use crate::lower::LoweredFunction;
 use crate::options::ModuleOptions;
 
-/// Gives the functions of a module their counters next to the ring, one function after the other.
+/// Assigns the functions of a module their counters next to the ring, one function after the other.
 pub(crate) struct RingCounterAllocator {
     inline_counts: InlineCounts,
-    /// Most whole activations of a function that are counted.
+    /// The maximum number of paths of a function that are counted as whole activations.
     limit: u64,
-    /// Offset behind the last counter, in bytes.
+    /// The offset after the last assigned counter, in bytes.
     end: u64,
 }
 
 /// The counters of a function next to the ring.
 #[derive(Clone, Copy)]
 pub(crate) struct RingCounters {
-    /// Offset of the counter of path 0 from the module's first, in bytes.
+    /// The offset of path 0's counter from the module's first counter, in bytes.
     pub(crate) offset: u64,
     pub(crate) whole_activations: WholeActivations,
 }
@@ -73,7 +73,7 @@ impl RingCounterAllocator {
         }
     }
 
-    /// The counters of a function, if it needs any.
+    /// Assigns a function its counters. `None` if it needs none.
     pub(crate) fn allocate(&mut self, plan: &Plan<'_>) -> Option<RingCounters> {
         match self.inline_counts {
             InlineCounts::Activations => {}
@@ -84,8 +84,8 @@ impl RingCounterAllocator {
         };
         let from_entry = numbering.paths_before_starts();
         let all = numbering.path_count();
-        let catches = plan.lowered.layout.catches().next().is_some();
-        let may_count = (1..=self.limit).contains(&from_entry) && (!catches || from_entry == all);
+        let may_catch = plan.lowered.parts.catch_points().next().is_some();
+        let may_count = (1..=self.limit).contains(&from_entry) && (!may_catch || from_entry == all);
         let whole_activations = match may_count {
             true => WholeActivations::Counted,
             false => WholeActivations::Appended,
@@ -107,14 +107,14 @@ impl RingCounterAllocator {
     }
 }
 
-/// Which paths of a function are counted next to the ring.
+/// Decides which paths of a function are counted next to the ring.
 pub(super) struct RingCountedPaths<'a, 'm> {
     lowered: &'a LoweredFunction<'m>,
     numbering: &'a Numbering,
     whole_activations: WholeActivations,
-    /// By block: an edge of the dag that leaves it.
+    /// By block: one edge of the acyclic graph that leaves it.
     out: HashMap<BlockId, DagEdge>,
-    /// By edge of the graph: the edge of the dag.
+    /// By edge of the graph: the same edge of the acyclic graph.
     dag_edges: HashMap<EdgeId, DagEdge>,
 }
 
@@ -139,7 +139,7 @@ impl<'a, 'm> RingCountedPaths<'a, 'm> {
         }
     }
 
-    /// The first number that is not of a path from the entry.
+    /// The lowest number of a path that does not start at the function's entry.
     pub(super) fn first_from_loop(&self) -> PathId {
         PathId(self.numbering.paths_before_starts())
     }
@@ -156,12 +156,13 @@ impl<'a, 'm> RingCountedPaths<'a, 'm> {
         }
         let path = self.numbering.regenerate(path);
         path.is_some_and(|path| {
-            let ends = matches!(path.end, PathEnd::Exit(edge) if self.leaves_function(edge));
-            path.start == PathStart::Entry && ends
+            let ends_at_exit =
+                matches!(path.end, PathEnd::Exit(edge) if self.leaves_function(edge));
+            path.start == PathStart::Entry && ends_at_exit
         })
     }
 
-    /// Where the counts of an edge go.
+    /// How the counts of an edge are recorded.
     pub(super) fn destination(&self, edge: EdgeId) -> Destination {
         if self.lowered.cfg.edge(edge).kind == EdgeKind::Exit {
             return Destination::RingCounter;
@@ -183,7 +184,9 @@ impl<'a, 'm> RingCountedPaths<'a, 'm> {
         )
     }
 
-    /// Whether the only way on from an edge leaves the function by itself, not in a call.
+    /// Whether the paths that are counted on an edge leave the function, and not in a call. A path
+    /// is counted only where a single way to its end remains, so this follows one edge out of each
+    /// block.
     fn only_leaves_function(&self, mut edge: DagEdge) -> bool {
         while let DagEdgeKind::Edge(id) = edge.kind {
             if edge.to == self.numbering.exit() {

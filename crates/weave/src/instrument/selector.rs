@@ -1,10 +1,11 @@
-//! How the code generator selects instructions, as far as probes depend on it.
+//! The instruction selector of the code generator, on which the code of probes depends.
 
-/// How carefully the code generator selects instructions.
+/// LLVM's instruction selector for a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum InstructionSelector {
-    /// At `-O0` and in `optnone` functions. This selector does not fold a load, an addition and a
+    /// The selector for `-O0` and `optnone` functions. It does not fold a load, an addition, and a
     /// store into one instruction, so probes use inline assembly.
     Fast,
+    /// The selector for all other functions.
     Optimizing,
 }

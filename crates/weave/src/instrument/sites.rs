@@ -1,7 +1,7 @@
-//! The probes of a function's edges, sorted into its LLVM blocks.
+//! Assigns the probes of a function's edges to positions in its LLVM blocks.
 //!
-//! Several probes may stand before one instruction. Their order is the order in which control
-//! reaches them: the edge into the block, the cuts and exit edges inside, the edge out.
+//! Several probes may be inserted before one instruction. They run in this order: first the edge
+//! into the block, then the cut and exit edges inside the block, then the edge out of the block.
 
 use holloway_flow::{Action, CountBase, EdgeId, EdgeProbe, Probes};
 
@@ -11,29 +11,29 @@ use crate::lower::{LoweredFunction, Site};
 /// The actions of one edge before one instruction of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Stop {
-    /// Position of the instruction in its block.
+    /// The index of the instruction in its block.
     pub(crate) index: usize,
     pub(crate) actions: Vec<Action>,
-    /// Where the counts among the actions go.
+    /// How the counts among the actions are recorded.
     pub(crate) destination: Destination,
 }
 
-/// Where a count goes.
+/// How a count is recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Destination {
-    /// Where the kind of collection puts counts: a counter, or a word in the thread's ring.
+    /// As usual for the kind of collection: by a counter, or by a word in the thread's ring.
     Usual,
-    /// A counter next to the ring: the path may be left in a call, and then nothing could be
-    /// appended behind the call.
+    /// By a counter next to the ring. The path may be left in a call, and then the probe could not
+    /// append a word after the call.
     RingCounter,
-    /// A counter next to the ring if the path starts at the function's entry, else a word in the
-    /// ring. Only the path register tells which of the two. Every path on this edge leaves the
+    /// By a counter next to the ring if the path starts at the function's entry, else by a word in
+    /// the ring. The probe decides by the path register. Every path on this edge leaves the
     /// function.
     RingCounterFromEntry,
 }
 
 impl Stop {
-    /// Actions whose counts go to the usual destination.
+    /// A stop whose counts are recorded as usual.
     pub(crate) fn new(index: usize, actions: Vec<Action>) -> Self {
         Self {
             index,
@@ -46,18 +46,20 @@ impl Stop {
 /// By LLVM block: the stops in the order in which control reaches them.
 pub(crate) type Sites = Vec<Vec<Stop>>;
 
-/// Sorts the probes of edges into blocks. `destination` says where the counts of an edge go.
+/// Assigns the probes of edges to LLVM blocks. `destination` returns how the counts of an edge are
+/// recorded.
 ///
 /// # Errors
-/// [`Defect::ProbeWithoutPlace`], [`Defect::UnsortedProbes`].
+/// If a probe is on an edge that can carry no probe, or if the stops of a block are out of order.
+/// Both are bugs.
 pub(crate) fn sites(
     lowered: &LoweredFunction<'_>,
     probes: &Probes,
     destination: impl Fn(EdgeId) -> Destination,
 ) -> Result<Sites, Defect> {
-    let blocks = &lowered.layout.blocks;
+    let blocks = &lowered.parts.blocks;
     let mut top: Sites = vec![Vec::new(); blocks.len()];
-    let mut inside: Sites = vec![Vec::new(); blocks.len()];
+    let mut stops_inside: Sites = vec![Vec::new(); blocks.len()];
     top[0].push(Stop::new(blocks[0].top, probes.entry.clone()));
     for (id, probe) in &probes.edges {
         let stop = |index, actions| Stop {
@@ -66,25 +68,25 @@ pub(crate) fn sites(
             destination: destination(*id),
         };
         match lowered.edges[id.index()].site {
-            Site::Top { block } => top[block].push(stop(blocks[block].top, both(probe))),
+            Site::Top { block } => top[block].push(stop(blocks[block].top, all_actions(probe))),
             Site::Inside {
                 block,
-                before,
-                after,
+                path_ends_at,
+                path_starts_at,
             } => {
-                inside[block].push(stop(before, probe.before.clone()));
-                inside[block].push(stop(after, probe.after.clone()));
+                stops_inside[block].push(stop(path_ends_at, probe.before.clone()));
+                stops_inside[block].push(stop(path_starts_at, probe.after.clone()));
             }
             Site::At { block, index } | Site::Bottom { block, index } => {
-                inside[block].push(stop(index, both(probe)));
+                stops_inside[block].push(stop(index, all_actions(probe)));
             }
             Site::None => return Err(Defect::ProbeWithoutPlace(*id)),
         }
     }
     let mut sites = Vec::with_capacity(blocks.len());
-    // Edge ids grow along a block, so its stops are in order.
-    for (mut stops, inside) in top.into_iter().zip(inside) {
-        stops.extend(inside);
+    // The ids of a block's edges increase from its top to its bottom, so its stops are in order.
+    for (mut stops, stops_inside) in top.into_iter().zip(stops_inside) {
+        stops.extend(stops_inside);
         stops.retain(|stop| !stop.actions.is_empty());
         if !stops.is_sorted_by_key(|stop| stop.index) {
             return Err(Defect::UnsortedProbes);
@@ -94,11 +96,12 @@ pub(crate) fn sites(
     Ok(sites)
 }
 
-fn both(probe: &EdgeProbe) -> Vec<Action> {
+/// The actions of a probe for the path that ends and for the path that starts.
+fn all_actions(probe: &EdgeProbe) -> Vec<Action> {
     probe.before.iter().chain(&probe.after).copied().collect()
 }
 
-/// The lowest increment that is added to the path register, or 0 if none is negative.
+/// The lowest increment of a count that adds it to the path register, or 0 if none is negative.
 pub(super) fn lowest_increment(sites: &Sites) -> i64 {
     let actions = sites.iter().flatten().flat_map(|stop| &stop.actions);
     let increments = actions.filter_map(|action| match action {
@@ -111,14 +114,14 @@ pub(super) fn lowest_increment(sites: &Sites) -> i64 {
     increments.min().unwrap_or(0).min(0)
 }
 
-/// The same counts with increments of at least 0: the path register starts lower by the lowest
-/// increment, and each increment is raised by as much.
+/// Sites that count the same paths with increments of at least 0. If the lowest increment is -n,
+/// the path register starts lower by n and each increment is raised by n.
 pub(super) fn with_nonnegative_increments(sites: &Sites) -> Sites {
     shifted(sites, lowest_increment(sites))
 }
 
-/// The same counts with `shift` added to each setting of the path register, and taken off each
-/// increment that is added to the register.
+/// Sites that count the same paths with `shift` added to each number to which the path register is
+/// set, and subtracted from each increment that is added to the register.
 pub(super) fn shifted(sites: &Sites, shift: i64) -> Sites {
     let mut sites = sites.clone();
     let stops = sites.iter_mut().flatten();

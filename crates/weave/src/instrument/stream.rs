@@ -1,33 +1,34 @@
-//! Probes that append each path that ends to the thread's stream (`holloway_abi`, *Streams*).
+//! Inserts probes that append a word to the thread's stream at the end of each path
+//! (`holloway_abi`, *Streams*).
 //!
-//! # Appending
-//! A probe is one block of inline assembly. This is x86-64's; [`super::aarch64`] has the other. The
-//! first instruction reads the cursor and the second takes a place in the ring. A comparison then
-//! tells whether a signal handler took a place between the two:
+//! # Appending a word
+//! A probe is one piece of inline assembly. The probe of x86-64 follows; [`super::aarch64`] has the
+//! other. The first instruction reads the cursor, and the second reserves an entry of the ring. A
+//! comparison then detects whether a signal handler reserved an entry between the two:
 //! ```text
 //!     movq  (ring), %rax          # any register: the cursor
-//!     addq  $4, (ring)            # takes a place
+//!     addq  $4, (ring)            # reserves an entry
 //!     addq  $4, %rax
 //!     cmpq  %rax, (ring)          # did a signal handler append in between?
 //!     jne   1f
 //!     subl  $4, %eax
 //!     andl  $RING_SIZE-1, %eax
 //! 2:  movl  $word, RING_WORDS(ring,%rax)
-//!     testw %ax, %ax              # the first place of a chunk?
+//!     testw %ax, %ax              # the first entry of a chunk?
 //!     je    4f
 //! 5:
 //! ```
-//! and out of the way, behind the function:
+//! The rare cases follow after the function's other code:
 //! ```text
 //! 1:  leaq  -128(%rsp), %rsp      # past the red zone
 //!     subl  $4, %eax
 //!     andl  $RING_SIZE-1, %eax
-//!     pushq %rax                  # the lowest place that may be ours
+//!     pushq %rax                  # the lowest entry that may be this probe's
 //!     movl  (ring), %eax
-//! 3:  subl  $4, %eax              # from the last one taken down:
+//! 3:  subl  $4, %eax              # searches down from the last reserved entry
 //!     andl  $RING_SIZE-1, %eax
 //!     cmpl  $0, RING_WORDS(ring,%rax)
-//!     je    6f                    # the first that isn't written is ours
+//!     je    6f                    # the first entry that is 0 is this probe's
 //!     cmpl  (%rsp), %eax
 //!     jne   3b
 //! 6:  leaq  136(%rsp), %rsp
@@ -37,28 +38,32 @@
 //!     leaq  128(%rsp), %rsp
 //!     jmp   5b
 //! ```
-//! By then handlers have written all places above ours, and these words stay in the ring until our
-//! place is written too. Cost on bzip2 with rings that nobody reads (130 million words, EPYC): +13
-//! %. With `xaddq`, which takes the place and reads the cursor at once: +27 %. Without regard for
+//! The search is correct because signal handlers have finished by then: all entries above this
+//! probe's entry are written. The collector does not take these words before this entry is written
+//! too.
+//!
+//! Cost on bzip2 with rings that nobody reads (130 million words, EPYC): +13 %. With `xaddq`, which
+//! reserves the entry and reads the cursor in one instruction: +27 %. Without protection from
 //! signals: +5 %.
 //!
-//! A path's word is a constant, or the path register and a constant: 1 + the number of its counter
-//! in the image. The link step writes the module's base into the word, in units of counters.
+//! A path's word is a constant, or the path register plus a constant ([`FirstWord`]). The link step
+//! writes the module's base into the word, in units of counters.
 //!
 //! # Paths that are counted instead
-//! Some paths are counted next to the ring ([`super::ring_counters`]). Where only the path register
-//! tells whether a path is one of them, the probe compares the register first:
+//! Some paths are counted next to the ring ([`super::ring_counters`]). If this depends on the path
+//! register, the probe compares the register first:
 //! ```text
 //!     cmpq  $above, %rcx          # rcx: the path register
 //!     jl    8f                    # 8: incq counter(ring,%rcx,8); jmp 5b
 //! ```
 //!
 //! # Frames that are left
-//! A function in which an exception or `longjmp` may continue keeps the cursor of its entry. At
-//! each place where control may come back ([`Layout::catches`]), it tells the runtime that the
-//! frames that began behind that cursor are gone.
+//! A function to which an exception or `longjmp` may come back keeps the value that the cursor had
+//! at the function's entry. At each position where control may come back
+//! ([`FunctionParts::catch_points`]), it passes this cursor to the runtime: the frames that began
+//! after this cursor are gone.
 //!
-//! Loops keep no words in registers, because the order of a stream is its content.
+//! Unlike counters, words are never kept in registers over a loop, because their order matters.
 
 use holloway_abi::{CHUNK, CHUNK_SYMBOL, RING_SIZE, RING_WORDS};
 use holloway_flow::PathId;
@@ -78,45 +83,46 @@ use super::sites::{Destination, Sites, with_nonnegative_increments};
 use super::variable::{CounterNumber, ProbeVariable};
 use super::word::FirstWord;
 use crate::image::Machine;
-use crate::lower::{BlockIndex, Layout};
+use crate::lower::{BlockIndex, FunctionParts};
 
-const _: () = assert!(CHUNK == 1 << 16, "a chunk's first place has 16 low bits 0");
+const _: () = assert!(CHUNK == 1 << 16, "the low 16 bits of a chunk's start are 0");
 
-/// The counters next to the ring of a function that also appends paths.
+/// The counters next to the ring of a function that also appends words.
 pub(super) struct RingCounting<'a, 'm> {
     pub(super) paths: RingCountedPaths<'a, 'm>,
     /// The module's symbols, with the base of its counters next to the ring.
     pub(super) globals: &'a Globals<'m>,
-    /// Distance of path 0's counter from the ring and that base, in bytes.
+    /// The offset of path 0's counter from the ring's address plus that base, in bytes.
     pub(super) offset: u64,
 }
 
-/// Inserts the probes of a function whose paths go to a stream.
+/// Inserts the probes of a function whose paths are appended to a stream. With `counting`, some
+/// paths are counted next to the ring instead.
 pub(super) fn insert<'m>(
-    layout: &Layout<'m>,
+    parts: &FunctionParts<'m>,
     sites: &Sites,
     first: FirstWord,
     globals: &Globals<'m>,
     selector: InstructionSelector,
     counting: Option<&RingCounting<'_, 'm>>,
 ) {
-    let positions = positions(layout);
-    let graph = BlockGraph::of_layout(layout, &positions);
-    // The code generator may emit a word's constant with a zero-extended relocation, as it may a
-    // counter's displacement.
+    let positions = positions(parts);
+    let graph = BlockGraph::of_parts(parts, &positions);
+    // The code generator may emit a word's constant with a zero-extended relocation, so the
+    // constant must not be negative.
     let sites = with_nonnegative_increments(sites);
     let register = RegisterFlow::new(&graph, &sites, &[]);
-    let anchors = Anchors::new(layout);
-    let mut variable = ProbeVariable::new(layout, &sites, &register, &[]);
+    let anchors = Anchors::new(parts);
+    let mut variable = ProbeVariable::new(parts, &sites, &register, &[]);
     let append = Append {
-        module: layout.function.module(),
+        module: parts.function.module(),
         globals,
-        ring: enter(layout, globals, &anchors),
+        ring: enter(parts, globals, &anchors),
         first,
         selector,
         counting,
     };
-    append.mark_catchers(layout, &anchors);
+    append.mark_catchers(parts, &anchors);
     for block in reverse_postorder(&graph.successors) {
         variable.step(&anchors, block, |builder, path, destination| {
             append.path(builder, path, destination);
@@ -125,11 +131,11 @@ pub(super) fn insert<'m>(
     variable.complete_phis(&positions);
 }
 
-/// How the probes of a function append a path.
+/// The facts about a function that its appending probes need.
 struct Append<'a, 'm> {
     module: &'m Module<'m>,
     globals: &'a Globals<'m>,
-    /// Address of the thread's `RingHeader`.
+    /// The address of the thread's `RingHeader`.
     ring: Value<'m>,
     first: FirstWord,
     selector: InstructionSelector,
@@ -137,7 +143,7 @@ struct Append<'a, 'm> {
 }
 
 impl<'m> Append<'_, 'm> {
-    /// Appends a path, or counts it.
+    /// Appends a path's word, or counts the path next to the ring.
     fn path(&self, builder: &Builder<'m>, path: CounterNumber<'m>, destination: Destination) {
         let Some(counting) = self.counting else {
             return self.append(builder, path, None);
@@ -166,7 +172,7 @@ impl<'m> Append<'_, 'm> {
         let probe = Probe {
             module: self.module,
             globals: counting.globals,
-            counter_block: counting.globals.counters(builder, self.ring),
+            counter_block: counting.globals.counter_base_address(builder, self.ring),
             counters: Counters::Array {
                 offset: counting.offset,
                 len: counting.paths.counter_count(),
@@ -176,8 +182,8 @@ impl<'m> Append<'_, 'm> {
         probe.count(builder, path);
     }
 
-    /// Appends a path. With `counting`, a path from the entry, whose number is low, is counted
-    /// instead: at the label `8:`, out of the way.
+    /// Appends a path's word. With `counting`, the probe first tests whether the path's number is
+    /// low, so that the path starts at the entry. Such a path is counted at the label `8:` instead.
     fn append(
         &self,
         builder: &Builder<'m>,
@@ -198,11 +204,11 @@ impl<'m> Append<'_, 'm> {
         counting: Option<(&RingCounting<'_, 'm>, Value<'m>)>,
     ) {
         let word = self.word(builder, path.increment);
-        // The fast selector would make an address of the base.
-        let is_moved = self.selector == InstructionSelector::Fast || self.globals.is_moved;
-        let (word, place) = match path.register {
-            Some(register) if is_moved => (
-                builder.add(register, self.globals.moved(builder, word)),
+        // The fast instruction selector would make an address of the base.
+        let must_move = self.selector == InstructionSelector::Fast || self.globals.base_is_moved;
+        let (word, word_constraint) = match path.register {
+            Some(register) if must_move => (
+                builder.add(register, self.globals.move_to_register(builder, word)),
                 "r",
             ),
             Some(register) => (builder.add(register, word), "r"),
@@ -249,7 +255,7 @@ impl<'m> Append<'_, 'm> {
             mask = RING_SIZE - 1,
         );
         let mut operands = vec![self.ring, word];
-        let mut constraints = format!("=&r,r,{place}");
+        let mut constraints = format!("=&r,r,{word_constraint}");
         if let Some((counting, register)) = counting {
             let base = counting.globals.base(builder);
             let counter = counting.offset.cast_signed() + 8 * path.increment;
@@ -274,7 +280,7 @@ impl<'m> Append<'_, 'm> {
             word = builder.add(register, word);
         }
         let ring_count = counting.map(|(counting, register)| {
-            let counters = counting.globals.counters(builder, self.ring);
+            let counters = counting.globals.counter_base_address(builder, self.ring);
             let counter = counting.offset.cast_signed() + 8 * path.increment;
             RingCount {
                 register,
@@ -285,49 +291,55 @@ impl<'m> Append<'_, 'm> {
         aarch64::append(self.module, builder, self.ring, word, ring_count.as_ref());
     }
 
-    /// The word of a path.
+    /// The word of a path, minus the path register.
     fn word(&self, builder: &Builder<'m>, path: i64) -> Value<'m> {
         let base = self.globals.base(builder);
         let number = Type::i64(self.module).int(self.first.of_path(path));
         builder.add(base, number)
     }
 
-    /// Tells the runtime where frames above this function's frame are gone. Call this before
-    /// inserting all other probes, so that this probe comes first among several probes at a place.
-    fn mark_catchers(&self, layout: &Layout<'m>, anchors: &Anchors) {
-        let catcher = |builder: &Builder<'m>| self.globals.moved(builder, self.word(builder, 0));
-        mark_catchers(layout, anchors, self.ring, catcher);
+    /// Calls the runtime wherever an exception or `longjmp` may have removed the frames of callees.
+    /// This must be called before other probes are inserted, so that this probe comes first before
+    /// an instruction.
+    fn mark_catchers(&self, parts: &FunctionParts<'m>, anchors: &Anchors) {
+        let catcher = |builder: &Builder<'m>| {
+            self.globals
+                .move_to_register(builder, self.word(builder, 0))
+        };
+        mark_catchers(parts, anchors, self.ring, catcher);
     }
 }
 
-/// The first value of the path register whose path is appended, not counted.
+/// The lowest value of the path register whose path is appended, not counted.
 fn first_appended(counting: &RingCounting<'_, '_>, increment: i64) -> i64 {
     counting.paths.first_from_loop().0.cast_signed() - increment
 }
 
-/// The same for a function that appends nothing itself, so that no word names it.
-pub(super) fn mark_nameless_catchers<'m>(layout: &Layout<'m>, ring: Value<'m>) {
-    let nobody = |_: &Builder<'m>| Type::i64(layout.function.module()).int(0);
-    mark_catchers(layout, &Anchors::new(layout), ring, nobody);
+/// Like [`Append::mark_catchers`], but for a function that appends no words, so that no word
+/// identifies it.
+pub(super) fn mark_nameless_catchers<'m>(parts: &FunctionParts<'m>, ring: Value<'m>) {
+    let no_word = |_: &Builder<'m>| Type::i64(parts.function.module()).int(0);
+    mark_catchers(parts, &Anchors::new(parts), ring, no_word);
 }
 
+/// Inserts a call of the runtime at each catch point. `catcher` makes the function's first word.
 fn mark_catchers<'m>(
-    layout: &Layout<'m>,
+    parts: &FunctionParts<'m>,
     anchors: &Anchors,
     ring: Value<'m>,
     catcher: impl Fn(&Builder<'m>) -> Value<'m>,
 ) {
-    let catches: Vec<_> = layout.catches().collect();
-    if catches.is_empty() {
+    let catch_points: Vec<_> = parts.catch_points().collect();
+    if catch_points.is_empty() {
         return;
     }
-    let module = layout.function.module();
-    let entry = Builder::before(anchors.at(layout, BlockIndex::ENTRY, 0));
+    let module = parts.function.module();
+    let entry = Builder::before(anchors.anchor(parts, BlockIndex::ENTRY, 0));
     let cursor = entry.load(Type::i64(module), ring);
     let caught = caught(module);
     cursor.as_instruction().expect("a load").set_volatile();
-    for (block, index) in catches {
-        let builder = Builder::before(anchors.at(layout, block, index));
+    for (block, index) in catch_points {
+        let builder = Builder::before(anchors.anchor(parts, block, index));
         let catcher = catcher(&builder);
         builder.call(caught, Type::void(module), &[cursor, catcher]);
     }

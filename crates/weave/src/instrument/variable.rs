@@ -1,5 +1,5 @@
-//! A variable of the probes as LLVM values: the path register, or an accumulator of loops'
-//! counters.
+//! Makes the LLVM values of a variable that probes use: the path register, or an accumulator of
+//! loops' counters.
 
 use std::collections::HashMap;
 
@@ -10,18 +10,19 @@ use super::anchors::Anchors;
 use super::graph::BlockEdge;
 use super::register::{RegisterFlow, RegisterValue, SteadyLoop, walk};
 use super::sites::{Destination, Sites};
-use crate::lower::{BlockIndex, Layout};
+use crate::lower::{BlockIndex, FunctionParts};
 
-/// The number of the counter that a count increments: `increment`, plus `register` if there is one.
+/// The number of the counter that a count increments: `increment`, plus `register` if that is
+/// present.
 #[derive(Clone, Copy)]
 pub(super) struct CounterNumber<'m> {
-    /// The variable, where it is not a constant.
+    /// The variable's value. `None` if it is a constant, which `increment` then includes.
     pub(super) register: Option<Value<'m>>,
     pub(super) increment: i64,
 }
 
 impl CounterNumber<'_> {
-    /// A number that is known when the program is woven.
+    /// A number that is known at weaving time.
     pub(super) fn constant(number: i64) -> Self {
         Self {
             register: None,
@@ -32,32 +33,33 @@ impl CounterNumber<'_> {
 
 /// One variable while its LLVM values are being made.
 pub(super) struct ProbeVariable<'a, 'm> {
-    layout: &'a Layout<'m>,
+    parts: &'a FunctionParts<'m>,
     sites: &'a Sites,
     register: &'a RegisterFlow,
     loops: &'a [SteadyLoop],
     phis: Vec<(RegisterValue, Instruction<'m>)>,
     values: HashMap<RegisterValue, Value<'m>>,
-    /// By block: the value that replaces the constant at its end.
-    replaced: HashMap<BlockIndex, Value<'m>>,
+    /// By block: an LLVM value that phis use in place of the equal constant at the block's end.
+    end_values: HashMap<BlockIndex, Value<'m>>,
 }
 
 impl<'a, 'm> ProbeVariable<'a, 'm> {
-    /// Makes the phis, without their values yet: phis stand before all other instructions.
+    /// Makes the phis, but not yet their incoming values. The phis must exist before other
+    /// instructions, because they come first in their blocks.
     pub(super) fn new(
-        layout: &'a Layout<'m>,
+        parts: &'a FunctionParts<'m>,
         sites: &'a Sites,
         register: &'a RegisterFlow,
         loops: &'a [SteadyLoop],
     ) -> Self {
         let mut variable = Self {
-            layout,
+            parts,
             sites,
             register,
             loops,
             phis: Vec::new(),
             values: HashMap::new(),
-            replaced: HashMap::new(),
+            end_values: HashMap::new(),
         };
         for &value in &register.needed {
             let block = match value {
@@ -65,17 +67,17 @@ impl<'a, 'm> ProbeVariable<'a, 'm> {
                 RegisterValue::LoopEntry(index) => loops[index].head,
                 _ => continue,
             };
-            let word = Type::i64(layout.function.module());
-            let phi = Builder::at_top(layout.blocks[block].block).phi(word);
+            let word = Type::i64(parts.function.module());
+            let phi = Builder::at_top(parts.blocks[block].block).phi(word);
             variable.values.insert(value, phi.value());
             variable.phis.push((value, phi));
         }
         variable
     }
 
-    /// The LLVM value of a register value that exists already.
-    pub(super) fn make(&self, value: RegisterValue) -> Value<'m> {
-        let word = Type::i64(self.layout.function.module());
+    /// The LLVM value of a register value. The instruction that computes it must exist already.
+    pub(super) fn value_of(&self, value: RegisterValue) -> Value<'m> {
+        let word = Type::i64(self.parts.function.module());
         match value {
             RegisterValue::Constant(number) | RegisterValue::Steady(_, number) => word.int(number),
             RegisterValue::Unset => word.int(0),
@@ -85,21 +87,22 @@ impl<'a, 'm> ProbeVariable<'a, 'm> {
 
     /// The variable's value at the entry of a steady loop.
     pub(super) fn at_loop_entry(&self, steady_loop: usize) -> Value<'m> {
-        self.make(self.register.at_loop_entry(self.loops, steady_loop))
+        self.value_of(self.register.at_loop_entry(self.loops, steady_loop))
     }
 
     /// The variable's value at the end of a block.
     pub(super) fn bottom(&self, block: BlockIndex) -> Value<'m> {
-        self.make(self.register.bottom[block].expect("asked of blocks that can be reached"))
+        self.value_of(self.register.bottom[block].expect("control can reach the block"))
     }
 
-    /// Uses `value` instead of the equal constant at the end of a block.
+    /// Makes phis use `value` in place of the equal constant at the end of a block.
     pub(super) fn replace_at_end(&mut self, block: BlockIndex, value: Value<'m>) {
-        self.replaced.insert(block, value);
+        self.end_values.insert(block, value);
     }
 
-    /// Makes the variable's value behind a steady loop, at the top of the edge's target, if it is
-    /// needed. `first` says whether control left the loop in its first iteration.
+    /// Makes the variable's value after a steady loop, at the top of the edge's target, if the
+    /// value is needed. `first` is an LLVM value: whether control left the loop in its first
+    /// iteration.
     pub(super) fn leave_loop(
         &mut self,
         builder: &Builder<'m>,
@@ -107,20 +110,21 @@ impl<'a, 'm> ProbeVariable<'a, 'm> {
         steady_loop: usize,
         first: Value<'m>,
     ) {
-        let left = RegisterValue::LoopExit(edge.to);
-        if !self.register.needed.contains(&left) {
+        let exit_value = RegisterValue::LoopExit(edge.to);
+        if !self.register.needed.contains(&exit_value) {
             return;
         }
-        let word = Type::i64(self.layout.function.module());
-        let later = self.bottom(edge.from);
+        let word = Type::i64(self.parts.function.module());
+        let later_value = self.bottom(edge.from);
         let start = word.int(self.loops[steady_loop].start);
-        let distance = builder.subtract(later, start);
-        let came = builder.add(self.at_loop_entry(steady_loop), distance);
-        self.values.insert(left, builder.select(first, came, later));
+        let distance = builder.subtract(later_value, start);
+        let first_value = builder.add(self.at_loop_entry(steady_loop), distance);
+        let value = builder.select(first, first_value, later_value);
+        self.values.insert(exit_value, value);
     }
 
-    /// Makes a block's additions and calls `count` for each count. Blocks come in reverse
-    /// postorder.
+    /// Makes the additions of a block, and calls `count` for each count. Must be called for the
+    /// blocks in reverse postorder.
     pub(super) fn step(
         &mut self,
         anchors: &Anchors,
@@ -130,7 +134,8 @@ impl<'a, 'm> ProbeVariable<'a, 'm> {
         self.step_by(None, anchors, block, count);
     }
 
-    /// The same, but adds `unit`, if there is one, instead of each number. All these numbers are 1.
+    /// Like [`Self::step`], but adds `unit` instead of each number if there is a unit. All these
+    /// numbers must be 1.
     pub(super) fn step_by(
         &mut self,
         unit: Option<Value<'m>>,
@@ -138,20 +143,20 @@ impl<'a, 'm> ProbeVariable<'a, 'm> {
         block: BlockIndex,
         mut count: impl FnMut(&Builder<'m>, CounterNumber<'m>, Destination),
     ) {
-        let top = self.register.top[block].expect("asked of blocks that can be reached");
+        let top = self.register.top[block].expect("control can reach the block");
         let mut sums = 0;
         walk(block, top, self.sites, |stop, action, value| {
-            let builder = Builder::before(anchors.at(self.layout, block, stop.index));
+            let builder = Builder::before(anchors.anchor(self.parts, block, stop.index));
             match action {
                 Action::Set(_) => {}
                 Action::Add(number) => {
                     sums += 1;
                     let sum = RegisterValue::Sum(block, sums);
                     if self.register.needed.contains(&sum) {
-                        let number = Type::i64(self.layout.function.module()).int(number);
-                        let before = builder.freeze(self.make(value));
-                        let made = builder.add(before, unit.unwrap_or(number));
-                        self.values.insert(sum, made);
+                        let number = Type::i64(self.parts.function.module()).int(number);
+                        let before = builder.freeze(self.value_of(value));
+                        let new_sum = builder.add(before, unit.unwrap_or(number));
+                        self.values.insert(sum, new_sum);
                     }
                 }
                 Action::Count { base, increment } => {
@@ -161,7 +166,7 @@ impl<'a, 'm> ProbeVariable<'a, 'm> {
                             CounterNumber::constant(increment.wrapping_add(number))
                         }
                         (CountBase::Register, _) => CounterNumber {
-                            register: Some(self.make(value)),
+                            register: Some(self.value_of(value)),
                             increment,
                         },
                     };
@@ -171,29 +176,31 @@ impl<'a, 'm> ProbeVariable<'a, 'm> {
         });
     }
 
-    /// Gives the phis their values. To be called when all values exist.
+    /// Gives the phis their incoming values. Must be called after all values exist.
     pub(super) fn complete_phis(&self, position: &HashMap<Block<'m>, BlockIndex>) {
-        let mut at: HashMap<BlockIndex, Vec<(RegisterValue, Instruction<'m>)>> = HashMap::new();
+        let mut phis_in: HashMap<BlockIndex, Vec<(RegisterValue, Instruction<'m>)>> =
+            HashMap::new();
         for &(value, phi) in &self.phis {
-            at.entry(position[&phi.block()])
+            phis_in
+                .entry(position[&phi.block()])
                 .or_default()
                 .push((value, phi));
         }
-        for (source, info) in BlockIndex::enumerate(&self.layout.blocks) {
+        for (source, info) in BlockIndex::enumerate(&self.parts.blocks) {
             let bottom = self.register.bottom[source].unwrap_or(RegisterValue::Unset);
-            // A phi has an entry for each edge, parallel ones too.
+            // A phi has an incoming value for each edge, and parallel edges count separately.
             for target in info.terminator().successors() {
-                let here = position.get(&target).and_then(|target| at.get(target));
-                for &(value, phi) in here.into_iter().flatten() {
-                    let comes_in = match value {
+                let phis = position.get(&target).and_then(|target| phis_in.get(target));
+                for &(value, phi) in phis.into_iter().flatten() {
+                    let changes_value = match value {
                         RegisterValue::LoopEntry(index) => {
                             self.loops[index].entries.contains(&source)
                         }
                         _ => true,
                     };
-                    let incoming = if comes_in {
-                        let replaced = self.replaced.get(&source).copied();
-                        replaced.unwrap_or_else(|| self.make(bottom))
+                    let incoming = if changes_value {
+                        let end_value = self.end_values.get(&source).copied();
+                        end_value.unwrap_or_else(|| self.value_of(bottom))
                     } else {
                         phi.value()
                     };

@@ -1,10 +1,10 @@
-//! Positions of blocks.
+//! The index of an LLVM block in its function.
 
 use std::fmt;
 use std::ops::{Index, IndexMut};
 
-/// The position of a block in its [`Layout`](super::Layout), printed `bb3`. It indexes every `Vec`
-/// with one element per block.
+/// The index of a block in its [`FunctionParts`](super::FunctionParts), printed `bb3`. It indexes
+/// every `Vec` with one element per block.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct BlockIndex(u32);
 
@@ -16,17 +16,17 @@ impl BlockIndex {
         Self(u32::try_from(index).expect("a function has fewer than 2^32 blocks"))
     }
 
-    /// The position as an index into a slice.
+    /// The block index as an index into a slice.
     pub(crate) fn index(self) -> usize {
         self.0 as usize
     }
 
-    /// The positions of so many blocks.
+    /// The indices of the first `count` blocks.
     pub(crate) fn all(count: usize) -> impl Iterator<Item = Self> {
         (0..count).map(Self::new)
     }
 
-    /// Each block's item with the position of the block.
+    /// Pairs each item with its block's index. `items` has one item per block, in order.
     pub(crate) fn enumerate<I: IntoIterator>(items: I) -> impl Iterator<Item = (Self, I::Item)> {
         let items = items.into_iter().enumerate();
         items.map(|(index, item)| (Self::new(index), item))

@@ -1,9 +1,9 @@
-//! Whether a call comes back once, comes back twice, or does not come back.
+//! How a call comes back: once, twice, or not at all.
 
 use holloway_llvm::{AttributeKind, Instruction, Module, Opcode};
 
-/// Functions that return twice even if no attribute says so: `__builtin_setjmp`, and declarations
-/// from languages without such an attribute.
+/// Functions that return twice even if no attribute says so: the intrinsic of `__builtin_setjmp`,
+/// and functions that a language without the attribute `returns_twice` may declare.
 const RETURN_TWICE: [&str; 9] = [
     "llvm.eh.sjlj.setjmp",
     "setjmp",
@@ -16,7 +16,7 @@ const RETURN_TWICE: [&str; 9] = [
     "getcontext",
 ];
 
-/// The kinds of the attributes that calls are asked for, looked up once per module.
+/// LLVM's ids of the attributes that decide how a call comes back, looked up once per module.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CallAttributes {
     noreturn: Option<AttributeKind>,
@@ -26,7 +26,7 @@ pub(crate) struct CallAttributes {
 }
 
 impl CallAttributes {
-    pub(crate) fn of(module: &Module<'_>) -> Self {
+    pub(crate) fn lookup(module: &Module<'_>) -> Self {
         Self {
             noreturn: AttributeKind::named(module, "noreturn"),
             returns_twice: AttributeKind::named(module, "returns_twice"),
@@ -35,8 +35,8 @@ impl CallAttributes {
         }
     }
 
-    /// Whether a call may never come back: by unwinding, longjmp, the end of the thread or process,
-    /// or an endless loop.
+    /// Whether an instruction is a call that may not come back: because of unwinding, `longjmp`,
+    /// the end of the thread or process, or an endless loop.
     pub(crate) fn may_leave(&self, instruction: Instruction<'_>) -> bool {
         let has = |kind: Option<AttributeKind>| kind.is_some_and(|kind| instruction.call_has(kind));
         calls(instruction) && !(has(self.willreturn) && has(self.nounwind))
@@ -55,14 +55,16 @@ impl CallAttributes {
     }
 }
 
-/// Whether an instruction calls a function. Intrinsics and inline assembly do not.
+/// Whether an instruction calls a function. Calls of intrinsics and of inline assembly do not
+/// count.
 pub(crate) fn calls(instruction: Instruction<'_>) -> bool {
     instruction.is_call()
         && !instruction.callee().is_inline_asm()
         && instruction.intrinsic().is_none()
 }
 
-/// Whether an instruction counts as one: phis and markers produce no code.
+/// Whether an instruction counts in the path map's numbers of instructions. Phis and markers do
+/// not, because they produce no code.
 pub(crate) fn is_counted(instruction: Instruction<'_>) -> bool {
     instruction.opcode() != Opcode::Phi
         && !instruction

@@ -1,4 +1,4 @@
-//! The edges of the graph: their kinds, and the places of their probes.
+//! The edges of the graph: their outcomes, and the sites of their probes.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,81 +7,81 @@ use holloway_format::Outcome;
 use holloway_llvm::{Block, Instruction, Location, Metadata, Opcode};
 
 use super::block_index::BlockIndex;
-use super::layout::{BlockInfo, Layout, Segment, Target};
+use super::function_parts::{BlockInfo, FunctionParts, Part, Target};
 
-/// The kind of an edge of the graph.
+/// What the weaver knows about an edge of the graph besides its two blocks.
 #[derive(Clone, Copy)]
 pub(crate) struct EdgeInfo<'m> {
     pub(crate) outcome: Outcome,
-    /// Debug location of the branch.
+    /// The debug location of the branch or call.
     pub(crate) location: Option<Location<'m>>,
     pub(crate) site: Site,
 }
 
-/// The place of a probe on an edge: a block, and the instruction before which the probe stands.
+/// The site of an edge's probe: a block, and the instruction before which the probe is inserted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Site {
-    /// At the top of the target, which has no other predecessor.
+    /// The probe is at the top of the edge's target, which has no other predecessor.
     Top { block: BlockIndex },
-    /// In the source, which has no other way out, or leaves the function there.
+    /// The probe is in the edge's source, which has no other successor or leaves the function.
     Bottom { block: BlockIndex, index: usize },
-    /// Inside a block: actions that end a path stand before one instruction, actions that start the
-    /// next before another.
+    /// The probe is inside a block that is cut. Actions that end a path are inserted before one
+    /// instruction, and actions that start the next path before another.
     Inside {
         block: BlockIndex,
-        before: usize,
-        after: usize,
+        path_ends_at: usize,
+        path_starts_at: usize,
     },
-    /// Before an instruction inside a block, for an exit edge. Control passes the place whether or
-    /// not it then takes the edge.
+    /// The probe of an exit edge is before an instruction inside a block. Control passes the probe
+    /// whether or not it then takes the edge.
     At { block: BlockIndex, index: usize },
-    /// The edge has no place for a probe.
+    /// The edge can carry no probe.
     None,
 }
 
-/// All edges, in the order in which control reaches their probes: a segment's exit edge comes
-/// before its other edges. `exits` has, by segment, the instruction before which its exit edge
-/// stands.
+/// All edges, in the order in which control reaches their probes: a part's exit edge comes before
+/// the part's other edges. `exits` has, by part, the instruction before which the probe of the
+/// part's exit edge is inserted. `exit` is the virtual exit block.
 pub(super) fn edges<'m>(
-    layout: &Layout<'m>,
-    nodes: &[Segment],
+    parts: &FunctionParts<'m>,
+    nodes: &[Part],
     exits: &[Option<usize>],
     exit: BlockId,
 ) -> Vec<(Edge, EdgeInfo<'m>)> {
-    let left = |block: BlockIndex, node: BlockId| {
+    let exit_edge = |block: BlockIndex, node: BlockId| {
         let index = exits[node.index()]?;
         let site = Site::At { block, index };
         let info = EdgeInfo {
             outcome: Outcome::Left,
-            location: layout.blocks[block].instructions[index].location(),
+            location: parts.blocks[block].instructions[index].location(),
             site,
         };
         Some((edge(node, exit, site), info))
     };
-    // The first segment of each block. A block's segments follow one another.
-    let mut first = vec![BlockId(0); layout.blocks.len()];
+    // By block. The ids of a block's parts are consecutive.
+    let mut first_part = vec![BlockId(0); parts.blocks.len()];
     for (id, node) in (0u32..).zip(nodes) {
-        if node.place == 0 {
-            first[node.block] = BlockId(id);
+        if node.cuts_before == 0 {
+            first_part[node.block] = BlockId(id);
         }
     }
     let mut edges = Vec::new();
-    for (index, block) in BlockIndex::enumerate(&layout.blocks) {
-        let mut node = first[index];
+    for (index, block) in BlockIndex::enumerate(&parts.blocks) {
+        let mut node = first_part[index];
         for cut in &block.cuts {
-            edges.extend(left(index, node));
+            edges.extend(exit_edge(index, node));
             let site = match cut.outcome {
                 Outcome::Returned => Site::Bottom {
                     block: index,
-                    index: cut.after,
+                    index: cut.path_starts_at,
                 },
                 _ => Site::Inside {
                     block: index,
-                    before: cut.before,
-                    after: cut.after,
+                    path_ends_at: cut.path_ends_at,
+                    path_starts_at: cut.path_starts_at,
                 },
             };
-            let location = block.instructions[cut.before].location();
+            let location = block.instructions[cut.path_ends_at].location();
             let next = BlockId(node.0 + 1);
             edges.push((
                 edge(node, next, site),
@@ -93,36 +93,34 @@ pub(super) fn edges<'m>(
             ));
             node = next;
         }
-        edges.extend(left(index, node));
-        match block.leave {
-            Some(leave) => {
+        edges.extend(exit_edge(index, node));
+        match block.block_exit {
+            Some(block_exit) => {
                 let site = Site::Bottom {
                     block: index,
-                    index: leave.index,
+                    index: block_exit.index,
                 };
-                let location = block.instructions[leave.index].location();
+                let location = block.instructions[block_exit.index].location();
                 edges.push((
                     edge(node, exit, site),
                     EdgeInfo {
-                        outcome: leave.outcome,
+                        outcome: block_exit.outcome,
                         location,
                         site,
                     },
                 ));
             }
-            None => edges.extend(
-                block
-                    .targets
-                    .iter()
-                    .map(|&target| branch(layout, index, block, node, target, first[target.block])),
-            ),
+            None => edges.extend(block.targets.iter().map(|&target| {
+                branch(parts, index, block, node, target, first_part[target.block])
+            })),
         }
     }
     edges
 }
 
+/// The edge from the last part of a block to the first part of another.
 fn branch<'m>(
-    layout: &Layout<'m>,
+    parts: &FunctionParts<'m>,
     index: BlockIndex,
     block: &BlockInfo<'m>,
     from: BlockId,
@@ -131,7 +129,7 @@ fn branch<'m>(
 ) -> (Edge, EdgeInfo<'m>) {
     let last = block.instructions.len() - 1;
     let terminator = block.instructions[last];
-    let site = if layout.blocks[target.block].sources.len() == 1 {
+    let site = if parts.blocks[target.block].sources.len() == 1 {
         Site::Top {
             block: target.block,
         }
@@ -157,24 +155,26 @@ fn branch<'m>(
 fn outcome(terminator: Instruction<'_>, block: &BlockInfo<'_>, target: Target) -> Outcome {
     match terminator.opcode() {
         _ if block.targets.len() == 1 && terminator.opcode() == Opcode::Br => Outcome::Jump,
-        Opcode::Br if target.first == 0 => Outcome::True,
+        Opcode::Br if target.first_successor == 0 => Outcome::True,
         Opcode::Br => Outcome::False,
         Opcode::Switch => terminator
-            .case_value(target.first)
+            .case_value(target.first_successor)
             .map_or(Outcome::Default, Outcome::Case),
-        Opcode::Invoke if target.first == 0 => Outcome::Normal,
+        Opcode::Invoke if target.first_successor == 0 => Outcome::Normal,
         Opcode::Invoke => Outcome::Unwind,
         Opcode::IndirectBr => Outcome::Indirect,
-        Opcode::CallBr if target.first == 0 => Outcome::Normal,
+        Opcode::CallBr if target.first_successor == 0 => Outcome::Normal,
         Opcode::CallBr => Outcome::AsmGoto,
         _ => Outcome::Jump,
     }
 }
 
-/// Segments that almost never run. They end in a call that does not return or in unwinding, or
-/// unwinding leads to them, or the compiler's branch weights call them unlikely.
+/// The parts that almost never run:
+/// - parts that end in a call that does not return, or in unwinding;
+/// - parts to which unwinding leads;
+/// - parts that are unlikely by the compiler's branch weights.
 pub(super) fn cold_nodes(
-    layout: &Layout<'_>,
+    parts: &FunctionParts<'_>,
     edges: &[Edge],
     infos: &[EdgeInfo<'_>],
 ) -> Vec<BlockId> {
@@ -187,12 +187,12 @@ pub(super) fn cold_nodes(
             _ => None,
         })
         .collect();
-    let unlikely = unlikely_blocks(layout);
-    let into = edges
+    let unlikely = unlikely_blocks(parts);
+    let edges_to_unlikely = edges
         .iter()
         .zip(infos)
         .filter(|(_, info)| matches!(info.site, Site::Top { block } if unlikely.contains(&block)));
-    cold.extend(into.map(|(edge, _)| edge.to));
+    cold.extend(edges_to_unlikely.map(|(edge, _)| edge.to));
     cold.sort_unstable();
     cold.dedup();
     cold
@@ -203,10 +203,10 @@ pub(super) fn cold_nodes(
 const COLD_SHARE: u64 = 256;
 
 /// Blocks whose only incoming edge has a negligible branch weight.
-fn unlikely_blocks(layout: &Layout<'_>) -> HashSet<BlockIndex> {
-    let kind = layout.function.module().metadata_kind("prof");
+fn unlikely_blocks(parts: &FunctionParts<'_>) -> HashSet<BlockIndex> {
+    let kind = parts.function.module().metadata_kind("prof");
     let mut unlikely = HashSet::new();
-    for block in layout.blocks.iter().filter(|block| block.targets.len() > 1) {
+    for block in parts.blocks.iter().filter(|block| block.targets.len() > 1) {
         let terminator = block.terminator();
         let Some(weights) = terminator.metadata(kind).and_then(branch_weights) else {
             continue;
@@ -216,13 +216,14 @@ fn unlikely_blocks(layout: &Layout<'_>) -> HashSet<BlockIndex> {
             continue;
         }
         let total: u64 = weights.iter().sum();
-        let mut parallel: HashMap<Block<'_>, u64> = HashMap::new();
+        // Parallel edges are one edge of the graph, so their weights are added.
+        let mut weight_to: HashMap<Block<'_>, u64> = HashMap::new();
         for (successor, weight) in successors.into_iter().zip(weights) {
-            *parallel.entry(successor).or_default() += weight;
+            *weight_to.entry(successor).or_default() += weight;
         }
         for target in &block.targets {
-            let info = &layout.blocks[target.block];
-            let weight = parallel.get(&info.block).copied().unwrap_or(0);
+            let info = &parts.blocks[target.block];
+            let weight = weight_to.get(&info.block).copied().unwrap_or(0);
             if info.sources.len() == 1 && weight.saturating_mul(COLD_SHARE) < total {
                 unlikely.insert(target.block);
             }
@@ -231,21 +232,21 @@ fn unlikely_blocks(layout: &Layout<'_>) -> HashSet<BlockIndex> {
     unlikely
 }
 
-/// The weights of `!{!"branch_weights", i32 …}`; newer compilers put `!"expected"` before the
-/// first.
+/// Reads the weights of a metadata node `!{!"branch_weights", i32 …}`. Newer compilers put the
+/// string `!"expected"` before the first weight.
 fn branch_weights(node: Metadata<'_>) -> Option<Vec<u64>> {
     let mut operands = node.operands().into_iter().flatten().peekable();
     if operands.next()?.as_string()? != "branch_weights" {
         return None;
     }
     operands.next_if(|operand| operand.as_string().is_some());
-    // These are 32-bit numbers that the C API sign-extends.
+    // The weights are unsigned 32-bit numbers, but the C API sign-extends them.
     operands
         .map(|operand| operand.as_int().map(|weight| weight & 0xFFFF_FFFF))
         .collect()
 }
 
-/// An edge whose kind follows from its probe's place.
+/// An edge whose kind follows from the site of its probe.
 fn edge(from: BlockId, to: BlockId, site: Site) -> Edge {
     let kind = match site {
         Site::None => EdgeKind::Pinned,

@@ -1,10 +1,11 @@
-//! From an LLVM function to the graph that paths are numbered on. [`function`] describes the graph.
+//! Lowering: makes the graph of an LLVM function, on which paths are numbered. [`function`]
+//! describes the graph.
 
 mod block_index;
 mod calls;
 mod edges;
 mod function;
-mod layout;
+mod function_parts;
 mod options;
 mod scopes;
 
@@ -12,6 +13,6 @@ pub(crate) use block_index::BlockIndex;
 pub(crate) use calls::{CallAttributes, calls, is_counted};
 pub(crate) use edges::{Site, map_kind};
 pub(crate) use function::{LoweredFunction, lower};
-pub(crate) use layout::{BlockInfo, Layout, Segment};
+pub(crate) use function_parts::{BlockInfo, FunctionParts, Part};
 pub(crate) use options::LoweringOptions;
 pub(crate) use scopes::{Scopes, SubprogramCache};

@@ -1,4 +1,4 @@
-//! Options for the graph of a function.
+//! The options that decide how a function is lowered to a graph.
 
 use holloway_abi::PathEnds;
 
@@ -8,13 +8,13 @@ use crate::options::ModuleOptions;
 /// Options for the graph of a function.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LoweringOptions<'a> {
-    /// Blocks, by position in the function, to be cut before their terminator.
-    pub(super) split: &'a [BlockIndex],
+    /// The blocks to be cut before their terminator.
+    pub(super) blocks_to_cut: &'a [BlockIndex],
     pub(super) exit_edges: ExitEdges,
     pub(super) path_ends: PathEnds,
 }
 
-/// Whether a segment that may be left in a call has an exit edge.
+/// Whether graphs have exit edges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ExitEdges {
     Present,
@@ -23,9 +23,9 @@ pub(super) enum ExitEdges {
 
 impl<'a> LoweringOptions<'a> {
     /// The options that a module's options imply.
-    pub(crate) fn new(options: &ModuleOptions, split: &'a [BlockIndex]) -> Self {
+    pub(crate) fn new(options: &ModuleOptions, blocks_to_cut: &'a [BlockIndex]) -> Self {
         Self {
-            split,
+            blocks_to_cut,
             exit_edges: match options.has_exit_edges() {
                 true => ExitEdges::Present,
                 false => ExitEdges::Absent,

@@ -1,34 +1,33 @@
-//! Places in the source: each instruction's debug location, as a frame and a line.
+//! Turns each instruction's debug location into a source place: a scope, a line, and a column.
 //!
-//! A frame is the function itself or a function inlined into it. The chain of `inlinedAt` locations
-//! leads from the inlined code outward. Included text (`#include`, `#line`) has a frame like the
-//! including function's, with another file. Line 0 means that the compiler knows no line. Such
-//! places are left out.
+//! A scope is the function itself or a function that was inlined into it. The chain of `inlinedAt`
+//! locations leads from the inlined code outward. Included text (`#include`, `#line`) has a scope
+//! that differs from the including function's scope only in the file. Line 0 means that the
+//! compiler knows no line. Locations with line 0 have no place.
 
 use std::collections::HashMap;
 
 use holloway_format::{Place, Scope};
 use holloway_llvm::{Function, Location, Subprogram};
 
-/// The frames of one function, in the order in which they are first needed: callers before callees.
+/// The scopes of one function, in the order in which they are first needed: callers before callees.
 pub(crate) struct Scopes<'m> {
     scopes: Vec<Scope>,
-    /// The number of a frame, by its subprogram and the place of the call.
+    /// The index of a scope, by its subprogram and the location of the inlined call.
     known: HashMap<(Subprogram<'m>, Option<Location<'m>>), u32>,
-    /// The number of a frame of included text, by the including frame and the file.
+    /// The index of a scope of included text, by the including scope and the file.
     included: HashMap<(u32, String), u32>,
-    /// The debug info of each subprogram, read once per module.
-    described: &'m SubprogramCache<'m>,
+    subprograms: &'m SubprogramCache<'m>,
 }
 
-/// Names and files of subprograms, each read once.
+/// The debug information of a module's subprograms, each read once.
 #[derive(Default)]
 pub(crate) struct SubprogramCache<'m> {
     known: std::cell::RefCell<HashMap<Subprogram<'m>, Scope>>,
 }
 
 impl<'m> SubprogramCache<'m> {
-    /// A frame of this subprogram without a parent.
+    /// The scope of a subprogram, without a parent.
     pub(crate) fn scope(&self, subprogram: Subprogram<'m>) -> Scope {
         self.known
             .borrow_mut()
@@ -47,18 +46,18 @@ impl<'m> SubprogramCache<'m> {
 }
 
 impl<'m> Scopes<'m> {
-    /// Starts with frame 0: the function.
-    pub(crate) fn new(function: Function<'m>, described: &'m SubprogramCache<'m>) -> Self {
+    /// Starts with scope 0: the function.
+    pub(crate) fn new(function: Function<'m>, subprograms: &'m SubprogramCache<'m>) -> Self {
         let mut scopes = Self {
             scopes: Vec::new(),
             known: HashMap::new(),
             included: HashMap::new(),
-            described,
+            subprograms,
         };
         let mut scope = match function.subprogram() {
             Some(subprogram) => {
                 scopes.known.insert((subprogram, None), 0);
-                described.scope(subprogram)
+                subprograms.scope(subprogram)
             }
             None => Scope::default(),
         };
@@ -67,15 +66,15 @@ impl<'m> Scopes<'m> {
         scopes
     }
 
-    /// A location as a place; `None` where the line isn't known.
+    /// The place of a location. `None` if the compiler knows no line.
     pub(crate) fn place(&mut self, location: Location<'m>) -> Option<Place> {
         if location.line() == 0 {
             return None;
         }
-        let frame = self.frame(location)?;
+        let scope = self.scope(location)?;
         let scope = match location.other_file() {
-            Some(file) => self.included(frame, joined(file))?,
-            None => frame,
+            Some(file) => self.included_scope(scope, join_path(file))?,
+            None => scope,
         };
         Some(Place {
             scope,
@@ -84,9 +83,9 @@ impl<'m> Scopes<'m> {
         })
     }
 
-    /// The frame of text that a frame's function includes from a file. It has no line of its own.
-    fn included(&mut self, frame: u32, file: String) -> Option<u32> {
-        let key = (frame, file);
+    /// The scope of text that the function of `scope` includes from a file. Its line is 0.
+    fn included_scope(&mut self, scope: u32, file: String) -> Option<u32> {
+        let key = (scope, file);
         if let Some(&known) = self.included.get(&key) {
             return Some(known);
         }
@@ -94,15 +93,16 @@ impl<'m> Scopes<'m> {
         self.scopes.push(Scope {
             file: key.1.as_str().into(),
             line: 0,
-            ..self.scopes[frame as usize].clone()
+            ..self.scopes[scope as usize].clone()
         });
         self.included.insert(key, id);
         Some(id)
     }
 
-    /// The frame a location is in. Not recursive: inlining may be deep.
-    fn frame(&mut self, location: Location<'m>) -> Option<u32> {
-        let mut chain = Vec::new();
+    /// The scope that contains a location. This is a loop, not a recursion, because inlining may be
+    /// deep.
+    fn scope(&mut self, location: Location<'m>) -> Option<u32> {
+        let mut new_scopes = Vec::new();
         let mut next = Some(location);
         let mut parent = None;
         while let Some(location) = next {
@@ -111,19 +111,19 @@ impl<'m> Scopes<'m> {
                 parent = Some(known);
                 break;
             }
-            chain.push(key);
+            new_scopes.push(key);
             next = location.inlined_at();
         }
-        for key in chain.into_iter().rev() {
-            let mut scope = self.described.scope(key.0);
-            // A location without a call belongs to another function whose code was merged into this
-            // one. Its frame's parent is the root.
+        for (subprogram, call) in new_scopes.into_iter().rev() {
+            let mut scope = self.subprograms.scope(subprogram);
+            // A location without an inlined call may still name another function: the optimizer
+            // merged that function's code into this function. Then the parent is scope 0.
             scope.parent = Some(parent.unwrap_or(0));
-            scope.call_line = key.1.map_or(0, Location::line);
-            scope.call_column = key.1.map_or(0, Location::column);
+            scope.call_line = call.map_or(0, Location::line);
+            scope.call_column = call.map_or(0, Location::column);
             let id = u32::try_from(self.scopes.len()).ok()?;
             self.scopes.push(scope);
-            self.known.insert(key, id);
+            self.known.insert((subprogram, call), id);
             parent = Some(id);
         }
         parent
@@ -135,11 +135,11 @@ impl<'m> Scopes<'m> {
 }
 
 fn file(subprogram: Subprogram<'_>) -> String {
-    joined(subprogram.file())
+    join_path(subprogram.file())
 }
 
-/// Directory and file name joined.
-fn joined((directory, name): (String, String)) -> String {
+/// Directory and file name join_path.
+fn join_path((directory, name): (String, String)) -> String {
     if name.is_empty() || name.starts_with('/') || directory.is_empty() {
         return name;
     }

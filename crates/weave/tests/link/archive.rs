@@ -1,4 +1,4 @@
-//! Reads archives of real tools, and writes archives that real linkers accept.
+//! Tests archives: reads archives of real tools, and writes archives that real linkers accept.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -52,7 +52,7 @@ fn ordinary_and_thin_archives_are_read_alike() {
         .iter()
         .map(|(name, source)| compile(dir.path(), name, source))
         .collect();
-    let mut found = Vec::new();
+    let mut archives = Vec::new();
     for flags in ["rc", "rcT", "rcS"] {
         let path = dir.path().join(format!("lib{flags}.a"));
         let mut ar = Command::new("ar");
@@ -65,15 +65,15 @@ fn ordinary_and_thin_archives_are_read_alike() {
                 .unwrap()
                 .success()
         );
-        found.push(members(&std::fs::read(&path).unwrap(), &path));
+        archives.push(members(&std::fs::read(&path).unwrap(), &path));
     }
     let expect: Vec<_> = objects
         .iter()
         .zip(&contents)
         .map(|((name, _), data)| (name.as_bytes().to_vec(), data.clone()))
         .collect();
-    for found in found {
-        assert_eq!(found, expect);
+    for archive in archives {
+        assert_eq!(archive, expect);
     }
 }
 
@@ -148,9 +148,9 @@ fn damaged_archives_give_errors_not_panics() {
             );
         }
     }
-    for at in 0..bytes.len() {
+    for offset in 0..bytes.len() {
         let mut damaged = bytes.clone();
-        damaged[at] ^= 0x15;
+        damaged[offset] ^= 0x15;
         let _ = Archive::parse(&damaged, Path::new("x.a"));
     }
 }
@@ -159,7 +159,7 @@ fn damaged_archives_give_errors_not_panics() {
 fn exports_are_compared_by_strong_names() {
     let dir = tempfile::tempdir().unwrap();
     let object = |name, source| compile(dir.path(), name, source);
-    let one = object(
+    let original = object(
         "a.o",
         "int x(void) { return 1; } static int z(void) { return 2; } int (*p)(void) = z;",
     );
@@ -169,9 +169,12 @@ fn exports_are_compared_by_strong_names() {
     );
     let renamed = object("c.o", "int p; int x2(void) { return 9; }");
     let defined = Change::Defined("x2".to_owned());
-    assert_eq!(changed(&one, b"", &same), None);
-    assert_eq!(changed(&one, b"", &renamed), Some(defined.clone()));
-    assert_eq!(changed(b"rubbish", b"", &one), Some(Change::Unreadable));
+    assert_eq!(changed(&original, b"", &same), None);
+    assert_eq!(changed(&original, b"", &renamed), Some(defined.clone()));
+    assert_eq!(
+        changed(b"rubbish", b"", &original),
+        Some(Change::Unreadable)
+    );
     assert_eq!(
         defined.to_string(),
         "its machine code and its bitcode define x2 differently (edited by objcopy or ld -r?)"

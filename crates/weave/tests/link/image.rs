@@ -1,5 +1,5 @@
-//! The image object with the real linkers: the map and header stay, nothing is exported, and
-//! aarch64 gets its constants.
+//! Tests the image object with real linkers: they keep the map and the header, and export nothing.
+//! On aarch64, the object defines the bases.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ fn header() -> ImageHeader {
     }
 }
 
-/// Uses the header, as the runtime does, and the slot. Returns 0 if both are correct.
+/// Uses the header and the slot, as the runtime does. Returns 0 if both are correct.
 const USER: &str = r#"
 extern const unsigned char __holloway_image[1024] __attribute__((visibility("hidden")));
 extern __thread void *__holloway_slot __attribute__((visibility("hidden")));
@@ -74,7 +74,7 @@ fn the_map_survives_garbage_collection_and_strip() {
     let objects = compile(dir.path());
     for (linker, mut flags) in linkers() {
         flags.push("-Wl,--gc-sections".to_owned());
-        // lld's default. The other linkers do not know this flag, or warn.
+        // This flag is lld's default. The other linkers do not know it, or warn.
         flags.extend((linker == "lld").then(|| "-Wl,-z,start-stop-gc".to_owned()));
         for kind in ["-pie", "-no-pie", "-static"] {
             let program = dir.path().join("program");
@@ -106,7 +106,7 @@ fn the_map_survives_garbage_collection_and_strip() {
 
 #[test]
 #[cfg(target_arch = "x86_64")]
-fn a_shared_object_exports_nothing_of_ours() {
+fn a_shared_object_exports_no_symbols_of_the_image() {
     let dir = tempfile::tempdir().unwrap();
     let objects = compile(dir.path());
     for (linker, flags) in linkers() {

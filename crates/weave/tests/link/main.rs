@@ -1,5 +1,5 @@
-//! The parts of a link in addition to woven modules: archives, the image object, bases written into
-//! objects.
+//! Tests what a link needs in addition to woven modules: archives, the image object, and bases that
+//! are written into objects.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod archive;

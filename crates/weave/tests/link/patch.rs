@@ -1,4 +1,5 @@
-//! Writes bases into objects and links them with the real linkers. The program must read the base.
+//! Tests that bases can be written into objects that real linkers accept, and that the program then
+//! computes with the base.
 
 use std::path::Path;
 use std::process::Command;
@@ -6,7 +7,8 @@ use std::process::Command;
 use crate::link_support::linkers;
 use holloway_weave::patch::{PatchError, Reference, resolve_base, unresolvable};
 
-/// Computes base + 40 in three ways. `_start` is libc's, so `main` returns the common result.
+/// Computes base + 40 in three ways. The exit status is the common result divided by 16, or 255 if
+/// the results differ.
 const SOURCE: &str = r#"
     .section .note.GNU-stack,"",@progbits
     .hidden __holloway_base_0123
@@ -63,7 +65,7 @@ fn link_and_run(dir: &Path, object: &[u8], flags: &[String]) -> Option<i32> {
 
 #[test]
 #[cfg(target_arch = "x86_64")]
-fn every_linker_takes_a_patched_object() {
+fn every_linker_accepts_a_patched_object() {
     let dir = tempfile::tempdir().unwrap();
     let mut object = assemble(dir.path(), SOURCE);
     assert_eq!(resolve_base(&mut object, "__holloway_base_0123", 64), Ok(3));
@@ -106,12 +108,15 @@ fn every_linker_takes_a_patched_object() {
 
 #[test]
 #[cfg(target_arch = "x86_64")]
-fn an_object_without_the_symbol_stays_as_it_is() {
+fn an_object_without_the_symbol_does_not_change() {
     let dir = tempfile::tempdir().unwrap();
     let object = assemble(dir.path(), SOURCE);
-    let mut same = object.clone();
-    assert_eq!(resolve_base(&mut same, "__holloway_base_ffff", 64), Ok(0));
-    assert_eq!(same, object);
+    let mut patched = object.clone();
+    assert_eq!(
+        resolve_base(&mut patched, "__holloway_base_ffff", 64),
+        Ok(0)
+    );
+    assert_eq!(patched, object);
 }
 
 #[test]
@@ -119,15 +124,15 @@ fn an_object_without_the_symbol_stays_as_it_is() {
 fn too_large_a_base_is_an_error_and_changes_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let object = assemble(dir.path(), SOURCE);
-    let mut same = object.clone();
+    let mut patched = object.clone();
     let base = (1 << 31) - 40;
     assert_eq!(
-        resolve_base(&mut same, "__holloway_base_0123", base),
+        resolve_base(&mut patched, "__holloway_base_0123", base),
         Err(PatchError::Overflow(1 << 31))
     );
-    assert_eq!(same, object);
+    assert_eq!(patched, object);
     assert_eq!(
-        resolve_base(&mut same, "__holloway_base_0123", base - 1),
+        resolve_base(&mut patched, "__holloway_base_0123", base - 1),
         Ok(3)
     );
 }
@@ -141,8 +146,8 @@ fn other_relocations_are_refused_by_number_and_function() {
         let mut object = assemble(dir.path(), code);
         let functions = functions.iter().map(|name| (*name).to_owned()).collect();
         let reference = Reference { kind, functions };
-        let found = unresolvable(&object, &["other", BASE]);
-        assert_eq!(found, Ok(vec![reference.clone()]), "{code}");
+        let references = unresolvable(&object, &["other", BASE]);
+        assert_eq!(references, Ok(vec![reference.clone()]), "{code}");
         let before = object.clone();
         let error = resolve_base(&mut object, BASE, 64).unwrap_err();
         assert_eq!(error.to_string(), expect, "{code}");
@@ -152,7 +157,7 @@ fn other_relocations_are_refused_by_number_and_function() {
     let body = |name: &str, code: &str| {
         format!(".type {name},@function\n{name}: nop\n{code}\n.size {name}, .-{name}\n")
     };
-    let addressed = [
+    let refused = [
         ("lea __holloway_base_0123(%rip), %rax", 2),
         ("call __holloway_base_0123@PLT", 4),
         ("movq __holloway_base_0123@GOTPCREL(%rip), %rax", 42),
@@ -160,14 +165,14 @@ fn other_relocations_are_refused_by_number_and_function() {
         (".byte __holloway_base_0123", 14),
         (".quad __holloway_base_0123 - .", 24),
     ];
-    for (code, kind) in addressed {
+    for (code, kind) in refused {
         let expect = format!("function g refers to its counters by relocation type {kind}");
         let code = body("f", "movl $__holloway_base_0123, %eax") + &body("g", code);
         check(&code, kind, &["g"], &expect);
     }
-    let alone = "lea __holloway_base_0123(%rip), %rax";
-    let outside = "code outside functions refers to its counters by relocation type 2";
-    check(alone, 2, &[], outside);
+    let outside_functions = "lea __holloway_base_0123(%rip), %rax";
+    let expect = "code outside functions refers to its counters by relocation type 2";
+    check(outside_functions, 2, &[], expect);
     let sound = assemble(dir.path(), "movl $__holloway_base_0123, %eax\n");
     assert_eq!(unresolvable(&sound, &[BASE, "other"]), Ok(Vec::new()));
 }
@@ -180,10 +185,10 @@ fn damaged_objects_give_errors_not_panics() {
     for length in 0..object.len() {
         let _ = resolve_base(&mut object[..length].to_vec(), "__holloway_base_0123", 64);
     }
-    for at in 0..object.len() {
+    for offset in 0..object.len() {
         for value in [0, 0x7f, 0xff] {
             let mut damaged = object.clone();
-            damaged[at] = value;
+            damaged[offset] = value;
             let _ = resolve_base(&mut damaged, "__holloway_base_0123", 64);
         }
     }

@@ -1,4 +1,4 @@
-//! C programs: every line has the right count, on every LLVM, at every level.
+//! Tests C programs: every traced line has the tracer's count, with every LLVM, at every level.
 
 use crate::support::{check, check_with};
 use holloway_weave::OptLevel::{self, O0, O1, O2, O3, Os};
@@ -150,7 +150,7 @@ int main(int argc, char **argv) {
     check("asm_goto.c", source, &LEVELS);
 }
 
-/// A million nested tail calls. They have to stay jumps, even if another way out shares their
+/// Tests a million nested tail calls. They must remain jumps, even if another branch shares their
 /// `ret`.
 #[test]
 fn tail_calls_stay_jumps() {
@@ -215,22 +215,23 @@ int main(int argc, char **argv) {
     return 0;
 }
 "#;
-    for (setup, level, placed, ran) in check("small.c", source, &LEVELS) {
+    for (setup, level, patched, program_run) in check("small.c", source, &LEVELS) {
         let count = |name: &str| {
-            let function = placed
+            let function = patched
                 .map
                 .functions
                 .iter()
                 .find(|function| &*function.linkage_name == name)
                 .unwrap();
-            ran.dump
-                .counts(placed.base, function)
+            program_run
+                .dump
+                .counts(patched.base, function)
                 .values()
                 .copied()
                 .collect::<Vec<u64>>()
         };
         assert_eq!(count("empty"), [10], "{setup:?} {level}");
-        // One loop block: once in, 998 times round, once out.
+        // The loop is one block: one path enters it, 998 paths are iterations, and one leaves it.
         let mut loops = count("one_block_loop");
         loops.sort_unstable();
         assert_eq!(
@@ -255,11 +256,11 @@ fn more_paths_than_any_array() {
     }
     source += "return r; }\nint main(int argc, char **argv) { unsigned r = 0;\n";
     source += "for (int i = 0; i < 1000; i++) { T; x = x * 1664525 + 1013904223 * argc; r += bits(x); }\nprintf(\"%u\\n\", r); }\n";
-    for (setup, level, placed, ran) in check("many.c", &source, &[O0, O2]) {
-        let hashed = placed.map.functions.iter().any(|function| {
+    for (setup, level, patched, program_run) in check("many.c", &source, &[O0, O2]) {
+        let hashed = patched.map.functions.iter().any(|function| {
             matches!(function.counters, holloway_format::Counters::Hash { .. })
                 && function.path_count > 100_000_000
-                && !ran.dump.counts(placed.base, function).is_empty()
+                && !program_run.dump.counts(patched.base, function).is_empty()
         });
         assert!(hashed || level == O2, "{setup:?} {level}");
     }
@@ -363,8 +364,8 @@ int main(int argc, char **argv) {
     check("noreturn.c", source, &LEVELS);
 }
 
-/// A call may leave a frame for good without an attribute that says so. The frame's path then has
-/// no end. Neither the executed part nor the rest of the path is counted.
+/// A call without the attribute `noreturn` may still leave a frame for good. Without exit edges,
+/// the path of this frame has no end and is not counted.
 #[test]
 fn paths_of_frames_left_in_the_middle_are_not_counted() {
     let source = r#"
@@ -386,21 +387,25 @@ int main(int argc, char **argv) {
     return 0;
 }
 "#;
-    for (setup, level, placed, ran) in check("left.c", source, &LEVELS) {
+    for (setup, level, patched, program_run) in check("left.c", source, &LEVELS) {
         let function = |name: &str| {
-            let function = placed
+            let function = patched
                 .map
                 .functions
                 .iter()
                 .find(|function| &*function.linkage_name == name)
                 .unwrap();
-            ran.dump.counts(placed.base, function).values().sum::<u64>()
+            program_run
+                .dump
+                .counts(patched.base, function)
+                .values()
+                .sum::<u64>()
         };
-        // Called 10 times, left 5 times.
+        // `passed` was called 10 times and left 5 times.
         assert_eq!(function("passed"), 5, "{setup:?} {level}");
         assert_eq!(function("jump"), 10, "{setup:?} {level}");
         assert_eq!(
-            ran.dump.lines(),
+            program_run.dump.lines(),
             [(1, 4), (2, 5)].into(),
             "{setup:?} {level}"
         );
@@ -408,7 +413,7 @@ int main(int argc, char **argv) {
 }
 
 #[test]
-fn vectorised_code() {
+fn vectorized_code() {
     let source = r#"
 #include <stdio.h>
 static float a[4096], b[4096];

@@ -1,14 +1,14 @@
-//! Names of cases. A named case leads to the source line with its label. A case has no name if
-//! debug information does not determine the name.
+//! Tests the names of a switch's cases. A named case leads to the source line with its label. A
+//! case has no name if debug information does not determine the name.
 
 use std::collections::BTreeSet;
 
 use crate::rust;
-use crate::support::{Bench, library, options, weave};
+use crate::support::{Workspace, library, options, weave};
 use holloway_format::FunctionMap;
 use holloway_weave::OptLevel::{self, O0, O1, O2, O3};
 
-/// The functions of a program, woven without changed options.
+/// The functions of a program that is woven with the default options of tests.
 fn functions(name: &str, bitcode: &[u8], level: OptLevel) -> Vec<FunctionMap> {
     weave(&library("22"), bitcode, &options(name, level), 0)
         .map
@@ -16,39 +16,43 @@ fn functions(name: &str, bitcode: &[u8], level: OptLevel) -> Vec<FunctionMap> {
 }
 
 fn c(source: &str, level: OptLevel, debug: &str) -> Vec<FunctionMap> {
-    let bench = Bench::new();
+    let workspace = Workspace::new();
     let flag = format!("-{level}");
-    let bitcode = bench.compile("clang-22", "cases.c", source, &[&flag, debug, "-fPIE"]);
+    let bitcode = workspace.compile("clang-22", "cases.c", source, &[&flag, debug, "-fPIE"]);
     functions("cases.c", &bitcode, level)
 }
 
-/// The names of a function's cases. Each case leads to the line with its label.
+/// The names of a function's cases. Checks that each case leads to the line with its label.
 fn names(functions: &[FunctionMap], function: &str, source: &str) -> BTreeSet<String> {
     let mut all = functions.iter();
     let map = all.find(|map| &*map.name == function).expect(function);
-    let mut found = BTreeSet::new();
+    let mut all_names = BTreeSet::new();
     for case in &map.cases {
         let edge = &map.edges[case.edge as usize];
         let mut block = &map.blocks[edge.to as usize];
-        // The block contains only a jump to this block.
+        // A block without places is only a jump. Follow it to the block that has the label's code.
         while block.places.is_empty() {
-            let from = map.blocks.iter().position(|one| std::ptr::eq(one, block));
+            let mut blocks = map.blocks.iter();
+            let from = blocks.position(|other| std::ptr::eq(other, block));
             let mut edges = map.edges.iter();
             let next = edges.find(|edge| Some(edge.from as usize) == from);
-            block = &map.blocks[next.expect("a way on").to as usize];
+            block = &map.blocks[next.expect("the jump's edge").to as usize];
         }
         let (mut line, mut scope) = (block.places[0].line, block.places[0].scope);
-        // An inlined place counts as a place of its call.
+        // A place in inlined code counts as the place of the call.
         while let Some(parent) = map.scopes[scope as usize].parent {
             (line, scope) = (map.scopes[scope as usize].call_line, parent);
         }
         let line = source.lines().nth(line as usize - 1).unwrap();
         for name in &case.names {
             assert!(line.contains(&**name), "{function}: {name} leads to {line}");
-            assert!(found.insert(name.to_string()), "{function}: {name} twice");
+            assert!(
+                all_names.insert(name.to_string()),
+                "{function}: {name} twice"
+            );
         }
     }
-    found
+    all_names
 }
 
 fn check(functions: &[FunctionMap], function: &str, source: &str, expect: &[&str]) {
@@ -173,10 +177,10 @@ fn cases_of_c_have_the_names_of_their_labels() {
 }
 
 #[test]
-fn what_is_not_certain_has_no_name() {
+fn ambiguous_cases_have_no_names() {
     for level in [O0, O2] {
         let functions = c(C, level, "-g");
-        // Two enumerators have its value.
+        // ADD has no name, because the enumerator SAME has the same value.
         check(&functions, "twice_named", C, &["PUSH", "MUL", "BIG"]);
         for function in ["in_union", "in_bits", "calculated"] {
             check(&functions, function, C, &[]);
@@ -247,9 +251,9 @@ fn main() {
 #[test]
 fn arms_of_rust_have_the_names_of_their_variants() {
     for level in [O0, O3] {
-        let bench = Bench::new();
+        let workspace = Workspace::new();
         let flag = format!("-Copt-level={}", if level == O0 { 0 } else { 3 });
-        let bitcode = rust::compile(&bench, "cases", RUST, &flag);
+        let bitcode = rust::compile(&workspace, "cases", RUST, &flag);
         let functions = functions("cases", &bitcode, level);
         let check = |function, expect: &[&str]| check(&functions, function, RUST, expect);
         check("color", &["Red", "Green", "Blue", "Black"]);

@@ -1,6 +1,6 @@
-//! C++: exceptions, constructors, and destructors.
+//! Tests C++ programs: exceptions, virtual calls, coroutines, constructors, and destructors.
 
-use crate::support::{Bench, SETUPS, check, check_with, library, options, weave};
+use crate::support::{SETUPS, Workspace, check, check_with, library, options, weave};
 use holloway_weave::OptLevel::{O0, O2};
 
 #[test]
@@ -18,7 +18,8 @@ __attribute__((noinline)) static int risky(int n) {
     return n * 2;
 }
 __attribute__((noinline)) static int nested(int n) {
-    // Its cleanup makes unwinding stop here; a frame that it only passes through ends its path nowhere.
+    // Its cleanup makes unwinding stop here; a frame that it only passes through ends its path
+    // nowhere.
     Guard guard{n};
     try { T; return risky(n); }
     catch (const std::runtime_error &e) { T; if (n == 9) { T; throw; } return -1; }
@@ -131,7 +132,7 @@ int main(int argc, char **argv) {
     );
 }
 
-/// `.init_array` with every linker, in the same order of priority as in a native build.
+/// With every linker, constructors run in the order of priority of a native build.
 #[test]
 fn constructors_run_under_every_linker() {
     let source = r#"
@@ -149,15 +150,15 @@ int main() { std::printf("%d%d%d%d%d %d\n", order[0], order[1], order[2], order[
 "#;
     for setup in SETUPS {
         for linker in ["-fuse-ld=bfd", "-fuse-ld=lld"] {
-            let bench = Bench::new();
-            let bitcode = bench.compile(setup.clang, "ctor.cpp", source, &["-O2", "-fPIE"]);
-            let placed = weave(&library(setup.llvm), &bitcode, &options("ctor", O2), 8);
-            let ran = bench.run(
-                &[placed.woven.object],
+            let workspace = Workspace::new();
+            let bitcode = workspace.compile(setup.clang, "ctor.cpp", source, &["-O2", "-fPIE"]);
+            let patched = weave(&library(setup.llvm), &bitcode, &options("ctor", O2), 8);
+            let program_run = workspace.run(
+                &[patched.woven.object],
                 &["-pie", linker, "-Wl,--gc-sections"],
             );
             assert_eq!(
-                ran.stdout(),
+                program_run.stdout(),
                 "12354 12\ndestroyed\nlast\n",
                 "{setup:?} {linker}"
             );

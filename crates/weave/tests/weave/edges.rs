@@ -1,22 +1,23 @@
-//! Edge profiles: the counted edges, exit edges, functions that count paths instead, and the effect
-//! of a guide.
+//! Tests edge profiles: the counted edges, exit edges, functions whose paths are counted instead,
+//! and the effect of a guide.
 
 use std::collections::BTreeMap;
 
 use crate::support::{
-    Bench, Case, KINDS, KINDS_WITH_EXITS, Placed, Ran, assert_agree, flow, guide, library, options,
+    Case, KINDS, KINDS_WITH_EXITS, PatchedModule, ProgramRun, Workspace, assert_agree, flow, guide,
+    library, options,
 };
 use holloway_abi::Kind::Edges;
 use holloway_format::{Counters, EdgeKind, FunctionMap, Guide, GuideFunction, Outcome};
 use holloway_weave::OptLevel::{self, O0, O2};
 
-fn case<'a>(bench: &'a Bench, name: &'a str, source: &str, level: OptLevel) -> Case<'a> {
+fn case<'a>(workspace: &'a Workspace, name: &'a str, source: &str, level: OptLevel) -> Case<'a> {
     let flag = format!("-{level}");
     Case {
         context: format!("{name} at {level}"),
-        bench,
+        workspace,
         llvm: library("22"),
-        bitcode: bench.compile("clang-22", name, source, &[&flag, "-fPIE"]),
+        bitcode: workspace.compile("clang-22", name, source, &[&flag, "-fPIE"]),
         options: options(name, level),
         link: vec!["-pie".into()],
         status: 0,
@@ -25,17 +26,20 @@ fn case<'a>(bench: &'a Bench, name: &'a str, source: &str, level: OptLevel) -> C
     }
 }
 
-fn function<'a>(placed: &'a Placed, name: &str) -> &'a FunctionMap {
-    let mut functions = placed.map.functions.iter();
+fn function<'a>(patched: &'a PatchedModule, name: &str) -> &'a FunctionMap {
+    let mut functions = patched.map.functions.iter();
     functions
         .find(|function| &*function.linkage_name == name)
         .unwrap()
 }
 
-/// Calls of a function, and the counts of its edges by outcome.
-fn counts((placed, ran): &(Placed, Ran), name: &str) -> (i64, BTreeMap<String, i64>) {
-    let function = function(placed, name);
-    let flow = flow(function, &ran.dump.counts(placed.base, function));
+/// The number of calls of a function, and the counts of its edges by outcome.
+fn counts(
+    (patched, program_run): &(PatchedModule, ProgramRun),
+    name: &str,
+) -> (i64, BTreeMap<String, i64>) {
+    let function = function(patched, name);
+    let flow = flow(function, &program_run.dump.counts(patched.base, function));
     let mut sums = BTreeMap::new();
     for (edge, count) in function.edges.iter().zip(flow.edges) {
         *sums.entry(format!("{:?}", edge.outcome)).or_default() += count;
@@ -58,19 +62,19 @@ __attribute__((noinline)) int fact(int n) {
 int main(void) { return setjmp(done) ? 0 : fact(5); }
 "#;
     for level in [O0, O2] {
-        let bench = Bench::new();
-        let case = case(&bench, "fact.c", source, level);
+        let workspace = Workspace::new();
+        let case = case(&workspace, "fact.c", source, level);
         for run in case.check(&KINDS_WITH_EXITS) {
-            let (calls, found) = counts(&run, "fact");
+            let (calls, counted) = counts(&run, "fact");
             assert_eq!(calls, 5, "{}", case.context);
-            let found = ["Left", "Noreturn", "Return"].map(|outcome| found[outcome]);
-            assert_eq!(found, [4, 1, 0], "{}", case.context);
+            let counted = ["Left", "Noreturn", "Return"].map(|outcome| counted[outcome]);
+            assert_eq!(counted, [4, 1, 0], "{}", case.context);
         }
     }
 }
 
-/// Burger and Dybvig's Figure 4, with the means of C: the four frames of `fact 4` return once more,
-/// in a child process that never entered them.
+/// Burger and Dybvig's Figure 4, adapted to C: the four frames of `fact 4` return twice, the second
+/// time in a child process that never entered them.
 #[test]
 fn figure_4_fact_entered_again() {
     let source = r#"
@@ -94,19 +98,19 @@ int main(void) {
 }
 "#;
     for level in [O0, O2] {
-        let bench = Bench::new();
-        let case = case(&bench, "fork.c", source, level);
+        let workspace = Workspace::new();
+        let case = case(&workspace, "fork.c", source, level);
         for run in case.check(&KINDS_WITH_EXITS) {
-            let (calls, found) = counts(&run, "fact");
+            let (calls, counted) = counts(&run, "fact");
             assert_eq!(calls, 4, "{}", case.context);
-            let found = ["Left", "Return"].map(|outcome| found[outcome]);
-            assert_eq!(found, [-4, 8], "{}", case.context);
+            let counted = ["Left", "Return"].map(|outcome| counted[outcome]);
+            assert_eq!(counted, [-4, 8], "{}", case.context);
         }
     }
 }
 
 /// LLVM marks some calls `tail` that cannot become jumps, because the function returns another
-/// value. These frames are left; they do not return.
+/// value. If such a call jumps out of the frame, the frame is left and does not return.
 #[test]
 fn a_call_before_another_return_value_can_be_left() {
     let source = r#"
@@ -123,13 +127,13 @@ int main(void) {
     return sum - 42;
 }
 "#;
-    let bench = Bench::new();
-    let case = case(&bench, "tail.c", source, O2);
+    let workspace = Workspace::new();
+    let case = case(&workspace, "tail.c", source, O2);
     for run in case.check(&KINDS_WITH_EXITS) {
         let relay = counts(&run, "relay");
-        let found = ["Left", "Return"].map(|outcome| relay.1[outcome]);
-        assert_eq!((relay.0, found), (9, [3, 6]));
-        // A jump takes over the frame, so the frame returns before.
+        let counted = ["Left", "Return"].map(|outcome| relay.1[outcome]);
+        assert_eq!((relay.0, counted), (9, [3, 6]));
+        // This call becomes a jump, so the function's path returns before the call.
         let jump = counts(&run, "jump");
         assert_eq!((jump.0, jump.1["Return"]), (9, 9));
     }
@@ -147,13 +151,13 @@ __attribute__((noinline)) int both(int n) {
 int main() { int s = 0; for (int i = 1; i <= 30; i++) s += both(i); return s - 14; }
 "#;
     for level in [O0, O2] {
-        let bench = Bench::new();
-        let case = case(&bench, "both.cpp", source, level);
-        for (placed, ran) in case.check(&KINDS) {
-            let edges = placed.map.functions.iter().flat_map(|f| &f.edges);
+        let workspace = Workspace::new();
+        let case = case(&workspace, "both.cpp", source, level);
+        for (patched, program_run) in case.check(&KINDS) {
+            let edges = patched.map.functions.iter().flat_map(|f| &f.edges);
             assert!(edges.clone().all(|edge| edge.kind != EdgeKind::Pinned));
-            let both = function(&placed, "_Z4bothi");
-            let counts = flow(both, &ran.dump.counts(placed.base, both)).edges;
+            let both = function(&patched, "_Z4bothi");
+            let counts = flow(both, &program_run.dump.counts(patched.base, both)).edges;
             let unwound = both.edges.iter().zip(counts);
             let unwound = unwound.filter(|(edge, _)| edge.outcome == Outcome::Unwind);
             // Multiples of 3, and multiples of 5 that are not multiples of 3. The ends of the
@@ -168,7 +172,7 @@ int main() { int s = 0; for (int i = 1; i <= 30; i++) s += both(i); return s - 1
 /// Two assembly jumps lead to the same two labels. Their edges can carry no counter and close a
 /// cycle, so this function counts paths. A computed goto alone closes no cycle.
 #[test]
-fn cycles_of_edges_without_a_place_count_paths() {
+fn functions_with_cycles_of_pinned_edges_count_paths() {
     let source = r#"
 __attribute__((noinline)) int sign(int x, int y) {
     __asm__ goto("testl %0, %0; js %l1; jz %l2" : : "r"(x) : "cc" : negative, zero);
@@ -193,8 +197,8 @@ int main(void) {
 }
 "#;
     for level in [O0, O2] {
-        let bench = Bench::new();
-        let case = case(&bench, "goto.c", source, level);
+        let workspace = Workspace::new();
+        let case = case(&workspace, "goto.c", source, level);
         let runs = case.check(&KINDS_WITH_EXITS);
         let counters = |name| function(&runs[0].0, name).counters;
         assert!(
@@ -209,11 +213,11 @@ int main(void) {
     }
 }
 
-/// Behind a call that returns twice, assembly jumps lead to calls. None of these edges can carry a
-/// counter, and together with the calls' exit edges they close cycles. Only the middle of a block
-/// can carry a counter then, but not in the block that control enters twice.
+/// After a call that returns twice, assembly jumps lead to calls. The edges of these jumps can
+/// carry no counter, and together with the calls' exit edges they close cycles. So exit edges must
+/// be counted, but not in the block to which control returns twice.
 #[test]
-fn cycles_behind_a_second_return_are_exact() {
+fn cycles_after_a_second_return_are_exact() {
     let source = r#"
 #include <setjmp.h>
 static jmp_buf env;
@@ -240,19 +244,19 @@ int main(void) {
 }
 "#;
     for level in [O0, O2] {
-        let bench = Bench::new();
-        let case = case(&bench, "twice.c", source, level);
+        let workspace = Workspace::new();
+        let case = case(&workspace, "twice.c", source, level);
         for run in case.check(&KINDS_WITH_EXITS) {
-            let (calls, found) = counts(&run, "twice");
-            assert_eq!((calls, found["Return"]), (5, 5), "{}", case.context);
-            let (calls, found) = counts(&run, "back");
-            assert_eq!((calls, found["Noreturn"]), (4, 1), "{}", case.context);
+            let (calls, counted) = counts(&run, "twice");
+            assert_eq!((calls, counted["Return"]), (5, 5), "{}", case.context);
+            let (calls, counted) = counts(&run, "back");
+            assert_eq!((calls, counted["Noreturn"]), (4, 1), "{}", case.context);
         }
     }
 }
 
-/// An edge profile needs no more counters than there are edges off a tree: edges plus calls minus
-/// blocks.
+/// An edge profile has one counter per edge off a spanning tree: the number of edges, plus one for
+/// the virtual edge from exit to entry, minus the number of tree edges.
 #[test]
 fn only_chords_are_counted() {
     let source = "
@@ -263,10 +267,10 @@ __attribute__((noinline)) int f(int n) {
 }
 int main(void) { return f(10) == 0; }
 ";
-    let bench = Bench::new();
-    let case = case(&bench, "chords.c", source, O0);
-    let (placed, _) = case.run((Edges, true), None);
-    let f = function(&placed, "f");
+    let workspace = Workspace::new();
+    let case = case(&workspace, "chords.c", source, O0);
+    let (patched, _) = case.run((Edges, true), None);
+    let f = function(&patched, "f");
     assert_eq!(f.counted.len() + f.tree.len(), f.edges.len());
     assert_eq!(f.counted.len(), f.edges.len() + 1 - (f.blocks.len() - 1));
     assert!(f.dag.is_empty() && f.path_count == 0);
@@ -285,12 +289,12 @@ __attribute__((noinline)) int pick(unsigned n) {
 int main(void) { int s = 0; for (unsigned i = 0; i < 300; i++) s += pick(i % 5 ? i / 7 * 7 + 1 : i); return s < 0; }
 "#;
 
-/// A guide changes the places of counters and the numbers of paths, but not the counts.
+/// A guide changes which edges have counters and which numbers paths have, but not the counts.
 #[test]
 fn a_guide_changes_numbers_and_not_counts() {
     for level in [O0, O2] {
-        let bench = Bench::new();
-        let case = case(&bench, "guided.c", GUIDED, level);
+        let workspace = Workspace::new();
+        let case = case(&workspace, "guided.c", GUIDED, level);
         for kind in KINDS {
             let plain = case.run(kind, None);
             let known = guide(&plain);
@@ -299,7 +303,7 @@ fn a_guide_changes_numbers_and_not_counts() {
                 let unguided = case.run(other, None);
                 let guided = case.run(other, Some(known.clone()));
                 assert_agree(&unguided, &guided, &case.context);
-                let hash = |placed: &Placed| function(placed, "pick").hash;
+                let hash = |patched: &PatchedModule| function(patched, "pick").hash;
                 assert_ne!(hash(&unguided.0), hash(&guided.0), "{}", case.context);
             }
         }
@@ -309,8 +313,8 @@ fn a_guide_changes_numbers_and_not_counts() {
 /// A guide with counts of another graph, or with only zeros, has no effect.
 #[test]
 fn a_guide_of_another_graph_is_ignored() {
-    let bench = Bench::new();
-    let case = case(&bench, "guided.c", GUIDED, O2);
+    let workspace = Workspace::new();
+    let case = case(&workspace, "guided.c", GUIDED, O2);
     for kind in KINDS {
         let plain = case.run(kind, None);
         let changed = |change: &dyn Fn(&mut GuideFunction)| -> Guide {

@@ -1,8 +1,9 @@
-//! Properties of a woven module apart from its counts: errors, reasons, the map, the object.
+//! Tests the properties of woven modules apart from their counts: errors, reasons, the map, and the
+//! object.
 
 use std::process::Command;
 
-use crate::support::{Bench, SETUPS, TRACED, library, options, run, weave};
+use crate::support::{SETUPS, TRACED, Workspace, library, options, run, weave};
 use holloway_abi::Kind;
 use holloway_format::{Counters, ModuleMap, Outcome};
 use holloway_weave::OptLevel::{O0, O2};
@@ -26,8 +27,8 @@ int g(int x) { return helper(x) + 1; }
 
 #[test]
 fn bad_input_is_named() {
-    let bench = Bench::new();
-    let bitcode = bench.compile("clang-22", "m.c", SMALL, &["-O2"]);
+    let workspace = Workspace::new();
+    let bitcode = workspace.compile("clang-22", "m.c", SMALL, &["-O2"]);
     assert_eq!(error("22", b"\x7fELF not bitcode"), "m.o: not LLVM bitcode");
     assert_eq!(error("22", b""), "m.o: not LLVM bitcode");
     for cut in [4, 5, 100, bitcode.len() / 2, bitcode.len() - 8] {
@@ -51,11 +52,11 @@ fn bad_input_is_named() {
 
 #[test]
 fn modules_that_need_the_whole_program_are_refused() {
-    let bench = Bench::new();
+    let workspace = Workspace::new();
     let source = "struct A { virtual int f(); virtual ~A(); }; int g(A *a) { return a->f(); }";
     let args = ["-O2", "-fvisibility=hidden"];
     let cfi = [&args[..], &["-fsanitize=cfi"]].concat();
-    let bitcode = bench.compile("clang-22", "cfi.cpp", source, &cfi);
+    let bitcode = workspace.compile("clang-22", "cfi.cpp", source, &cfi);
     let refused = try_weave("22", &bitcode).expect_err("control-flow integrity");
     assert!(refused.is_refusal(), "{refused}");
     assert!(refused.to_string().contains("-fsanitize=cfi"), "{refused}");
@@ -66,7 +67,7 @@ fn modules_that_need_the_whole_program_are_refused() {
     ]
     .concat();
     let source = "struct A { virtual int f() { return 1; } }; int g(A *a) { return a->f(); } A a;";
-    let bitcode = bench.compile("clang-22", "split.cpp", source, &split);
+    let bitcode = workspace.compile("clang-22", "split.cpp", source, &split);
     let refused = try_weave("22", &bitcode).expect_err("two modules");
     assert!(refused.is_refusal(), "{refused}");
     assert!(
@@ -80,16 +81,16 @@ fn modules_that_need_the_whole_program_are_refused() {
         &["-fwhole-program-vtables", "-fno-split-lto-unit"],
     ]
     .concat();
-    let bitcode = bench.compile("clang-22", "whole.cpp", source, &whole);
+    let bitcode = workspace.compile("clang-22", "whole.cpp", source, &whole);
     assert!(try_weave("22", &bitcode).is_ok());
 }
 
 #[test]
 fn invalid_assembly_is_an_error() {
     for setup in SETUPS {
-        let bench = Bench::new();
+        let workspace = Workspace::new();
         let source = "void f(void) { __asm__ volatile(\"frobnicate %eax\"); }";
-        let bitcode = bench.compile(setup.clang, "asm.c", source, &["-O2"]);
+        let bitcode = workspace.compile(setup.clang, "asm.c", source, &["-O2"]);
         let error = error(setup.llvm, &bitcode);
         assert!(
             error.starts_with("m.o: code generation: ") && error.contains("frobnicate"),
@@ -100,8 +101,8 @@ fn invalid_assembly_is_an_error() {
 
 #[test]
 fn another_architecture_is_refused() {
-    let bench = Bench::new();
-    let bitcode = bench.compile(
+    let workspace = Workspace::new();
+    let bitcode = workspace.compile(
         "clang-22",
         "m.c",
         SMALL,
@@ -116,9 +117,9 @@ fn another_architecture_is_refused() {
 
 #[test]
 fn scalable_vectors_are_refused_where_words_are_appended() {
-    let bench = Bench::new();
+    let workspace = Workspace::new();
     let target = ["--target=aarch64-linux-gnu", "-O2", "-march=armv8-a+sve"];
-    let bitcode = bench.compile("clang-22", "m.c", SMALL, &target);
+    let bitcode = workspace.compile("clang-22", "m.c", SMALL, &target);
     for collect in [Kind::Loops, Kind::Trace, Kind::Times, Kind::Variation] {
         let mut options = options("m.o", O2);
         options.collect = collect;
@@ -135,8 +136,8 @@ fn scalable_vectors_are_refused_where_words_are_appended() {
 
 #[test]
 fn aarch64_modules_load_their_base() {
-    let bench = Bench::new();
-    let bitcode = bench.compile(
+    let workspace = Workspace::new();
+    let bitcode = workspace.compile(
         "clang-22",
         "m.c",
         SMALL,
@@ -155,12 +156,12 @@ fn aarch64_modules_load_their_base() {
 #[test]
 fn the_same_input_gives_the_same_bytes() {
     for setup in SETUPS {
-        let bench = Bench::new();
+        let workspace = Workspace::new();
         let source = format!(
             "{TRACED}#include <stdio.h>\nint main(int c, char **v) {{ for (int i = 0; i < c; i++) {{ if (v[i][0] == 'x') puts(v[i]); else printf(\"%d\", i); }} }}\n{SMALL}"
         );
         for level in [O0, O2] {
-            let bitcode = bench.compile(setup.clang, "m.c", &source, &[&format!("-{level}")]);
+            let bitcode = workspace.compile(setup.clang, "m.c", &source, &[&format!("-{level}")]);
             let weave = || {
                 weave_module(
                     &library(setup.llvm),
@@ -176,7 +177,7 @@ fn the_same_input_gives_the_same_bytes() {
 }
 
 #[test]
-fn the_map_says_what_became_of_each_function() {
+fn the_map_lists_each_function() {
     let source = r#"
 #define WITH(x) __attribute__((x))
 int selected(int x) { return x ? x * 3 : 7; }
@@ -197,8 +198,8 @@ WITH(gnu_inline) extern inline int elsewhere(int x) { return x; }
 int use(int x) { return elsewhere(x) + chosen(); }
 "#;
     for setup in SETUPS {
-        let bench = Bench::new();
-        let bitcode = bench.compile(setup.clang, "m.c", source, &["-O2", "-ffreestanding"]);
+        let workspace = Workspace::new();
+        let bitcode = workspace.compile(setup.clang, "m.c", source, &["-O2", "-ffreestanding"]);
         let mut options = options("m.o", O2);
         options.filter = Filter::parse("", "left_out").unwrap();
         let map = weave(&library(setup.llvm), &bitcode, &options, 0).map;
@@ -227,13 +228,15 @@ int use(int x) { return elsewhere(x) + chosen(); }
                 "{setup:?}: {reasons:?}"
             );
         }
-        let gone: Vec<&str> = map.gone.iter().map(|gone| &*gone.linkage_name).collect();
+        let vanished = map.gone.iter();
+        let vanished: Vec<&str> = vanished.map(|function| &*function.linkage_name).collect();
         assert!(
-            gone.iter()
+            vanished
+                .iter()
                 .all(|name| ["unused_after_inlining", "inlined"].contains(name)),
-            "{setup:?}: {gone:?}"
+            "{setup:?}: {vanished:?}"
         );
-        // An inlined function is a frame of its caller.
+        // An inlined function is a scope of its caller.
         let caller = map
             .functions
             .iter()
@@ -273,8 +276,8 @@ int f(int x, int y) {
     if (y == 9) __builtin_trap();
     return x;
 }";
-    let bench = Bench::new();
-    let bitcode = bench.compile("clang-22", "m.c", source, &["-O0"]);
+    let workspace = Workspace::new();
+    let bitcode = workspace.compile("clang-22", "m.c", source, &["-O0"]);
     let mut options = options("m.o", O0);
     options.array_limit = 1;
     let map = weave(&library("22"), &bitcode, &options, 0).map;
@@ -299,8 +302,8 @@ int f(int x, int y) {
 
 #[test]
 fn without_probes_nothing_is_added() {
-    let bench = Bench::new();
-    let bitcode = bench.compile("clang-22", "m.c", SMALL, &["-O2"]);
+    let workspace = Workspace::new();
+    let bitcode = workspace.compile("clang-22", "m.c", SMALL, &["-O2"]);
     let mut options = options("m.o", O2);
     options.probes = false;
     let woven = weave_module(&library("22"), &bitcode, &options, &mut |_| {}).unwrap();
@@ -316,9 +319,9 @@ fn without_probes_nothing_is_added() {
 
 #[test]
 fn each_function_has_a_section_and_its_slot_the_right_model() {
-    let bench = Bench::new();
+    let workspace = Workspace::new();
     let source = format!("{SMALL}__attribute__((section(\"mine\"))) int h(int x) {{ return x; }}");
-    let bitcode = bench.compile("clang-22", "m.c", &source, &["-O2", "-fPIC"]);
+    let bitcode = workspace.compile("clang-22", "m.c", &source, &["-O2", "-fPIC"]);
     for (kind, relocation) in [
         (LinkKind::Executable, "R_X86_64_TPOFF32"),
         (LinkKind::SharedObject, "R_X86_64_GOTTPOFF"),
@@ -334,13 +337,13 @@ fn each_function_has_a_section_and_its_slot_the_right_model() {
                 "{section}"
             );
         }
-        let text = disassemble(&bench, &woven.object);
+        let text = disassemble(&workspace, &woven.object);
         assert!(text.contains(relocation), "{text}");
     }
 }
 
-/// A signal handler that counts the path it interrupted must not lose a count. So only two
-/// instructions may touch a counter: one `incq` on memory, or one `addq` of a loop's accumulator.
+/// If a signal handler counts the path that it interrupted, no count may get lost. So only two
+/// instructions may change a counter: an `incq` on memory, and an `addq` of a loop's accumulator.
 #[test]
 fn counters_are_updated_by_one_instruction() {
     let source = "
@@ -356,9 +359,9 @@ int pick(int *p, int n) {
 float sum(float *p, int n) { float s = 0; for (int i = 0; i < n; i++) s += p[i]; return s; }";
     for setup in SETUPS {
         for level in ["O0", "O1", "O2", "O3", "Os"] {
-            let bench = Bench::new();
+            let workspace = Workspace::new();
             let bitcode =
-                bench.compile(setup.clang, "m.c", source, &[&format!("-{level}"), "-fPIE"]);
+                workspace.compile(setup.clang, "m.c", source, &[&format!("-{level}"), "-fPIE"]);
             let mut options = options("m.o", O2);
             options.opt = [
                 O0,
@@ -368,19 +371,19 @@ float sum(float *p, int n) { float s = 0; for (int i = 0; i < n; i++) s += p[i];
                 holloway_weave::OptLevel::Os,
             ]
             .into_iter()
-            .find(|found| found.to_string() == level);
+            .find(|candidate| candidate.to_string() == level);
             let woven =
                 weave_module(&library(setup.llvm), &bitcode, &options, &mut |_| {}).unwrap();
-            let text = disassemble(&bench, &woven.object);
+            let text = disassemble(&workspace, &woven.object);
             let lines: Vec<&str> = text.lines().collect();
             let mut counted = 0;
             for (line, next) in lines.iter().zip(lines.iter().skip(1)) {
                 if !next.contains("__holloway_base_") {
                     continue;
                 }
-                // The base is in the displacement of the previous instruction. This instruction
-                // counts, or it only computes the counter's address (without optimization; or for a
-                // loop's counts, which inline assembly adds).
+                // The relocation belongs to the instruction before it. That instruction counts, or
+                // it computes a counter's address. Addresses are computed without optimization, and
+                // for the counts of loops, which inline assembly adds.
                 let instruction = line.split('\t').next_back().unwrap_or_default().trim();
                 let instruction = if instruction.is_empty() {
                     *line
@@ -403,25 +406,28 @@ float sum(float *p, int n) { float s = 0; for (int i = 0; i < n; i++) s += p[i];
     }
 }
 
-fn disassemble(bench: &Bench, object: &[u8]) -> String {
-    let file = bench.write("m.o", object);
+fn disassemble(workspace: &Workspace, object: &[u8]) -> String {
+    let file = workspace.write("m.o", object);
     let output = run(Command::new("llvm-objdump-22")
         .args(["-d", "-r", "--no-show-raw-insn"])
         .arg(file));
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The weaver names every function to the watcher before it works on the function.
+/// The weaver reports each stage and each function before it works on it.
 #[test]
-fn the_watcher_hears_each_function() {
-    let bench = Bench::new();
-    let bitcode = bench.compile("clang-22", "m.c", SMALL, &["-O2"]);
-    let mut heard = Vec::new();
+fn each_stage_and_function_is_reported() {
+    let workspace = Workspace::new();
+    let bitcode = workspace.compile("clang-22", "m.c", SMALL, &["-O2"]);
+    let mut stages = Vec::new();
     weave_module(&library("22"), &bitcode, &options("m.o", O2), &mut |name| {
-        heard.push(name.to_string());
+        stages.push(name.to_string());
     })
     .unwrap();
     for name in ["(reading)", "(optimising)", "f", "g", "(generating code)"] {
-        assert!(heard.iter().any(|heard| heard == name), "{name}: {heard:?}");
+        assert!(
+            stages.iter().any(|stages| stages == name),
+            "{name}: {stages:?}"
+        );
     }
 }

@@ -1,12 +1,12 @@
-//! Counters that loops keep in registers: the counts are the same for every loop shape and every
-//! way out of the loop.
+//! Tests the counters that loops keep in registers: the counts are exact for every shape of loop
+//! and for every exit of a loop.
 
-use crate::support::{Bench, check, check_with, library, options, weave};
+use crate::support::{Workspace, check, check_with, library, options, weave};
 use holloway_weave::OptLevel::{self, O0, O1, O2, O3};
 
-/// A tracer that is not a call, so that control leaves the loops around it only through their own
-/// branches. It records hits by line, and reports them to the stub at the end.
-const LEAN: &str = "#undef T
+/// A tracer that is not a call, so that control leaves the loops with tracers only by branches. It
+/// counts hits by line, and reports them to the stub at the end.
+const INLINE_TRACER: &str = "#undef T
 #define T __asm__ volatile(\"incq %0\" : \"+m\"(hits[__LINE__]) : : \"cc\")
 static unsigned long hits[1000];
 __attribute__((destructor)) static void tell(void) { for (int line = 0; line < 1000; line++) for (; hits[line]; hits[line]--) trace(line); }
@@ -18,13 +18,13 @@ __attribute__((destructor)) static void tell(void) { for (int line = 0; line < 1
 
 const LEVELS: [OptLevel; 4] = [O0, O1, O2, O3];
 
-fn check_lean(name: &str, source: &str) {
-    check(name, &format!("{LEAN}{source}"), &LEVELS);
+fn check_without_calls(name: &str, source: &str) {
+    check(name, &format!("{INLINE_TRACER}{source}"), &LEVELS);
 }
 
 #[test]
 fn loops_of_one_path() {
-    check_lean(
+    check_without_calls(
         "one.c",
         r#"
 __attribute__((noinline)) static int none(int n) { int i = 0; while (i < n) { KEEP(i); i++; } return i; }
@@ -52,7 +52,7 @@ int main(int argc, char **argv) {
 
 #[test]
 fn loops_of_several_paths() {
-    check_lean(
+    check_without_calls(
         "several.c",
         r#"
 __attribute__((noinline)) static int steps(unsigned long n, int side) {
@@ -150,8 +150,8 @@ int main(int argc, char **argv) {
 }
 
 #[test]
-fn loops_left_by_several_ways() {
-    check_lean(
+fn loops_with_several_exits() {
+    check_without_calls(
         "exits.c",
         r#"
 __attribute__((noinline)) static int find(const int *a, int n, int x, int y) {
@@ -211,8 +211,8 @@ int main(int argc, char **argv) {
 }
 
 #[test]
-fn nests() {
-    check_lean(
+fn nested_loops() {
+    check_without_calls(
         "nests.c",
         r#"
 __attribute__((noinline)) static long deep(int n) {
@@ -265,7 +265,7 @@ int main(int argc, char **argv) {
 
 #[test]
 fn loops_with_calls_that_come_back() {
-    check_lean(
+    check_without_calls(
         "calls.c",
         r#"
 __attribute__((noinline)) static unsigned mix(unsigned x) { if (x & 1) { T; return x * 3; } return x ^ 5; }
@@ -289,7 +289,7 @@ int main(int argc, char **argv) {
 
 #[test]
 fn jumps_into_and_between_loops() {
-    check_lean(
+    check_without_calls(
         "jumps.c",
         r#"
 __attribute__((noinline)) static int table(const unsigned char *code, int n) {
@@ -324,7 +324,7 @@ int main(int argc, char **argv) {
 }
 
 #[test]
-fn vectorised_loops() {
+fn vectorized_loops() {
     let source = r#"
 static float a[4096], b[4096];
 static int v[4096];
@@ -345,16 +345,16 @@ int main(int argc, char **argv) {
 "#;
     check_with(
         "vectors.c",
-        &format!("{LEAN}{source}"),
+        &format!("{INLINE_TRACER}{source}"),
         &[O2, O3],
         &["-ffast-math", "-mavx2"],
         &|_| {},
     );
 }
 
-/// A loop without an end counts in memory, because nothing would write its registers back.
+/// A loop without an exit counts in memory, because nothing would write its registers back.
 #[test]
-fn endless_loops_count_as_they_go() {
+fn endless_loops_count_in_memory() {
     let source = r#"
 #include <signal.h>
 #include <unistd.h>
@@ -365,16 +365,18 @@ static void end(int signal) { printf("%ld", turns); exit(0); }
 __attribute__((noinline)) static void spin(void) { for (;;) turns++; }
 int main(void) { signal(SIGALRM, end); alarm(1); spin(); }
 "#;
-    let bench = Bench::new();
-    let bitcode = bench.compile("clang-22", "endless.c", source, &["-O2", "-fPIE"]);
-    let placed = weave(&library("22"), &bitcode, &options("endless.c", O2), 64);
-    let ran = bench.run(std::slice::from_ref(&placed.woven.object), &["-pie"]);
-    let mut functions = placed.map.functions.iter();
+    let workspace = Workspace::new();
+    let bitcode = workspace.compile("clang-22", "endless.c", source, &["-O2", "-fPIE"]);
+    let patched = weave(&library("22"), &bitcode, &options("endless.c", O2), 64);
+    let program_run = workspace.run(std::slice::from_ref(&patched.woven.object), &["-pie"]);
+    let mut functions = patched.map.functions.iter();
     let spin = functions
         .find(|function| &*function.linkage_name == "spin")
         .unwrap();
-    let counted: u64 = ran.dump.counts(placed.base, spin).values().sum();
-    let turns: u64 = String::from_utf8_lossy(&ran.output.stdout).parse().unwrap();
+    let counted: u64 = program_run.dump.counts(patched.base, spin).values().sum();
+    let turns: u64 = String::from_utf8_lossy(&program_run.output.stdout)
+        .parse()
+        .unwrap();
     assert!(
         turns > 1000 && counted.abs_diff(turns) <= 1,
         "{counted} of {turns}"

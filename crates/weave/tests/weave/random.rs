@@ -1,5 +1,5 @@
-//! Random C programs. For every line, the profile must have the tracer's count, however the
-//! optimizer changed the code.
+//! Tests random C programs. Whatever the optimizer does, the profile's count of every traced line
+//! must equal the tracer's.
 
 use crate::support::{KINDS_WITH_EXITS, Program, check_kinds, check_with};
 use holloway_weave::OptLevel::{self, O0, O1, O2, O3};
@@ -7,8 +7,8 @@ use holloway_weave::OptLevel::{self, O0, O1, O2, O3};
 fn random_programs(seeds: std::ops::Range<u64>, levels: &[OptLevel]) {
     for seed in seeds {
         let source = Program::new(seed, false).text;
-        // Locals changed between setjmp and longjmp have no defined value. But the tracer and the
-        // profile see the same run.
+        // A local that changes between setjmp and longjmp has no defined value. That does not
+        // matter, because the tracer and the profile count the same run.
         check_with(
             &format!("random{seed}.c"),
             &source,
@@ -20,21 +20,21 @@ fn random_programs(seeds: std::ops::Range<u64>, levels: &[OptLevel]) {
 }
 
 #[test]
-fn unoptimised() {
+fn unoptimized() {
     random_programs(0..4, &[O0]);
 }
 
 #[test]
-fn optimised() {
+fn optimized() {
     random_programs(100..104, &[O1, O2]);
 }
 
 #[test]
-fn optimised_hard() {
+fn optimized_at_o3() {
     random_programs(200..203, &[O3]);
 }
 
-/// The same programs with all paths hashed, and with short cut paths.
+/// Random programs with almost all paths in hash tables, and with many cut edges.
 #[test]
 fn hashed_and_cut() {
     for seed in 300..302 {
@@ -56,9 +56,9 @@ fn hashed_and_cut() {
     }
 }
 
-/// Frames left at random by jumps to `main`.
+/// Random programs in which calls jump back to `main` at random.
 #[test]
-fn left() {
+fn frames_left_by_longjmp() {
     for seed in 400..403 {
         check_kinds(
             &format!("left{seed}.c"),

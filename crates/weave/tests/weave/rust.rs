@@ -1,14 +1,14 @@
-//! Rust programs, woven with the toolchain's libLLVM and with Debian's.
+//! Tests Rust programs, woven with the libLLVM of the Rust toolchain and with Debian's.
 
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::support::{Bench, Case, KINDS, follow, library, options, run, traced_lines, weave};
+use crate::support::{Case, KINDS, Workspace, follow, library, options, run, traced_lines, weave};
 use holloway_abi::Kind;
 use holloway_weave::ModuleOptions;
 use holloway_weave::OptLevel::{self, O0, O2, O3};
 
-/// `t!();` counts its line. The weaver cannot see the counter.
+/// `t!();` calls the tracer, which counts the line, and which the weaver does not see.
 const TRACED: &str = "unsafe extern \"C\" { fn trace(line: u32); }
 #[collapse_debuginfo(yes)]
 macro_rules! t { () => { unsafe { trace(line!()) } }; }
@@ -30,10 +30,10 @@ fn shared_std() -> (PathBuf, String) {
     (lib, name)
 }
 
-/// A crate's bitcode.
-pub(crate) fn compile(bench: &Bench, name: &str, source: &str, flag: &str) -> Vec<u8> {
-    let file = bench.write("program.rs", source.as_bytes());
-    let bitcode = bench.path("program.bc");
+/// Compiles a crate to bitcode.
+pub(crate) fn compile(workspace: &Workspace, name: &str, source: &str, flag: &str) -> Vec<u8> {
+    let file = workspace.write("program.rs", source.as_bytes());
+    let bitcode = workspace.path("program.bc");
     let flags = [
         "-g",
         "-Ccodegen-units=1",
@@ -66,12 +66,12 @@ fn check(name: &str, source: &str, levels: &[(OptLevel, &str)], status: i32) {
     let traced = traced_lines(&source);
     for llvm in ["22", "rustc"] {
         for (level, flag) in levels {
-            let bench = Bench::new();
+            let workspace = Workspace::new();
             let case = Case {
                 context: format!("{name} with {llvm} at {level}"),
-                bench: &bench,
+                workspace: &workspace,
                 llvm: library(llvm),
-                bitcode: compile(&bench, name, &source, flag),
+                bitcode: compile(&workspace, name, &source, flag),
                 options: options(name, *level),
                 link: link(),
                 status,
@@ -148,7 +148,7 @@ t!();
 }
 
 #[test]
-fn panics_caught_and_not() {
+fn caught_and_uncaught_panics() {
     let source = r#"
 use std::panic::catch_unwind;
 struct Guard(u32);
@@ -191,10 +191,10 @@ t!();
     check("panics", source, &LEVELS, 101);
 }
 
-/// The code before `std::process::exit` is counted in a frame with something to drop (there the
-/// call is an invoke).
+/// The code before `std::process::exit` is counted even in a frame with values to drop, in which
+/// the call is an invoke.
 #[test]
-fn process_exit_counts_the_way_there() {
+fn code_before_process_exit_is_counted() {
     let source = r#"
 fn main() {
     let text = vec![String::from("x"); std::env::args().count() + 3];
@@ -264,8 +264,7 @@ t!();
     check("asynchronous", source, &LEVELS, 0);
 }
 
-/// Caught panics, drops during unwinding, and calls in both directions: a trace has the traced
-/// lines in their order.
+/// With caught panics and drops during unwinding, a trace has the traced lines in their order.
 #[test]
 fn streams() {
     let source = r#"
@@ -325,26 +324,26 @@ t!();
         levels.flat_map(move |level| kinds.map(|collect| (llvm, level, collect)))
     }) {
         let context = format!("streams with {llvm} at {level}, {collect}");
-        let bench = Bench::new();
-        let bitcode = compile(&bench, "streams", &source, flag);
+        let workspace = Workspace::new();
+        let bitcode = compile(&workspace, "streams", &source, flag);
         let options = ModuleOptions {
             collect,
             ..options("streams", level)
         };
-        let placed = weave(&library(llvm), &bitcode, &options, 64);
+        let patched = weave(&library(llvm), &bitcode, &options, 64);
         let link = link();
         let link: Vec<&str> = link.iter().map(String::as_str).collect();
-        let stream = bench.stream(std::slice::from_ref(&placed.woven.object), &link);
+        let stream = workspace.stream(std::slice::from_ref(&patched.woven.object), &link);
         assert_eq!(stream.status, Some(0), "{context}");
-        let followed = follow(&placed, &stream, "program.rs", &traced);
+        let followed = follow(&patched, &stream, "program.rs", &traced);
         assert!(followed.caught > 0 && followed.open.is_empty(), "{context}");
         if collect == Kind::Trace {
-            let found: Vec<u32> = followed
+            let lines: Vec<u32> = followed
                 .steps
                 .iter()
                 .flat_map(|s| s.lines.clone())
                 .collect();
-            assert_eq!(found, stream.lines, "{context}");
+            assert_eq!(lines, stream.lines, "{context}");
         }
     }
 }

@@ -1,8 +1,10 @@
-//! Streams of paths: every word is in its place, on every LLVM, at every level.
+//! Tests streams of paths: the words form whole activations, and their paths have the traced lines,
+//! with every LLVM, at every level.
 
 use crate::support;
 use crate::support::{
-    Bench, Followed, Placed, Program, SETUPS, Stream, TRACED, follow, library, options, weave,
+    FollowedStream, PatchedModule, Program, SETUPS, Stream, TRACED, Workspace, follow, library,
+    options, weave,
 };
 use holloway_abi::Kind::{self, Loops, Trace};
 use holloway_weave::ModuleOptions;
@@ -10,53 +12,53 @@ use holloway_weave::OptLevel::{self, O0, O1, O2};
 
 const LEVELS: [OptLevel; 3] = [O0, O1, O2];
 
-/// The result of one program's run.
-struct Seen {
-    placed: Placed,
+/// A woven program and the stream of its run.
+struct WovenRun {
+    patched: PatchedModule,
     stream: Stream,
-    followed: Followed,
+    followed: FollowedStream,
     level: OptLevel,
 }
 
 /// Weaves a traced source for a kind with every setup and level. Each stream must consist of whole
 /// activations. The paths of a trace must run the traced lines in their order. The paths of loops
 /// must run each traced line as often as the tracer.
-fn check(name: &str, source: &str, collect: Kind, args: &[&str]) -> Vec<Seen> {
+fn check(name: &str, source: &str, collect: Kind, args: &[&str]) -> Vec<WovenRun> {
     let source = format!("{TRACED}{}", source.replace("T;", "\nT;\n"));
     let traced = support::traced_lines(&source);
     let mut all = Vec::new();
     for setup in SETUPS {
         for level in LEVELS {
             let context = format!("{name} with {setup:?} at {level}, {collect}");
-            let bench = Bench::new();
+            let workspace = Workspace::new();
             let flag = format!("-{level}");
             let args: Vec<&str> = args
                 .iter()
                 .copied()
                 .chain([flag.as_str(), "-fPIE"])
                 .collect();
-            let bitcode = bench.compile(setup.clang, name, &source, &args);
+            let bitcode = workspace.compile(setup.clang, name, &source, &args);
             let options = ModuleOptions {
                 collect,
                 ..options(name, level)
             };
-            let placed = weave(&library(setup.llvm), &bitcode, &options, 640);
+            let patched = weave(&library(setup.llvm), &bitcode, &options, 640);
             assert!(
-                placed.map.skipped.is_empty(),
+                patched.map.skipped.is_empty(),
                 "{context}: {:?}",
-                placed.map.skipped
+                patched.map.skipped
             );
-            let stream = bench.stream(std::slice::from_ref(&placed.woven.object), &["-pie"]);
+            let stream = workspace.stream(std::slice::from_ref(&patched.woven.object), &["-pie"]);
             assert_eq!(stream.status, Some(0), "{context}: {}", stream.stdout);
-            let followed = follow(&placed, &stream, name, &traced);
-            let mut found: Vec<u32> = followed
+            let followed = follow(&patched, &stream, name, &traced);
+            let mut found_lines: Vec<u32> = followed
                 .steps
                 .iter()
                 .flat_map(|s| s.lines.clone())
                 .collect();
             for (step, count) in &followed.counted {
                 for _ in 0..*count {
-                    found.extend(&step.lines);
+                    found_lines.extend(&step.lines);
                 }
             }
             assert!(collect == Loops || followed.counted.is_empty());
@@ -67,12 +69,15 @@ fn check(name: &str, source: &str, collect: Kind, args: &[&str]) -> Vec<Seen> {
                 .filter(|line| traced.contains(line))
                 .collect();
             if collect == Loops {
-                found.sort_unstable();
+                found_lines.sort_unstable();
                 lines.sort_unstable();
             }
-            assert_eq!(found, lines, "{context}: lines (left: from the stream)");
-            all.push(Seen {
-                placed,
+            assert_eq!(
+                found_lines, lines,
+                "{context}: lines (left: from the stream)"
+            );
+            all.push(WovenRun {
+                patched,
                 stream,
                 followed,
                 level,
@@ -82,11 +87,11 @@ fn check(name: &str, source: &str, collect: Kind, args: &[&str]) -> Vec<Seen> {
     all
 }
 
-/// The number of activations whose begin is in the stream.
-fn opened(followed: &Followed) -> u64 {
-    let opened = followed.steps.iter().filter(|step| step.opens).count();
+/// The number of activations that begin in the stream or are counted next to the ring.
+fn opened_count(followed: &FollowedStream) -> u64 {
+    let opened_count = followed.steps.iter().filter(|step| step.opens).count();
     let counted = followed.counted.iter().filter(|(step, _)| step.opens);
-    opened as u64 + counted.map(|(_, count)| count).sum::<u64>()
+    opened_count as u64 + counted.map(|(_, count)| count).sum::<u64>()
 }
 
 #[test]
@@ -98,12 +103,12 @@ __attribute__((noinline)) static int twice(int n) { int s = fib(n); T; s += fib(
 int main(int argc, char **argv) { T; printf("%d\n", twice(9 + argc)); T; }
 "#;
     for collect in [Trace, Loops] {
-        for seen in check("calls.c", source, collect, &[]) {
-            assert!(seen.followed.open.is_empty());
-            let opened = opened(&seen.followed);
+        for woven_run in check("calls.c", source, collect, &[]) {
+            assert!(woven_run.followed.open.is_empty());
+            let opened_count = opened_count(&woven_run.followed);
             // main, twice, fib(10) and fib(11). At -O2, fib's second call becomes a loop.
-            if seen.level == O0 {
-                assert_eq!(opened, 2 + 177 + 287, "{}", seen.stream.stdout);
+            if woven_run.level == O0 {
+                assert_eq!(opened_count, 2 + 177 + 287, "{}", woven_run.stream.stdout);
             }
         }
     }
@@ -129,9 +134,9 @@ int main(int argc, char **argv) {
 }
 "#;
     for collect in [Trace, Loops] {
-        for seen in check("loops.c", source, collect, &[]) {
-            assert!(seen.followed.open.is_empty());
-            assert_eq!(seen.followed.caught, 0);
+        for woven_run in check("loops.c", source, collect, &[]) {
+            assert!(woven_run.followed.open.is_empty());
+            assert_eq!(woven_run.followed.caught, 0);
         }
     }
 }
@@ -141,16 +146,16 @@ fn a_word_is_one_more_than_its_counter() {
     let source =
         "__attribute__((noinline)) static int f(int x) { if (x > 3) { T; return 1; } T; return 0; }
 int main(int argc, char **argv) { int s = 0; T; for (int i = argc; i < 7; i++) s += f(i); return s != 3; }";
-    for seen in check("words.c", source, Trace, &[]) {
+    for woven_run in check("words.c", source, Trace, &[]) {
         let paths = |name: &str| -> Vec<(bool, bool, Vec<u32>)> {
-            let number = seen
-                .placed
+            let number = woven_run
+                .patched
                 .map
                 .functions
                 .iter()
                 .position(|f| f.name == name)
                 .unwrap();
-            let steps = seen
+            let steps = woven_run
                 .followed
                 .steps
                 .iter()
@@ -159,8 +164,8 @@ int main(int argc, char **argv) { int s = 0; T; for (int i = argc; i < 7; i++) s
                 .map(|step| (step.opens, step.closes, step.lines.clone()))
                 .collect()
         };
-        // f's paths: one up to the tracer, and one from there to its end. The tracer is called
-        // last, so at -O2 the call may be a jump.
+        // Each call of f has two paths: one up to the call of the tracer, and one from this call to
+        // the end.
         let all = paths("f");
         let opening: Vec<_> = all.iter().filter(|path| path.0).collect();
         assert_eq!(opening.len(), 6);
@@ -177,7 +182,7 @@ int main(int argc, char **argv) { int s = 0; T; for (int i = argc; i < 7; i++) s
         assert_eq!(closing[..3], [closing[0]; 3]);
         assert_eq!(closing[3..], [closing[3]; 3]);
         assert!(closing[3] < closing[0]);
-        assert_eq!(seen.stream.words.len(), seen.followed.steps.len());
+        assert_eq!(woven_run.stream.words.len(), woven_run.followed.steps.len());
     }
 }
 
@@ -207,11 +212,15 @@ int main(int argc, char **argv) {
 
 #[test]
 fn longjmp_leaves_frames() {
-    for seen in check("setjmp.c", LONGJMP, Trace, &[]) {
-        assert!(seen.followed.open.is_empty(), "{:?}", seen.followed.open);
+    for woven_run in check("setjmp.c", LONGJMP, Trace, &[]) {
+        assert!(
+            woven_run.followed.open.is_empty(),
+            "{:?}",
+            woven_run.followed.open
+        );
         // One setjmp that returns five times.
         assert_eq!(
-            (seen.followed.caught, seen.followed.left),
+            (woven_run.followed.caught, woven_run.followed.left),
             (5, 7 + 6 + 5 + 4)
         );
     }
@@ -236,29 +245,38 @@ int main(int argc, char **argv) {
 
 #[test]
 fn exceptions_leave_frames() {
-    for seen in check("exceptions.cc", EXCEPTIONS, Trace, &[]) {
-        assert!(seen.followed.open.is_empty(), "{:?}", seen.followed.open);
-        if seen.level == O0 {
+    for woven_run in check("exceptions.cc", EXCEPTIONS, Trace, &[]) {
+        assert!(
+            woven_run.followed.open.is_empty(),
+            "{:?}",
+            woven_run.followed.open
+        );
+        if woven_run.level == O0 {
             // i = 3 throws in middle's second call; 4, 5, and 6 throw in its first call. The
             // thrower and middle are left at guarded's pad. After guarded resumed, main's pad
             // catches the exception and leaves no frame.
-            assert!(seen.followed.caught >= 8, "{}", seen.followed.caught);
-            assert_eq!(seen.followed.left, 8);
+            assert!(
+                woven_run.followed.caught >= 8,
+                "{}",
+                woven_run.followed.caught
+            );
+            assert_eq!(woven_run.followed.left, 8);
         }
     }
 }
 
 #[test]
-fn loops_come_back_to_frames() {
-    // Without traced lines, the stream does not show left paths.
+fn loops_record_frames_that_catch_control() {
+    // The stream of the kind loops does not show the traced lines of left paths. So the sources
+    // have no tracers here.
     for (name, source, left) in [("setjmp.c", LONGJMP, 0), ("exceptions.cc", EXCEPTIONS, 0)] {
-        for seen in check(name, &source.replace("T;", ""), Loops, &[]) {
+        for woven_run in check(name, &source.replace("T;", ""), Loops, &[]) {
             assert!(
-                seen.followed.open.is_empty(),
+                woven_run.followed.open.is_empty(),
                 "{name}: {:?}",
-                seen.followed.open
+                woven_run.followed.open
             );
-            assert!(seen.followed.caught > 0 && seen.followed.left >= left);
+            assert!(woven_run.followed.caught > 0 && woven_run.followed.left >= left);
         }
     }
 }
@@ -273,15 +291,15 @@ __attribute__((noinline)) static int odd(int n, int k) { T; if (n == 0) return k
 int main(int argc, char **argv) { printf("%d\n", even(200000 * argc, 1)); }
 "#;
     for collect in [Trace, Loops] {
-        for seen in check("tail.c", source, collect, &[]) {
-            assert!(seen.followed.open.is_empty());
-            assert_eq!(opened(&seen.followed), 200_002);
+        for woven_run in check("tail.c", source, collect, &[]) {
+            assert!(woven_run.followed.open.is_empty());
+            assert_eq!(opened_count(&woven_run.followed), 200_002);
         }
     }
 }
 
 #[test]
-fn functions_that_are_not_optimised() {
+fn functions_that_are_not_optimized() {
     let source = r#"
 __attribute__((optnone, noinline)) static int slow(int n) { int s = 0; for (int i = 0; i < n; i++) { T; s += i; } return s; }
 __attribute__((noinline)) static int fast(int n) { int s = 0; for (int i = 0; i < n; i++) { T; s += slow(i); } return s; }
@@ -299,13 +317,13 @@ fn frames_at_the_end_stay_open() {
 __attribute__((noinline)) static void last(int n) { T; if (n) last(n - 1); T; exit(0); }
 int main(int argc, char **argv) { T; last(3 + argc); }
 "#;
-    for seen in check("exit.c", source, Trace, &[]) {
-        assert!(!seen.followed.open.is_empty());
+    for woven_run in check("exit.c", source, Trace, &[]) {
+        assert!(!woven_run.followed.open.is_empty());
     }
 }
 
-/// A function of 2^18 paths is cut, with or without a loop, until an array of words has room for
-/// them.
+/// A function of 2^18 paths is cut, with or without a loop, until its paths are within the limit of
+/// a stream.
 #[test]
 fn many_paths_are_cut() {
     let branches: String = (0..18)
@@ -317,9 +335,9 @@ __attribute__((noinline)) static unsigned f(unsigned x, unsigned s) {{ {branches
 int main(void) {{ unsigned s = 1; for (unsigned i = 0; i < 300; i++) s = f(i * 2654435761u, s); T; return s == 0; }}"
     );
     for collect in [Trace, Loops] {
-        for seen in check("many.c", &source, collect, &[]) {
-            let f = seen
-                .placed
+        for woven_run in check("many.c", &source, collect, &[]) {
+            let f = woven_run
+                .patched
                 .map
                 .functions
                 .iter()
@@ -330,7 +348,7 @@ int main(void) {{ unsigned s = 1; for (unsigned i = 0; i < 300; i++) s = f(i * 2
                 "{}",
                 f.path_count
             );
-            if seen.level == O0 {
+            if woven_run.level == O0 {
                 assert!(
                     f.path_count > holloway_weave::ARRAY_LIMIT,
                     "{}",
@@ -344,20 +362,20 @@ int main(void) {{ unsigned s = 1; for (unsigned i = 0; i < 300; i++) s = f(i * 2
 /// Checks that the program and its signal handlers appended as many words as they report.
 fn check_handlers(source: &str, args: &[&str]) {
     for collect in [Trace, Loops] {
-        for seen in check("signals.c", source, collect, args) {
-            let stdout = seen.stream.stdout.split_whitespace();
+        for woven_run in check("signals.c", source, collect, args) {
+            let stdout = woven_run.stream.stdout.split_whitespace();
             let printed: Vec<u64> = stdout.map(|n| n.parse().unwrap()).collect();
             let calls = |name: &str| {
-                let functions = &seen.placed.map.functions;
+                let functions = &woven_run.patched.map.functions;
                 let number = functions.iter().position(|f| f.name == name);
-                let of = |step: &&support::Step| Some(step.function) == number && step.opens;
-                let counted = seen.followed.counted.iter();
+                let is_call = |step: &&support::Step| Some(step.function) == number && step.opens;
+                let counted = woven_run.followed.counted.iter();
                 let counted = counted.filter(|(step, _)| Some(step.function) == number);
                 let counted: u64 = counted.map(|(_, count)| count).sum();
-                seen.followed.steps.iter().filter(of).count() as u64 + counted
+                woven_run.followed.steps.iter().filter(is_call).count() as u64 + counted
             };
-            let found = [calls("work"), calls("note"), calls("tick")];
-            assert_eq!(found, printed[1..], "{collect}");
+            let found_lines = [calls("work"), calls("note"), calls("tick")];
+            assert_eq!(found_lines, printed[1..], "{collect}");
             assert!(printed[3] > 20, "{printed:?}");
         }
     }
@@ -373,7 +391,7 @@ static void tick(int signal) { for (int i = 0; i < MANY; i++) note(i | 1); ended
 __attribute__((noinline)) static unsigned work(unsigned x) { unsigned s = 0; for (unsigned i = 0; i < 3; i++) { if ((x ^ i) & 1) s += x; } return s; }
 "#;
 
-/// A handler on a timer: thousands of words are appended between two signals.
+/// A signal handler runs on a timer. Thousands of words are appended between two signals.
 #[test]
 fn handlers_on_a_timer() {
     let main = r#"
@@ -394,7 +412,7 @@ int main(void) {
     );
 }
 
-/// A handler runs after every single instruction, also between two instructions of an append.
+/// A signal handler runs after every instruction, also between two instructions of a probe.
 #[test]
 fn handlers_between_any_two_instructions() {
     let main = r#"
@@ -414,8 +432,8 @@ int main(void) {
     );
 }
 
-/// Activations of a single path have counters, also in functions with loops. All other activations
-/// are words. No activation is both.
+/// Activations of a single path are counted, also in functions with loops. The paths of all other
+/// activations are appended. No activation is counted and appended.
 #[test]
 fn activations_of_one_path_are_counted() {
     let source = r#"
@@ -430,34 +448,35 @@ __attribute__((noinline)) static unsigned turns(unsigned n, unsigned x) {
 }
 int main(int argc, char **argv) { unsigned s = 0; for (unsigned i = 0; i < 64; i++) s = turns(i, s); printf("%u\n", s + argc); return 0; }
 "#;
-    for seen in check("alone.c", source, Loops, &[]) {
+    for woven_run in check("alone.c", source, Loops, &[]) {
         let number = |name: &str| {
-            let mut functions = seen.placed.map.functions.iter();
+            let mut functions = woven_run.patched.map.functions.iter();
             functions.position(|f| f.name == name).unwrap()
         };
         let counted = |name: &str| -> u64 {
-            let counted = seen.followed.counted.iter();
-            let own = counted.filter(|(step, _)| step.function == number(name));
-            own.map(|(_, count)| count).sum()
+            let counted = woven_run.followed.counted.iter();
+            let of_function = counted.filter(|(step, _)| step.function == number(name));
+            of_function.map(|(_, count)| count).sum()
         };
         let words = |name: &str| {
-            let steps = seen.followed.steps.iter();
+            let steps = woven_run.followed.steps.iter();
             steps.filter(|step| step.function == number(name)).count()
         };
         assert_eq!((counted("plain"), words("plain")), (8 * 28, 0));
         assert_eq!(counted("main"), 0);
-        // One in eight calls runs no further iteration. Each of the others has a word for its
-        // entry, its further turns, and its end. Optimized loops end where they turn.
+        // One in eight calls of `turns` runs no iteration, so it is a single path. Each other call
+        // has a word for its entry, for each further iteration, and for its end. In optimized code
+        // the loop's test may be at its end, so more calls are a single path.
         let turns = (counted("turns"), words("turns"));
         assert!(turns.0 >= 8, "{turns:?}");
-        if seen.level == O0 {
+        if woven_run.level == O0 {
             assert_eq!(turns, (8, 8 * (28 + 7)));
         }
-        assert!(seen.followed.open.is_empty());
+        assert!(woven_run.followed.open.is_empty());
     }
 }
 
-/// Random programs that do not jump out of frames: every line has the tracer's count.
+/// In random programs that do not jump out of frames, every line has the tracer's count.
 #[test]
 fn random_programs() {
     for seed in 500..503 {

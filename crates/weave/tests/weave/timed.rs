@@ -1,11 +1,11 @@
-//! Timed paths: every path ends in the right place, and no program changes its behavior, on every
-//! LLVM, at every level.
+//! Tests timed paths: every path is counted correctly, and no program changes its behavior, with
+//! every LLVM, at every level.
 
 use crate::support;
 use std::process::Command;
 
 use crate::support::{
-    Bench, KINDS_TIMED, Placed, Program, SETUPS, check_kinds, library, options, weave,
+    KINDS_TIMED, PatchedModule, Program, SETUPS, Workspace, check_kinds, library, options, weave,
 };
 use holloway_abi::Kind;
 use holloway_format::{Load, LoadShape};
@@ -25,45 +25,46 @@ fn random_programs(levels: &[OptLevel]) {
 }
 
 #[test]
-fn random_programs_hardly_optimised() {
+fn random_programs_at_low_levels() {
     random_programs(&[O0, O1]);
 }
 
 #[test]
-fn random_programs_optimised() {
+fn random_programs_at_o2() {
     random_programs(&[O2]);
 }
 
 #[test]
-fn random_programs_optimised_hard() {
+fn random_programs_at_o3() {
     random_programs(&[O3]);
 }
 
-/// A function of many values that live across many loops, and a small function that computes the
-/// same result.
-fn giant(values: usize, loops: usize) -> String {
+/// A program with a large function, in which many values live across many loops, and with a small
+/// function that computes the same result.
+fn large_function_program(values: usize, loops: usize) -> String {
     let names: Vec<String> = (0..values).map(|value| format!("v{value}")).collect();
-    let turn = |number: usize| {
-        let [own, to, from] = [number, number * 7 + 1, number * 3].map(|value| value % values);
+    let inner_loop = |number: usize| {
+        let [bound, to, from] = [number, number * 7 + 1, number * 3].map(|value| value % values);
         format!(
-            "  for (unsigned long j = 0; j < (i + v{own}) % 3; j++) {{ T;
+            "  for (unsigned long j = 0; j < (i + v{bound}) % 3; j++) {{ T;
    v{to} += v{from} ^ j;
-   if (v{own} & 4) v{own}++;
+   if (v{bound} & 4) v{bound}++;
    else {{ T; }}
   }}\n"
         )
     };
-    let made = names
+    let definitions = names
         .iter()
         .map(|name| format!(" unsigned long {name} = source++;\n"));
-    let (made, turns): (String, String) = (made.collect(), (0..loops).map(turn).collect());
+    let definitions: String = definitions.collect();
+    let inner_loops: String = (0..loops).map(inner_loop).collect();
     let sum = names.join(" + 3 * (") + &")".repeat(values - 1);
     format!(
         "#include <stdio.h>
 static volatile unsigned long source;
 __attribute__((noinline)) static unsigned long large(unsigned long n) {{
-{made} for (unsigned long i = 0; i < n; i++) {{ T;
-{turns} }}
+{definitions} for (unsigned long i = 0; i < n; i++) {{ T;
+{inner_loops} }}
  return {sum};
 }}
 __attribute__((noinline)) static unsigned long small(unsigned long n) {{
@@ -91,7 +92,7 @@ int main(void) {{
 
 #[test]
 fn many_values_that_live_at_many_loops() {
-    check("giant.c", &giant(170, 90), &[O2]);
+    check("giant.c", &large_function_program(170, 90), &[O2]);
 }
 
 const INTERPRETER: &str = "#include <stdio.h>
@@ -118,9 +119,9 @@ int main(int argc, char **argv) {
 fn interpreters_keep_a_jump_for_each_operation() {
     check("interpreter.c", INTERPRETER, &[O1, O2]);
     let source = format!("#define T __asm__ volatile(\"nop\")\n{INTERPRETER}");
-    for placed in woven("interpreter.c", &source, Kind::Variation) {
-        let bench = Bench::new();
-        let object = bench.write("interpreter.o", &placed.woven.object);
+    for patched in woven("interpreter.c", &source, Kind::Variation) {
+        let workspace = Workspace::new();
+        let object = workspace.write("interpreter.o", &patched.woven.object);
         let text = Command::new("objdump").arg("-d").arg(object).output();
         let text = String::from_utf8(text.unwrap().stdout).unwrap();
         let jumps = text
@@ -131,10 +132,10 @@ fn interpreters_keep_a_jump_for_each_operation() {
 }
 
 /// Weaves an optimized source with each setup.
-fn woven(name: &str, source: &str, collect: Kind) -> Vec<Placed> {
+fn woven(name: &str, source: &str, collect: Kind) -> Vec<PatchedModule> {
     let weave = |setup: support::Setup| {
-        let bench = Bench::new();
-        let bitcode = bench.compile(
+        let workspace = Workspace::new();
+        let bitcode = workspace.compile(
             setup.clang,
             name,
             source,
@@ -150,7 +151,7 @@ fn woven(name: &str, source: &str, collect: Kind) -> Vec<Placed> {
 }
 
 #[test]
-fn short_functions_are_left_to_their_callers() {
+fn short_functions_are_timed_with_their_callers() {
     let source = "#include <string.h>
 int add(int a, int b) { return a + b; }
 void some(char *to, unsigned long n) { memset(to, 7, n); }
@@ -159,18 +160,18 @@ long sum(const int *a, long n) { long s = 0; while (n--) s += a[n]; return s; }
 extern int outside(int);
 int twice(int a) { return add(a, 1) + outside(a); }
 ";
-    for placed in woven("short.c", source, Kind::Variation) {
-        let skipped = placed.map.skipped.iter();
-        let skipped: Vec<&str> = skipped.map(|one| &*one.linkage_name).collect();
+    for patched in woven("short.c", source, Kind::Variation) {
+        let skipped = patched.map.skipped.iter();
+        let skipped: Vec<&str> = skipped.map(|function| &*function.linkage_name).collect();
         assert_eq!(skipped, ["add", "all"]);
-        let timed = placed.map.functions.iter();
-        let timed: Vec<&str> = timed.map(|one| &*one.name).collect();
+        let timed = patched.map.functions.iter();
+        let timed: Vec<&str> = timed.map(|function| &*function.name).collect();
         assert_eq!(timed, ["some", "sum", "twice"]);
     }
 }
 
 #[test]
-fn loads_whose_next_addresses_can_be_told() {
+fn loads_with_predictable_addresses_are_found() {
     let source = "#include <stddef.h>
 struct node { long pad; struct node *next; int value; };
 struct pair { int left, right; };
@@ -208,12 +209,12 @@ long queue(struct queue *q) {
 }
 long fixed(const int *volatile *a, long n) { long s = 0; while (n--) s += **a; return s; }
 ";
-    for placed in woven("loads.c", source, Kind::Variation) {
+    for patched in woven("loads.c", source, Kind::Variation) {
         let loads = |name: &str| -> Vec<(u32, LoadShape)> {
-            let mut functions = placed.map.functions.iter();
+            let mut functions = patched.map.functions.iter();
             let function = functions.find(|f| f.name == name).unwrap();
-            let found = function.loads.iter();
-            found
+            let loads = function.loads.iter();
+            loads
                 .map(|load: &Load| (load.place.line, load.shape))
                 .collect()
         };
@@ -226,7 +227,7 @@ long fixed(const int *volatile *a, long n) { long s = 0; while (n--) s += **a; r
             LoadShape::Through { stride: -16 },
         );
         assert_eq!(loads("indirect")[..2], [(22, stride), (22, through)]);
-        // the place in the queue is a member, so in memory
+        // The index `head` is a member, so it is in memory.
         let (stride, through) = (
             LoadShape::Induction { stride: 4 },
             LoadShape::Through { stride: 4 },
@@ -234,8 +235,8 @@ long fixed(const int *volatile *a, long n) { long s = 0; while (n--) s += **a; r
         assert_eq!(loads("queue"), [(30, stride), (32, through)]);
         assert_eq!(loads("fixed"), []);
     }
-    for placed in woven("loads.c", source, Kind::Paths) {
-        let functions = placed.map.functions.iter();
+    for patched in woven("loads.c", source, Kind::Paths) {
+        let functions = patched.map.functions.iter();
         assert!(
             functions
                 .into_iter()

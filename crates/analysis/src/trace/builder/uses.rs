@@ -1,13 +1,14 @@
-//! Counts the uses of a level's pieces in a block.
+//! Counts how often a block uses each piece of a level. The counts decide which pieces are written
+//! as rules.
 
 /// The rules and use counts of a level's pieces.
 #[derive(Default)]
 pub(super) struct Uses {
-    /// By piece: its rule, `UNWRITTEN`, or `WRITTEN_INLINE`.
+    /// By piece: the number of its rule, `UNWRITTEN`, or `WRITTEN_INLINE`.
     pub(super) rules: Vec<u32>,
-    /// By piece: uses in this block so far.
+    /// By piece: uses in the current block so far.
     pub(super) counts: Vec<u32>,
-    /// Pieces with a count in this block.
+    /// The pieces whose count is not 0.
     pub(super) counted: Vec<u32>,
 }
 
@@ -25,13 +26,13 @@ impl Uses {
         *count = count.saturating_add(times);
     }
 
-    /// Makes room for this number of known pieces.
+    /// Extends the tables to this number of pieces.
     pub(super) fn resize(&mut self, pieces: usize) {
         self.rules.resize(pieces, UNWRITTEN);
         self.counts.resize(pieces, 0);
     }
 
-    /// Ends a block: remembers the written pieces and clears their counts.
+    /// Ends a block: marks its pieces as written, and clears their counts.
     pub(super) fn end_block(&mut self) {
         for piece in self.counted.drain(..) {
             self.counts[piece as usize] = 0;

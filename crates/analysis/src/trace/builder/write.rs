@@ -1,4 +1,8 @@
-//! Writes a block that is cut into pieces as tokens.
+//! Writes a block as tokens, once it is cut into pieces.
+//!
+//! Tokens are written depth first ([`Token`]). Where a rule is used first, its right side is
+//! written between an `open` and a `close` token; the `close` gives the rule the next number. Later
+//! uses are the rule's number.
 
 use holloway_format::trace::{Symbol, Token};
 
@@ -7,7 +11,8 @@ use super::GrammarBuilder;
 use super::uses::{UNWRITTEN, WRITTEN_INLINE};
 
 impl GrammarBuilder {
-    /// Counts the uses of each piece on the right sides that this block writes.
+    /// Counts the uses of each piece on the right sides that the block will contain. `symbols` are
+    /// the right sides over pieces of the last level.
     pub(super) fn count(&mut self, levels: usize, symbols: &[Symbol]) {
         for symbol in symbols {
             if let Part::Terminal(piece) = symbol.part() {
@@ -20,15 +25,19 @@ impl GrammarBuilder {
             for &piece in &current.counted {
                 if current.rules[piece as usize] >= WRITTEN_INLINE {
                     match self.levels[level].piece(piece) {
-                        &[only] => below.count(only, current.counts[piece as usize]),
-                        side => side.iter().for_each(|&part| below.count(part, 1)),
+                        // A piece of one part is never a rule, so all its uses are uses of the
+                        // part.
+                        &[part] => below.count(part, current.counts[piece as usize]),
+                        parts => parts.iter().for_each(|&part| below.count(part, 1)),
                     }
                 }
             }
         }
     }
 
-    /// Writes the block, beginning with the start rule of SEQUITUR's grammar.
+    /// Writes the block, beginning with the start rule of SEQUITUR's grammar. `symbols` and
+    /// `starts` are the right sides of this grammar. `number` returns the number of a symbol's
+    /// terminal.
     pub(super) fn write(
         &mut self,
         levels: usize,
@@ -39,22 +48,23 @@ impl GrammarBuilder {
     ) {
         let span = |rule: usize| starts[rule] as usize..starts[rule + 1] as usize;
         let mut numbers = vec![UNWRITTEN; starts.len() - 1];
-        let mut open = vec![(0, span(0))];
-        while let Some((rule, rest)) = open.last_mut() {
-            let Some(at) = rest.next() else {
+        // The rules being written, each with the range of its symbols that are not written yet.
+        let mut open_rules = vec![(0, span(0))];
+        while let Some((rule, unwritten)) = open_rules.last_mut() {
+            let Some(index) = unwritten.next() else {
                 if *rule != 0 {
                     out.push(Token::close());
                     numbers[*rule] = self.rules;
                     self.rules += 1;
                 }
-                open.pop();
+                open_rules.pop();
                 continue;
             };
-            match symbols[at].part() {
+            match symbols[index].part() {
                 Part::Terminal(piece) => self.write_piece(levels - 1, piece, number, out),
                 Part::Rule(used) if numbers[used as usize] == UNWRITTEN => {
                     out.push(Token::open());
-                    open.push((used as usize, span(used as usize)));
+                    open_rules.push((used as usize, span(used as usize)));
                 }
                 Part::Rule(used) => {
                     out.push(Token::symbol(Symbol::rule(numbers[used as usize])));
@@ -63,7 +73,8 @@ impl GrammarBuilder {
         }
     }
 
-    /// Writes a piece: its rule if it has one, else its right side.
+    /// Writes a piece: its rule's number if it has a rule, or its right side. The right side
+    /// becomes a rule if the piece is used again in this block or was written in an earlier block.
     fn write_piece(
         &mut self,
         level: usize,
@@ -82,8 +93,8 @@ impl GrammarBuilder {
         if is_rule {
             out.push(Token::open());
         }
-        for at in 0..length {
-            let part = self.levels[level].piece(piece)[at];
+        for index in 0..length {
+            let part = self.levels[level].piece(piece)[index];
             match level {
                 0 => out.push(Token::symbol(Symbol::terminal(number(part)))),
                 _ => self.write_piece(level - 1, part, number, out),

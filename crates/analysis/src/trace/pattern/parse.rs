@@ -5,35 +5,44 @@ use super::syntax::{Atom, Choice, Name, Node, PatternError, PatternFault, error}
 /// Returns the length in bytes of the longest known name at the start of a text, or 0.
 type Known<'a> = dyn Fn(&str) -> usize + 'a;
 
-/// Parses a pattern into its syntax tree and the events that match at each position.
+/// Parses a pattern into its syntax tree and, by position, the events that match there.
 pub(super) fn parse(text: &str, known: &Known<'_>) -> Result<(Node, Vec<Choice>), PatternError> {
     let mut parser = Parser::new(text, known)?;
     let node = parser.pattern()?;
     match parser.tokens.get(parser.next) {
         None => Ok((node, parser.choices)),
-        Some(token) => Err(error(token.at, PatternFault::Unopened)),
+        Some(token) => Err(error(token.position, PatternFault::Unopened)),
     }
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum TokenKind {
+    /// An operator, a parenthesis, or `.`.
     Mark(char),
+    /// A quoted name or a known name.
     Name(String),
+    /// A word without quotes: a keyword such as `enter`, or a name.
     Word(String),
+    /// A name and a path number.
     Path(String, u32),
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Token {
     kind: TokenKind,
-    at: usize,
+    /// Position in the text, in characters.
+    position: usize,
 }
 
 struct Parser {
     tokens: Vec<Token>,
+    /// Index of the next token.
     next: usize,
+    /// Length of the text, in characters.
     end: usize,
+    /// By position of the pattern: the events that match.
     choices: Vec<Choice>,
+    /// Number of open parentheses and `!`.
     depth: usize,
 }
 
@@ -57,24 +66,26 @@ impl Parser {
         self.tokens.get(self.next).map(|token| &token.kind)
     }
 
-    fn at(&self) -> usize {
+    /// Position of the next token in the text.
+    fn position(&self) -> usize {
         self.tokens
             .get(self.next)
-            .map_or(self.end, |token| token.at)
+            .map_or(self.end, |token| token.position)
     }
 
+    /// Reads this mark, if it is the next token. Returns whether it is.
     fn accept(&mut self, mark: char) -> bool {
-        let found = self.peek() == Some(&TokenKind::Mark(mark));
-        self.next += usize::from(found);
-        found
+        let is_next = self.peek() == Some(&TokenKind::Mark(mark));
+        self.next += usize::from(is_next);
+        is_next
     }
 
     fn pattern(&mut self) -> Result<Node, PatternError> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            return Err(error(self.at(), PatternFault::NestedTooDeep));
+            return Err(error(self.position(), PatternFault::NestedTooDeep));
         }
-        let (at, first) = (self.at(), self.choices.len());
+        let (position, first) = (self.position(), self.choices.len());
         let mut nodes = vec![self.sequence()?];
         while self.accept('|') {
             nodes.push(self.sequence()?);
@@ -85,7 +96,7 @@ impl Parser {
             // A choice between single events is a single event.
             Some(choice) => {
                 self.choices.truncate(first);
-                self.push_choice(at, choice)
+                self.push_choice(position, choice)
             }
             None => Ok(node),
         }
@@ -100,7 +111,7 @@ impl Parser {
             nodes.push(self.item()?);
         }
         if nodes.is_empty() {
-            return Err(error(self.at(), PatternFault::NoEvent));
+            return Err(error(self.position(), PatternFault::NoEvent));
         }
         Ok(single_or(nodes, Node::Sequence))
     }
@@ -131,11 +142,11 @@ impl Parser {
     }
 
     fn primary(&mut self) -> Result<Node, PatternError> {
-        let at = self.at();
+        let position = self.position();
         if self.accept('(') {
             let node = self.pattern()?;
             if !self.accept(')') {
-                return Err(error(at, PatternFault::Unclosed));
+                return Err(error(position, PatternFault::Unclosed));
             }
             return Ok(node);
         }
@@ -143,20 +154,20 @@ impl Parser {
             let first = self.choices.len();
             self.depth += 1;
             if self.depth > MAX_DEPTH {
-                return Err(error(at, PatternFault::NegatedTooOften));
+                return Err(error(position, PatternFault::NegatedTooOften));
             }
             let node = self.primary()?;
             self.depth -= 1;
             let mut choice = self
                 .choice(&node)
-                .ok_or_else(|| error(at, PatternFault::NegatedSequence))?;
+                .ok_or_else(|| error(position, PatternFault::NegatedSequence))?;
             choice.is_negated = !choice.is_negated;
             self.choices.truncate(first);
-            return self.push_choice(at, choice);
+            return self.push_choice(position, choice);
         }
         let atom = self.atom()?;
         self.push_choice(
-            at,
+            position,
             Choice {
                 atoms: vec![atom],
                 is_negated: false,
@@ -164,105 +175,111 @@ impl Parser {
         )
     }
 
-    fn push_choice(&mut self, at: usize, choice: Choice) -> Result<Node, PatternError> {
+    fn push_choice(&mut self, position: usize, choice: Choice) -> Result<Node, PatternError> {
         if self.choices.len() == MAX_EVENTS {
-            return Err(error(at, PatternFault::TooManyEvents));
+            return Err(error(position, PatternFault::TooManyEvents));
         }
         self.choices.push(choice);
         Ok(Node::Event(self.choices.len() - 1))
     }
 
-    /// The set of a node that matches a single event.
+    /// The events that a node matches; `None` if it does not match single events.
     fn choice(&self, node: &Node) -> Option<Choice> {
         match node {
             Node::Event(index) => Some(self.choices[*index].clone()),
             Node::Alternatives(nodes) => {
-                let mut all = Choice {
+                let mut union = Choice {
                     atoms: Vec::new(),
                     is_negated: false,
                 };
                 for node in nodes {
                     let choice = self.choice(node).filter(|choice| !choice.is_negated)?;
-                    all.atoms.extend(choice.atoms);
+                    union.atoms.extend(choice.atoms);
                 }
-                Some(all)
+                Some(union)
             }
             Node::Sequence(_) | Node::Repeat { .. } | Node::Optional(_) => None,
         }
     }
 
     fn atom(&mut self) -> Result<Atom, PatternError> {
-        let at = self.at();
+        let position = self.position();
         let Some(kind) = self.peek().cloned() else {
-            return Err(error(at, PatternFault::End));
+            return Err(error(position, PatternFault::End));
         };
         self.next += 1;
         Ok(match kind {
             TokenKind::Mark('.') => Atom::Any,
             TokenKind::Mark(mark) => {
-                return Err(error(at, PatternFault::Operator(mark)));
+                return Err(error(position, PatternFault::Operator(mark)));
             }
-            TokenKind::Path(text, path) => Atom::Path(Name { text, at }, path),
-            TokenKind::Name(text) => Atom::Function(Name { text, at }),
+            TokenKind::Path(text, path) => Atom::Path(Name { text, position }, path),
+            TokenKind::Name(text) => Atom::Function(Name { text, position }),
             TokenKind::Word(word) => match &*word {
                 "enter" => Atom::Enter(self.target("enter")?),
                 "leave" => Atom::Leave(self.target("leave")?),
                 "return" => Atom::Leave(None),
                 "left" => Atom::Left,
-                _ => Atom::Function(Name { text: word, at }),
+                _ => Atom::Function(Name {
+                    text: word,
+                    position,
+                }),
             },
         })
     }
 
     fn target(&mut self, word: &str) -> Result<Option<Name>, PatternError> {
-        let at = self.at();
+        let position = self.position();
         if self.accept('.') {
             return Ok(None);
         }
         match self.peek().cloned() {
             Some(TokenKind::Name(text) | TokenKind::Word(text)) => {
                 self.next += 1;
-                Ok(Some(Name { text, at }))
+                Ok(Some(Name { text, position }))
             }
-            _ => Err(error(at, PatternFault::NoFunction(word.to_owned()))),
+            _ => Err(error(position, PatternFault::NoFunction(word.to_owned()))),
         }
     }
 }
 
-/// The only node, or `all` of several nodes.
-fn single_or(mut nodes: Vec<Node>, all: impl FnOnce(Vec<Node>) -> Node) -> Node {
+/// The only node of a list, or the node that `combine` makes of several nodes.
+fn single_or(mut nodes: Vec<Node>, combine: impl FnOnce(Vec<Node>) -> Node) -> Node {
     match nodes.pop() {
         Some(node) if nodes.is_empty() => node,
         last => {
             nodes.extend(last);
-            all(nodes)
+            combine(nodes)
         }
     }
 }
 
 fn tokens(text: &str, known: &Known<'_>) -> Result<Vec<Token>, PatternError> {
     let chars: Vec<char> = text.chars().collect();
-    let mut rest = text;
     let mut tokens = Vec::new();
+    // Index of the next character. `remaining` is the text from character `remaining_start` on.
     let mut next = 0;
-    let mut skipped_to = 0;
+    let mut remaining = text;
+    let mut remaining_start = 0;
     while next < chars.len() {
-        let skipped: usize = chars[skipped_to..next].iter().map(|c| c.len_utf8()).sum();
-        (rest, skipped_to) = (&rest[skipped..], next);
+        let read_chars = chars[remaining_start..next].iter();
+        let read_bytes: usize = read_chars.map(|c| c.len_utf8()).sum();
+        (remaining, remaining_start) = (&remaining[read_bytes..], next);
         if chars[next].is_whitespace() {
             next += 1;
             continue;
         }
-        let at = next;
-        let kind = match known_name(rest, known) {
-            Some(name) if at + name.chars().count() > end_of_name(&chars, at) => {
+        let position = next;
+        // A known name wins if it is longer than the word that begins here.
+        let kind = match known_name(remaining, known) {
+            Some(name) if position + name.chars().count() > end_of_name(&chars, position) => {
                 next += name.chars().count();
                 TokenKind::Name(name.to_owned())
             }
             _ => read_token(&chars, &mut next)?,
         };
         let kind = with_path(kind, &chars, &mut next)?;
-        tokens.push(Token { kind, at });
+        tokens.push(Token { kind, position });
     }
     Ok(tokens)
 }
@@ -276,21 +293,21 @@ fn known_name<'a>(text: &'a str, known: &Known<'_>) -> Option<&'a str> {
 
 /// Reads a quoted name, a word, or a mark.
 fn read_token(chars: &[char], next: &mut usize) -> Result<TokenKind, PatternError> {
-    let at = *next;
-    let c = chars[at];
+    let position = *next;
+    let c = chars[position];
     if c == '"' {
-        let length = chars[at + 1..].iter().position(|&c| c == '"');
-        let length = length.ok_or_else(|| error(at, PatternFault::Unquoted))?;
-        *next = at + length + 2;
-        Ok(quoted(chars[at + 1..*next - 1].iter().collect()))
+        let length = chars[position + 1..].iter().position(|&c| c == '"');
+        let length = length.ok_or_else(|| error(position, PatternFault::Unquoted))?;
+        *next = position + length + 2;
+        Ok(quoted(chars[position + 1..*next - 1].iter().collect()))
     } else if is_name_char(c) {
-        *next = end_of_name(chars, at);
-        Ok(TokenKind::Word(chars[at..*next].iter().collect()))
+        *next = end_of_name(chars, position);
+        Ok(TokenKind::Word(chars[position..*next].iter().collect()))
     } else if "()|!*+?.".contains(c) {
         *next += 1;
         Ok(TokenKind::Mark(c))
     } else {
-        Err(error(at, PatternFault::Character(c)))
+        Err(error(position, PatternFault::Character(c)))
     }
 }
 
@@ -326,8 +343,8 @@ fn is_name_char(c: char) -> bool {
 }
 
 /// End of the name that begins at `at`. A `::` is part of the name if more of the name follows it.
-fn end_of_name(chars: &[char], at: usize) -> usize {
-    let mut next = at;
+fn end_of_name(chars: &[char], position: usize) -> usize {
+    let mut next = position;
     loop {
         while chars.get(next).is_some_and(|&c| is_name_char(c)) {
             next += 1;

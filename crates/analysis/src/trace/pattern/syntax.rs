@@ -2,12 +2,12 @@
 
 use holloway_format::words::plural;
 
-/// A text that is not a pattern, or a pattern that a question cannot use.
+/// The text is not a pattern, or an analysis cannot use the pattern.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("at character {}: {fault}", at + 1)]
+#[error("at character {}: {fault}", position + 1)]
 pub struct PatternError {
-    /// Position of the character, from 0.
-    pub at: usize,
+    /// Position in the text, in characters from 0.
+    pub position: usize,
     /// The fault at this position.
     pub fault: PatternFault,
 }
@@ -15,10 +15,10 @@ pub struct PatternError {
 /// A fault in a pattern. Its message says what to write instead.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum PatternFault {
-    /// A parenthesis closes that did not open.
+    /// A closing parenthesis has no opening parenthesis.
     #[error("`)` without `(`: leave it out, or quote a name that has it")]
     Unopened,
-    /// A parenthesis does not close.
+    /// An opening parenthesis has no closing parenthesis.
     #[error("`(` without `)`: add it behind")]
     Unclosed,
     /// Parentheses are nested too deeply.
@@ -32,7 +32,7 @@ pub enum PatternFault {
         "an event is missing: a function's name, `f:12`, `enter f`, `leave f`, `return`, `left` or `.`"
     )]
     NoEvent,
-    /// `!` stands before a sequence or a repetition.
+    /// `!` negates a sequence or a repetition.
     #[error("`!` stands before one event or a choice of events, as in `!f` or `!(f|g)`")]
     NegatedSequence,
     /// The pattern names too many events.
@@ -41,29 +41,29 @@ pub enum PatternFault {
     /// The pattern ends before an event.
     #[error("the pattern ends where an event is missing")]
     End,
-    /// An operator stands in the place of an event.
+    /// The text has an operator where an event is expected.
     #[error("`{0}` where an event is missing; a name that has it must be in double quotes")]
     Operator(char),
-    /// `enter` or `leave` without a function.
+    /// No function follows `enter` or `leave`.
     #[error(
         "`{0}` is followed by a function's name, or by `.` for any; a function of that name must be in double quotes"
     )]
     NoFunction(String),
-    /// A double quote does not close.
+    /// A double quote has no closing double quote.
     #[error("a double quote without its other: add it behind the name")]
     Unquoted,
-    /// A character that has no meaning in patterns.
+    /// A character has no meaning in patterns.
     #[error("`{0}` means nothing here: a name that has it must be in double quotes")]
     Character(char),
-    /// No path number after `:`, or one that is too large.
+    /// No path number follows `:`, or the number is too large.
     #[error("`:` is followed by a path's number, as in `f:12`")]
     NoPathNumber,
-    /// The question takes only a plain sequence of events.
+    /// The analysis takes only a plain sequence of events.
     #[error(
         "a sequence of single events is asked for: without `*`, `+` and `?` (`holloway trace query` takes them)"
     )]
     NoSequence,
-    /// The question takes only a single event.
+    /// The analysis takes only a single event.
     #[error("one event is asked for: quote a name with spaces in it")]
     NotOneEvent,
     /// The pattern matches the empty sequence.
@@ -76,28 +76,28 @@ pub enum PatternFault {
         "it can match in too many ways at once: use fewer `*` and `+`, or name events more narrowly"
     )]
     TooManyStates,
-    /// A name means nothing in this trace.
+    /// The trace has no function or path with the name.
     #[error(transparent)]
     Name(#[from] NameError),
 }
 
-/// Why a name in a pattern stands for no event.
+/// The reason why no event belongs to a name in a pattern.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum NameError {
-    /// The functions of that name have no path of that number.
+    /// The functions with this name have no path with the number.
     #[error("`{name}` has no such path: it has {}, numbered from 0", plural(*paths, "path"))]
     NoSuchPath {
-        /// The name, or the start of a long one.
+        /// The name; a long name is shortened.
         name: String,
-        /// Number of paths of the function that has the most.
+        /// The highest number of paths among these functions.
         paths: u64,
     },
-    /// No function of that name was recorded.
+    /// No function with this name was recorded.
     #[error("no function `{name}` was recorded: {}", suggestion(similar))]
     NoFunction {
-        /// The name, or the start of a long one.
+        /// The name; a long name is shortened.
         name: String,
-        /// Names of similar functions.
+        /// Similar names of recorded functions.
         similar: Vec<String>,
     },
 }
@@ -111,21 +111,29 @@ fn suggestion(similar: &[String]) -> String {
     format!("{}?", quoted.join(", "))
 }
 
-/// The events that one position of a pattern matches.
+/// An event as written in a pattern.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Atom {
+    /// Any event.
     Any,
+    /// Any path of the function.
     Function(Name),
+    /// The path of the function with this number.
     Path(Name, u32),
+    /// A path that starts at the entry of the function, or of any function.
     Enter(Option<Name>),
+    /// A path that ends at the exit of the function, or of any function.
     Leave(Option<Name>),
+    /// Frames were left without a path to their exit.
     Left,
 }
 
+/// A function's name as written in a pattern.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Name {
     pub(super) text: String,
-    pub(super) at: usize,
+    /// Position in the pattern's text, in characters.
+    pub(super) position: usize,
 }
 
 /// A set of events: all events of the atoms or, if negated, all other events.
@@ -138,7 +146,7 @@ pub(super) struct Choice {
 /// A regular expression over sets of events.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(in crate::trace) enum Node {
-    /// One event of a set. The number is the index of the set.
+    /// One event. The number is its position: the index of its [`Choice`].
     Event(usize),
     /// All nodes, in order.
     Sequence(Vec<Node>),
@@ -150,6 +158,6 @@ pub(in crate::trace) enum Node {
     Optional(Box<Node>),
 }
 
-pub(super) fn error(at: usize, fault: PatternFault) -> PatternError {
-    PatternError { at, fault }
+pub(super) fn error(position: usize, fault: PatternFault) -> PatternError {
+    PatternError { position, fault }
 }

@@ -1,10 +1,10 @@
 //! Support for tests of the command line: small cargo projects in temporary directories, and calls
-//! of our programs.
+//! of holloway's programs.
 #![allow(
     dead_code,
     unreachable_pub,
     clippy::unwrap_used,
-    reason = "each test file uses a part of it; a test may panic"
+    reason = "each test file uses only some of these items; a test may panic"
 )]
 
 use std::path::{Path, PathBuf};
@@ -12,13 +12,13 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-/// A directory with files, which is deleted after the test.
+/// A temporary directory with files.
 pub struct Project {
     directory: tempfile::TempDir,
 }
 
 impl Project {
-    /// Writes the files; paths are relative.
+    /// Makes a directory with these files. Paths are relative.
     pub fn new(files: &[(&str, &str)]) -> Self {
         let project = Self {
             directory: tempfile::tempdir().unwrap(),
@@ -29,7 +29,7 @@ impl Project {
         project
     }
 
-    /// A package `app` with one source file and more lines in its manifest.
+    /// A package `app` with one source file. `manifest` is appended to its manifest.
     pub fn binary(manifest: &str, main: &str) -> Self {
         Self::new(&[
             ("Cargo.toml", &format!("{}{manifest}", package("app"))),
@@ -58,24 +58,24 @@ impl Project {
         path
     }
 
-    /// `cargo holloway WORDS…` in it.
+    /// `cargo holloway WORDS…` in the project's directory.
     pub fn cargo_holloway(&self, words: &str) -> Call {
         let mut call = Call::new(env!("CARGO_BIN_EXE_cargo-holloway"), self.path());
         call.command.arg("holloway").args(words.split_whitespace());
         call
     }
 
-    /// `holloway WORDS…` in it.
+    /// `holloway WORDS…` in the project's directory.
     pub fn holloway(&self, words: &str) -> Call {
         holloway_in(self.path(), words)
     }
 
-    /// Another program in it.
+    /// Another program, called in the project's directory.
     pub fn program(&self, path: &str) -> Call {
         Call::new(path, self.path())
     }
 
-    /// The directory of the woven programs of a cargo profile.
+    /// The path of a woven program that cargo built with a cargo profile.
     pub fn built(&self, profile: &str, name: &str) -> PathBuf {
         self.path()
             .join("target/holloway")
@@ -105,7 +105,7 @@ pub fn holloway_in(directory: &Path, words: &str) -> Call {
     call
 }
 
-/// The head of a manifest, a workspace of its own.
+/// The first lines of a manifest. They declare a separate workspace.
 pub fn package(name: &str) -> String {
     format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n[workspace]\n")
 }
@@ -131,12 +131,14 @@ impl Call {
         command
             .current_dir(directory)
             .stdin(std::process::Stdio::null());
-        let stray = |name: &str| {
+        let is_inherited_setting = |name: &str| {
             name.starts_with("HOLLOWAY_")
                 || name.starts_with("CARGO_") && name != "CARGO_HOME"
                 || name.starts_with("RUSTFLAGS")
         };
-        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(stray)) {
+        for (name, _) in
+            std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_inherited_setting))
+        {
             command.env_remove(name);
         }
         for name in ["RUSTC_WRAPPER", "RUSTDOCFLAGS", "RUSTC_WORKSPACE_WRAPPER"] {
@@ -151,77 +153,77 @@ impl Call {
         self
     }
 
-    /// Adds an argument, which may contain spaces.
+    /// Adds one argument. It may contain spaces.
     pub fn arg(mut self, argument: impl AsRef<std::ffi::OsStr>) -> Self {
         self.command.arg(argument);
         self
     }
 
-    /// Calls the program.
-    pub fn done(mut self) -> Done {
-        let shown = format!("{:?}", self.command);
+    /// Calls the program and returns its output and exit status.
+    pub fn result(mut self) -> CallResult {
+        let command_line = format!("{:?}", self.command);
         let output = self.command.output().unwrap();
-        Done::new(shown, &output)
+        CallResult::new(command_line, &output)
     }
 
     /// Calls the program, which must succeed.
-    pub fn ok(self) -> Done {
+    pub fn ok(self) -> CallResult {
         self.exits(0)
     }
 
     /// Calls the program, which must end with this code.
-    pub fn exits(self, code: i32) -> Done {
-        let done = self.done();
-        assert_eq!(done.code, Some(code), "{done}");
-        done
+    pub fn exits(self, code: i32) -> CallResult {
+        let result = self.result();
+        assert_eq!(result.code, Some(code), "{result}");
+        result
     }
 }
 
 /// The output and exit status of a call.
-pub struct Done {
-    shown: String,
+pub struct CallResult {
+    command_line: String,
     pub stdout: String,
     pub stderr: String,
     pub code: Option<i32>,
 }
 
-impl Done {
-    fn new(shown: String, output: &Output) -> Self {
+impl CallResult {
+    fn new(command_line: String, output: &Output) -> Self {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         Self {
-            shown,
+            command_line,
             stdout: text(&output.stdout),
             stderr: text(&output.stderr),
             code: output.status.code(),
         }
     }
 
-    /// Stdout contains `text`.
+    /// Checks that stdout contains `text`.
     #[track_caller]
     pub fn says(&self, text: &str) -> &Self {
         assert!(self.stdout.contains(text), "stdout lacks {text:?}\n{self}");
         self
     }
 
-    /// Stderr contains `text`.
+    /// Checks that stderr contains `text`.
     #[track_caller]
     pub fn complains(&self, text: &str) -> &Self {
         assert!(self.stderr.contains(text), "stderr lacks {text:?}\n{self}");
         self
     }
 
-    /// Stderr is one line by holloway that contains `text`.
+    /// Checks that stderr is one line, which holloway printed and which contains `text`.
     #[track_caller]
     pub fn fails_with(&self, text: &str) -> &Self {
         let line = self.stderr.trim_end();
         assert!(
             line.starts_with("holloway: ") && !line.contains('\n'),
-            "not one line of holloway's\n{self}"
+            "stderr is not one line by holloway\n{self}"
         );
         self.complains(text)
     }
 
-    /// The JSON report on stdout, whatever the program printed before it.
+    /// The JSON report on stdout. It may follow output of the program.
     #[track_caller]
     pub fn json(&self) -> Report {
         let start = self
@@ -235,17 +237,17 @@ impl Done {
     }
 }
 
-impl std::fmt::Display for Done {
+impl std::fmt::Display for CallResult {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self {
-            shown,
+            command_line,
             stdout,
             stderr,
             code,
         } = self;
         write!(
             f,
-            "{shown}\ncode {code:?}\n--- stdout\n{stdout}\n--- stderr\n{stderr}"
+            "{command_line}\ncode {code:?}\n--- stdout\n{stdout}\n--- stderr\n{stderr}"
         )
     }
 }
@@ -263,14 +265,15 @@ impl Report {
             .collect()
     }
 
-    /// A number of the totals. It must exist.
+    /// A number of the report's totals, which must exist.
     #[track_caller]
     pub fn total(&self, name: &str) -> u64 {
         let total = self.0["totals"][name].as_u64();
         total.unwrap_or_else(|| panic!("no totals.{name} in {}", self.0["totals"]))
     }
 
-    /// Calls of the functions of that name: counts of their edges into the entry.
+    /// The number of calls of the functions with this name: the sum of the counts of edges into
+    /// their entries.
     pub fn calls(&self, name: &str) -> u64 {
         let edges = self
             .functions(name)

@@ -1,66 +1,66 @@
 /* Loops of all kinds. A comment after each call gives its iterations. Only the last three loops are
    unrolled. */
-#define QUIET _Pragma("clang loop unroll(disable) vectorize(disable) interleave(disable)")
+#define NO_UNROLL _Pragma("clang loop unroll(disable) vectorize(disable) interleave(disable)")
 #define BARRIER __asm__ volatile("")
-#define OWN __attribute__((noinline))
+#define NOINLINE __attribute__((noinline))
 volatile int sink;
-OWN static int odd(int i) { BARRIER; return i & 1; }
-OWN static int below(int i, int n) { BARRIER; return i < n; }
-OWN static void counted(int n) {
-  QUIET for (int i = 0; i < n; i++)
+NOINLINE static int odd(int i) { BARRIER; return i & 1; }
+NOINLINE static int below(int i, int n) { BARRIER; return i < n; }
+NOINLINE static void counted(int n) {
+  NO_UNROLL for (int i = 0; i < n; i++)
     sink = i;
 }
-OWN static void ten(void) {
-  QUIET for (int i = 0; i < 10; i++)
+NOINLINE static void ten(void) {
+  NO_UNROLL for (int i = 0; i < 10; i++)
     sink = i;
 }
-OWN static void waited(int n) {
-  QUIET while (n > 0) {
+NOINLINE static void waited(int n) {
+  NO_UNROLL while (n > 0) {
     sink = n;
     n--;
   }
 }
-OWN static void at_the_end(int n) {
-  QUIET do {
+NOINLINE static void at_the_end(int n) {
+  NO_UNROLL do {
     sink = n;
     n--;
   } while (n > 0);
 }
-OWN static void left(int n, int key) {
-  QUIET for (int i = 0; i < n; i++) {
+NOINLINE static void left(int n, int key) {
+  NO_UNROLL for (int i = 0; i < n; i++) {
     if (!below(i, key))
       break;
     sink = i;
   }
 }
-OWN static int found(int n, int key) {
-  QUIET for (int i = 0; i < n; i++) {
+NOINLINE static int found(int n, int key) {
+  NO_UNROLL for (int i = 0; i < n; i++) {
     sink = i;
     if (sink == key)
       return i;
   }
   return -1;
 }
-OWN static void on_one_line(int n, int key) {
+NOINLINE static void on_one_line(int n, int key) {
   int i = 0;
-  QUIET while (i < n) { if (!below(i, key)) break; sink = i++; }
+  NO_UNROLL while (i < n) { if (!below(i, key)) break; sink = i++; }
 }
-OWN static void both(int n, int key) {
+NOINLINE static void both(int n, int key) {
   int i = 0;
   while (below(i, n) && below(i, key)) {
     sink = i;
     i++;
   }
 }
-OWN static void either(int n, int key) {
+NOINLINE static void either(int n, int key) {
   int i = 0;
   while (below(i, n) || below(i, key)) {
     sink = i;
     i++;
   }
 }
-OWN static void skipping(int n) {
-  QUIET for (int i = 0; i < n; i++) {
+NOINLINE static void skipping(int n) {
+  NO_UNROLL for (int i = 0; i < n; i++) {
     if (odd(i))
       continue;
     sink = i;
@@ -69,13 +69,13 @@ OWN static void skipping(int n) {
     sink = i + 1;
   }
 }
-OWN static void nested(int n, int m) {
-  QUIET for (int i = 0; i < n; i++) {
-    QUIET for (int j = 0; j < m; j++)
+NOINLINE static void nested(int n, int m) {
+  NO_UNROLL for (int i = 0; i < n; i++) {
+    NO_UNROLL for (int j = 0; j < m; j++)
       sink = i * j;
   }
 }
-OWN static void last_thing(int n) {
+NOINLINE static void last_thing(int n) {
   int i = 0;
   while (below(i, n)) {
     sink = i;
@@ -84,7 +84,7 @@ OWN static void last_thing(int n) {
       break;
   }
 }
-OWN static void endless(int n) {
+NOINLINE static void endless(int n) {
   int i = 0;
   for (;;) {
     sink = i;
@@ -94,7 +94,7 @@ OWN static void endless(int n) {
     i++;
   }
 }
-OWN static void two_breaks(int n) {
+NOINLINE static void two_breaks(int n) {
   int i = 0;
   for (;;) {
     if (!below(i, n))
@@ -105,7 +105,7 @@ OWN static void two_breaks(int n) {
       break;
   }
 }
-OWN static void do_break(int n, int key) {
+NOINLINE static void do_break(int n, int key) {
   do {
     if (!below(n, key))
       break;
@@ -113,30 +113,30 @@ OWN static void do_break(int n, int key) {
     n--;
   } while (below(0, n));
 }
-OWN static void again(int n) {
+NOINLINE static void again(int n) {
   int i = 0;
 loop:
   sink = i;
   if (below(++i, n))
     goto loop;
 }
-OWN static void unrolled(int n) {
+NOINLINE static void unrolled(int n) {
   _Pragma("clang loop unroll_count(4) vectorize(disable)") for (int i = 0; i < n; i++)
     sink = i;
 }
 static int numbers[1000];
-OWN static void vectorized(int n, int *numbers) {
+NOINLINE static void vectorized(int n, int *numbers) {
   for (int i = 0; i < n; i++)
     numbers[i] += i;
 }
-OWN static int chosen(int n) {
+NOINLINE static int chosen(int n) {
   int a = 3;
   if (n > 1)
     a = 8;
   return a;
 }
 /* Only the loop over k is unrolled, whole, inside the loop over j. */
-OWN static int holds_unrolled(int n) {
+NOINLINE static int holds_unrolled(int n) {
   int total = 0;
   for (int i = 0; i < n; i++) {
     for (int j = 0; j < n; j++) {
@@ -161,7 +161,7 @@ out:
   return total;
 }
 int main(int argc, char **argv) {
-  QUIET for (int i = 0; i < 5; i++) {
+  NO_UNROLL for (int i = 0; i < 5; i++) {
     int none = argc - 1;
     counted(10);        /* 10 */
     counted(none);      /* 0 */

@@ -1,5 +1,5 @@
-//! Iterations of loops are executions of their bodies: one number at every optimization level,
-//! counted by hand beside the calls in the sources.
+//! Iterations of loops are executions of their bodies. Every optimization level must give the same
+//! number, which a comment after each call in the sources states.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,11 @@ const C: &str = include_str!("loops.c");
 const RUST: &str = include_str!("loops.rs");
 const LEVELS: [&str; 4] = ["0", "1", "2", "3"];
 
-/// Executions and iterations of the loops of each function, those with most iterations first.
+/// Executions and iterations of the loops of each function. The loop with the most iterations comes
+/// first.
 type Counts = BTreeMap<String, Vec<[u64; 2]>>;
 
-/// The loops of a run.
+/// The rows of the loops view of a run.
 fn loops(project: &Project, run: &str) -> Vec<Value> {
     let report = project.holloway(&format!(
         "report {run} --view loops --format json --top 100"
@@ -24,11 +25,11 @@ fn loops(project: &Project, run: &str) -> Vec<Value> {
 
 fn counts(loops: &[Value], names: &[&str]) -> Counts {
     let mut counts = Counts::new();
-    for one in loops {
-        let name = one["function"].as_str().unwrap();
+    for row in loops {
+        let name = row["function"].as_str().unwrap();
         let name = name.rsplit("::").next().unwrap();
         if names.contains(&name) {
-            let numbers = ["executions", "iterations"].map(|field| one[field].as_u64().unwrap());
+            let numbers = ["executions", "iterations"].map(|field| row[field].as_u64().unwrap());
             counts.entry(name.to_owned()).or_default().push(numbers);
         }
     }
@@ -75,37 +76,38 @@ fn iterations_of_c_are_executions_of_the_body_at_every_level() {
     for level in LEVELS {
         let loops = c_run(&project, level);
         assert_eq!(counts(&loops, &names), expected, "-O{level}");
-        reshaped(&loops, level);
-        chosen(&project, level);
+        check_transformed_loops(&loops, level);
+        check_select(&project, level);
     }
 }
 
-/// The report says if the compiler unrolled or vectorized a loop. It guesses no iterations.
-fn reshaped(loops: &[Value], level: &str) {
-    let of = |name: &'static str| loops.iter().filter(move |one| one["function"] == name);
-    let number = |one: &Value, field: &str| one[field].as_u64();
-    let holder = of("holds_unrolled").collect::<Vec<_>>();
+/// Checks that the report says whether the compiler unrolled or vectorized a loop, and that it
+/// guesses no iterations.
+fn check_transformed_loops(loops: &[Value], level: &str) {
+    let loops_of = |name: &'static str| loops.iter().filter(move |row| row["function"] == name);
+    let number = |row: &Value, field: &str| row[field].as_u64();
+    let holder = loops_of("holds_unrolled").collect::<Vec<_>>();
     assert!(
-        !holder.is_empty() && holder.iter().all(|one| one["copies"].is_null()),
+        !holder.is_empty() && holder.iter().all(|row| row["copies"].is_null()),
         "-O{level}: {holder:?}"
     );
     if level == "0" {
         for name in ["unrolled", "vectorized"] {
-            assert_eq!(of(name).count(), 1);
-            let one = of(name).next().unwrap();
-            assert_eq!(number(one, "iterations"), Some(515));
+            assert_eq!(loops_of(name).count(), 1);
+            let row = loops_of(name).next().unwrap();
+            assert_eq!(number(row, "iterations"), Some(515));
             assert!(
                 ["copies", "peeled", "vectorized"]
                     .iter()
-                    .all(|field| one[*field].is_null())
+                    .all(|field| row[*field].is_null())
             );
         }
         return;
     }
-    // Five executions, each with 25 turns of four copies and 3 turns of the rest.
-    let unrolled = of("unrolled").map(|one| {
-        let copies = number(one, "copies").unwrap_or(1);
-        (copies, number(one, "iterations").unwrap())
+    // Five executions, each with 25 turns of four copies and 3 turns of the remaining loop.
+    let unrolled = loops_of("unrolled").map(|row| {
+        let copies = number(row, "copies").unwrap_or(1);
+        (copies, number(row, "iterations").unwrap())
     });
     assert_eq!(
         unrolled.collect::<Vec<_>>(),
@@ -113,19 +115,23 @@ fn reshaped(loops: &[Value], level: &str) {
         "-O{level}"
     );
     if level != "1" {
-        let vectorized = of("vectorized").all(|one| one["vectorized"] == true);
-        assert!(vectorized && of("vectorized").count() > 0, "-O{level}");
+        let vectorized = loops_of("vectorized").all(|row| row["vectorized"] == true);
+        assert!(
+            vectorized && loops_of("vectorized").count() > 0,
+            "-O{level}"
+        );
     }
 }
 
-/// If the optimizer turns a branch into a select, one path remains, and the select is counted.
-fn chosen(project: &Project, level: &str) {
+/// Checks the function `chosen`: if the optimizer turns its branch into a select, one path remains,
+/// and the report counts the select.
+fn check_select(project: &Project, level: &str) {
     let report = project.holloway(&format!("report run{level} --format json --view paths"));
     let report = report.ok().json();
     let chosen = report.functions("chosen")[0];
-    let found = ["possible_paths", "selects"].map(|field| chosen[field].as_u64().unwrap());
+    let numbers = ["possible_paths", "selects"].map(|field| chosen[field].as_u64().unwrap());
     assert_eq!(
-        found,
+        numbers,
         if level == "0" { [2, 0] } else { [1, 1] },
         "-O{level}"
     );

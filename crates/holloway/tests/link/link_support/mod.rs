@@ -1,9 +1,9 @@
-//! Support for tests of links: a directory to build in, with a cache of its own, and the maps and
-//! counts of linked files.
+//! Support for tests of links: a temporary directory to build in, and the path maps and counts of
+//! linked files.
 #![allow(
     dead_code,
     clippy::unwrap_used,
-    reason = "each test uses a part of it; tests"
+    reason = "each test file uses only some of these items; a test may panic"
 )]
 
 use std::collections::BTreeMap;
@@ -13,23 +13,23 @@ use std::process::{Command, Output};
 use holloway_format::{ImageMap, decode_image, read_profile};
 use object::{Object, ObjectSection};
 
-/// A directory to build in.
-pub(crate) struct Yard {
+/// A temporary directory to build in. Its builds use a separate cache.
+pub(crate) struct Sandbox {
     dir: tempfile::TempDir,
 }
 
-/// The result of a program's run.
+/// The results of a program's run.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Ran {
-    /// Its standard output.
+pub(crate) struct ProgramRun {
+    /// The standard output.
     pub(crate) stdout: String,
-    /// Its exit code.
+    /// The exit code.
     pub(crate) code: Option<i32>,
-    /// Paths executed, by function.
+    /// How many paths each function executed, by the function's name.
     pub(crate) paths: BTreeMap<String, u64>,
 }
 
-impl Yard {
+impl Sandbox {
     pub(crate) fn new() -> Self {
         Self {
             dir: tempfile::tempdir().unwrap(),
@@ -47,13 +47,14 @@ impl Yard {
         self
     }
 
-    /// `program` in this directory, with this directory's cache and no settings from outside.
+    /// A call of `program` in this directory. It uses this directory's cache, and inherits no
+    /// settings of holloway.
     pub(crate) fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let mut command = Command::new(program);
         command.current_dir(self.dir.path());
-        let ours =
+        let settings =
             std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("HOLLOWAY_"));
-        for (name, _) in ours {
+        for (name, _) in settings {
             command.env_remove(name);
         }
         command
@@ -65,7 +66,7 @@ impl Yard {
         command
     }
 
-    /// `holloway WORDS`.
+    /// A call of `holloway WORDS`.
     pub(crate) fn holloway(&self, words: &str) -> Command {
         let mut command = self.command(env!("CARGO_BIN_EXE_holloway"));
         command.args(words.split_whitespace());
@@ -77,7 +78,7 @@ impl Yard {
         succeed(&mut self.holloway(words))
     }
 
-    /// Runs another program, which must succeed.
+    /// Runs another program, which must succeed. Returns its stderr.
     pub(crate) fn tool(&self, words: &str) -> String {
         let mut words = words.split_whitespace();
         succeed(self.command(words.next().unwrap()).args(words))
@@ -89,12 +90,12 @@ impl Yard {
     }
 
     /// Runs a program built here and reads its counts.
-    pub(crate) fn run(&self, program: &str) -> Ran {
+    pub(crate) fn run(&self, program: &str) -> ProgramRun {
         self.run_in_library(program, program)
     }
 
     /// Runs a program built here and reads the counts of one of its shared libraries.
-    pub(crate) fn run_in_library(&self, program: &str, library: &str) -> Ran {
+    pub(crate) fn run_in_library(&self, program: &str, library: &str) -> ProgramRun {
         let data = tempfile::tempdir_in(self.dir.path()).unwrap();
         let output = self
             .command(self.path(program))
@@ -111,8 +112,8 @@ impl Yard {
             assert!(profile.damage.is_empty(), "{:?}", profile.damage);
             for function in &profile.functions {
                 let map = map.function(function.module, function.function).unwrap();
-                let count: u64 = function.counts.iter().map(|count| count.1).sum();
-                // Functions that compilers add have no name in the source.
+                let count: u64 = function.counts.iter().map(|count| count.1.0).sum();
+                // A function that the compiler adds has no name in the source.
                 let name = match &*map.name {
                     "" => &map.linkage_name,
                     _ => &map.name,
@@ -120,7 +121,7 @@ impl Yard {
                 *paths.entry(name.to_string()).or_default() += count;
             }
         }
-        Ran {
+        ProgramRun {
             stdout: String::from_utf8(output.stdout).unwrap(),
             code: output.status.code(),
             paths,
@@ -128,18 +129,18 @@ impl Yard {
     }
 
     /// The output of a program built here.
-    pub(crate) fn run_plain(&self, program: &str) -> String {
+    pub(crate) fn stdout_of(&self, program: &str) -> String {
         String::from_utf8(self.command(self.path(program)).output().unwrap().stdout).unwrap()
     }
 
-    /// The path map in a linked file.
+    /// The path map in a linked file, which must be woven.
     pub(crate) fn map(&self, file: &str) -> ImageMap {
-        self.maybe_map(file)
+        self.find_map(file)
             .unwrap_or_else(|| panic!("{file} is not woven"))
     }
 
-    /// The path map in a linked file, if it is woven.
-    pub(crate) fn maybe_map(&self, file: &str) -> Option<ImageMap> {
+    /// The path map in a linked file; `None` if the file is not woven.
+    pub(crate) fn find_map(&self, file: &str) -> Option<ImageMap> {
         let bytes = std::fs::read(self.path(file)).unwrap();
         let object = object::File::parse(&*bytes).unwrap();
         let section = object.section_by_name(holloway_abi::MAP_SECTION)?;
@@ -156,19 +157,21 @@ impl Yard {
         woven.map(|module| module.module.name.to_string()).collect()
     }
 
-    /// The inputs that a linked file lists as linked as they are: `name: reason`.
-    pub(crate) fn left_alone(&self, file: &str) -> Vec<String> {
+    /// The inputs that a linked file lists as linked without probes: `name: reason`.
+    pub(crate) fn linked_as_is(&self, file: &str) -> Vec<String> {
         let map = self.map(file);
-        let last = map
+        let listed = map
             .modules
             .iter()
             .filter(|module| &*module.module.name == "linked as it is");
-        last.flat_map(|module| &module.module.skipped)
+        listed
+            .flat_map(|module| &module.module.skipped)
             .map(|skipped| format!("{}: {}", skipped.name, skipped.reason))
             .collect()
     }
 }
 
+/// Runs a command, which must succeed. Returns its stderr.
 pub(crate) fn succeed(command: &mut Command) -> String {
     let output = command.output().unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -180,6 +183,7 @@ pub(crate) fn succeed(command: &mut Command) -> String {
     stderr
 }
 
+/// Runs a command, which must fail. Returns its exit code and stderr.
 pub(crate) fn refused(command: &mut Command) -> (Option<i32>, String) {
     let Output { status, stderr, .. } = command.output().unwrap();
     assert!(!status.success(), "{command:?}");

@@ -1,4 +1,5 @@
-//! The answer to each question, as JSON.
+//! Converts the answer to each question into a JSON record. The fields of records are keys, which
+//! docs/json.md explains.
 
 use holloway_analysis::trace::before::{Order, Runs};
 use holloway_analysis::trace::context::Context;
@@ -9,7 +10,7 @@ use serde::{Serialize, Serializer};
 
 use super::stream::Table;
 use crate::trace::answer::{Answer, CountedAs, HotSequences, Verified};
-use crate::trace::{Cost, Hot, LabeledStream, Method, Question};
+use crate::trace::{Cost, HotQuestion, LabeledStream, Method, Question};
 
 #[derive(Serialize)]
 #[serde(untagged)]
@@ -22,7 +23,8 @@ pub(super) enum AnswerRecord<'a> {
     Verify {
         same: Option<bool>,
         good: bool,
-        /// Whether the run recorded only a sample of the events, as asked.
+        /// Whether the run recorded only a sample of the events, because the user asked for
+        /// `--sample`.
         sample: bool,
         #[serde(flatten)]
         stats: StatsRecord,
@@ -108,13 +110,13 @@ struct RunsRecord {
 pub(super) struct ContextRecord {
     counted: &'static str,
     count: u64,
-    before: Vec<Neighbour>,
-    after: Vec<Neighbour>,
+    before: Vec<Neighbor>,
+    after: Vec<Neighbor>,
     callers: Vec<Caller>,
 }
 
 #[derive(Serialize)]
-struct Neighbour {
+struct Neighbor {
     terminal: u32,
     count: u64,
 }
@@ -139,7 +141,8 @@ pub(super) struct Span {
     terminals: Vec<u32>,
 }
 
-/// Events, written to the document one after the other as the grammar generates them.
+/// The events of `cat`. They are written one after the other as the grammar generates them, because
+/// a list of all events may not fit into memory.
 pub(super) struct Events<'a> {
     table: &'a Table<'a>,
     from: u64,
@@ -158,8 +161,8 @@ impl Serialize for Events<'_> {
     }
 }
 
-/// Most events of a first match that are listed.
-const LISTED: u64 = 1000;
+/// Maximum number of events of a first match that are listed.
+const MAX_LISTED: u64 = 1000;
 
 impl<'a> AnswerRecord<'a> {
     pub(super) fn new(
@@ -171,65 +174,65 @@ impl<'a> AnswerRecord<'a> {
         let top = top.unwrap_or(usize::MAX);
         let labeled = table.labeled;
         match answer {
-            Answer::Stats(found) => AnswerRecord::Stats(stats(labeled, found)),
+            Answer::Stats(answer) => AnswerRecord::Stats(stats(labeled, answer)),
             &Answer::Cat { from, count } => {
-                // The table of terminals is made before the events are written, so all terminals
+                // The events are written after the table of terminals is complete, so all terminals
                 // get their numbers now.
                 (0..labeled.events.len() as u32).for_each(|terminal| _ = table.number(terminal));
                 let sequence = Events { table, from, count };
                 AnswerRecord::Cat { from, sequence }
             }
-            Answer::Verify(found) => verify(labeled, found),
-            Answer::Hot(found) => AnswerRecord::Hot(hot(table, question, found, top)),
-            Answer::Freq(found, unit) => AnswerRecord::Freq {
+            Answer::Verify(verified) => verify(labeled, verified),
+            Answer::Hot(answer) => AnswerRecord::Hot(hot(table, question, answer, top)),
+            Answer::Freq(frequency, unit) => AnswerRecord::Freq {
                 counted: unit.name(),
-                count: found.count,
-                first: found.ends.map(|ends| ends.0),
-                last: found.ends.map(|ends| ends.1),
+                count: frequency.count,
+                first: frequency.ends.map(|ends| ends.0),
+                last: frequency.ends.map(|ends| ends.1),
             },
             Answer::Before(order, units) => AnswerRecord::Before(before(order, *units)),
-            Answer::Context(found, unit) => {
-                AnswerRecord::Context(context(table, found, *unit, top))
+            Answer::Context(answer, unit) => {
+                AnswerRecord::Context(context(table, answer, *unit, top))
             }
             Answer::Loops(grams) => AnswerRecord::Loops {
                 sequences: sequences(table, grams, top),
             },
-            Answer::Query(found) => AnswerRecord::Query {
-                count: found.count,
-                first: found.first.map(|(from, to)| span(table, from, to)),
-                last_end: found.last_end,
+            Answer::Query(matches) => AnswerRecord::Query {
+                count: matches.count,
+                first: matches.first.map(|(from, to)| span(table, from, to)),
+                last_end: matches.last_end,
             },
         }
     }
 }
 
-fn stats(labeled: &LabeledStream<'_>, found: &Stats) -> StatsRecord {
+fn stats(labeled: &LabeledStream<'_>, stats: &Stats) -> StatsRecord {
     StatsRecord {
-        trace_bytes: found.trace_bytes(),
+        trace_bytes: stats.trace_bytes(),
         file_bytes: labeled.stream.file_bytes,
-        paths: found.paths,
-        distinct_paths: found.distinct_paths,
-        functions: found.functions,
-        instructions: found.instructions,
-        enters: found.enters,
-        leaves: found.leaves,
-        left: found.left,
-        gaps: found.gaps,
-        rules: found.rules,
-        symbols: found.symbols,
+        paths: stats.paths,
+        distinct_paths: stats.distinct_paths,
+        functions: stats.functions,
+        instructions: stats.instructions,
+        enters: stats.enters,
+        leaves: stats.leaves,
+        left: stats.left,
+        gaps: stats.gaps,
+        rules: stats.rules,
+        symbols: stats.symbols,
     }
 }
 
-fn verify<'a>(labeled: &LabeledStream<'_>, found: &Verified) -> AnswerRecord<'a> {
+fn verify<'a>(labeled: &LabeledStream<'_>, verified: &Verified) -> AnswerRecord<'a> {
     AnswerRecord::Verify {
-        same: found.is_same,
-        good: found.is_good,
-        sample: found.is_sample,
-        stats: stats(labeled, &found.stats),
+        same: verified.is_same,
+        good: verified.is_good,
+        sample: verified.is_sample,
+        stats: stats(labeled, &verified.stats),
     }
 }
 
-fn hot(table: &Table<'_>, question: &Question<'_>, found: &HotSequences, top: usize) -> HotRecord {
+fn hot(table: &Table<'_>, question: &Question<'_>, answer: &HotSequences, top: usize) -> HotRecord {
     let record = |sequence: &holloway_analysis::trace::hot::HotSubpath| HotSequence {
         terminals: table.numbers(&sequence.terminals),
         count: sequence.count,
@@ -237,22 +240,22 @@ fn hot(table: &Table<'_>, question: &Question<'_>, found: &HotSequences, top: us
         minimal: sequence.minimal,
     };
     HotRecord {
-        method: match found.method {
+        method: match answer.method {
             Method::Exact => "exact",
             Method::Figure7 => "figure-7",
         },
         cost: match question {
-            Question::Hot(Hot {
+            Question::Hot(HotQuestion {
                 cost: Cost::Paths, ..
             }) => "paths",
             _ => "instructions",
         },
-        min_len: found.bounds.min_len,
-        max_len: found.bounds.max_len,
-        min_cost: found.bounds.min_cost,
-        total: found.total,
-        found: found.hot.len(),
-        sequences: found.hot.iter().take(top).map(record).collect(),
+        min_len: answer.bounds.min_len,
+        max_len: answer.bounds.max_len,
+        min_cost: answer.bounds.min_cost,
+        total: answer.total,
+        found: answer.sequences.len(),
+        sequences: answer.sequences.iter().take(top).map(record).collect(),
     }
 }
 
@@ -266,14 +269,14 @@ fn runs(runs: &Runs) -> RunsRecord {
 }
 
 fn before(order: &Order, units: [CountedAs; 2]) -> BeforeRecord {
-    let counted = |found: &Runs, unit: CountedAs| RunsRecord {
+    let with_unit = |pattern_runs: &Runs, unit: CountedAs| RunsRecord {
         counted: Some(unit.name()),
-        ..runs(found)
+        ..runs(pattern_runs)
     };
     BeforeRecord {
         p_is_first: order.p_is_first(),
-        p: counted(&order.p, units[0]),
-        q: counted(&order.q, units[1]),
+        p: with_unit(&order.p, units[0]),
+        q: with_unit(&order.q, units[1]),
         at_once: order.at_once,
         next: order.next,
         later: order.later,
@@ -283,16 +286,16 @@ fn before(order: &Order, units: [CountedAs; 2]) -> BeforeRecord {
     }
 }
 
-fn context(table: &Table<'_>, found: &Context, unit: CountedAs, top: usize) -> ContextRecord {
+fn context(table: &Table<'_>, context: &Context, unit: CountedAs, top: usize) -> ContextRecord {
     let neighbors = |list: &[(u32, u64)]| {
-        let list = list.iter().take(top).map(|&(terminal, count)| Neighbour {
+        let list = list.iter().take(top).map(|&(terminal, count)| Neighbor {
             terminal: table.number(terminal),
             count,
         });
         list.collect()
     };
     let labeled = table.labeled;
-    let callers = found.callers.iter().take(top).map(|&(function, count)| {
+    let callers = context.callers.iter().take(top).map(|&(function, count)| {
         let map = function.and_then(|function| labeled.stream.code.function(function));
         Caller {
             name: function.map(|function| labeled.function(function).to_string()),
@@ -302,33 +305,33 @@ fn context(table: &Table<'_>, found: &Context, unit: CountedAs, top: usize) -> C
     });
     ContextRecord {
         counted: unit.name(),
-        count: found.count,
-        before: neighbors(&found.before),
-        after: neighbors(&found.after),
+        count: context.count,
+        before: neighbors(&context.before),
+        after: neighbors(&context.after),
         callers: callers.collect(),
     }
 }
 
-/// Sequences, most frequent first. Among equally frequent sequences, shorter ones come first.
+/// Lists sequences, most frequent first. Among equally frequent sequences, shorter ones come first.
 fn sequences(table: &Table<'_>, grams: &Grams, top: usize) -> Vec<SequenceRecord> {
-    let mut all: Vec<(u64, Vec<u32>)> = grams
+    let mut sequences: Vec<(u64, Vec<u32>)> = grams
         .nodes()
         .map(|(id, node)| (node.count, grams.symbols(id)))
         .collect();
-    all.sort_by(|a, b| (b.0, a.1.len(), &a.1).cmp(&(a.0, b.1.len(), &b.1)));
-    let all = all
+    sequences.sort_by(|a, b| (b.0, a.1.len(), &a.1).cmp(&(a.0, b.1.len(), &b.1)));
+    let records = sequences
         .into_iter()
         .take(top)
         .map(|(count, symbols)| SequenceRecord {
             terminals: table.numbers(&symbols),
             count,
         });
-    all.collect()
+    records.collect()
 }
 
 fn span(table: &Table<'_>, from: u64, to: u64) -> Span {
     let events = table.labeled.stream.trace.grammar.expand_from(from);
-    let listed = events.take((to - from + 1).min(LISTED) as usize);
+    let listed = events.take((to - from + 1).min(MAX_LISTED) as usize);
     Span {
         from,
         to,

@@ -1,11 +1,11 @@
-//! Comparison of two traces, as JSON.
+//! Writes the comparison of two traces as JSON.
 
 use holloway_analysis::trace::diff::Unit;
 use serde::Serialize;
 
 use super::stream::{Head, Table, TerminalRecord};
 use crate::json::document::SCHEMA;
-use crate::trace::compare::{Compared, SharedSymbol};
+use crate::trace::compare::{SharedSymbol, StreamDiff};
 use crate::trace::{AskError, Comparison, LabeledStream};
 
 #[derive(Serialize)]
@@ -32,12 +32,12 @@ struct Side<'a> {
     head: Head<'a>,
     functions_alone: u64,
     next: Vec<u32>,
-    only: Vec<OnlyRecord>,
+    only: Vec<SequenceRecord>,
     terminals: Vec<TerminalRecord>,
 }
 
 #[derive(Serialize)]
-struct OnlyRecord {
+struct SequenceRecord {
     #[serde(skip_serializing_if = "Option::is_none")]
     terminals: Option<Vec<u32>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -46,28 +46,28 @@ struct OnlyRecord {
     first: Option<u64>,
 }
 
-/// Events listed of each trace after their common beginning.
-const NEXT: usize = 5;
-/// Sequences whose first position is searched for.
-const PLACED: usize = 100;
+/// Number of events of each trace that are listed from the first difference on.
+const EVENTS_AFTER: usize = 5;
+/// The positions of first executions are searched for this number of sequences.
+const WITH_POSITION: usize = 100;
 
 pub(super) fn document<'a>(
     labeled_streams: &[[LabeledStream<'a>; 2]],
-    how: &Comparison,
+    comparison: &Comparison,
     top: Option<usize>,
 ) -> Result<Document<'a>, AskError> {
     let pairs = labeled_streams
         .iter()
-        .map(|labeled_streams| pair(labeled_streams, how, top));
+        .map(|labeled_streams| pair(labeled_streams, comparison, top));
     let pairs = pairs.collect::<Result<Vec<_>, _>>()?;
     Ok(Document {
         schema: SCHEMA,
         question: "diff",
-        unit: match how.unit {
+        unit: match comparison.unit {
             Unit::Events => "events",
             Unit::Functions => "functions",
         },
-        max_len: how.max_len,
+        max_len: comparison.max_len,
         same: pairs.iter().all(|pair| pair.same),
         pairs,
     })
@@ -75,21 +75,21 @@ pub(super) fn document<'a>(
 
 fn pair<'a>(
     labeled_streams: &[LabeledStream<'a>; 2],
-    how: &Comparison,
+    comparison: &Comparison,
     top: Option<usize>,
 ) -> Result<Pair<'a>, AskError> {
-    let compared = Compared::new(labeled_streams, how)?;
+    let stream_diff = StreamDiff::new(labeled_streams, comparison)?;
     Ok(Pair {
-        same: compared.diff.is_same(),
-        common: compared.diff.common,
-        a: side(labeled_streams, &compared, 0, top),
-        b: side(labeled_streams, &compared, 1, top),
+        same: stream_diff.diff.is_same(),
+        common: stream_diff.diff.common,
+        a: side(labeled_streams, &stream_diff, 0, top),
+        b: side(labeled_streams, &stream_diff, 1, top),
     })
 }
 
 fn side<'a>(
     labeled_streams: &[LabeledStream<'a>; 2],
-    compared: &Compared,
+    stream_diff: &StreamDiff,
     side: usize,
     top: Option<usize>,
 ) -> Side<'a> {
@@ -99,18 +99,18 @@ fn side<'a>(
         .stream
         .trace
         .grammar
-        .expand_from(compared.diff.common);
+        .expand_from(stream_diff.diff.common);
     let next = events
-        .take(NEXT)
+        .take(EVENTS_AFTER)
         .map(|terminal| table.number(terminal))
         .collect();
-    let all = compared.diff.only[side]
+    let sequences = stream_diff.diff.one_sided[side]
         .iter()
         .take(top.unwrap_or(usize::MAX));
-    let only = all.enumerate().map(|(index, sequence)| {
+    let only = sequences.enumerate().map(|(index, sequence)| {
         let (mut terminals, mut functions) = (Vec::new(), Vec::new());
         for &symbol in &sequence.symbols {
-            match compared.shown(side, symbol) {
+            match stream_diff.symbol_in(side, symbol) {
                 Some(SharedSymbol::Terminal(terminal)) => terminals.push(table.number(terminal)),
                 Some(SharedSymbol::Function(function)) => {
                     functions.push(labeled.function(function).to_string());
@@ -118,10 +118,10 @@ fn side<'a>(
                 None => {}
             }
         }
-        let first = (index < PLACED)
-            .then(|| compared.first(labeled_streams, side, &sequence.symbols))
+        let first = (index < WITH_POSITION)
+            .then(|| stream_diff.first_execution(labeled_streams, side, &sequence.symbols))
             .flatten();
-        OnlyRecord {
+        SequenceRecord {
             terminals: (!terminals.is_empty()).then_some(terminals),
             functions: (!functions.is_empty()).then_some(functions),
             count: sequence.count,
@@ -130,7 +130,7 @@ fn side<'a>(
     });
     Side {
         head: Head::new(labeled.stream),
-        functions_alone: compared.alphabet.alone[side],
+        functions_alone: stream_diff.alphabet.unmatched[side],
         next,
         only: only.collect(),
         terminals: table.records(),

@@ -1,4 +1,4 @@
-//! A stream in a document: its thread, and the terminals that its answer refers to.
+//! JSON records for a stream: its thread, and the terminals that its answer refers to.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -47,7 +47,10 @@ pub(super) struct TerminalRecord {
     missing: bool,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde requires a reference"
+)]
 fn is_false(value: &bool) -> bool {
     !value
 }
@@ -66,19 +69,21 @@ struct PathRecord {
 /// The terminals that an answer refers to, renumbered in the order of their first use.
 pub(super) struct Table<'a> {
     pub(super) labeled: &'a LabeledStream<'a>,
-    known: RefCell<(HashMap<u32, u32>, Vec<u32>)>,
+    /// The number of each terminal that was used, and the terminals in the order of their numbers.
+    numbered: RefCell<(HashMap<u32, u32>, Vec<u32>)>,
 }
 
 impl<'a> Table<'a> {
     pub(super) fn new(labeled: &'a LabeledStream<'a>) -> Table<'a> {
         Table {
             labeled,
-            known: RefCell::default(),
+            numbered: RefCell::default(),
         }
     }
 
+    /// Returns the number of a terminal in this table.
     pub(super) fn number(&self, terminal: u32) -> u32 {
-        let (numbers, order) = &mut *self.known.borrow_mut();
+        let (numbers, order) = &mut *self.numbered.borrow_mut();
         *numbers.entry(terminal).or_insert_with(|| {
             order.push(terminal);
             order.len() as u32 - 1
@@ -93,7 +98,7 @@ impl<'a> Table<'a> {
     }
 
     pub(super) fn records(&self) -> Vec<TerminalRecord> {
-        let (_, order) = &*self.known.borrow();
+        let (_, order) = &*self.numbered.borrow();
         order
             .iter()
             .map(|&terminal| record(self.labeled, terminal))
@@ -101,7 +106,7 @@ impl<'a> Table<'a> {
     }
 }
 
-/// The places that a path runs through, in order.
+/// The places that a path passes, in order.
 fn places((map, trail): (&FunctionMap, Trail)) -> Vec<String> {
     let places = trail.steps.iter().filter_map(|Step { place, .. }| {
         let scope = map.scopes.get(place.scope as usize)?;

@@ -1,4 +1,4 @@
-//! Hot sequences, costliest first, each with its events.
+//! Writes the hot sequences, costliest first, each with its events.
 
 use std::io;
 
@@ -6,30 +6,30 @@ use super::sheet::TraceSheet;
 use crate::numbers::{grouped, plural, share};
 use crate::terminal::paint::{Ink, Line};
 use crate::trace::answer::HotSequences;
-use crate::trace::{Cost, Hot, LabeledStream, Method};
+use crate::trace::{Cost, HotQuestion, LabeledStream, Method};
 
-/// Events of a sequence beyond which its middle is left out, and the events kept at either end.
-const EVENTS: usize = 24;
-const KEPT: usize = 10;
+/// Number of events beyond which the middle of a sequence is left out.
+const MAX_EVENTS: usize = 24;
+/// Number of events that are then shown at the start and at the end of the sequence.
+const EVENTS_AT_EITHER_END: usize = 10;
 
-/// Writes hot sequences.
 pub(super) fn write(
     sheet: &mut TraceSheet<'_>,
     labeled: &LabeledStream<'_>,
-    asked: &Hot,
-    found: &HotSequences,
+    question: &HotQuestion,
+    answer: &HotSequences,
 ) -> io::Result<()> {
-    let unit = match asked.cost {
+    let unit = match question.cost {
         Cost::Instructions => "instructions",
         Cost::Paths => "paths",
     };
-    let bounds = &found.bounds;
-    let noun = if asked.all {
+    let bounds = &answer.bounds;
+    let noun = if question.all {
         "sequence"
     } else {
         "minimal sequence"
     };
-    let how = match found.method {
+    let method = match answer.method {
         Method::Exact => {
             "each counted as often as it runs, also within others and over itself: shares overlap, and may exceed 100 %"
         }
@@ -44,22 +44,22 @@ pub(super) fn write(
         format!("{} to {longest}", grouped(bounds.min_len as u64))
     };
     let shown = format!(
-        "{} of {} of {lengths} that cost at least {} of {} {unit}, {how}",
-        grouped(found.hot.len().min(sheet.top()) as u64),
-        plural(found.hot.len() as u64, noun),
+        "{} of {} of {lengths} that cost at least {} of {} {unit}, {method}",
+        grouped(answer.sequences.len().min(sheet.top()) as u64),
+        plural(answer.sequences.len() as u64, noun),
         grouped(bounds.min_cost),
-        grouped(found.total),
+        grouped(answer.total),
     );
     sheet.title("Hot sequences", &shown)?;
-    if asked.method == Method::Exact && found.method == Method::Figure7 {
+    if question.method == Method::Exact && answer.method == Method::Figure7 {
         let text = "too much to count each exactly: ask for a smaller --max-len";
         sheet.page.wrapped(Line::new(), Ink::Alarm, text)?;
     }
-    for (index, sequence) in found.hot.iter().take(sheet.top()).enumerate() {
+    for (index, sequence) in answer.sequences.iter().take(sheet.top()).enumerate() {
         let once = sequence.cost.checked_div(sequence.count).unwrap_or(0);
         let mut line = Line::new();
         line.right(Ink::Faint, &(index + 1).to_string(), 3)
-            .right(Ink::Number, &share(sequence.cost, found.total), 9)
+            .right(Ink::Number, &share(sequence.cost, answer.total), 9)
             .put(Ink::Plain, "  ")
             .put(Ink::Strong, &grouped(sequence.count))
             .put(
@@ -69,19 +69,19 @@ pub(super) fn write(
         sheet.page.gap()?;
         sheet.page.line(&line)?;
         let length = sequence.terminals.len();
-        let elided = if length > EVENTS {
-            KEPT..length - KEPT
+        let elided = if length > MAX_EVENTS {
+            EVENTS_AT_EITHER_END..length - EVENTS_AT_EITHER_END
         } else {
             0..0
         };
-        for (at, &terminal) in sequence.terminals.iter().enumerate() {
-            if at == elided.start && !elided.is_empty() {
+        for (index, &terminal) in sequence.terminals.iter().enumerate() {
+            if index == elided.start && !elided.is_empty() {
                 sheet.fact(
                     "",
                     &format!("… {}", plural(elided.len() as u64, "more event")),
                 )?;
             }
-            if !elided.contains(&at) {
+            if !elided.contains(&index) {
                 sheet.event(labeled, "", 0, terminal)?;
             }
         }

@@ -1,20 +1,20 @@
-//! Sequences of paths within one activation, as trees, most frequent first.
+//! Writes the sequences of paths within one activation as trees, most frequent first.
 
 use std::collections::HashMap;
 use std::io;
 
 use holloway_analysis::trace::grams::Grams;
 
-use super::sheet::{TraceSheet, spot};
+use super::sheet::{TraceSheet, place};
 use crate::numbers::{grouped, plural, share};
 use crate::terminal::paint::{Ink, Line};
 use crate::trace::LabeledStream;
 
-/// Percent of the parent's count below which a child is left out (D'Elia, Demetrescu, Finocchi
-/// 2013, Figure 4).
-const LEAST: u64 = 10;
-/// Rows of a tree.
-const ROWS: usize = 20;
+/// A child is left out if its count is less than this percentage of its parent's count (D'Elia,
+/// Demetrescu, Finocchi 2013, Figure 4).
+const MIN_PERCENT: u64 = 10;
+/// Maximum number of rows of a tree.
+const MAX_ROWS: usize = 20;
 
 /// Writes the trees of the paths that ran most often.
 pub(super) fn write(
@@ -37,14 +37,14 @@ pub(super) fn write(
             )
         });
     }
-    let none = Vec::new();
-    let roots = children.get(&0).unwrap_or(&none);
+    let no_children = Vec::new();
+    let roots = children.get(&0).unwrap_or(&no_children);
     let shown = format!(
-        "{} of {}, each with the paths that follow it in the same activation; {} up to {} long, below {LEAST} % of what they go on from left out",
+        "{} of {}, each with the paths that follow it in the same activation; {} up to {} long, below {MIN_PERCENT} % of what they go on from left out",
         grouped(roots.len().min(sheet.top()) as u64),
         plural(roots.len() as u64, "path"),
         plural(sequences, "different sequence"),
-        grouped(longest.into()),
+        grouped(longest),
     );
     sheet.title("Sequences", &shown)?;
     for &root in roots.iter().take(sheet.top()) {
@@ -52,37 +52,37 @@ pub(super) fn write(
         let mut rows = 0;
         let mut stack = vec![root];
         while let Some(id) = stack.pop() {
-            if rows == ROWS {
+            if rows == MAX_ROWS {
                 sheet.fact("", "…")?;
                 break;
             }
             rows += 1;
-            row(sheet, labeled, grams, id)?;
+            write_row(sheet, labeled, grams, id)?;
             let count = grams.node(id).count;
-            let below = children.get(&id).unwrap_or(&none).iter().rev();
-            stack.extend(below.filter(|&&child| {
-                grams.node(child).count.saturating_mul(100) >= count.saturating_mul(LEAST)
+            let children_of_node = children.get(&id).unwrap_or(&no_children).iter().rev();
+            stack.extend(children_of_node.filter(|&&child| {
+                grams.node(child).count.saturating_mul(100) >= count.saturating_mul(MIN_PERCENT)
             }));
         }
     }
     Ok(())
 }
 
-fn row(
+fn write_row(
     sheet: &mut TraceSheet<'_>,
     labeled: &LabeledStream<'_>,
     grams: &Grams,
     id: u32,
 ) -> io::Result<()> {
     let node = grams.node(id);
-    let of_parent = match node.parent {
+    let share_of_parent = match node.parent {
         0 => String::new(),
         parent => share(node.count, grams.node(parent).count),
     };
     let depth = 2 * (node.length as usize - 1);
     let mut line = Line::new();
     line.right(Ink::Number, &grouped(node.count), 14)
-        .right(Ink::Faint, &of_parent, 9)
+        .right(Ink::Faint, &share_of_parent, 9)
         .put(Ink::Plain, &format!("  {}", " ".repeat(depth)))
         .left(
             Ink::Strong,
@@ -90,6 +90,6 @@ fn row(
             30usize.saturating_sub(depth),
         )
         .put(Ink::Plain, "  ")
-        .put(Ink::Place, &spot(labeled, node.symbol));
+        .put(Ink::Place, &place(labeled, node.symbol));
     sheet.page.line(&line)
 }

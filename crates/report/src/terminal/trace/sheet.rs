@@ -1,4 +1,4 @@
-//! The page on which answers about traces are written.
+//! The output of answers about traces: headings, facts, events, and notes of damage.
 
 use std::io;
 
@@ -11,20 +11,21 @@ use crate::terminal::paint::{Ink, Line, Page, clip_start};
 use crate::terminal::sheet::TOP;
 use crate::trace::LabeledStream;
 
-/// Most columns of a place.
-const PLACE: usize = 40;
-/// Most notes of damage that are shown.
-const DAMAGED: usize = 10;
+/// Maximum columns of a place.
+const PLACE_WIDTH: usize = 40;
+/// Maximum number of notes of damage that are shown.
+const MAX_NOTES: usize = 10;
 /// Columns of a label.
-const LABEL: usize = 14;
+const LABEL_WIDTH: usize = 14;
 
-/// The page on which answers about traces are written.
+/// The output of answers about traces.
 pub(super) struct TraceSheet<'a> {
     pub(super) options: &'a Options<'a>,
     pub(super) page: Page<'a>,
 }
 
 impl TraceSheet<'_> {
+    /// Maximum number of items of a list (`--top`).
     pub(super) fn top(&self) -> usize {
         self.options.top.unwrap_or(TOP)
     }
@@ -42,10 +43,10 @@ impl TraceSheet<'_> {
 
     /// Writes notes of damage.
     pub(super) fn damage(&mut self, damage: &[Note]) -> io::Result<()> {
-        for note in damage.iter().take(DAMAGED) {
+        for note in damage.iter().take(MAX_NOTES) {
             self.alarm(Label::for_note(note).text(), &sentence(note))?;
         }
-        match damage.len().saturating_sub(DAMAGED) {
+        match damage.len().saturating_sub(MAX_NOTES) {
             0 => Ok(()),
             more => self.alarm("", &format!("… and {} more", grouped(more as u64))),
         }
@@ -53,12 +54,13 @@ impl TraceSheet<'_> {
 
     pub(super) fn alarm(&mut self, label: &str, text: &str) -> io::Result<()> {
         let mut line = Line::new();
-        line.put(Ink::Plain, "  ").left(Ink::Alarm, label, LABEL);
+        line.put(Ink::Plain, "  ")
+            .left(Ink::Alarm, label, LABEL_WIDTH);
         self.page.wrapped(line, Ink::Plain, text)
     }
 
     /// Writes the number of items that are not shown.
-    pub(super) fn more(&mut self, left_out: usize, noun: &str) -> io::Result<()> {
+    pub(super) fn omitted(&mut self, left_out: usize, noun: &str) -> io::Result<()> {
         if left_out == 0 {
             return Ok(());
         }
@@ -70,22 +72,23 @@ impl TraceSheet<'_> {
         self.page.wrapped(Line::new(), Ink::Faint, &text)
     }
 
-    /// Writes the heading of a list, and what it shows.
-    pub(super) fn title(&mut self, title: &str, shown: &str) -> io::Result<()> {
+    /// Writes an empty line, and a heading with a description of the items below it.
+    pub(super) fn title(&mut self, title: &str, description: &str) -> io::Result<()> {
         self.page.gap()?;
-        self.heading(title, shown)
+        self.heading(title, description)
     }
 
-    pub(super) fn heading(&mut self, title: &str, shown: &str) -> io::Result<()> {
+    pub(super) fn heading(&mut self, title: &str, description: &str) -> io::Result<()> {
         let mut line = Line::new();
         line.put(Ink::Strong, title).put(Ink::Plain, "  ");
-        self.page.wrapped(line, Ink::Faint, shown)
+        self.page.wrapped(line, Ink::Faint, description)
     }
 
     /// Writes a line of a list of facts.
     pub(super) fn fact(&mut self, label: &str, text: &str) -> io::Result<()> {
         let mut line = Line::new();
-        line.put(Ink::Plain, "  ").left(Ink::Faint, label, LABEL);
+        line.put(Ink::Plain, "  ")
+            .left(Ink::Faint, label, LABEL_WIDTH);
         self.page.wrapped(line, Ink::Plain, text)
     }
 
@@ -107,20 +110,20 @@ impl TraceSheet<'_> {
                 30usize.saturating_sub(2 * depth),
             )
             .put(Ink::Plain, "  ")
-            .put(Ink::Place, &spot(labeled, terminal));
+            .put(Ink::Place, &place(labeled, terminal));
         self.page.line(&line)
     }
 }
 
-/// An event's lines in the source, in few columns: `src/a.rs:3 … :12`.
-pub(super) fn spot(labeled: &LabeledStream<'_>, terminal: u32) -> String {
-    let Some((file, first, last)) = labeled.spot(terminal) else {
+/// The source lines of an event, shortened: `src/a.rs:3 … :12`.
+pub(super) fn place(labeled: &LabeledStream<'_>, terminal: u32) -> String {
+    let Some((file, first, last)) = labeled.source_lines(terminal) else {
         return String::new();
     };
-    let from = clip_start(&format!("{file}:{first}"), PLACE);
+    let start = clip_start(&format!("{file}:{first}"), PLACE_WIDTH);
     if last == first {
-        from
+        start
     } else {
-        format!("{from} … :{last}")
+        format!("{start} … :{last}")
     }
 }

@@ -1,5 +1,5 @@
-//! Paths that do not vary for certain, and the reasons: a line below the table. If no path varies
-//! for certain, this line replaces the table.
+//! Writes how many paths have no certain net variation, and why: a line below the table. If no path
+//! has certain net variation, this line replaces the table.
 //!
 //! ```text
 //! Variation  nothing varies here
@@ -17,7 +17,7 @@ use crate::numbers::{grouped, plural};
 use crate::terminal::paint::{Ink, Line};
 use crate::terminal::sheet::Sheet;
 
-/// The reasons, in the order of the line.
+/// The reasons, in the order in which the line lists them.
 const REASONS: [(Certainty, &str); 4] = [
     (
         Certainty::Steady,
@@ -34,37 +34,37 @@ const REASONS: [(Certainty, &str); 4] = [
     (Certainty::FewSamples, "had too few samples to tell"),
 ];
 
-/// Writes the reasons if no path varies for certain.
+/// Writes the line that replaces the table.
 pub(super) fn write_nothing(
     sheet: &mut Sheet<'_>,
     report: &Report<'_>,
-    places: &[usize],
+    indices: &[usize],
 ) -> io::Result<()> {
-    let samples = ties::samples(report, places.iter().copied()).unwrap_or_default();
+    let samples = ties::samples(report, indices.iter().copied()).unwrap_or_default();
     let text = format!(
         "{} with {samples} each: {}; {}",
-        plural(places.len() as u64, "path"),
-        reasons(report, places),
-        ties::way_out(report)
+        plural(indices.len() as u64, "path"),
+        reasons(report, indices),
+        ties::advice(report)
     );
     let mut line = Line::new();
     line.up_to(2);
     sheet.page.wrapped(line, Ink::Plain, &text)
 }
 
-/// Writes how many paths are not in the table, and the reasons.
+/// Writes the line below the table.
 pub(super) fn write_others(
     sheet: &mut Sheet<'_>,
     report: &Report<'_>,
-    places: &[usize],
+    indices: &[usize],
 ) -> io::Result<()> {
-    if places.is_empty() {
+    if indices.is_empty() {
         return Ok(());
     }
     let text = format!(
         "{} left out: {}",
-        plural(places.len() as u64, "other path"),
-        reasons(report, places)
+        plural(indices.len() as u64, "other path"),
+        reasons(report, indices)
     );
     let mut head = Line::new();
     head.up_to(2).put(Ink::Faint, "…  ");
@@ -72,10 +72,10 @@ pub(super) fn write_others(
 }
 
 /// `1 took as long each time, …; 2 had too few samples to tell`.
-fn reasons(report: &Report<'_>, places: &[usize]) -> String {
-    let certainties = places
+fn reasons(report: &Report<'_>, indices: &[usize]) -> String {
+    let certainties = indices
         .iter()
-        .map(|place| report.ranking.paths[*place].certainty);
+        .map(|index| report.ranking.paths[*index].certainty);
     let parts = REASONS.iter().filter_map(|(reason, text)| {
         let paths = certainties.clone().filter(|certainty| certainty == reason);
         let paths = paths.count() as u64;

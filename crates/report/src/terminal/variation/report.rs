@@ -1,10 +1,11 @@
-//! A ranking of timed paths, and how its figures are shown.
+//! A ranking of timed paths, with functions that format its figures.
 
 use holloway_analysis::Function;
 use holloway_analysis::trail::Trail;
 use holloway_analysis::variation::RankOptions;
 use holloway_analysis::variation::VariationRun;
-use holloway_analysis::variation::rank::{Disturbed, Rank, Ranking};
+use holloway_analysis::variation::rank::{Disturbed, RankedPath, Ranking};
+use holloway_format::{Count, Cycles};
 
 use crate::numbers::{grouped, seconds, short, tenths};
 use crate::terminal::sheet::Sheet;
@@ -14,17 +15,18 @@ use crate::variation::{lines, trail_of};
 pub(super) struct Report<'a> {
     pub(super) run: &'a VariationRun,
     pub(super) ranking: &'a Ranking,
+    /// Cycles per second, if known.
     pub(super) frequency: Option<f64>,
-    pub(super) how: RankOptions,
+    pub(super) rank_options: RankOptions,
 }
 
 impl Report<'_> {
-    /// Cycles of a sample. Times of 0 and 1 are shown as `≤12`, where 12 is the largest time that
-    /// the clock cannot distinguish from 0.
-    pub(super) fn cycles(&self, cycles: u64) -> String {
+    /// The cycles of a sample. Times of 0 and 1 are shown as `≤12` if the clock cannot distinguish
+    /// times of up to 12 cycles from 0.
+    pub(super) fn cycles(&self, cycles: Cycles) -> String {
         match cycles {
-            0 | 1 => format!("≤{}", grouped(self.ranking.floor)),
-            cycles => short(cycles as f64),
+            Cycles(0 | 1) => format!("≤{}", grouped(self.ranking.floor)),
+            cycles => short(cycles.to_f64()),
         }
     }
 
@@ -36,22 +38,22 @@ impl Report<'_> {
         format!("{} %", tenths(100.0 * self.ranking.share(cycles)))
     }
 
-    pub(super) fn name(&self, sheet: &Sheet<'_>, rank: &Rank) -> String {
+    pub(super) fn name(&self, sheet: &Sheet<'_>, rank: &RankedPath) -> String {
         let function = self.run.run.function(rank.function);
         format!("{} {}", sheet.name(function), rank.path)
     }
 
-    pub(super) fn place(&self, sheet: &Sheet<'_>, rank: &Rank) -> String {
+    pub(super) fn place(&self, sheet: &Sheet<'_>, rank: &RankedPath) -> String {
         let function = self.run.run.function(rank.function);
         let trail = trail_of(function, rank.path);
         trail.map_or_else(String::new, |trail| place_of(sheet, function, &trail))
     }
 
-    /// Number of disturbed samples that were left out.
-    pub(super) fn left_out(&self, rank: &Rank) -> u64 {
-        match self.how.disturbed {
+    /// Number of disturbed samples that are left out of the path's times.
+    pub(super) fn left_out(&self, rank: &RankedPath) -> Count {
+        match self.rank_options.disturbed {
             Disturbed::LeftOut => rank.disturbed,
-            Disturbed::Included => 0,
+            Disturbed::Included => Count::ZERO,
         }
     }
 }
@@ -64,7 +66,7 @@ pub(in crate::terminal) fn time(cycles: f64, frequency: Option<f64>) -> String {
     }
 }
 
-/// `src/list.c:40-44`.
+/// The source lines of a path: `src/list.c:40-44`.
 pub(in crate::terminal) fn place_of(
     sheet: &Sheet<'_>,
     function: &Function,

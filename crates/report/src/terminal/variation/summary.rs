@@ -1,6 +1,8 @@
-//! The lines before and after the ranking: the measurements, what other rankings would have shown,
-//! whether the path or its time varies, and the samples that are left out.
+//! The sections before and after the ranking. The section before it describes the measurement. The
+//! sections after it show which paths other rankings would have missed, which samples are left out,
+//! and whether a function's time depends on the choice of its path.
 
+use holloway_format::{Count, Cycles};
 use std::io;
 
 use holloway_analysis::variation::VariationRun;
@@ -12,12 +14,12 @@ use crate::numbers::{grouped, plural, tenths};
 use crate::terminal::paint::Ink;
 use crate::terminal::sheet::Sheet;
 use crate::terminal::table::{Align, Table};
-use crate::variation::{FIRST, kept_spreads};
+use crate::variation::{FIRST_PATHS, selected_spreads};
 
-/// Most names in a line. The other names are only counted.
-const NAMES: usize = 3;
-/// Least share of the difference at which the verdict names a single cause.
-const MOST: f64 = 0.75;
+/// Maximum number of names in a line. The other names are only counted.
+const MAX_NAMES: usize = 3;
+/// The verdict names a single cause if this share of the difference, or more, is due to it.
+const SINGLE_CAUSE: f64 = 0.75;
 
 const SPREADS: [(&str, Align); 6] = [
     ("which path", Align::Right),
@@ -29,37 +31,37 @@ const SPREADS: [(&str, Align); 6] = [
 ];
 
 /// Writes the lines of the coverage section about samples and the clock.
-pub(super) fn measured(sheet: &mut Sheet<'_>, run: &VariationRun) -> io::Result<()> {
+pub(super) fn write_measurement(sheet: &mut Sheet<'_>, run: &VariationRun) -> io::Result<()> {
     let stats = &run.stats;
-    let one_in = match stats.samples {
-        0 => String::new(),
+    let rate_text = match stats.samples {
+        Count::ZERO => String::new(),
         samples if run.is_exact => {
             let begun = plural(stats.begun.max(samples), "path");
             format!(" of {begun} that began: all were timed")
         }
         samples => {
-            let each = stats.begun as f64 / samples as f64;
+            let paths_per_sample = stats.begun.to_f64() / samples.to_f64();
             let begun = plural(stats.begun, "path");
             format!(
                 " of {begun} that began, one in {}: counts are estimates",
-                tenths(each)
+                tenths(paths_per_sample)
             )
         }
     };
-    sheet.fact("samples", &format!("{}{one_in}", grouped(stats.samples)))?;
+    sheet.fact("samples", &format!("{}{rate_text}", grouped(stats.samples)))?;
     let frequency = run.frequency();
-    let mut text = format!("{} in all threads", time(stats.cycles as f64, frequency));
+    let mut text = format!("{} in all threads", time(stats.cycles.to_f64(), frequency));
     if let Some(frequency) = frequency {
-        text += &format!(" · {}", rate(frequency));
+        text += &format!(" · {}", clock_rate(frequency));
     }
     text += &match stats.clocked {
-        0 => " · probes not known".to_owned(),
-        rest => format!(
+        Cycles::ZERO => " · probes not known".to_owned(),
+        without_probes => format!(
             " · probes {}",
-            part(stats.probes, rest.saturating_add(stats.probes))
+            share_of(stats.probes, without_probes.saturating_add(stats.probes))
         ),
     };
-    if stats.clocks > 0 {
+    if stats.clocks > Count::ZERO {
         text += &match stats.least_bias == stats.largest_bias {
             true => format!(", bias of {} cycles subtracted", stats.least_bias),
             false => format!(
@@ -67,32 +69,33 @@ pub(super) fn measured(sheet: &mut Sheet<'_>, run: &VariationRun) -> io::Result<
                 stats.least_bias, stats.largest_bias
             ),
         };
-        if stats.resolution > 0 {
+        if stats.resolution > Cycles::ZERO {
             text += &format!(", known to {}", stats.resolution);
         }
     }
     sheet.fact("time", &text)?;
-    if frequency.is_none() && stats.samples > 0 {
+    if frequency.is_none() && stats.samples > Count::ZERO {
         sheet.fact(
             "seconds",
             "not known: the clock was read once only, the run was too short",
         )?;
     }
-    lost(sheet, run)
+    write_lost_samples(sheet, run)
 }
 
 /// The frequency of the clock. AArch64's counter is slower than the processor, and before Armv8.6
 /// much slower.
-fn rate(frequency: f64) -> String {
-    // The counter of Armv8.6 was measured to run at 1 GHz.
+fn clock_rate(frequency: f64) -> String {
+    // Armv8.6 sets the frequency of its counter to 1 GHz. A measured frequency may be slightly
+    // higher.
     if frequency >= 1.1e9 {
         return format!("{} GHz", tenths(frequency / 1e9));
     }
-    let mega = tenths(frequency / 1e6);
-    format!("{mega} MHz: cycles are ticks of a clock slower than the processor's")
+    let megahertz = tenths(frequency / 1e6);
+    format!("{megahertz} MHz: cycles are ticks of a clock slower than the processor's")
 }
 
-fn lost(sheet: &mut Sheet<'_>, run: &VariationRun) -> io::Result<()> {
+fn write_lost_samples(sheet: &mut Sheet<'_>, run: &VariationRun) -> io::Result<()> {
     let stats = &run.stats;
     if stats.gaps > 0 || stats.lost_words > 0 {
         let text = format!(
@@ -112,24 +115,24 @@ pub(super) fn write(sheet: &mut Sheet<'_>, report: &Report<'_>) -> io::Result<()
         sheet.title("What it comes to", "")?;
     }
     if varies {
-        held(sheet, report)?;
-        other_rankings(sheet, report)?;
+        write_net_variation(sheet, report)?;
+        write_other_rankings(sheet, report)?;
     }
     for (label, text) in left_out {
         sheet.fact(label, &text)?;
     }
     match varies {
-        true => spreads(sheet, report),
+        true => write_spreads(sheet, report),
         false => Ok(()),
     }
 }
 
-fn held(sheet: &mut Sheet<'_>, report: &Report<'_>) -> io::Result<()> {
+fn write_net_variation(sheet: &mut Sheet<'_>, report: &Report<'_>) -> io::Result<()> {
     let ranking = report.ranking;
     let amount = |net: f64| format!("{}, {} of the run", report.time(net), report.share(net));
     let net = ranking.certain_net();
     let all = format!("net variation of all paths that vary {}", amount(net));
-    let first = FIRST.min(ranking.certain);
+    let first = FIRST_PATHS.min(ranking.certain);
     let mut text = if first < ranking.certain {
         let of_first = amount(ranking.net(first));
         format!("{first} first paths {of_first}; {all}")
@@ -172,26 +175,26 @@ fn held(sheet: &mut Sheet<'_>, report: &Report<'_>) -> io::Result<()> {
 }
 
 /// Writes the paths that a ranking by executions or by total time would have shown instead.
-fn other_rankings(sheet: &mut Sheet<'_>, report: &Report<'_>) -> io::Result<()> {
+fn write_other_rankings(sheet: &mut Sheet<'_>, report: &Report<'_>) -> io::Result<()> {
     let ranking = report.ranking;
-    let first = FIRST.min(ranking.certain);
+    let first = FIRST_PATHS.min(ranking.certain);
     for (label, order) in [
         ("by count", &ranking.by_count),
         ("by total time", &ranking.by_total),
     ] {
         let missed: Vec<usize> = ranking.missed(first, order).collect();
         let text = if missed.is_empty() {
-            let named = names(sheet, report, &order[..first.min(NAMES)]);
+            let named = names(sheet, report, &order[..first.min(MAX_NAMES)]);
             match first {
                 1 => format!("the same path, {named}"),
-                2..=NAMES => format!("the same {first}, in the order {named}"),
+                2..=MAX_NAMES => format!("the same {first}, in the order {named}"),
                 _ => format!("the same {first}, in the order {named}, …"),
             }
         } else {
             let instead: Vec<usize> = order[..first]
                 .iter()
                 .copied()
-                .filter(|place| *place >= first)
+                .filter(|index| *index >= first)
                 .collect();
             let paths = match first {
                 1 => "this path".to_owned(),
@@ -208,29 +211,29 @@ fn other_rankings(sheet: &mut Sheet<'_>, report: &Report<'_>) -> io::Result<()> 
     Ok(())
 }
 
-fn names(sheet: &Sheet<'_>, report: &Report<'_>, places: &[usize]) -> String {
+fn names(sheet: &Sheet<'_>, report: &Report<'_>, indices: &[usize]) -> String {
     let paths = &report.ranking.paths;
-    let named = places.iter().take(NAMES);
+    let named = indices.iter().take(MAX_NAMES);
     let mut names: Vec<String> = named
-        .map(|place| report.name(sheet, &paths[*place]))
+        .map(|index| report.name(sheet, &paths[*index]))
         .collect();
-    if places.len() > NAMES {
-        names.push(format!("{} more", places.len() - NAMES));
+    if indices.len() > MAX_NAMES {
+        names.push(format!("{} more", indices.len() - MAX_NAMES));
     }
     names.join(", ")
 }
 
-/// Labels and texts about samples that are left out or count differently.
+/// Returns labels and texts about samples that are left out or counted differently.
 fn left_out(report: &Report<'_>) -> Vec<(&'static str, String)> {
     let mut facts = Vec::new();
     let (ranking, stats) = (report.ranking, &report.run.stats);
-    if ranking.disturbed > 0 {
+    if ranking.disturbed > Count::ZERO {
         let samples = format!(
             "{} ({})",
             plural(ranking.disturbed, "sample"),
-            part(ranking.disturbed, stats.samples)
+            share_of(ranking.disturbed, stats.samples)
         );
-        let text = match report.how.disturbed {
+        let text = match report.rank_options.disturbed {
             Disturbed::LeftOut => format!(
                 "{samples} whose thread was preempted or moved to another processor: counted as executions, their times left out (--include-preempted)"
             ),
@@ -241,21 +244,21 @@ fn left_out(report: &Report<'_>) -> Vec<(&'static str, String)> {
         facts.push(("preempted", text));
     }
     let interrupted = ranking.paths.iter().map(|rank| rank.interrupted).max();
-    if let Some(samples @ 1..) = interrupted {
+    if let Some(samples @ Count(1..)) = interrupted {
         let text = format!(
             "up to {} of a path may have been interrupted unseen, by the kernel or a hypervisor: its longest ones count only as long as the longest of the others",
             plural(samples, "sample")
         );
         facts.push(("interrupted", text));
     }
-    if stats.unwatched > 0 {
+    if stats.unwatched > Count::ZERO {
         let text = format!(
             "{} of the samples can't be told to be preempted or not: the C library keeps no rseq area",
-            part(stats.unwatched, stats.samples)
+            share_of(stats.unwatched, stats.samples)
         );
         facts.push(("unwatched", text));
     }
-    if stats.unknown > 0 {
+    if stats.unknown > Count::ZERO {
         let text = format!(
             "{} whose time can't be told, counted as executions: begun in another thread, or less than the probes in it are taken to cost",
             plural(stats.unknown, "sample")
@@ -274,10 +277,10 @@ fn left_out(report: &Report<'_>) -> Vec<(&'static str, String)> {
         }
         facts.push(("left out", text));
     }
-    if stats.called > 0 && report.how.time == Time::Inclusive {
+    if stats.called > Count::ZERO && report.rank_options.time == Time::Inclusive {
         let text = format!(
             "times include what paths call; in {} of the samples that was code whose own time is not known (--time exclusive leaves these out)",
-            part(stats.called, stats.samples)
+            share_of(stats.called, stats.samples)
         );
         facts.push(("callees", text));
     }
@@ -285,8 +288,8 @@ fn left_out(report: &Report<'_>) -> Vec<(&'static str, String)> {
 }
 
 /// Writes, for each function, whether its time depends on the path or varies on the same path.
-fn spreads(sheet: &mut Sheet<'_>, report: &Report<'_>) -> io::Result<()> {
-    let mut spreads = kept_spreads(report.run, report.ranking, &sheet.names, sheet.top());
+fn write_spreads(sheet: &mut Sheet<'_>, report: &Report<'_>) -> io::Result<()> {
+    let mut spreads = selected_spreads(report.run, report.ranking, &sheet.names, sheet.top());
     spreads.retain(|spread| spread.choice + spread.same > 0.0);
     if spreads.is_empty() {
         return Ok(());
@@ -315,24 +318,24 @@ fn spreads(sheet: &mut Sheet<'_>, report: &Report<'_>) -> io::Result<()> {
 
 fn verdict(spread: &Spread) -> &'static str {
     match spread.by_choice() {
-        part if part >= MOST => "the path chosen",
-        part if part <= 1.0 - MOST => "the same path varies",
+        by_choice if by_choice >= SINGLE_CAUSE => "the path chosen",
+        by_choice if by_choice <= 1.0 - SINGLE_CAUSE => "the same path varies",
         _ => "both",
     }
 }
 
 /// A share of samples: `12.3 %`.
-pub(super) fn part(part: u64, samples: u64) -> String {
+pub(super) fn share_of(part: impl Into<u64>, samples: impl Into<u64>) -> String {
     crate::numbers::share(part, samples)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::rate;
+    use super::clock_rate;
 
     #[test]
-    fn a_slow_clock_is_told() {
-        let check = |frequency, expect: &str| assert_eq!(rate(frequency), expect);
+    fn the_rate_mentions_a_slow_clock() {
+        let check = |frequency, expect: &str| assert_eq!(clock_rate(frequency), expect);
         check(2.994e9, "3.0 GHz");
         let slow = "MHz: cycles are ticks of a clock slower than the processor's";
         check(62.5e6, &format!("62.5 {slow}"));

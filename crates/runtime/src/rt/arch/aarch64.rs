@@ -1,10 +1,10 @@
-//! AArch64: thread-local words, clocks, system calls, and calls of the entry points.
+//! Code for AArch64: thread-local variables, clocks, system calls, and calls of the entry points.
 
 use core::arch::{asm, global_asm};
 use core::sync::atomic::{AtomicU64, Ordering};
 
-// The countdown is the image's own, 4 bytes for each thread. glibc defines the two variables of
-// restartable sequences; other C libraries do not.
+// Each image has a countdown, 4 bytes for each thread. Only glibc defines the two variables
+// `__rseq_offset` and `__rseq_size` for restartable sequences.
 global_asm!(
     ".weak __rseq_offset",
     ".weak __rseq_size",
@@ -19,7 +19,7 @@ global_asm!(
     ".popsection",
 );
 
-/// The thread's slot: its block of counters, or null.
+/// The thread's slot: the address of its block of counters or ring, or null.
 pub(crate) fn slot() -> *mut u8 {
     let block;
     // SAFETY: the link defines the thread-local `__holloway_slot`; this reads its 8 bytes.
@@ -58,7 +58,7 @@ pub(crate) fn set_slot(block: *mut u8) {
 /// The thread's countdown.
 pub(crate) fn countdown() -> u32 {
     let paths;
-    // SAFETY: a thread-local of this file, 4 bytes.
+    // SAFETY: a thread-local variable of this file, 4 bytes.
     unsafe {
         asm!(
             "mrs {thread}, tpidr_el0",
@@ -76,7 +76,7 @@ pub(crate) fn countdown() -> u32 {
 
 /// Sets the thread's countdown.
 pub(crate) fn set_countdown(paths: u32) {
-    // SAFETY: a thread-local of this file, 4 bytes, which woven code expects to change.
+    // SAFETY: a thread-local variable of this file, 4 bytes. Woven code expects that it changes.
     unsafe {
         asm!(
             "mrs {thread}, tpidr_el0",
@@ -91,8 +91,8 @@ pub(crate) fn set_countdown(paths: u32) {
     }
 }
 
-/// Reads the clock where a path starts, as woven code does: all earlier instructions are done, and
-/// no later instruction has begun.
+/// Reads the clock at the start of a path, as woven code does: all earlier instructions are done,
+/// and no later instruction has begun.
 #[inline(always)]
 pub(crate) fn path_start() -> u64 {
     let now;
@@ -109,14 +109,14 @@ pub(crate) fn path_start() -> u64 {
     now
 }
 
-/// Reads the clock where a path ends, as woven code does: all instructions of the path are done.
+/// Reads the clock at the end of a path, as woven code does: all instructions of the path are done.
 /// Later instructions belong to the probe.
 #[inline(always)]
 pub(crate) fn path_end() -> u64 {
     clock()
 }
 
-/// Runs a loop this many times, each at least as long as an addition.
+/// Spends time in a loop with this many rounds. A round takes at least as long as an addition.
 pub(crate) fn spend(rounds: u32) {
     // SAFETY: changes one register.
     unsafe {
@@ -158,20 +158,21 @@ pub(crate) fn processor() -> u32 {
     unsafe { area.wrapping_add(PROCESSOR).cast::<u32>().read_volatile() }
 }
 
-/// Adds to a number that no other thread adds to. The result is the number before.
+/// Adds to a number that no other thread adds to. Returns the number before the addition.
 ///
 /// # Safety
 /// The number belongs to this thread's ring, and is mapped and aligned.
 pub(crate) unsafe fn add(number: *mut u64, value: u64) -> u64 {
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe { AtomicU64::from_ptr(number) }.fetch_add(value, Ordering::Relaxed)
 }
 
 unsafe extern "C" {
-    // The entry points keep more registers than the C convention asks for, so Rust may call them.
+    // The entry points preserve all registers that the C convention requires, so Rust may call
+    // them.
     fn __holloway_enter() -> *mut u8;
     fn __holloway_chunk();
-    fn __holloway_tend(at: u64) -> u32;
+    fn __holloway_tend(time: u64) -> u32;
 }
 
 /// Calls `__holloway_enter`.
@@ -187,14 +188,14 @@ pub(crate) fn make_space() {
 }
 
 /// Calls `tend::tend`, which the linker knows as `__holloway_tend`.
-pub(crate) fn tend(at: u64) -> u32 {
+pub(crate) fn tend(time: u64) -> u32 {
     // SAFETY: the body of `tend` follows the C convention, and may be called anywhere.
-    unsafe { __holloway_tend(at) }
+    unsafe { __holloway_tend(time) }
 }
 
 /// Calls `__holloway_sample` as woven code does.
 pub(crate) fn call_sample(word: u32, start: u64, inner: u64, end: u64) {
-    // SAFETY: the entry point keeps every register but these.
+    // SAFETY: the entry point preserves every register except these.
     unsafe {
         asm!(
             "bl __holloway_sample",
@@ -211,19 +212,19 @@ pub(crate) fn call_sample(word: u32, start: u64, inner: u64, end: u64) {
 
 /// Calls `__holloway_burst` as woven code does.
 pub(crate) fn call_burst() {
-    // SAFETY: the entry point keeps every register but these.
+    // SAFETY: the entry point preserves every register except these.
     unsafe {
         asm!("bl __holloway_burst", out("x0") _, out("x16") _, out("x17") _, out("x30") _);
     }
 }
 
-/// The kernel expects this value before the address of an abort.
+/// The signature that the kernel requires just before the abort address of a `struct rseq_cs`.
 pub(crate) const RSEQ_SIGNATURE: u32 = 0xD428_BC00;
 
 /// The thread's `struct rseq` that libc registered with the kernel; null if libc registers none.
 pub(crate) fn rseq_area() -> *mut u8 {
     let area;
-    // SAFETY: if the two variables exist, they hold a size and an offset from the thread pointer.
+    // SAFETY: if the two variables exist, they are a size and an offset from the thread pointer.
     unsafe {
         asm!(
             "adrp {area}, :got:__rseq_size",
@@ -246,7 +247,7 @@ pub(crate) fn rseq_area() -> *mut u8 {
     area
 }
 
-/// A system call: the result, or the negated error number.
+/// Makes a system call. Returns its result, or the negated error number.
 ///
 /// # Safety
 /// The arguments are valid for the call.

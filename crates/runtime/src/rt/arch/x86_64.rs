@@ -1,9 +1,9 @@
-//! x86-64: thread-local words, clocks, system calls, and calls of the entry points.
+//! Code for x86-64: thread-local variables, clocks, system calls, and calls of the entry points.
 
 use core::arch::{asm, global_asm};
 
-// The countdown is the image's own, 4 bytes for each thread. glibc defines the two variables of
-// restartable sequences; other C libraries do not.
+// Each image has a countdown, 4 bytes for each thread. Only glibc defines the two variables
+// `__rseq_offset` and `__rseq_size` for restartable sequences.
 global_asm!(
     ".weak __rseq_offset",
     ".weak __rseq_size",
@@ -19,7 +19,7 @@ global_asm!(
     options(att_syntax)
 );
 
-/// The thread's slot: its block of counters, or null.
+/// The thread's slot: the address of its block of counters or ring, or null.
 pub(crate) fn slot() -> *mut u8 {
     let block;
     // SAFETY: the link defines the thread-local `__holloway_slot`; this reads its 8 bytes.
@@ -53,7 +53,7 @@ pub(crate) fn set_slot(block: *mut u8) {
 #[inline(always)]
 pub(crate) fn countdown() -> u32 {
     let paths;
-    // SAFETY: a thread-local of this file, 4 bytes.
+    // SAFETY: a thread-local variable of this file, 4 bytes.
     unsafe {
         asm!(
             "movq __holloway_countdown@gottpoff(%rip), {offset}",
@@ -69,7 +69,7 @@ pub(crate) fn countdown() -> u32 {
 /// Sets the thread's countdown.
 #[inline(always)]
 pub(crate) fn set_countdown(paths: u32) {
-    // SAFETY: a thread-local of this file, 4 bytes, which woven code expects to change.
+    // SAFETY: a thread-local variable of this file, 4 bytes. Woven code expects that it changes.
     unsafe {
         asm!(
             "movq __holloway_countdown@gottpoff(%rip), {offset}",
@@ -81,8 +81,8 @@ pub(crate) fn set_countdown(paths: u32) {
     }
 }
 
-/// Reads the clock where a path starts, as woven code does: all earlier instructions are done, and
-/// no later instruction has begun.
+/// Reads the clock at the start of a path, as woven code does: all earlier instructions are done,
+/// and no later instruction has begun.
 #[inline(always)]
 pub(crate) fn path_start() -> u64 {
     let (low, high): (u64, u64);
@@ -100,7 +100,7 @@ pub(crate) fn path_start() -> u64 {
     high << 32 | low
 }
 
-/// Reads the clock where a path ends, as woven code does: all instructions of the path are done.
+/// Reads the clock at the end of a path, as woven code does: all instructions of the path are done.
 /// Later instructions belong to the probe.
 #[inline(always)]
 pub(crate) fn path_end() -> u64 {
@@ -135,7 +135,7 @@ pub(crate) fn clock() -> u64 {
     high << 32 | low
 }
 
-/// Runs a loop this many times, each at least as long as an addition.
+/// Spends time in a loop with this many rounds. A round takes at least as long as an addition.
 pub(crate) fn spend(rounds: u32) {
     // SAFETY: changes two registers.
     unsafe {
@@ -150,7 +150,7 @@ pub(crate) fn spend(rounds: u32) {
     }
 }
 
-/// The processor that the thread runs on, as the kernel names it to programs.
+/// The processor that the thread runs on, as the kernel stores it for `rdtscp`.
 pub(crate) fn processor() -> u32 {
     let processor;
     // SAFETY: as in `path_start`.
@@ -166,14 +166,14 @@ pub(crate) fn processor() -> u32 {
     processor
 }
 
-/// Adds to a number with one instruction, which no signal of this thread divides. The result is the
-/// number before.
+/// Adds to a number with one instruction, which a signal of this thread cannot interrupt. Returns
+/// the number before the addition.
 ///
 /// # Safety
 /// The number belongs to this thread's ring: no other thread adds to it.
 #[inline(always)]
 pub(crate) unsafe fn add(number: *mut u64, mut value: u64) -> u64 {
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         asm!(
             "xaddq {value}, ({number})",
@@ -185,38 +185,38 @@ pub(crate) unsafe fn add(number: *mut u64, mut value: u64) -> u64 {
     value
 }
 
-/// Calls `__holloway_enter` from code that keeps vector registers.
+/// Calls `__holloway_enter` from code that must preserve vector registers.
 #[inline(always)]
 pub(crate) fn enter_first() -> *mut u8 {
     let block;
-    // SAFETY: the entry point keeps every register but these.
+    // SAFETY: the entry point preserves every register except these.
     unsafe {
         asm!("call __holloway_enter", out("rax") block, out("r11") _);
     }
     block
 }
 
-/// Calls `__holloway_chunk` from code that keeps vector registers.
+/// Calls `__holloway_chunk` from code that must preserve vector registers.
 #[inline(always)]
 pub(crate) fn make_space() {
-    // SAFETY: the entry point keeps every register.
+    // SAFETY: the entry point preserves every register.
     unsafe { asm!("call __holloway_chunk") };
 }
 
-/// Calls `__holloway_tend` from code that keeps vector registers.
+/// Calls `__holloway_tend` from code that must preserve vector registers.
 #[inline(always)]
-pub(crate) fn tend(at: u64) -> u32 {
+pub(crate) fn tend(time: u64) -> u32 {
     let flags;
-    // SAFETY: the entry point keeps every register but the result's.
+    // SAFETY: the entry point preserves every register except the result's.
     unsafe {
-        asm!("call __holloway_tend", in("rdi") at, out("eax") flags);
+        asm!("call __holloway_tend", in("rdi") time, out("eax") flags);
     }
     flags
 }
 
 /// Calls `__holloway_sample` as woven code does.
 pub(crate) fn call_sample(word: u32, start: u64, inner: u64, end: u64) {
-    // SAFETY: the entry point keeps every register but these.
+    // SAFETY: the entry point preserves every register except these.
     unsafe {
         asm!(
             "call __holloway_sample",
@@ -232,17 +232,17 @@ pub(crate) fn call_sample(word: u32, start: u64, inner: u64, end: u64) {
 
 /// Calls `__holloway_burst` as woven code does.
 pub(crate) fn call_burst() {
-    // SAFETY: the entry point keeps every register but these.
+    // SAFETY: the entry point preserves every register except these.
     unsafe { asm!("call __holloway_burst", out("rax") _, out("r11") _) };
 }
 
-/// The kernel expects this value before the address of an abort.
+/// The signature that the kernel requires just before the abort address of a `struct rseq_cs`.
 pub(crate) const RSEQ_SIGNATURE: u32 = 0x5305_3053;
 
 /// The thread's `struct rseq` that libc registered with the kernel; null if libc registers none.
 pub(crate) fn rseq_area() -> *mut u8 {
     let area;
-    // SAFETY: if the two variables exist, they hold a size and an offset from the thread pointer.
+    // SAFETY: if the two variables exist, they are a size and an offset from the thread pointer.
     unsafe {
         asm!(
             "movq __rseq_size@gotpcrel(%rip), {area}",
@@ -264,7 +264,7 @@ pub(crate) fn rseq_area() -> *mut u8 {
     area
 }
 
-/// A system call: the result, or the negated error number.
+/// Makes a system call. Returns its result, or the negated error number.
 ///
 /// # Safety
 /// The arguments are valid for the call.

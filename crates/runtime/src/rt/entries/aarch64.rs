@@ -1,15 +1,15 @@
 //! The entry points for AArch64.
 //!
-//! Every entry point keeps every register but `x0` where it is the result, `x16` and `x17` (which a
-//! linker's veneer may change on the way here), and `x30`. `__holloway_hash` does not keep `x0` to
-//! `x8` either. Woven code calls with LLVM's `preserve_all`, or from inline assembly with the same
-//! effects. The object is compiled for a target without vector registers. So the bodies cannot
-//! touch any vector register of any width, and the entry points save none. They do not keep the
-//! flags.
+//! An entry point preserves every register except `x30`, the registers `x16` and `x17`, which a
+//! linker's veneer may change during the call, and `x0` if there is a result. `__holloway_hash`
+//! does not preserve `x0` to `x8` either. The entry points do not preserve the flags. Woven code
+//! calls them with LLVM's `preserve_all`, or from inline assembly with the same effects. The object
+//! is compiled for a target without vector registers. So the bodies cannot use a vector register,
+//! and the entry points save none.
 //!
-//! This code ran under an emulator, not yet on such a machine. On kernels with pages larger than 4
-//! KiB, `mmap` refuses the file offsets. The runtime then uses private memory in place of a file,
-//! and prints the line on stderr.
+//! This code ran under an emulator, but not yet on an AArch64 machine. On kernels with pages larger
+//! than 4 KiB, `mmap` refuses the file offsets. The runtime then uses private memory in place of a
+//! file, and prints its line on standard error.
 
 use core::arch::global_asm;
 
@@ -39,7 +39,7 @@ macro_rules! keeping_registers {
     };
 }
 
-/// Defines a hidden function in a section of its own.
+/// Defines a hidden function in a separate section.
 macro_rules! entry {
     ($name:literal, $code:expr) => {
         concat!(
@@ -76,7 +76,7 @@ global_asm!(
     ".hidden {tend}",
     ".globl __holloway_tend",
     ".hidden __holloway_tend",
-    ".set __holloway_tend, {tend}", // nothing to keep for its callers
+    ".set __holloway_tend, {tend}", // its callers need no saved registers
     entry!("__holloway_enter", keeping_registers!("bl {enter}\nstr x0, [sp, #16]\n")),
     entry!("__holloway_chunk", keeping_registers!("bl {chunk}\n")),
     entry!("__holloway_caught", keeping_registers!("bl {caught}\n")),
@@ -90,14 +90,15 @@ global_asm!(
     tend = sym super::super::tend::tend,
 );
 
-// Words of a head: address of the segment's first record, plus the logarithm of its number of
-// records in the low six bits (the address is a multiple of 64; shifts look at no other bits).
-// Records are 16 bytes. `preserve_all` leaves x0 to x8 to us.
+// The common case of `segment::count`: the path already has a slot. x0 is the address of the
+// segment pointer, x1 is the path. The segment pointer is the address of the segment's first slot
+// (a multiple of 64), plus the binary logarithm of the number of slots in the low six bits. Shifts
+// use only these six bits. Slots have 16 bytes. `preserve_all` allows this code to change x0 to x8.
 global_asm!(
     ".hidden {body}",
     entry!("__holloway_hash", concat!(
         "ldr x2, [x0]\n",
-        "ands x3, x2, #-64\n",             // first record
+        "ands x3, x2, #-64\n",             // first slot
         "b.eq 4f\n",
         "add x4, x1, #1\n",                // key
         "movz x5, #0x7C15\nmovk x5, #0x7F4A, lsl #16\n", // holloway_abi::hash_slot
@@ -112,8 +113,8 @@ global_asm!(
         "ldr x6, [x8]\n",
         "cmp x6, x4\n",
         "b.eq 2f\n",
-        "cbz x6, 4f\n",                    // not there
-        "add x5, x5, #16\nand x5, x5, x7\n", // search on, from record to record, around the end
+        "cbz x6, 4f\n",                    // the path has no slot
+        "add x5, x5, #16\nand x5, x5, x7\n", // next slot; after the last slot, the first
         "b 1b\n",
         "2:\n",
         "add x8, x8, #8\n",

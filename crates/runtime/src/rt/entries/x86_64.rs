@@ -1,16 +1,19 @@
 //! The entry points for x86-64.
 //!
-//! Woven code calls with LLVM's `preserve_all`: the caller keeps every register but `r11`, and
-//! `rax` where it is the result. It calls `__holloway_chunk` from inline assembly that changes only
-//! the flags. So the entry points save the registers that the C convention lets their bodies
-//! change: the general registers and xmm0 to xmm15. The bodies are baseline SSE2 code, which leaves
-//! the upper halves of ymm and zmm registers alone. They call nothing outside the runtime.
+//! Woven code calls the entry points with LLVM's `preserve_all`: the call preserves every register
+//! except `r11`, and except `rax` if there is a result. Woven code calls `__holloway_chunk` from
+//! inline assembly, in which only the flags may change. So the entry points save the registers that
+//! the C convention allows their bodies to change: the general registers and xmm0 to xmm15. The
+//! bodies are baseline SSE2 code, which does not change the upper halves of ymm and zmm registers.
+//! They call no function outside of the runtime.
 //!
-//! The stack may have any alignment: woven functions keep 16 bytes, hand-written callers need not.
+//! The stack may have any alignment: woven functions align it to 16 bytes, but inline assembly may
+//! not.
 
 use core::arch::global_asm;
 
-/// Slow paths: saves every register, calls the body, restores every register.
+/// Code of an entry point with a slow path: saves every register, calls the body, and restores
+/// every register.
 ///
 /// `rax` is saved, too, at `-8(%rbp)`. An entry point with a result overwrites the saved value.
 macro_rules! keeping_registers {
@@ -47,8 +50,8 @@ macro_rules! keeping_registers {
     };
 }
 
-/// Entry points whose bodies touch no vector register (see `burst`): `r11` and `rax` belong to the
-/// body, the other general registers are saved.
+/// Code of an entry point whose body uses no vector register (see `burst`): saves the general
+/// registers except `r11` and `rax`, which the body may change.
 macro_rules! keeping_general {
     ($call:literal) => {
         concat!(
@@ -125,10 +128,10 @@ global_asm!(
     options(att_syntax)
 );
 
-// Timed paths. These entry points stand beside their bodies: a burst finds all of this code outside
-// the caches, so the fewer lines and pages it has, the better. (In 16 runs of Lua, the probes of a
-// burst took at least 2,886 cycles, and 3,658 in another section; medians 3,742 and 4,295; measured
-// once.)
+// Timed paths. These entry points are in the same section as their bodies: at the start of a burst,
+// this code is not in the caches, so it should span few cache lines and pages. (In 16 runs of Lua,
+// the probes of a burst took at least 2,886 cycles, and 3,658 cycles with a separate section; the
+// medians were 3,742 and 4,295; measured once.)
 global_asm!(
     ".hidden {burst}",
     ".hidden {sample}",
@@ -147,10 +150,11 @@ global_asm!(
     options(att_syntax)
 );
 
-// A head is one word: the address of the segment's first record (a multiple of 64), plus the
-// logarithm of its number of records in the low six bits. So one load gives both, whenever a signal
-// comes. Records have 16 bytes. The red zone holds rax, rcx, and rdx. rsi is the path, which is key
-// - 1, so the code can recompute it.
+// The common case of `segment::count`: the path already has a slot. rdi is the address of the
+// segment pointer, rsi is the path. The segment pointer is one word: the address of the segment's
+// first slot (a multiple of 64), plus the binary logarithm of the number of slots in the low six
+// bits. So one load reads both, even if signals arrive. Slots have 16 bytes. The red zone holds
+// rax, rcx, and rdx. The code overwrites rsi and recomputes it as key - 1.
 global_asm!(
     ".hidden {body}",
     entry!(".text.__holloway_hash", "__holloway_hash", concat!(
@@ -162,9 +166,9 @@ global_asm!(
         "movabsq $0x9E3779B97F4A7C15, %rax\n", // holloway_abi::hash_slot
         "imulq %rdx, %rax\n",
         "movq %rcx, %r11\n",
-        "andq $-64, %r11\n", // first record
+        "andq $-64, %r11\n", // first slot
         "je 4f\n",
-        "negl %ecx\n", // shift by cl is by 64 - logarithm
+        "negl %ecx\n", // shifts by cl then shift by 64 - logarithm
         "shrq %cl, %rax\n",
         "shlq $4, %rax\n",
         "cmpq %rdx, (%r11,%rax)\n",
@@ -175,7 +179,7 @@ global_asm!(
         "movq -16(%rsp), %rcx\n",
         "movq -24(%rsp), %rdx\n",
         "ret\n",
-        "2:\n", // search on, from record to record, around the end
+        "2:\n", // search the following slots, then from the first slot
         "negl %ecx\n",
         "movl $16, %esi\n",
         "shlq %cl, %rsi\n",
@@ -189,7 +193,7 @@ global_asm!(
         "jne 3b\n",
         "leaq -1(%rdx), %rsi\n",
         "jmp 1b\n",
-        "4:\n", // not there
+        "4:\n", // the path has no slot
         "leaq -1(%rdx), %rsi\n",
         "movq -8(%rsp), %rax\n",
         "movq -16(%rsp), %rcx\n",

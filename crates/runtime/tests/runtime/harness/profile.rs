@@ -1,7 +1,7 @@
-//! Reads raw profiles of counters.
+//! Reads raw profiles with counters.
 //!
-//! This reader is a naive twin of the reader in `holloway-format`, written from the tables in
-//! `holloway_abi`.
+//! This is a slow reference implementation, written from the layout tables in `holloway_abi`. It
+//! shares no code with the reader in `holloway-format`.
 
 #![allow(
     unreachable_pub,
@@ -31,9 +31,10 @@ pub struct Profile {
     pub path: String,
     pub blocks: usize,
     pub segments: usize,
-    /// Sums of the counters of the blocks, without the heads of hashed functions.
+    /// Sums of the counters of the blocks, by index, without the segment pointers of hashed
+    /// functions.
     pub counters: BTreeMap<u64, u64>,
-    /// Counts by the index of the head, then by path.
+    /// Counts of hashed functions by the index of the segment pointer, then by path.
     pub hashes: BTreeMap<u64, BTreeMap<u64, u64>>,
 }
 
@@ -68,7 +69,8 @@ pub fn profiles(directory: &Path) -> Vec<Profile> {
     paths.iter().map(|path| read(path)).collect()
 }
 
-/// Compiles a program, runs one scenario silently, and reads the profiles.
+/// Compiles a program, runs one of its scenarios, checks that it prints nothing, and reads its
+/// profiles.
 pub fn scenario(libc: Libc, source: &str, name: &str) -> Vec<Profile> {
     let stem = source.split('.').next().unwrap();
     let program = compile(
@@ -105,16 +107,20 @@ pub fn read(path: &Path) -> Profile {
         ..Profile::default()
     };
     assert!(number::<8>(&bytes, 56) > 1_600_000_000_000_000_000, "start");
-    let mut at = 4096;
-    while at < end {
-        assert_eq!(&bytes[at..at + 8], b"HLWEXTNT", "extent at {at}");
-        let size = number::<8>(&bytes, at + 16) as usize;
-        assert!(
-            size > 0 && size.is_multiple_of(4096) && at + size <= end,
-            "size {size} at {at}"
+    let mut extent = 4096;
+    while extent < end {
+        assert_eq!(
+            &bytes[extent..extent + 8],
+            b"HLWEXTNT",
+            "extent at {extent}"
         );
-        let payload = &bytes[at + 64..at + size];
-        match number::<4>(&bytes, at + 8) {
+        let size = number::<8>(&bytes, extent + 16) as usize;
+        assert!(
+            size > 0 && size.is_multiple_of(4096) && extent + size <= end,
+            "size {size} at {extent}"
+        );
+        let payload = &bytes[extent + 64..extent + size];
+        match number::<4>(&bytes, extent + 8) {
             1 => {
                 profile.blocks += 1;
                 for (index, word) in payload[..block_size].chunks_exact(8).enumerate() {
@@ -123,26 +129,25 @@ pub fn read(path: &Path) -> Profile {
             }
             2 => {
                 profile.segments += 1;
-                let slots = number::<8>(&bytes, at + 32) as usize;
+                let slots = number::<8>(&bytes, extent + 32) as usize;
                 let paths = profile
                     .hashes
-                    .entry(number::<8>(&bytes, at + 24) / 8)
+                    .entry(number::<8>(&bytes, extent + 24) / 8)
                     .or_default();
-                for record in payload[..slots * 16].chunks_exact(16) {
-                    if number::<8>(record, 0) != 0 {
-                        *paths.entry(number::<8>(record, 0) - 1).or_default() +=
-                            number::<8>(record, 8);
+                for slot in payload[..slots * 16].chunks_exact(16) {
+                    if number::<8>(slot, 0) != 0 {
+                        *paths.entry(number::<8>(slot, 0) - 1).or_default() += number::<8>(slot, 8);
                     }
                 }
             }
             other => panic!("extent kind {other}"),
         }
-        at += size;
+        extent += size;
     }
-    let heads: Vec<u64> = profile.hashes.keys().copied().collect();
+    let segment_pointers: Vec<u64> = profile.hashes.keys().copied().collect();
     profile
         .counters
-        .retain(|index, count| *count != 0 && !heads.contains(index));
+        .retain(|index, count| *count != 0 && !segment_pointers.contains(index));
     profile
 }
 

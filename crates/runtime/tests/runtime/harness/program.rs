@@ -36,7 +36,7 @@ impl Libc {
     }
 }
 
-/// Makes two tests of each function: one with programs linked with glibc, one with musl.
+/// Defines two tests for each function: one with programs linked with glibc, one with musl.
 macro_rules! test_with_each_libc {
     ($($test:ident),+ $(,)?) => {
         mod glibc {
@@ -93,7 +93,7 @@ pub fn run(command: &mut Command) -> Output {
         .unwrap_or_else(|error| panic!("{command:?}: {error}"))
 }
 
-/// Runs a command to a good end, with nothing on stdout or stderr.
+/// Runs a command. Checks that it succeeds and prints nothing.
 pub fn run_silently(command: &mut Command) {
     let output = run(command);
     let (stdout, stderr) = (
@@ -108,19 +108,19 @@ pub fn run_silently(command: &mut Command) {
     assert_eq!((stdout.as_ref(), stderr.as_ref()), ("", ""), "{command:?}");
 }
 
-/// The compiler of `tests/programs`.
+/// The C compiler for `tests/programs`.
 pub fn gcc(libc: Libc) -> Command {
     let mut gcc = Command::new(if libc.is_musl() { "musl-gcc" } else { "gcc" });
     // musl has no copy of the kernel's headers.
-    let kernel = ["/usr/include", "/usr/include/x86_64-linux-gnu"];
-    for headers in kernel.iter().filter(|_| libc.is_musl()) {
+    let kernel_headers = ["/usr/include", "/usr/include/x86_64-linux-gnu"];
+    for headers in kernel_headers.iter().filter(|_| libc.is_musl()) {
         gcc.args(["-idirafter", headers]);
     }
     gcc.arg(format!("-DRING_SIZE={RING_SIZE}"));
     gcc
 }
 
-/// Compiles a program of `tests/programs` with the runtime. The result is its path.
+/// Compiles a program of `tests/programs` with the runtime. Returns its path.
 pub fn compile(libc: Libc, test_directory: &Path, sources: &[&str], flags: &[&str]) -> PathBuf {
     let program = test_directory.join(sources[0].split('.').next().unwrap());
     let mut gcc = gcc(libc);
@@ -133,7 +133,7 @@ pub fn compile(libc: Libc, test_directory: &Path, sources: &[&str], flags: &[&st
     program
 }
 
-/// The command of a program, and the directory of its data.
+/// The command that runs a program, and the directory of its run.
 pub fn command(program: &Path, arguments: &[&str]) -> (Command, PathBuf) {
     let data = program.parent().unwrap().join("data");
     let mut command = Command::new(program);
@@ -144,13 +144,14 @@ pub fn command(program: &Path, arguments: &[&str]) -> (Command, PathBuf) {
     (command, data)
 }
 
-/// Runs a program that writes its progress to the file on its stdin, and kills it 200 microseconds
-/// or up to `micros` more later. The result is its progress.
+/// Runs a program that writes its progress to the file that is its standard input. Kills the
+/// program after 200 microseconds plus a random time of less than `micros` microseconds. Returns
+/// the progress: the number of finished paths.
 pub fn kill(command: &mut Command, seed: &mut u64, micros: u64) -> u64 {
-    let finished = Path::new(command.get_program()).with_file_name("finished");
+    let progress_file = Path::new(command.get_program()).with_file_name("finished");
     let mut options = fs::File::options();
     options.read(true).write(true).create(true).truncate(true);
-    let file = options.open(finished).unwrap();
+    let file = options.open(progress_file).unwrap();
     file.set_len(4096).unwrap();
     let stdin = Stdio::from(file.try_clone().unwrap());
     let mut child = command.stdin(stdin).spawn().unwrap();
@@ -163,7 +164,7 @@ pub fn kill(command: &mut Command, seed: &mut u64, micros: u64) -> u64 {
     u64::from_le_bytes(bytes)
 }
 
-/// The only element.
+/// Returns the only element of a list.
 pub fn only<T>(list: Vec<T>) -> T {
     assert_eq!(list.len(), 1);
     list.into_iter().next().unwrap()

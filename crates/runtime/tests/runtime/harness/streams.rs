@@ -1,4 +1,4 @@
-//! Runs `streams.c` and puts the words of its threads together.
+//! Runs `streams.c`, takes words out of its rings, and reads the streams of its threads.
 
 #![allow(
     unreachable_pub,
@@ -19,7 +19,8 @@ use holloway_rings::{Opened, Ring, RingFile};
 
 use super::program::{Libc, command, compile, test_directory};
 
-/// A series of the test program begins at a multiple of this word.
+/// A *series* is a sequence of consecutive words that the test program appends. It begins after a
+/// multiple of this number.
 pub const SERIES: u32 = 1 << 24;
 /// Length of a long series.
 pub const MANY: u32 = 2_500_000;
@@ -29,7 +30,7 @@ pub const MANY: u32 = 2_500_000;
 pub struct Stream {
     pub tid: u32,
     pub words: Vec<u32>,
-    /// `WORD_CAUGHT` records: number of words before, position, catcher.
+    /// `WORD_CAUGHT` records, each as (number of words before it, position, catcher).
     pub caught: Vec<(usize, u64, u32)>,
     pub holes: usize,
 }
@@ -39,7 +40,8 @@ pub struct Stream {
 pub struct Run {
     pub head: RawHead,
     pub streams: Vec<Stream>,
-    /// For each ring: position of its first word, position from which on words are missing.
+    /// For each ring: the position of its first word, and the position from which words are
+    /// missing.
     pub rings: Vec<(u64, Option<u64>)>,
     pub spools: usize,
     pub size: usize,
@@ -73,7 +75,7 @@ pub fn paths(directory: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// Reads a profile. `taken` has the pieces that a collector took, by the offset of the ring.
+/// Reads a profile. `taken` contains the pieces that a collector took, by the offset of the ring.
 pub fn read(bytes: &[u8], taken: &BTreeMap<u64, Vec<Piece>>) -> Run {
     let raw = RawProfile::parse(bytes).unwrap();
     assert_eq!(raw.damage(), []);
@@ -88,7 +90,7 @@ pub fn read(bytes: &[u8], taken: &BTreeMap<u64, Vec<Piece>>) -> Run {
             .chain(words.pieces().map(Result::unwrap));
         let (mut next, mut all) = (ring.origin, Vec::new());
         for piece in pieces.filter(|piece| !piece.words.is_empty()) {
-            assert_eq!(piece.at, next, "a gap");
+            assert_eq!(piece.position, next, "a gap");
             next += 4 * piece.words.len() as u64;
             all.extend(piece.words);
         }
@@ -104,7 +106,7 @@ pub fn read(bytes: &[u8], taken: &BTreeMap<u64, Vec<Piece>>) -> Run {
     }
 }
 
-/// Cuts a ring's words at its owners.
+/// Splits a ring's words into a stream for each owner.
 fn split(words: &[u32]) -> Vec<Stream> {
     let mut streams: Vec<Stream> = Vec::new();
     let mut rest = words.iter().copied();
@@ -135,22 +137,22 @@ fn split(words: &[u32]) -> Vec<Stream> {
     streams
 }
 
-/// Asserts that a stream consists of these series (first word, length), interleaved in any way,
-/// each in order.
+/// Asserts that a stream consists of these series, interleaved in any order. A series (first,
+/// length) is the words `first + 1` to `first + length`.
 pub fn assert_series(stream: &Stream, series: &[(u32, u32)]) {
     assert_eq!(stream.holes, 0);
     let mut next: BTreeMap<u32, u32> = series.iter().map(|&(first, _)| (first, 1)).collect();
     for &word in &stream.words {
-        let (first, due) = next.range_mut(..word).next_back().unwrap();
-        assert_eq!(word, first + *due);
-        *due += 1;
+        let (first, expected) = next.range_mut(..word).next_back().unwrap();
+        assert_eq!(word, first + *expected);
+        *expected += 1;
     }
     for &(first, length) in series {
         assert_eq!(next[&first], length + 1, "series {first}");
     }
 }
 
-/// A collector of one process, in the test itself.
+/// A collector for one process, which runs in the test.
 #[derive(Default)]
 pub struct Collector {
     file: Option<RingFile>,
@@ -166,7 +168,7 @@ impl Collector {
         }
     }
 
-    /// Takes the words that the rings have now. True: there were words.
+    /// Takes the present words of the rings. Returns whether there were words.
     pub fn take(&mut self, directory: &Path) -> bool {
         if self.file.is_none()
             && let Some(path) = paths(directory).first()
@@ -177,28 +179,29 @@ impl Collector {
             return false;
         };
         self.rings.extend(file.new_rings().unwrap());
-        let mut some = false;
+        let mut took_words = false;
         for ring in &mut self.rings {
             let mut words = Vec::new();
             let batch = ring.take(1 << 20, &mut words);
             assert_eq!(batch.lost, 0);
-            some |= !words.is_empty();
+            took_words |= !words.is_empty();
             let pieces = self.taken.entry(ring.offset()).or_default();
             pieces.push(Piece {
-                at: batch.at,
+                position: batch.position,
                 words,
             });
         }
-        some
+        took_words
     }
 
-    /// Collects until the program ends, with a pause after each look. The result is its run.
+    /// Collects until the program ends, with a pause after each call of [`Collector::take`].
+    /// Returns the streams of the program.
     pub fn collect(mut self, child: Child, data: &Path, pause: Duration) -> Run {
         let bytes = self.collect_from(child, data, pause);
         read(&bytes, &self.taken)
     }
 
-    /// The same. The result is the bytes of the profile.
+    /// Collects like [`Collector::collect`], but returns the bytes of the profile.
     pub fn collect_from(&mut self, mut child: Child, data: &Path, pause: Duration) -> Vec<u8> {
         loop {
             let ended = child.try_wait().unwrap();
@@ -215,14 +218,14 @@ impl Collector {
     }
 }
 
-/// A command of the program whose collector is this process.
+/// A command that runs the program with this process as its collector.
 pub fn collected(program: &Path, scenario: &str) -> (Command, PathBuf) {
     let (mut command, data) = command(program, &[scenario]);
     collect(&mut command, std::process::id(), &data);
     (command, data)
 }
 
-/// Names a process as the collector of a directory.
+/// Sets the variable that names a process as the collector of a directory.
 pub fn collect(command: &mut Command, collector: u32, data: &Path) {
     command.env(
         "HOLLOWAY_COLLECTOR",

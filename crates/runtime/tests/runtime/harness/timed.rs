@@ -36,7 +36,7 @@ pub struct Sample {
     pub paths: u64,
 }
 
-/// A `WORD_CLOCK`.
+/// A clock record.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     pub stamp: u64,
@@ -47,18 +47,18 @@ pub struct Clock {
     pub resolution: u64,
 }
 
-/// The samples and clocks of one owner of a ring.
+/// The samples and clock records of one owner of a ring.
 #[derive(Debug, Default)]
 pub struct Thread {
     pub tid: u32,
     pub samples: Vec<Sample>,
     pub clocks: Vec<Clock>,
-    /// Samples and clocks that lack words.
+    /// Number of samples and clock records that lack words.
     pub damaged: usize,
 }
 
 impl Thread {
-    /// Durations of a path without the bias, in the order of the paths' ends.
+    /// Durations of a path, minus the bias, in the order of the samples.
     pub fn durations(&self, word: u32) -> Vec<u64> {
         let bias = self.bias();
         self.samples_of(word)
@@ -80,7 +80,7 @@ impl Thread {
         self.samples.iter().map(|sample| sample.word).collect()
     }
 
-    /// Paths that the samples stand for.
+    /// Number of paths that the samples stand for.
     pub fn weight(&self) -> u64 {
         self.samples.iter().map(|sample| sample.paths).sum()
     }
@@ -104,8 +104,8 @@ pub fn program(libc: Libc, test: &str, kind: &str) -> PathBuf {
     )
 }
 
-/// Compiles a program and runs a scenario silently, with HOLLOWAY_BURST if `burst` is given. The
-/// result is the samples of its processes, the parent's first.
+/// Compiles `timed.c` and runs a scenario, with HOLLOWAY_BURST if `burst` is given. Checks that it
+/// prints nothing. Returns the samples of its processes, the parent's first.
 pub fn scenario(libc: Libc, name: &str, kind: &str, burst: Option<&str>) -> Vec<Run> {
     let test = format!("{name}{kind}-{}", burst.unwrap_or("").replace(':', "-"));
     let (mut command, data) = command(&program(libc, &test, kind), &[name]);
@@ -126,7 +126,7 @@ pub fn runs(directory: &Path) -> Vec<Run> {
     runs
 }
 
-/// Reads a profile. `taken` has the pieces that a collector took, by the offset of the ring.
+/// Reads a profile. `taken` contains the pieces that a collector took, by the offset of the ring.
 pub fn read(bytes: &[u8], taken: &BTreeMap<u64, Vec<Piece>>) -> Run {
     let raw = RawProfile::parse(bytes).unwrap();
     assert_eq!(raw.damage(), []);
@@ -148,16 +148,16 @@ pub fn read(bytes: &[u8], taken: &BTreeMap<u64, Vec<Piece>>) -> Run {
     }
 }
 
-/// Is the check of a clock's operands right?
-fn is_checked(operands: &[u32]) -> bool {
+/// Is the last operand of a clock record the exclusive or of the others?
+fn has_valid_check(operands: &[u32]) -> bool {
     operands.iter().fold(0, |all, word| all ^ word) & !OPERAND == 0
 }
 
-/// Cuts a ring's words at its owners.
+/// Splits a ring's words into the threads that owned it.
 fn split(mut words: &[u32]) -> Vec<Thread> {
     let mut threads: Vec<Thread> = Vec::new();
     while let [word, rest @ ..] = words {
-        let due = match *word {
+        let operand_count = match *word {
             WORD_OWNER => 1,
             WORD_CLOCK => CLOCK_WORDS - 1,
             word if word != 0 && word < OPERAND => SAMPLE_WORDS - 1,
@@ -165,7 +165,11 @@ fn split(mut words: &[u32]) -> Vec<Thread> {
         };
         // Operands may look like control words.
         let is_operand = |word: &&u32| **word & OPERAND != 0;
-        let operands = rest.iter().take(due).take_while(is_operand).count();
+        let operands = rest
+            .iter()
+            .take(operand_count)
+            .take_while(is_operand)
+            .count();
         let (operands, rest) = rest.split_at(operands);
         let low = |index: usize| operands[index] & !OPERAND;
         let wide = |index: usize| u64::from(low(index)) | u64::from(low(index + 1)) << 31;
@@ -179,7 +183,7 @@ fn split(mut words: &[u32]) -> Vec<Thread> {
         }
         let thread = threads.last_mut().unwrap();
         match *word {
-            WORD_CLOCK if operands.len() == due && is_checked(operands) => {
+            WORD_CLOCK if operands.len() == operand_count && has_valid_check(operands) => {
                 thread.clocks.push(Clock {
                     stamp: wide(0),
                     nanoseconds: wide(2),
@@ -189,9 +193,10 @@ fn split(mut words: &[u32]) -> Vec<Thread> {
                     resolution: low(8).into(),
                 });
             }
-            word if due == SAMPLE_WORDS - 1 && operands.len() == due => {
-                let of = |at: usize| if at == 0 { word } else { operands[at - 1] };
-                assert_eq!(digits(std::array::from_fn(of)), 0, "the check of a sample");
+            word if operand_count == SAMPLE_WORDS - 1 && operands.len() == operand_count => {
+                let word_at = |i: usize| if i == 0 { word } else { operands[i - 1] };
+                let words = std::array::from_fn(word_at);
+                assert_eq!(digits(words), 0, "the check of a sample");
                 thread.samples.push(Sample {
                     word,
                     start: wide(0),

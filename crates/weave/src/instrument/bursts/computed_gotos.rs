@@ -1,37 +1,40 @@
-//! A separate computed goto for each operation of an interpreter.
+//! Gives each operation of an interpreter a separate computed goto, although a check precedes it.
 //!
-//! An interpreter jumps from each operation to the next by one `indirectbr`. The code generator
-//! gives each operation a separate jump, so that the processor learns each operation's targets
-//! (Ertl, Gregg 2003). It does so only if nothing but that jump follows, not if all operations join
-//! in a block with a check before the jump. So this stage gives each edge into such a block a
-//! separate check. An empty piece of assembly stands between check and jump, because the code
-//! generator does not copy a jump that is one side of a branch.
+//! An interpreter jumps from each operation to the next by one `indirectbr`, to which all
+//! operations lead. The code generator duplicates this jump for each operation, so that the
+//! processor predicts each operation's targets separately (Ertl, Gregg 2003). It does so only if
+//! the operations join in a block that contains nothing but the jump. In the checking code a check
+//! precedes the jump. So this stage duplicates the check for each edge into the block. Between
+//! check and jump it puts an empty piece of assembly, because the code generator does not duplicate
+//! a jump that is one side of a branch.
 
 use std::collections::HashMap;
 
 use holloway_llvm::{Block, Builder, Instruction, Opcode, Type, Value};
 
-use super::parts::{PartStart, Parts};
+use super::pieces::{PieceStart, Pieces};
 
-/// Copies the checks before computed gotos into the blocks that lead to them. To be called last.
-pub(super) fn spread(parts: &Parts<'_>) {
-    for (index, part) in parts.all.iter().enumerate() {
-        if part.begin != PartStart::Boundary {
+/// Duplicates the checks before computed gotos. This must be the last stage.
+pub(super) fn duplicate_checks(pieces: &Pieces<'_>) {
+    for (index, piece) in pieces.all.iter().enumerate() {
+        if piece.begin != PieceStart::Boundary {
             continue;
         }
-        let Some(goto) = part.jump() else { continue };
+        let Some(goto) = piece.jump() else { continue };
         if goto.terminator().map(Instruction::opcode) != Some(Opcode::IndirectBr) {
             continue;
         }
-        keep_apart(part.instructions[0]);
-        let before = &parts.all[index - 1];
-        let [first @ .., _] = &before.instructions[..] else {
+        keep_apart(piece.instructions[0]);
+        let before = &pieces.all[index - 1];
+        let [instructions_before_end @ .., _] = &before.instructions[..] else {
             continue;
         };
-        // A load reads a value that the frame holds.
-        let is_short = |one: &Instruction<'_>| matches!(one.opcode(), Opcode::Phi | Opcode::Load);
-        if before.begin == PartStart::Block && first.iter().all(is_short) {
-            copy(before.block, part.block, goto);
+        // The loads read values that were spilled to the frame.
+        let is_phi_or_load = |instruction: &Instruction<'_>| {
+            matches!(instruction.opcode(), Opcode::Phi | Opcode::Load)
+        };
+        if before.begin == PieceStart::Block && instructions_before_end.iter().all(is_phi_or_load) {
+            duplicate_check(before.block, piece.block, goto);
         }
     }
 }
@@ -41,19 +44,19 @@ fn keep_apart(jump: Instruction<'_>) {
     Builder::before(jump).asm("", "", Type::void(jump.module()), &[]);
 }
 
-/// Gives each edge into the block `check`, but the first, a copy of the check and of the `jump`
-/// behind it that leads to `goto`.
-fn copy<'m>(check: Block<'m>, jump: Block<'m>, goto: Block<'m>) {
+/// Gives each edge into the block `check`, except the first edge, a copy of that block and of the
+/// block `jump`, which follows the check and leads to the block `goto`.
+fn duplicate_check<'m>(check: Block<'m>, jump: Block<'m>, goto: Block<'m>) {
     let end = check.terminator().expect("the check is in place");
-    let mut ways = ways(check);
-    if ways.len() < 2 || end.successors().len() != 2 {
+    let mut branches = branches(check);
+    if branches.len() < 2 || end.successors().len() != 2 {
         return;
     }
     let cold = end.successors()[0];
     let is_phi = |instruction: &Instruction<'_>| instruction.opcode() == Opcode::Phi;
-    let (phis, rest): (Vec<_>, Vec<_>) = check.instructions().partition(is_phi);
-    for value in phis.iter().chain(&rest) {
-        meet(value.value(), check, cold, &[check, jump]);
+    let (phis, others): (Vec<_>, Vec<_>) = check.instructions().partition(is_phi);
+    for value in phis.iter().chain(&others) {
+        insert_phi(value.value(), check, cold, &[check, jump]);
     }
     let incoming: Vec<HashMap<Block<'m>, Value<'m>>> = phis
         .iter()
@@ -64,34 +67,34 @@ fn copy<'m>(check: Block<'m>, jump: Block<'m>, goto: Block<'m>) {
                 .collect()
         })
         .collect();
-    let first = ways.remove(0);
-    for from in ways {
-        let [new, behind] =
+    let first = branches.remove(0);
+    for from in branches {
+        let [new_check, new_jump] =
             ["holloway.check", "holloway.next"].map(|name| check.insert_before(name));
         let mut values: HashMap<Value<'m>, Value<'m>> = phis
             .iter()
             .zip(&incoming)
             .map(|(phi, incoming)| (phi.value(), incoming[&from.block()]))
             .collect();
-        let builder = Builder::at_end(new);
-        for &old in &rest {
+        let builder = Builder::at_end(new_check);
+        for &old in &others {
             let copy = builder.copy(old);
             rename(copy, &values);
             values.insert(old.value(), copy.value());
         }
-        let end = new.terminator().expect("a copy of the check's end");
-        end.set_successor(1, behind);
-        let builder = Builder::at_end(behind);
+        let end = new_check.terminator().expect("a copy of the check's end");
+        end.set_successor(1, new_jump);
+        let builder = Builder::at_end(new_jump);
         for old in jump.instructions() {
             let copy = builder.copy(old);
             rename(copy, &values);
             values.insert(old.value(), copy.value());
         }
-        extend(cold, check, new, &values);
-        extend(goto, jump, behind, &values);
+        extend(cold, check, new_check, &values);
+        extend(goto, jump, new_jump, &values);
         for (index, target) in (0..).zip(from.successors()) {
             if target == check {
-                from.set_successor(index, new);
+                from.set_successor(index, new_check);
             }
         }
     }
@@ -100,51 +103,53 @@ fn copy<'m>(check: Block<'m>, jump: Block<'m>, goto: Block<'m>) {
     }
 }
 
-/// The terminators of the blocks that lead to a block; none if one of them can't be redirected.
-fn ways(block: Block<'_>) -> Vec<Instruction<'_>> {
-    let mut ways = Vec::new();
+/// The terminators of the blocks that lead to a block. Empty if one of them cannot be redirected.
+fn branches(block: Block<'_>) -> Vec<Instruction<'_>> {
+    let mut branches = Vec::new();
     let Some(phi) = block
         .instructions()
         .next()
         .filter(|first| first.opcode() == Opcode::Phi)
     else {
-        return ways;
+        return branches;
     };
     for (_, from) in phi.incoming() {
         let end = from.terminator().expect("every block has an end");
         if end.opcode() != Opcode::Br {
             return Vec::new();
         }
-        if !ways.contains(&end) {
-            ways.push(end);
+        if !branches.contains(&end) {
+            branches.push(end);
         }
     }
-    ways
+    branches
 }
 
-/// Makes users of a value of `block` behind `cold`, except phis of `cold`, use a phi of `cold`.
-fn meet<'m>(value: Value<'m>, block: Block<'m>, cold: Block<'m>, own: &[Block<'m>]) {
-    let mut found = Vec::new();
+/// Inserts a phi of `value` into the block `cold`, and makes users outside the blocks `owners` use
+/// that phi. `block` computes the value.
+fn insert_phi<'m>(value: Value<'m>, block: Block<'m>, cold: Block<'m>, owners: &[Block<'m>]) {
+    let mut operands = Vec::new();
     for user in value.users().into_iter().filter_map(Value::as_instruction) {
         let incoming = user.incoming();
         for operand in 0..user.value().operand_count() {
-            let at = incoming
+            let user_block = incoming
                 .get(operand as usize)
                 .map_or(user.block(), |(_, block)| *block);
-            if user.value().operand(operand) == value && !own.contains(&at) {
-                found.push((user, operand));
+            if user.value().operand(operand) == value && !owners.contains(&user_block) {
+                operands.push((user, operand));
             }
         }
     }
-    if !found.is_empty() {
+    if !operands.is_empty() {
         let phi = Builder::at_top(cold).phi(value.kind());
         phi.add_incoming(value, block);
-        for (user, operand) in found {
+        for (user, operand) in operands {
             user.set_operand(operand, phi.value());
         }
     }
 }
 
+/// Makes a copied instruction use the copied values.
 fn rename<'m>(copy: Instruction<'m>, values: &HashMap<Value<'m>, Value<'m>>) {
     for operand in 0..copy.value().operand_count() {
         if let Some(&value) = values.get(&copy.value().operand(operand)) {
@@ -153,7 +158,8 @@ fn rename<'m>(copy: Instruction<'m>, values: &HashMap<Value<'m>, Value<'m>>) {
     }
 }
 
-/// Gives the phis of a block, for the copy of a predecessor, the values from that predecessor.
+/// Adds an incoming value to the phis of `block` for its new predecessor `new`, a copy of its
+/// predecessor `old`.
 fn extend<'m>(
     block: Block<'m>,
     old: Block<'m>,

@@ -1,4 +1,4 @@
-//! The copy of a function's blocks, which becomes the timed code.
+//! Copies a function's blocks. The copy becomes the timed code.
 
 use std::collections::HashMap;
 
@@ -6,35 +6,35 @@ use holloway_flow::Action;
 use holloway_llvm::{Block, Builder, Function, Instruction, Opcode, Type, Value};
 
 use super::super::sites::{Sites, Stop};
-use super::parts::{PartStart, Parts};
-use crate::lower::{BlockInfo, Layout};
+use super::pieces::{PieceStart, Pieces};
+use crate::lower::{BlockInfo, FunctionParts};
 
-/// The copied blocks.
+/// The copy of a function's blocks.
 pub(super) struct TimedCopy<'m> {
-    /// By part: its copy, or the part itself if it has no copy.
-    pub(super) layout: Layout<'m>,
-    /// The actions of its probes.
+    /// The blocks, by piece: the copy of the piece, or the piece itself if it has no copy.
+    pub(super) parts: FunctionParts<'m>,
+    /// By piece: the actions of probes in the copy.
     pub(super) sites: Sites,
     /// Each copied instruction with its copy, in order.
     pub(super) pairs: Vec<(Instruction<'m>, Instruction<'m>)>,
 }
 
 impl<'m> TimedCopy<'m> {
-    /// Copies all parts except those that stand in the checking code only.
-    pub(super) fn new(function: Function<'m>, parts: &Parts<'m>) -> Self {
+    /// Copies all pieces except those that belong to the checking code only.
+    pub(super) fn new(function: Function<'m>, pieces: &Pieces<'m>) -> Self {
         let mut timed = Self {
-            layout: Layout {
+            parts: FunctionParts {
                 function,
-                blocks: Vec::with_capacity(parts.all.len()),
+                blocks: Vec::with_capacity(pieces.all.len()),
             },
-            sites: Vec::with_capacity(parts.all.len()),
+            sites: Vec::with_capacity(pieces.all.len()),
             pairs: Vec::new(),
         };
         let mut blocks = HashMap::new();
-        for index in 0..parts.all.len() {
-            let block = timed.copy(parts, index);
-            if block != parts.all[index].block {
-                blocks.insert(parts.all[index].block, block);
+        for index in 0..pieces.all.len() {
+            let block = timed.copy(pieces, index);
+            if block != pieces.all[index].block {
+                blocks.insert(pieces.all[index].block, block);
             }
         }
         let values = timed.pairs.iter();
@@ -47,20 +47,20 @@ impl<'m> TimedCopy<'m> {
         timed
     }
 
-    /// Copies a part. Returns the block of the copy.
-    fn copy(&mut self, parts: &Parts<'m>, index: usize) -> Block<'m> {
-        let part = &parts.all[index];
-        // By instruction of the part: the position of its copy, or of the next copied instruction.
-        let mut number = Vec::with_capacity(part.instructions.len());
-        let (block, instructions) = if part.is_single(index) {
-            number.extend(0..part.instructions.len());
-            (part.block, part.instructions.clone())
+    /// Copies a piece. Returns the block of the copy.
+    fn copy(&mut self, pieces: &Pieces<'m>, index: usize) -> Block<'m> {
+        let piece = &pieces.all[index];
+        // By instruction of the piece: the index of its copy, or of the next instruction's copy.
+        let mut copied_index = Vec::with_capacity(piece.instructions.len());
+        let (block, instructions) = if piece.is_in_checking_code_only(index) {
+            copied_index.extend(0..piece.instructions.len());
+            (piece.block, piece.instructions.clone())
         } else {
-            let block = self.layout.function.append_block("holloway.timed");
+            let block = self.parts.function.append_block("holloway.timed");
             let builder = Builder::at_end(block);
-            let mut copies = Vec::with_capacity(part.instructions.len());
-            for &instruction in &part.instructions {
-                number.push(copies.len());
+            let mut copies = Vec::with_capacity(piece.instructions.len());
+            for &instruction in &piece.instructions {
+                copied_index.push(copies.len());
                 if !is_left_out(instruction) {
                     let copy = builder.copy(instruction);
                     forget_scopes(copy);
@@ -75,22 +75,23 @@ impl<'m> TimedCopy<'m> {
         };
         let top = instructions.iter().take_while(head).count();
         let mut stops = Vec::new();
-        if matches!(part.begin, PartStart::Boundary | PartStart::Fresh) {
-            // The register's value belongs to another path.
+        if matches!(piece.begin, PieceStart::Boundary | PieceStart::PathStart) {
+            // Here the path register still has the value of another path.
             stops.push(Stop::new(top, vec![Action::Set(0)]));
         }
         stops.extend(
-            part.actions
+            piece
+                .actions
                 .iter()
-                .map(|&(at, action)| Stop::new(number[at], vec![action])),
+                .map(|&(at, action)| Stop::new(copied_index[at], vec![action])),
         );
         self.sites.push(stops);
-        self.layout.blocks.push(BlockInfo {
+        self.parts.blocks.push(BlockInfo {
             block,
             instructions,
             top,
             cuts: Vec::new(),
-            leave: None,
+            block_exit: None,
             targets: Vec::new(),
             sources: Vec::new(),
         });
@@ -107,16 +108,17 @@ fn is_left_out(instruction: Instruction<'_>) -> bool {
     })
 }
 
-/// Removes the copy's `noalias` metadata. It holds among the accesses of one execution of a scope's
-/// code, and part of an execution may run in the other code. The checking code keeps its metadata,
-/// which says nothing about the copies.
+/// Removes the `noalias` metadata of a copied instruction. This metadata makes statements about
+/// accesses in the same execution of a scope. But control may change between the two codes during
+/// an execution, so the statements would be wrong. The checking code keeps its metadata, which does
+/// not apply to the copies.
 fn forget_scopes(copy: Instruction<'_>) {
     for name in ["alias.scope", "noalias"] {
         copy.remove_metadata(copy.module().metadata_kind(name));
     }
 }
 
-/// Makes a copy use the copied values and lead to the copied blocks.
+/// Makes a copied instruction use the copied values and lead to the copied blocks.
 fn rename<'m>(
     old: Instruction<'m>,
     new: Instruction<'m>,
@@ -143,18 +145,19 @@ fn rename<'m>(
         }
     }
     if new.opcode() == Opcode::IndirectBr {
-        look_up(new, &targets);
+        redirect_to_copies(new, &targets);
     }
 }
 
-/// Makes a computed goto go to the copy of the label whose address it is given.
-fn look_up<'m>(goto: Instruction<'m>, targets: &[(Block<'m>, Block<'m>)]) {
+/// Makes a copied computed goto jump to the copy of a label when its operand is the label's
+/// address. `targets` has each label with its copy.
+fn redirect_to_copies<'m>(goto: Instruction<'m>, targets: &[(Block<'m>, Block<'m>)]) {
     let builder = Builder::before(goto);
     let label = goto.value().operand(0);
     let mut address = label;
-    let mut seen = std::collections::HashSet::new();
+    let mut visited = std::collections::HashSet::new();
     for &(old, new) in targets {
-        if seen.insert(old) {
+        if visited.insert(old) {
             let same = builder.is_equal(label, old.address());
             address = builder.select(same, new.address(), address);
         }

@@ -1,9 +1,9 @@
-//! Loops that keep the countdown in a register.
+//! Keeps the countdown in a register in loops that call no function with checks.
 //!
-//! If a loop and all loops in it call no function with checks, the loop loads the countdown before
-//! it begins, decrements the register in each iteration, and stores it where control leaves the
-//! loop. An iteration's check is two instructions and no memory access. A signal handler's
-//! decrements while such a loop runs are lost.
+//! Such a loop loads the countdown at its entries, decrements the register in each iteration, and
+//! stores the register at its exits. So the check of an iteration is two instructions without
+//! memory access. If a signal handler decrements the countdown while the loop runs, its decrements
+//! are lost.
 
 use holloway_llvm::{Builder, Global, Instruction, Opcode, Type};
 
@@ -11,9 +11,9 @@ use super::super::definitions::SplitVariable;
 use super::super::graph::BlockGraph;
 use super::super::natural_loops::{NaturalLoop, outermost_loops};
 use super::leaves::ShortLeaves;
-use super::parts::{PartStart, Parts};
-use super::sink::behind_phis;
-use crate::lower::{BlockIndex, Layout};
+use super::pieces::{PieceStart, Pieces};
+use super::sink::first_after_phis;
+use crate::lower::{BlockIndex, FunctionParts};
 
 /// The loops of a function that keep the countdown in a register.
 pub(super) struct CountdownLoops<'m> {
@@ -22,42 +22,43 @@ pub(super) struct CountdownLoops<'m> {
 }
 
 impl<'m> CountdownLoops<'m> {
-    /// Chooses the loops and inserts their loads and stores. To be called before any check is
-    /// inserted.
+    /// Chooses the loops and inserts their loads and stores. This must be called before any check
+    /// is inserted.
     pub(super) fn new(
-        layout: &Layout<'m>,
+        parts: &FunctionParts<'m>,
         graph: &BlockGraph,
-        parts: &Parts<'m>,
+        pieces: &Pieces<'m>,
         countdown: Global<'m>,
         leaves: &ShortLeaves,
     ) -> Self {
         let is_uninterrupted = |block: BlockIndex| {
-            let mut instructions = layout.blocks[block].instructions.iter();
+            let mut instructions = parts.blocks[block].instructions.iter();
             !instructions.any(|&instruction| leaves.calls_checked_function(instruction))
         };
-        let may_keep = |found: &NaturalLoop| {
-            found.blocks.iter().all(|&block| is_uninterrupted(block))
-                && may_keep(layout, graph, parts, found)
+        let may_keep = |natural: &NaturalLoop| {
+            natural.blocks.iter().all(|&block| is_uninterrupted(block))
+                && may_keep(parts, graph, pieces, natural)
         };
         let loops = outermost_loops(graph, may_keep);
         let loops = loops.into_iter();
         let mut countdown_loops = Self {
             loops: loops
-                .map(|found| (found, SplitVariable::default()))
+                .map(|natural| (natural, SplitVariable::default()))
                 .collect(),
             countdown,
         };
-        for (inner, variable) in &mut countdown_loops.loops {
-            let word = Type::i32(layout.function.module());
-            for &entry in &inner.entries {
-                let end = layout.blocks[entry].terminator();
+        for (natural, variable) in &mut countdown_loops.loops {
+            let word = Type::i32(parts.function.module());
+            for &entry in &natural.entries {
+                let end = parts.blocks[entry].terminator();
                 let load = Builder::before(end).load(word, countdown.value());
                 variable.definitions.push((end.block(), load));
             }
-            let some = variable.definitions[0].1;
-            for &exit in &inner.exits {
-                let first = behind_phis(parts.all[parts.first[exit]].block);
-                let store = Builder::before(first).store(some, countdown.value());
+            // SSA repair replaces this value by the value that reaches each exit.
+            let any_definition = variable.definitions[0].1;
+            for &exit in &natural.exits {
+                let first = first_after_phis(pieces.all[pieces.first[exit]].block);
+                let store = Builder::before(first).store(any_definition, countdown.value());
                 let store = store.as_instruction().expect("a store");
                 variable.uses.push((store, 0));
             }
@@ -65,33 +66,38 @@ impl<'m> CountdownLoops<'m> {
         countdown_loops
     }
 
-    /// The index of the loop that keeps the countdown in a part, if one does.
-    pub(super) fn loop_of(&self, parts: &Parts<'m>, part: usize) -> Option<usize> {
-        let block = parts.all[part].of?;
+    /// The index of the loop that contains a piece and keeps the countdown in a register. `None` if
+    /// there is no such loop.
+    pub(super) fn loop_of(&self, pieces: &Pieces<'m>, piece: usize) -> Option<usize> {
+        let block = pieces.all[piece].original?;
         let mut loops = self.loops.iter();
-        loops.position(|(inner, _)| inner.blocks.contains(&block))
+        loops.position(|(natural, _)| natural.blocks.contains(&block))
     }
 
-    /// Decrements the countdown at the end of a part of a loop. Returns the new countdown.
+    /// Decrements the countdown at the end of a piece of a loop. Returns the new countdown.
     pub(super) fn decrement(
         &mut self,
-        around: usize,
+        loop_index: usize,
         end: Instruction<'m>,
     ) -> holloway_llvm::Value<'m> {
-        let variable = &mut self.loops[around].1;
-        let one = Type::i32(end.module()).int(-1);
-        let left = Builder::before(end).add(variable.definitions[0].1, one);
-        let sum = left.as_instruction().expect("an addition of a load");
+        let variable = &mut self.loops[loop_index].1;
+        let minus_one = Type::i32(end.module()).int(-1);
+        // SSA repair replaces the first operand by the value that reaches this block.
+        let remaining = Builder::before(end).add(variable.definitions[0].1, minus_one);
+        let sum = remaining.as_instruction().expect("an addition of a load");
         variable.uses.push((sum, 0));
-        variable.definitions.push((end.block(), left));
-        left
+        variable.definitions.push((end.block(), remaining));
+        remaining
     }
 
-    /// Loads the countdown at the end of a block that leads back into a loop.
-    pub(super) fn reload(&mut self, around: usize, end: Instruction<'m>) {
+    /// Loads the countdown at the end of a block that leads from the timed code back into a loop.
+    pub(super) fn reload(&mut self, loop_index: usize, end: Instruction<'m>) {
         let word = Type::i32(end.module());
         let load = Builder::before(end).load(word, self.countdown.value());
-        self.loops[around].1.definitions.push((end.block(), load));
+        self.loops[loop_index]
+            .1
+            .definitions
+            .push((end.block(), load));
     }
 
     pub(super) fn variables(&self) -> impl Iterator<Item = &SplitVariable<'m>> {
@@ -99,25 +105,26 @@ impl<'m> CountdownLoops<'m> {
     }
 }
 
-/// Whether a loop without checked calls has checks and can keep the countdown.
+/// Whether a loop without calls of functions with checks can keep the countdown, and has a check
+/// for which that pays.
 fn may_keep(
-    layout: &Layout<'_>,
+    parts: &FunctionParts<'_>,
     graph: &BlockGraph,
-    parts: &Parts<'_>,
-    inner: &NaturalLoop,
+    pieces: &Pieces<'_>,
+    natural: &NaturalLoop,
 ) -> bool {
-    let inside = |block: &BlockIndex| inner.blocks.contains(block);
-    let entered = inner.entries.iter().all(|&entry| {
-        let end = layout.blocks[entry].terminator();
+    let inside = |block: &BlockIndex| natural.blocks.contains(block);
+    let may_load_at_entries = natural.entries.iter().all(|&entry| {
+        let end = parts.blocks[entry].terminator();
         !matches!(end.opcode(), Opcode::Invoke | Opcode::CallBr)
     });
-    let left = inner
+    let may_store_at_exits = natural
         .exits
         .iter()
         .all(|&exit| graph.sources[exit].iter().all(inside));
-    let mut all = parts.all.iter();
-    let checked = all.any(|part| {
-        part.begin == PartStart::Boundary && part.of.is_some_and(|block| inside(&block))
+    let mut all = pieces.all.iter();
+    let has_check = all.any(|piece| {
+        piece.begin == PieceStart::Boundary && piece.original.is_some_and(|block| inside(&block))
     });
-    entered && left && checked && !inner.entries.is_empty()
+    may_load_at_entries && may_store_at_exits && has_check && !natural.entries.is_empty()
 }

@@ -1,230 +1,248 @@
-//! The checks of the checking code, and the ways from one code to the other. Places that only jump
-//! to the same block share their check's slow path.
+//! Inserts the checks into the checking code, and makes the *crossings*: the blocks through which
+//! control changes from one code to the other. Pieces that only jump to the same block share a
+//! crossing.
 
 use std::collections::HashMap;
 
 use holloway_llvm::{Block, Builder, Global, Instruction, Opcode, Type, Value};
 
 use super::super::clock::{Clock, StartStorage};
-use super::super::entry::rarely;
+use super::super::entry::rare_branch_weights;
 use super::countdown_loops::CountdownLoops;
-use super::parts::{PartStart, Parts};
+use super::pieces::{PieceStart, Pieces};
 use super::timed_code::TimedCode;
-use crate::lower::Layout;
+use crate::lower::FunctionParts;
 
-/// The two codes of a function, and the blocks and values needed between them.
+/// The two codes of a function, and what the crossings between them need.
 pub(super) struct Crossings<'a, 'm> {
-    pub(super) layout: &'a Layout<'m>,
-    pub(super) parts: &'a Parts<'m>,
+    pub(super) parts: &'a FunctionParts<'m>,
+    pub(super) pieces: &'a Pieces<'m>,
     pub(super) timed: &'a TimedCode<'m>,
     pub(super) clock: &'a Clock<'a, 'm>,
-    pub(super) places: &'a StartStorage<'m>,
+    pub(super) storage: &'a StartStorage<'m>,
     pub(super) countdown: Global<'m>,
 }
 
 impl<'m> Crossings<'_, 'm> {
-    /// The places where paths begin, grouped by shared ways. The places of a group only jump to the
-    /// same block (mostly back edges of a loop) and start paths with the same number. An
-    /// interpreter's loop has hundreds of back edges. With separate ways for each back edge, every
-    /// live value would need hundreds of phis.
+    /// The pieces with which paths begin, grouped by crossing. The pieces of a group only jump to
+    /// the same block (mostly they are back edges of a loop) and start paths with the same number.
+    /// An interpreter's loop has hundreds of back edges. With a separate crossing for each back
+    /// edge, every live value would need hundreds of phis.
     pub(super) fn groups(&self, loops: &CountdownLoops<'m>) -> Vec<Vec<usize>> {
         let mut groups: Vec<Vec<usize>> = Vec::new();
-        let mut known: HashMap<(Block<'m>, Option<usize>), Vec<usize>> = HashMap::new();
-        let actions = |part: usize| {
-            let stops = self.timed.copy.sites[part].iter();
+        // By target and countdown loop: the groups of pieces that only jump there.
+        let mut groups_by_target: HashMap<(Block<'m>, Option<usize>), Vec<usize>> = HashMap::new();
+        let actions = |piece: usize| {
+            let stops = self.timed.copy.sites[piece].iter();
             stops.flat_map(|stop| stop.actions.iter().copied())
         };
-        for part in 1..self.parts.all.len() {
+        for piece in 1..self.pieces.all.len() {
             if !matches!(
-                self.parts.all[part].begin,
-                PartStart::Boundary | PartStart::Fresh
+                self.pieces.all[piece].begin,
+                PieceStart::Boundary | PieceStart::PathStart
             ) {
                 continue;
             }
-            if let Some(target) = self.jump(part)
-                && self.timed.answers[part].is_none()
+            if let Some(target) = self.jump(piece)
+                && self.timed.answers[piece].is_none()
             {
-                let around = loops.loop_of(self.parts, part - 1);
-                let same = known.entry((target, around)).or_default();
-                let mut like = same.iter();
-                if let Some(&group) =
-                    like.find(|&&group| actions(groups[group][0]).eq(actions(part)))
-                {
-                    groups[group].push(part);
+                let loop_index = loops.loop_of(self.pieces, piece - 1);
+                let candidates = groups_by_target.entry((target, loop_index)).or_default();
+                let has_same_actions = |&&group: &&usize| {
+                    let first_piece: usize = groups[group][0];
+                    actions(first_piece).eq(actions(piece))
+                };
+                if let Some(&group) = candidates.iter().find(has_same_actions) {
+                    groups[group].push(piece);
                     continue;
                 }
-                same.push(groups.len());
+                candidates.push(groups.len());
             }
-            groups.push(vec![part]);
+            groups.push(vec![piece]);
         }
         groups
     }
 
-    /// The block that a part jumps to, if the part does nothing else.
-    fn jump(&self, part: usize) -> Option<Block<'m>> {
-        self.parts.all[part].jump()
+    /// The target of a piece's jump. `None` if the piece is more than a jump.
+    fn jump(&self, piece: usize) -> Option<Block<'m>> {
+        self.pieces.all[piece].jump()
     }
 
-    /// Makes the ways at the beginning of a group's parts. Adds the blocks between the two codes to
-    /// `between`.
+    /// Makes the check and the crossing of a group of pieces. Adds the blocks through which control
+    /// changes the code to `crossing_blocks`.
     pub(super) fn insert(
         &self,
         group: &[usize],
         loops: &mut CountdownLoops<'m>,
-        between: &mut Vec<Block<'m>>,
+        crossing_blocks: &mut Vec<Block<'m>>,
     ) {
-        let block = |name| self.layout.function.append_block(name);
+        let block = |name| self.parts.function.append_block(name);
         let cold = block("holloway.burst");
         let enter = block("holloway.begin");
         let back = block("holloway.back");
-        between.extend([enter, back]);
-        let checks = group.iter().map(|&part| {
-            let left = self.check(part - 1, cold, loops);
-            (left, self.parts.all[part - 1].block)
+        crossing_blocks.extend([enter, back]);
+        let checks = group.iter().map(|&piece| {
+            let remaining = self.check(piece - 1, cold, loops);
+            (remaining, self.pieces.all[piece - 1].block)
         });
         let checks: Vec<_> = checks.collect();
         let builder = Builder::at_end(cold);
-        let lefts = checks
+        let remaining_values = checks
             .iter()
-            .filter_map(|&(left, block)| Some((left?, block)));
-        let lefts: Vec<_> = lefts.collect();
-        let left = (!lefts.is_empty()).then(|| phi_of(&builder, &lefts));
-        let from: Vec<Block<'m>> = checks.iter().map(|&(_, block)| block).collect();
+            .filter_map(|&(remaining, block)| Some((remaining?, block)));
+        let remaining_values: Vec<_> = remaining_values.collect();
+        let remaining = (!remaining_values.is_empty()).then(|| phi_of(&builder, &remaining_values));
+        let check_blocks: Vec<Block<'m>> = checks.iter().map(|&(_, block)| block).collect();
         let target = self.target(group[0]);
-        let ended = self.ended(group, enter, back);
-        let carried = self.carried(group, target, &from, &ended, cold);
-        if let Some(left) = left {
-            builder.store(left, self.countdown.value());
+        let answers = self.answers(group, enter, back);
+        let carried_phis = self.carried_phis(group, target, &check_blocks, &answers, cold);
+        if let Some(remaining) = remaining {
+            builder.store(remaining, self.countdown.value());
         }
-        let ring = self.clock.ask(&builder).value();
+        let ring = self.clock.ask_runtime(&builder).value();
         builder.branch_if(builder.is_null(ring), back, enter);
-        self.enter(group[0], enter, (ring, cold), &ended, &carried);
-        self.back(target, back, &carried, loops);
+        self.enter(group[0], enter, (ring, cold), &answers, &carried_phis);
+        self.back(target, back, &carried_phis, loops);
     }
 
-    /// The part where control comes back from the timed code. If the part only jumps, it is the
-    /// jump's target.
-    fn target(&self, part: usize) -> usize {
-        let Some(block) = self.jump(part) else {
-            return part;
+    /// The piece to which control comes back from the timed code: `piece`, or the target of its
+    /// jump if `piece` is only a jump.
+    fn target(&self, piece: usize) -> usize {
+        let Some(block) = self.jump(piece) else {
+            return piece;
         };
-        self.parts.of[&block]
+        self.pieces.index_of[&block]
     }
 
-    /// Makes the timed code branch by the runtime's answer before these parts. Returns, by part,
-    /// the answer and its block.
-    fn ended(
+    /// Makes the timed code branch by the runtime's answer before the pieces of a group. Returns,
+    /// by piece, the answer and the block that receives it. `None` if no timed path ends before the
+    /// piece.
+    fn answers(
         &self,
         group: &[usize],
         enter: Block<'m>,
         back: Block<'m>,
     ) -> Vec<Option<(Value<'m>, Block<'m>)>> {
-        let ended = group.iter().map(|&part| {
-            let before = &self.timed.copy.layout.blocks[part - 1];
-            let answer = self.timed.answers[part - 1]?.value();
+        let answers = group.iter().map(|&piece| {
+            let before = &self.timed.copy.parts.blocks[piece - 1];
+            let answer = self.timed.answers[piece - 1]?.value();
             let end = before.terminator();
             end.set_operand(0, Builder::before(end).is_null(answer));
             end.set_successor(0, back);
             end.set_successor(1, enter);
             Some((answer, before.block))
         });
-        ended.collect()
+        answers.collect()
     }
 
-    /// The values for the phis of the block that the parts jump to.
-    fn carried(
+    /// The values that the crossing passes to the phis of the block that the pieces jump to.
+    fn carried_phis(
         &self,
         group: &[usize],
         target: usize,
-        from: &[Block<'m>],
-        ended: &[Option<(Value<'m>, Block<'m>)>],
+        check_blocks: &[Block<'m>],
+        answers: &[Option<(Value<'m>, Block<'m>)>],
         cold: Block<'m>,
     ) -> Vec<CarriedPhi<'m>> {
         if target == group[0] {
             return Vec::new();
         }
-        let copied = &self.timed.copy.layout.blocks;
-        let phis = self.parts.all[target].instructions.iter().copied();
+        let copied = &self.timed.copy.parts.blocks;
+        let phis = self.pieces.all[target].instructions.iter().copied();
         let phis = phis.zip(copied[target].instructions.iter().copied());
         let phis = phis.take_while(|(phi, _)| phi.opcode() == Opcode::Phi);
-        let carried = phis.map(|(phi, copy)| {
+        let carried_phis = phis.map(|(phi, copy)| {
             let (values, copies) = (incoming(phi), incoming(copy));
-            let parts = group.iter().zip(from);
-            let checked = parts.map(|(&part, &from)| (values[&self.parts.all[part].block], from));
-            let checked: Vec<_> = checked.collect();
-            let mut all = vec![(phi_of(&Builder::at_end(cold), &checked), cold)];
-            for (&part, ended) in group.iter().zip(ended) {
-                let value = copies.get(&copied[part].block);
-                all.extend(value.zip(*ended).map(|(&value, (_, block))| (value, block)));
+            let pieces = group.iter().zip(check_blocks);
+            let from_checks =
+                pieces.map(|(&piece, &check)| (values[&self.pieces.all[piece].block], check));
+            let from_checks: Vec<_> = from_checks.collect();
+            let mut incoming = vec![(phi_of(&Builder::at_end(cold), &from_checks), cold)];
+            for (&piece, answer) in group.iter().zip(answers) {
+                if let (Some(&value), Some((_, block))) = (copies.get(&copied[piece].block), answer)
+                {
+                    incoming.push((value, *block));
+                }
             }
-            CarriedPhi { phi, copy, all }
+            CarriedPhi {
+                phi,
+                copy,
+                incoming,
+            }
         });
-        carried.collect()
+        carried_phis.collect()
     }
 
-    /// Inserts the check at the end of a part. Returns the countdown if only a register has it.
+    /// Inserts the check at the end of a piece. Returns the countdown if a loop keeps it in a
+    /// register, so that memory does not have it.
     fn check(
         &self,
-        part: usize,
+        piece: usize,
         cold: Block<'m>,
         loops: &mut CountdownLoops<'m>,
     ) -> Option<Value<'m>> {
-        let end = end_of(&self.parts.all[part].instructions);
+        let end = end_of(&self.pieces.all[piece].instructions);
         let (word, countdown) = (Type::i32(end.module()), self.countdown.value());
-        let around = loops.loop_of(self.parts, part);
-        let left = around.map(|around| loops.decrement(around, end));
+        let loop_index = loops.loop_of(self.pieces, piece);
+        let remaining = loop_index.map(|loop_index| loops.decrement(loop_index, end));
         let builder = Builder::before(end);
-        let checked = left.unwrap_or_else(|| {
-            let left = builder.add(builder.load(word, countdown), word.int(-1));
-            builder.store(left, countdown);
-            left
+        let countdown_value = remaining.unwrap_or_else(|| {
+            let remaining = builder.add(builder.load(word, countdown), word.int(-1));
+            builder.store(remaining, countdown);
+            remaining
         });
-        end.set_operand(0, builder.is_negative(checked));
+        end.set_operand(0, builder.is_negative(countdown_value));
         end.set_successor(0, cold);
-        end.set_metadata(end.module().metadata_kind("prof"), rarely(end.module()));
-        left
+        end.set_metadata(
+            end.module().metadata_kind("prof"),
+            rare_branch_weights(end.module()),
+        );
+        remaining
     }
 
-    /// Begins a timed path in the block `enter`, which the check and the end of a timed path lead
-    /// to.
+    /// Begins a timed path in the block `enter`, to which the check and the ends of timed paths
+    /// lead.
     fn enter(
         &self,
-        part: usize,
+        piece: usize,
         enter: Block<'m>,
-        asked: (Value<'m>, Block<'m>),
-        ended: &[Option<(Value<'m>, Block<'m>)>],
-        carried: &[CarriedPhi<'m>],
+        ring_of_check: (Value<'m>, Block<'m>),
+        answers: &[Option<(Value<'m>, Block<'m>)>],
+        carried_phis: &[CarriedPhi<'m>],
     ) {
         let builder = Builder::at_end(enter);
-        let rings: Vec<_> = [asked]
+        let rings: Vec<_> = [ring_of_check]
             .into_iter()
-            .chain(ended.iter().copied().flatten())
+            .chain(answers.iter().copied().flatten())
             .collect();
         let ring = phi_of(&builder, &rings);
         let copied = &self.timed.copy;
-        let target = &copied.layout.blocks[part];
-        let values = carried.iter().map(|carried| phi_of(&builder, &carried.all));
+        let target = &copied.parts.blocks[piece];
+        let values = carried_phis
+            .iter()
+            .map(|carried| phi_of(&builder, &carried.incoming));
         let values: Vec<_> = values.collect();
-        for (carried, value) in carried.iter().zip(values) {
+        for (carried, value) in carried_phis.iter().zip(values) {
             let mut sources = carried.copy.incoming().into_iter();
-            let at = sources.position(|(_, block)| block == target.block);
-            if let Some(at) = at.and_then(|at| u32::try_from(at).ok()) {
-                carried.copy.set_operand(at, opaque(&builder, value));
+            let operand = sources.position(|(_, block)| block == target.block);
+            if let Some(operand) = operand.and_then(|operand| u32::try_from(operand).ok()) {
+                carried.copy.set_operand(operand, opaque(&builder, value));
             }
         }
         let goto = target.terminator();
-        let lone = self.parts.all[part].instructions.len() == 1;
+        let is_only_goto = self.pieces.all[piece].instructions.len() == 1;
         match goto.opcode() {
-            // The lookup of the label, behind this place, is not part of the path.
-            Opcode::IndirectBr if lone => self.begin(&Builder::before(goto), ring),
+            // The comparisons with the labels, before the goto, do not belong to the path.
+            Opcode::IndirectBr if is_only_goto => self.begin(&Builder::before(goto), ring),
             _ => self.begin(&builder, ring),
         }
         builder.branch(target.block);
     }
 
+    /// Reads the clock, and stores the start of the path.
     fn begin(&self, builder: &Builder<'m>, ring: Value<'m>) {
-        let began = self.clock.go_on(builder, ring);
-        self.places.store(builder, began);
+        let start = self.clock.begin_after_call(builder, ring);
+        self.storage.store(builder, start);
     }
 
     /// Returns to the checking code from the block `back`.
@@ -232,38 +250,41 @@ impl<'m> Crossings<'_, 'm> {
         &self,
         target: usize,
         back: Block<'m>,
-        carried: &[CarriedPhi<'m>],
+        carried_phis: &[CarriedPhi<'m>],
         loops: &mut CountdownLoops<'m>,
     ) {
         let builder = Builder::at_end(back);
-        let values = carried.iter().map(|carried| phi_of(&builder, &carried.all));
+        let values = carried_phis
+            .iter()
+            .map(|carried| phi_of(&builder, &carried.incoming));
         let values: Vec<_> = values.collect();
-        for (carried, value) in carried.iter().zip(values) {
+        for (carried, value) in carried_phis.iter().zip(values) {
             carried.phi.add_incoming(opaque(&builder, value), back);
         }
-        let end = builder.branch(self.parts.all[target].block);
-        if let Some(around) = loops.loop_of(self.parts, target) {
-            loops.reload(around, end);
+        let end = builder.branch(self.pieces.all[target].block);
+        if let Some(loop_index) = loops.loop_of(self.pieces, target) {
+            loops.reload(loop_index, end);
         }
     }
 }
 
-/// The values that a phi gets on the ways between the codes.
+/// A phi of the block that a group of pieces jumps to, and the values that the crossing passes to
+/// it.
 struct CarriedPhi<'m> {
     phi: Instruction<'m>,
-    /// Its copy in the timed code.
+    /// The phi's copy in the timed code.
     copy: Instruction<'m>,
-    /// From each block that leads to `enter` and to `back`.
-    all: Vec<(Value<'m>, Block<'m>)>,
+    /// The value from each block that leads to `enter` and to `back`.
+    incoming: Vec<(Value<'m>, Block<'m>)>,
 }
 
-/// A phi's values, by incoming block.
+/// The incoming values of a phi, by block.
 fn incoming<'m>(phi: Instruction<'m>) -> HashMap<Block<'m>, Value<'m>> {
     let incoming = phi.incoming().into_iter();
     incoming.map(|(value, block)| (block, value)).collect()
 }
 
-/// A phi of these values.
+/// Makes a phi of these values.
 fn phi_of<'m>(builder: &Builder<'m>, values: &[(Value<'m>, Block<'m>)]) -> Value<'m> {
     let phi = builder.phi(values[0].0.kind());
     for &(value, block) in values {
@@ -272,7 +293,7 @@ fn phi_of<'m>(builder: &Builder<'m>, values: &[(Value<'m>, Block<'m>)]) -> Value
     phi.value()
 }
 
-/// The same value, frozen, so that LLVM's analyses stop there ([`super::ssa_repair`]).
+/// Freezes a value, so that LLVM's analyses stop there ([`super::ssa_repair`]).
 fn opaque<'m>(builder: &Builder<'m>, value: Value<'m>) -> Value<'m> {
     match value.kind().is_scalar() {
         true => builder.freeze(value),

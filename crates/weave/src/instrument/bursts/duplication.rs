@@ -1,19 +1,19 @@
-//! Functions whose code cannot be copied.
+//! Finds functions whose code cannot be copied. Timing in bursts requires a copy.
 
 use holloway_llvm::{AttributeKind, Function, Instruction, Opcode, TypeKind};
 
-use crate::lower::{CallAttributes, Layout};
+use crate::lower::{CallAttributes, FunctionParts};
 use crate::reason::CopyObstacle;
 
-/// Why a function's code cannot be copied, if it cannot.
+/// Why a function's code cannot be copied. `None` if it can.
 pub(crate) fn copy_obstacle(
-    layout: &Layout<'_>,
+    parts: &FunctionParts<'_>,
     attributes: &CallAttributes,
 ) -> Option<CopyObstacle> {
-    let function: Function<'_> = layout.function;
+    let function: Function<'_> = parts.function;
     let named = |name| AttributeKind::named(function.module(), name);
-    let single = [named("noduplicate"), named("convergent")];
-    let instructions = layout.blocks.iter().flat_map(|info| &info.instructions);
+    let single_call = [named("noduplicate"), named("convergent")];
+    let instructions = parts.blocks.iter().flat_map(|info| &info.instructions);
     for &instruction in instructions {
         let obstacle = match instruction.opcode() {
             Opcode::CallBr => CopyObstacle::AsmGoto,
@@ -21,10 +21,14 @@ pub(crate) fn copy_obstacle(
             Opcode::Invoke if attributes.returns_twice(instruction) => {
                 CopyObstacle::InvokeReturnsTwice
             }
-            _ if single.iter().flatten().any(|&kind| has(instruction, kind)) => {
+            _ if single_call
+                .iter()
+                .flatten()
+                .any(|&kind| has_attribute(instruction, kind)) =>
+            {
                 CopyObstacle::SingleCall
             }
-            _ if is_single(instruction) => CopyObstacle::EscapedFrame,
+            _ if escapes_frame(instruction) => CopyObstacle::EscapedFrame,
             _ if has_label(instruction) => CopyObstacle::AssemblyLabel,
             _ => continue,
         };
@@ -33,11 +37,11 @@ pub(crate) fn copy_obstacle(
     None
 }
 
-fn has(instruction: Instruction<'_>, kind: AttributeKind) -> bool {
+fn has_attribute(instruction: Instruction<'_>, kind: AttributeKind) -> bool {
     instruction.is_call() && instruction.call_has(kind)
 }
 
-fn is_single(instruction: Instruction<'_>) -> bool {
+fn escapes_frame(instruction: Instruction<'_>) -> bool {
     let name = instruction.intrinsic();
     name.is_some_and(|name| name == "llvm.localescape")
 }
@@ -51,48 +55,49 @@ fn has_label(instruction: Instruction<'_>) -> bool {
 }
 
 /// Whether assembly may define a name that must be unique in the object. Local labels (numbers) and
-/// labels with `${:uid}` need not be. A colon may also follow a segment register, or stand in an
-/// operand's modifier, a string or a comment. Of these, only strings and comments are mistaken for
-/// labels.
+/// labels with `${:uid}` need not be unique. A colon usually ends a label. But it may also follow a
+/// segment register, or be in an operand's modifier, a string, or a comment. Colons in strings and
+/// comments are mistaken for the ends of labels.
 fn defines_name(assembly: &str) -> bool {
-    const ONCE: [&str; 8] = [
+    const DEFINITIONS: [&str; 8] = [
         ".macro", ".equiv", ".globl", ".global", ".type", ".comm", ".lcomm", ".symver",
     ];
     let assembly = without_operands(assembly);
     assembly.split(['\n', ';']).any(|statement| {
-        let mut rest = statement;
-        while let Some((before, behind)) = rest.split_once(':') {
+        let mut remaining = statement;
+        while let Some((before, after)) = remaining.split_once(':') {
             let before = before.trim_end();
             let name = before
                 .rsplit(char::is_whitespace)
                 .next()
                 .unwrap_or_default();
             let local = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
-            let segment = name.rsplit([',', '(', '*']).next().unwrap_or_default();
-            if !local && !name.contains(UNIQUE) && !segment.starts_with('%') {
+            let register = name.rsplit([',', '(', '*']).next().unwrap_or_default();
+            if !local && !name.contains(UNIQUE) && !register.starts_with('%') {
                 return true;
             }
-            rest = behind;
+            remaining = after;
         }
-        let mut words = rest.split_whitespace();
-        words.any(|word| ONCE.contains(&word))
+        let mut words = remaining.split_whitespace();
+        words.any(|word| DEFINITIONS.contains(&word))
     })
 }
 
-/// Stands for `${:uid}`, a number that differs in each copy of the assembly.
+/// Replaces `${:uid}`, which is a different number in each copy of the assembly.
 const UNIQUE: char = '\u{1}';
 
-/// The assembly without `${…}`: an operand's value is the same in each copy.
+/// The assembly with each operand `${…}` replaced by `_`, because its value is the same in each
+/// copy.
 fn without_operands(assembly: &str) -> String {
     let mut plain = String::with_capacity(assembly.len());
-    let mut rest = assembly;
-    while let Some((before, behind)) = rest.split_once("${") {
+    let mut remaining = assembly;
+    while let Some((before, after)) = remaining.split_once("${") {
         plain.push_str(before);
-        let (operand, behind) = behind.split_once('}').unwrap_or((behind, ""));
+        let (operand, after) = after.split_once('}').unwrap_or((after, ""));
         plain.push(if operand == ":uid" { UNIQUE } else { '_' });
-        rest = behind;
+        remaining = after;
     }
-    plain + rest
+    plain + remaining
 }
 
 #[cfg(test)]
@@ -100,7 +105,7 @@ mod tests {
     use super::defines_name;
 
     #[test]
-    fn names_that_may_be_defined_once_are_found() {
+    fn definitions_of_unique_names_are_found() {
         let check = |text, expect| assert_eq!(defines_name(text), expect, "{text}");
         check("nop", false);
         check("1: decl $0; jnz 1b", false);

@@ -1,15 +1,18 @@
 //! Bursts of timed paths: checking code and timed code (Perelman, Chilimbi, Calder 2005, section
 //! 4.1, after Arnold and Ryder 2001).
 //!
-//! The weaver copies a function's code. The *checking code* is the original, with a check wherever
-//! a path begins. The check decrements the thread's countdown. Below 0, it asks the runtime whether
-//! to time this path. If so, control continues at the same place of the *timed code*: the copy,
-//! which has the path register, reads the clock where a path begins, and calls the runtime where a
-//! path ends. The runtime answers whether to go on there with the next path, or back in the
-//! checking code. So a path runs in one code from its beginning to its end.
+//! The weaver copies a function's code, so that the function has two codes:
+//! - The *checking code* is the original, with a check wherever a path begins. The check decrements
+//!   the thread's countdown. If the countdown is below 0, the check asks the runtime whether to
+//!   time the path. If so, control continues at the corresponding position of the timed code.
+//! - The *timed code* is the copy. It computes the path register, reads the clock where a path
+//!   begins, and calls the runtime where a path ends. By the runtime's answer, the next path runs
+//!   in the timed code or in the checking code.
+//!
+//! So each path runs in one of the two codes from its beginning to its end.
 //!
 //! ```text
-//!   checking code            out of the way                 timed code
+//!   checking code            crossing                       timed code
 //!     …                                                        …
 //!     countdown -= 1                                           sample(word, start, inner, end)
 //!     below 0? ──────yes──▶  burst() ─────ring──▶ enter: ◀──ring── answer
@@ -20,24 +23,25 @@
 //! ```
 //!
 //! The stages:
-//! 1. `parts` splits blocks where paths begin.
+//! 1. `pieces` splits blocks where paths begin.
 //! 2. `sink` recomputes cheap values in each block that uses them.
 //! 3. `spill` keeps values of large functions in the frame.
-//! 4. `copy` copies the parts, and `timed_code` gives the copy its probes.
+//! 4. `copy` copies the pieces, and `timed_code` gives the copy its probes.
 //! 5. `countdown_loops` chooses the loops that keep the countdown in a register.
-//! 6. `crossings` makes the checks and the ways from one code to the other.
-//! 7. `ssa_repair` repairs the values that live where the two codes meet.
-//! 8. `computed_gotos` gives each operation of an interpreter a jump of its own.
+//! 6. `crossings` makes the checks and the blocks between the two codes.
+//! 7. `ssa_repair` repairs the values that are live where control changes the code.
+//! 8. `computed_gotos` gives each operation of an interpreter a separate jump.
 //!
-//! `duplication` finds functions that cannot be copied, and `leaves` those that need not be.
+//! `duplication` finds functions that cannot be copied, and `leaves` finds functions that are too
+//! short to be timed.
 //!
-//! A call of `setjmp` stands in the checking code only. The path before the call ends there, so a
-//! timed path goes back. Computed gotos of the timed code stay in the timed code: it looks the
-//! address up among the labels.
+//! A call of `setjmp` is in the checking code only. The path before the call ends there, so control
+//! returns to the checking code. A computed goto of the timed code stays in the timed code: it
+//! compares the address with the labels, and jumps to the label's copy.
 //!
-//! Where a path begins and the block only jumps to a loop's head, control comes back to the head
-//! itself. So a loop of the checking code keeps one way in and one way back, as the code generator
-//! wants it.
+//! If a path begins in a block that only jumps to a loop's head, control comes back from the timed
+//! code to the head, not to the block. So a loop of the checking code keeps a single back edge,
+//! which the code generator's optimizations require.
 
 use super::super::clock::{Clock, StartStorage};
 use super::super::frequencies::TransitionFrequencies;
@@ -49,15 +53,15 @@ use super::computed_gotos;
 use super::countdown_loops::CountdownLoops;
 use super::crossings::Crossings;
 use super::leaves::{ShortLeaves, is_bulk};
-use super::parts::Parts;
+use super::pieces::Pieces;
 use super::spill;
 use super::ssa_repair::SsaRepair;
 use super::timed_code::TimedCode;
-use crate::lower::{Layout, calls};
+use crate::lower::{FunctionParts, calls};
 
 /// Inserts the timed code of a function, and the checks that lead to it.
 pub(in crate::instrument) fn insert<'m>(
-    layout: &Layout<'m>,
+    parts: &FunctionParts<'m>,
     sites: &Sites,
     frequencies: &TransitionFrequencies,
     first: FirstWord,
@@ -65,44 +69,44 @@ pub(in crate::instrument) fn insert<'m>(
     leaves: &ShortLeaves,
 ) {
     let sites = with_nonnegative_increments(sites);
-    let module = layout.function.module();
-    let graph = BlockGraph::of_layout(layout, &positions(layout));
-    let mut parts = Parts::split(layout, &graph, &sites);
-    spill::spill(layout, &mut parts, frequencies);
-    let clock = Clock::new(layout.function, globals, first);
-    let places = start_storage(layout, &parts);
-    let timed = TimedCode::new(layout, &parts, &clock, &places);
+    let module = parts.function.module();
+    let graph = BlockGraph::of_parts(parts, &positions(parts));
+    let mut pieces = Pieces::split(parts, &graph, &sites);
+    spill::spill(parts, &mut pieces, frequencies);
+    let clock = Clock::new(parts.function, globals, first);
+    let storage = start_storage(parts, &pieces);
+    let timed = TimedCode::new(parts, &pieces, &clock, &storage);
     let countdown = countdown(module, globals.tls);
-    let mut loops = CountdownLoops::new(layout, &graph, &parts, countdown, leaves);
+    let mut loops = CountdownLoops::new(parts, &graph, &pieces, countdown, leaves);
     let crossings = Crossings {
-        layout,
-        parts: &parts,
+        parts,
+        pieces: &pieces,
         timed: &timed,
         clock: &clock,
-        places: &places,
+        storage: &storage,
         countdown,
     };
-    let mut between = Vec::new();
+    let mut crossing_blocks = Vec::new();
     for group in crossings.groups(&loops) {
-        crossings.insert(&group, &mut loops, &mut between);
+        crossings.insert(&group, &mut loops, &mut crossing_blocks);
     }
-    let repair = SsaRepair::new(layout.function, &between);
+    let repair = SsaRepair::new(parts.function, &crossing_blocks);
     repair.repair_copies(&timed.copy.pairs);
     for variable in loops.variables() {
         repair.repair_variable(variable);
     }
-    for variable in places.variables() {
+    for variable in storage.variables() {
         repair.repair_variable(&variable);
     }
-    computed_gotos::spread(&parts);
+    computed_gotos::duplicate_checks(&pieces);
 }
 
 /// Where the start of the running path is stored: in the frame if the function makes calls.
-fn start_storage<'m>(layout: &Layout<'m>, parts: &Parts<'m>) -> StartStorage<'m> {
-    let blocks = layout.blocks.iter();
+fn start_storage<'m>(parts: &FunctionParts<'m>, pieces: &Pieces<'m>) -> StartStorage<'m> {
+    let blocks = parts.blocks.iter();
     let mut instructions = blocks.flat_map(|info| &info.instructions);
     match instructions.any(|&instruction| calls(instruction) || is_bulk(instruction)) {
-        true => StartStorage::frame(parts.all[0].block),
+        true => StartStorage::frame(pieces.all[0].block),
         false => StartStorage::registers(),
     }
 }
@@ -122,7 +126,7 @@ mod tests {
     use crate::lower::CallAttributes;
     use crate::{LinkKind, ModuleOptions};
 
-    /// The LLVM assembly of a woven function.
+    /// Weaves a function of a C program. Returns its LLVM assembly.
     fn woven(text: &str, name: &str) -> String {
         let dir = tempfile::tempdir().unwrap();
         let [source, bitcode] = ["a.c", "a.bc"].map(|name| dir.path().join(name));
@@ -134,7 +138,7 @@ mod tests {
         let context = Context::new(&llvm);
         let module = Module::parse(&context, "a", &std::fs::read(bitcode).unwrap()).unwrap();
         let options = ModuleOptions::new("a", LinkKind::Executable, Kind::Variation);
-        let attributes = CallAttributes::of(&module);
+        let attributes = CallAttributes::lookup(&module);
         let function = module.function(name).unwrap();
         let Ok(plan) = plan(function, &attributes, &options) else {
             panic!("it can be timed");
@@ -142,9 +146,9 @@ mod tests {
         let globals = Globals::declare(&module, "base", options.kind);
         let sites = sites(&plan.lowered, &plan.probes, |_| Destination::Usual).unwrap();
         let frequencies = TransitionFrequencies::new(&plan.lowered, &plan.weights);
-        let (layout, leaves) = (&plan.lowered.layout, ShortLeaves::default());
+        let (parts, leaves) = (&plan.lowered.parts, ShortLeaves::default());
         insert(
-            layout,
+            parts,
             &sites,
             &frequencies,
             FirstWord::at(0),
@@ -158,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn copies_have_no_scopes() {
+    fn copies_have_no_noalias_scopes() {
         let text = "extern void see(long);
 static inline void move(long *restrict to, const long *restrict from) { to[0] = from[0]; see(to[1]); to[1] = from[1]; }
 void run(long *p, const long *q, long n) { for (long i = 0; i < n; i++) move(p + (i & q[0]), q + i); }
@@ -175,7 +179,7 @@ void run(long *p, const long *q, long n) { for (long i = 0; i < n; i++) move(p +
         );
     }
 
-    /// A path that begins right before a computed goto ends in a block behind the goto, even if the
+    /// A path that begins right before a computed goto ends in a block after the goto, even if the
     /// label's block has only that goto. The path's start is the value at the top of the block
     /// where it ends.
     #[test]
@@ -206,9 +210,9 @@ void run(long *p, const long *q, long n) { for (long i = 0; i < n; i++) move(p +
         assert!(lone > 0, "no such goto");
     }
 
-    /// A function without calls would set its frame up at each entry.
+    /// With slots in the frame, a function without calls would set up a frame at each entry.
     #[test]
-    fn what_calls_nothing_has_no_frame() {
+    fn a_function_without_calls_has_no_frame() {
         let find =
             "long find(const long *p, long n) { while (*p != n && p[1]) p += p[1]; return *p; }";
         let called = "long see(long); long find(const long *p, long n) { while (*p != n && p[1]) p += see(p[1]); return *p; }";

@@ -1,39 +1,41 @@
 //! Functions that are too short to be timed.
 //!
-//! If a function makes no call and has no loop, its paths are parts of its callers' paths, whose
-//! times vary with them. (The paper, 3.1, leaves cold code out for the same reason.) A check at its
-//! entry costs three instructions and waits for the check before it, some 6 cycles. A loop that
-//! calls only such functions took 2.8 times as long. Functions of up to [`SHORT`] instructions have
-//! no timed code and no check, and the map lists them with this reason. The samples of all other
-//! functions contain their time.
+//! A *leaf* is a function that makes no call and has no loop. The time of its paths is part of its
+//! callers' paths, whose times vary with it. A check at the leaf's entry would cost three
+//! instructions and about 6 cycles, because it waits for the check before it. A loop that called
+//! only leaves took 2.8 times as long with such checks. So leaves of up to [`SHORT`] instructions
+//! have no timed code and no check, and the map lists them as too short. Their time is contained in
+//! the samples of their callers. (Perelman, Chilimbi, Calder 2005, section 3.1, leave out cold code
+//! for the same reason.)
 //!
-//! A loop that calls nothing else keeps the countdown in a register ([`super::countdown_loops`]).
+//! A loop that calls only such leaves keeps the countdown in a register
+//! ([`super::countdown_loops`]).
 
 use std::collections::HashSet;
 
 use holloway_flow::{DagEdgeKind, Numbering};
 use holloway_llvm::{Function, Instruction};
 
-use crate::lower::{Layout, calls};
+use crate::lower::{FunctionParts, calls};
 use crate::reason::Reason;
 
-/// Most instructions of a short function. In longer ones, a check is less than a twentieth of the
-/// code.
+/// The maximum number of instructions of a short function. In longer functions, a check is less
+/// than a twentieth of the code.
 const SHORT: usize = 50;
 
-/// The names of a module's short functions.
+/// The names of a module's functions that are too short to be timed.
 #[derive(Default)]
 pub(crate) struct ShortLeaves(HashSet<String>);
 
 impl ShortLeaves {
-    /// Notes that a function has no probes, and why.
-    pub(crate) fn note(&mut self, function: Function<'_>, reason: &Reason) {
+    /// Adds a skipped function if `reason`, the reason for skipping it, is that it is too short.
+    pub(crate) fn add_if_too_short(&mut self, function: Function<'_>, reason: &Reason) {
         if *reason == Reason::TooShortToTime {
             self.0.insert(function.name());
         }
     }
 
-    /// Whether an instruction may call a function that has checks.
+    /// Whether an instruction may call a function with checks. Only calls of short leaves do not.
     pub(super) fn calls_checked_function(&self, instruction: Instruction<'_>) -> bool {
         let callee = || instruction.callee().as_function();
         calls(instruction) && callee().is_none_or(|callee| !self.0.contains(&callee.name()))
@@ -43,21 +45,22 @@ impl ShortLeaves {
 /// Checks that a function is long enough to be timed, or has loops or calls.
 ///
 /// # Errors
-/// [`Reason::TooShortToTime`].
-pub(crate) fn check_length(layout: &Layout<'_>, numbering: &Numbering) -> Result<(), Reason> {
+/// Returns [`Reason::TooShortToTime`] if the function is short and has neither loops nor calls.
+pub(crate) fn check_length(parts: &FunctionParts<'_>, numbering: &Numbering) -> Result<(), Reason> {
     let mut edges = numbering.dag_edges().iter();
     let has_loops = edges.any(|edge| matches!(edge.kind, DagEdgeKind::Start(_)));
-    let blocks = layout.blocks.iter();
+    let blocks = parts.blocks.iter();
     let mut instructions = blocks.flat_map(|info| info.instructions.iter());
-    let short = instructions.clone().nth(SHORT).is_none();
-    let works_on = |&instruction: &Instruction<'_>| calls(instruction) || is_bulk(instruction);
-    match short && !has_loops && !instructions.any(works_on) {
+    let is_short = instructions.clone().nth(SHORT).is_none();
+    let takes_long = |&instruction: &Instruction<'_>| calls(instruction) || is_bulk(instruction);
+    match is_short && !has_loops && !instructions.any(takes_long) {
         true => Err(Reason::TooShortToTime),
         false => Ok(()),
     }
 }
 
-/// Whether an instruction copies or fills memory of unknown length: it becomes a call or a loop.
+/// Whether an instruction copies or fills memory of a length that is unknown when compiling. The
+/// code generator makes a call or a loop of it.
 pub(super) fn is_bulk(instruction: Instruction<'_>) -> bool {
     const BULK: [&str; 3] = ["llvm.memcpy.", "llvm.memmove.", "llvm.memset."];
     let name = instruction.intrinsic();

@@ -1,4 +1,4 @@
-//! Timing some paths, in bursts. [`insert`] describes the method and runs its stages.
+//! Times some paths, in bursts. [`insert`] describes the method and runs its stages.
 
 mod computed_gotos;
 mod copy;
@@ -7,7 +7,7 @@ mod crossings;
 pub(super) mod duplication;
 pub(super) mod insert;
 pub(super) mod leaves;
-mod parts;
+mod pieces;
 mod sink;
 mod spill;
 mod ssa_repair;

@@ -1,15 +1,16 @@
-//! Recomputing cheap values in each block that uses them.
+//! Recomputes cheap values in each block that uses them.
 //!
-//! Once the function has two codes, a value that another block uses is a variable with two
-//! definitions ([`super::ssa_repair`]). The code generator then no longer sees that the value is a
-//! field's address or a comparison. It keeps the value in a register or in the frame, where it
-//! would have folded it into the instruction that uses it. (LLVM's `CodeGenPrepare` sinks such
-//! values, but later.) So this stage copies cheap values into the blocks that use them, before the
-//! function is copied. Only their operands live across blocks.
+//! After the function's code is copied, a value that another block uses is a variable with two
+//! definitions ([`super::ssa_repair`]). Then the code generator no longer recognizes that the value
+//! is a field's address or a comparison. It keeps the value in a register or in the frame, instead
+//! of folding it into the instruction that uses it. (LLVM's pass `CodeGenPrepare` also sinks such
+//! values, but it runs later.) So before the function is copied, this stage copies cheap values
+//! into the blocks that use them. Only their operands then live across blocks.
 //!
-//! Measured (callgrind, clang 22, `-O2`): zstd's decoder of sequences ran 43 % more instructions
-//! than without timed code, now 21 %. Sinking the other casts too made it 31 %, and sinking the
-//! addresses of values that live there anyway 28 %. Sinking sums of such values changed nothing.
+//! Measured (callgrind, clang 22, `-O2`): timed code made zstd's decoder of sequences execute 43 %
+//! more instructions without this stage, and 21 % more with it. Three variants of the stage were
+//! tried: sinking the other casts too gave 31 %, sinking the addresses of values that live in the
+//! block anyway gave 28 %, and sinking sums of such values changed nothing.
 
 use std::collections::HashMap;
 
@@ -18,19 +19,19 @@ use holloway_llvm::{Block, Builder, Function, Instruction, Opcode, Value};
 /// Copies a function's cheap values into all blocks that use them.
 pub(super) fn sink(function: Function<'_>) {
     let instructions = function.blocks().flat_map(Block::instructions);
-    let mut open: Vec<_> = instructions
+    let mut pending: Vec<_> = instructions
         .filter(|&instruction| is_cheap(instruction))
         .collect();
-    while let Some(instruction) = open.pop() {
+    while let Some(instruction) = pending.pop() {
         if copy(instruction) {
             let operands = (0..instruction.value().operand_count())
                 .filter_map(|index| instruction.value().operand(index).as_instruction());
-            open.extend(operands.filter(|&operand| is_cheap(operand)));
+            pending.extend(operands.filter(|&operand| is_cheap(operand)));
         }
     }
 }
 
-/// Copies a value to the top of each other block that uses it. Returns whether there are any.
+/// Copies a value to the top of each other block that uses it. Returns whether there is a copy.
 fn copy(instruction: Instruction<'_>) -> bool {
     let value = instruction.value();
     let users = value.users().into_iter().filter_map(Value::as_instruction);
@@ -44,7 +45,7 @@ fn copy(instruction: Instruction<'_>) -> bool {
     let mut copies = HashMap::new();
     for &user in &users {
         let copy = *copies.entry(user.block()).or_insert_with(|| {
-            let builder = Builder::before(behind_phis(user.block()));
+            let builder = Builder::before(first_after_phis(user.block()));
             builder.copy(instruction).value()
         });
         for index in 0..user.value().operand_count() {
@@ -56,19 +57,20 @@ fn copy(instruction: Instruction<'_>) -> bool {
     !copies.is_empty()
 }
 
-/// Whether a value costs next to nothing, or folds into the instruction that uses it.
+/// Whether a value costs almost nothing, or can be folded into the instruction that uses it.
 fn is_cheap(instruction: Instruction<'_>) -> bool {
-    let constant = |index| instruction.value().operand(index).is_constant();
+    let is_constant = |index| instruction.value().operand(index).is_constant();
     match instruction.opcode() {
         Opcode::Compare => true,
-        Opcode::Resize => !is_alone(instruction),
-        Opcode::Offset => (1..instruction.value().operand_count()).all(constant),
+        Opcode::Resize => !is_only_use(instruction),
+        Opcode::Offset => (1..instruction.value().operand_count()).all(is_constant),
         _ => false,
     }
 }
 
-/// Whether the resized number has no other use. Then only one of the two numbers lives on.
-fn is_alone(resize: Instruction<'_>) -> bool {
+/// Whether the number that `resize` converts has no other use outside this block. Then only the
+/// result lives across blocks, so nothing would be gained by recomputing it.
+fn is_only_use(resize: Instruction<'_>) -> bool {
     let users = resize.value().operand(0).users().into_iter();
     let mut users = users.filter_map(Value::as_instruction);
     users.all(|user| {
@@ -76,8 +78,9 @@ fn is_alone(resize: Instruction<'_>) -> bool {
     })
 }
 
-/// Whether a cheap value may be recomputed in the block of this user. If that keeps an otherwise
-/// unused address alive there, the user must be part of an access.
+/// Whether a cheap value may be recomputed in the block of this user. Recomputing an address keeps
+/// its base alive in that block. So the user must be a memory access or another offset, unless the
+/// base is in the frame or computed by no instruction.
 fn may_move(instruction: Instruction<'_>, user: Instruction<'_>) -> bool {
     if instruction.opcode() != Opcode::Offset {
         return true;
@@ -92,11 +95,12 @@ fn may_move(instruction: Instruction<'_>, user: Instruction<'_>) -> bool {
     accesses || base.is_none_or(Instruction::is_static_alloca)
 }
 
-/// The first instruction of a block behind its phis and landing pad.
-pub(super) fn behind_phis(block: Block<'_>) -> Instruction<'_> {
+/// The first instruction of a block after its phis and landing pad.
+pub(super) fn first_after_phis(block: Block<'_>) -> Instruction<'_> {
     let mut instructions = block.instructions();
-    let behind = |instruction: &Instruction<'_>| {
+    let is_after_phis = |instruction: &Instruction<'_>| {
         !matches!(instruction.opcode(), Opcode::Phi | Opcode::LandingPad)
     };
-    instructions.find(behind).expect("blocks have an end")
+    let first = instructions.find(is_after_phis);
+    first.expect("blocks have an end")
 }

@@ -1,144 +1,162 @@
-//! Keeping values of large functions in the frame.
+//! Spills values of large functions: keeps them in the frame, to shorten code generation.
 //!
-//! Where the two codes meet, each value that lives there needs phis in both codes
-//! ([`super::ssa_repair`]), and the code generator takes long over phis. An interpreter has a
-//! hundred loops, with hundreds of values live at each: they took most of the time that SQLite's
-//! code generation took. A value in the frame needs no phi. Each code stores it where it is made
-//! and loads it where it is used. The code generator would keep most such values in the frame
-//! anyway, for lack of registers.
+//! Control can change between checking code and timed code at the *meeting points*, where paths
+//! begin. Each value that is live at a meeting point needs phis in both codes
+//! ([`super::ssa_repair`]), and the code generator is slow with phis. For example, SQLite's
+//! interpreter has a hundred loops with hundreds of live values each. Their phis took most of the
+//! time of SQLite's code generation. A value in the frame needs no phi: each code stores the value
+//! where it computes it, and loads it where it uses it. The code generator would keep most of these
+//! values in the frame anyway, for lack of registers.
 //!
-//! So if too many values live at too many places, this stage spills the values that save most phis
-//! for the fewest loads, weighted by how often blocks are likely to run. Values that never live in
-//! the same block share a slot.
+//! So if too many values are live at meeting points, this stage spills some of them. It prefers
+//! values that save many phis and need few loads and stores, weighted by how often blocks are
+//! likely to run. Values that are never live in the same piece share a slot of the frame.
 
 use std::collections::{BTreeMap, HashMap};
 
 use holloway_llvm::{Block, Builder, Instruction, Opcode, Type, Value};
 
 use super::super::frequencies::TransitionFrequencies;
-use super::parts::{Part, PartStart, Parts};
-use crate::lower::{BlockIndex, Layout};
+use super::pieces::{Piece, PieceStart, Pieces};
+use crate::lower::{BlockIndex, FunctionParts};
 
-/// A function spills values if more than this many live at places where the codes meet, each value
-/// counted at each place. SQLite's interpreter has 35,774, its next function 3,497. With this limit
-/// bzip2 took 1.07 times as long as plain; with 4,000 (and 400 for `LEFT`) 1.34 times, because its
-/// decoder has more (`cargo xtask bench --flavours variation --quick --rounds 5 --only bzip2`,
-/// twice with each).
-const MOST: usize = 10_000;
-/// The number of live values left after spilling. With 2,000 SQLite took 54 seconds of processor
-/// time to weave, with 400 it took 46, and 40 if its largest functions had no timed code (measured
-/// once each, on a busy machine, with the same `MOST`).
-const LEFT: usize = 2_000;
+/// A function spills values if more than this many values are live at its meeting points. A value
+/// that is live at several meeting points counts several times. SQLite's interpreter has 35,774
+/// such values, and its next function 3,497. With this limit bzip2 ran 1.07 times as long as
+/// without probes. With 4,000 (and 400 for [`MAX_LIVE_AFTER_SPILLING`]) it ran 1.34 times as long,
+/// because then its decoder spilled too (`cargo xtask bench --flavours variation --quick --rounds 5
+/// --only bzip2`, measured twice each).
+const MAX_LIVE: usize = 10_000;
+/// The maximum number of values that are live at meeting points after spilling. With 2,000, weaving
+/// SQLite took 54 seconds of processor time, and with 400 it took 46. It took 40 seconds if the
+/// largest functions had no timed code. (Measured once each, on a busy machine, with the same
+/// [`MAX_LIVE`].)
+const MAX_LIVE_AFTER_SPILLING: usize = 2_000;
 
-/// A value that lives in several parts.
+/// A value that is live in several pieces.
 struct LiveValue<'m> {
     instruction: Instruction<'m>,
-    /// The part that computes it.
-    made: usize,
-    /// The parts at whose top it is live.
-    parts: Vec<usize>,
-    /// The number of places where the codes meet and it is live.
-    places: usize,
-    /// Operands in other parts, by the part that has to load the value.
+    /// The piece that computes the value.
+    maker: usize,
+    /// The pieces at whose top the value is live.
+    pieces: Vec<usize>,
+    /// The number of meeting points at which the value is live.
+    meeting_count: usize,
+    /// By piece that would load the value: the operands that use it.
     uses: BTreeMap<usize, Vec<(Instruction<'m>, u32)>>,
-    /// How often it would be stored or loaded.
+    /// How often a spilled value would be stored or loaded.
     cost: u64,
 }
 
-/// The parts as a graph.
-struct PartGraph<'m> {
-    part: HashMap<Block<'m>, usize>,
-    /// By instruction: its position in its part.
-    order: HashMap<Instruction<'m>, usize>,
+/// The graph of the pieces.
+struct PieceGraph<'m> {
+    piece: HashMap<Block<'m>, usize>,
+    /// The index of each instruction in its piece.
+    positions: HashMap<Instruction<'m>, usize>,
     sources: Vec<Vec<usize>>,
-    /// By part: the number of the meeting place at its top, if the codes meet there.
+    /// By piece: the number of the meeting point at its top. `None` if there is none.
     meeting: Vec<Option<usize>>,
     frequency: Vec<u64>,
 }
 
-/// Spills values until few enough live where the codes meet.
+/// Spills values of a function if too many are live at its meeting points.
 pub(super) fn spill<'m>(
-    layout: &Layout<'m>,
-    parts: &mut Parts<'m>,
+    parts: &FunctionParts<'m>,
+    pieces: &mut Pieces<'m>,
     frequencies: &TransitionFrequencies,
 ) {
-    // After a second return of `setjmp`, the frame would hold values stored since the first.
-    if parts.all.iter().any(|part| part.begin == PartStart::Gap) {
+    // After a second return of `setjmp`, the frame would contain values that were stored since the
+    // first return.
+    if pieces
+        .all
+        .iter()
+        .any(|piece| piece.begin == PieceStart::Gap)
+    {
         return;
     }
-    let shape = PartGraph::new(layout, parts, frequencies);
-    let mut living = shape.living(parts);
-    let mut places: usize = living.iter().map(|living| living.places).sum();
-    if places <= MOST {
+    let graph = PieceGraph::new(parts, pieces, frequencies);
+    let mut live_values = graph.live_values(pieces);
+    let mut live_count: usize = live_values.iter().map(|value| value.meeting_count).sum();
+    if live_count <= MAX_LIVE {
         return;
     }
-    living.retain(|living| living.places > 0 && living.may_store());
-    living.sort_by_key(|living| living.cost / living.places as u64);
+    live_values.retain(|value| value.meeting_count > 0 && value.may_store());
+    live_values.sort_by_key(|value| value.cost / value.meeting_count as u64);
     let mut frame = FrameSlots::default();
-    for living in living {
-        if places <= LEFT {
+    for value in live_values {
+        if live_count <= MAX_LIVE_AFTER_SPILLING {
             break;
         }
-        places -= living.places;
-        let slot = frame.slot(&living, parts);
-        living.put(slot, parts, &shape);
+        live_count -= value.meeting_count;
+        let slot = frame.slot(&value, pieces);
+        value.store_and_load(slot, pieces, &graph);
     }
-    for part in &mut parts.all {
-        refresh(part);
+    for piece in &mut pieces.all {
+        refresh(piece);
     }
 }
 
-impl<'m> PartGraph<'m> {
-    fn new(layout: &Layout<'m>, parts: &Parts<'m>, frequencies: &TransitionFrequencies) -> Self {
-        let mut sources = vec![Vec::new(); parts.all.len()];
-        for (source, targets) in parts.successors.iter().enumerate() {
+impl<'m> PieceGraph<'m> {
+    fn new(
+        parts: &FunctionParts<'m>,
+        pieces: &Pieces<'m>,
+        frequencies: &TransitionFrequencies,
+    ) -> Self {
+        let mut sources = vec![Vec::new(); pieces.all.len()];
+        for (source, targets) in pieces.successors.iter().enumerate() {
             for &target in targets {
                 sources[target.index()].push(source);
             }
         }
         let mut numbers = HashMap::new();
-        let meeting = parts.all.iter().map(|part| {
-            let place = part.jump().unwrap_or(part.block);
+        // Pieces that only jump to the same block share a meeting point.
+        let meeting = pieces.all.iter().map(|piece| {
+            let block = piece.jump().unwrap_or(piece.block);
             let next = numbers.len();
-            (part.begin == PartStart::Boundary).then(|| *numbers.entry(place).or_insert(next))
+            (piece.begin == PieceStart::Boundary).then(|| *numbers.entry(block).or_insert(next))
         });
-        let order = parts.all.iter().flat_map(|part| {
-            let numbers = part.instructions.iter().enumerate();
+        let positions = pieces.all.iter().flat_map(|piece| {
+            let numbers = piece.instructions.iter().enumerate();
             numbers.map(|(number, &instruction)| (instruction, number))
         });
-        let runs: Vec<u64> = BlockIndex::all(layout.blocks.len())
-            .map(|block| runs(layout, block, frequencies))
+        let runs: Vec<u64> = BlockIndex::all(parts.blocks.len())
+            .map(|block| runs(parts, block, frequencies))
             .collect();
         Self {
             meeting: meeting.collect(),
-            order: order.collect(),
-            frequency: parts
+            positions: positions.collect(),
+            frequency: pieces
                 .all
                 .iter()
-                .map(|part| part.of.map_or(0, |block| runs[block]))
+                .map(|piece| piece.original.map_or(0, |block| runs[block]))
                 .collect(),
-            part: parts.of.clone(),
+            piece: pieces.index_of.clone(),
             sources,
         }
     }
 
-    /// The values that live in several parts.
-    fn living(&self, parts: &Parts<'m>) -> Vec<LiveValue<'m>> {
-        let made = parts.all.iter().enumerate().skip(1);
-        let made = made.flat_map(|(index, part)| {
-            let instructions = part.instructions.iter();
-            instructions.map(move |&instruction| (index, instruction))
+    /// The values that are live in several pieces.
+    fn live_values(&self, pieces: &Pieces<'m>) -> Vec<LiveValue<'m>> {
+        let makers = pieces.all.iter().enumerate().skip(1);
+        let values = makers.flat_map(|(maker, piece)| {
+            let instructions = piece.instructions.iter();
+            instructions.map(move |&instruction| self.live_value(pieces, maker, instruction))
         });
-        let living = made.map(|(made, instruction)| self.life(parts, made, instruction));
-        living.filter(|living| !living.parts.is_empty()).collect()
+        values.filter(|value| !value.pieces.is_empty()).collect()
     }
 
-    fn life(&self, parts: &Parts<'m>, made: usize, instruction: Instruction<'m>) -> LiveValue<'m> {
+    /// Where the value of `instruction`, which the piece `maker` computes, is live and used.
+    fn live_value(
+        &self,
+        pieces: &Pieces<'m>,
+        maker: usize,
+        instruction: Instruction<'m>,
+    ) -> LiveValue<'m> {
         let value = instruction.value();
         let mut users: Vec<_> = value.users();
-        users.sort_unstable_by_key(|user| user.as_instruction().map(|user| self.at(user)));
+        users.sort_unstable_by_key(|user| user.as_instruction().map(|user| self.position(user)));
         users.dedup();
-        let mut open = Vec::new();
+        let mut pending = Vec::new();
         let mut uses: BTreeMap<usize, Vec<_>> = BTreeMap::new();
         for user in users.into_iter().filter_map(Value::as_instruction) {
             let incoming = user.incoming();
@@ -147,77 +165,87 @@ impl<'m> PartGraph<'m> {
                     continue;
                 }
                 let from = incoming.get(operand as usize).map(|(_, block)| block);
-                let at = self.part[from.unwrap_or(&user.block())];
-                if at == made {
+                let user_piece = self.piece[from.unwrap_or(&user.block())];
+                if user_piece == maker {
                     continue;
                 }
-                open.push(at);
-                // A part that only jumps stays so, because control comes back behind it.
-                let jumps =
-                    parts.all[at].begin == PartStart::Boundary && parts.all[at].jump().is_some();
-                let load = if from.is_some() && jumps { at - 1 } else { at };
-                if load != made {
-                    uses.entry(load).or_default().push((user, operand));
+                pending.push(user_piece);
+                // A piece that is only a jump must remain only a jump, because control comes back
+                // from the timed code after it. So the piece before it loads the value.
+                let is_only_jump = pieces.all[user_piece].begin == PieceStart::Boundary
+                    && pieces.all[user_piece].jump().is_some();
+                let loading_piece = if from.is_some() && is_only_jump {
+                    user_piece - 1
+                } else {
+                    user_piece
+                };
+                if loading_piece != maker {
+                    uses.entry(loading_piece).or_default().push((user, operand));
                 }
             }
         }
-        let lives = self.lives(made, open);
-        let mut places: Vec<usize> = lives
+        let live_pieces = self.live_pieces(maker, pending);
+        let mut meeting_points: Vec<usize> = live_pieces
             .iter()
-            .filter_map(|&part| self.meeting[part])
+            .filter_map(|&piece| self.meeting[piece])
             .collect();
-        places.sort_unstable();
-        places.dedup();
-        let loads = uses.keys().map(|&part| self.frequency[part]);
+        meeting_points.sort_unstable();
+        meeting_points.dedup();
+        let loads = uses.keys().map(|&piece| self.frequency[piece]);
         LiveValue {
             instruction,
-            made,
-            places: places.len(),
-            cost: loads.fold(self.frequency[made], u64::saturating_add),
-            parts: lives,
+            maker,
+            meeting_count: meeting_points.len(),
+            cost: loads.fold(self.frequency[maker], u64::saturating_add),
+            pieces: live_pieces,
             uses,
         }
     }
 
-    fn at(&self, user: Instruction<'m>) -> (usize, usize) {
-        (self.part[&user.block()], self.order[&user])
+    /// The piece of an instruction, and its index in the piece.
+    fn position(&self, user: Instruction<'m>) -> (usize, usize) {
+        (self.piece[&user.block()], self.positions[&user])
     }
 
-    /// The parts at whose top a value is live that part `made` computes and the parts `open` use.
-    fn lives(&self, made: usize, mut open: Vec<usize>) -> Vec<usize> {
-        let mut seen = std::collections::BTreeSet::new();
-        while let Some(part) = open.pop() {
-            if part != made && seen.insert(part) {
-                open.extend(&self.sources[part]);
+    /// The pieces at whose top a value is live. The piece `maker` computes the value, and the
+    /// pieces `pending` use it.
+    fn live_pieces(&self, maker: usize, mut pending: Vec<usize>) -> Vec<usize> {
+        let mut visited = std::collections::BTreeSet::new();
+        while let Some(piece) = pending.pop() {
+            if piece != maker && visited.insert(piece) {
+                pending.extend(&self.sources[piece]);
             }
         }
-        seen.into_iter().collect()
+        visited.into_iter().collect()
     }
 }
 
 impl<'m> LiveValue<'m> {
+    /// Whether the value can be spilled. A terminator's value cannot be stored in its block.
     fn may_store(&self) -> bool {
         let opcode = self.instruction.opcode();
-        let jumps = matches!(opcode, Opcode::Invoke | Opcode::CallBr);
-        self.instruction.value().kind().is_scalar() && !jumps
+        let is_terminator = matches!(opcode, Opcode::Invoke | Opcode::CallBr);
+        self.instruction.value().kind().is_scalar() && !is_terminator
     }
 
-    /// Stores the value where it is computed, and loads it where it is used.
-    fn put(&self, slot: Value<'m>, parts: &Parts<'m>, shape: &PartGraph<'m>) {
+    /// Stores the value after the instruction that computes it, and loads it in each piece that
+    /// uses it.
+    fn store_and_load(&self, slot: Value<'m>, pieces: &Pieces<'m>, graph: &PieceGraph<'m>) {
         let value = self.instruction.value();
-        let made = &parts.all[self.made].instructions;
-        let head = |instruction: &&Instruction<'_>| {
+        let instructions = &pieces.all[self.maker].instructions;
+        let is_at_top = |instruction: &&Instruction<'_>| {
             matches!(instruction.opcode(), Opcode::Phi | Opcode::LandingPad)
         };
-        let behind = match head(&&self.instruction) {
-            true => made.iter().take_while(head).count(),
-            false => shape.order[&self.instruction] + 1,
+        let next = match is_at_top(&&self.instruction) {
+            true => instructions.iter().take_while(is_at_top).count(),
+            false => graph.positions[&self.instruction] + 1,
         };
-        Builder::before(made[behind]).store(value, slot);
-        for (&part, uses) in &self.uses {
-            let instructions = &parts.all[part].instructions;
-            let inside = uses.iter().filter(|(user, _)| user.opcode() != Opcode::Phi);
-            let first = inside.map(|(user, _)| shape.order[user]).min();
+        Builder::before(instructions[next]).store(value, slot);
+        for (&piece, uses) in &self.uses {
+            let instructions = &pieces.all[piece].instructions;
+            // A phi of another piece needs the value at the end of this piece.
+            let uses_inside = uses.iter().filter(|(user, _)| user.opcode() != Opcode::Phi);
+            let first = uses_inside.map(|(user, _)| graph.positions[user]).min();
             let first = first.unwrap_or(instructions.len() - 1);
             let loaded = Builder::before(instructions[first]).load(value.kind(), slot);
             for &(user, operand) in uses {
@@ -230,61 +258,64 @@ impl<'m> LiveValue<'m> {
 /// The slots of a function's frame.
 #[derive(Default)]
 struct FrameSlots<'m> {
-    /// Each slot with its type and a bit per part in which it is taken.
+    /// The type and address of each slot, and a bit per piece: whether a value occupies the slot
+    /// there.
     slots: Vec<(Type<'m>, Value<'m>, Vec<u64>)>,
 }
 
 impl<'m> FrameSlots<'m> {
-    fn slot(&mut self, living: &LiveValue<'m>, parts: &Parts<'m>) -> Value<'m> {
-        let kind = living.instruction.value().kind();
-        let mut lives = vec![0u64; parts.all.len().div_ceil(64)];
-        for &part in living.parts.iter().chain([&living.made]) {
-            lives[part / 64] |= 1 << (part % 64);
+    /// A slot for a value: a slot that is free wherever the value is live, or else a new slot.
+    fn slot(&mut self, live_value: &LiveValue<'m>, pieces: &Pieces<'m>) -> Value<'m> {
+        let kind = live_value.instruction.value().kind();
+        let mut live_pieces = vec![0u64; pieces.all.len().div_ceil(64)];
+        for &piece in live_value.pieces.iter().chain([&live_value.maker]) {
+            live_pieces[piece / 64] |= 1 << (piece % 64);
         }
-        let free = |taken: &[u64]| {
-            taken
+        let is_free = |occupied: &[u64]| {
+            occupied
                 .iter()
-                .zip(&lives)
-                .all(|(taken, own)| taken & own == 0)
+                .zip(&live_pieces)
+                .all(|(occupied, needed)| occupied & needed == 0)
         };
         let mut slots = self.slots.iter_mut();
-        if let Some((_, slot, taken)) =
-            slots.find(|(other, _, taken)| *other == kind && free(taken))
+        if let Some((_, slot, occupied)) =
+            slots.find(|(other, _, occupied)| *other == kind && is_free(occupied))
         {
-            for (taken, own) in taken.iter_mut().zip(&lives) {
-                *taken |= own;
+            for (occupied, needed) in occupied.iter_mut().zip(&live_pieces) {
+                *occupied |= needed;
             }
             return *slot;
         }
-        let slot = Builder::at_top(parts.all[0].block).slot(kind);
-        self.slots.push((kind, slot, lives));
+        let slot = Builder::at_top(pieces.all[0].block).slot(kind);
+        self.slots.push((kind, slot, live_pieces));
         slot
     }
 }
 
-/// How often a block is likely to run.
-fn runs(layout: &Layout<'_>, block: BlockIndex, frequencies: &TransitionFrequencies) -> u64 {
-    let info = &layout.blocks[block];
+/// How often a block is likely to run: the larger sum of its incoming or outgoing frequencies.
+fn runs(parts: &FunctionParts<'_>, block: BlockIndex, frequencies: &TransitionFrequencies) -> u64 {
+    let info = &parts.blocks[block];
     let sources = info.sources.iter();
-    let come = sources.fold(0u64, |sum, &from| {
+    let arrivals = sources.fold(0u64, |sum, &from| {
         sum.saturating_add(frequencies.between(from, block))
     });
     let targets = info.targets.iter();
-    let gone = targets.fold(0u64, |sum, to| {
+    let departures = targets.fold(0u64, |sum, to| {
         sum.saturating_add(frequencies.between(block, to.block))
     });
-    come.max(gone)
+    arrivals.max(departures)
 }
 
-/// Reads a part's instructions again. Its probes stay before the same instructions.
-fn refresh(part: &mut Part<'_>) {
-    let new: Vec<_> = part.block.instructions().collect();
-    if new.len() != part.instructions.len() {
-        for (index, _) in &mut part.actions {
-            let anchor = part.instructions[*index];
-            let found = new.iter().position(|&other| other == anchor);
-            *index = found.expect("nothing was taken out");
+/// Reads a piece's instructions again after loads and stores were inserted. The actions of probes
+/// remain before the same instructions.
+fn refresh(piece: &mut Piece<'_>) {
+    let new: Vec<_> = piece.block.instructions().collect();
+    if new.len() != piece.instructions.len() {
+        for (index, _) in &mut piece.actions {
+            let anchor = piece.instructions[*index];
+            let position = new.iter().position(|&other| other == anchor);
+            *index = position.expect("spilling removes no instruction");
         }
-        part.instructions = new;
+        piece.instructions = new;
     }
 }

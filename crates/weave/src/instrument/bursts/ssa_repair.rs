@@ -1,13 +1,14 @@
-//! SSA repair: values that live where the two codes meet.
+//! SSA repair: merges the two definitions that a value has in the two codes of a function.
 //!
-//! Both codes compute each value of the function. Behind a place where control changes the code,
-//! the value may come from either code. So the two values are one variable with two definitions.
-//! Each use gets the definition that reaches it, or a phi if both do. As for the path register
-//! (`register.rs`), values flow along the edges until nothing changes. Here they flow only among
-//! the blocks in which the variable is live (Choi, Cytron, Ferrante 1991: pruned SSA form). The
-//! same code repairs the weaver's values with several definitions, such as a loop's countdown.
+//! The checking code and the timed code both compute each value of the function. After control has
+//! changed the code, a value may come from either code. So the value and its copy are one variable
+//! with two definitions. Each use gets the definition that reaches it, or a phi if both reach it.
+//! As for the path register (`register.rs`), values flow along the edges until nothing changes.
+//! Here they flow only among the blocks in which the variable is live (pruned SSA form: Choi,
+//! Cytron, Ferrante 1991). This module also repairs the weaver's own variables with several
+//! definitions, for example a loop's countdown.
 //!
-//! Cost: for each value that is used in another block than its own, the blocks in which it is live.
+//! Cost: for each value that another block uses, the number of blocks in which the value is live.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -17,55 +18,55 @@ use super::super::definitions::SplitVariable;
 use super::super::graph::reverse_postorder;
 use crate::lower::BlockIndex;
 
-/// A function's blocks, of both codes and between them.
+/// A function's blocks: the blocks of both codes and the crossings.
 pub(super) struct SsaRepair<'m> {
     blocks: Vec<Block<'m>>,
     node: HashMap<Block<'m>, BlockIndex>,
     successors: Vec<Vec<BlockIndex>>,
     /// By block: the source of each edge into it, parallel edges included.
     sources: Vec<Vec<BlockIndex>>,
-    /// By block: its position in reverse postorder; `None` if it can't be reached.
-    place: Vec<Option<usize>>,
+    /// By block: its index in `order`. `None` if control cannot reach the block.
+    order_index: Vec<Option<usize>>,
+    /// The blocks that control can reach, in reverse postorder.
     order: Vec<BlockIndex>,
-    /// Blocks between the two codes.
-    between: HashSet<BlockIndex>,
+    /// The blocks through which control changes the code.
+    crossing_blocks: HashSet<BlockIndex>,
 }
 
-/// The definition that reaches a place.
+/// The definition that reaches the top or the bottom of a block.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ReachingValue {
     /// The value of this definition.
-    Made(usize),
+    Definition(usize),
     /// The phi at the top of this block.
     Phi(BlockIndex),
 }
 
-/// An operand that needs the variable's value at one side of a block.
+/// An operand that needs the variable's value at the top or the bottom of a block.
 struct VariableUse<'m> {
     user: Instruction<'m>,
     operand: u32,
     side: Side,
 }
 
-/// A side of a block.
+/// The top or the bottom of a block.
 #[derive(Clone, Copy)]
 enum Side {
     Top(BlockIndex),
     Bottom(BlockIndex),
 }
 
-/// The definitions of one variable during its repair.
+/// Computes the definition of a variable that reaches each block.
 struct Solver<'a, 'm> {
-    join: &'a SsaRepair<'m>,
-    /// By block: its definition.
-    made: HashMap<BlockIndex, usize>,
+    repair: &'a SsaRepair<'m>,
+    /// The number of the definition in each block that defines the variable.
+    definitions: HashMap<BlockIndex, usize>,
     top: HashMap<BlockIndex, ReachingValue>,
 }
 
 impl<'m> SsaRepair<'m> {
-    /// Prepares the repair of a function. `between` are the blocks that lead from one code to the
-    /// other.
-    pub(super) fn new(function: Function<'m>, between: &[Block<'m>]) -> Self {
+    /// Prepares the repair of a function. Control changes the code through `crossing_blocks`.
+    pub(super) fn new(function: Function<'m>, crossing_blocks: &[Block<'m>]) -> Self {
         let blocks: Vec<Block<'m>> = function.blocks().collect();
         let node: HashMap<_, _> = BlockIndex::enumerate(&blocks)
             .map(|(index, &block)| (block, index))
@@ -83,28 +84,29 @@ impl<'m> SsaRepair<'m> {
             successors.push(targets);
         }
         let order = reverse_postorder(&successors);
-        let mut place = vec![None; blocks.len()];
+        let mut order_index = vec![None; blocks.len()];
         for (index, &block) in order.iter().enumerate() {
-            place[block] = Some(index);
+            order_index[block] = Some(index);
         }
         Self {
-            between: between.iter().map(|block| node[block]).collect(),
+            crossing_blocks: crossing_blocks.iter().map(|block| node[block]).collect(),
             blocks,
             node,
             successors,
             sources,
-            place,
+            order_index,
             order,
         }
     }
 
-    /// Repairs the values of these instructions, each with its copy.
+    /// Repairs the values of instructions. Each pair is an instruction and its copy.
     pub(super) fn repair_copies(&self, pairs: &[(Instruction<'m>, Instruction<'m>)]) {
         for &(old, new) in pairs {
-            let made = [old, new].map(|instruction| (instruction.block(), instruction.value()));
-            let uses = self.uses(made);
+            let definitions =
+                [old, new].map(|instruction| (instruction.block(), instruction.value()));
+            let uses = self.uses(definitions);
             if !uses.is_empty() {
-                self.repair(&made, &uses);
+                self.repair(&definitions, &uses);
             }
         }
     }
@@ -116,22 +118,24 @@ impl<'m> SsaRepair<'m> {
             operand,
             side: Side::Top(self.node[&user.block()]),
         });
-        let uses: Vec<_> = uses.filter(|found| self.is_reached(found)).collect();
+        let uses: Vec<_> = uses
+            .filter(|variable_use| self.is_reached(variable_use))
+            .collect();
         if !uses.is_empty() {
             self.repair(&variable.definitions, &uses);
         }
     }
 
-    fn is_reached(&self, found: &VariableUse<'m>) -> bool {
-        let (Side::Top(node) | Side::Bottom(node)) = found.side;
-        self.place[node].is_some()
+    fn is_reached(&self, variable_use: &VariableUse<'m>) -> bool {
+        let (Side::Top(node) | Side::Bottom(node)) = variable_use.side;
+        self.order_index[node].is_some()
     }
 
-    /// The uses of two values outside of the blocks that compute them.
-    fn uses(&self, made: [(Block<'m>, Value<'m>); 2]) -> Vec<VariableUse<'m>> {
+    /// The uses of a value and of its copy outside the blocks that compute them.
+    fn uses(&self, definitions: [(Block<'m>, Value<'m>); 2]) -> Vec<VariableUse<'m>> {
         let mut uses = Vec::new();
-        let mut seen = HashSet::new();
-        for (at, value) in made {
+        let mut visited = HashSet::new();
+        for (defining_block, value) in definitions {
             for user in value.users() {
                 let Some(user) = user.as_instruction() else {
                     continue;
@@ -145,13 +149,16 @@ impl<'m> SsaRepair<'m> {
                         Some(&(_, block)) => (block, Side::Bottom(self.node[&block])),
                         None => (user.block(), Side::Top(self.node[&user.block()])),
                     };
-                    let found = VariableUse {
+                    let variable_use = VariableUse {
                         user,
                         operand,
                         side,
                     };
-                    if block != at && self.is_reached(&found) && seen.insert((user, operand)) {
-                        uses.push(found);
+                    if block != defining_block
+                        && self.is_reached(&variable_use)
+                        && visited.insert((user, operand))
+                    {
+                        uses.push(variable_use);
                     }
                 }
             }
@@ -159,52 +166,54 @@ impl<'m> SsaRepair<'m> {
         uses
     }
 
-    /// The value to use for a phi. Between the two codes that is a frozen value, at which LLVM's
-    /// analyses stop. They would otherwise follow each number through both codes over and over: in
-    /// SQLite for minutes.
-    fn out(&self, block: BlockIndex, phi: Instruction<'m>) -> Value<'m> {
-        if !self.between.contains(&block) || !phi.value().kind().is_scalar() {
+    /// The value that users of a phi get. In a crossing this is a frozen value, at which LLVM's
+    /// analyses stop. Without it, the analyses would follow each number through both codes again
+    /// and again, in SQLite for minutes.
+    fn value_of_phi(&self, block: BlockIndex, phi: Instruction<'m>) -> Value<'m> {
+        if !self.crossing_blocks.contains(&block) || !phi.value().kind().is_scalar() {
             return phi.value();
         }
         let mut instructions = self.blocks[block].instructions();
-        let behind = instructions.find(|instruction| instruction.opcode() != Opcode::Phi);
-        Builder::before(behind.expect("blocks have an end")).freeze(phi.value())
+        let first = instructions.find(|instruction| instruction.opcode() != Opcode::Phi);
+        Builder::before(first.expect("blocks have an end")).freeze(phi.value())
     }
 
-    fn repair(&self, made: &[(Block<'m>, Value<'m>)], uses: &[VariableUse<'m>]) {
-        let numbers = made.iter().enumerate();
+    /// Gives `uses` the definitions that reach them, or phis. Each definition is a block and the
+    /// value at its end.
+    fn repair(&self, definitions: &[(Block<'m>, Value<'m>)], uses: &[VariableUse<'m>]) {
+        let numbers = definitions.iter().enumerate();
         let mut solver = Solver {
-            join: self,
-            made: numbers
+            repair: self,
+            definitions: numbers
                 .map(|(i, (block, _))| (self.node[block], i))
                 .collect(),
             top: HashMap::new(),
         };
         solver.solve(&solver.live(uses));
-        let reach = |found: &VariableUse<'m>| match found.side {
+        let reaching_value = |variable_use: &VariableUse<'m>| match variable_use.side {
             Side::Top(node) => solver.top.get(&node).copied(),
             Side::Bottom(node) => solver.bottom(node),
         };
-        let kind = made[0].1.kind();
-        // The phis that a use needs, itself or by way of others.
-        let mut open: Vec<_> = uses.iter().map(reach).collect();
+        let kind = definitions[0].1.kind();
+        // Makes the phis that the uses need, and the phis that these phis need.
+        let mut pending: Vec<_> = uses.iter().map(reaching_value).collect();
         let mut phis: BTreeMap<BlockIndex, Instruction<'m>> = BTreeMap::new();
-        while let Some(next) = open.pop() {
+        while let Some(next) = pending.pop() {
             if let Some(ReachingValue::Phi(block)) = next
                 && !phis.contains_key(&block)
             {
                 phis.insert(block, Builder::at_top(self.blocks[block]).phi(kind));
-                open.extend(self.sources[block].iter().map(|&from| solver.bottom(from)));
+                pending.extend(self.sources[block].iter().map(|&from| solver.bottom(from)));
             }
         }
-        let outs: HashMap<BlockIndex, Value<'m>> = phis
+        let phi_values: HashMap<BlockIndex, Value<'m>> = phis
             .iter()
-            .map(|(&block, &phi)| (block, self.out(block, phi)))
+            .map(|(&block, &phi)| (block, self.value_of_phi(block, phi)))
             .collect();
-        let value = |reach: Option<ReachingValue>| match reach {
-            Some(ReachingValue::Made(number)) => made[number].1,
-            Some(ReachingValue::Phi(block)) => outs[&block],
-            // No definition reaches the place.
+        let value = |reaching_value: Option<ReachingValue>| match reaching_value {
+            Some(ReachingValue::Definition(number)) => definitions[number].1,
+            Some(ReachingValue::Phi(block)) => phi_values[&block],
+            // No definition reaches the use.
             None => kind.poison(),
         };
         for (&block, phi) in &phis {
@@ -212,8 +221,10 @@ impl<'m> SsaRepair<'m> {
                 phi.add_incoming(value(solver.bottom(source)), self.blocks[source]);
             }
         }
-        for found in uses {
-            found.user.set_operand(found.operand, value(reach(found)));
+        for variable_use in uses {
+            variable_use
+                .user
+                .set_operand(variable_use.operand, value(reaching_value(variable_use)));
         }
     }
 }
@@ -222,33 +233,36 @@ impl<'m> Solver<'_, 'm> {
     /// The blocks at whose top the variable is live.
     fn live(&self, uses: &[VariableUse<'m>]) -> BTreeSet<BlockIndex> {
         let mut live = BTreeSet::new();
-        let mut open = Vec::new();
-        for found in uses {
-            match found.side {
-                Side::Bottom(node) if self.made.contains_key(&node) => {}
-                Side::Top(node) | Side::Bottom(node) => open.push(node),
+        let mut pending = Vec::new();
+        for variable_use in uses {
+            match variable_use.side {
+                Side::Bottom(node) if self.definitions.contains_key(&node) => {}
+                Side::Top(node) | Side::Bottom(node) => pending.push(node),
             }
         }
-        while let Some(node) = open.pop() {
-            if self.join.place[node].is_some() && live.insert(node) {
-                let sources = self.join.sources[node].iter();
-                open.extend(sources.filter(|&source| !self.made.contains_key(source)));
+        while let Some(node) = pending.pop() {
+            if self.repair.order_index[node].is_some() && live.insert(node) {
+                let sources = self.repair.sources[node].iter();
+                pending.extend(sources.filter(|&source| !self.definitions.contains_key(source)));
             }
         }
         live
     }
 
+    /// Computes the definition that reaches the top of each block in `live`.
     fn solve(&mut self, live: &BTreeSet<BlockIndex>) {
-        let join = self.join;
-        let mut waiting: BTreeSet<usize> =
-            live.iter().filter_map(|&node| join.place[node]).collect();
-        while let Some(next) = waiting.pop_first() {
-            let node = join.order[next];
+        let repair = self.repair;
+        let mut pending_blocks: BTreeSet<usize> = live
+            .iter()
+            .filter_map(|&node| repair.order_index[node])
+            .collect();
+        while let Some(next) = pending_blocks.pop_first() {
+            let node = repair.order[next];
             let old = self.top.get(&node).copied();
             if old == Some(ReachingValue::Phi(node)) {
                 continue;
             }
-            let sources = join.sources[node].iter();
+            let sources = repair.sources[node].iter();
             let mut reaching = sources.filter_map(|&source| self.bottom(source));
             let Some(first) = reaching.next() else {
                 continue;
@@ -259,17 +273,17 @@ impl<'m> Solver<'_, 'm> {
             };
             if old != Some(new) {
                 self.top.insert(node, new);
-                let behind = join.successors[node].iter();
-                let behind = behind.filter(|&next| live.contains(next));
-                waiting.extend(behind.filter_map(|&next| join.place[next]));
+                let successors = repair.successors[node].iter();
+                let successors = successors.filter(|&next| live.contains(next));
+                pending_blocks.extend(successors.filter_map(|&next| repair.order_index[next]));
             }
         }
     }
 
     /// The definition at the end of a block.
     fn bottom(&self, node: BlockIndex) -> Option<ReachingValue> {
-        match self.made.get(&node) {
-            Some(&number) => Some(ReachingValue::Made(number)),
+        match self.definitions.get(&node) {
+            Some(&number) => Some(ReachingValue::Definition(number)),
             None => self.top.get(&node).copied(),
         }
     }

@@ -1,4 +1,4 @@
-//! The timed code of a function: the copy of its blocks, with its probes.
+//! Makes the timed code of a function: the copy of its blocks, with probes.
 
 use holloway_llvm::Instruction;
 
@@ -8,41 +8,43 @@ use super::super::graph::{BlockGraph, positions, reverse_postorder};
 use super::super::register::RegisterFlow;
 use super::super::variable::ProbeVariable;
 use super::copy::TimedCopy;
-use super::parts::{PartStart, Parts};
-use crate::lower::Layout;
+use super::pieces::{PieceStart, Pieces};
+use crate::lower::FunctionParts;
 
 /// The timed code with its probes.
 pub(super) struct TimedCode<'m> {
     pub(super) copy: TimedCopy<'m>,
-    /// By part: the call of the runtime where a path ends in it.
+    /// By piece: the call of the runtime that ends a path in the piece. Its result decides where
+    /// control goes next.
     pub(super) answers: Vec<Option<Instruction<'m>>>,
 }
 
 impl<'m> TimedCode<'m> {
-    /// Copies the parts, gives the copy its path register, and calls the runtime where a path ends.
+    /// Copies the pieces, inserts the path register into the copy, and inserts calls of the runtime
+    /// where paths end.
     pub(super) fn new(
-        function: &Layout<'m>,
-        parts: &Parts<'m>,
+        function: &FunctionParts<'m>,
+        pieces: &Pieces<'m>,
         clock: &Clock<'_, 'm>,
-        places: &StartStorage<'m>,
+        storage: &StartStorage<'m>,
     ) -> Self {
-        let copy = TimedCopy::new(function.function, parts);
-        let layout = &copy.layout;
-        let graph = BlockGraph::new(parts.successors.clone());
+        let copy = TimedCopy::new(function.function, pieces);
+        let parts = &copy.parts;
+        let graph = BlockGraph::new(pieces.successors.clone());
         let register = RegisterFlow::new(&graph, &copy.sites, &[]);
-        let anchors = Anchors::new(layout);
-        let mut variable = ProbeVariable::new(layout, &copy.sites, &register, &[]);
-        let mut answers = vec![None; parts.all.len()];
-        for part in reverse_postorder(&graph.successors) {
-            let next = match parts.next(part.index()) {
-                Some(PartStart::Boundary) => AfterPath::Begins,
+        let anchors = Anchors::new(parts);
+        let mut variable = ProbeVariable::new(parts, &copy.sites, &register, &[]);
+        let mut answers = vec![None; pieces.all.len()];
+        for piece in reverse_postorder(&graph.successors) {
+            let next = match pieces.next(piece.index()) {
+                Some(PieceStart::Boundary) => AfterPath::Begins,
                 _ => AfterPath::None,
             };
-            variable.step(&anchors, part, |builder, number, _| {
-                answers[part] = Some(clock.end(builder, number, next, places));
+            variable.step(&anchors, piece, |builder, number, _| {
+                answers[piece] = Some(clock.end(builder, number, next, storage));
             });
         }
-        variable.complete_phis(&positions(layout));
+        variable.complete_phis(&positions(parts));
         Self { copy, answers }
     }
 }

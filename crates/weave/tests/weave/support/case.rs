@@ -1,18 +1,18 @@
-//! Checks one traced program: weaves it for each kind of profile, runs it, and compares the counts
-//! with the tracer's and between kinds.
+//! Checks a traced program: weaves it for each kind of collection, runs it, and compares its counts
+//! with the tracer's counts and between kinds.
 
 use holloway_abi::Kind;
 use holloway_format::{Guide, GuideFunction};
 use holloway_llvm::Library;
 use holloway_weave::{ModuleOptions, OptLevel};
 
-use super::bench::{
-    Bench, Placed, Ran, SETUPS, Setup, TRACED, library, options, profiled_lines, traced_lines,
-    weave,
-};
 use super::graph::flow;
+use super::workspace::{
+    PatchedModule, ProgramRun, SETUPS, Setup, TRACED, Workspace, library, options, profiled_lines,
+    traced_lines, weave,
+};
 
-/// A kind of profile, and whether calls that do not come back are counted.
+/// A kind of collection, and whether calls that do not come back are counted (`--exits`).
 pub type Collection = (Kind, bool);
 
 /// The kinds with exact counts if every frame returns, or if frames that do not return contain no
@@ -26,8 +26,8 @@ pub const KINDS: [Collection; 3] = [
 /// The kinds with exact counts even if frames are left.
 pub const KINDS_WITH_EXITS: [Collection; 2] = [(Kind::Edges, true), (Kind::Paths, true)];
 
-/// The kinds with timed paths, and before them a kind that counts the same paths. (If every path is
-/// timed, every path is counted.)
+/// The kinds with timed paths, and before them kinds that count the same paths. (The kind times
+/// times every path, so it also counts every path.)
 pub const KINDS_TIMED: [Collection; 4] = [
     (Kind::Paths, false),
     (Kind::Edges, true),
@@ -39,7 +39,7 @@ pub const KINDS_TIMED: [Collection; 4] = [
 pub struct Case<'a> {
     /// The name of the case in messages.
     pub context: String,
-    pub bench: &'a Bench,
+    pub workspace: &'a Workspace,
     pub llvm: Library,
     pub bitcode: Vec<u8>,
     /// The options for all kinds.
@@ -50,13 +50,14 @@ pub struct Case<'a> {
     pub status: i32,
     /// The source file that contains the traced lines.
     pub file: &'a str,
+    /// The source lines that call the tracer.
     pub traced: &'a [u32],
 }
 
 impl Case<'_> {
     /// Weaves and runs the program for each kind, and compares the counts with the tracer's. Kinds
     /// that count exits must agree. Returns the runs of the kinds.
-    pub fn check(&self, kinds: &[Collection]) -> Vec<(Placed, Ran)> {
+    pub fn check(&self, kinds: &[Collection]) -> Vec<(PatchedModule, ProgramRun)> {
         let runs = kinds.iter().map(|&kind| self.run(kind, None));
         let runs: Vec<_> = runs.collect();
         let mut exact = kinds.iter().zip(&runs).filter(|((_, exits), _)| *exits);
@@ -68,7 +69,11 @@ impl Case<'_> {
     }
 
     /// Weaves and runs the program for one kind, with or without a guide.
-    pub fn run(&self, (collect, exits): Collection, guide: Option<Guide>) -> (Placed, Ran) {
+    pub fn run(
+        &self,
+        (collect, exits): Collection,
+        guide: Option<Guide>,
+    ) -> (PatchedModule, ProgramRun) {
         let options = ModuleOptions {
             collect,
             exits,
@@ -76,31 +81,44 @@ impl Case<'_> {
             ..self.options.clone()
         };
         let context = format!("{}, {collect}, exits {exits}", self.context);
-        let placed = weave(&self.llvm, &self.bitcode, &options, 64);
-        // A program without calls has no traced line.
-        let short = |reason: &str| collect == Kind::Variation && reason.contains("too short");
-        let skipped = placed.map.skipped.iter();
-        let skipped: Vec<_> = skipped.filter(|f| !short(f.reason.as_str())).collect();
+        let patched = weave(&self.llvm, &self.bitcode, &options, 64);
+        // The kind variation skips short functions without calls. These have no traced lines,
+        // because tracing is a call.
+        let is_too_short =
+            |reason: &str| collect == Kind::Variation && reason.contains("too short");
+        let skipped = patched.map.skipped.iter();
+        let skipped: Vec<_> = skipped
+            .filter(|function| !is_too_short(function.reason.as_str()))
+            .collect();
         assert!(skipped.is_empty(), "{context}: {skipped:?}");
         let link: Vec<&str> = self.link.iter().map(String::as_str).collect();
-        let ran = self
-            .bench
-            .run(std::slice::from_ref(&placed.woven.object), &link);
-        let status = ran.output.status.code();
-        assert_eq!(status, Some(self.status), "{context}: {:?}", ran.output);
-        let found = profiled_lines(&[&placed], &ran.dump, self.file, self.traced);
-        let mut hits = ran.dump.lines();
+        let program_run = self
+            .workspace
+            .run(std::slice::from_ref(&patched.woven.object), &link);
+        let status = program_run.output.status.code();
+        assert_eq!(
+            status,
+            Some(self.status),
+            "{context}: {:?}",
+            program_run.output
+        );
+        let profiled = profiled_lines(&[&patched], &program_run.dump, self.file, self.traced);
+        let mut hits = program_run.dump.lines();
         hits.retain(|line, _| self.traced.contains(line));
         assert_eq!(
-            found, hits,
+            profiled, hits,
             "{context}: lines (left: from the profile, right: traced)"
         );
-        (placed, ran)
+        (patched, program_run)
     }
 }
 
 /// Checks that two profiles of the same run have the same graphs and the same counts of all edges.
-pub fn assert_agree(left: &(Placed, Ran), right: &(Placed, Ran), context: &str) {
+pub fn assert_agree(
+    left: &(PatchedModule, ProgramRun),
+    right: &(PatchedModule, ProgramRun),
+    context: &str,
+) {
     let (left, right) = (flows(left), flows(right));
     assert_eq!(left.len(), right.len(), "{context}: functions");
     for (left, right) in left.iter().zip(&right) {
@@ -109,10 +127,10 @@ pub fn assert_agree(left: &(Placed, Ran), right: &(Placed, Ran), context: &str) 
 }
 
 /// The name, graph, and edge counts of each function of a run.
-fn flows((placed, ran): &(Placed, Ran)) -> Vec<(String, u64, Vec<i64>)> {
-    let functions = placed.map.functions.iter();
+fn flows((patched, program_run): &(PatchedModule, ProgramRun)) -> Vec<(String, u64, Vec<i64>)> {
+    let functions = patched.map.functions.iter();
     let flows = functions.map(|function| {
-        let counts = ran.dump.counts(placed.base, function);
+        let counts = program_run.dump.counts(patched.base, function);
         let name = function.linkage_name.to_string();
         (name, function.graph_hash(), flow(function, &counts).edges)
     });
@@ -120,10 +138,10 @@ fn flows((placed, ran): &(Placed, Ran)) -> Vec<(String, u64, Vec<i64>)> {
 }
 
 /// The guide that a run provides for the next weaving.
-pub fn guide((placed, ran): &(Placed, Ran)) -> Guide {
-    let functions = placed.map.functions.iter();
+pub fn guide((patched, program_run): &(PatchedModule, ProgramRun)) -> Guide {
+    let functions = patched.map.functions.iter();
     let functions = functions.map(|function| {
-        let counts = flow(function, &ran.dump.counts(placed.base, function));
+        let counts = flow(function, &program_run.dump.counts(patched.base, function));
         let edges = function.edges.iter().zip(counts.edges);
         let edges = edges.filter(|(edge, _)| edge.kind != holloway_format::EdgeKind::Exit);
         GuideFunction {
@@ -140,7 +158,11 @@ pub fn guide((placed, ran): &(Placed, Ran)) -> Guide {
 /// Compiles, weaves, links, and runs a traced C or C++ source with every setup, level, and kind.
 /// Its exit status must be 0 everywhere. Every traced line's count in the profile must equal the
 /// tracer's. Returns the runs of the first kind.
-pub fn check(name: &str, source: &str, levels: &[OptLevel]) -> Vec<(Setup, OptLevel, Placed, Ran)> {
+pub fn check(
+    name: &str,
+    source: &str,
+    levels: &[OptLevel],
+) -> Vec<(Setup, OptLevel, PatchedModule, ProgramRun)> {
     check_with(name, source, levels, &[], &|_| {})
 }
 
@@ -151,11 +173,11 @@ pub fn check_with(
     levels: &[OptLevel],
     args: &[&str],
     change: &dyn Fn(&mut ModuleOptions),
-) -> Vec<(Setup, OptLevel, Placed, Ran)> {
+) -> Vec<(Setup, OptLevel, PatchedModule, ProgramRun)> {
     check_kinds(name, source, levels, args, change, &KINDS)
 }
 
-/// Like [`check_with`], for these kinds.
+/// Like [`check_with`], but for the given kinds.
 pub fn check_kinds(
     name: &str,
     source: &str,
@@ -163,7 +185,7 @@ pub fn check_kinds(
     args: &[&str],
     change: &dyn Fn(&mut ModuleOptions),
     kinds: &[Collection],
-) -> Vec<(Setup, OptLevel, Placed, Ran)> {
+) -> Vec<(Setup, OptLevel, PatchedModule, ProgramRun)> {
     // Puts each `T;` on a separate line, so that no other code has its line.
     let source = format!("{TRACED}{}", source.replace("T;", "\nT;\n"));
     if let Some(keep) = std::env::var_os("HOLLOWAY_TEST_KEEP") {
@@ -173,7 +195,7 @@ pub fn check_kinds(
     let mut results = Vec::new();
     for setup in SETUPS {
         for &level in levels {
-            let bench = Bench::new();
+            let workspace = Workspace::new();
             let flag = format!("-{level}");
             let mut args = args.to_vec();
             args.extend([flag.as_str(), "-fPIE"]);
@@ -181,9 +203,9 @@ pub fn check_kinds(
             change(&mut options);
             let case = Case {
                 context: format!("{name} with {setup:?} at {level}"),
-                bench: &bench,
+                workspace: &workspace,
                 llvm: library(setup.llvm),
-                bitcode: bench.compile(setup.clang, name, &source, &args),
+                bitcode: workspace.compile(setup.clang, name, &source, &args),
                 options,
                 link: vec!["-pie".into()],
                 status: 0,
@@ -191,8 +213,8 @@ pub fn check_kinds(
                 traced: &traced,
             };
             let mut runs = case.check(kinds);
-            let (placed, ran) = runs.swap_remove(0);
-            results.push((setup, level, placed, ran));
+            let (patched, program_run) = runs.swap_remove(0);
+            results.push((setup, level, patched, program_run));
         }
     }
     results

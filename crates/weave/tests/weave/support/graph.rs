@@ -48,7 +48,7 @@ pub fn numbering(function: &FunctionMap) -> Numbering {
     numbering
 }
 
-/// How often each edge of a function ran, derived from its counters.
+/// How often control took each edge of a function, derived from its counters.
 pub fn flow(function: &FunctionMap, counts: &BTreeMap<u64, u64>) -> EdgeFlow {
     let cfg = graph(function);
     if let Counters::Edges { len, .. } = function.counters {
@@ -68,9 +68,9 @@ pub fn flow(function: &FunctionMap, counts: &BTreeMap<u64, u64>) -> EdgeFlow {
 /// How often each block of a function ran: the flow into it or out of it, whichever is greater.
 pub fn block_counts(function: &FunctionMap, counts: &BTreeMap<u64, u64>) -> Vec<u64> {
     let flow = flow(function, counts);
-    let mut came = vec![0; function.blocks.len()];
-    let mut went = came.clone();
-    came[function.entry as usize] = flow.calls;
+    let mut inflow = vec![0; function.blocks.len()];
+    let mut outflow = inflow.clone();
+    inflow[function.entry as usize] = flow.calls;
     for (edge, count) in function.edges.iter().zip(&flow.edges) {
         if edge.kind != holloway_format::EdgeKind::Exit {
             assert!(
@@ -78,33 +78,33 @@ pub fn block_counts(function: &FunctionMap, counts: &BTreeMap<u64, u64>) -> Vec<
                 "{edge:?} of {} ran {count} times",
                 function.name
             );
-            went[edge.from as usize] += count;
-            came[edge.to as usize] += count;
+            outflow[edge.from as usize] += count;
+            inflow[edge.to as usize] += count;
         }
     }
-    let blocks: Vec<u64> = came
+    let blocks: Vec<u64> = inflow
         .iter()
-        .zip(&went)
-        .map(|(came, went)| (*came).max(*went).cast_unsigned())
+        .zip(&outflow)
+        .map(|(inflow, outflow)| (*inflow).max(*outflow).cast_unsigned())
         .collect();
     let counts_paths = !matches!(function.counters, Counters::Edges { .. });
     let kinds = || function.edges.iter().map(|edge| edge.kind);
-    // A path that starts behind a cut and is left there is not counted; the flow through the cut
-    // is.
-    let same = |kind| {
+    // With cut and exit edges, both counts may differ: a path that starts after a cut and is left
+    // before its end is not counted, but the cut edge is.
+    let is_ordinary = |kind| {
         matches!(
             kind,
             holloway_format::EdgeKind::Plain | holloway_format::EdgeKind::Pinned
         )
     };
-    if counts_paths && kinds().all(same) {
+    if counts_paths && kinds().all(is_ordinary) {
         assert_eq!(blocks, naive_block_counts(function, counts));
     }
     blocks
 }
 
-/// The same counts from paths without exit edges: each path runs its blocks, and the exit if it
-/// ends there.
+/// A slow reference implementation of [`block_counts`] for functions without cut and exit edges:
+/// adds each path's count to its blocks, and to the exit if the path ends there.
 fn naive_block_counts(function: &FunctionMap, counts: &BTreeMap<u64, u64>) -> Vec<u64> {
     let numbering = numbering(function);
     let mut blocks = vec![0; function.blocks.len()];

@@ -1,9 +1,9 @@
-//! Generates random C programs: branches, loops, switches, gotos into and out of any statement,
-//! computed gotos, longjmp, calls.
+//! Generates random C programs with branches, loops, switches, gotos into and out of any statement,
+//! computed gotos, `longjmp`, and calls.
 
 use std::fmt::Write as _;
 
-/// A small random generator in this file, so that a seed always gives the same program.
+/// A small random generator. It is in this file so that a seed always gives the same program.
 struct Random(u64);
 
 impl Random {
@@ -23,35 +23,36 @@ pub struct Program {
     pub text: String,
     labels: u64,
     functions: u64,
-    /// Whether calls may jump out of any number of frames. A tracer then stands behind a branch, so
-    /// that control that enters its block reaches it.
-    leaves: bool,
+    /// Whether calls may jump out of any number of frames. Then a branch follows each call, with a
+    /// tracer in each of its arms ([`BRANCH`]). So the tracer is not in the block of the call, and
+    /// control that enters the tracer's block reaches the tracer.
+    jumps_out: bool,
 }
 
-/// The code behind a call that may not come back.
+/// The code after a call that may not come back.
 const BRANCH: &str = "if (fuel & 1) {\nT;\n} else {\nT;\n}\n";
 
-/// Every statement burns fuel. Without fuel a function returns.
+/// Every statement uses one unit of fuel. Without fuel a function returns, so programs end.
 const FUEL: &str = "if (--fuel < 0) return x;\n";
 
 impl Program {
-    pub fn new(seed: u64, leaves: bool) -> Self {
+    pub fn new(seed: u64, jumps_out: bool) -> Self {
         let mut program = Self {
             random: Random(seed),
             text: String::new(),
             labels: 0,
             functions: 0,
-            leaves,
+            jumps_out,
         };
         program.text += "#include <stdio.h>\n#include <setjmp.h>\nstatic volatile int fuel;\nstatic jmp_buf env;\n";
-        if leaves {
+        if jumps_out {
             program.text += "static jmp_buf out;\n__attribute__((noinline)) static void hop(unsigned x) { if (x % 11 == 3) longjmp(out, 1); }\n";
         }
         let count = 3 + program.random.below(3);
         for index in 0..count {
             program.function(index);
         }
-        program.text += if leaves {
+        program.text += if jumps_out {
             "int main(int argc, char **argv) {\nvolatile unsigned r = 0;\n"
         } else {
             "int main(int argc, char **argv) {\nunsigned r = 0;\n"
@@ -60,7 +61,7 @@ impl Program {
             let fuel = 50 + program.random.below(2000);
             for call in ["(r, argc)", "(r ^ 0x5555, argc + 1)"] {
                 let call = format!("r = r * 31 + f{index}{call};");
-                let _ = if leaves {
+                let _ = if jumps_out {
                     writeln!(
                         program.text,
                         "fuel = {fuel}; if (setjmp(out) == 0) {{ {call} {BRANCH} }} else {{\nT;\n}}"
@@ -91,7 +92,7 @@ impl Program {
         let size = 3 + self.random.below(5);
         self.block(size, 3);
         self.text += "T;\nreturn x;\n";
-        // Labels that have a jump but no place yet get a place at the end.
+        // Labels that only a `goto` uses are placed at the end of the function.
         let body = self.text.split_off(start);
         let mut tail = String::new();
         for label in first..self.labels {
@@ -135,7 +136,7 @@ impl Program {
         self.text += "T;\n";
         self.text += FUEL;
         match kind {
-            0 if self.leaves => {
+            0 if self.jumps_out => {
                 self.text += "hop(x);\n";
                 self.text += BRANCH;
             }
@@ -146,34 +147,34 @@ impl Program {
             2 if self.functions > 0 => {
                 let callee = self.random.below(self.functions);
                 let _ = writeln!(self.text, "x += f{callee}(x, i);");
-                if self.leaves {
+                if self.jumps_out {
                     self.text += BRANCH;
                 }
             }
             3 => {
-                let place = self.labels;
-                if self.random.below(2) == 0 && place > 0 {
+                let label = self.labels;
+                if self.random.below(2) == 0 && label > 0 {
                     self.labels += 1;
-                    let _ = writeln!(self.text, "if (x >> 7 & 1) goto l{place};");
+                    let _ = writeln!(self.text, "if (x >> 7 & 1) goto l{label};");
                 } else {
                     self.labels += 1;
-                    let _ = write!(self.text, "\nl{place}:;\n");
+                    let _ = write!(self.text, "\nl{label}:;\n");
                 }
             }
             4..=7 => {
                 let bit = self.random.below(30);
                 let _ = writeln!(self.text, "if (x >> {bit} & 1) {{");
-                self.inner(depth);
+                self.nested_block(depth);
                 if self.random.below(2) == 0 {
                     self.text += "} else {\n";
-                    self.inner(depth);
+                    self.nested_block(depth);
                 }
                 self.text += "}\n";
             }
             8 | 9 => {
                 let steps = 1 + self.random.below(9);
                 let _ = writeln!(self.text, "for (i = x % {steps}; i < {steps}; i++) {{");
-                self.inner(depth);
+                self.nested_block(depth);
                 if self.random.below(3) == 0 {
                     self.text += "if (x >> 3 & 1) { T; break; }\n";
                 }
@@ -184,7 +185,7 @@ impl Program {
             }
             10 => {
                 self.text += "do {\n";
-                self.inner(depth);
+                self.nested_block(depth);
                 self.text += "x = x * 1664525u + 1013904223u;\n} while (x >> 28);\n";
             }
             11 | 12 => {
@@ -193,7 +194,7 @@ impl Program {
                 for case in 0..cases {
                     let _ = writeln!(self.text, "case {case}:");
                     if self.random.below(3) > 0 {
-                        self.inner(depth);
+                        self.nested_block(depth);
                     }
                     if self.random.below(3) > 0 {
                         self.text += "break;\n";
@@ -209,7 +210,7 @@ impl Program {
         }
     }
 
-    fn inner(&mut self, depth: u64) {
+    fn nested_block(&mut self, depth: u64) {
         let count = 1 + self.random.below(3);
         self.block(count, depth - 1);
     }

@@ -1,4 +1,4 @@
-//! Streams of paths: runs programs with a ring, and follows the appended words.
+//! Runs programs whose probes append to a ring, and reconstructs activations from the words.
 
 use std::collections::HashMap;
 use std::os::unix::fs::FileExt;
@@ -9,15 +9,15 @@ use holloway_abi::{OPERAND, RING_SIZE, RING_WORDS, WORD_CAUGHT, WORD_CONTROL};
 use holloway_flow::{BlockId, Numbering, PathEnd, PathId, PathStart};
 use holloway_format::{Counters, EdgeKind, FunctionMap, Outcome};
 
-use super::bench::{Bench, Placed, run};
 use super::graph::numbering;
+use super::workspace::{PatchedModule, Workspace, run};
 
 /// The number of counters next to the ring in `ring.c`.
 const RING_COUNTERS: u64 = 1 << 18;
 /// The size of the traced lines in `ring.c`, in bytes.
 const LINES: u64 = 4 << 20;
 
-/// The words, counters, and traced lines that a program with `ring.c` wrote.
+/// The words, counters, and traced lines that a program with `ring.c` has written.
 pub struct Stream {
     pub status: Option<i32>,
     pub stdout: String,
@@ -49,7 +49,7 @@ fn ring() -> &'static FilePath {
     object
 }
 
-impl Bench {
+impl Workspace {
     /// Links objects with the ring and runs the program.
     pub fn stream(&self, objects: &[Vec<u8>], link: &[&str]) -> Stream {
         let program = self.path("program");
@@ -101,27 +101,28 @@ impl Stream {
         stream.ring_counters = counters
             .map(|halves| u64::from(halves[0]) | u64::from(halves[1]) << 32)
             .collect();
-        let (cursor, taken, traced) = (long(0), long(tail), long(tail + 8));
+        let (cursor, drained, traced) = (long(0), long(tail), long(tail + 8));
         stream.lines = words(tail + 16, traced);
-        stream.words = words(tail + 16 + LINES, taken / 4);
+        stream.words = words(tail + 16 + LINES, drained / 4);
         let ring = words(RING_WORDS, RING_SIZE / 4);
-        let left = (taken..cursor).step_by(4);
+        let in_ring = (drained..cursor).step_by(4);
         stream
             .words
-            .extend(left.map(|at| ring[(at % RING_SIZE) as usize / 4]));
+            .extend(in_ring.map(|at| ring[(at % RING_SIZE) as usize / 4]));
         stream
     }
 }
 
-/// A path in a stream.
+/// A path of a stream, in its activation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
     /// The number of the path's function in the map.
     pub function: usize,
     pub path: u64,
-    /// Whether the path starts at a call of the function.
+    /// Whether the path starts at the function's entry, and so begins an activation.
     pub opens: bool,
-    /// Whether the function leaves by itself at the end of the path.
+    /// Whether the path ends with a return, a tail call, or a resumed exception, and so ends an
+    /// activation.
     pub closes: bool,
     /// The number of the path's activation, in the order of their first words.
     pub activation: usize,
@@ -129,33 +130,41 @@ pub struct Step {
     pub lines: Vec<u32>,
 }
 
-/// A module's stream, followed path by path.
-pub struct Followed {
+/// The paths of a stream, assigned to activations.
+pub struct FollowedStream {
     pub steps: Vec<Step>,
-    /// Functions of the activations that were not closed, outermost first.
+    /// The functions of the activations that did not end, outermost first.
     pub open: Vec<usize>,
     /// The paths that were counted next to the ring, each with its function's number and its count.
     /// They are not steps.
     pub counted: Vec<(Step, u64)>,
-    /// The number of times that a frame caught control, and the number of frames that were left.
+    /// How often control came back to a frame from an exception or `longjmp`.
     pub caught: usize,
+    /// The number of frames that were left without a path to their exit.
     pub left: usize,
 }
 
 struct Activation {
     function: usize,
     number: usize,
-    at: u64,
-    /// The frame was kept when its function caught control, but may belong to another call.
+    /// The position in the stream of the activation's first word.
+    first_position: u64,
+    /// Whether it is uncertain that the frame still exists. The frame's function caught control,
+    /// but perhaps in another activation.
     tentative: bool,
 }
 
-/// Follows a stream strictly: each word must continue the topmost activation or begin an
-/// activation.
-pub fn follow(placed: &Placed, stream: &Stream, file: &str, traced: &[u32]) -> Followed {
-    let map = &placed.map;
+/// Assigns the words of a stream to activations. Each word must continue the topmost activation or
+/// begin an activation.
+pub fn follow(
+    patched: &PatchedModule,
+    stream: &Stream,
+    file: &str,
+    traced: &[u32],
+) -> FollowedStream {
+    let map = &patched.map;
     let numberings: Vec<Numbering> = map.functions.iter().map(numbering).collect();
-    let mut followed = Followed {
+    let mut followed = FollowedStream {
         steps: Vec::new(),
         counted: Vec::new(),
         open: Vec::new(),
@@ -163,17 +172,17 @@ pub fn follow(placed: &Placed, stream: &Stream, file: &str, traced: &[u32]) -> F
         left: 0,
     };
     let step = |function: usize, path: u64| {
-        let map = &placed.map.functions[function];
-        let found = numberings[function].regenerate(PathId(path)).unwrap();
-        let closes = matches!(found.end, PathEnd::Exit(edge) if matches!(
+        let map = &patched.map.functions[function];
+        let regenerated = numberings[function].regenerate(PathId(path)).unwrap();
+        let closes = matches!(regenerated.end, PathEnd::Exit(edge) if matches!(
             map.edges[edge.index()].outcome,
             Outcome::Return | Outcome::TailCall | Outcome::Resume
         ));
-        let blocks = found.blocks.iter().map(|block| block.index());
+        let blocks = regenerated.blocks.iter().map(|block| block.index());
         Step {
             function,
             path,
-            opens: found.start == PathStart::Entry,
+            opens: regenerated.start == PathStart::Entry,
             closes,
             activation: 0,
             lines: blocks
@@ -183,7 +192,7 @@ pub fn follow(placed: &Placed, stream: &Stream, file: &str, traced: &[u32]) -> F
     };
     let is_left = |function: usize, path: u64| {
         let end = numberings[function].regenerate(PathId(path)).unwrap().end;
-        let edges = &placed.map.functions[function].edges;
+        let edges = &patched.map.functions[function].edges;
         matches!(end, PathEnd::Exit(edge) if edges[edge.index()].kind == EdgeKind::Exit)
     };
     let mut reached: Vec<(Step, u64)> = Vec::new();
@@ -191,52 +200,58 @@ pub fn follow(placed: &Placed, stream: &Stream, file: &str, traced: &[u32]) -> F
         let Some(offset) = function.ring_counters else {
             continue;
         };
-        let first = ((offset + placed.ring_base) / 8) as usize;
+        let first = ((offset + patched.ring_base) / 8) as usize;
         for (path, &count) in (0..function.ring_counter_count()).zip(&stream.ring_counters[first..])
         {
             if count > 0 && is_left(number, path) {
                 reached.push((step(number, path), count));
             } else if count > 0 {
                 let step = step(number, path);
-                assert!(step.opens, "it starts at a head");
+                assert!(step.opens, "a counted path starts at the entry");
                 followed.counted.push((step, count));
             }
         }
     }
     let mut stack: Vec<Activation> = Vec::new();
     let mut count = 0;
-    let mut known: HashMap<u32, Step> = HashMap::new();
+    let mut steps_by_word: HashMap<u32, Step> = HashMap::new();
     let mut words = (0u64..).step_by(4).zip(&stream.words).peekable();
     while let Some((at, &word)) = words.next() {
         if word >= WORD_CONTROL {
             assert_eq!(word, WORD_CAUGHT);
             let [low, high, catcher] = [(); 3].map(|()| words.next().unwrap().1 & !OPERAND);
             let position = 4 * (u64::from(low) | u64::from(high) << 31);
-            // 0: the activation is counted next to the ring.
-            let catcher = (catcher != 0).then(|| find(placed, catcher));
+            // The catcher is 0 if the catching function appends no words.
+            let catcher = (catcher != 0).then(|| find(patched, catcher));
             assert!(
                 catcher.is_none_or(|(_, path)| path == 0),
-                "the catcher is told by its path 0"
+                "path 0 identifies the catcher"
             );
             followed.caught += 1;
-            let first = stack.partition_point(|activation| activation.at < position);
-            let own = stack
+            let first = stack.partition_point(|activation| activation.first_position < position);
+            let keeps_frame = stack
                 .get(first)
                 .is_some_and(|a| catcher.is_some_and(|(function, _)| a.function == function));
-            followed.left += stack.len() - first - usize::from(own);
-            stack.truncate(first + usize::from(own));
-            if own {
+            followed.left += stack.len() - first - usize::from(keeps_frame);
+            stack.truncate(first + usize::from(keeps_frame));
+            if keeps_frame {
                 stack.last_mut().unwrap().tentative = true;
             }
             continue;
         }
-        let known = known.entry(word).or_insert_with(|| {
-            let (function, path) = find(placed, word);
+        let known_step = steps_by_word.entry(word).or_insert_with(|| {
+            let (function, path) = find(patched, word);
             let step = step(function, path);
-            let map = &placed.map.functions[function];
-            let is_alone = step.opens && step.closes && counts_alone(map);
-            assert!(!is_alone, "a path counts that is alone");
-            assert!(!is_left(function, path), "a left path counts");
+            let map = &patched.map.functions[function];
+            let is_whole_activation = step.opens && step.closes && counts_whole_activations(map);
+            assert!(
+                !is_whole_activation,
+                "whole activations are counted, not appended"
+            );
+            assert!(
+                !is_left(function, path),
+                "left paths are counted, not appended"
+            );
             step
         });
         let Step {
@@ -244,7 +259,7 @@ pub fn follow(placed: &Placed, stream: &Stream, file: &str, traced: &[u32]) -> F
             opens,
             closes,
             ..
-        } = *known;
+        } = *known_step;
         if opens {
             if stack
                 .last()
@@ -258,19 +273,19 @@ pub fn follow(placed: &Placed, stream: &Stream, file: &str, traced: &[u32]) -> F
             stack.push(Activation {
                 function,
                 number,
-                at,
+                first_position: at,
                 tentative: false,
             });
         }
         let top = stack
             .last_mut()
-            .unwrap_or_else(|| panic!("function {function} goes on at {at}"));
-        assert_eq!(top.function, function, "goes on at {at}");
+            .unwrap_or_else(|| panic!("function {function} continues at {at}"));
+        assert_eq!(top.function, function, "continues at {at}");
         top.tentative = false;
         let activation = top.number;
         followed.steps.push(Step {
             activation,
-            ..known.clone()
+            ..known_step.clone()
         });
         if closes {
             stack.pop();
@@ -285,57 +300,62 @@ pub fn follow(placed: &Placed, stream: &Stream, file: &str, traced: &[u32]) -> F
     followed
 }
 
-impl Followed {
-    /// Counts the left paths: how often control reached their call, minus all paths that went on.
+impl FollowedStream {
+    /// Counts the left paths: how often control reached the call, minus the number of paths that
+    /// continued after the call.
     fn count_left(
         &mut self,
         mut reached: Vec<(Step, u64)>,
         blocks: impl Fn(&Step) -> Vec<BlockId>,
     ) {
-        let mut ran: HashMap<(usize, u64), (bool, Vec<BlockId>, u64)> = HashMap::new();
+        let mut counts_by_path: HashMap<(usize, u64), (bool, Vec<BlockId>, u64)> = HashMap::new();
         let steps = self.steps.iter().map(|step| (step, 1));
         for (step, count) in steps.chain(self.counted.iter().map(|(step, count)| (step, *count))) {
-            let sum = ran.entry((step.function, step.path));
+            let sum = counts_by_path.entry((step.function, step.path));
             sum.or_insert_with(|| (step.opens, blocks(step), 0)).2 += count;
         }
         reached.sort_by_cached_key(|(step, _)| std::cmp::Reverse(blocks(step).len()));
         for (step, count) in reached {
-            let way = blocks(&step);
-            let on = ran.iter().filter(|((function, _), (opens, blocks, _))| {
-                *function == step.function && *opens == step.opens && blocks.starts_with(&way)
-            });
-            let on: u64 = on.map(|(_, (_, _, count))| count).sum();
+            let path_blocks = blocks(&step);
+            let continued = counts_by_path
+                .iter()
+                .filter(|((function, _), (opens, blocks, _))| {
+                    *function == step.function
+                        && *opens == step.opens
+                        && blocks.starts_with(&path_blocks)
+                });
+            let continued: u64 = continued.map(|(_, (_, _, count))| count).sum();
             let left = count
-                .checked_sub(on)
+                .checked_sub(continued)
                 .expect("a call came back that was not reached");
             if left > 0 {
-                ran.insert((step.function, step.path), (step.opens, way, left));
+                counts_by_path.insert((step.function, step.path), (step.opens, path_blocks, left));
                 self.counted.push((step, left));
             }
         }
     }
 }
 
-/// Whether paths that are whole activations are counted. They are not if a frame with loops shows
-/// by its next word that it caught an exception.
-fn counts_alone(map: &FunctionMap) -> bool {
+/// Whether paths that are whole activations are counted instead of appended. They are not in a
+/// function with loops to which exceptions may come back, because the next word reports that.
+fn counts_whole_activations(map: &FunctionMap) -> bool {
     let mut edges = map.edges.iter();
     let catches = edges.any(|e| matches!(e.outcome, Outcome::Unwind | Outcome::Again));
     map.ring_counters.is_some() && (!catches || map.paths_before_starts() == map.path_count)
 }
 
 /// The function and path of a word.
-fn find(placed: &Placed, word: u32) -> (usize, u64) {
-    let index = u64::from(word - 1) - placed.base / 8;
-    let functions = placed.map.functions.iter().enumerate();
-    let mut found = functions.filter_map(|(number, function)| match function.counters {
+fn find(patched: &PatchedModule, word: u32) -> (usize, u64) {
+    let index = u64::from(word - 1) - patched.base / 8;
+    let functions = patched.map.functions.iter().enumerate();
+    let mut candidates = functions.filter_map(|(number, function)| match function.counters {
         Counters::Array { offset, len } => {
             let path = index.checked_sub(offset / 8).filter(|path| *path < len)?;
             Some((number, path))
         }
         other => panic!("{other:?} in a stream"),
     });
-    found
+    candidates
         .next()
         .unwrap_or_else(|| panic!("word {word} is no path's"))
 }
@@ -347,7 +367,8 @@ fn lines(function: &FunctionMap, block: usize, file: &str, traced: &[u32]) -> Ve
             && traced.contains(&place.line)
             && function.scopes[place.scope as usize].file.ends_with(file)
     });
-    let mut seen: Vec<(u32, u32)> = places.map(|place| (place.scope, place.line)).collect();
-    seen.dedup();
-    seen.into_iter().map(|(_, line)| line).collect()
+    let mut lines_of_block: Vec<(u32, u32)> =
+        places.map(|place| (place.scope, place.line)).collect();
+    lines_of_block.dedup();
+    lines_of_block.into_iter().map(|(_, line)| line).collect()
 }

@@ -1,4 +1,4 @@
-//! Answers about frequencies, order, contexts, and matches.
+//! Writes the answers that count: frequencies, order, contexts, and matches.
 
 use std::io;
 
@@ -6,17 +6,17 @@ use holloway_analysis::trace::before::{Order, Runs};
 use holloway_analysis::trace::context::Context;
 use holloway_analysis::trace::query::{Frequency, Matches};
 
-use super::sheet::{TraceSheet, spot};
+use super::sheet::{TraceSheet, place};
 use crate::numbers::{grouped, plural, share};
 use crate::terminal::paint::Ink;
 use crate::terminal::table::{Align, Table};
 use crate::trace::LabeledStream;
 use crate::trace::answer::CountedAs;
 
-/// Events of a match beyond which its middle is left out.
+/// Number of events of a match that are shown. The middle of a longer match is left out.
 const SHOWN: u64 = 20;
 
-const NEIGHBOURS: [(&str, Align); 4] = [
+const NEIGHBORS: [(&str, Align); 4] = [
     ("times", Align::Right),
     ("share", Align::Right),
     ("event", Align::Left),
@@ -34,7 +34,7 @@ fn runs(count: u64, ends: Option<(u64, u64)>) -> String {
     match ends {
         None if count == 0 => "never".to_owned(),
         None => plural(count, "time"),
-        Some((only, _)) if count == 1 => format!("once, as event {}", grouped(only)),
+        Some((position, _)) if count == 1 => format!("once, as event {}", grouped(position)),
         Some((first, last)) => {
             let (count, first, last) = (plural(count, "time"), grouped(first), grouped(last));
             format!("{count}, first as event {first}, last as event {last}")
@@ -45,19 +45,23 @@ fn runs(count: u64, ends: Option<(u64, u64)>) -> String {
 pub(super) fn freq(
     sheet: &mut TraceSheet<'_>,
     labeled: &LabeledStream<'_>,
-    found: &Frequency,
+    frequency: &Frequency,
     unit: CountedAs,
 ) -> io::Result<()> {
-    sheet.fact(unit.verb(), &runs(found.count, found.ends))?;
-    match found.ends {
-        Some((first, _)) => near(sheet, labeled, first),
+    sheet.fact(unit.verb(), &runs(frequency.count, frequency.ends))?;
+    match frequency.ends {
+        Some((first, _)) => event_at(sheet, labeled, first),
         None => Ok(()),
     }
 }
 
-/// Writes an event of the trace with its place in the source.
-fn near(sheet: &mut TraceSheet<'_>, labeled: &LabeledStream<'_>, position: u64) -> io::Result<()> {
-    match labeled.at(position) {
+/// Writes the event at a position of the trace, with its place in the source.
+fn event_at(
+    sheet: &mut TraceSheet<'_>,
+    labeled: &LabeledStream<'_>,
+    position: u64,
+) -> io::Result<()> {
+    match labeled.terminal_at(position) {
         Some(terminal) => sheet.event(labeled, &grouped(position), 0, terminal),
         None => Ok(()),
     }
@@ -69,12 +73,12 @@ pub(super) fn before(
     [p, q]: [(&str, CountedAs); 2],
     order: &Order,
 ) -> io::Result<()> {
-    for (label, (name, unit), found) in [("P", p, &order.p), ("Q", q, &order.q)] {
+    for (label, (name, unit), pattern_runs) in [("P", p, &order.p), ("Q", q, &order.q)] {
         let called = match unit {
             CountedAs::Calls => "called ",
             CountedAs::Events => "",
         };
-        let ran = runs(found.count, found.ends);
+        let ran = runs(pattern_runs.count, pattern_runs.ends);
         sheet.fact(label, &format!("{name}: {called}{ran}"))?;
     }
     let first = |runs: &Runs| runs.ends.map(|ends| ends.0);
@@ -85,7 +89,7 @@ pub(super) fn before(
             Some("both ran first as the same event")
         }
         Some(false) => Some("Q ran before P"),
-        // A sum over threads has no order.
+        // A sum over threads has no order: both patterns ran, but in several traces.
         None if count_p > 0 && count_q > 0 => None,
         None => Some("they did not both run"),
     };
@@ -136,7 +140,7 @@ pub(super) fn before(
     for (label, runs, whole, when) in missing {
         sheet.fact(label, &format!("{} {when}", part(runs.count, whole)))?;
         if let Some((first, _)) = runs.ends {
-            near(sheet, labeled, first)?;
+            event_at(sheet, labeled, first)?;
         }
     }
     Ok(())
@@ -145,13 +149,13 @@ pub(super) fn before(
 pub(super) fn context(
     sheet: &mut TraceSheet<'_>,
     labeled: &LabeledStream<'_>,
-    found: &Context,
+    context: &Context,
     unit: CountedAs,
 ) -> io::Result<()> {
-    sheet.fact(unit.verb(), &plural(found.count, "time"))?;
+    sheet.fact(unit.verb(), &plural(context.count, "time"))?;
     for (title, list) in [
-        ("Right before", &found.before),
-        ("Right after", &found.after),
+        ("Right before", &context.before),
+        ("Right after", &context.after),
     ] {
         let shown = format!(
             "{} of {}",
@@ -159,21 +163,21 @@ pub(super) fn context(
             plural(list.len() as u64, "different event")
         );
         sheet.title(title, &shown)?;
-        let mut table = Table::new(&NEIGHBOURS);
+        let mut table = Table::new(&NEIGHBORS);
         for &(terminal, count) in list.iter().take(sheet.top()) {
             table.row(vec![
                 (Ink::Number, grouped(count)),
-                (Ink::Plain, share(count, found.count)),
+                (Ink::Plain, share(count, context.count)),
                 (
                     Ink::Strong,
                     format!("{} {}", labeled.marks(terminal), labeled.label(terminal)),
                 ),
-                (Ink::Place, spot(labeled, terminal)),
+                (Ink::Place, place(labeled, terminal)),
             ]);
         }
         table.write(&mut sheet.page)?;
     }
-    let callers = &found.callers;
+    let callers = &context.callers;
     let shown = format!(
         "{} of {}",
         grouped(callers.len().min(sheet.top()) as u64),
@@ -184,11 +188,11 @@ pub(super) fn context(
     for &(caller, count) in callers.iter().take(sheet.top()) {
         let name = match caller {
             Some(function) => (Ink::Strong, labeled.function(function).to_string()),
-            None => (Ink::Faint, "none that is known".to_owned()),
+            None => (Ink::Faint, "no known function".to_owned()),
         };
         table.row(vec![
             (Ink::Number, grouped(count)),
-            (Ink::Plain, share(count, found.count)),
+            (Ink::Plain, share(count, context.count)),
             name,
         ]);
     }
@@ -198,38 +202,38 @@ pub(super) fn context(
 pub(super) fn query(
     sheet: &mut TraceSheet<'_>,
     labeled: &LabeledStream<'_>,
-    found: &Matches,
+    matches: &Matches,
 ) -> io::Result<()> {
-    let count = match found.count {
+    let count = match matches.count {
         0 => "none".to_owned(),
         1 => "1 match".to_owned(),
         count => format!("{} matches that share no event", grouped(count)),
     };
     sheet.fact("matches", &count)?;
-    let Some((first, end)) = found.first else {
+    let Some((first, last)) = matches.first else {
         return Ok(());
     };
-    let events = plural(end - first + 1, "event");
+    let events = plural(last - first + 1, "event");
     let shown = format!(
         "{events}, from event {} to event {}",
         grouped(first),
-        grouped(end)
+        grouped(last)
     );
     sheet.title("First match", &shown)?;
-    let elided = if end - first < SHOWN {
+    let elided = if last - first < SHOWN {
         0..0
     } else {
-        first + SHOWN / 2..end + 1 - SHOWN / 2
+        first + SHOWN / 2..last + 1 - SHOWN / 2
     };
     let mut position = first;
-    while position <= end {
+    while position <= last {
         if elided.contains(&position) {
             let left_out = plural(elided.end - elided.start, "more event");
             sheet.fact("", &format!("… {left_out}"))?;
             position = elided.end;
             continue;
         }
-        near(sheet, labeled, position)?;
+        event_at(sheet, labeled, position)?;
         position += 1;
     }
     Ok(())

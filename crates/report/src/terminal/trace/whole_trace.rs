@@ -1,5 +1,5 @@
-//! Answers about a whole trace: its numbers (Larus 1999, Table 1), its events, and whether its
-//! grammar generates the recorded events.
+//! Writes the answers about a whole trace: its numbers (Larus 1999, Table 1), its events, and
+//! whether its grammar generates the recorded events.
 
 use std::io;
 
@@ -36,51 +36,54 @@ const EVENTS: [(&str, Align); 9] = [
     ("instructions", Align::Right),
 ];
 
-/// Deepest indentation of calls in the listing.
-const DEEPEST: u64 = 12;
+/// Maximum indentation of calls in the listing.
+const MAX_INDENT: u64 = 12;
 
 /// Writes the numbers of all streams.
 pub(super) fn stats(
     sheet: &mut TraceSheet<'_>,
     answers: &[(&LabeledStream<'_>, Answer)],
 ) -> io::Result<()> {
-    let known = answers.iter().filter_map(|(labeled, answer)| match answer {
+    let with_stats = answers.iter().filter_map(|(labeled, answer)| match answer {
         Answer::Stats(stats) => Some((*labeled, stats)),
         _ => None,
     });
-    let known: Vec<_> = known.collect();
-    if known.is_empty() {
+    let with_stats: Vec<_> = with_stats.collect();
+    if with_stats.is_empty() {
         return Ok(());
     }
-    let mut damaged = known.iter().map(|(labeled, _)| *labeled);
+    let mut damaged = with_stats.iter().map(|(labeled, _)| *labeled);
     let mut damaged = damaged
         .by_ref()
         .filter(|labeled| !labeled.stream.damage.is_empty());
     for labeled in damaged.by_ref().take(sheet.top()) {
         sheet.head(labeled)?;
     }
-    sheet.more(damaged.count(), "damaged trace")?;
+    sheet.omitted(damaged.count(), "damaged trace")?;
     let mut sizes = Table::new(&SIZES);
     let mut events = Table::new(&EVENTS);
-    let streams: Vec<_> = known.iter().map(|(labeled, _)| *labeled.stream).collect();
+    let streams: Vec<_> = with_stats
+        .iter()
+        .map(|(labeled, _)| *labeled.stream)
+        .collect();
     let shown = longest(&streams, sheet.top());
-    for (labeled, stats) in shown.iter().map(|&place| known[place]) {
+    for (labeled, stats) in shown.iter().map(|&index| with_stats[index]) {
         let stream = labeled.stream;
         let name = stream.thread_name();
         sizes.row(size_row(&name, stream, stats));
         events.row(event_row(&name, stats));
     }
-    if known.len() > 1 {
-        let (stream, stats) = total(&known);
-        // Traces may share paths and functions, so their numbers cannot be added.
+    if with_stats.len() > 1 {
+        let (stream, stats) = total(&with_stats);
+        // Several traces may have the same paths and functions, so these numbers cannot be added.
         let unknown = || plain("-".to_owned());
-        let (mut of_sizes, mut of_events) =
+        let (mut total_size, mut total_events) =
             (size_row("all", &stream, &stats), event_row("all", &stats));
-        (of_sizes[5], of_sizes[7], of_events[3]) = (unknown(), unknown(), unknown());
-        sizes.row(of_sizes);
-        events.row(of_events);
+        (total_size[5], total_size[7], total_events[3]) = (unknown(), unknown(), unknown());
+        sizes.row(total_size);
+        events.row(total_events);
     }
-    let traces = plural(known.len() as u64, "trace");
+    let traces = plural(with_stats.len() as u64, "trace");
     sheet.heading(
         "Sizes",
         &format!(
@@ -93,18 +96,21 @@ pub(super) fn stats(
         "activations entered, left along a path, and left without one",
     )?;
     events.write(&mut sheet.page)?;
-    sheet.more(known.len() - shown.len(), "trace")
+    sheet.omitted(with_stats.len() - shown.len(), "trace")
 }
 
-/// The sum over all traces. A function or path of several traces counts once in each of them.
-fn total<'a>(known: &[(&LabeledStream<'a>, &Stats)]) -> (Stream<'a>, Stats) {
+/// Adds up the numbers of all traces. A function or path of several traces counts once for each
+/// trace.
+fn total<'a>(with_stats: &[(&LabeledStream<'a>, &Stats)]) -> (Stream<'a>, Stats) {
     let mut sum = Stats::default();
-    known.iter().for_each(|(_, stats)| sum.add(stats));
-    let bytes = known.iter().map(|(labeled, _)| labeled.stream.file_bytes);
+    with_stats.iter().for_each(|(_, stats)| sum.add(stats));
+    let bytes = with_stats
+        .iter()
+        .map(|(labeled, _)| labeled.stream.file_bytes);
     let stream = Stream {
         image: "",
         file_bytes: bytes.sum(),
-        ..*known[0].0.stream
+        ..*with_stats[0].0.stream
     };
     (stream, sum)
 }
@@ -149,15 +155,15 @@ fn event_row(name: &str, stats: &Stats) -> Vec<(Ink, String)> {
     ]
 }
 
-/// Writes events, indented by calls.
+/// Writes `count` events from the position `from` on, indented by the depth of calls.
 pub(super) fn cat(
     sheet: &mut TraceSheet<'_>,
     labeled: &LabeledStream<'_>,
     from: u64,
     count: u64,
 ) -> io::Result<()> {
-    let last = labeled.stream.events();
-    if count == 0 && from < last {
+    let length = labeled.stream.events();
+    if count == 0 && from < length {
         return sheet.fact("nothing", "no events are asked for (--count 0)");
     }
     if count == 0 {
@@ -166,33 +172,33 @@ pub(super) fn cat(
             &format!(
                 "there is no event {} in it: it has {}",
                 grouped(from),
-                grouped(last)
+                grouped(length)
             ),
         );
     }
     let before = labeled.stream.part().before;
-    let read = depth(
+    let depth_within_part = depth(
         &labeled.stream.trace.grammar,
         &labeled.events,
         from.saturating_sub(before.events),
     );
-    let mut open = before.depth.saturating_add(read);
+    let mut open = before.depth.saturating_add(depth_within_part);
     let events = (from..).zip(labeled.stream.terminals_from(from));
     for (position, terminal) in events.take(usize::try_from(count).unwrap_or(usize::MAX)) {
         let event = labeled.events[terminal as usize];
-        // A path is indented like the other paths of its activation.
-        let above = i64::from(!event.enters());
-        let at = open.saturating_sub(above);
-        let at = u64::try_from(at).unwrap_or(0).min(DEEPEST) as usize;
-        sheet.event(labeled, &grouped(position), at, terminal)?;
+        // All paths of an activation have the same indentation. Before an event that
+        // enters a function, `open` does not count the new activation yet.
+        let outer = open.saturating_sub(i64::from(!event.enters()));
+        let indent = u64::try_from(outer).unwrap_or(0).min(MAX_INDENT) as usize;
+        sheet.event(labeled, &grouped(position), indent, terminal)?;
         open = open.saturating_add(change(event));
     }
     Ok(())
 }
 
 /// Writes whether the grammar generates the recorded events.
-pub(super) fn verify(sheet: &mut TraceSheet<'_>, found: &Verified) -> io::Result<()> {
-    let same = match found.is_same {
+pub(super) fn verify(sheet: &mut TraceSheet<'_>, verified: &Verified) -> io::Result<()> {
+    let same = match verified.is_same {
         Some(true) => "the grammar stands for just the events that came",
         Some(false) => {
             "the grammar does not stand for the events that came: the file is damaged; record it again"
@@ -200,34 +206,37 @@ pub(super) fn verify(sheet: &mut TraceSheet<'_>, found: &Verified) -> io::Result
         None => "not known: it could not be checked",
     };
     sheet.fact("events", same)?;
-    let stats = &found.stats;
+    let stats = &verified.stats;
     if stats.gaps > 0 {
         let places = plural(stats.gaps, "place");
-        let why = if found.is_sample {
+        let reason = if verified.is_sample {
             ": they are not of the sample"
         } else {
             ""
         };
-        sheet.fact("missing", &format!("events are missing at {places}{why}"))?;
+        sheet.fact(
+            "missing",
+            &format!("events are missing at {places}{reason}"),
+        )?;
     }
-    let began = stats.enters;
-    let ended = stats.leaves.saturating_add(stats.left);
-    let balance = match began.checked_sub(ended) {
+    let entered = stats.enters;
+    let left = stats.leaves.saturating_add(stats.left);
+    let balance = match entered.checked_sub(left) {
         Some(0) => "all were left again".to_owned(),
         Some(open) => format!("{} open at the end", grouped(open)),
-        None => format!("{} were open before it began", grouped(ended - began)),
+        None => format!("{} were open before it began", grouped(left - entered)),
     };
     let text = format!(
         "{} entered, {} left along a path, {} without: {balance}",
-        grouped(began),
+        grouped(entered),
         grouped(stats.leaves),
         grouped(stats.left)
     );
     sheet.fact("activations", &text)?;
-    if found.is_good && found.is_sample {
+    if verified.is_good && verified.is_sample {
         return sheet.fact("good", "of what was sampled nothing is missing or damaged");
     }
-    if found.is_good {
+    if verified.is_good {
         return sheet.fact("good", "nothing is missing or damaged");
     }
     sheet.alarm("not good", "something is missing or damaged, see above")

@@ -1,4 +1,5 @@
-//! Compiles, weaves, links, and runs small programs, and reads their counts.
+//! Compiles, weaves, links, and runs small programs with the stub in place of the runtime
+//! (`stub.c`), and reads their counts.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,8 +14,8 @@ use holloway_weave::{LinkKind, ModuleOptions, OptLevel, WovenModule, patch, weav
 use super::graph::block_counts;
 
 const LINES: usize = 65536;
-const HASHED: usize = 65536;
-const BLOCK: usize = 1 << 19;
+const HASH_SLOTS: usize = 65536;
+const BLOCK_COUNTERS: usize = 1 << 19;
 
 /// A compiler and the libLLVM that weaves its bitcode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,12 +62,12 @@ pub fn library(which: &str) -> Library {
     Library::open(file.unwrap_or_else(|| panic!("no libLLVM in {directory}"))).unwrap()
 }
 
-/// A directory for one test.
-pub struct Bench {
+/// A temporary directory for one test.
+pub struct Workspace {
     dir: tempfile::TempDir,
 }
 
-impl Bench {
+impl Workspace {
     pub fn new() -> Self {
         Self {
             dir: tempfile::tempdir().unwrap(),
@@ -97,23 +98,23 @@ impl Bench {
     }
 
     /// Links objects with the stub and runs the program.
-    pub fn run(&self, objects: &[Vec<u8>], link: &[&str]) -> Ran {
+    pub fn run(&self, objects: &[Vec<u8>], link: &[&str]) -> ProgramRun {
         let program = self.path("program");
         let mut linker = Command::new("clang++-22");
         for (index, object) in objects.iter().enumerate() {
             linker.arg(self.write(&format!("woven{index}.o"), object));
         }
-        // The linker does not matter to the weaver; lld is the fastest.
+        // Every linker would do. lld is the fastest.
         linker.arg("-fuse-ld=lld").arg(stub()).args(link);
         run(linker.arg("-o").arg(&program));
-        // The stub adds to existing counts.
+        // If the file exists, the stub adds to its counts.
         let dump = self.path("dump");
         let _ = std::fs::remove_file(&dump);
         let output = Command::new(&program)
             .env("STUB_DUMP", &dump)
             .output()
             .unwrap();
-        Ran {
+        ProgramRun {
             output,
             dump: Dump::read(&dump),
         }
@@ -150,22 +151,23 @@ pub fn run(command: &mut Command) -> Output {
     output
 }
 
-/// A finished program.
-pub struct Ran {
+/// The results of a program's run.
+pub struct ProgramRun {
     pub output: Output,
     pub dump: Dump,
 }
 
-impl Ran {
+impl ProgramRun {
     pub fn stdout(&self) -> String {
         String::from_utf8_lossy(&self.output.stdout).into_owned()
     }
 }
 
-/// The counts that the stub wrote: hits of traced lines, hashed counts, the block of counters.
+/// The counts that the stub wrote, in this order: the hits of traced lines, the hash table (three
+/// words per slot), and two blocks of counters, of which the program used one.
 pub struct Dump {
     words: Vec<u64>,
-    /// The offset of the program's counts.
+    /// The index of the first counter of the block that the program used.
     first: usize,
 }
 
@@ -175,11 +177,11 @@ impl Dump {
         let words = bytes.chunks_exact(8);
         let words = words.map(|word| u64::from_le_bytes(word.try_into().unwrap()));
         let words: Vec<u64> = words.collect();
-        let timed = LINES + 3 * HASHED;
-        let mut counts = words.iter().skip(timed).take(BLOCK);
+        let first_block = LINES + 3 * HASH_SLOTS;
+        let mut counts = words.iter().skip(first_block).take(BLOCK_COUNTERS);
         let first = match counts.any(|&count| count > 0) {
-            true => timed,
-            false => timed + BLOCK,
+            true => first_block,
+            false => first_block + BLOCK_COUNTERS,
         };
         Self { words, first }
     }
@@ -206,7 +208,7 @@ impl Dump {
             Counters::Hash { offset } => {
                 let table = self
                     .words
-                    .get(LINES..LINES + 3 * HASHED)
+                    .get(LINES..LINES + 3 * HASH_SLOTS)
                     .unwrap_or_default();
                 let slots = table
                     .chunks_exact(3)
@@ -225,7 +227,7 @@ pub fn options(name: &str, opt: OptLevel) -> ModuleOptions {
 }
 
 /// A woven module with its base written into the object.
-pub struct Placed {
+pub struct PatchedModule {
     pub woven: WovenModule,
     pub map: ModuleMap,
     pub base: u64,
@@ -234,7 +236,7 @@ pub struct Placed {
 }
 
 /// Weaves a module and writes its base into the object.
-pub fn weave(llvm: &Library, bitcode: &[u8], options: &ModuleOptions, base: u64) -> Placed {
+pub fn weave(llvm: &Library, bitcode: &[u8], options: &ModuleOptions, base: u64) -> PatchedModule {
     let mut woven = weave_module(llvm, bitcode, options, &mut |_| {}).unwrap();
     let written = base / options.collect.base_unit();
     patch::resolve_base(&mut woven.object, &woven.base_symbol, written).unwrap();
@@ -243,7 +245,7 @@ pub fn weave(llvm: &Library, bitcode: &[u8], options: &ModuleOptions, base: u64)
     patch::resolve_base(&mut woven.object, &symbol, ring_base).unwrap();
     let (map, damage) = ModuleMap::decode(&woven.fragment).unwrap();
     assert!(damage.is_empty());
-    Placed {
+    PatchedModule {
         woven,
         map,
         base,
@@ -251,28 +253,28 @@ pub fn weave(llvm: &Library, bitcode: &[u8], options: &ModuleOptions, base: u64)
     }
 }
 
-/// The hits of traced lines in the profile: each block's count for each of its places on a traced
-/// line.
+/// The hits of traced lines according to the profile: for each traced line, the sum of the counts
+/// of the blocks that have a place on it.
 pub fn profiled_lines(
-    placed: &[&Placed],
+    patched: &[&PatchedModule],
     dump: &Dump,
     file: &str,
     traced: &[u32],
 ) -> BTreeMap<u32, u64> {
     let mut lines = BTreeMap::new();
-    for placed in placed {
-        for function in &placed.map.functions {
-            let counts = block_counts(function, &dump.counts(placed.base, function));
+    for patched in patched {
+        for function in &patched.map.functions {
+            let counts = block_counts(function, &dump.counts(patched.base, function));
             for (block, count) in function.blocks.iter().zip(counts) {
-                // The tracer's call stands in column 1 of our file. Other code that the compiler
-                // assigns to this line does not.
+                // Only the call of the tracer has column 1. The compiler may assign other code to
+                // the same line, but not to this column.
                 let called = block.places.iter().filter(|place| {
                     place.column == 1 && function.scopes[place.scope as usize].file.ends_with(file)
                 });
-                let mut seen: Vec<(u32, u32)> =
+                let mut lines_of_block: Vec<(u32, u32)> =
                     called.map(|place| (place.scope, place.line)).collect();
-                seen.dedup();
-                for (_, line) in seen {
+                lines_of_block.dedup();
+                for (_, line) in lines_of_block {
                     if traced.contains(&line) && count > 0 {
                         *lines.entry(line).or_insert(0) += count;
                     }
@@ -292,8 +294,8 @@ pub fn traced_lines(source: &str) -> Vec<u32> {
         .collect()
 }
 
-/// The beginning of every traced C source. `T;` counts its line; the weaver cannot see the counter.
-/// (`nomerge`: two merged calls would have no line.)
+/// The beginning of every traced C source. `T;` calls the tracer, which counts the line, and which
+/// the weaver does not see. The attribute `nomerge` is necessary because a merged call has no line.
 pub const TRACED: &str = "#ifdef __cplusplus
 extern \"C\"
 #endif

@@ -81,12 +81,24 @@ pub fn read_map(bytes: &[u8]) -> Result<ImageMap, FormatError> {
     if !bytes.starts_with(&PACKED_MAP_MAGIC) {
         return decode_image(bytes);
     }
-    let head = Head::read(bytes)?;
-    let map = decode_image(&head.unpack(bytes)?)?;
-    match map.build_id == head.build_id {
+    let map = decode_image(&unpack_map(bytes)?).map_err(|error| match error {
+        // The chunk with the head of the map is damaged.
+        FormatError::NotAMap => FormatError::Head { offset: 0 },
+        error => error,
+    })?;
+    match Head::read(bytes)?.build_id == map.build_id {
         true => Ok(map),
         false => Err(FormatError::Head { offset: 16 }),
     }
+}
+
+/// Decompresses a path map. Zeros replace damaged chunks.
+///
+/// # Errors
+/// If the bytes are no compressed path map, of another version, damaged in the head, or cut off in
+/// the table of chunks.
+pub fn unpack_map(bytes: &[u8]) -> Result<Vec<u8>, FormatError> {
+    Head::read(bytes)?.unpack(bytes)
 }
 
 /// The build id in a `.hwm` file, of which `bytes` are the beginning: at least 48 bytes.

@@ -2,8 +2,10 @@
 
 use std::fs::{File, Permissions};
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{FileExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+
+use rustix::fs::{SeekFrom, seek};
 
 use holloway_format::error::hex_id;
 use holloway_format::image::MAP_EXTENSION;
@@ -55,23 +57,63 @@ pub(crate) fn files(directory: &Path) -> Result<impl Iterator<Item = PathBuf>, S
 /// If the file cannot be read, or is no regular file. For a directory, the error is the operating
 /// system's.
 pub fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
-    let file_type = std::fs::metadata(path)?.file_type();
-    if file_type.is_file() || file_type.is_dir() {
-        return std::fs::read(path);
+    check_regular(path)?;
+    std::fs::read(path)
+}
+
+/// Reads a whole raw profile. Most counters of a large program are 0 and lie in holes of the file.
+/// The holes are not read.
+///
+/// # Errors
+/// As [`read_regular`].
+pub(crate) fn read_sparse(path: &Path) -> io::Result<Vec<u8>> {
+    check_regular(path)?;
+    let file = File::open(path)?;
+    let length = file.metadata()?.len();
+    let size = usize::try_from(length).map_err(|_| io::ErrorKind::FileTooLarge)?;
+    let mut bytes = vec![0; size];
+    let mut end = 0;
+    // Without a hole in the file, or without support by the file system, all bytes are data.
+    while let Ok(start) = seek(&file, SeekFrom::Data(end)) {
+        end = seek(&file, SeekFrom::Hole(start))
+            .unwrap_or(length)
+            .min(length);
+        let data = bytes.get_mut(start as usize..end as usize);
+        file.read_exact_at(data.unwrap_or_default(), start)?;
+        if end == length {
+            break;
+        }
     }
-    Err(io::Error::other("not a regular file"))
+    Ok(bytes)
+}
+
+/// Checks that a file can be opened without waiting and without effects.
+///
+/// # Errors
+/// If the file is neither a regular file nor a directory, or cannot be found.
+pub(crate) fn check_regular(path: &Path) -> io::Result<()> {
+    let kind = std::fs::metadata(path)?.file_type();
+    match kind.is_file() || kind.is_dir() {
+        true => Ok(()),
+        false => Err(io::Error::other("not a regular file")),
+    }
 }
 
 /// Reads the head of a profile. Reads only the beginning of the file, because the profile of a
 /// running program may be large.
 pub(crate) fn profile_head(profile: &Path) -> Option<ProfileHead> {
-    if !std::fs::metadata(profile).ok()?.is_file() {
+    peek_profile(&read_beginning(profile)?).ok()
+}
+
+/// The first 4096 bytes of a regular file, or all bytes of a shorter one.
+pub(crate) fn read_beginning(path: &Path) -> Option<Vec<u8>> {
+    if !std::fs::metadata(path).ok()?.is_file() {
         return None;
     }
     let mut bytes = Vec::new();
-    let file = File::open(profile).ok()?;
+    let file = File::open(path).ok()?;
     file.take(4096).read_to_end(&mut bytes).ok()?;
-    peek_profile(&bytes).ok()
+    Some(bytes)
 }
 
 /// Replaces a file in one step: readers see either the old or the new content. The file gets the
@@ -101,6 +143,27 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
+
+    #[test]
+    fn holes_are_read_as_zeros() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("sparse");
+        assert!(read_sparse(&path).is_err());
+        for (size, parts) in [
+            (0, vec![]),
+            (5, vec![0]),
+            (1 << 20, vec![0, 70_000, 1_048_570]),
+            (1 << 20, vec![500_000]),
+            (1 << 20, vec![]),
+        ] {
+            let file = File::create(&path).unwrap();
+            file.set_len(size).unwrap();
+            for at in parts {
+                file.write_all_at(b"words", at).unwrap();
+            }
+            assert_eq!(read_sparse(&path).unwrap(), std::fs::read(&path).unwrap());
+        }
+    }
 
     #[test]
     fn written_files_have_the_default_permissions() {

@@ -14,20 +14,20 @@
 //! profile stays unchanged.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::path::Path;
 use std::sync::Arc;
 
 use holloway_format::raw::RawHead;
-use holloway_format::{ImageMap, ProfileHead, peek_profile, write_sealed};
+use holloway_format::{ImageMap, Profile, ProfileHead, read_counters, write_sealed};
 
 use crate::error::StoreError;
-use crate::files::{profiles, read_regular, write_atomically};
+use crate::files::{profile_head, profiles, read_beginning, read_sparse, write_atomically};
+use crate::image::MapSection;
 use crate::kinds::{HostKind, host_kind};
-use crate::path_map::{map_of_image, store_map};
+use crate::path_map::{store_map, stored_map};
 use crate::process::{has_ended, is_collected};
 use crate::process_streams::ProcessStreams;
-use crate::settings::Settings;
+use crate::settings::{MapDirectories, Settings};
 
 /// The result of finishing a run's directory.
 #[derive(Debug, Default)]
@@ -39,68 +39,88 @@ pub struct FinishSummary {
     pub write_error: Option<StoreError>,
 }
 
-/// Finishes a run's directory. `linked` is the directory where link steps recorded path maps.
+/// Finishes a run's directory.
 ///
 /// A profile that stays raw because of damage or a missing path map is no error. The report lists
 /// these profiles.
 ///
 /// # Errors
 /// If the directory cannot be read.
-pub fn finish(directory: &Path, linked: Option<&Path>) -> Result<FinishSummary, StoreError> {
+pub fn finish(directory: &Path, maps: &MapDirectories) -> Result<FinishSummary, StoreError> {
     let mut summary = FinishSummary::default();
-    let mut maps: HashMap<[u8; 16], Option<Arc<ImageMap>>> = HashMap::new();
+    let mut images = Images {
+        directory,
+        maps: HashMap::new(),
+    };
     for path in profiles(directory)? {
         summary.profiles += 1;
-        let Ok(bytes) = read_regular(&path) else {
+        let Some(head) = profile_head(&path) else {
             continue;
         };
-        let Ok(head) = peek_profile(&bytes) else {
+        if let Err(error) = store_map(directory, &head, maps) {
+            summary.write_error.get_or_insert(error);
+        }
+        if head.sealed {
             continue;
-        };
-        let map = match maps.entry(head.build_id) {
-            Entry::Occupied(entry) => entry.into_mut(),
-            Entry::Vacant(entry) => {
-                let map = store_map(directory, &head, linked).unwrap_or_else(|error| {
-                    summary.write_error.get_or_insert(error);
-                    map_of_image(&head).ok().map(|(map, _)| map)
-                });
-                entry.insert(map.map(Arc::new))
-            }
-        };
-        let Some(map) = map else {
-            continue;
-        };
-        if !head.sealed
-            && RawHead::read(&bytes).is_ok_and(|head| has_ended(&head) && !is_collected(&head))
-            // The profile is read again, because the process may have counted between the first
-            // read and its end.
-            && let Ok(bytes) = read_regular(&path)
+        }
+        let raw_head = read_beginning(&path).and_then(|bytes| RawHead::read(&bytes).ok());
+        if raw_head.is_some_and(|head| has_ended(&head) && !is_collected(&head))
+            // The counts are read after the process has ended.
+            && let Ok(bytes) = read_sparse(&path)
         {
-            let sealed = seal(&path, &head, &bytes, map);
+            let sealed = seal(&path, &head, &bytes, &mut images);
             summary.write_error = summary.write_error.or(sealed.err());
         }
     }
     Ok(summary)
 }
 
-/// Replaces a raw profile by its sealed form, unless that would lose information. Analyzes the
-/// streams of the profile.
+/// The path maps of a run's images, read when they are needed.
+struct Images<'d> {
+    directory: &'d Path,
+    maps: HashMap<[u8; 16], Option<Arc<ImageMap>>>,
+}
+
+impl Images<'_> {
+    /// The path map of a profile's image, unless it is damaged.
+    fn intact_map(&mut self, head: &ProfileHead) -> Option<Arc<ImageMap>> {
+        let map = self.maps.entry(head.build_id).or_insert_with(|| {
+            let map = stored_map(self.directory, head);
+            map.filter(|map| map.damage.is_empty()).map(Arc::new)
+        });
+        map.clone()
+    }
+}
+
+/// Replaces a raw profile by its sealed form, if nothing is lost by that. Streams are analyzed.
 fn seal(
     path: &Path,
     head: &ProfileHead,
     raw: &[u8],
-    map: &Arc<ImageMap>,
+    images: &mut Images<'_>,
 ) -> Result<(), StoreError> {
-    if !map.damage.is_empty() {
-        return Ok(());
-    }
-    match host_kind(map.kind) {
-        HostKind::Streams(_) => ProcessStreams::resume(path, head, map, Settings::default()).seal(),
-        HostKind::Counters(counters) => match counters.read(raw, map) {
-            Ok(profile) if profile.damage.is_empty() => {
-                write_atomically(path, &write_sealed(&profile))
-            }
-            Ok(_) | Err(_) => Ok(()),
+    match host_kind(head.kind) {
+        HostKind::Streams(_) => match images.intact_map(head) {
+            Some(map) => ProcessStreams::resume(path, head, &map, Settings::default()).seal(),
+            None => Ok(()),
         },
+        HostKind::Counters(counters) => {
+            let profile = read_with_program(head, raw).or_else(|| {
+                let map = images.intact_map(head)?;
+                let profile = counters.read(raw, &map).ok()?;
+                profile.damage.is_empty().then_some(profile)
+            });
+            match profile {
+                Some(profile) => write_atomically(path, &write_sealed(&profile)),
+                None => Ok(()),
+            }
+        }
     }
+}
+
+/// Reads a raw profile of counters with the few parts of the path map that it needs, from the
+/// program's file. `None` if the program is gone or was built again, or if anything is damaged.
+fn read_with_program(head: &ProfileHead, raw: &[u8]) -> Option<Profile> {
+    let map = MapSection::open(Path::new(&head.image_path))?;
+    read_counters(raw, &mut |range| map.read(range))
 }

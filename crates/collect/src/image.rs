@@ -2,13 +2,17 @@
 //! object.
 
 use std::borrow::Cow;
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use holloway_abi::{self as abi, Kind};
-use object::{Object as _, ObjectSection as _, ObjectSymbol as _};
+use object::{Object as _, ObjectSection as _, ObjectSymbol as _, ReadCache, ReadRef};
 
 use crate::error::ImageError;
-use crate::files::read_regular;
+use crate::files::check_regular;
 
 /// Facts about an ELF file that are needed to run it.
 #[derive(Debug, Default)]
@@ -25,13 +29,50 @@ pub struct WovenFile {
     pub imports_musl_dlopen: bool,
 }
 
+/// The section of a program's file that holds its path map. Only the parts that are asked for are
+/// read.
+pub(crate) struct MapSection {
+    file: File,
+    /// The section's range of the file.
+    range: Range<u64>,
+}
+
+impl MapSection {
+    /// Finds the section. `None` if the file cannot be read, or has no uncompressed section.
+    pub(crate) fn open(program: &Path) -> Option<Self> {
+        let file = open(program).ok()?;
+        let cache = ReadCache::new(&file);
+        let object = object::File::parse(&cache).ok()?;
+        let section = object.section_by_name(abi::MAP_SECTION)?;
+        let data = section.compressed_file_range().ok()?;
+        let is_plain = data.format == object::CompressionFormat::None;
+        let range = data.offset..data.offset.checked_add(data.uncompressed_size)?;
+        is_plain.then_some(Self { file, range })
+    }
+
+    /// Reads a range of bytes of the section, or fewer bytes at its end. `None` if it cannot be
+    /// read.
+    pub(crate) fn read(&self, range: Range<u64>) -> Option<Vec<u8>> {
+        let length = self.range.end - self.range.start;
+        let (start, end) = (range.start.min(length), range.end.min(length));
+        let mut bytes = vec![0; usize::try_from(end.saturating_sub(start)).ok()?];
+        let offset = self.range.start + start;
+        self.file.read_exact_at(&mut bytes, offset).ok()?;
+        Some(bytes)
+    }
+}
+
 /// Inspects a program. Files other than object files, such as scripts, count as not woven.
 ///
 /// # Errors
 /// If the file cannot be read.
 pub fn inspect(path: &Path) -> Result<WovenFile, ImageError> {
-    let bytes = read(path)?;
-    let Ok(file) = object::File::parse(bytes.as_slice()) else {
+    let file = open(path).map_err(|source| ImageError::Read {
+        path: path.to_owned(),
+        source,
+    })?;
+    let cache = ReadCache::new(&file);
+    let Ok(file) = object::File::parse(&cache) else {
         return Ok(WovenFile::default());
     };
     let imports_musl_dlopen = imports_musl_dlopen(&file);
@@ -47,6 +88,7 @@ pub fn inspect(path: &Path) -> Result<WovenFile, ImageError> {
             // Linkers that merge strings may put all read-only data into a string section.
             use object::SectionKind::{ReadOnlyData, ReadOnlyString};
             matches!(section.kind(), ReadOnlyData | ReadOnlyString)
+                && section.name() != Ok(abi::MAP_SECTION)
         })
         .find_map(|section| Header::find(section.data().ok()?))
         .unwrap_or_default();
@@ -59,7 +101,7 @@ pub fn inspect(path: &Path) -> Result<WovenFile, ImageError> {
     })
 }
 
-fn imports_musl_dlopen(file: &object::File<'_>) -> bool {
+fn imports_musl_dlopen<'data>(file: &object::File<'data, impl ReadRef<'data>>) -> bool {
     let loader = file.section_by_name(".interp");
     let loader = loader.and_then(|section| section.data().ok());
     loader.is_some_and(|path| path.starts_with(b"/lib/ld-musl-"))
@@ -110,8 +152,12 @@ impl Header {
 /// # Errors
 /// If the file cannot be read, or was not built by holloway.
 pub fn read_map(path: &Path) -> Result<Vec<u8>, ImageError> {
-    let bytes = read(path)?;
-    let file = object::File::parse(bytes.as_slice()).map_err(|source| ImageError::NoProgram {
+    let file = open(path).map_err(|source| ImageError::Read {
+        path: path.to_owned(),
+        source,
+    })?;
+    let cache = ReadCache::new(&file);
+    let file = object::File::parse(&cache).map_err(|source| ImageError::NoProgram {
         path: path.to_owned(),
         source,
     })?;
@@ -127,9 +173,7 @@ pub fn read_map(path: &Path) -> Result<Vec<u8>, ImageError> {
         })
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, ImageError> {
-    read_regular(path).map_err(|source| ImageError::Read {
-        path: path.to_owned(),
-        source,
-    })
+fn open(path: &Path) -> io::Result<File> {
+    check_regular(path)?;
+    File::open(path)
 }

@@ -1,40 +1,104 @@
 //! Finds the path map of an image: in the file `<build id>.hwm` in the run's directory, or in a
 //! section of the program's file.
 
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use holloway_analysis::note::Unreadable;
-use holloway_format::{ImageMap, ProfileHead, decode_image};
+use holloway_format::image::MAP_EXTENSION;
+use holloway_format::{ImageMap, ProfileHead, decode_image, pack_map, peek_map, read_map};
 
 use crate::error::StoreError;
-use crate::files::{map_name, read_regular, write_atomically};
+use crate::files::{map_name, read_beginning, read_regular, write_atomically};
 use crate::image;
+use crate::settings::MapDirectories;
 
 /// Stores the path map of a profile's image in the run's directory, unless it is there already.
-/// Returns the map, or `None` if no map is found; the report then shows the reason. `linked` is the
-/// directory where link steps recorded path maps.
+/// Returns whether the directory holds the map. If no map is found, the report shows the reason.
+///
+/// A map is compressed and stored once per build, in the store that runs share. A run's directory
+/// has a hard link to it, so the directory stays complete when it is moved, and when the store is
+/// deleted. A file system without hard links gets a copy.
 ///
 /// # Errors
 /// If the run's directory cannot be written.
 pub(crate) fn store_map(
     directory: &Path,
     head: &ProfileHead,
-    linked: Option<&Path>,
-) -> Result<Option<ImageMap>, StoreError> {
+    maps: &MapDirectories,
+) -> Result<bool, StoreError> {
     let name = map_name(&head.build_id);
-    let map_file = directory.join(&name);
-    if let Ok(map) = read_map_file(&map_file) {
-        return Ok(Some(map));
+    let kept = directory.join(&name);
+    if holds_map(&kept, head) {
+        return Ok(true);
     }
-    let recorded_by_link = || {
-        let bytes = read_regular(&linked?.join(&name)).ok()?;
-        Some((decode_image(&bytes).ok()?, bytes))
+    let stored = maps.store.as_ref().map(|store| store.join(&name));
+    if let Some(stored) = stored.as_ref().filter(|stored| holds_map(stored, head))
+        && share(stored, &kept)
+    {
+        return Ok(true);
+    }
+    let linked = || {
+        let linked = maps.linked.as_ref()?.join(&name);
+        let bytes = read_regular(&linked).ok()?;
+        peek_map(&bytes)
+            .is_ok_and(|id| id == head.build_id)
+            .then_some(bytes)
     };
-    let Some((map, bytes)) = map_of_image(head).ok().or_else(recorded_by_link) else {
-        return Ok(None);
+    let Some(map) = map_bytes_of_image(head).ok().or_else(linked) else {
+        return Ok(false);
     };
-    write_atomically(&map_file, &bytes)?;
-    Ok(Some(map))
+    let packed = pack_map(&map, &head.build_id);
+    if let Some(stored) = stored
+        && add_to_store(&stored, &packed).is_ok()
+        && share(&stored, &kept)
+    {
+        return Ok(true);
+    }
+    write_atomically(&kept, &packed)?;
+    Ok(true)
+}
+
+/// Whether the file is a path map of the profile's build, as its head says.
+fn holds_map(file: &Path, head: &ProfileHead) -> bool {
+    let bytes = read_beginning(file);
+    bytes.is_some_and(|bytes| peek_map(&bytes).is_ok_and(|id| id == head.build_id))
+}
+
+/// Adds a map to the store, and deletes the maps that no run links to.
+fn add_to_store(stored: &Path, packed: &[u8]) -> Result<(), StoreError> {
+    let Some(directory) = stored.parent() else {
+        return Ok(());
+    };
+    std::fs::create_dir_all(directory).ok();
+    for map in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+        let is_unused = map.metadata().is_ok_and(|metadata| metadata.nlink() == 1);
+        let is_map = map
+            .path()
+            .extension()
+            .is_some_and(|extension| extension == MAP_EXTENSION);
+        if is_unused && is_map {
+            std::fs::remove_file(map.path()).ok();
+        }
+    }
+    write_atomically(stored, packed)
+}
+
+/// Links `kept` to `stored`. Gives whether it could.
+fn share(stored: &Path, kept: &Path) -> bool {
+    // A file that is there is no map of this build, or a damaged one.
+    std::fs::remove_file(kept).ok();
+    std::fs::hard_link(stored, kept).is_ok()
+}
+
+/// Reads the path map that the run's directory holds, else the one in the image's file.
+pub(crate) fn stored_map(directory: &Path, head: &ProfileHead) -> Option<ImageMap> {
+    let kept = read_map_file(&directory.join(map_name(&head.build_id)));
+    let kept = kept.ok().filter(|map| map.build_id == head.build_id);
+    match kept {
+        Some(map) if map.damage.is_empty() => Some(map),
+        damaged => map_of_image(head).ok().or(damaged),
+    }
 }
 
 /// Reads a `.hwm` file.
@@ -46,34 +110,46 @@ pub fn read_map_file(path: &Path) -> Result<ImageMap, Unreadable> {
         file: path.to_owned(),
         message: error.to_string(),
     })?;
-    decode_image(&bytes).map_err(|error| Unreadable::MapFormat {
+    read_map(&bytes).map_err(|error| Unreadable::MapFormat {
         file: path.to_owned(),
         error,
     })
 }
 
-/// Reads the path map in the image's file. Returns the map and its bytes.
+/// Reads the bytes of the path map in the image's file.
 ///
 /// # Errors
 /// If the file has no path map, or the file is no longer the build that wrote the profile.
-pub(crate) fn map_of_image(head: &ProfileHead) -> Result<(ImageMap, Vec<u8>), Unreadable> {
+fn map_bytes_of_image(head: &ProfileHead) -> Result<Vec<u8>, Unreadable> {
     let path = Path::new(&head.image_path);
     let bytes = image::read_map(path).map_err(|error| Unreadable::NoMapInProgram {
         message: error.to_string(),
     })?;
-    let map = decode_image(&bytes).map_err(|error| Unreadable::MapInProgram {
+    let program = peek_map(&bytes).map_err(|error| Unreadable::MapInProgram {
         file: path.to_owned(),
         error,
     })?;
-    if map.build_id != head.build_id {
-        return Err(Unreadable::Rebuilt {
+    match program == head.build_id {
+        true => Ok(bytes),
+        false => Err(Unreadable::Rebuilt {
             profile: head.build_id,
             image: head.image.clone(),
             file: path.to_owned(),
-            program: map.build_id,
-        });
+            program,
+        }),
     }
-    Ok((map, bytes))
+}
+
+/// Reads the path map in the image's file.
+///
+/// # Errors
+/// If the file has no readable path map, or is no longer the build that wrote the profile.
+fn map_of_image(head: &ProfileHead) -> Result<ImageMap, Unreadable> {
+    let bytes = map_bytes_of_image(head)?;
+    decode_image(&bytes).map_err(|error| Unreadable::MapInProgram {
+        file: Path::new(&head.image_path).to_owned(),
+        error,
+    })
 }
 
 /// Finds the path map of a profile: in the file next to the profile, else in the image's file. In
@@ -93,10 +169,11 @@ pub(crate) fn find_map(profile: &Path, head: &ProfileHead) -> Result<ImageMap, U
             build_id: map.build_id,
         });
     }
-    let (map, bytes) = map_of_image(head)?;
-    let map = with_functions(map, Path::new(&head.image_path))?;
-    // Another user's run may be read-only. It can be shown without the map file.
-    write_atomically(&map_file, &bytes).ok();
+    let map = with_functions(map_of_image(head)?, Path::new(&head.image_path))?;
+    if let Some(directory) = profile.parent() {
+        // Another user's run may be read-only. It can be shown without the map file.
+        store_map(directory, head, &MapDirectories::default()).ok();
+    }
     Ok(map)
 }
 

@@ -22,7 +22,7 @@ use holloway_rings::{Ring, RingFile};
 use crate::error::StoreError;
 use crate::lock::locked;
 use crate::notice::{Notice, Notify};
-use crate::path_map::store_map;
+use crate::path_map::{store_map, stored_map};
 use crate::process_streams::ProcessStreams;
 use crate::ring_stream::RingStream;
 use crate::settings::Settings;
@@ -226,13 +226,10 @@ impl Shared {
         let head = &file.head().profile;
         let mut words_by_build = locked(&self.words);
         let words = words_by_build.entry(head.build_id).or_insert_with(|| {
-            let linked = self.settings.linked.as_deref();
-            let map = store_map(&self.directory, head, linked);
-            let map = map.unwrap_or_else(|error| {
+            if let Err(error) = store_map(&self.directory, head, &self.settings.maps) {
                 (self.notify)(Notice::Unwritten(error));
-                None
-            });
-            map.map(|map| Words::new(&Arc::new(map)))
+            }
+            stored_map(&self.directory, head).map(|map| Words::new(&Arc::new(map)))
         });
         ProcessStreams::live(path, head, words.clone(), self.settings.clone())
     }

@@ -7,6 +7,7 @@
 //!         4711-app.hwl, .hwt      its side files: analyzed streams of loops or a trace
 //!         <build id>.hwm          the path map of each image
 //!     latest -> 20260102-030405-app
+//!     .maps/                      the path maps of all runs, which have hard links to them
 //! ```
 //! Existing runs are never overwritten or deleted here.
 
@@ -27,6 +28,8 @@ pub const RUNS: &str = "runs";
 pub const LATEST: &str = "latest";
 /// The default directory of runs, below the current directory.
 pub const DEFAULT_RUNS: &str = "target/holloway/runs";
+/// Directory of the path maps that the runs beside it share.
+const MAPS: &str = ".maps";
 /// The environment variable that names the directory of one run.
 pub const DATA: &str = environment::DATA.name;
 
@@ -104,6 +107,12 @@ pub fn create_in(runs: &Path, name: &str) -> Result<PathBuf> {
     unreachable!("the loop above ends by returning")
 }
 
+/// The directory of the path maps that the runs in `runs` share. None if there are no runs yet, and
+/// the new run is elsewhere: nothing is written into a directory that the user did not ask for.
+pub fn map_store(runs: &Path) -> Option<PathBuf> {
+    runs.is_dir().then(|| runs.join(MAPS))
+}
+
 /// Checks that files can be written into a directory, so that an error is reported before a long
 /// run and not after it.
 fn check_writable(directory: &Path) -> Result<()> {
@@ -134,7 +143,7 @@ pub fn discard_if_empty(directory: &Path) {
     let entries = std::fs::read_dir(runs).into_iter().flatten().flatten();
     match entries
         .map(|entry| entry.path())
-        .filter(|path| path.is_dir())
+        .filter(|path| path.is_dir() && !path.ends_with(MAPS))
         .max()
     {
         Some(previous) => point_latest(runs, &previous),

@@ -17,9 +17,20 @@ pub struct Settings {
     pub memory: Memory,
     /// `--burst`: how often paths are timed. Overrides the environment variable.
     pub burst: Option<Burst>,
-    /// The directory where the link steps of `cargo holloway` recorded path maps (`<build
-    /// id>.hwm`).
+    /// Where path maps are.
+    pub maps: MapDirectories,
+}
+
+/// The directories with path maps of several builds (`<build id>.hwm`).
+#[derive(Debug, Clone, Default)]
+pub struct MapDirectories {
+    /// The directory where the link steps of `cargo holloway` recorded path maps. Programs that no
+    /// longer exist, such as doctests, have no other map.
     pub linked: Option<PathBuf>,
+    /// The directory of the maps that runs share
+    /// ([`run_directory::map_store`](crate::run_directory::map_store)). Without it, each run has a
+    /// copy of the map.
+    pub store: Option<PathBuf>,
 }
 
 impl Default for Settings {
@@ -29,7 +40,7 @@ impl Default for Settings {
             sample: 1,
             memory: Memory::new(None),
             burst: None,
-            linked: None,
+            maps: MapDirectories::default(),
         }
     }
 }

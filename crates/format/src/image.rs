@@ -28,6 +28,8 @@
 //! 00 00 00 00  01 00 00 00  39 00 00 00 00 00 00 00  00 00 00 00  78  (crc)
 //! ```
 
+use std::ops::Range;
+
 use holloway_abi::Kind;
 
 use crate::checksum::numbered_crc;
@@ -227,6 +229,91 @@ struct Head {
     table: usize,
 }
 
+/// Reads bytes of a path map: those of the given range, or fewer at the end of the map. `None` if
+/// they cannot be read.
+pub type ReadRange<'r> = dyn FnMut(Range<u64>) -> Option<Vec<u8>> + 'r;
+
+/// The head of a path map, and the table of its modules.
+pub(crate) struct ModuleTable {
+    /// Identifies the build.
+    pub(crate) build_id: [u8; 16],
+    /// Offset of the table in the map.
+    offset: u64,
+    entries: Vec<u8>,
+    /// Bytes of the whole map.
+    length: u64,
+}
+
+/// A module in the table: where its fragment and its counters are.
+pub(crate) struct ModuleEntry {
+    /// Offset of the module's counters in a thread's block.
+    pub(crate) base: u64,
+    /// Offset of the fragment in the map.
+    pub(crate) offset: u64,
+    /// Bytes of the fragment.
+    pub(crate) length: u64,
+}
+
+impl ModuleTable {
+    /// Reads the head and the table.
+    ///
+    /// # Errors
+    /// If they cannot be read, or are damaged.
+    pub(crate) fn read(read: &mut ReadRange<'_>) -> Result<Self, FormatError> {
+        let mut bytes = |range: Range<u64>| read(range).ok_or(FormatError::NotAMap);
+        let fixed = bytes(0..FIXED_HEAD_SIZE as u64)?;
+        let mut cursor = Cursor::new(&fixed, 0);
+        cursor.bytes(36)?;
+        let start = FIXED_HEAD_SIZE as u64 + u64::from(cursor.u32()?) + 4;
+        let (head, map) = read_head(&bytes(0..start)?)?;
+        let size = u64::from(head.modules) * ENTRY_SIZE as u64;
+        let entries = bytes(start..start + size)?;
+        match entries.len() as u64 == size {
+            true => Ok(Self {
+                build_id: map.build_id,
+                offset: start,
+                entries,
+                length: head.length,
+            }),
+            false => Err(FormatError::Truncated { offset: start }),
+        }
+    }
+
+    /// The modules.
+    ///
+    /// # Errors
+    /// If an entry is damaged, or names bytes outside of the map.
+    pub(crate) fn modules(&self) -> Result<Vec<ModuleEntry>, FormatError> {
+        let entries = self.entries.chunks_exact(ENTRY_SIZE).enumerate();
+        let modules = entries.map(|(number, entry)| {
+            let at = self.offset + (number * ENTRY_SIZE) as u64;
+            let (module, _) = read_entry(number, entry, at)?;
+            let end = module.offset.checked_add(module.length);
+            match end.is_some_and(|end| end <= self.length) {
+                true => Ok(module),
+                false => Err(FormatError::Checksum { offset: at }),
+            }
+        });
+        modules.collect()
+    }
+}
+
+/// Reads an entry of the table at offset `at`: the module, and the base of its ring counters.
+fn read_entry(number: usize, entry: &[u8], at: u64) -> Result<(ModuleEntry, u64), FormatError> {
+    let mut cursor = Cursor::new(entry, at);
+    let (base, offset, length) = (cursor.u64()?, cursor.u64()?, cursor.u64()?);
+    let ring_base = u64::from(cursor.u32()?) * CACHE_LINE;
+    if cursor.u32()? != numbered_crc(number, &entry[..ENTRY_SIZE - 4]) {
+        return Err(FormatError::Checksum { offset: at });
+    }
+    let module = ModuleEntry {
+        base,
+        offset,
+        length,
+    };
+    Ok((module, ring_base))
+}
+
 fn read_head(bytes: &[u8]) -> Result<(Head, ImageMap), FormatError> {
     let mut cursor = Cursor::new(bytes, 0);
     if !bytes.starts_with(&IMAGE_MAP_MAGIC) {
@@ -281,14 +368,12 @@ impl Fragments<'_> {
         entry_offset: u64,
         damage: &mut Vec<Damage>,
     ) -> Result<PlacedModule, FormatError> {
-        let mut cursor = Cursor::new(entry, entry_offset);
-        let (base, offset, length) = (cursor.u64()?, cursor.u64()?, cursor.u64()?);
-        let ring_base = u64::from(cursor.u32()?) * CACHE_LINE;
-        if cursor.u32()? != numbered_crc(number, &entry[..ENTRY_SIZE - 4]) {
-            return Err(FormatError::Checksum {
-                offset: entry_offset,
-            });
-        }
+        let (module, ring_base) = read_entry(number, entry, entry_offset)?;
+        let ModuleEntry {
+            base,
+            offset,
+            length,
+        } = module;
         if offset < self.last_end {
             return Err(FormatError::Order {
                 what: "fragment",

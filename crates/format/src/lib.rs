@@ -6,7 +6,8 @@
 //! | raw profile, `*.hwp` | [`raw`] | the runtime, through a shared mapping | [`read_profile`] |
 //! | sealed profile, `*.hwp` | [`sealed`] | the collector, after the process | [`read_profile`] |
 //! | path map of a module (*fragment*) | [`map`] | the weaver; cached | the link step, [`image`] |
-//! | path map of an image, `*.hwm` | [`image`] | the link step, into the program | reports |
+//! | path map of an image | [`image`] | the link step, into the program | reports |
+//! | the same, compressed, `*.hwm` | [`packed_map`] | the collector | reports |
 //! | slab forests, `*.hwl` | [`loops`] | the collector, after the process | reports |
 //! | traces, `*.hwt` | [`trace`] | the collector, while the process runs | reports |
 //! | timings of paths, `*.hwv` | [`variation`] | the collector, after the process | reports |
@@ -19,6 +20,7 @@
 #![forbid(unsafe_code)]
 
 mod checksum;
+mod counter_map;
 mod cursor;
 pub mod damage;
 pub mod error;
@@ -28,6 +30,7 @@ pub mod guide;
 pub mod image;
 pub mod loops;
 pub mod map;
+pub mod packed_map;
 pub mod profile;
 mod profile_file;
 pub mod raw;
@@ -47,7 +50,7 @@ pub use damage::{Damage, DamagedFile, Fact};
 pub use error::FormatError;
 pub use guide::{Guide, GuideFunction};
 pub use holloway_flow::PathId;
-pub use image::{ImageMap, PlacedModule, RingCounterBases, decode_image, encode_image};
+pub use image::{ImageMap, PlacedModule, ReadRange, RingCounterBases, decode_image, encode_image};
 pub use loops::{
     ForestNode, FunctionForest, LoopsHead, LoopsProfile, LoopsStats, read_loops, write_loops,
 };
@@ -55,8 +58,9 @@ pub use map::{
     BlockMap, CaseNames, Counters, DagEdgeMap, DagKind, EdgeKind, EdgeMap, FunctionMap, Load,
     LoadShape, LoopMap, ModuleMap, Outcome, Place, Scope, Skipped, VanishedFunction, graph_hash,
 };
+pub use packed_map::{pack_map, peek_map, read_map, unpack_map};
 pub use profile::{FunctionCounts, Profile, ProfileHead};
-pub use profile_file::{peek_profile, read_profile};
+pub use profile_file::{peek_profile, read_counters, read_profile};
 pub use raw::RawProfile;
 pub use result_file::ProcessImage;
 pub use ring_counts::ring_counts;

@@ -109,6 +109,7 @@
 
 mod cases;
 mod codes;
+mod counters;
 mod decode;
 mod encode;
 mod function;
@@ -123,7 +124,8 @@ mod record;
 mod strings;
 
 pub use cases::CaseNames;
-pub(crate) use decode::ring_counters_size;
+pub(crate) use counters::FunctionCounters;
+pub(crate) use decode::{fragment_counters, fragment_counters_size, ring_counters_size};
 pub use function::{Counters, FunctionMap};
 pub use graph::{BlockMap, DagEdgeMap, DagKind, EdgeKind, EdgeMap, Outcome};
 pub use hash::graph_hash;

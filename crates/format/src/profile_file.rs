@@ -2,8 +2,13 @@
 //!
 //! Cost: linear in the file.
 
+use std::ops::Range;
+
+use crate::counter_map::{CounterMap, read_used};
+use crate::damage::{Damage, DamagedFile};
 use crate::error::FormatError;
-use crate::image::ImageMap;
+use crate::function_record::{FunctionIndex, lost_function};
+use crate::image::{ImageMap, ReadRange};
 use crate::profile::{Profile, ProfileHead};
 use crate::raw::{RawHead, RawProfile};
 use crate::sealed;
@@ -35,7 +40,30 @@ pub fn read_profile(bytes: &[u8], map: &ImageMap) -> Result<Profile, FormatError
         return sealed::read(bytes, map);
     }
     check_head(&RawHead::read(bytes)?.profile, map)?;
-    Ok(sum_raw(&RawProfile::parse(bytes)?, map))
+    let lost = |index, offset, fact| lost_function(map, index, offset, fact);
+    Ok(sum_raw(
+        &RawProfile::parse(bytes)?,
+        &CounterMap::of(map),
+        lost,
+    ))
+}
+
+/// Reads an undamaged raw profile of counters with only the parts of the path map that it needs.
+/// `read` gives the bytes of the path map.
+///
+/// Gives `None` if the profile, or a part of the map that is read, is damaged. [`read_profile`]
+/// then lists the damage.
+pub fn read_counters(bytes: &[u8], read: &mut ReadRange<'_>) -> Option<Profile> {
+    let raw = RawProfile::parse(bytes).ok()?;
+    let head = &raw.header().profile;
+    if head.kind.is_stream() {
+        return None;
+    }
+    let is_used = |range: Range<u64>| raw.counts_in(range);
+    let map = read_used(read, &head.build_id, is_used).ok()?;
+    let lost = |_: FunctionIndex, offset, fact| Damage::of_file(DamagedFile::Profile, offset, fact);
+    let profile = sum_raw(&raw, &map, lost);
+    profile.damage.is_empty().then_some(profile)
 }
 
 fn check_head(head: &ProfileHead, map: &ImageMap) -> Result<(), FormatError> {

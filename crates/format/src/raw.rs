@@ -17,6 +17,8 @@ mod extent;
 mod head;
 mod rings;
 
+use std::ops::Range;
+
 use crate::cursor::Cursor;
 use crate::damage::{Damage, DamagedFile, Fact};
 use crate::error::FormatError;
@@ -189,6 +191,11 @@ impl<'a> RawProfile<'a> {
     /// The hashed functions' segments, in the order in which they were created.
     pub fn segments(&self) -> &[Segment<'a>] {
         &self.segments
+    }
+
+    /// Whether a counter in this range of bytes of a thread's block is not 0.
+    pub(crate) fn counts_in(&self, range: Range<u64>) -> bool {
+        self.blocks.iter().any(|block| block.counts_in(&range))
     }
 
     /// The threads' rings, in the order in which they were created.

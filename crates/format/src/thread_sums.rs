@@ -8,25 +8,30 @@
 
 use std::collections::BTreeMap;
 
+use crate::counter_map::CounterMap;
 use crate::damage::{Damage, DamagedFile, Fact};
-use crate::function_record::{FunctionIndex, lost_function};
-use crate::image::ImageMap;
-use crate::map::{Counters, FunctionMap};
+use crate::function_record::FunctionIndex;
+use crate::map::{Counters, FunctionCounters};
 use crate::profile::{FunctionCounts, Profile, add_up};
 use crate::raw::RawProfile;
 use crate::units::Count;
 
-/// Adds up the counts of a raw profile's threads, by the functions of the map.
-pub(crate) fn sum_raw(raw: &RawProfile<'_>, map: &ImageMap) -> Profile {
+/// Adds up the counts of a raw profile's threads, by the functions of the map. `lost` describes
+/// the damage of a function whose counts at an offset of the file cannot be used.
+pub(crate) fn sum_raw(
+    raw: &RawProfile<'_>,
+    map: &CounterMap,
+    lost: impl Fn(FunctionIndex, u64, Fact) -> Damage,
+) -> Profile {
     let mut profile = Profile::from_head(raw.header().profile.clone());
     profile.damage.extend_from_slice(raw.damage());
     let mut hashed = sum_segments(raw, map, &mut profile.damage);
     let mut sums = Sums::new(raw);
     for (module, placed) in (0..).zip(&map.modules) {
-        for (function, function_map) in (0..).zip(&placed.module.functions) {
-            if function_map.is_damaged() {
+        for (function, function_map) in (0..).zip(&placed.functions) {
+            let Some(function_map) = function_map else {
                 continue;
-            }
+            };
             let index = FunctionIndex { module, function };
             let start = placed.base.saturating_add(function_map.counters.offset());
             let counts = match function_map.counters {
@@ -49,7 +54,7 @@ pub(crate) fn sum_raw(raw: &RawProfile<'_>, map: &ImageMap) -> Profile {
                     });
                 }
                 Err(UnusableCounts { offset, fact }) => {
-                    profile.damage.push(lost_function(map, index, offset, fact));
+                    profile.damage.push(lost(index, offset, fact));
                 }
             }
         }
@@ -67,7 +72,7 @@ struct UnusableCounts {
 
 impl UnusableCounts {
     /// A path, or an edge counter, that the function does not have.
-    fn out_of_range(path: u64, function_map: &FunctionMap, offset: u64) -> Self {
+    fn out_of_range(path: u64, function_map: &FunctionCounters, offset: u64) -> Self {
         Self {
             offset,
             fact: Fact::CountBeyond {
@@ -79,7 +84,7 @@ impl UnusableCounts {
     }
 
     /// A sum of counts that exceeds 64 bits.
-    fn overflow(path: u64, function_map: &FunctionMap, offset: u64) -> Self {
+    fn overflow(path: u64, function_map: &FunctionCounters, offset: u64) -> Self {
         Self {
             offset,
             fact: Fact::CountOverflow {
@@ -94,6 +99,8 @@ impl UnusableCounts {
 struct Sums<'p, 'a> {
     raw: &'p RawProfile<'a>,
     sums: Vec<u64>,
+    /// The numbers of the sums that were not 0 at first, ascending.
+    counted: Vec<usize>,
 }
 
 impl<'p, 'a> Sums<'p, 'a> {
@@ -106,12 +113,16 @@ impl<'p, 'a> Sums<'p, 'a> {
             .max()
             .unwrap_or(0);
         let mut sums = vec![0u64; max_counters];
+        let mut counted = Vec::new();
         for block in raw.blocks() {
-            for (sum, count) in sums.iter_mut().zip(block.counters()) {
-                *sum = sum.saturating_add(count);
+            for (number, count) in block.nonzero_counters() {
+                sums[number] = sums[number].saturating_add(count);
+                counted.push(number);
             }
         }
-        Self { raw, sums }
+        counted.sort_unstable();
+        counted.dedup();
+        Self { raw, sums, counted }
     }
 
     /// Offset in the file of the first counter that is not zero among the counters at `offset` of
@@ -144,7 +155,7 @@ impl<'p, 'a> Sums<'p, 'a> {
         &mut self,
         start: u64,
         len: u64,
-        function_map: &FunctionMap,
+        function_map: &FunctionCounters,
     ) -> Result<Vec<(u64, Count)>, UnusableCounts> {
         let limit = function_map.counter_limit();
         let mut counts = Vec::new();
@@ -176,10 +187,11 @@ impl<'p, 'a> Sums<'p, 'a> {
 
     /// Reports the counters that belong to no function as damage.
     fn note_unclaimed(&self, damage: &mut Vec<Damage>) {
-        let mut unclaimed = (0u64..)
-            .zip(&self.sums)
-            .filter(|&(_, &sum)| sum != 0)
-            .map(|(index, _)| index * 8);
+        let numbers = self
+            .counted
+            .iter()
+            .filter(|&&number| self.sums[number] != 0);
+        let mut unclaimed = numbers.map(|&number| number as u64 * 8);
         if let Some(first) = unclaimed.next() {
             let counters = 1 + unclaimed.count() as u64;
             damage.push(Damage::of_file(
@@ -195,16 +207,12 @@ impl<'p, 'a> Sums<'p, 'a> {
 /// a block.
 fn sum_segments(
     raw: &RawProfile<'_>,
-    map: &ImageMap,
+    map: &CounterMap,
     damage: &mut Vec<Damage>,
 ) -> BTreeMap<u64, Result<Vec<(u64, Count)>, UnusableCounts>> {
-    let mut heads: BTreeMap<u64, &FunctionMap> = BTreeMap::new();
+    let mut heads: BTreeMap<u64, &FunctionCounters> = BTreeMap::new();
     for placed in &map.modules {
-        let functions = placed
-            .module
-            .functions
-            .iter()
-            .filter(|function| !function.is_damaged());
+        let functions = placed.functions.iter().flatten();
         for function in
             functions.filter(|function| matches!(function.counters, Counters::Hash { .. }))
         {

@@ -9,7 +9,7 @@ use common::{image, map_and_profile, small_modules};
 use holloway_abi::Kind;
 use holloway_format::{
     Count, Fact, FormatError, FunctionCounts, ImageMap, Profile, ProfileHead, RawProfile,
-    decode_image, encode_image, peek_profile, raw, read_profile, write_sealed,
+    decode_image, encode_image, peek_profile, raw, read_counters, read_profile, write_sealed,
 };
 use holloway_testkit::{raw::RawWriter, repair};
 use proptest::collection::vec;
@@ -79,6 +79,73 @@ fn threads_are_summed() {
     assert_eq!(profile.function(0, 1).unwrap().total(), 13);
     let sealed = write_sealed(&profile);
     assert_eq!(read_profile(&sealed, &map).unwrap(), profile);
+}
+
+/// The bytes of a map as [`read_counters`] asks for them. The ranges are noted.
+fn read_range<'m>(
+    map: &'m [u8],
+    asked: &'m mut Vec<std::ops::Range<u64>>,
+) -> impl FnMut(std::ops::Range<u64>) -> Option<Vec<u8>> + 'm {
+    |range| {
+        let end = map.len().min(range.end as usize);
+        let bytes = map.get(range.start as usize..end)?.to_vec();
+        asked.push(range);
+        Some(bytes)
+    }
+}
+
+#[test]
+fn counters_are_read_with_the_used_modules_only() {
+    let bytes = image(&small_modules());
+    let map = decode_image(&bytes).unwrap();
+    let mut asked = Vec::new();
+    let raw = writer(&map).finish();
+    let profile = read_counters(&raw, &mut read_range(&bytes, &mut asked));
+    assert_eq!(profile.unwrap(), read_profile(&raw, &map).unwrap());
+
+    let mut first_module = RawWriter::for_image(&map);
+    first_module.thread(&map, 1, &[(0, 0, 0, 5), (0, 1, 3, 2)]);
+    let raw = first_module.finish();
+    asked.clear();
+    let profile = read_counters(&raw, &mut read_range(&bytes, &mut asked));
+    assert_eq!(profile.unwrap(), read_profile(&raw, &map).unwrap());
+    let last_byte = bytes.len() as u64 - 1;
+    assert!(
+        !asked.iter().any(|range| range.contains(&last_byte)),
+        "{asked:?}"
+    );
+}
+
+/// Whatever is damaged in map or profile: either all counts are right, or nothing is read.
+#[test]
+fn counters_of_damaged_files_are_not_guessed() {
+    let bytes = image(&small_modules());
+    let map = decode_image(&bytes).unwrap();
+    let raw = writer(&map).finish();
+    let whole = read_profile(&raw, &map).unwrap();
+    let mut refused = 0;
+    for bit in 0..8 * bytes.len() {
+        let mut flipped = bytes.clone();
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        match read_counters(&raw, &mut read_range(&flipped, &mut Vec::new())) {
+            Some(profile) => assert_eq!(profile, whole, "bit {bit}"),
+            None => refused += 1,
+        }
+    }
+    assert!(refused > 1000, "{refused}");
+    for length in 0..bytes.len() {
+        let cut = &bytes[..length];
+        let profile = read_counters(&raw, &mut read_range(cut, &mut Vec::new()));
+        assert!(profile.is_none_or(|profile| profile == whole), "{length}");
+    }
+    for byte in 0..raw.len() {
+        let mut flipped = raw.clone();
+        flipped[byte] ^= 0x41;
+        let profile = read_counters(&flipped, &mut read_range(&bytes, &mut Vec::new()));
+        let expected = read_profile(&flipped, &map).ok();
+        let expected = expected.filter(|profile| profile.damage.is_empty());
+        assert!(profile.is_none() || profile == expected, "byte {byte}");
+    }
 }
 
 /// The map of a function determines whether its counters count paths or edges, not the kind of the

@@ -5,7 +5,7 @@ use std::path::Path;
 use holloway_analysis::RunProfile;
 use holloway_collect::finish::FinishSummary;
 use holloway_collect::load::{self, Loaded, Untaken};
-use holloway_collect::settings::Settings;
+use holloway_collect::settings::{MapDirectories, Settings};
 use holloway_report::{grouped, plural};
 
 use crate::failure::Result;
@@ -42,13 +42,12 @@ pub(crate) fn load_readable(run: &Path) -> Result<Loaded> {
     Ok(load::load_readable(run, &Settings::default())?)
 }
 
-/// Finishes a run's directory, and warns if a file could not be written. `linked` is a directory of
-/// path maps that the links left.
+/// Finishes a run's directory, and warns if a file could not be written.
 ///
 /// # Errors
 /// If the directory cannot be read.
-pub(crate) fn finish(directory: &Path, linked: Option<&Path>) -> Result<FinishSummary> {
-    let summary = holloway_collect::finish::finish(directory, linked)?;
+pub(crate) fn finish(directory: &Path, maps: &MapDirectories) -> Result<FinishSummary> {
+    let summary = holloway_collect::finish::finish(directory, maps)?;
     if let Some(error) = &summary.write_error {
         status::warn(&format!(
             "{error}: the run stays unfinished; make room, and `holloway report` reads it as long as the program is there"

@@ -6,7 +6,7 @@ use crate::walk::walk;
 use anyhow::{Context, Result, ensure};
 use holloway_abi::{Kind, OPERAND, WORD_CAUGHT, WORD_CONTROL, WORD_OWNER};
 use holloway_format::{
-    Counters, DagKind, FunctionMap, ImageMap, Outcome, RawProfile, decode_image, peek_profile,
+    Counters, DagKind, FunctionMap, ImageMap, Outcome, RawProfile, peek_profile, read_map,
 };
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -197,7 +197,7 @@ fn facts(map: &FunctionMap, function: usize, path: u64) -> PathFacts {
 pub fn images(data: &Path) -> Result<HashMap<[u8; 16], Image>> {
     let mut all = HashMap::new();
     for file in files(data, "hwm")? {
-        let map = decode_image(&std::fs::read(&file)?)?;
+        let map = read_map(&std::fs::read(&file)?)?;
         ensure!(map.damage.is_empty(), "{} is damaged", file.display());
         all.insert(map.build_id, Image::new(map));
     }

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use holloway_analysis::RunProfile;
 use holloway_format::{
     Count, Counters, DagKind, EdgeKind, EdgeMap, FunctionMap, ImageMap, Outcome, Profile,
-    decode_image, peek_profile, read_profile,
+    peek_profile, read_map, read_profile,
 };
 use holloway_testkit::walk::walk;
 use holloway_tests::report::Report;
@@ -103,7 +103,7 @@ pub(crate) fn read(data: &Path) -> Result<Recorded> {
         maps.len(),
         data.display()
     );
-    let map = decode_image(&maps[0])?;
+    let map = read_map(&maps[0])?;
     ensure!(map.damage.is_empty(), "a damaged map");
     let mut profiles = Vec::new();
     for bytes in files("hwp")? {

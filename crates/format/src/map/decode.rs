@@ -13,10 +13,11 @@ use crate::cursor::Cursor;
 use crate::damage::{Damage, DamagedFile, Fact, Index};
 use crate::error::FormatError;
 use crate::frames::{Frames, index_size};
+use crate::map::counters::FunctionCounters;
 use crate::map::function::FunctionMap;
 use crate::map::layout::FRAGMENT_MAGIC;
 use crate::map::module::{ModuleMap, Skipped, VanishedFunction};
-use crate::map::record::read_function;
+use crate::map::record::{read_counters_only, read_function};
 use crate::map::strings::Strings;
 use crate::text::Text;
 use crate::version::check_version;
@@ -74,6 +75,46 @@ impl ModuleMap {
 /// Returns the number of bytes of ring counters that the module of a fragment needs.
 pub(crate) fn ring_counters_size(fragment: &[u8]) -> u64 {
     Head::read(fragment, 0).map_or(0, |head| 8 * u64::from(head.ring_counters))
+}
+
+/// Bytes of counters that a thread needs for the module of a fragment. `head` has at least the
+/// fragment's first 64 bytes.
+pub(crate) fn fragment_counters_size(head: &[u8]) -> Result<u64, FormatError> {
+    Head::read(head, 0).map(|head| head.counters_size)
+}
+
+/// The counters of the functions of an undamaged fragment at offset `base` of its file. Nothing
+/// else in the records of the functions is read.
+///
+/// # Errors
+/// If the head, the index, or a record is damaged, or the counters of two functions overlap.
+pub(crate) fn fragment_counters(
+    bytes: &[u8],
+    base: u64,
+) -> Result<Vec<Option<FunctionCounters>>, FormatError> {
+    let head = Head::read(bytes, base)?;
+    let parts = head.split(bytes, base)?;
+    let (records, start) = parts.records;
+    let frames = Frames::new(parts.index.0, records, head.functions, start);
+    if !frames.index_intact() {
+        return Err(FormatError::Checksum {
+            offset: parts.index.1,
+        });
+    }
+    let mut functions = Vec::with_capacity(head.functions as usize);
+    let mut ranges = Vec::with_capacity(head.functions as usize);
+    for frame in frames {
+        let counters = read_counters_only(frame.payload?, head.counters_size, head.ring_counters)?;
+        ranges.push((counters.counters.offset(), counters.counters.size()));
+        functions.push(Some(counters));
+    }
+    ranges.sort_unstable();
+    let apart =
+        ranges.is_sorted_by(|&(left, size), &(right, _)| left.saturating_add(size) <= right);
+    match apart {
+        true => Ok(functions),
+        false => Err(FormatError::Counters { offset: base }),
+    }
 }
 
 /// Reads the functions. A placeholder replaces a damaged function.

@@ -106,6 +106,23 @@ impl Counters {
         }
     }
 
+    /// The noun for the thing that they count: `path` or `edge counter`.
+    pub(crate) fn counted_thing(self) -> &'static str {
+        match self {
+            Self::Array { .. } | Self::Hash { .. } => "path",
+            Self::Edges { .. } => "edge counter",
+        }
+    }
+
+    /// The numbers of the function's paths, or of its edge counters, are below this limit. The
+    /// function has `path_count` possible paths.
+    pub(crate) fn limit(self, path_count: u64) -> u64 {
+        match self {
+            Self::Array { .. } | Self::Hash { .. } => path_count,
+            Self::Edges { len, .. } => len,
+        }
+    }
+
     /// Bytes in a thread's block. Saturates.
     pub fn size(self) -> u64 {
         match self {
@@ -148,18 +165,12 @@ impl FunctionMap {
 
     /// The noun for the numbers of the function's counts: `path` or `edge counter`.
     pub fn counted_thing(&self) -> &'static str {
-        match self.counters {
-            Counters::Array { .. } | Counters::Hash { .. } => "path",
-            Counters::Edges { .. } => "edge counter",
-        }
+        self.counters.counted_thing()
     }
 
     /// The number of paths, or of edge counters. All numbers of the function's counts are below it.
     pub fn counter_limit(&self) -> u64 {
-        match self.counters {
-            Counters::Array { .. } | Counters::Hash { .. } => self.path_count,
-            Counters::Edges { len, .. } => len,
-        }
+        self.counters.limit(self.path_count)
     }
 
     /// The source name, or the linkage name if there is none.

@@ -5,6 +5,7 @@
 use crate::cursor::Cursor;
 use crate::error::FormatError;
 use crate::map::cases::read_cases;
+use crate::map::counters::FunctionCounters;
 use crate::map::function::{Counters, FunctionMap};
 use crate::map::graph::{BlockMap, DagEdgeMap, DagKind, EdgeKind, EdgeMap, Outcome, implied_ends};
 use crate::map::layout::IN_SOURCE_ORDER;
@@ -85,6 +86,27 @@ pub(super) fn read_function(
         loops,
         cases,
         leaks,
+    })
+}
+
+/// Reads the counters of the function at `cursor`, and nothing after them.
+pub(super) fn read_counters_only(
+    mut cursor: Cursor<'_>,
+    counters_size: u64,
+    ring_counter_limit: u32,
+) -> Result<FunctionCounters, FormatError> {
+    for _ in ["name", "linkage name", "file", "line"] {
+        cursor.var32()?;
+    }
+    let hash = cursor.u64()?;
+    let (start, code) = (cursor.offset(), cursor.u8()?);
+    let kind = (code & !IN_SOURCE_ORDER, start);
+    let (counters, path_count, _) =
+        read_counters(&mut cursor, kind, counters_size, ring_counter_limit)?;
+    Ok(FunctionCounters {
+        counters,
+        hash,
+        path_count,
     })
 }
 

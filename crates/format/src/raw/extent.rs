@@ -1,6 +1,8 @@
 //! Extents with counters: the blocks of threads, and the segments of hashed functions. Also the
 //! head that all extents have.
 
+use std::ops::Range;
+
 use crate::cursor::Cursor;
 use holloway_abi::{EXTENT_MAGIC, ExtentHeader, PAGE, hash_slot};
 
@@ -8,6 +10,9 @@ use holloway_abi::{EXTENT_MAGIC, ExtentHeader, PAGE, hash_slot};
 pub(super) const EXTENT_HEAD_SIZE: u64 = size_of::<ExtentHeader>() as u64;
 /// Size of a slot of a segment: a key and a count.
 pub(super) const SLOT_SIZE: usize = 16;
+
+/// Bytes that are compared with 0 at once.
+const LINE: usize = 64;
 
 /// The head of an extent ([`ExtentHeader`]).
 #[derive(Clone, Copy)]
@@ -77,6 +82,26 @@ impl<'a> Block<'a> {
     pub fn counters(&self) -> impl Iterator<Item = u64> + 'a {
         let (words, _) = self.bytes.as_chunks::<8>();
         words.iter().map(|word| u64::from_le_bytes(*word))
+    }
+
+    /// Whether a counter in this range of bytes is not 0.
+    pub(super) fn counts_in(&self, range: &Range<u64>) -> bool {
+        let size = self.bytes.len() as u64;
+        let [start, end] = [range.start, range.end].map(|at| at.min(size) as usize);
+        let (lines, rest) = self.bytes[start..end].as_chunks::<LINE>();
+        lines.iter().any(|line| *line != [0; LINE]) || rest.iter().any(|&byte| byte != 0)
+    }
+
+    /// Number and value of each counter that is not 0. Most counters of a large program are.
+    pub(crate) fn nonzero_counters(&self) -> impl Iterator<Item = (usize, u64)> + 'a {
+        let lines = self.bytes.chunks(LINE).enumerate();
+        let lines = lines.filter(|(_, line)| **line != [0; LINE][..line.len()]);
+        lines.flat_map(|(number, line)| {
+            let (words, _) = line.as_chunks::<8>();
+            let counters = words.iter().map(|word| u64::from_le_bytes(*word));
+            let numbers = number * (LINE / 8)..;
+            numbers.zip(counters).filter(|&(_, count)| count != 0)
+        })
     }
 
     /// Returns the counter at this byte offset, or 0 after the end of the block.

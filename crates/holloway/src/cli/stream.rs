@@ -1,11 +1,11 @@
 //! Options for the directory of a run's data, and for the collection of streams during the run.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 use holloway_collect::burst::Burst;
 use holloway_collect::memory::Memory;
-use holloway_collect::settings::Settings;
+use holloway_collect::settings::{MapDirectories, Settings};
 
 use holloway_link::collect_options::parse_k;
 
@@ -46,14 +46,14 @@ pub(crate) struct StreamArgs {
 }
 
 impl StreamArgs {
-    /// How a run's streams are collected. `linked` is the directory to which links wrote path maps.
-    pub(crate) fn settings(&self, linked: Option<&Path>) -> Settings {
+    /// How a run's streams are collected.
+    pub(crate) fn settings(&self, maps: &MapDirectories) -> Settings {
         Settings {
             k: self.k,
             sample: self.sample.unwrap_or(1),
             memory: Memory::new(self.memory),
             burst: self.burst,
-            linked: linked.map(Path::to_owned),
+            maps: maps.clone(),
         }
     }
 }

@@ -15,6 +15,7 @@ use clap::Parser as _;
 use holloway_abi::environment::{self, Flag};
 use holloway_collect::burst::Burst;
 use holloway_collect::error::RunError;
+use holloway_collect::settings::MapDirectories;
 use holloway_collect::{Collector, child, collector, run_directory};
 use holloway_link::build_settings::{self, BuildSettings};
 use holloway_link::collect_options::CollectOptions;
@@ -203,7 +204,7 @@ impl CargoCall {
         )?;
         let (status, _collector) = self.run_with_collector(&directory, &holloway_args.stream)?;
         self.repeat_messages(status);
-        let summary = loading::finish(&directory, Some(self.records.directory()))?;
+        let summary = loading::finish(&directory, &self.maps())?;
         if summary.profiles == 0 {
             // If there are patterns, they are the likelier reason. The message names them.
             let maps = match &self.patterns[..] {
@@ -226,6 +227,13 @@ impl CargoCall {
             report::print(&directory, &holloway_args.view)?;
         }
         Ok(ExitCode::from(child::exit_code(status)))
+    }
+
+    fn maps(&self) -> MapDirectories {
+        MapDirectories {
+            linked: Some(self.records.directory().to_owned()),
+            store: run_directory::map_store(&self.project.runs()),
+        }
     }
 
     /// Possible reasons for a missing profile.
@@ -276,7 +284,7 @@ impl CargoCall {
     ) -> Result<(ExitStatus, Collector)> {
         self.command.env(run_directory::DATA, directory);
         self.append_program_args();
-        let settings = stream.settings(Some(self.records.directory()));
+        let settings = stream.settings(&self.maps());
         collector::run(&mut self.command, directory, settings, notices::warn)
             .map_err(|error| self.run_failure(error))
     }

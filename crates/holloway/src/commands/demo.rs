@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use holloway_collect::settings::MapDirectories;
 use holloway_collect::{child, run_directory};
 
 use crate::cli::{CargoArgs, DemoArgs, OutputArgs, StreamArgs, WeaveArgs};
@@ -83,7 +84,7 @@ pub(crate) fn main(args: &DemoArgs) -> Result<ExitCode> {
             "cannot show the demo: it was not built or did not run (see above); `holloway doctor` says what is missing",
         ));
     }
-    loading::finish(&run, None)?;
+    loading::finish(&run, &MapDirectories::default())?;
     let mut view = args.view.clone();
     view.list.top = view.list.top.or(Some(DEFAULT_TOP));
     report::print_below(&run, &view, Some(project))?;

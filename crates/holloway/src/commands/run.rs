@@ -7,6 +7,7 @@ use std::process::{Command, ExitCode};
 
 use holloway_collect::burst::Burst;
 use holloway_collect::error::RunError;
+use holloway_collect::settings::MapDirectories;
 use holloway_collect::{child, collector, image, run_directory};
 use holloway_format::{ImageMap, decode_image};
 use holloway_link::program::find_program;
@@ -61,7 +62,11 @@ pub(crate) fn main(args: &RunArgs) -> Result<ExitCode> {
     command
         .args(program_args)
         .env(run_directory::DATA, &directory);
-    let settings = args.stream.settings(None);
+    let maps = MapDirectories {
+        linked: None,
+        store: run_directory::map_store(&runs),
+    };
+    let settings = args.stream.settings(&maps);
     let run = collector::run(&mut command, &directory, settings, notices::warn);
     let (status, _collector) = match run {
         Ok(run) => run,
@@ -81,7 +86,7 @@ pub(crate) fn main(args: &RunArgs) -> Result<ExitCode> {
             program.display()
         ));
     }
-    let summary = loading::finish(&directory, None)?;
+    let summary = loading::finish(&directory, &maps)?;
     let code = ExitCode::from(child::exit_code(status));
     if summary.profiles == 0 {
         let is_woven = image_info.is_some_and(|image| image.is_woven);

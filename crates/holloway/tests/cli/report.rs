@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::OnceLock;
 
+use holloway_format::unpack_map;
+
 use crate::cli_support::{Project, holloway_in};
 
 const PROGRAM: &str = r#"
@@ -293,7 +295,7 @@ fn a_map_without_a_complete_function_is_an_error() {
     let project = Project::new(&[]);
     let run = copy_recorded_run(&project);
     let file = file_with_extension(&run, "hwm");
-    let bytes = std::fs::read(&file).unwrap();
+    let bytes = unpack_map(&std::fs::read(&file).unwrap()).unwrap();
     // The map ends after its head, before the first function's record.
     std::fs::write(&file, &bytes[..100]).unwrap();
     let result = project.holloway("report run").exits(125);

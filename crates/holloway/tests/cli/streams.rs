@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use holloway_format::trace::{TraceFile, TraceHead, TraceWriter};
-use holloway_format::{FunctionCounts, decode_image, read_profile, write_sealed};
+use holloway_format::{FunctionCounts, read_map, read_profile, write_sealed};
 
 use crate::cli_support::{Call, CallResult, Project, Report};
 
@@ -532,7 +532,7 @@ fn a_sample_of_a_trace_is_good_if_it_is_complete() {
     let whole = project.path().join("run");
     let [profile, map] = [".hwp", ".hwm"].map(|end| file_of(&whole, end));
     let sealed = std::fs::read(&profile).unwrap();
-    let map = decode_image(&std::fs::read(map).unwrap()).unwrap();
+    let map = read_map(&std::fs::read(map).unwrap()).unwrap();
     let mut counted = read_profile(&sealed, &map).unwrap();
     assert_eq!(counted.damage.len(), 1, "{:?}", counted.damage);
     let executions = |function: &FunctionCounts| {

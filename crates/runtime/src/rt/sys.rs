@@ -630,7 +630,12 @@ pub(super) unsafe fn map_file(
         descriptor.argument(),
         offset
     );
-    result.map(|address| address as *mut u8)
+    result.map(|address| {
+        // The kernel would else read ahead: a process that touches one counter would fill
+        // megabytes of the file with zeros. Without the advice the mapping works all the same.
+        let _ = call!(number::MADVISE, address, length, MADV_RANDOM);
+        address as *mut u8
+    })
 }
 
 /// Maps private memory of zeros.
@@ -659,6 +664,9 @@ pub(super) unsafe fn unmap(address: *mut u8, length: usize) {
         let _ = call!(number::MUNMAP, address, length);
     }
 }
+
+/// Pages are used in no particular order.
+const MADV_RANDOM: usize = 1;
 
 /// Asks the kernel to fill private memory with zeros in the child of every fork.
 pub(super) fn wipe_on_fork(page: *mut u8, length: usize) -> Result<(), Errno> {

@@ -92,7 +92,7 @@ impl Project {
             .flatten()
             .map(|entry| entry.unwrap().path())
             .collect();
-        runs.retain(|run| !run.is_symlink());
+        runs.retain(|run| !run.is_symlink() && !run.ends_with(".maps"));
         runs.sort();
         runs
     }

@@ -5,7 +5,7 @@
 //! third round, it forgets to release the lock.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use holloway_testkit::build;
+use holloway_testkit::{build, narrow};
 use std::path::PathBuf;
 
 use build::{function, image, mangled, module};
@@ -273,6 +273,41 @@ fn stats_and_verify() {
         stream.checked = Some(checked);
     }
     assert_snapshot!("verify", both(&Question::Verify, &streams, &options()));
+}
+
+#[test]
+fn narrow_terminals_lose_no_number() {
+    let map = app(1);
+    let code = Code::new(&map);
+    let trace = record(&code, 6, Some(2));
+    let questions = [
+        Question::Stats,
+        Question::Verify,
+        Question::Cat {
+            from: 0,
+            count: None,
+        },
+        Question::Hot(HOT),
+        Question::Freq("lock main work"),
+        Question::Before("unlock", "lock"),
+        Question::Context("app::lock"),
+        Question::Query("lock (!unlock)* lock"),
+        Question::Loops(3),
+    ];
+    for question in &questions {
+        narrow::check(None, &|width| {
+            let options = Options { width, ..options() };
+            let streams = [stream(&code, &trace)];
+            let run = Run {
+                streams: &streams,
+                damage: &[],
+                accounts: &[],
+            };
+            let mut text = Vec::new();
+            terminal::trace::write(question, &run, &options, &mut text).unwrap();
+            String::from_utf8(text).unwrap()
+        });
+    }
 }
 
 #[test]

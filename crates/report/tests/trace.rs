@@ -227,6 +227,7 @@ fn both(question: &Question<'_>, streams: &[Stream<'_>], options: &Options<'_>) 
         streams,
         damage: &[],
         accounts: &[],
+        interrupt: None,
     };
     both_of_run(question, &run, options).0
 }
@@ -302,6 +303,7 @@ fn narrow_terminals_lose_no_number() {
                 streams: &streams,
                 damage: &[],
                 accounts: &[],
+                interrupt: None,
             };
             let mut text = Vec::new();
             terminal::trace::write(question, &run, &options, &mut text).unwrap();
@@ -329,11 +331,13 @@ fn a_trace_is_not_good_if_the_run_is_damaged() {
             streams: &streams,
             damage: &[],
             accounts: &[],
+            interrupt: None,
         },
         Run {
             streams: &streams,
             damage: &damage,
             accounts: &[],
+            interrupt: None,
         },
     );
     assert!(both_of_run(&Question::Verify, &whole, &options()).1);
@@ -363,6 +367,7 @@ fn a_profile_is_compared_with_its_traces() {
             streams: &[],
             damage: &damage,
             accounts: &[account],
+            interrupt: None,
         };
         both_of_run(&Question::Verify, &run, &options())
     };
@@ -646,6 +651,7 @@ fn refused(question: &Question<'_>) -> String {
         streams: &[stream(&code, &trace)],
         damage: &[],
         accounts: &[],
+        interrupt: None,
     };
     let answer = terminal::trace::write(question, &run, &options(), &mut Vec::new());
     answer.unwrap_err().to_string()
@@ -892,6 +898,7 @@ fn the_documented_json_is_what_is_written() {
         streams: &[stream(&code, &trace)],
         damage: &[],
         accounts: &[],
+        interrupt: None,
     };
     json::trace::write(&question, &run, &options(), &mut out).unwrap();
     let docs = include_str!("../../../docs/json.md");

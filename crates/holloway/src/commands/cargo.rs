@@ -14,6 +14,7 @@ use std::process::{Command, ExitCode, ExitStatus, Stdio};
 use clap::Parser as _;
 use holloway_abi::environment::{self, Flag};
 use holloway_collect::burst::Burst;
+use holloway_collect::child::ProgramEnd;
 use holloway_collect::error::RunError;
 use holloway_collect::{Collector, child, collector, run_directory};
 use holloway_link::build_settings::{self, BuildSettings};
@@ -201,7 +202,8 @@ impl CargoCall {
             &self.project.runs(),
             &name,
         )?;
-        let (status, _collector) = self.run_with_collector(&directory, &holloway_args.stream)?;
+        let (end, _collector) = self.run_with_collector(&directory, &holloway_args.stream)?;
+        let status = end.status;
         self.repeat_messages(status);
         let summary = loading::finish(&directory, Some(self.records.directory()))?;
         if summary.profiles == 0 {
@@ -255,7 +257,9 @@ impl CargoCall {
     }
 
     fn spawn(&mut self) -> Result<ExitStatus> {
-        child::run(&mut self.command).map_err(|error| self.run_failure(error))
+        let end = child::run(&mut self.command);
+        end.map(|end| end.status)
+            .map_err(|error| self.run_failure(error))
     }
 
     /// Runs the planned call. The program records into the given directory. Prints no message.
@@ -264,7 +268,7 @@ impl CargoCall {
     /// If cargo cannot be run.
     pub(crate) fn record_into(mut self, directory: &Path) -> Result<ExitStatus> {
         let spawned = self.run_with_collector(directory, &StreamArgs::default());
-        spawned.map(|(status, _)| status)
+        spawned.map(|(end, _)| end.status)
     }
 
     /// Runs the planned call. The program records into the given directory; its streams are
@@ -273,7 +277,7 @@ impl CargoCall {
         &mut self,
         directory: &Path,
         stream: &StreamArgs,
-    ) -> Result<(ExitStatus, Collector)> {
+    ) -> Result<(ProgramEnd, Collector)> {
         self.command.env(run_directory::DATA, directory);
         self.append_program_args();
         let settings = stream.settings(Some(self.records.directory()));

@@ -17,6 +17,8 @@ use crate::settings::Settings;
 /// Runs `command` to its end, and collects its streams while it runs. The program records into
 /// `directory`, which is marked if a signal interrupts the program. The caller must set the program's variable `HOLLOWAY_DATA` to exactly this path.
 ///
+/// The caller then calls [`Collector::drain`], which may take long if the collector is behind.
+///
 /// The returned collector continues for processes that outlive the program, until it is dropped.
 ///
 /// # Errors
@@ -37,6 +39,5 @@ pub fn run(
     if let Some(interrupt) = end.interrupt {
         interrupted::mark(directory, interrupt);
     }
-    collector.drain();
     Ok((end, collector))
 }

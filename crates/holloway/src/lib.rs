@@ -26,6 +26,7 @@ mod loading;
 mod missing_profile;
 mod notices;
 mod printing;
+mod progress;
 mod project;
 mod shell;
 mod split;

@@ -281,8 +281,11 @@ impl CargoCall {
         self.command.env(run_directory::DATA, directory);
         self.append_program_args();
         let settings = stream.settings(Some(self.records.directory()));
-        collector::run(&mut self.command, directory, settings, notices::warn)
-            .map_err(|error| self.run_failure(error))
+        let (end, collector) =
+            collector::run(&mut self.command, directory, settings, notices::warn)
+                .map_err(|error| self.run_failure(error))?;
+        loading::catch_up(&collector);
+        Ok((end, collector))
     }
 
     fn run_failure(&self, error: RunError) -> Failure {

@@ -63,7 +63,7 @@ pub(crate) fn main(args: &RunArgs) -> Result<ExitCode> {
         .env(run_directory::DATA, &directory);
     let settings = args.stream.settings(None);
     let run = collector::run(&mut command, &directory, settings, notices::warn);
-    let (end, _collector) = match run {
+    let (end, collector) = match run {
         Ok(run) => run,
         Err(RunError::Start(error)) => {
             run_directory::discard_if_empty(&directory);
@@ -71,6 +71,7 @@ pub(crate) fn main(args: &RunArgs) -> Result<ExitCode> {
         }
         Err(error @ RunError::Wait(_)) => return Err(Failure::new(error)),
     };
+    loading::catch_up(&collector);
     let status = end.status;
     if status.signal() == Some(SIGSEGV)
         && image_info

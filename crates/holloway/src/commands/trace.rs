@@ -31,6 +31,7 @@ use crate::cli::trace::{
 };
 use crate::failure::{Failure, Result};
 use crate::printing::{source, unfiltered, write_out};
+use crate::progress::Progress;
 use crate::{kinds, latest, loading, status};
 
 /// Answers a question.
@@ -266,7 +267,8 @@ fn answer(
     write: impl FnOnce(&mut dyn io::Write) -> std::result::Result<(), AskError>,
 ) -> Result<()> {
     let mut failure = None;
-    write_out(|out| match write(out) {
+    let mut progress = Progress::start("Asking", "the traces");
+    write_out(|out| match write(&mut progress.before(out)) {
         Ok(()) => Ok(()),
         Err(AskError::Write(error)) => Err(error),
         Err(error) => {
@@ -331,6 +333,7 @@ impl RunTraces {
     }
 
     fn new(loaded: Loaded, selection: TraceSelection) -> Self {
+        let _progress = Progress::start("Reading", "the traces");
         let mut streams = loaded.streams;
         streams.sort_by_key(|streams| (streams.head.start_ns, streams.head.pid));
         let traced = streams.into_iter().map(|streams| {

@@ -7,8 +7,10 @@
 use std::io::{self, IsTerminal as _, Write};
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
+use holloway_link::records::WeavingReader;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// The time after which progress is shown. Shorter work shows none.
@@ -33,6 +35,13 @@ impl Progress {
     pub(crate) fn start(word: &str, text: &str) -> Self {
         Self {
             bar: wants_progress().then(|| Bar::start(word, text)),
+        }
+    }
+
+    /// Changes the text.
+    pub(crate) fn set(&self, text: &str) {
+        if let Some(bar) = &self.bar {
+            bar.bar.set_message(text.to_owned());
         }
     }
 
@@ -82,8 +91,49 @@ impl Bar {
     }
 }
 
+/// Shows the modules that the links of a cargo build weave. rustc hides the output of linkers, so
+/// the links leave records. Cargo draws its own progress on the same line when its jobs change, and
+/// erases the line before it prints a message.
+pub(crate) struct WeavingWatch {
+    end: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl WeavingWatch {
+    /// Starts to watch. If the thread cannot be started, no progress is shown.
+    pub(crate) fn start(records: WeavingReader) -> Self {
+        let (end, ended) = mpsc::channel::<()>();
+        let thread = std::thread::Builder::new().name("weaving".to_owned());
+        let watch = move || {
+            let mut shown: Option<Progress> = None;
+            while ended.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
+                match records.read().first() {
+                    Some(text) => shown
+                        .get_or_insert_with(|| Progress::start("Weaving", text))
+                        .set(text),
+                    None => shown = None,
+                }
+            }
+        };
+        Self {
+            end: Some(end),
+            thread: thread.spawn(watch).ok(),
+        }
+    }
+}
+
+impl Drop for WeavingWatch {
+    fn drop(&mut self) {
+        self.end.take();
+        if let Some(thread) = self.thread.take() {
+            // If the thread panicked, the panic has printed its message.
+            thread.join().ok();
+        }
+    }
+}
+
 /// Whether to show progress.
-fn wants_progress() -> bool {
+pub(crate) fn wants_progress() -> bool {
     let variable = |name| std::env::var(name).unwrap_or_default();
     io::stderr().is_terminal() && is_suitable(&variable("CI"), &variable("TERM"))
 }

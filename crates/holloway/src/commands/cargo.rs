@@ -30,6 +30,7 @@ use holloway_weave::Pattern;
 use crate::cli::{CargoArgs, CargoCommand, CargoHolloway, StreamArgs};
 use crate::commands::{clean, report};
 use crate::failure::{Context, Failure, Result};
+use crate::progress::{self, WeavingWatch};
 use crate::project::Project;
 use crate::split::{Positional, Split, split};
 use crate::{guide, kinds, link_host, loading, missing_profile, notices, status};
@@ -182,6 +183,7 @@ impl CargoCall {
             .arg("--message-format=json-render-diagnostics")
             .stdout(Stdio::piped());
         self.append_program_args();
+        let _weaving = self.show_weaving();
         let output = self
             .command
             .stderr(Stdio::inherit())
@@ -256,7 +258,14 @@ impl CargoCall {
         }
     }
 
+    /// Shows the modules that the links weave, as long as the returned value exists.
+    fn show_weaving(&self) -> Option<WeavingWatch> {
+        (!self.is_quiet() && progress::wants_progress())
+            .then(|| WeavingWatch::start(self.records.weaving_reader()))
+    }
+
     fn spawn(&mut self) -> Result<ExitStatus> {
+        let _weaving = self.show_weaving();
         let end = child::run(&mut self.command);
         end.map(|end| end.status)
             .map_err(|error| self.run_failure(error))
@@ -281,6 +290,7 @@ impl CargoCall {
         self.command.env(run_directory::DATA, directory);
         self.append_program_args();
         let settings = stream.settings(Some(self.records.directory()));
+        let _weaving = self.show_weaving();
         let (end, collector) =
             collector::run(&mut self.command, directory, settings, notices::warn)
                 .map_err(|error| self.run_failure(error))?;

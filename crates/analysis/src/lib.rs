@@ -12,7 +12,7 @@
 //! iterations. [`trace`] keeps the complete sequence. [`variation`] ranks paths by how much their
 //! time varies.
 //!
-//! [`note`] holds facts that the counts do not show. [`misfit`] holds the reasons why the counts of
+//! [`note`] holds facts that the counts do not show, and [`interrupt`] the signal that ended a run. [`misfit`] holds the reasons why the counts of
 //! a function do not fit its map. `holloway-report` puts both into words.
 //!
 //! This crate is pure: it opens no files, reads no clock, and prints nothing.
@@ -27,6 +27,7 @@ pub mod find;
 pub mod flow;
 pub mod functions;
 pub mod graph;
+pub mod interrupt;
 mod join;
 pub mod lines;
 pub mod loops;
@@ -43,6 +44,7 @@ pub mod variation;
 mod walk;
 
 pub use flow::Flow;
+pub use interrupt::Interrupt;
 pub use note::Note;
 pub use paths::Sort;
 pub use run::{Exits, Function, FunctionId, Image, ImageId, Module, ModuleId, Process, RunProfile};

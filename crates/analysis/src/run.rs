@@ -14,6 +14,7 @@ use holloway_format::{Count, Counters, FunctionMap, Skipped, Text, VanishedFunct
 use crate::bounds::{Bounds, Forks};
 use crate::flow::Flow;
 use crate::graph::Graph;
+use crate::interrupt::Interrupt;
 use crate::note::Note;
 
 /// A function of the run: its index in [`RunProfile::functions`].
@@ -78,6 +79,8 @@ pub struct RunProfile {
     pub functions: Vec<Function>,
     /// Damage, losses, functions that were left out, and the fact that the counts are a sample.
     pub damage: Vec<Note>,
+    /// The signal that ended the run early, if one did.
+    pub interrupt: Option<Interrupt>,
 }
 
 /// A program or shared object.

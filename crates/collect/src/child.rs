@@ -13,13 +13,25 @@
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Command, ExitStatus};
 
+use holloway_analysis::Interrupt;
+
 use crate::error::RunError;
+
+/// How a program ended.
+#[derive(Clone, Copy, Debug)]
+pub struct ProgramEnd {
+    /// Its exit status.
+    pub status: ExitStatus,
+    /// The first signal that asked the program or holloway to end, if there was one. Many programs
+    /// handle such a signal and exit as usual.
+    pub interrupt: Option<Interrupt>,
+}
 
 /// Runs `command` to its end. Signals to this process do not end it meanwhile.
 ///
 /// # Errors
 /// If the program cannot be started, or waiting for its end fails.
-pub fn run(command: &mut Command) -> Result<ExitStatus, RunError> {
+pub fn run(command: &mut Command) -> Result<ProgramEnd, RunError> {
     let forwarder = forward::Forwarder::start().map_err(RunError::Start)?;
     let mut child = match command.spawn() {
         Ok(child) => child,
@@ -31,7 +43,12 @@ pub fn run(command: &mut Command) -> Result<ExitStatus, RunError> {
     forwarder.forward_to(child.id());
     let status = child.wait().map_err(RunError::Wait);
     forwarder.stop();
-    status
+    let status = status?;
+    let signal = forwarder.first_signal().or(status.signal());
+    Ok(ProgramEnd {
+        status,
+        interrupt: signal.and_then(Interrupt::from_number),
+    })
 }
 
 /// Returns the exit code for holloway: the program's exit code, or 128 + n if signal n killed the
@@ -74,6 +91,8 @@ mod forward {
         child: Arc<AtomicU32>,
         /// The time when the child ended.
         ended: Arc<OnceLock<Instant>>,
+        /// The first signal that arrived while the child ran.
+        first_signal: Arc<OnceLock<i32>>,
     }
 
     impl Forwarder {
@@ -82,6 +101,8 @@ mod forward {
             let child = Arc::new(AtomicU32::new(STARTING));
             let ended: Arc<OnceLock<Instant>> = Arc::default();
             let (thread_child, thread_ended) = (Arc::clone(&child), Arc::clone(&ended));
+            let first_signal: Arc<OnceLock<i32>> = Arc::default();
+            let thread_signal = Arc::clone(&first_signal);
             std::thread::Builder::new()
                 .name("signals".to_owned())
                 .spawn(move || {
@@ -94,11 +115,23 @@ mod forward {
                         match wait_until_started(&thread_child) {
                             NONE if is_grace_period() => {}
                             NONE => drop(signal_hook::low_level::emulate_default_handler(signal)),
-                            child => forward(signal, child),
+                            child => {
+                                thread_signal.get_or_init(|| signal);
+                                forward(signal, child);
+                            }
                         }
                     }
                 })?;
-            Ok(Self { child, ended })
+            Ok(Self {
+                child,
+                ended,
+                first_signal,
+            })
+        }
+
+        /// The first signal that arrived while the child ran.
+        pub(super) fn first_signal(&self) -> Option<i32> {
+            self.first_signal.get().copied()
         }
 
         pub(super) fn forward_to(&self, child: u32) {

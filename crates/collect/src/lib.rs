@@ -32,6 +32,7 @@ pub mod error;
 pub mod files;
 pub mod finish;
 pub mod image;
+pub mod interrupted;
 mod kinds;
 pub mod load;
 mod lock;

@@ -24,6 +24,7 @@ use holloway_format::{ImageMap, Profile, ProfileHead, RawProfile, peek_profile, 
 
 use crate::error::LoadError;
 use crate::files::{PROFILE, files, profile_head, profiles, read_regular};
+use crate::interrupted;
 use crate::kinds::stream_kind::StreamKind;
 use crate::kinds::{HostKind, host_kind, stream_kind_of};
 use crate::lock::{Access, hold};
@@ -106,6 +107,7 @@ pub fn load_readable(run: &Path, settings: &Settings) -> Result<Loaded> {
         kinds.add(map.kind, image);
     }
     let mut profile = RunProfile::new(in_order(images));
+    profile.interrupt = interrupted::read(run);
     // Notes on whole files come first, because the report shows only the first notes.
     unreadable.append(&mut damaged);
     unreadable.append(&mut loaded.losses);

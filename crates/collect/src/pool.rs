@@ -127,7 +127,7 @@ impl Collector {
 
     /// Takes the last words of a program that has ended, and seals its profiles. Stores the current
     /// results of processes that continue to run.
-    pub(crate) fn drain(&self) {
+    pub fn drain(&self) {
         self.shared.search(EndedCheck::Always);
         self.shared.seal();
         for (_, process) in self.shared.running_processes() {

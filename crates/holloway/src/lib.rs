@@ -26,6 +26,7 @@ mod loading;
 mod missing_profile;
 mod notices;
 mod printing;
+mod progress;
 mod project;
 mod shell;
 mod split;
@@ -81,7 +82,7 @@ fn wrap_rustc(argv: &[OsString]) -> Result<ExitCode> {
 
 /// Replaces this process by clang.
 fn compile(language: Language, args: &[OsString]) -> Result<ExitCode> {
-    match cc::cc(language, args.to_vec(), &LinkHost).map_err(Failure::from)? {}
+    match cc::cc(language, args.to_vec(), &LinkHost::default()).map_err(Failure::from)? {}
 }
 
 /// `holloway …`. Clap does not read the command lines of compilers and linkers.

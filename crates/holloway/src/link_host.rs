@@ -4,16 +4,22 @@
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::{ExitCode, ExitStatus};
+use std::sync::Mutex;
 
 use holloway_collect::child;
 use holloway_format::Guide;
-use holloway_link::{GuideCheck, GuideError, Host, Message, Severity};
+use holloway_link::{GuideCheck, GuideError, Host, Message, Severity, Weaving};
 
 use crate::failure::{Failure, Result};
+use crate::progress::Progress;
 use crate::{guide, status};
 
 /// The [`Host`] of links: prints their messages, and reads guides for them.
-pub(crate) struct LinkHost;
+#[derive(Default)]
+pub(crate) struct LinkHost {
+    /// The progress of weaving, while modules are woven.
+    weaving: Mutex<Option<Progress>>,
+}
 
 /// A link step of [`holloway_link::step`].
 type Step = fn(Vec<OsString>, &dyn Host) -> holloway_link::Result<ExitStatus>;
@@ -23,7 +29,7 @@ type Step = fn(Vec<OsString>, &dyn Host) -> holloway_link::Result<ExitStatus>;
 /// # Errors
 /// If the link step fails.
 pub(crate) fn link(step: Step, args: &[OsString]) -> Result<ExitCode> {
-    let status = step(args.to_vec(), &LinkHost)?;
+    let status = step(args.to_vec(), &LinkHost::default())?;
     Ok(ExitCode::from(child::exit_code(status)))
 }
 
@@ -38,7 +44,22 @@ pub(crate) fn print(message: &Message) {
 
 impl Host for LinkHost {
     fn show(&self, message: &Message) {
+        // The message would be printed into the line of progress. The next module begins a new one.
+        self.show_weaving(None);
         print(message);
+    }
+
+    fn show_weaving(&self, weaving: Option<&Weaving>) {
+        let mut shown = self
+            .weaving
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        match weaving {
+            Some(weaving) => shown
+                .get_or_insert_with(|| Progress::start("Weaving", ""))
+                .set(&weaving.to_string()),
+            None => *shown = None,
+        }
     }
 
     fn check_guide(

@@ -3,12 +3,14 @@
 use std::path::Path;
 
 use holloway_analysis::RunProfile;
+use holloway_collect::Collector;
 use holloway_collect::finish::FinishSummary;
 use holloway_collect::load::{self, Loaded, Untaken};
 use holloway_collect::settings::{MapDirectories, Settings};
 use holloway_report::{grouped, plural};
 
 use crate::failure::Result;
+use crate::progress::Progress;
 use crate::{shell, status};
 
 /// Holloway announces the analysis of this many words or more. Their analysis takes a second or
@@ -29,6 +31,7 @@ pub(crate) fn load(run: &Path) -> Result<RunProfile> {
 /// If the run does not exist, or no part of it can be read.
 pub(crate) fn load_with_streams(run: &Path) -> Result<Loaded> {
     announce(run);
+    let _progress = loading(run);
     Ok(load::load_with_streams(run, &Settings::default())?)
 }
 
@@ -39,7 +42,19 @@ pub(crate) fn load_with_streams(run: &Path) -> Result<Loaded> {
 /// If the run does not exist, or is an empty directory.
 pub(crate) fn load_readable(run: &Path) -> Result<Loaded> {
     announce(run);
+    let _progress = loading(run);
     Ok(load::load_readable(run, &Settings::default())?)
+}
+
+/// The progress of loading a run.
+fn loading(run: &Path) -> Progress {
+    Progress::start("Loading", &status::shown(run).to_string())
+}
+
+/// Lets the collector of a program that has ended catch up with the program's streams.
+pub(crate) fn catch_up(collector: &Collector) {
+    let _progress = Progress::start("Collecting", "the last events of the program");
+    collector.drain();
 }
 
 /// Finishes a run's directory, and warns if a file could not be written.
@@ -47,7 +62,9 @@ pub(crate) fn load_readable(run: &Path) -> Result<Loaded> {
 /// # Errors
 /// If the directory cannot be read.
 pub(crate) fn finish(directory: &Path, maps: &MapDirectories) -> Result<FinishSummary> {
+    let mut progress = Progress::start("Finishing", &status::shown(directory).to_string());
     let summary = holloway_collect::finish::finish(directory, maps)?;
+    progress.end();
     if let Some(error) = &summary.write_error {
         status::warn(&format!(
             "{error}: the run stays unfinished; make room, and `holloway report` reads it as long as the program is there"

@@ -75,14 +75,42 @@ fn wants_color(when: ColorWhen) -> bool {
     }
 }
 
-/// The width of the terminal in columns. `usize::MAX` if stdout is no terminal.
+/// Columns of a terminal that does not know its width.
+const UNKNOWN_WIDTH: usize = 100;
+/// The narrowest page. Reports for narrower terminals are as wide.
+const MIN_WIDTH: usize = 40;
+
+/// The width of reports in columns. If stdout is a terminal: its width. Else: the value of
+/// `COLUMNS`. Else `usize::MAX`, so that lines of a pipe or file are never folded.
 fn terminal_width() -> usize {
-    if !io::stdout().is_terminal() {
-        return usize::MAX;
-    }
-    // A terminal that does not know its width reports 0.
-    match rustix::termios::tcgetwinsize(io::stdout()) {
-        Ok(size) if size.ws_col > 0 => usize::from(size.ws_col).max(40),
-        _ => 100,
+    let variable = std::env::var("COLUMNS").ok();
+    let columns = variable.as_deref().and_then(columns);
+    let width = if io::stdout().is_terminal() {
+        // A terminal that does not know its width reports 0.
+        let size = rustix::termios::tcgetwinsize(io::stdout()).ok();
+        size.map(|size| usize::from(size.ws_col))
+            .filter(|&width| width > 0)
+            .or(columns)
+            .unwrap_or(UNKNOWN_WIDTH)
+    } else {
+        columns.unwrap_or(usize::MAX)
+    };
+    width.max(MIN_WIDTH)
+}
+
+/// The number in `COLUMNS`. A value that is not a positive number is ignored, as shells do.
+fn columns(value: &str) -> Option<usize> {
+    value.trim().parse().ok().filter(|&columns| columns > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::columns;
+
+    #[test]
+    fn columns_must_be_a_positive_number() {
+        let values = ["60", " 132 ", "0", "", "-1", "wide"];
+        let expected = [Some(60), Some(132), None, None, None, None];
+        assert_eq!(values.map(columns), expected);
     }
 }

@@ -48,5 +48,5 @@ pub mod worker;
 mod woven_files;
 
 pub use error::{Error, Fault, OptionError, Result};
-pub use host::{GuideCheck, GuideError, Host};
+pub use host::{GuideCheck, GuideError, Host, Weaving};
 pub use message::{Message, Severity};

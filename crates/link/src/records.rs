@@ -1,14 +1,15 @@
 //! Records: files that the link steps of a build write for the `cargo holloway` process that
-//! started the build. There are three:
+//! started the build. There are four:
 //!
 //! - the path map of each link, in the file `<build id>.hwm`. It is needed if the program has been
 //!   deleted before its run is finished, as with doctests.
 //! - the messages of all links, in the file `said`, one line per message. They are needed because
 //!   rustc does not show the output of a successful linker.
 //! - the functions that the patterns of `--only` and `--skip` select in each link, in the file
-//!   `.holloway-sought`.
+//!   `.holloway-sought`;
+//! - the progress of each link that weaves modules now, in the file `<process id>.weaving`.
 //!
-//! The first two are in a directory that the cargo call creates and names in the variable
+//! All but the third are in a directory that the cargo call creates and names in the variable
 //! [`RECORDS`]. The third is in holloway's build directory, where it remains for later cargo calls:
 //! cargo links only changed programs, and a pattern may be meant for a program that is not linked
 //! again. `build_settings` deletes this file when the settings change.
@@ -22,7 +23,7 @@ use holloway_format::image::MAP_EXTENSION;
 use holloway_format::{ImageMap, decode_image};
 
 use crate::error::{Error, Result};
-use crate::host::Host;
+use crate::host::{Host, Weaving};
 use crate::message::{
     GuideMatch, Message, PatternMatch, PatternScope, Severity, UnmatchedPatterns,
 };
@@ -35,6 +36,9 @@ const MESSAGES: &str = "said";
 const WARNING: &str = "warning";
 /// First word of a line of [`MESSAGES`] with the two numbers of a [`GuideMatch`].
 const GUIDE: &str = "guided";
+
+/// Extension of the file with the progress of a link that weaves now. Its name is the process id.
+const WEAVING: &str = "weaving";
 
 /// Name of the file in holloway's build directory with a [`Selection`] per line, of all links since
 /// the settings changed.
@@ -127,6 +131,11 @@ impl LinkRecords {
             .collect()
     }
 
+    /// Returns a reader of the links' progress.
+    pub fn weaving_reader(&self) -> WeavingReader {
+        WeavingReader(self.directory().to_owned())
+    }
+
     /// Reads the lines of the file of messages that begin with the word `kind`. Returns them
     /// without that word.
     fn lines(&self, kind: &str) -> Vec<String> {
@@ -135,6 +144,24 @@ impl LinkRecords {
             .filter_map(|line| line.strip_prefix(kind)?.strip_prefix(' '))
             .map(str::to_owned)
             .collect()
+    }
+}
+
+/// Reads the progress of the links of a cargo call.
+#[derive(Debug, Clone)]
+pub struct WeavingReader(PathBuf);
+
+impl WeavingReader {
+    /// Reads the progress of the links that weave modules now, one text for each link.
+    pub fn read(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(&self.0).into_iter().flatten();
+        let files = entries.filter_map(|entry| Some(entry.ok()?.path()));
+        let weaving = files.filter(|file| {
+            file.extension()
+                .is_some_and(|extension| extension == WEAVING)
+        });
+        let texts = weaving.filter_map(|file| std::fs::read_to_string(file).ok());
+        texts.filter(|text| !text.is_empty()).collect()
     }
 }
 
@@ -214,6 +241,21 @@ impl<'a> Recorder<'a> {
             Severity::Warning => drop(self.record(WARNING, &message.to_string())),
             Severity::Note => {}
         }
+    }
+
+    /// Shows the progress of weaving, and records it for the cargo call, because rustc does not
+    /// show the linker's output. `None` means that weaving has ended.
+    pub(crate) fn weaving(&self, weaving: Option<&Weaving>) {
+        self.host.show_weaving(weaving);
+        let Some(directory) = &self.directory else {
+            return;
+        };
+        let file = directory.join(format!("{}.{WEAVING}", std::process::id()));
+        // Progress is not worth an error.
+        match weaving {
+            Some(weaving) => std::fs::write(file, weaving.to_string()).ok(),
+            None => std::fs::remove_file(file).ok(),
+        };
     }
 
     /// Records for how many functions of the link the guide has counts. The cargo call reports one

@@ -31,6 +31,7 @@ use holloway_weave::{OptLevel, WovenModule};
 use crate::collect_options::Switch;
 use crate::error::{Error, Result};
 use crate::guide::LinkGuide;
+use crate::host::Weaving;
 use crate::inputs::Inputs;
 use crate::jobserver::Jobserver;
 use crate::level;
@@ -207,9 +208,15 @@ impl<'a> Weaver<'a> {
         let results = Mutex::new(Vec::with_capacity(queue.len()));
         let failure = Mutex::new(None);
         let weave_next = || {
-            let Some(&number) = queue.get(next.fetch_add(1, Ordering::Relaxed)) else {
+            let position = next.fetch_add(1, Ordering::Relaxed);
+            let Some(&number) = queue.get(position) else {
                 return;
             };
+            self.recorder.weaving(Some(&Weaving {
+                position: position + 1,
+                modules: queue.len(),
+                module: short_name(&self.inputs.modules[number].display_name).to_owned(),
+            }));
             match self.weave(number) {
                 Ok(outcome) => locked(&results).push((number, outcome)),
                 Err(error) => {
@@ -240,6 +247,7 @@ impl<'a> Weaver<'a> {
                 });
             }
         });
+        self.recorder.weaving(None);
         match locked(&failure).take() {
             Some((_, error)) => Err(error),
             None => Ok(std::mem::take(&mut *locked(&results))),
@@ -424,6 +432,26 @@ impl<'a> Weaver<'a> {
     }
 }
 
+/// Shortens the name of a module to its crate or source file: `regex_automata` for
+/// `target/…/libregex_automata-0a1b.rlib(regex_automata.0-cgu.0.rcgu.o)`, and `abc` for `abc.o`.
+fn short_name(display_name: &str) -> &str {
+    let member = display_name
+        .trim_end_matches(')')
+        .rsplit_once('(')
+        .map_or(display_name, |(_, member)| member);
+    let file = member.rsplit('/').next().unwrap_or(member);
+    let stem = file.split('.').next().unwrap_or(file);
+    // rustc appends a hash to the name of a crate.
+    match stem.rsplit_once('-') {
+        Some((name, hash))
+            if hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()) =>
+        {
+            name
+        }
+        _ => stem,
+    }
+}
+
 /// Reads the module that a worker wrote.
 fn read_woven(out: &Path) -> Option<WovenModule> {
     cache::decode(&std::fs::read(out).ok()?)
@@ -515,6 +543,19 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn progress_names_the_crate_or_the_source_file() {
+        let names = [
+            "/t/deps/libregex_automata-0123456789abcdef.rlib(regex_automata-0123456789abcdef.regex_automata.1a2b-cgu.0.rcgu.o)",
+            "/t/deps/hexyl-0123456789abcdef.hexyl.1a2b-cgu.3.rcgu.o",
+            "build/abc.o",
+            "libbz2.a(huffman.o)",
+            "two-words.o",
+        ];
+        let expected = ["regex_automata", "hexyl", "abc", "huffman", "two-words"];
+        assert_eq!(names.map(short_name), expected);
+    }
 
     #[test]
     fn crashes_are_described_by_their_cause() {

@@ -6,8 +6,8 @@
 
 use std::fmt::{self, Write as _};
 
-use holloway_analysis::Note;
 use holloway_analysis::note::{Account, FileDamage, FunctionPlace, Origin, Unreadable};
+use holloway_analysis::{Interrupt, Note};
 use holloway_format::error::short_id;
 use serde::{Serialize, Serializer};
 
@@ -41,6 +41,19 @@ impl Label {
 /// The sentence of a note, lower case and without a period.
 pub fn sentence(note: &Note) -> String {
     Sentence(note).to_string()
+}
+
+/// The sentence about a run that a signal ended early.
+pub fn interrupted(interrupt: Interrupt) -> String {
+    let key = match interrupt {
+        Interrupt::Int => " (Ctrl-C)",
+        Interrupt::Quit => " (Ctrl-\\)",
+        Interrupt::Hangup | Interrupt::Term => "",
+    };
+    format!(
+        "by {}{key}: everything here is about the part that ran until then",
+        interrupt.name()
+    )
 }
 
 /// The sentence for the reason why a profile cannot be read.

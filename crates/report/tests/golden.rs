@@ -2,7 +2,7 @@
 //! `INSTA_UPDATE=always cargo test -p holloway-report` updates them.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use holloway_testkit::build;
+use holloway_testkit::{build, narrow};
 use std::path::PathBuf;
 
 use build::{
@@ -10,6 +10,7 @@ use build::{
 };
 use holloway_analysis::RunProfile;
 use holloway_format::{Damage, DamagedFile, FunctionMap, ImageMap, ModuleMap, Outcome};
+use holloway_report::source::Nothing;
 use holloway_report::{Options, Sort, Source, View, json, terminal};
 use insta::assert_snapshot;
 use regex::Regex;
@@ -180,6 +181,32 @@ fn paths_by_instructions_in_a_narrow_terminal() {
         "{text}"
     );
     assert_snapshot!(text);
+}
+
+#[test]
+fn narrow_terminals_lose_no_number() {
+    let views = [
+        View::Paths,
+        View::Functions,
+        View::Edges,
+        View::Blocks,
+        View::Lines,
+    ];
+    let functions = [None, Some(Regex::new("slide|left|unused|eq").unwrap())];
+    for view in views.into_iter().chain([View::PathsFromEdges]) {
+        for function in &functions {
+            // Source text is clipped, so these reports have none.
+            narrow::check(None, &|width| {
+                let options = Options {
+                    width,
+                    function: function.clone(),
+                    source: &Nothing,
+                    ..options(view)
+                };
+                print(&run(), &options)
+            });
+        }
+    }
 }
 
 #[test]

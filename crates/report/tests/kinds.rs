@@ -8,8 +8,9 @@ use build::{
 use holloway_abi::Kind;
 use holloway_analysis::{Exits, RunProfile};
 use holloway_format::{FunctionMap, ImageMap, Outcome};
+use holloway_report::source::Nothing;
 use holloway_report::{Options, Sort, Source, View, default_view, json, overlap, terminal};
-use holloway_testkit::build;
+use holloway_testkit::{build, narrow};
 use insta::assert_snapshot;
 use regex::Regex;
 
@@ -134,6 +135,20 @@ fn a_run_of_edges_is_shown_by_its_edges() {
     let run = edge_run();
     assert_eq!(default_view(&run), View::Edges);
     assert_snapshot!(print(&run, &options(None)));
+}
+
+#[test]
+fn narrow_terminals_lose_no_number_of_edges() {
+    for view in [View::Functions, View::Edges, View::Blocks, View::Lines] {
+        narrow::check(None, &|width| {
+            let options = Options {
+                width,
+                source: &Nothing,
+                ..options(Some(view))
+            };
+            print(&edge_run(), &options)
+        });
+    }
 }
 
 #[test]
@@ -333,6 +348,17 @@ fn print_overlap(runs: &[RunProfile; 2], options: &Options<'_>) -> String {
 #[test]
 fn overlap_of_paths() {
     assert_snapshot!(print_overlap(&two_runs(), &options(None)));
+}
+
+#[test]
+fn narrow_terminals_lose_no_number_of_an_overlap() {
+    narrow::check(None, &|width| {
+        let options = Options {
+            width,
+            ..options(None)
+        };
+        print_overlap(&two_runs(), &options)
+    });
 }
 
 #[test]

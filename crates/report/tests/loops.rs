@@ -2,7 +2,7 @@
 //! which are made of block numbers.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use holloway_testkit::build;
+use holloway_testkit::{build, narrow};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -408,6 +408,14 @@ fn one_loop_in_a_narrow_terminal() {
         "{text}"
     );
     assert_snapshot!(text);
+}
+
+#[test]
+fn narrow_terminals_lose_no_number() {
+    narrow::check(None, &|width| {
+        let options = Options { width, ..options() };
+        print(&run(), &options, STATS)
+    });
 }
 
 #[test]

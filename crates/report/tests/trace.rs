@@ -5,7 +5,7 @@
 //! third round, it forgets to release the lock.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use holloway_testkit::build;
+use holloway_testkit::{build, narrow};
 use std::path::PathBuf;
 
 use build::{function, image, mangled, module};
@@ -227,6 +227,7 @@ fn both(question: &Question<'_>, streams: &[Stream<'_>], options: &Options<'_>) 
         streams,
         damage: &[],
         accounts: &[],
+        interrupt: None,
     };
     both_of_run(question, &run, options).0
 }
@@ -276,6 +277,42 @@ fn stats_and_verify() {
 }
 
 #[test]
+fn narrow_terminals_lose_no_number() {
+    let map = app(1);
+    let code = Code::new(&map);
+    let trace = record(&code, 6, Some(2));
+    let questions = [
+        Question::Stats,
+        Question::Verify,
+        Question::Cat {
+            from: 0,
+            count: None,
+        },
+        Question::Hot(HOT),
+        Question::Freq("lock main work"),
+        Question::Before("unlock", "lock"),
+        Question::Context("app::lock"),
+        Question::Query("lock (!unlock)* lock"),
+        Question::Loops(3),
+    ];
+    for question in &questions {
+        narrow::check(None, &|width| {
+            let options = Options { width, ..options() };
+            let streams = [stream(&code, &trace)];
+            let run = Run {
+                streams: &streams,
+                damage: &[],
+                accounts: &[],
+                interrupt: None,
+            };
+            let mut text = Vec::new();
+            terminal::trace::write(question, &run, &options, &mut text).unwrap();
+            String::from_utf8(text).unwrap()
+        });
+    }
+}
+
+#[test]
 fn a_trace_is_not_good_if_the_run_is_damaged() {
     let map = app(1);
     let code = Code::new(&map);
@@ -294,11 +331,13 @@ fn a_trace_is_not_good_if_the_run_is_damaged() {
             streams: &streams,
             damage: &[],
             accounts: &[],
+            interrupt: None,
         },
         Run {
             streams: &streams,
             damage: &damage,
             accounts: &[],
+            interrupt: None,
         },
     );
     assert!(both_of_run(&Question::Verify, &whole, &options()).1);
@@ -328,6 +367,7 @@ fn a_profile_is_compared_with_its_traces() {
             streams: &[],
             damage: &damage,
             accounts: &[account],
+            interrupt: None,
         };
         both_of_run(&Question::Verify, &run, &options())
     };
@@ -611,6 +651,7 @@ fn refused(question: &Question<'_>) -> String {
         streams: &[stream(&code, &trace)],
         damage: &[],
         accounts: &[],
+        interrupt: None,
     };
     let answer = terminal::trace::write(question, &run, &options(), &mut Vec::new());
     answer.unwrap_err().to_string()
@@ -857,6 +898,7 @@ fn the_documented_json_is_what_is_written() {
         streams: &[stream(&code, &trace)],
         damage: &[],
         accounts: &[],
+        interrupt: None,
     };
     json::trace::write(&question, &run, &options(), &mut out).unwrap();
     let docs = include_str!("../../../docs/json.md");

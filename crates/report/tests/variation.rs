@@ -2,7 +2,7 @@
 //! paths, which are made of block numbers.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use holloway_testkit::{build, samples};
+use holloway_testkit::{build, narrow, samples};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use holloway_abi::{Kind, SAMPLE_CALLED, SAMPLE_PREEMPTED, SAMPLE_UNWATCHED};
 use holloway_analysis::variation::rank::{Disturbed, Time};
 use holloway_analysis::variation::{RankOptions, VariationRun};
 use holloway_format::{FunctionMap, ImageMap, Load, LoadShape, Outcome, Place};
-use holloway_report::source::Source;
+use holloway_report::source::{Nothing, Source};
 use holloway_report::{Options, json, stability, terminal};
 use insta::assert_snapshot;
 use regex::Regex;
@@ -254,6 +254,20 @@ fn one_function_in_a_narrow_terminal() {
         "{text}"
     );
     assert_snapshot!(text);
+}
+
+#[test]
+fn narrow_terminals_lose_no_number() {
+    for run in [whole(), varied_seldom()] {
+        narrow::check(Some("cycles over the base"), &|width| {
+            let options = Options {
+                width,
+                source: &Nothing,
+                ..options()
+            };
+            print(&run, &options, RankOptions::default())
+        });
+    }
 }
 
 #[test]

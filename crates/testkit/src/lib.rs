@@ -1,6 +1,6 @@
 //! Common helpers for the tests of several crates: small programs with their streams and samples,
-//! raw profiles as the runtime writes them, damaged files with repaired checksums, and slow
-//! reference implementations.
+//! raw profiles as the runtime writes them, damaged files with repaired checksums, checks of
+//! reports on narrow terminals, and slow reference implementations.
 //!
 //! Only integration tests depend on this crate. In a unit test, the crate under test and the
 //! dependency of this crate would be two different copies with different types.
@@ -9,6 +9,7 @@
 pub mod build;
 pub mod heads;
 pub mod naive;
+pub mod narrow;
 pub mod raw;
 pub mod repair;
 pub mod samples;

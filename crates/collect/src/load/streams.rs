@@ -112,6 +112,7 @@ fn complete(run: &mut RunProfile, profile: RunProfile) {
     run.damage.retain(|note| !damage.contains(note));
     damage.append(&mut run.damage);
     run.damage = damage;
+    run.interrupt = profile.interrupt;
 }
 
 /// Sums, over all paths, by how much the count in `counts` exceeds the count in `others`. Only

@@ -14,6 +14,7 @@ use std::process::{Command, ExitCode, ExitStatus, Stdio};
 use clap::Parser as _;
 use holloway_abi::environment::{self, Flag};
 use holloway_collect::burst::Burst;
+use holloway_collect::child::ProgramEnd;
 use holloway_collect::error::RunError;
 use holloway_collect::settings::MapDirectories;
 use holloway_collect::{Collector, child, collector, run_directory};
@@ -30,6 +31,7 @@ use holloway_weave::Pattern;
 use crate::cli::{CargoArgs, CargoCommand, CargoHolloway, StreamArgs};
 use crate::commands::{clean, report};
 use crate::failure::{Context, Failure, Result};
+use crate::progress::{self, WeavingWatch};
 use crate::project::Project;
 use crate::split::{Positional, Split, split};
 use crate::{guide, kinds, link_host, loading, missing_profile, notices, status};
@@ -182,6 +184,7 @@ impl CargoCall {
             .arg("--message-format=json-render-diagnostics")
             .stdout(Stdio::piped());
         self.append_program_args();
+        let _weaving = self.show_weaving();
         let output = self
             .command
             .stderr(Stdio::inherit())
@@ -202,7 +205,8 @@ impl CargoCall {
             &self.project.runs(),
             &name,
         )?;
-        let (status, _collector) = self.run_with_collector(&directory, &holloway_args.stream)?;
+        let (end, _collector) = self.run_with_collector(&directory, &holloway_args.stream)?;
+        let status = end.status;
         self.repeat_messages(status);
         let summary = loading::finish(&directory, &self.maps())?;
         if summary.profiles == 0 {
@@ -262,8 +266,17 @@ impl CargoCall {
         }
     }
 
+    /// Shows the modules that the links weave, as long as the returned value exists.
+    fn show_weaving(&self) -> Option<WeavingWatch> {
+        (!self.is_quiet() && progress::wants_progress())
+            .then(|| WeavingWatch::start(self.records.weaving_reader()))
+    }
+
     fn spawn(&mut self) -> Result<ExitStatus> {
-        child::run(&mut self.command).map_err(|error| self.run_failure(error))
+        let _weaving = self.show_weaving();
+        let end = child::run(&mut self.command);
+        end.map(|end| end.status)
+            .map_err(|error| self.run_failure(error))
     }
 
     /// Runs the planned call. The program records into the given directory. Prints no message.
@@ -272,7 +285,7 @@ impl CargoCall {
     /// If cargo cannot be run.
     pub(crate) fn record_into(mut self, directory: &Path) -> Result<ExitStatus> {
         let spawned = self.run_with_collector(directory, &StreamArgs::default());
-        spawned.map(|(status, _)| status)
+        spawned.map(|(end, _)| end.status)
     }
 
     /// Runs the planned call. The program records into the given directory; its streams are
@@ -281,12 +294,16 @@ impl CargoCall {
         &mut self,
         directory: &Path,
         stream: &StreamArgs,
-    ) -> Result<(ExitStatus, Collector)> {
+    ) -> Result<(ProgramEnd, Collector)> {
         self.command.env(run_directory::DATA, directory);
         self.append_program_args();
         let settings = stream.settings(&self.maps());
-        collector::run(&mut self.command, directory, settings, notices::warn)
-            .map_err(|error| self.run_failure(error))
+        let _weaving = self.show_weaving();
+        let (end, collector) =
+            collector::run(&mut self.command, directory, settings, notices::warn)
+                .map_err(|error| self.run_failure(error))?;
+        loading::catch_up(&collector);
+        Ok((end, collector))
     }
 
     fn run_failure(&self, error: RunError) -> Failure {

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use holloway_collect::settings::MapDirectories;
 use holloway_collect::{child, run_directory};
 
-use crate::cli::{CargoArgs, DemoArgs, OutputArgs, StreamArgs, WeaveArgs};
+use crate::cli::{CargoArgs, DemoArgs, OutputArgs, OutputFormat, StreamArgs, WeaveArgs};
 use crate::commands::cargo::{CargoCall, Verb};
 use crate::commands::report;
 use crate::failure::{Context, Failure, Result};
@@ -98,7 +98,47 @@ pub(crate) fn main(args: &DemoArgs) -> Result<ExitCode> {
             ),
         );
     }
+    if view.list.style.format == OutputFormat::Text {
+        suggest();
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What to try after the demo: a question, and the command that answers it.
+const SUGGESTIONS: [(&str, &str); 6] = [
+    (
+        "the hot paths of your own cargo project",
+        "cargo holloway run --release -- ARGS",
+    ),
+    (
+        "the hot paths of a C program",
+        "holloway cc -O2 a.c -o app && holloway run -- ./app",
+    ),
+    (
+        "code that your tests never ran",
+        "cargo holloway test --no-report && holloway report --view lines",
+    ),
+    (
+        "the demo by function",
+        "holloway demo --view functions --top 10",
+    ),
+    (
+        "what the demo's loops do from iteration to iteration",
+        "holloway demo --collect loops",
+    ),
+    (
+        "code of the demo that is slow only sometimes",
+        "holloway demo --collect variation",
+    ),
+];
+
+/// Prints the suggestions.
+fn suggest() {
+    status::line("Next", "try one of these:");
+    for (question, command) in SUGGESTIONS {
+        status::line("", &format!("{question}:"));
+        status::line("", &format!("    {command}"));
+    }
 }
 
 /// The demo's directory.
@@ -146,4 +186,34 @@ fn unpack(project: &Path) -> Result<()> {
         std::fs::write(&file, text).cannot(|| format!("write {}", file.display()))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::SUGGESTIONS;
+    use crate::cli::{CargoHolloway, Holloway};
+
+    #[test]
+    fn suggested_commands_are_valid() {
+        for (_, line) in SUGGESTIONS {
+            for command in line.split(" && ") {
+                let words: Vec<&str> = command.split(' ').collect();
+                let error = match words[0] {
+                    "cargo" => CargoHolloway::try_parse_from(
+                        // Options of cargo are separated from holloway's before clap sees them.
+                        ["cargo-holloway"]
+                            .into_iter()
+                            .chain(words[2..].iter().copied())
+                            .take_while(|word| *word != "--")
+                            .filter(|word| *word != "--release"),
+                    )
+                    .err(),
+                    _ => Holloway::try_parse_from(words).err(),
+                };
+                assert!(error.is_none(), "{command}: {error:?}");
+            }
+        }
+    }
 }

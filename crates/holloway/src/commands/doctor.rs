@@ -404,7 +404,7 @@ fn cargo_subcommand() -> Finding {
             State::Note,
             "cargo",
             format!("no {NAME} in PATH: `cargo holloway` is unknown to cargo"),
-            "cargo install --path crates/holloway, or put the directory that has it in PATH",
+            "cargo install --path crates/holloway --locked, or put the directory that has it in PATH",
         ),
     }
 }

@@ -68,7 +68,7 @@ pub(crate) fn main(args: &RunArgs) -> Result<ExitCode> {
     };
     let settings = args.stream.settings(&maps);
     let run = collector::run(&mut command, &directory, settings, notices::warn);
-    let (status, _collector) = match run {
+    let (end, collector) = match run {
         Ok(run) => run,
         Err(RunError::Start(error)) => {
             run_directory::discard_if_empty(&directory);
@@ -76,6 +76,8 @@ pub(crate) fn main(args: &RunArgs) -> Result<ExitCode> {
         }
         Err(error @ RunError::Wait(_)) => return Err(Failure::new(error)),
     };
+    loading::catch_up(&collector);
+    let status = end.status;
     if status.signal() == Some(SIGSEGV)
         && image_info
             .as_ref()

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use holloway_abi::Kind;
+use holloway_analysis::Interrupt;
 use holloway_analysis::note::{Account, Note};
 use holloway_analysis::trace::code::Code;
 use holloway_analysis::trace::diff::Unit;
@@ -30,6 +31,7 @@ use crate::cli::trace::{
 };
 use crate::failure::{Failure, Result};
 use crate::printing::{source, unfiltered, write_out};
+use crate::progress::Progress;
 use crate::{kinds, latest, loading, status};
 
 /// Answers a question.
@@ -111,6 +113,7 @@ fn ask(question: Question<'_>, answer_args: &AnswerArgs) -> Result<ExitCode> {
         streams: &streams,
         damage,
         accounts: &traces.accounts,
+        interrupt: traces.interrupt,
     };
     let mut is_good = true;
     let result =
@@ -172,10 +175,15 @@ pub(crate) fn summary(loaded: Loaded, options: &Options<'_>) -> Result<()> {
         streams,
         damage: &[],
         accounts: &[],
+        interrupt: None,
     };
     answer(|out| {
         if left_out == 0 || !streams.is_empty() {
-            write(&Question::Stats, &run(&streams), options, out)?;
+            let whole = Run {
+                interrupt: traces.interrupt,
+                ..run(&streams)
+            };
+            write(&Question::Stats, &whole, options, out)?;
         }
         if left_out > 0 {
             let traces = plural(left_out as u64, "trace");
@@ -259,7 +267,8 @@ fn answer(
     write: impl FnOnce(&mut dyn io::Write) -> std::result::Result<(), AskError>,
 ) -> Result<()> {
     let mut failure = None;
-    write_out(|out| match write(out) {
+    let mut progress = Progress::start("Asking", "the traces");
+    write_out(|out| match write(&mut progress.before(out)) {
         Ok(()) => Ok(()),
         Err(AskError::Write(error)) => Err(error),
         Err(error) => {
@@ -286,6 +295,8 @@ struct RunTraces {
     damage: Vec<Note>,
     /// Differences between traces and profiles, if the traces were checked.
     accounts: Vec<Account>,
+    /// The signal that ended the run early, if one did.
+    interrupt: Option<Interrupt>,
 }
 
 /// The position of a stream in [`RunTraces`]: the index of its process and image, then of its
@@ -322,6 +333,7 @@ impl RunTraces {
     }
 
     fn new(loaded: Loaded, selection: TraceSelection) -> Self {
+        let _progress = Progress::start("Reading", "the traces");
         let mut streams = loaded.streams;
         streams.sort_by_key(|streams| (streams.head.start_ns, streams.head.pid));
         let traced = streams.into_iter().map(|streams| {
@@ -336,6 +348,7 @@ impl RunTraces {
         let checked = traced.iter().filter(|_| is_checked);
         let accounts = checked.filter_map(|(streams, traces)| streams.account(traces));
         let accounts: Vec<Account> = accounts.collect();
+        let interrupt = loaded.profile.interrupt;
         let mut damage = loaded.profile.damage;
         damage.extend(accounts.iter().filter_map(Account::note));
         traced.retain(|(_, traces)| !traces.is_empty());
@@ -349,6 +362,7 @@ impl RunTraces {
             streams: traced,
             damage,
             accounts,
+            interrupt,
         }
     }
 

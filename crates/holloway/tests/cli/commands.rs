@@ -44,6 +44,8 @@ fn the_demo_shows_its_text_report_and_leaves_nothing_behind() {
         .env("TMPDIR", &temporary)
         .ok();
     result.says("the commonest").says("machine.rs");
+    let suggestion = "cargo holloway run --release -- ARGS";
+    assert!(result.stderr.contains(suggestion), "{result}");
     assert_eq!(std::fs::read_dir(temporary).unwrap().count(), 0);
 }
 

@@ -55,6 +55,23 @@ fn file_with_extension(run: &Path, extension: &str) -> PathBuf {
 }
 
 #[test]
+fn columns_sets_the_width_of_a_pipe() {
+    let (project, _) = recorded();
+    let widest = |columns: &str, view: &str| {
+        let call = project.holloway(&format!("report --function even --view {view}"));
+        let text = call.env("COLUMNS", columns).ok().stdout;
+        text.lines().map(|line| line.chars().count()).max().unwrap()
+    };
+    for view in ["paths", "functions", "edges", "blocks", "lines"] {
+        let whole = widest("", view);
+        assert!(whole > 60, "{view}");
+        assert!(widest("60", view) <= 60, "{view}");
+        assert!(widest("8", view) <= 40, "{view}");
+        assert_eq!(widest("0", view), whole, "{view}");
+    }
+}
+
+#[test]
 fn the_latest_run_is_found_from_a_subdirectory() {
     let (project, run) = recorded();
     assert_eq!(

@@ -257,7 +257,7 @@ fn a_signal_to_holloway_reaches_the_program_and_the_report_follows() {
     let project = Project::new(&[]);
     for (signal, code) in [("TERM", 143), ("INT", 130)] {
         let mut call = project
-            .holloway("run --format json --")
+            .holloway(&format!("run -o {signal} --format json --"))
             .arg(&app)
             .arg("wait");
         let mut child = call
@@ -283,6 +283,13 @@ fn a_signal_to_holloway_reaches_the_program_and_the_report_follows() {
         let mut report = String::new();
         std::io::Read::read_to_string(&mut out, &mut report).unwrap();
         assert_eq!(child.wait().unwrap().code(), Some(code), "{signal}");
-        assert!(report.contains("\"schema\""), "{signal}: {report}");
+        let json: serde_json::Value = serde_json::from_str(&report).unwrap();
+        assert_eq!(json["interrupted"], format!("SIG{signal}"), "{report}");
+        // The report of the same run says so, too.
+        let text = project.holloway(&format!("report {signal}")).ok().stdout;
+        assert!(
+            text.contains(&format!("interrupted   by SIG{signal}")),
+            "{text}"
+        );
     }
 }

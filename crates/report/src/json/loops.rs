@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use holloway_analysis::Function;
+use holloway_analysis::Interrupt;
 use holloway_analysis::loops::LoopsRun;
 use holloway_analysis::loops::shape::{Finding, path_of};
 use holloway_analysis::paths::instructions;
@@ -48,6 +49,7 @@ pub fn write(
             .collect(),
         losses: Losses::new(loops),
         stats: loops_options.stats.then(|| Stats::new(loops)),
+        interrupted: loops.run.interrupt.map(Interrupt::name),
         damage: Sentences(&loops.run.damage),
     };
     document::write(&document, out)
@@ -63,6 +65,8 @@ struct Document<'a> {
     losses: Losses,
     #[serde(skip_serializing_if = "Option::is_none")]
     stats: Option<Stats>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    interrupted: Option<&'static str>,
     damage: Sentences<'a>,
 }
 

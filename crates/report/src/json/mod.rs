@@ -61,6 +61,9 @@ impl Serialize for RunContext<'_> {
         document.serialize_field("images", &self.images())?;
         document.serialize_field("totals", &self.totals())?;
         document.serialize_field("damage", &Sentences(&self.run.damage))?;
+        if let Some(interrupt) = self.run.interrupt {
+            document.serialize_field("interrupted", interrupt.name())?;
+        }
         if self.options.function.is_some() {
             document.serialize_field("found", &self.found())?;
         }

@@ -7,6 +7,7 @@ mod stream;
 
 use std::io::Write;
 
+use holloway_analysis::Interrupt;
 use holloway_analysis::note::Account;
 use serde::Serialize;
 
@@ -23,6 +24,8 @@ use stream::{Head, Table, TerminalRecord};
 struct Document<'a> {
     schema: u32,
     question: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    interrupted: Option<&'static str>,
     damage: Sentences<'a>,
     #[serde(flatten)]
     verified: Option<Verified<'a>>,
@@ -131,6 +134,7 @@ pub fn write(
     let document = Document {
         schema: SCHEMA,
         question: name(question),
+        interrupted: run.interrupt.map(Interrupt::name),
         damage: Sentences(run.damage),
         verified: is_verified.then(|| Verified {
             good,

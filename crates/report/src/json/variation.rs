@@ -4,6 +4,7 @@
 use std::io::{self, Write};
 
 use holloway_analysis::Function;
+use holloway_analysis::Interrupt;
 use holloway_analysis::paths::instructions;
 use holloway_analysis::variation::advice::loads;
 use holloway_analysis::variation::rank::{Disturbed, RankedPath, Ranking, Time};
@@ -65,6 +66,7 @@ pub fn write(
             .map(|spread| view.spread(spread))
             .collect(),
         samples: Samples::new(&run.stats, &ranking),
+        interrupted: run.run.interrupt.map(Interrupt::name),
         damage: Sentences(&run.run.damage),
     };
     document::write(&document, out)
@@ -81,6 +83,8 @@ struct Document<'a> {
     variation: Vec<PathRecord<'a>>,
     functions: Vec<FunctionRecord<'a>>,
     samples: Samples,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    interrupted: Option<&'static str>,
     damage: Sentences<'a>,
 }
 

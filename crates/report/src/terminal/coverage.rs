@@ -10,7 +10,7 @@ use holloway_analysis::coverage::{Coverage, coverage};
 
 use super::paint::Ink;
 use super::sheet::Sheet;
-use crate::notes::{Label, sentence};
+use crate::notes::{Label, interrupted, sentence};
 use crate::numbers::{grouped, plural, share};
 
 /// Maximum number of reasons for skipping that are named. Functions that were skipped for other
@@ -35,6 +35,9 @@ pub(super) fn write_with(
 ) -> io::Result<()> {
     let coverage = coverage(sheet.run);
     sheet.page.text(Ink::Strong, "Coverage")?;
+    if let Some(interrupt) = sheet.run.interrupt {
+        alarm(sheet, "interrupted", &interrupted(interrupt))?;
+    }
     sheet.fact("processes", &processes(sheet, &coverage))?;
     let ran = format!(
         "{} of {} instrumented {ran}",

@@ -282,7 +282,7 @@ fn write_line(
     line.put(Ink::Faint, " │")
         .right(Ink::Faint, &number.to_string(), 6)
         .put(Ink::Faint, " │ ");
-    line.put(
+    line.put_clipped(
         if count.is_some_and(|(count, _)| count == Count::ZERO) {
             Ink::Faint
         } else {

@@ -15,7 +15,9 @@ use holloway_flow::PathId;
 use holloway_format::{Count, Place};
 
 use super::outcome;
-use super::paint::{Ink, clip, clip_start};
+use unicode_width::UnicodeWidthStr as _;
+
+use super::paint::{Ink, clip_start};
 use super::sheet::Sheet;
 use super::table::{Align, Table};
 use crate::notes::sentence;
@@ -63,6 +65,8 @@ const SIMILAR: f64 = 0.9;
 const MAX_NOTES: usize = 5;
 /// Minimum columns of a place.
 const MIN_PLACE_WIDTH: usize = 20;
+/// Minimum columns of the decisions on a path.
+const DECISIONS_WIDTH: usize = 48;
 
 /// Writes the comparison of two runs.
 ///
@@ -395,8 +399,23 @@ fn branches<'a>(sheet: &Sheet<'a>, function: &'a Function, trail: &Trail) -> Str
         let decided = branches.decided(sheet, step);
         format!("{} {decided}", line(step.place))
     });
-    let text = decided.collect::<Vec<_>>().join(", ");
-    clip(&text, MIN_PLACE_WIDTH.max(sheet.page.width() / 3))
+    clip_list(decided, DECISIONS_WIDTH.max(sheet.page.width() / 3))
+}
+
+/// Joins as many items as fit into `width` columns, at least one. Whole items are left out, so that
+/// no line number is cut.
+fn clip_list(items: impl Iterator<Item = String>, width: usize) -> String {
+    let mut text = String::new();
+    for item in items {
+        if text.is_empty() {
+            text = item;
+        } else if text.width() + item.width() + 5 <= width {
+            text += &format!(", {item}");
+        } else {
+            return text + ", …";
+        }
+    }
+    text
 }
 
 /// Four cells for an edge: its blocks, the place at its start, the place at its end, and its

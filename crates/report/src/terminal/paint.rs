@@ -1,4 +1,7 @@
-//! Writes lines of colored text, clipped to the width of the terminal.
+//! Writes lines of colored text, folded to the width of the terminal.
+//!
+//! A line that is too long continues on the next line, so no number is ever cut. Only text that
+//! the reader finds elsewhere is clipped: source text, and the name at the end of a table's row.
 //!
 //! Names and source text come from files with arbitrary content. Control characters, such as those
 //! of escape sequences, are replaced before they reach the terminal.
@@ -43,11 +46,30 @@ impl Ink {
     }
 }
 
+/// What happens to a piece of text that does not fit into its line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Overflow {
+    /// The words that do not fit continue on the next line.
+    Fold,
+    /// The end is replaced by `…`.
+    Clip,
+}
+
+/// A piece of a line.
+#[derive(Clone, Debug)]
+struct Piece {
+    ink: Ink,
+    text: String,
+    overflow: Overflow,
+}
+
 /// A line that is being composed.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Line {
-    pieces: Vec<(Ink, String)>,
+    pieces: Vec<Piece>,
     width: usize,
+    /// The beginning of the lines on which this line continues. `None` means an indent.
+    continuation: Option<String>,
 }
 
 impl Line {
@@ -57,11 +79,30 @@ impl Line {
 
     /// Appends text.
     pub(crate) fn put(&mut self, ink: Ink, text: &str) -> &mut Line {
+        self.push(ink, text, Overflow::Fold)
+    }
+
+    /// Appends text whose end is clipped if it does not fit: source text, or a last name.
+    pub(crate) fn put_clipped(&mut self, ink: Ink, text: &str) -> &mut Line {
+        self.push(ink, text, Overflow::Clip)
+    }
+
+    fn push(&mut self, ink: Ink, text: &str, overflow: Overflow) -> &mut Line {
         let text = clean(text);
         if !text.is_empty() {
             self.width += text.width();
-            self.pieces.push((ink, text));
+            self.pieces.push(Piece {
+                ink,
+                text,
+                overflow,
+            });
         }
+        self
+    }
+
+    /// Sets the beginning of the lines on which this line continues if it is too long.
+    pub(crate) fn continued_by(&mut self, beginning: &str) -> &mut Line {
+        self.continuation = Some(beginning.to_owned());
         self
     }
 
@@ -97,10 +138,30 @@ impl Line {
 
     fn pad(&mut self, columns: usize) -> &mut Line {
         if columns > 0 {
-            self.width += columns;
-            self.pieces.push((Ink::Plain, " ".repeat(columns)));
+            self.push(Ink::Plain, &" ".repeat(columns), Overflow::Fold);
         }
         self
+    }
+
+    /// The pieces without the spaces at the end of the line.
+    fn trimmed(&self) -> Vec<Piece> {
+        let mut pieces = self.pieces.clone();
+        while let Some(last) = pieces.last_mut() {
+            last.text.truncate(last.text.trim_end().len());
+            if !last.text.is_empty() {
+                break;
+            }
+            pieces.pop();
+        }
+        pieces
+    }
+
+    /// The beginning of the lines on which this line continues.
+    fn continuation(&self, page_width: usize) -> String {
+        let text: String = self.pieces.iter().map(|piece| &*piece.text).collect();
+        let indent = text.len() - text.trim_start_matches(' ').len();
+        let indent = " ".repeat((indent + 2).min(page_width / 4));
+        self.continuation.clone().unwrap_or(indent)
     }
 }
 
@@ -123,54 +184,36 @@ impl<'a> Page<'a> {
         self.width
     }
 
-    /// Writes a line without trailing spaces, clipped to the page's width.
+    /// Writes a line without trailing spaces. A line that is wider than the page is folded.
     pub(crate) fn line(&mut self, line: &Line) -> io::Result<()> {
-        let mut text = String::new();
-        let mut room = self.width;
-        let last = line
-            .pieces
-            .iter()
-            .rposition(|(_, piece)| !piece.trim_end().is_empty());
-        for (index, (ink, piece)) in line
-            .pieces
-            .iter()
-            .enumerate()
-            .take(last.map_or(0, |last| last + 1))
-        {
-            let piece = if Some(index) == last {
-                piece.trim_end()
-            } else {
-                piece
-            };
-            let fits = piece.width() <= room;
-            let piece = if fits {
-                piece.to_owned()
-            } else {
-                clip(piece, room)
-            };
-            let style = ink.style();
-            if self.color && style != Style::new() {
-                text.push_str(&format!("{style}{piece}{style:#}"));
-            } else {
-                text.push_str(&piece);
-            }
-            if !fits {
-                break;
-            }
-            room -= piece.width();
+        let mut fold = Fold {
+            color: self.color,
+            width: self.width,
+            continuation: line.continuation(self.width),
+            rows: vec![Row::default()],
+        };
+        for piece in line.trimmed() {
+            fold.put(&piece);
         }
-        writeln!(self.out, "{text}")
+        for row in fold.rows {
+            writeln!(self.out, "{}", row.text)?;
+        }
+        Ok(())
     }
 
     /// Writes `line`, followed by as many of the words as fit. The other words follow on lines that
     /// are indented by the width of `line`.
     pub(crate) fn wrapped(&mut self, mut line: Line, ink: Ink, words: &str) -> io::Result<()> {
-        let indent = line.width();
+        let mut indent = line.width();
         let mut text = String::new();
         for word in words.split(' ') {
             if !text.is_empty() && indent + text.width() + 1 + word.width() > self.width {
                 self.line(line.put(ink, &text))?;
                 line = Line::new();
+                // A wide label would leave no room for text below it.
+                if indent > self.width / 2 {
+                    indent = self.width / 4;
+                }
                 line.up_to(indent);
                 text.clear();
             }
@@ -191,6 +234,122 @@ impl<'a> Page<'a> {
     pub(crate) fn gap(&mut self) -> io::Result<()> {
         writeln!(self.out)
     }
+}
+
+/// Minimum columns of a clipped text. If there are fewer in a line, the text goes on the next line.
+pub(crate) const MIN_CLIPPED_WIDTH: usize = 16;
+
+/// A row of terminal cells: the text with its colors.
+#[derive(Default)]
+struct Row {
+    text: String,
+    width: usize,
+}
+
+/// A line that is being folded into rows of at most `width` columns.
+struct Fold {
+    color: bool,
+    width: usize,
+    /// The beginning of all rows but the first.
+    continuation: String,
+    rows: Vec<Row>,
+}
+
+impl Fold {
+    fn put(&mut self, piece: &Piece) {
+        let width = piece.text.width();
+        if width <= self.room() && !self.is_new_row() {
+            return self.append(piece.ink, &piece.text);
+        }
+        match piece.overflow {
+            Overflow::Clip => {
+                if width > self.room() && self.room() < MIN_CLIPPED_WIDTH {
+                    self.next_row();
+                }
+                self.append(piece.ink, &clip(&piece.text, self.room()));
+            }
+            Overflow::Fold => self.put_words(piece),
+        }
+    }
+
+    /// Appends as many words as fit into each row. Neighboring words of a row share a color.
+    fn put_words(&mut self, piece: &Piece) {
+        let mut words = String::new();
+        for word in piece.text.split_inclusive(' ') {
+            if words.is_empty() && self.is_new_row() && word == " " {
+                continue;
+            }
+            let word_width = word.trim_end().width();
+            let fits_into_a_row = word_width + self.continuation.width() <= self.width;
+            if words.width() + word_width > self.room() && fits_into_a_row {
+                self.append(piece.ink, words.trim_end());
+                words.clear();
+                self.next_row();
+            }
+            if word == " " && self.is_new_row() && words.is_empty() {
+                continue;
+            }
+            words.push_str(word);
+            // A word that is wider than a row is cut into rows.
+            while words.trim_end().width() > self.room() {
+                let (row, rest) = split_at_width(&words, self.room());
+                let rest = rest.to_owned();
+                self.append(piece.ink, row);
+                self.next_row();
+                words = rest;
+            }
+        }
+        let room = self.room();
+        if words.width() > room {
+            words.truncate(words.trim_end().len());
+        }
+        self.append(piece.ink, &words);
+    }
+
+    fn room(&self) -> usize {
+        let row = self.rows.last().expect("a fold begins with a row");
+        self.width.saturating_sub(row.width)
+    }
+
+    /// Whether the last row continues the line and is still empty.
+    fn is_new_row(&self) -> bool {
+        let row = self.rows.last().expect("a fold begins with a row");
+        self.rows.len() > 1 && row.width == self.continuation.width()
+    }
+
+    /// Begins a row, unless the last row is still empty.
+    fn next_row(&mut self) {
+        if self.is_new_row() {
+            return;
+        }
+        let row = self.rows.last_mut().expect("a fold begins with a row");
+        row.text.truncate(row.text.trim_end().len());
+        let (text, width) = (self.continuation.clone(), self.continuation.width());
+        self.rows.push(Row { text, width });
+    }
+
+    fn append(&mut self, ink: Ink, text: &str) {
+        let row = self.rows.last_mut().expect("a fold begins with a row");
+        row.width += text.width();
+        let style = ink.style();
+        if self.color && style != Style::new() && !text.is_empty() {
+            row.text.push_str(&format!("{style}{text}{style:#}"));
+        } else {
+            row.text.push_str(text);
+        }
+    }
+}
+
+/// Splits a text after as many characters as fit into `width` columns, but at least one.
+fn split_at_width(text: &str, width: usize) -> (&str, &str) {
+    let mut columns = 0;
+    for (at, c) in text.char_indices() {
+        columns += c.width().unwrap_or(0);
+        if columns > width && at > 0 {
+            return text.split_at(at);
+        }
+    }
+    (text, "")
 }
 
 /// Returns a text that fits unchanged, and of a longer text the beginning with `…` in the last
@@ -271,14 +430,43 @@ mod tests {
     }
 
     #[test]
-    fn cells_are_padded_and_clipped() {
+    fn cells_are_padded_and_folded() {
         let mut line = Line::new();
         line.right(Ink::Number, "12", 4)
             .put(Ink::Plain, " ")
             .left(Ink::Place, "äö", 4)
             .put(Ink::Plain, "| ");
         assert_eq!(print(&line, false, 80), "  12 äö  |\n");
-        assert_eq!(print(&line, false, 6), "  12 …\n");
+        assert_eq!(print(&line, false, 9), "  12 äö\n  |\n");
+    }
+
+    #[test]
+    fn long_lines_are_folded_and_only_source_text_is_clipped() {
+        let check = |width, expected: &str| {
+            let mut line = Line::new();
+            line.put(Ink::Plain, "  ")
+                .put(Ink::Number, "12,345,678")
+                .put(Ink::Plain, " × 15 instructions")
+                .put_clipped(Ink::Plain, "  while let Some(x) = it.next() {")
+                .continued_by("  │ ");
+            assert_eq!(print(&line, false, width), expected, "{width}");
+        };
+        let whole = "  12,345,678 × 15 instructions";
+        check(80, &format!("{whole}  while let Some(x) = it.next() {{\n"));
+        check(50, &format!("{whole}  while let Some(x)…\n"));
+        check(
+            40,
+            &format!("{whole}\n  │   while let Some(x) = it.next() {{\n"),
+        );
+        check(
+            20,
+            "  12,345,678 × 15\n  │ instructions\n  │   while let Som…\n",
+        );
+        // A word that is wider than the page continues, too.
+        check(
+            9,
+            "  12,345,\n  │ 678 ×\n  │ 15 in\n  │ struc\n  │ tions\n  │   wh…\n",
+        );
     }
 
     #[test]

@@ -162,9 +162,12 @@ fn write_rows(sheet: &mut Sheet<'_>, path: &HotPath, detail: Detail) -> io::Resu
 }
 
 fn write_gutter(sheet: &mut Sheet<'_>, mark: &str, text: &str) -> io::Result<()> {
-    sheet
-        .page
-        .line(Line::new().put(Ink::Faint, &format!("    {mark} {text}")))
+    let rest = if mark == "└" { " " } else { "│" };
+    sheet.page.line(
+        Line::new()
+            .put(Ink::Faint, &format!("    {mark} {text}"))
+            .continued_by(&format!("    {rest}   ")),
+    )
 }
 
 fn start(sheet: &Sheet<'_>, function: &Function, trail: &Trail) -> String {
@@ -262,11 +265,17 @@ struct Row {
     place: String,
     /// Number of inlined frames around the row's code.
     depth: usize,
-    /// The source text of the line, or the names of the frames.
-    text: String,
+    text: RowText,
     /// The decisions at the line, in words.
     decided: String,
-    ink: Ink,
+}
+
+/// The text of a row.
+enum RowText {
+    /// The source text of the row's line. Empty if it is unknown.
+    Source(String),
+    /// The names of inlined frames and the line of their call.
+    Frames(String),
 }
 
 impl Row {
@@ -288,15 +297,16 @@ impl Row {
             .width()
             .saturating_sub(line.width() + decided_width)
             .max(MIN_TEXT_WIDTH);
-        line.put(self.ink, &clip(&self.text, room));
+        match &self.text {
+            RowText::Source(text) => line.put_clipped(Ink::Plain, &clip(text, room)),
+            RowText::Frames(text) => line.put(Ink::Faint, text),
+        };
+        line.continued_by("    │   ");
         if !self.decided.is_empty() {
+            let is_empty = matches!(&self.text, RowText::Source(text) if text.is_empty());
             line.put(
                 Ink::Outcome,
-                &format!(
-                    "{}{}",
-                    if self.text.is_empty() { "" } else { "  " },
-                    self.decided
-                ),
+                &format!("{}{}", if is_empty { "" } else { "  " }, self.decided),
             );
         }
         sheet.page.line(&line)
@@ -384,9 +394,8 @@ fn inlined_frames_row(sheet: &Sheet<'_>, function: &Function, stack: &[u32], fro
     Row {
         place: String::new(),
         depth: from,
-        text: format!("inlined {} at {call}", names.join(" › ")),
+        text: RowText::Frames(format!("inlined {} at {call}", names.join(" › "))),
         decided: String::new(),
-        ink: Ink::Faint,
     }
 }
 
@@ -407,8 +416,7 @@ fn step_row(
     Row {
         place: sheet.place(file, step.place.line),
         depth,
-        text: text.map_or_else(String::new, |text| text.trim().to_owned()),
+        text: RowText::Source(text.map_or_else(String::new, |text| text.trim().to_owned())),
         decided,
-        ink: Ink::Plain,
     }
 }

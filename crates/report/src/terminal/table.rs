@@ -1,12 +1,16 @@
 //! Tables for the terminal. Each column is as wide as its widest cell and has a faint heading.
-//! Neighboring columns may share a heading.
+//! Neighboring columns may share a heading. A row that is wider than the page takes several lines,
+//! and so do the headings.
 
 use std::io;
 use std::ops::Range;
 
 use unicode_width::UnicodeWidthStr;
 
-use super::paint::{Ink, Line, Page};
+use super::paint::{Ink, Line, MIN_CLIPPED_WIDTH, Page};
+
+/// The indent of the further lines of a row that is wider than the page.
+const CONTINUED_INDENT: usize = 4;
 
 /// The alignment of a column.
 #[derive(Clone, Copy)]
@@ -70,18 +74,18 @@ impl<'a> Table<'a> {
                     .unwrap_or(0)
             })
             .collect();
-        self.write_groups(page, &widths)?;
+        let breaks = self.breaks(&widths, page.width());
+        self.write_groups(page, &widths, &breaks)?;
         let rows = self.rows.iter().zip(&self.notes);
         for (row, note) in [(&heads, &None)].into_iter().chain(rows) {
-            let mut line = Line::new();
-            for ((&(_, align), (ink, cell)), &width) in self.columns.iter().zip(row).zip(&widths) {
-                line.put(Ink::Plain, "  ");
-                match align {
-                    Align::Left => line.left(*ink, cell, width),
-                    Align::Right => line.right(*ink, cell, width),
-                };
+            for (number, columns) in breaks.iter().enumerate() {
+                let mut line = Line::new();
+                line.up_to(if number == 0 { 0 } else { CONTINUED_INDENT });
+                for column in columns.clone() {
+                    self.put_cell(&mut line, column, &row[column], widths[column]);
+                }
+                page.line(&line)?;
             }
-            page.line(&line)?;
             if let Some(note) = note {
                 page.line(note)?;
             }
@@ -89,17 +93,66 @@ impl<'a> Table<'a> {
         Ok(())
     }
 
-    fn write_groups(&self, page: &mut Page<'_>, widths: &[usize]) -> io::Result<()> {
+    fn put_cell(&self, line: &mut Line, column: usize, (ink, cell): &(Ink, String), width: usize) {
+        line.put(Ink::Plain, "  ");
+        match self.columns[column].1 {
+            Align::Left if column + 1 == self.columns.len() => line.put_clipped(*ink, cell),
+            Align::Left => line.left(*ink, cell, width),
+            Align::Right => line.right(*ink, cell, width),
+        };
+    }
+
+    /// Divides the columns among as many lines as a row needs. A last column of names is clipped
+    /// if enough of it fits.
+    fn breaks(&self, widths: &[usize], page_width: usize) -> Vec<Range<usize>> {
+        let mut breaks = Vec::new();
+        let (mut start, mut used) = (0, 0);
+        for (column, &(_, align)) in self.columns.iter().enumerate() {
+            let least = match align {
+                Align::Left if column + 1 == widths.len() => widths[column].min(MIN_CLIPPED_WIDTH),
+                Align::Left | Align::Right => widths[column],
+            };
+            if column > start && used + 2 + least > page_width {
+                breaks.push(start..column);
+                (start, used) = (column, CONTINUED_INDENT);
+            }
+            used += 2 + widths[column];
+        }
+        breaks.push(start..self.columns.len());
+        breaks
+    }
+
+    /// Writes the shared headings. A heading whose columns are on several lines is repeated.
+    fn write_groups(
+        &self,
+        page: &mut Page<'_>,
+        widths: &[usize],
+        breaks: &[Range<usize>],
+    ) -> io::Result<()> {
         if self.groups.is_empty() {
             return Ok(());
         }
-        let end_of_columns =
-            |column: usize| -> usize { widths[..column].iter().map(|width| width + 2).sum() };
-        let mut line = Line::new();
-        for (columns, heading) in &self.groups {
-            line.up_to(end_of_columns(columns.end).saturating_sub(heading.width()));
-            line.put(Ink::Faint, heading);
+        for (number, shown) in breaks.iter().enumerate() {
+            let indent = if number == 0 { 0 } else { CONTINUED_INDENT };
+            let end_of_columns = |column: usize| -> usize {
+                indent
+                    + widths[shown.start..column]
+                        .iter()
+                        .map(|width| width + 2)
+                        .sum::<usize>()
+            };
+            let mut line = Line::new();
+            for (columns, heading) in &self.groups {
+                let (first, last) = (columns.start.max(shown.start), columns.end.min(shown.end));
+                if first < last {
+                    line.up_to(end_of_columns(last).saturating_sub(heading.width()));
+                    line.put(Ink::Faint, heading);
+                }
+            }
+            if line.width() > 0 {
+                page.line(&line)?;
+            }
         }
-        page.line(&line)
+        Ok(())
     }
 }

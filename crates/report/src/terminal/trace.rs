@@ -16,6 +16,7 @@ use std::io::{self, BufWriter, Write};
 use sheet::TraceSheet;
 
 use super::paint::{Ink, Line, Page};
+use crate::notes::interrupted;
 use crate::numbers::{grouped, plural};
 use crate::options::Options;
 use crate::trace::answer::{Answer, answers, are_good};
@@ -52,6 +53,9 @@ pub fn write(
         .map(|stream| LabeledStream::new(stream, options))
         .collect();
     let answers = answers(&labeled_streams, question, run.damage)?;
+    if let Some(interrupt) = run.interrupt {
+        sheet.alarm("interrupted", &interrupted(interrupt))?;
+    }
     sheet.damage(run.damage)?;
     let is_verified = matches!(question, Question::Verify);
     if answers.is_empty() && is_verified && !run.damage.is_empty() {

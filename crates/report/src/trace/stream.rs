@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 
+use holloway_analysis::Interrupt;
 use holloway_analysis::Note;
 use holloway_analysis::note::Account;
 use holloway_analysis::trace::code::Code;
@@ -18,6 +19,8 @@ pub struct Run<'a> {
     /// Differences between the traces and the profile of each process, for
     /// [`Question::Verify`](super::Question::Verify).
     pub accounts: &'a [Account],
+    /// The signal that ended the run early, if one did.
+    pub interrupt: Option<Interrupt>,
 }
 
 /// The trace of one thread in one image of one process.

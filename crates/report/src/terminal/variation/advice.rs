@@ -61,7 +61,7 @@ fn write_load(sheet: &mut Sheet<'_>, function: &Function, load: &Load) -> io::Re
         text.up_to(INDENT)
             .put(Ink::Place, &number)
             .put(Ink::Faint, " │ ")
-            .put(Ink::Plain, source.trim());
+            .put_clipped(Ink::Plain, source.trim());
         sheet.page.line(&text)?;
     }
     let mut line = Line::new();

@@ -39,6 +39,7 @@ impl RunProfile {
             modules: Vec::new(),
             functions: Vec::new(),
             damage: Vec::new(),
+            cpu_records: Vec::new(),
         };
         for (map, profiles) in images {
             run.add(map, &profiles);

@@ -9,7 +9,7 @@ use std::fmt;
 use std::sync::OnceLock;
 
 use holloway_abi::{Kind, PathEnds, Unit};
-use holloway_format::{Count, Counters, FunctionMap, Skipped, Text, VanishedFunction};
+use holloway_format::{Count, Counters, CpuRecord, FunctionMap, Skipped, Text, VanishedFunction};
 
 use crate::bounds::{Bounds, Forks};
 use crate::flow::Flow;
@@ -78,6 +78,8 @@ pub struct RunProfile {
     pub functions: Vec<Function>,
     /// Damage, losses, functions that were left out, and the fact that the counts are a sample.
     pub damage: Vec<Note>,
+    /// The CPU time of each program that holloway started for this run ([`crate::cpu_time`]).
+    pub cpu_records: Vec<CpuRecord>,
 }
 
 /// A program or shared object.

@@ -13,6 +13,8 @@
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Command, ExitStatus};
 
+use wait4::{ResUse, Wait4 as _};
+
 use crate::error::RunError;
 
 /// Runs `command` to its end. Signals to this process do not end it meanwhile.
@@ -20,8 +22,17 @@ use crate::error::RunError;
 /// # Errors
 /// If the program cannot be started, or waiting for its end fails.
 pub fn run(command: &mut Command) -> Result<ExitStatus, RunError> {
+    run_measured(command).map(|used| used.status)
+}
+
+/// Runs `command` to its end, as [`run`] does. Returns the CPU time, too: of the program and of the
+/// child processes that it waited for.
+///
+/// # Errors
+/// If the program cannot be started, or waiting for its end fails.
+pub(crate) fn run_measured(command: &mut Command) -> Result<ResUse, RunError> {
     let forwarder = forward::Forwarder::start().map_err(RunError::Start)?;
-    let mut child = match command.spawn() {
+    let child = match command.spawn() {
         Ok(child) => child,
         Err(error) => {
             forwarder.stop();
@@ -29,9 +40,9 @@ pub fn run(command: &mut Command) -> Result<ExitStatus, RunError> {
         }
     };
     forwarder.forward_to(child.id());
-    let status = child.wait().map_err(RunError::Wait);
+    let used = child.wait4().map_err(RunError::Wait);
     forwarder.stop();
-    status
+    used
 }
 
 /// Returns the exit code for holloway: the program's exit code, or 128 + n if signal n killed the

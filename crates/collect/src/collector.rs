@@ -1,4 +1,4 @@
-//! Runs a program, and collects its streams while it runs.
+//! Runs a program, collects its streams while it runs, and measures its CPU time.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -8,13 +8,18 @@ use holloway_abi::COLLECTOR_VARIABLE;
 
 use crate::burst::Burst;
 use crate::child;
+use crate::cpu_clock::CpuClock;
+use crate::cpu_time;
 use crate::error::RunError;
-use crate::notice::Notify;
+use crate::files::profiles;
+use crate::notice::{Notice, Notify};
 use crate::pool::Collector;
 use crate::settings::Settings;
 
 /// Runs `command` to its end, and collects its streams while it runs. The program records into
 /// `directory`. The caller must set the program's variable `HOLLOWAY_DATA` to exactly this path.
+///
+/// Stores the program's CPU time in the directory if the program added a profile to it.
 ///
 /// The returned collector continues for processes that outlive the program, until it is dropped.
 ///
@@ -32,7 +37,16 @@ pub fn run(
     let mut variable = OsString::from(format!("{} ", std::process::id()));
     variable.push(directory);
     command.env(COLLECTOR_VARIABLE, variable);
-    let status = child::run(command)?;
+    let earlier_profiles = profiles(directory).unwrap_or_default();
+    let clock = CpuClock::open();
+    let used = child::run_measured(command)?;
     collector.drain();
-    Ok((status, collector))
+    let record = cpu_time::record(&used.rusage, clock);
+    let mut recorded = profiles(directory).unwrap_or_default().into_iter();
+    if recorded.any(|profile| !earlier_profiles.contains(&profile))
+        && let Err(error) = cpu_time::store(directory, &record)
+    {
+        notify(Notice::Unwritten(error));
+    }
+    Ok((used.status, collector))
 }

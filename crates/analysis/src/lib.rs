@@ -5,7 +5,7 @@
 //!
 //! Each of these modules computes one answer from these counts: [`paths`], [`trail`],
 //! [`directions`], [`edges`], [`blocks`], [`functions`], [`lines`], [`bounds`], [`find`],
-//! [`coverage`], [`predict`], and, for two runs, [`overlap`].
+//! [`coverage`], [`cpu_time`], [`predict`], and, for two runs, [`overlap`].
 //!
 //! Some images write each path to a stream instead of counting it. [`stream`] divides the words of
 //! a thread into activations, each with its paths. [`loops`] counts sequences of paths over loop
@@ -21,6 +21,7 @@
 pub mod blocks;
 pub mod bounds;
 pub mod coverage;
+pub mod cpu_time;
 pub mod directions;
 pub mod edges;
 pub mod find;

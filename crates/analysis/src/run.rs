@@ -9,7 +9,7 @@ use std::fmt;
 use std::sync::OnceLock;
 
 use holloway_abi::{Kind, PathEnds, Unit};
-use holloway_format::{Count, Counters, FunctionMap, Skipped, Text, VanishedFunction};
+use holloway_format::{Count, Counters, CpuRecord, FunctionMap, Skipped, Text, VanishedFunction};
 
 use crate::bounds::{Bounds, Forks};
 use crate::flow::Flow;
@@ -81,6 +81,8 @@ pub struct RunProfile {
     pub damage: Vec<Note>,
     /// The signal that ended the run early, if one did.
     pub interrupt: Option<Interrupt>,
+    /// The CPU time of each program that holloway started for this run ([`crate::cpu_time`]).
+    pub cpu_records: Vec<CpuRecord>,
 }
 
 /// A program or shared object.

@@ -14,6 +14,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Command, ExitStatus};
 
 use holloway_analysis::Interrupt;
+use wait4::{ResUse, ResourceUsage, Wait4 as _};
 
 use crate::error::RunError;
 
@@ -32,8 +33,17 @@ pub struct ProgramEnd {
 /// # Errors
 /// If the program cannot be started, or waiting for its end fails.
 pub fn run(command: &mut Command) -> Result<ProgramEnd, RunError> {
+    run_measured(command).map(|(end, _)| end)
+}
+
+/// Runs `command` to its end, as [`run`] does. Returns the CPU time, too: of the program and of the
+/// child processes that it waited for.
+///
+/// # Errors
+/// If the program cannot be started, or waiting for its end fails.
+pub(crate) fn run_measured(command: &mut Command) -> Result<(ProgramEnd, ResourceUsage), RunError> {
     let forwarder = forward::Forwarder::start().map_err(RunError::Start)?;
-    let mut child = match command.spawn() {
+    let child = match command.spawn() {
         Ok(child) => child,
         Err(error) => {
             forwarder.stop();
@@ -41,14 +51,15 @@ pub fn run(command: &mut Command) -> Result<ProgramEnd, RunError> {
         }
     };
     forwarder.forward_to(child.id());
-    let status = child.wait().map_err(RunError::Wait);
+    let used = child.wait4().map_err(RunError::Wait);
     forwarder.stop();
-    let status = status?;
+    let ResUse { status, rusage } = used?;
     let signal = forwarder.first_signal().or(status.signal());
-    Ok(ProgramEnd {
+    let end = ProgramEnd {
         status,
         interrupt: signal.and_then(Interrupt::from_number),
-    })
+    };
+    Ok((end, rusage))
 }
 
 /// Returns the exit code for holloway: the program's exit code, or 128 + n if signal n killed the

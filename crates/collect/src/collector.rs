@@ -1,4 +1,4 @@
-//! Runs a program, and collects its streams while it runs.
+//! Runs a program, collects its streams while it runs, and measures its CPU time.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -8,14 +8,20 @@ use holloway_abi::COLLECTOR_VARIABLE;
 
 use crate::burst::Burst;
 use crate::child::{self, ProgramEnd};
+use crate::cpu_clock::CpuClock;
+use crate::cpu_time;
 use crate::error::RunError;
+use crate::files::profiles;
 use crate::interrupted;
-use crate::notice::Notify;
+use crate::notice::{Notice, Notify};
 use crate::pool::Collector;
 use crate::settings::Settings;
 
 /// Runs `command` to its end, and collects its streams while it runs. The program records into
-/// `directory`, which is marked if a signal interrupts the program. The caller must set the program's variable `HOLLOWAY_DATA` to exactly this path.
+/// `directory`, which is marked if a signal interrupts the program. The caller must set the
+/// program's variable `HOLLOWAY_DATA` to exactly this path.
+///
+/// Stores the program's CPU time in the directory if the program added a profile to it.
 ///
 /// The caller then calls [`Collector::drain`], which may take long if the collector is behind.
 ///
@@ -35,9 +41,18 @@ pub fn run(
     let mut variable = OsString::from(format!("{} ", std::process::id()));
     variable.push(directory);
     command.env(COLLECTOR_VARIABLE, variable);
-    let end = child::run(command)?;
+    let earlier_profiles = profiles(directory).unwrap_or_default();
+    let clock = CpuClock::open();
+    let (end, usage) = child::run_measured(command)?;
     if let Some(interrupt) = end.interrupt {
         interrupted::mark(directory, interrupt);
+    }
+    let record = cpu_time::record(&usage, clock);
+    let mut recorded = profiles(directory).unwrap_or_default().into_iter();
+    if recorded.any(|profile| !earlier_profiles.contains(&profile))
+        && let Err(error) = cpu_time::store(directory, &record)
+    {
+        notify(Notice::Unwritten(error));
     }
     Ok((end, collector))
 }

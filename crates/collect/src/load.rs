@@ -22,6 +22,7 @@ use holloway_analysis::note::{Note, Origin, Unreadable};
 use holloway_format::image::MAP_EXTENSION;
 use holloway_format::{ImageMap, Profile, ProfileHead, RawProfile, peek_profile, read_profile};
 
+use crate::cpu_time;
 use crate::error::LoadError;
 use crate::files::{PROFILE, files, profile_head, profiles, read_regular};
 use crate::interrupted;
@@ -93,8 +94,12 @@ pub fn load_readable(run: &Path, settings: &Settings) -> Result<Loaded> {
             }),
         }
     }
+    let mut cpu_records = Vec::new();
     if run.is_dir() {
         unreadable.extend(orphaned_files(run)?);
+        let (records, damaged_records) = cpu_time::load(run)?;
+        cpu_records = records;
+        loaded.losses.extend(damaged_records);
     }
     if images.is_empty() && unreadable.is_empty() {
         return Err(nothing_readable(run, &[]));
@@ -108,6 +113,7 @@ pub fn load_readable(run: &Path, settings: &Settings) -> Result<Loaded> {
     }
     let mut profile = RunProfile::new(in_order(images));
     profile.interrupt = interrupted::read(run);
+    profile.cpu_records = cpu_records;
     // Notes on whole files come first, because the report shows only the first notes.
     unreadable.append(&mut damaged);
     unreadable.append(&mut loaded.losses);

@@ -5,6 +5,7 @@
 //!     20260102-030405-app/        a run: the UTC time of its start, and the program
 //!         4711-app.hwp            a profile: one for each process and image
 //!         4711-app.hwl, .hwt      its side files: analyzed streams of loops or a trace
+//!         4705.hwc                the CPU time, by the process id of holloway
 //!         <build id>.hwm          the path map of each image
 //!     latest -> 20260102-030405-app
 //!     .maps/                      the path maps of all runs, which have hard links to them

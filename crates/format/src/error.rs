@@ -48,6 +48,9 @@ pub enum FormatError {
         "not timings of paths; give a .hwv file of a run built with --collect variation or times"
     )]
     NotTimings,
+    /// The first bytes are not the magic number of a CPU time record.
+    #[error("not a record of CPU time; give a .hwc file of a run")]
+    NotCpuTime,
     /// The file was written by a version of holloway with another format.
     #[error(
         "format {found}, this holloway reads {}; record it again",
@@ -226,7 +229,8 @@ impl FormatError {
             | Self::NotAGuide
             | Self::NotATrace
             | Self::NotLoops
-            | Self::NotTimings => Some(0),
+            | Self::NotTimings
+            | Self::NotCpuTime => Some(0),
             Self::Version { .. } => Some(8),
             Self::Unfinished | Self::BuildMismatch { .. } => None,
             Self::Truncated { offset }

@@ -11,6 +11,7 @@
 //! | slab forests, `*.hwl` | [`loops`] | the collector, after the process | reports |
 //! | traces, `*.hwt` | [`trace`] | the collector, while the process runs | reports |
 //! | timings of paths, `*.hwv` | [`variation`] | the collector, after the process | reports |
+//! | CPU time of a run, `*.hwc` | [`cpu_time`] | the collector, after the program | reports |
 //! | guide of a build | [`guide`] | the link step, from an earlier run | the weaver |
 //!
 //! The parsers accept arbitrary bytes and return a value or a [`FormatError`] with the byte offset.
@@ -21,6 +22,7 @@
 
 mod checksum;
 mod counter_map;
+pub mod cpu_time;
 mod cursor;
 pub mod damage;
 pub mod error;
@@ -46,6 +48,9 @@ pub mod varint;
 mod version;
 pub mod words;
 
+pub use cpu_time::{
+    CpuRecord, FunctionSamples, ProgramSamples, SampledFile, Samples, Sampling, UnusedLibrary,
+};
 pub use damage::{Damage, DamagedFile, Fact};
 pub use error::FormatError;
 pub use guide::{Guide, GuideFunction};

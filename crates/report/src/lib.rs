@@ -15,6 +15,7 @@
 //! a [`Source`].
 #![forbid(unsafe_code)]
 
+mod cpu_time;
 mod filter;
 pub mod json;
 mod lines;

@@ -133,12 +133,13 @@ fn ask(question: Question<'_>, answer_args: &AnswerArgs) -> Result<ExitCode> {
 /// The default number of traces in the summary of a report.
 const DEFAULT_TOP: usize = 10;
 
-/// Prints a report's summary of traces: the statistics of the longest traces, and the hot sequences
+/// Prints a report's summary of traces: the CPU time, the statistics of the longest traces, and the hot sequences
 /// of the longest trace.
 ///
 /// # Errors
 /// If stdout cannot be written.
 pub(crate) fn summary(loaded: Loaded, options: &Options<'_>) -> Result<()> {
+    write_out(|out| holloway_report::terminal::write_cpu_time(&loaded.profile, options, out))?;
     let traces = RunTraces::new(loaded, TraceSelection::All);
     let codes = traces.codes();
     let mut indices = traces.selected(&ChoiceArgs::default());

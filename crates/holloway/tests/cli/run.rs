@@ -65,6 +65,7 @@ fn the_report_follows_the_programs_output() {
             .calls("step"),
         111
     );
+    assert!(count_of("hwc") == 1, "{files:?}");
     let silent = project
         .holloway("run -o there --no-report --")
         .arg(&app)
@@ -292,4 +293,38 @@ fn a_signal_to_holloway_reaches_the_program_and_the_report_follows() {
             "{text}"
         );
     }
+}
+
+/// Passes where the kernel refuses to sample, too: the report then says so.
+#[test]
+fn reports_begin_with_the_cpu_time_and_its_woven_share() {
+    let (_, app) = built();
+    let project = Project::new(&[]);
+    let text = project.holloway("run -o here --").arg(&app).ok().stdout;
+    let report = text.strip_prefix("done\n").unwrap();
+    assert!(report.starts_with("CPU time\n  total  "), "{text}");
+    assert!(report.contains("\n  woven  "), "{text}");
+    assert!(report.find("Coverage") > report.find("CPU time"), "{text}");
+
+    let report = project.holloway("report here --format json").ok().json();
+    let time = &report.0["cpu_time"];
+    assert!(time["user_seconds"].is_number(), "{time}");
+    match time["sampling"].as_str() {
+        Some("refused") => assert!(time["errno"].is_u64(), "{time}"),
+        Some("sampled") => {
+            let unwoven = time["unwoven"].as_array().unwrap().iter();
+            let unwoven: u64 = unwoven.map(|code| code["samples"].as_u64().unwrap()).sum();
+            let woven = time["woven_samples"].as_u64().unwrap();
+            assert_eq!(time["samples"], woven + unwoven, "{time}");
+            assert_eq!(time["other_programs"].as_array().map(Vec::len), Some(0));
+        }
+        other => panic!("{other:?}"),
+    }
+
+    // A program that records nothing adds no CPU time to the run.
+    let mut call = project.holloway("run --no-report -- true");
+    call = call.env("HOLLOWAY_DATA", project.path().join("here"));
+    call.ok();
+    let again = project.holloway("report here --format json").ok().json();
+    assert_eq!(&again.0["cpu_time"], time);
 }

@@ -13,6 +13,7 @@ use holloway_analysis::loops::shape::{Finding, path_of};
 use holloway_analysis::paths::instructions;
 use serde::Serialize;
 
+use super::cpu_time::CpuTimeRecord;
 use super::document::{self, SCHEMA};
 use super::fields::{bound, places, places_of};
 use crate::filter::Filter;
@@ -35,6 +36,7 @@ pub fn write(
     let (list, found) = hottest(loops, &names, options.top, loops_options);
     let document = Document {
         schema: SCHEMA,
+        cpu_time: CpuTimeRecord::new(&loops.run),
         k: loops
             .functions
             .iter()
@@ -58,6 +60,8 @@ pub fn write(
 #[derive(Serialize)]
 struct Document<'a> {
     schema: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cpu_time: Option<CpuTimeRecord>,
     k: u32,
     min_share: f64,
     found: usize,

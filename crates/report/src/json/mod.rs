@@ -7,6 +7,7 @@
 //! paths.
 
 mod context;
+mod cpu_time;
 mod document;
 mod fields;
 mod functions;
@@ -33,6 +34,7 @@ use crate::filter::Filter;
 use crate::notes::Sentences;
 use crate::options::{Options, View};
 use context::RunContext;
+use cpu_time::CpuTimeRecord;
 pub use document::SCHEMA;
 use fields::{collected, exits};
 use functions::Functions;
@@ -58,6 +60,9 @@ impl Serialize for RunContext<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut document = serializer.serialize_struct("Document", 8)?;
         document.serialize_field("schema", &SCHEMA)?;
+        if let Some(cpu_time) = CpuTimeRecord::new(self.run) {
+            document.serialize_field("cpu_time", &cpu_time)?;
+        }
         document.serialize_field("images", &self.images())?;
         document.serialize_field("totals", &self.totals())?;
         document.serialize_field("damage", &Sentences(&self.run.damage))?;

@@ -13,6 +13,7 @@ use holloway_analysis::variation::{Certainty, RankOptions, VariationRun, rank};
 use holloway_format::{Count, Cycles, Load, LoadShape, VariationStats};
 use serde::Serialize;
 
+use super::cpu_time::CpuTimeRecord;
 use super::document::{self, SCHEMA};
 use super::fields::{places, places_of};
 use crate::filter::Filter;
@@ -45,6 +46,7 @@ pub fn write(
     let top = options.top.unwrap_or(usize::MAX);
     let document = Document {
         schema: SCHEMA,
+        cpu_time: CpuTimeRecord::new(&run.run),
         timed: if run.is_exact { "all" } else { "bursts" },
         time: match rank_options.time {
             Time::Inclusive => "inclusive",
@@ -75,6 +77,8 @@ pub fn write(
 #[derive(Serialize)]
 struct Document<'a> {
     schema: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cpu_time: Option<CpuTimeRecord>,
     timed: &'static str,
     time: &'static str,
     disturbed: &'static str,

@@ -1,4 +1,4 @@
-//! The coverage section, with which each view begins: the numbers of processes, functions, paths,
+//! The coverage section, which is above each view, after the CPU time: the numbers of processes, functions, paths,
 //! and edges that ran. The section has more lines only if data is missing.
 
 use holloway_format::Count;
@@ -33,6 +33,7 @@ pub(super) fn write_with(
     ran: &str,
     write_counts: &dyn Fn(&mut Sheet<'_>, &Coverage) -> io::Result<()>,
 ) -> io::Result<()> {
+    super::cpu_time::write(sheet)?;
     let coverage = coverage(sheet.run);
     sheet.page.text(Ink::Strong, "Coverage")?;
     if let Some(interrupt) = sheet.run.interrupt {

@@ -1,4 +1,4 @@
-//! Writes the report as text for the terminal: the coverage, then the view that the user chose.
+//! Writes the report as text for the terminal: the CPU time, the coverage, then the view that the user chose.
 //!
 //! Each view has its own module.
 
@@ -7,6 +7,7 @@ mod blocks;
 mod bounds;
 mod branches;
 mod coverage;
+mod cpu_time;
 mod edges;
 mod functions;
 mod lines;
@@ -38,6 +39,21 @@ use crate::options::{Options, View, default_view};
 pub fn write(run: &RunProfile, options: &Options<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut out = BufWriter::new(out);
     write_all(&mut Sheet::new(run, options, &mut out))?;
+    out.flush()
+}
+
+/// Writes the CPU time of a run, if it was recorded. The other functions that write a report of a
+/// run include it; answers about traces do not.
+///
+/// # Errors
+/// If writing to `out` fails.
+pub fn write_cpu_time(
+    run: &RunProfile,
+    options: &Options<'_>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut out = BufWriter::new(out);
+    cpu_time::write(&mut Sheet::new(run, options, &mut out))?;
     out.flush()
 }
 

@@ -1,0 +1,339 @@
+//! The CPU time of a run, and the share of it that woven code used.
+//!
+//! The collector samples the user time of the programs that it starts ([`CpuRecord`]). A sample
+//! lies in woven code if its symbol is the linkage name of an instrumented function in the path map
+//! of its image. Code that was inlined into such a function counts as woven, too.
+//!
+//! ```text
+//! samples: app scan 60, app memcpy 10, libbz2 30    map of app: scan
+//! woven 60 of 100; unwoven: libbz2 30, memcpy in app 10
+//! ```
+//! Limits: a sample stands for the time since the previous one, so shares are estimates. Two
+//! functions of one image with the same name cannot be told apart.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use holloway_format::{CpuRecord, SampledFile, Samples, Sampling, UnusedLibrary};
+
+use crate::run::RunProfile;
+
+/// The CPU time of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CpuTime {
+    /// User time of the programs that holloway started, and of their children, in nanoseconds.
+    pub user_ns: u64,
+    /// Their system time in nanoseconds.
+    pub system_ns: u64,
+    /// Where the user time went.
+    pub shares: Shares,
+}
+
+/// Where the user time went, if it is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Shares {
+    /// The kernel refused to sample.
+    Refused {
+        /// The error number of `perf_event_open`.
+        errno: u32,
+    },
+    /// The samples.
+    Sampled(SampleSums),
+}
+
+/// Sums of samples.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SampleSums {
+    /// CPU time between two samples of a thread, in nanoseconds.
+    pub period_ns: u64,
+    /// Records that the kernel dropped.
+    pub lost: u64,
+    /// All samples in woven processes: processes that loaded a woven image.
+    pub total: u64,
+    /// Samples in woven functions.
+    pub woven: u64,
+    /// Samples in code that is not woven, most frequent first.
+    pub unwoven: Vec<UnwovenCode>,
+    /// Programs in whose processes no woven image was loaded, most frequent first.
+    pub other_programs: Vec<(String, u64)>,
+    /// Woven shared libraries of which another copy was loaded.
+    pub unused_libraries: Vec<UnusedLibrary>,
+}
+
+/// Code that is not woven, with its samples.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnwovenCode {
+    /// The code.
+    pub code: Code,
+    /// The number of samples.
+    pub samples: u64,
+}
+
+/// Code that is not woven.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Code {
+    /// A file without woven code: a shared library, or the vDSO.
+    File {
+        /// Path of the file.
+        path: String,
+    },
+    /// A function of a woven image that is not instrumented.
+    Function {
+        /// One of the function's linkage names.
+        linkage_name: String,
+        /// Path of the image.
+        image: String,
+    },
+    /// Code of a woven image without a symbol.
+    WithoutSymbol {
+        /// Path of the image.
+        image: String,
+    },
+    /// Code in no file, for example generated at run time.
+    WithoutFile,
+}
+
+impl SampleSums {
+    /// The number of samples in processes without a woven image.
+    pub fn other(&self) -> u64 {
+        self.other_programs
+            .iter()
+            .map(|&(_, samples)| samples)
+            .sum()
+    }
+}
+
+/// Computes the CPU time of a run. Returns `None` if none was recorded: holloway did not start the
+/// program, or an earlier version did.
+pub fn cpu_time(run: &RunProfile) -> Option<CpuTime> {
+    let first = run.cpu_records.first()?;
+    let sum = |time: fn(&CpuRecord) -> u64| {
+        let times = run.cpu_records.iter().map(time);
+        times.fold(0, u64::saturating_add)
+    };
+    let samples: Vec<&Samples> = run
+        .cpu_records
+        .iter()
+        .filter_map(|record| match &record.sampling {
+            Sampling::Sampled(samples) => Some(samples),
+            Sampling::Refused { .. } => None,
+        })
+        .collect();
+    let shares = match &first.sampling {
+        Sampling::Refused { errno } if samples.is_empty() => Shares::Refused { errno: *errno },
+        Sampling::Refused { .. } | Sampling::Sampled(_) => {
+            Shares::Sampled(sums(&samples, &WovenNames::new(run)))
+        }
+    };
+    Some(CpuTime {
+        user_ns: sum(|record| record.user_ns),
+        system_ns: sum(|record| record.system_ns),
+        shares,
+    })
+}
+
+/// The linkage names of the instrumented functions, by build id.
+struct WovenNames<'a>(HashMap<[u8; 16], HashSet<&'a str>>);
+
+impl<'a> WovenNames<'a> {
+    fn new(run: &'a RunProfile) -> Self {
+        let mut names: HashMap<_, HashSet<&str>> = HashMap::new();
+        for function in &run.functions {
+            let image = &run.images[run.module_of(function).image.index()];
+            let names = names.entry(image.build_id).or_default();
+            names.insert(function.map.linkage_name.as_str());
+        }
+        Self(names)
+    }
+
+    /// Whether a symbol of an image is an instrumented function, or a part that the compiler split
+    /// off from it: `scan.cold`.
+    fn contains(&self, build_id: &[u8; 16], symbol: &str) -> bool {
+        let whole = symbol
+            .split_once(".cold")
+            .map_or(symbol, |(whole, _)| whole);
+        let names = self.0.get(build_id);
+        names.is_some_and(|names| names.contains(symbol) || names.contains(whole))
+    }
+}
+
+fn sums(samples: &[&Samples], woven_names: &WovenNames<'_>) -> SampleSums {
+    let mut sums = SampleSums::default();
+    let mut unwoven: BTreeMap<Code, u64> = BTreeMap::new();
+    let mut others: BTreeMap<&str, u64> = BTreeMap::new();
+    for samples in samples {
+        sums.period_ns = sums.period_ns.max(samples.period_ns);
+        sums.lost = sums.lost.saturating_add(samples.lost);
+        add(&mut unwoven, Code::WithoutFile, samples.without_file);
+        for file in &samples.files {
+            sums.woven = sums
+                .woven
+                .saturating_add(add_file(&mut unwoven, file, woven_names));
+        }
+        for program in &samples.other_programs {
+            add(&mut others, &program.path, program.samples);
+        }
+        for library in &samples.unused_libraries {
+            if !sums.unused_libraries.contains(library) {
+                sums.unused_libraries.push(library.clone());
+            }
+        }
+    }
+    let total = unwoven.values().copied();
+    sums.total = total.fold(sums.woven, u64::saturating_add);
+    let mut unwoven: Vec<UnwovenCode> = unwoven
+        .into_iter()
+        .map(|(code, samples)| UnwovenCode { code, samples })
+        .collect();
+    unwoven.sort_by_key(|unwoven| std::cmp::Reverse(unwoven.samples));
+    sums.unwoven = unwoven;
+    let mut others: Vec<_> = others
+        .into_iter()
+        .map(|(path, samples)| (path.to_owned(), samples))
+        .collect();
+    others.sort_by_key(|&(_, samples)| std::cmp::Reverse(samples));
+    sums.other_programs = others;
+    sums
+}
+
+/// Adds the unwoven code of a file. Returns the number of samples in woven functions.
+fn add_file(
+    unwoven: &mut BTreeMap<Code, u64>,
+    file: &SampledFile,
+    woven_names: &WovenNames<'_>,
+) -> u64 {
+    let Some(build_id) = &file.build_id else {
+        let path = file.path.clone();
+        add(unwoven, Code::File { path }, file.without_function);
+        return 0;
+    };
+    let image = &file.path;
+    let without_symbol = Code::WithoutSymbol {
+        image: image.clone(),
+    };
+    add(unwoven, without_symbol, file.without_function);
+    let mut woven = 0u64;
+    for function in &file.functions {
+        let mut names = function.linkage_names.iter();
+        if names.any(|name| woven_names.contains(build_id, name)) {
+            woven = woven.saturating_add(function.samples);
+            continue;
+        }
+        let code = Code::Function {
+            linkage_name: function.linkage_names.first().cloned().unwrap_or_default(),
+            image: image.clone(),
+        };
+        add(unwoven, code, function.samples);
+    }
+    woven
+}
+
+/// Adds samples to a sum. Sums of 0 do not appear.
+fn add<K: Ord>(sums: &mut BTreeMap<K, u64>, key: K, samples: u64) {
+    if samples > 0 {
+        let sum = sums.entry(key).or_default();
+        *sum = sum.saturating_add(samples);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+    use holloway_format::{
+        BlockMap, FunctionMap, FunctionSamples, ImageMap, ModuleMap, PlacedModule, ProgramSamples,
+    };
+
+    fn run_with(record: &[CpuRecord]) -> RunProfile {
+        let scan = FunctionMap {
+            linkage_name: "scan".into(),
+            blocks: vec![BlockMap::default()],
+            ..FunctionMap::default()
+        };
+        let module = ModuleMap {
+            functions: vec![scan],
+            ..ModuleMap::default()
+        };
+        let map = ImageMap {
+            build_id: [7; 16],
+            modules: vec![PlacedModule { base: 0, module }],
+            ..ImageMap::default()
+        };
+        let mut run = RunProfile::new(vec![(map, Vec::new())]);
+        run.cpu_records = record.to_vec();
+        run
+    }
+
+    fn function(name: &str, samples: u64) -> FunctionSamples {
+        FunctionSamples {
+            linkage_names: vec!["alias".to_owned(), name.to_owned()],
+            samples,
+        }
+    }
+
+    fn record() -> CpuRecord {
+        CpuRecord {
+            user_ns: 100,
+            system_ns: 10,
+            sampling: Sampling::Sampled(Samples {
+                period_ns: 1,
+                lost: 2,
+                without_file: 1,
+                files: vec![
+                    SampledFile {
+                        path: "/app".to_owned(),
+                        build_id: Some([7; 16]),
+                        without_function: 4,
+                        functions: vec![
+                            function("scan", 50),
+                            function("scan.cold", 10),
+                            function("memcpy", 5),
+                        ],
+                    },
+                    SampledFile {
+                        path: "/libbz2".to_owned(),
+                        without_function: 30,
+                        ..SampledFile::default()
+                    },
+                ],
+                other_programs: vec![ProgramSamples {
+                    path: "/sh".to_owned(),
+                    samples: 9,
+                }],
+                unused_libraries: Vec::new(),
+            }),
+        }
+    }
+
+    #[test]
+    fn symbols_in_the_path_map_are_woven() {
+        let time = cpu_time(&run_with(&[record()])).unwrap();
+        let Shares::Sampled(sums) = &time.shares else {
+            panic!("the record has samples");
+        };
+        assert_eq!((time.user_ns, time.system_ns), (100, 10));
+        assert_eq!((sums.total, sums.woven, sums.other()), (100, 60, 9));
+        let unwoven: Vec<u64> = sums.unwoven.iter().map(|code| code.samples).collect();
+        assert_eq!(unwoven, [30, 5, 4, 1]);
+        let libbz2 = Code::File {
+            path: "/libbz2".to_owned(),
+        };
+        assert_eq!(sums.unwoven[0].code, libbz2);
+    }
+
+    #[test]
+    fn records_of_one_run_add_up() {
+        let refused = CpuRecord {
+            user_ns: 5,
+            system_ns: 0,
+            sampling: Sampling::Refused { errno: 13 },
+        };
+        let time = cpu_time(&run_with(&[refused.clone(), record(), record()])).unwrap();
+        let Shares::Sampled(sums) = time.shares else {
+            panic!("two records have samples");
+        };
+        assert_eq!((time.user_ns, sums.total, sums.woven), (205, 200, 120));
+        let time = cpu_time(&run_with(&[refused])).unwrap();
+        assert_eq!(time.shares, Shares::Refused { errno: 13 });
+        assert_eq!(cpu_time(&run_with(&[])), None);
+    }
+}

@@ -1,0 +1,308 @@
+//! Attributes sampled addresses to files: follows the executable mappings of processes.
+//!
+//! The kernel reports each executable mapping, each fork, and each exec. A fork copies the parent's
+//! mappings. An exec removes them and begins a new *execution*: the processes that run a program
+//! from one exec on, with the children that it forks.
+//!
+//! ```text
+//! exec 7; map 7 0x1000..0x3000 = app+0x200; sample 7 0x1234      app+0x434: 1
+//! fork 7 → 8; sample 8 0x1234                                    app+0x434: 2, same execution
+//! ```
+//! The kernel does not report `munmap`. A later mapping replaces an earlier one.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+/// An event of a process, with the time at which it happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Event {
+    /// Nanoseconds of the kernel's clock. Only the order matters.
+    pub(crate) time: u64,
+    pub(crate) process: u32,
+    pub(crate) action: Action,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Action {
+    /// The process began to run a program.
+    Exec,
+    /// The process was forked from another.
+    Fork { parent: u32 },
+    /// A thread of the process began.
+    ThreadStart,
+    /// A thread of the process ended.
+    ThreadEnd,
+    /// The process mapped code.
+    Map {
+        start: u64,
+        length: u64,
+        /// Offset of the mapping in the file.
+        offset: u64,
+        path: String,
+    },
+    /// A thread of the process executed this address.
+    Sample { address: u64 },
+}
+
+/// The index of a file in [`AddressSpaces::files`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct FileId(u32);
+
+/// The mappings of the running processes, and the samples of all executions.
+#[derive(Debug, Default)]
+pub(crate) struct AddressSpaces {
+    /// Paths of the mapped files. The index is the [`FileId`].
+    files: Vec<String>,
+    file_ids: HashMap<String, FileId>,
+    processes: HashMap<u32, Process>,
+    executions: Vec<Execution>,
+}
+
+/// The samples of one execution.
+#[derive(Debug, Default)]
+pub(crate) struct Execution {
+    /// The file that was mapped first: the program.
+    pub(crate) program: Option<FileId>,
+    /// All files that were mapped.
+    pub(crate) files: BTreeSet<FileId>,
+    /// Samples by file and offset in the file.
+    pub(crate) samples: HashMap<(FileId, u64), u64>,
+    /// Samples outside of all mappings.
+    pub(crate) unmapped: u64,
+}
+
+#[derive(Debug)]
+struct Process {
+    execution: usize,
+    mappings: Arc<BTreeMap<u64, Mapping>>,
+    threads: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Mapping {
+    end: u64,
+    offset: u64,
+    file: FileId,
+}
+
+impl AddressSpaces {
+    /// Adds an event. Events must be added in the order of their times.
+    pub(crate) fn add(&mut self, event: Event) {
+        match event.action {
+            Action::Exec => self.exec(event.process),
+            Action::Fork { parent } => self.fork(parent, event.process),
+            Action::ThreadStart => self.process(event.process).threads += 1,
+            Action::ThreadEnd => self.end_thread(event.process),
+            Action::Map {
+                start,
+                length,
+                offset,
+                path,
+            } => {
+                let file = self.file_id(path);
+                let mapping = Mapping {
+                    end: start.saturating_add(length),
+                    offset,
+                    file,
+                };
+                let process = self.process(event.process);
+                map(Arc::make_mut(&mut process.mappings), start, mapping);
+                let execution = process.execution;
+                let execution = &mut self.executions[execution];
+                execution.program.get_or_insert(file);
+                execution.files.insert(file);
+            }
+            Action::Sample { address } => {
+                let process = self.process(event.process);
+                let location = locate(&process.mappings, address);
+                let execution = process.execution;
+                let execution = &mut self.executions[execution];
+                match location {
+                    Some(location) => *execution.samples.entry(location).or_default() += 1,
+                    None => execution.unmapped += 1,
+                }
+            }
+        }
+    }
+
+    /// The path of a file.
+    pub(crate) fn path(&self, file: FileId) -> &str {
+        &self.files[file.0 as usize]
+    }
+
+    /// The executions, in the order of their begin.
+    pub(crate) fn executions(&self) -> &[Execution] {
+        &self.executions
+    }
+
+    fn file_id(&mut self, path: String) -> FileId {
+        if let Some(&id) = self.file_ids.get(&path) {
+            return id;
+        }
+        let id = FileId(self.files.len() as u32);
+        self.files.push(path.clone());
+        self.file_ids.insert(path, id);
+        id
+    }
+
+    /// The process. A process whose begin was not reported gets an execution of its own.
+    fn process(&mut self, id: u32) -> &mut Process {
+        let executions = &mut self.executions;
+        self.processes.entry(id).or_insert_with(|| {
+            executions.push(Execution::default());
+            Process {
+                execution: executions.len() - 1,
+                mappings: Arc::default(),
+                threads: 1,
+            }
+        })
+    }
+
+    fn exec(&mut self, id: u32) {
+        self.processes.remove(&id);
+        self.process(id);
+    }
+
+    fn fork(&mut self, parent: u32, child: u32) {
+        let parent = self.process(parent);
+        let process = Process {
+            execution: parent.execution,
+            mappings: Arc::clone(&parent.mappings),
+            threads: 1,
+        };
+        self.processes.insert(child, process);
+    }
+
+    /// Forgets the mappings of a process whose last thread has ended.
+    fn end_thread(&mut self, id: u32) {
+        if let Some(process) = self.processes.get_mut(&id) {
+            process.threads = process.threads.saturating_sub(1);
+            if process.threads == 0 {
+                self.processes.remove(&id);
+            }
+        }
+    }
+}
+
+/// Adds a mapping, and removes the parts of earlier mappings that it replaces.
+fn map(mappings: &mut BTreeMap<u64, Mapping>, start: u64, new: Mapping) {
+    let replaced: Vec<(u64, Mapping)> = mappings
+        .range(..new.end)
+        .rev()
+        .take_while(|(_, mapping)| mapping.end > start)
+        .map(|(&start, &mapping)| (start, mapping))
+        .collect();
+    for (old_start, old) in replaced {
+        mappings.remove(&old_start);
+        if old_start < start {
+            mappings.insert(old_start, Mapping { end: start, ..old });
+        }
+        if old.end > new.end {
+            let offset = old.offset.wrapping_add(new.end - old_start);
+            mappings.insert(new.end, Mapping { offset, ..old });
+        }
+    }
+    if start < new.end {
+        mappings.insert(start, new);
+    }
+}
+
+/// The file and offset of an address.
+fn locate(mappings: &BTreeMap<u64, Mapping>, address: u64) -> Option<(FileId, u64)> {
+    let (start, mapping) = mappings.range(..=address).next_back()?;
+    (address < mapping.end).then(|| (mapping.file, mapping.offset.wrapping_add(address - start)))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    fn add(spaces: &mut AddressSpaces, process: u32, action: Action) {
+        spaces.add(Event {
+            time: 0,
+            process,
+            action,
+        });
+    }
+
+    fn mapping(start: u64, length: u64, offset: u64, path: &str) -> Action {
+        Action::Map {
+            start,
+            length,
+            offset,
+            path: path.to_owned(),
+        }
+    }
+
+    fn samples(spaces: &AddressSpaces, execution: usize) -> Vec<(&str, u64, u64)> {
+        let samples = spaces.executions()[execution].samples.iter();
+        let mut list: Vec<_> = samples
+            .map(|(&(file, offset), &count)| (spaces.path(file), offset, count))
+            .collect();
+        list.sort();
+        list
+    }
+
+    #[test]
+    fn a_fork_keeps_the_mappings_and_an_exec_removes_them() {
+        let mut spaces = AddressSpaces::default();
+        let sample = Action::Sample { address: 0x1234 };
+        add(&mut spaces, 7, Action::Exec);
+        add(&mut spaces, 7, mapping(0x1000, 0x2000, 0x200, "app"));
+        add(&mut spaces, 7, sample.clone());
+        add(&mut spaces, 8, Action::Fork { parent: 7 });
+        add(&mut spaces, 8, sample.clone());
+        assert_eq!(samples(&spaces, 0), [("app", 0x434, 2)]);
+        add(&mut spaces, 8, Action::Exec);
+        add(&mut spaces, 8, sample.clone());
+        add(&mut spaces, 8, mapping(0x1000, 0x1000, 0, "sh"));
+        add(&mut spaces, 8, sample);
+        assert_eq!(samples(&spaces, 0), [("app", 0x434, 2)]);
+        assert_eq!(samples(&spaces, 1), [("sh", 0x234, 1)]);
+        assert_eq!(spaces.executions()[1].unmapped, 1);
+        let program = spaces.executions()[1].program.unwrap();
+        assert_eq!(spaces.path(program), "sh");
+    }
+
+    #[test]
+    fn a_process_is_forgotten_when_its_last_thread_ends() {
+        let mut spaces = AddressSpaces::default();
+        add(&mut spaces, 7, Action::Exec);
+        add(&mut spaces, 7, Action::ThreadStart);
+        add(&mut spaces, 7, Action::ThreadEnd);
+        assert_eq!(spaces.processes.len(), 1);
+        add(&mut spaces, 7, Action::ThreadEnd);
+        assert!(spaces.processes.is_empty());
+    }
+
+    /// Against a naive twin: an array with the file and offset of each address.
+    #[test]
+    fn mappings_agree_with_an_array_of_addresses() {
+        const SIZE: u64 = 64;
+        let mut state = 1u64;
+        let mut random = |limit: u64| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (state >> 33) % limit
+        };
+        for _ in 0..200 {
+            let mut mappings = BTreeMap::new();
+            let mut naive = vec![None; SIZE as usize];
+            for number in 0..12 {
+                let start = random(SIZE);
+                let end = start + random(SIZE - start + 1);
+                let offset = 1000 * random(50);
+                let file = FileId(number);
+                map(&mut mappings, start, Mapping { end, offset, file });
+                for address in start..end {
+                    naive[address as usize] = Some((file, offset + address - start));
+                }
+                let found: Vec<_> = (0..SIZE).map(|at| locate(&mappings, at)).collect();
+                assert_eq!(found, naive);
+            }
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! The CPU time of a run: makes the record from the samples of a program, and stores and loads it.
+//!
+//! A run's directory has one record for each program that holloway started and that recorded into
+//! it: `<process id of holloway>.hwc`.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use holloway_analysis::note::{Note, Unreadable};
+use holloway_format::cpu_time::CPU_TIME_EXTENSION;
+use holloway_format::{CpuRecord, ProgramSamples, SampledFile, Samples, Sampling, UnusedLibrary};
+use wait4::ResourceUsage;
+
+use crate::address_spaces::{AddressSpaces, Execution, FileId};
+use crate::cpu_clock::{CpuClock, PERIOD_NS, SampledProcesses};
+use crate::error::StoreError;
+use crate::files::{files, read_regular, write_atomically};
+use crate::sampled_file::{sampled_functions, soname, woven_build};
+
+/// Makes the record of a program that has ended.
+pub(crate) fn record(usage: &ResourceUsage, clock: io::Result<CpuClock>) -> CpuRecord {
+    let nanoseconds =
+        |time: std::time::Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    CpuRecord {
+        user_ns: nanoseconds(usage.utime),
+        system_ns: nanoseconds(usage.stime),
+        sampling: match clock {
+            Ok(clock) => Sampling::Sampled(samples(&clock.finish())),
+            Err(error) => Sampling::Refused {
+                errno: error.raw_os_error().unwrap_or(0).unsigned_abs(),
+            },
+        },
+    }
+}
+
+/// Stores a record in a run's directory.
+///
+/// # Errors
+/// If the directory cannot be written.
+pub(crate) fn store(directory: &Path, record: &CpuRecord) -> Result<(), StoreError> {
+    let name = format!("{}.{CPU_TIME_EXTENSION}", std::process::id());
+    write_atomically(&directory.join(name), &record.encode())
+}
+
+/// Loads the records of a run's directory, sorted by file name, and notes on the files that are damaged.
+///
+/// # Errors
+/// If the directory cannot be read.
+pub(crate) fn load(directory: &Path) -> Result<(Vec<CpuRecord>, Vec<Note>), StoreError> {
+    let is_record = |file: &PathBuf| {
+        file.extension()
+            .is_some_and(|end| end == CPU_TIME_EXTENSION)
+    };
+    let mut paths: Vec<PathBuf> = files(directory)?.filter(is_record).collect();
+    paths.sort();
+    let mut records = Vec::new();
+    let mut unreadable = Vec::new();
+    for file in paths {
+        let Ok(bytes) = read_regular(&file) else {
+            continue;
+        };
+        match CpuRecord::decode(&bytes) {
+            Ok(record) => records.push(record),
+            Err(error) => unreadable.push(Note::Unreadable {
+                file,
+                why: Unreadable::Format(error),
+            }),
+        }
+    }
+    Ok((records, unreadable))
+}
+
+/// Sorts the samples by file and function. Only processes that loaded a woven image are broken down
+/// by file; of the others, only the programs are named.
+fn samples(processes: &SampledProcesses) -> Samples {
+    let spaces = &processes.spaces;
+    let mapped: BTreeSet<FileId> = spaces
+        .executions()
+        .iter()
+        .flat_map(|execution| execution.files.iter().copied())
+        .collect();
+    let builds: Builds = mapped
+        .into_iter()
+        .filter_map(|file| Some((file, woven_build(Path::new(spaces.path(file)))?)))
+        .collect();
+    let is_woven = |execution: &&Execution| {
+        let mut files = execution.files.iter();
+        files.any(|file| builds.contains_key(file))
+    };
+    let (woven, others): (Vec<_>, Vec<_>) = spaces.executions().iter().partition(is_woven);
+    let mut by_file: BTreeMap<&str, (FileId, BTreeMap<u64, u64>)> = BTreeMap::new();
+    let mut without_file = 0;
+    let mut libraries = Libraries::new();
+    for execution in woven {
+        libraries.append(&mut unused_libraries(spaces, execution, &builds));
+        without_file += execution.unmapped;
+        for (&(file, offset), &count) in &execution.samples {
+            let entry = by_file.entry(spaces.path(file));
+            let (_, offsets) = entry.or_insert_with(|| (file, BTreeMap::new()));
+            *offsets.entry(offset).or_default() += count;
+        }
+    }
+    let mut files = Vec::new();
+    for (path, (file, offsets)) in by_file {
+        match path.starts_with("//anon") {
+            true => without_file += offsets.values().sum::<u64>(),
+            false => files.push(sampled_file(path, builds.get(&file).copied(), &offsets)),
+        }
+    }
+    let mut other_programs: BTreeMap<&str, u64> = BTreeMap::new();
+    for execution in others {
+        let program = execution.program.map_or("", |program| spaces.path(program));
+        *other_programs.entry(program).or_default() +=
+            execution.samples.values().sum::<u64>() + execution.unmapped;
+    }
+    let other_programs = other_programs
+        .into_iter()
+        .filter(|&(_, samples)| samples > 0)
+        .map(|(path, samples)| ProgramSamples {
+            path: path.to_owned(),
+            samples,
+        });
+    let unused_libraries = libraries.into_iter().map(|(loaded, woven)| UnusedLibrary {
+        loaded: loaded.to_string_lossy().into_owned(),
+        woven: woven.to_string_lossy().into_owned(),
+    });
+    let unused_libraries = unused_libraries.collect();
+    Samples {
+        period_ns: PERIOD_NS,
+        lost: processes.lost,
+        without_file,
+        files,
+        other_programs: other_programs.collect(),
+        unused_libraries,
+    }
+}
+
+/// Finds woven shared libraries of which another copy, which is not woven, was loaded. Searches for
+/// a woven file with the loaded library's name (`DT_SONAME`) in the directories of the woven images
+/// of the same process, and in the current directory.
+fn unused_libraries(spaces: &AddressSpaces, execution: &Execution, builds: &Builds) -> Libraries {
+    let paths = |is_woven: bool| {
+        let files = execution.files.iter();
+        let files = files.filter(move |file| builds.contains_key(file) == is_woven);
+        files.map(|&file| Path::new(spaces.path(file)))
+    };
+    let mut directories: BTreeSet<PathBuf> = paths(true)
+        .filter_map(|image| image.parent().map(Path::to_owned))
+        .collect();
+    directories.extend(std::env::current_dir());
+    let mut unused = Libraries::new();
+    for loaded in paths(false) {
+        let Some(name) = soname(loaded) else {
+            continue;
+        };
+        let mut copies = directories.iter().map(|directory| directory.join(&name));
+        if let Some(woven) = copies.find(|copy| woven_build(copy).is_some()) {
+            unused.insert((loaded.to_owned(), woven));
+        }
+    }
+    unused
+}
+
+/// The build ids of the woven files.
+type Builds = HashMap<FileId, [u8; 16]>;
+/// The loaded and the woven copies of libraries.
+type Libraries = BTreeSet<(PathBuf, PathBuf)>;
+
+fn sampled_file(
+    path: &str,
+    build_id: Option<[u8; 16]>,
+    offsets: &BTreeMap<u64, u64>,
+) -> SampledFile {
+    let (functions, without_function) = match build_id {
+        None => (Vec::new(), offsets.values().sum()),
+        Some(_) => {
+            let found = sampled_functions(Path::new(path), offsets);
+            (found.functions, found.without_function)
+        }
+    };
+    SampledFile {
+        path: path.to_owned(),
+        build_id,
+        without_function,
+        functions,
+    }
+}

@@ -1,0 +1,189 @@
+//! Reads facts about the files that a program mapped: whether they are woven, and which functions
+//! lie at sampled offsets. Reads only the parts of a file that are needed.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::Path;
+
+use holloway_abi::MAP_SECTION;
+use holloway_format::FunctionSamples;
+use holloway_format::image::IMAGE_MAP_MAGIC;
+use object::read::ReadCache;
+use object::{Object as _, ObjectSection as _, ObjectSymbol as _, SymbolKind};
+
+/// The functions of a file with samples.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct SampledFunctions {
+    /// The functions, ascending by address.
+    pub(crate) functions: Vec<FunctionSamples>,
+    /// The number of samples that belong to no function.
+    pub(crate) without_function: u64,
+}
+
+/// Returns the build id of a woven file's path map. `None` if the file is not woven, or cannot be
+/// read.
+pub(crate) fn woven_build(path: &Path) -> Option<[u8; 16]> {
+    let cache = ReadCache::new(open_regular(path)?);
+    let file = object::File::parse(&cache).ok()?;
+    let section = file.section_by_name(MAP_SECTION)?;
+    let head = section.data_range(section.address(), 32).ok()??;
+    if !head.starts_with(&IMAGE_MAP_MAGIC) {
+        return None;
+    }
+    head.get(16..32)?.try_into().ok()
+}
+
+/// Returns the name by which programs ask for a shared library (`DT_SONAME`). `None` if the file has
+/// none, or cannot be read.
+///
+/// ```text
+/// OFFSET SIZE MEANING   of an entry of .dynamic (64 bit)
+///      0    8  tag: 14 is DT_SONAME, 0 the end
+///      8    8  offset of the name in .dynstr
+/// ```
+pub(crate) fn soname(path: &Path) -> Option<String> {
+    const DT_SONAME: u64 = 14;
+    let cache = ReadCache::new(open_regular(path)?);
+    let file = object::File::parse(&cache).ok()?;
+    if !file.is_64() || file.is_little_endian() != cfg!(target_endian = "little") {
+        return None;
+    }
+    let entries = file.section_by_name(".dynamic")?.data().ok()?;
+    let number = |bytes: &[u8]| bytes.first_chunk().map(|bytes| u64::from_ne_bytes(*bytes));
+    let entry = entries
+        .chunks_exact(16)
+        .find(|entry| number(entry) == Some(DT_SONAME))?;
+    let names = file.section_by_name(".dynstr")?.data().ok()?;
+    let name = names.get(usize::try_from(number(&entry[8..])?).ok()?..)?;
+    let name = name.split(|&byte| byte == 0).next()?;
+    String::from_utf8(name.to_vec()).ok()
+}
+
+/// Finds the functions at sampled file offsets. `samples` has the number of samples at each offset.
+pub(crate) fn sampled_functions(path: &Path, samples: &BTreeMap<u64, u64>) -> SampledFunctions {
+    find_functions(path, samples).unwrap_or_else(|| SampledFunctions {
+        functions: Vec::new(),
+        without_function: samples.values().sum(),
+    })
+}
+
+fn find_functions(path: &Path, samples: &BTreeMap<u64, u64>) -> Option<SampledFunctions> {
+    let cache = ReadCache::new(open_regular(path)?);
+    let file = object::File::parse(&cache).ok()?;
+    let segments: Vec<Segment> = file
+        .segments()
+        .map(|segment| Segment::new(&segment))
+        .collect();
+    let mut addresses = BTreeMap::new();
+    let mut without_function = 0;
+    for (&offset, &count) in samples {
+        match segments.iter().find_map(|segment| segment.address(offset)) {
+            Some(address) => *addresses.entry(address).or_insert(0) += count,
+            None => without_function += count,
+        }
+    }
+    let mut functions: BTreeMap<(u64, u64), Vec<String>> = BTreeMap::new();
+    let mut add = |symbol: &object::Symbol<'_, '_, &ReadCache<File>>| {
+        let range = symbol.address()..symbol.address().saturating_add(symbol.size());
+        let is_sampled = || !range.is_empty() && addresses.range(range.clone()).next().is_some();
+        if symbol.kind() == SymbolKind::Text && symbol.is_definition() && is_sampled() {
+            let names = functions.entry((range.start, range.end)).or_default();
+            names.extend(symbol.name().ok().map(str::to_owned));
+        }
+    };
+    file.symbols().for_each(|symbol| add(&symbol));
+    file.dynamic_symbols().for_each(|symbol| add(&symbol));
+    let mut result = SampledFunctions::default();
+    // Where functions overlap, the first gets the samples.
+    for ((start, end), mut linkage_names) in functions {
+        let mut rest = addresses.split_off(&start);
+        let mut behind = rest.split_off(&end);
+        addresses.append(&mut behind);
+        let samples: u64 = rest.values().sum();
+        if samples > 0 {
+            linkage_names.sort();
+            linkage_names.dedup();
+            result.functions.push(FunctionSamples {
+                linkage_names,
+                samples,
+            });
+        }
+    }
+    result.without_function = without_function + addresses.values().sum::<u64>();
+    Some(result)
+}
+
+/// A part of a file that is mapped to addresses.
+struct Segment {
+    address: u64,
+    offset: u64,
+    size: u64,
+}
+
+impl Segment {
+    fn new<'data>(segment: &impl object::ObjectSegment<'data>) -> Self {
+        let (offset, size) = segment.file_range();
+        Self {
+            address: segment.address(),
+            offset,
+            size,
+        }
+    }
+
+    /// The address of a file offset, if the segment contains the offset.
+    fn address(&self, offset: u64) -> Option<u64> {
+        let distance = offset.checked_sub(self.offset)?;
+        (distance < self.size).then(|| self.address.wrapping_add(distance))
+    }
+}
+
+/// Opens a file. Does not open devices or FIFOs.
+fn open_regular(path: &Path) -> Option<File> {
+    let is_regular = std::fs::metadata(path).ok()?.is_file();
+    File::open(path).ok().filter(|_| is_regular)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    /// The test's own program has a symbol table.
+    #[test]
+    fn offsets_of_the_test_program_have_functions() {
+        let program = std::env::current_exe().unwrap();
+        let bytes = std::fs::read(&program).unwrap();
+        let file = object::File::parse(bytes.as_slice()).unwrap();
+        let symbol = file
+            .symbols()
+            .find(|symbol| symbol.name().is_ok_and(|name| name == "main"))
+            .unwrap();
+        let segments = file.segments().map(|segment| Segment::new(&segment));
+        let offset = segments
+            .filter_map(|segment| {
+                let distance = symbol.address().checked_sub(segment.address)?;
+                (distance < segment.size).then(|| segment.offset + distance)
+            })
+            .next()
+            .unwrap();
+        let end_of_file = bytes.len() as u64 + 4096;
+        let samples = BTreeMap::from([(offset, 2), (offset + 1, 3), (end_of_file, 5)]);
+        let found = sampled_functions(&program, &samples);
+        assert_eq!(found.without_function, 5);
+        assert_eq!(found.functions.len(), 1);
+        assert_eq!(found.functions[0].samples, 5);
+        assert!(
+            found.functions[0]
+                .linkage_names
+                .contains(&"main".to_owned())
+        );
+        assert_eq!(woven_build(&program), None);
+    }
+
+    #[test]
+    fn samples_of_a_missing_file_have_no_function() {
+        let samples = BTreeMap::from([(1, 2), (3, 4)]);
+        let found = sampled_functions(Path::new("[vdso]"), &samples);
+        assert_eq!((found.functions.len(), found.without_function), (0, 6));
+    }
+}

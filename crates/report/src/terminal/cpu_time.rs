@@ -1,0 +1,123 @@
+//! The CPU time section, with which each report begins: the run's CPU time, the share of woven code
+//! in it, and the names of the code that ran unwoven.
+//!
+//! ```text
+//! CPU time
+//!   total         2.03 s: 1.92 s user, 110 ms system
+//!   woven         61.2 % of the user time (±2.2)
+//!   not woven     libbz2.so.1.0 30.0 % · std 5.1 % · memcpy 3.7 %
+//!   estimate      1,920 samples, one per millisecond of user time
+//! ```
+
+use std::io;
+
+use holloway_analysis::cpu_time::{CpuTime, SampleSums, Shares, cpu_time};
+use holloway_format::UnusedLibrary;
+
+use super::paint::Ink;
+use super::sheet::Sheet;
+use crate::cpu_time::{file_name, groups, margin};
+use crate::numbers::{plural, seconds, share};
+
+/// Maximum number of names of unwoven code and of other programs.
+const MAX_NAMES: usize = 5;
+
+/// Writes the section, if the CPU time was recorded.
+pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
+    let Some(time) = cpu_time(sheet.run) else {
+        return Ok(());
+    };
+    sheet.page.text(Ink::Strong, "CPU time")?;
+    sheet.fact("total", &total(&time))?;
+    match &time.shares {
+        Shares::Refused { errno } => {
+            sheet.fact("woven", &refused(*errno))?;
+        }
+        Shares::Sampled(sums) => write_samples(sheet, sums)?,
+    }
+    sheet.page.gap()
+}
+
+fn total(time: &CpuTime) -> String {
+    let [user, system] = [time.user_ns, time.system_ns].map(|time| time as f64 / 1e9);
+    format!(
+        "{}: {} user, {} system",
+        seconds(user + system),
+        seconds(user),
+        seconds(system)
+    )
+}
+
+fn refused(errno: u32) -> String {
+    format!(
+        "unknown: the kernel refused to sample (perf_event_open, error {errno}); the sysctl kernel.perf_event_paranoid must be 2 or less, and a container must allow the call"
+    )
+}
+
+fn write_samples(sheet: &mut Sheet<'_>, sums: &SampleSums) -> io::Result<()> {
+    let about = |samples: u64| {
+        let time = samples as f64 * sums.period_ns as f64 / 1e9;
+        format!("about {}", seconds(time))
+    };
+    if sums.other() > 0 {
+        let programs = sums.other_programs.iter();
+        let names = programs.map(|(path, _)| file_name(path).to_owned());
+        let names = listed(names.collect());
+        let text = format!(
+            "{} of user time in programs without woven code: {names}",
+            about(sums.other())
+        );
+        sheet.fact("outside", &text)?;
+    }
+    for library in &sums.unused_libraries {
+        sheet.labeled(Ink::Alarm, "not loaded", &unused(library))?;
+    }
+    if sums.total == 0 {
+        let text = "unknown: the program used too little user time for a sample";
+        return sheet.fact("woven", text);
+    }
+    let of = match sums.other() {
+        0 => "the user time".to_owned(),
+        _ => format!("the remaining user time, {}", about(sums.total)),
+    };
+    let margin = (1000.0 * margin(sums.woven, sums.total)).ceil() / 10.0;
+    let woven = share(sums.woven, sums.total);
+    sheet.fact("woven", &format!("{woven} of {of} (±{margin:.1})"))?;
+    let groups = groups(sums);
+    if !groups.is_empty() {
+        let name = |(group, samples): &(crate::cpu_time::Group, u64)| {
+            format!("{} {}", group.text(), share(*samples, sums.total))
+        };
+        sheet.fact("not woven", &listed(groups.iter().map(name).collect()))?;
+    }
+    let mut estimate = format!(
+        "{}, one per {} of user time",
+        plural(sums.total, "sample"),
+        seconds((sums.period_ns as f64 / 1e6).round() / 1e3)
+    );
+    if sums.lost > 0 {
+        estimate += &format!("; {} lost", plural(sums.lost, "record"));
+    }
+    sheet.fact("estimate", &estimate)
+}
+
+/// Writes that a woven library exists but another copy of it ran, and what to do.
+fn unused(library: &UnusedLibrary) -> String {
+    let UnusedLibrary { loaded, woven } = library;
+    let directory = woven
+        .rsplit_once('/')
+        .map_or(".", |(directory, _)| directory);
+    format!(
+        "{woven} is woven, but the program loaded {loaded}, which is not: set LD_LIBRARY_PATH={directory}"
+    )
+}
+
+/// The first names of a list, and the number of the others.
+fn listed(names: Vec<String>) -> String {
+    let more = names.len().saturating_sub(MAX_NAMES);
+    let mut shown: Vec<String> = names.into_iter().take(MAX_NAMES).collect();
+    if more > 0 {
+        shown.push(format!("{more} more"));
+    }
+    shown.join(" · ")
+}

@@ -1,0 +1,118 @@
+//! Golden files of the CPU time at the head of reports.
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+use holloway_analysis::RunProfile;
+use holloway_format::{
+    CpuRecord, FunctionSamples, ProgramSamples, SampledFile, Samples, Sampling, UnusedLibrary,
+};
+use holloway_report::{Options, Source, json, terminal};
+use holloway_testkit::build::{SLIDE_FIRST, image, module, profile, slide};
+use insta::assert_snapshot;
+
+/// No source text.
+struct NoSource;
+
+impl Source for NoSource {
+    fn line(&self, _: &str, _: u32) -> Option<String> {
+        None
+    }
+}
+
+fn run_with(sampling: Sampling) -> RunProfile {
+    let image = image("app", vec![module("part.o", vec![slide()])]);
+    let counts = profile(&image, 1, &[(0, 0, SLIDE_FIRST)]);
+    let mut run = RunProfile::new(vec![(image, vec![counts])]);
+    run.cpu_records = vec![CpuRecord {
+        user_ns: 1_920_000_000,
+        system_ns: 110_000_000,
+        sampling,
+    }];
+    run
+}
+
+fn samples() -> Samples {
+    let function = |name: &str, samples| FunctionSamples {
+        linkage_names: vec![name.to_owned()],
+        samples,
+    };
+    Samples {
+        period_ns: 999_983,
+        files: vec![
+            SampledFile {
+                path: "/home/me/app".to_owned(),
+                build_id: Some([0xab; 16]),
+                without_function: 20,
+                functions: vec![
+                    function("slide", 1_200),
+                    function("_ZN4core3fmt9Formatter3pad17h0123456789abcdefE", 60),
+                    function("_ZN5alloc3fmt6format17h0123456789abcdefE", 40),
+                    function("libdeflate_deflate_compress", 80),
+                ],
+            },
+            SampledFile {
+                path: "/usr/lib/libbz2.so.1.0.4".to_owned(),
+                without_function: 600,
+                ..SampledFile::default()
+            },
+        ],
+        ..Samples::default()
+    }
+}
+
+/// The part of the text report above the coverage.
+fn head(run: &RunProfile) -> String {
+    let mut out = Vec::new();
+    terminal::write(run, &Options::new(&NoSource), &mut out).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    let (head, _) = text.split_once("\n\nCoverage\n").unwrap();
+    head.to_owned()
+}
+
+fn cpu_time_in_json(run: &RunProfile) -> serde_json::Value {
+    let mut out = Vec::new();
+    json::write(run, &Options::new(&NoSource), &mut out).unwrap();
+    let mut value: serde_json::Value = serde_json::from_slice(&out).unwrap();
+    value["cpu_time"].take()
+}
+
+#[test]
+fn the_unwoven_code_is_named() {
+    assert_snapshot!(head(&run_with(Sampling::Sampled(samples()))));
+}
+
+#[test]
+fn an_unused_library_and_other_programs_are_named() {
+    let run = run_with(Sampling::Sampled(Samples {
+        other_programs: vec![ProgramSamples {
+            path: "/usr/bin/cargo".to_owned(),
+            samples: 50,
+        }],
+        unused_libraries: vec![UnusedLibrary {
+            loaded: "/usr/lib/libbz2.so.1.0.4".to_owned(),
+            woven: "/home/me/libbz2.so.1.0".to_owned(),
+        }],
+        lost: 3,
+        ..samples()
+    }));
+    assert_snapshot!(head(&run));
+    assert_snapshot!(serde_json::to_string_pretty(&cpu_time_in_json(&run)).unwrap());
+}
+
+#[test]
+fn a_refusal_is_explained() {
+    let run = run_with(Sampling::Refused { errno: 13 });
+    assert_snapshot!(head(&run));
+    let json = cpu_time_in_json(&run);
+    assert_eq!(
+        (&json["sampling"], &json["errno"]),
+        (&"refused".into(), &13.into())
+    );
+    assert!(json.get("samples").is_none(), "{json}");
+}
+
+#[test]
+fn a_run_without_samples_has_no_share() {
+    let run = run_with(Sampling::Sampled(Samples::default()));
+    assert_snapshot!(head(&run));
+    assert!(cpu_time_in_json(&run)["woven_share"].is_null());
+}

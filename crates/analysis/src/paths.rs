@@ -15,9 +15,10 @@ use crate::run::{Function, FunctionId, RunProfile};
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Sort {
     /// Executions.
-    #[default]
     Count,
-    /// Executed instructions: the instructions of the path times its count.
+    /// Executed instructions: the instructions of the path times its count. A short path that runs often does not
+    /// outrank the paths in which the program spends its time.
+    #[default]
     Instructions,
 }
 

@@ -10,7 +10,7 @@ use build::{
 };
 use holloway_analysis::RunProfile;
 use holloway_format::{Damage, DamagedFile, FunctionMap, ImageMap, ModuleMap, Outcome};
-use holloway_report::{Options, Sort, Source, View, json, terminal};
+use holloway_report::{CodeFilter, Glob, Options, Origin, Sort, Source, View, json, terminal};
 use insta::assert_snapshot;
 use regex::Regex;
 
@@ -163,7 +163,131 @@ fn print_json(run: &RunProfile, options: &Options<'_>) -> String {
 
 #[test]
 fn paths_by_count() {
-    assert_snapshot!(print(&run(), &options(View::Paths)));
+    let by_count = Options {
+        sort: Sort::Count,
+        ..options(View::Paths)
+    };
+    assert_snapshot!(print(&run(), &by_count));
+}
+
+/// `long_one` runs ten times only, but each time 100 instructions.
+#[test]
+fn paths_are_sorted_by_instructions() {
+    let text = print(&run(), &options(View::Paths));
+    let rank = |path: &str| text.find(path).unwrap();
+    assert!(
+        rank("= 500  long_one  p0") < rank("= 240  slide  p5"),
+        "{text}"
+    );
+    assert!(
+        rank("= 2,600  slide  p3") < rank("= 1,200  slide  p0"),
+        "{text}"
+    );
+}
+
+#[test]
+fn top_counts_lines_in_the_lines_view() {
+    let top = |top: usize| {
+        let options = Options {
+            top: Some(top),
+            ..options(View::Lines)
+        };
+        print(&run(), &options)
+    };
+    let (one, two) = (top(1), top(2));
+    assert!(one.contains("Hottest lines  1 of "), "{one}");
+    assert!(two.contains("Hottest lines  2 of "), "{two}");
+    let options = Options {
+        top: Some(2),
+        ..options(View::Lines)
+    };
+    let json: serde_json::Value = serde_json::from_str(&print_json(&run(), &options)).unwrap();
+    assert_eq!(json["lines"].as_array().unwrap().len(), 2);
+}
+
+/// The names of the functions that a filter on code keeps, in the order of the JSON document.
+fn kept(code: CodeFilter) -> Vec<String> {
+    let options = Options {
+        code,
+        ..options(View::Functions)
+    };
+    let text = print(&run(), &options);
+    let json: serde_json::Value = serde_json::from_str(&print_json(&run(), &options)).unwrap();
+    let functions = json["functions"].as_array().unwrap().iter();
+    let ran = functions.filter(|function| !function["paths"].as_array().unwrap().is_empty());
+    let names = ran.map(|function| function["name"].as_str().unwrap().to_owned());
+    let names: Vec<String> = names.collect();
+    assert!(names.iter().all(|name| text.contains(name)), "{text}");
+    names
+}
+
+#[test]
+fn filters_select_code_by_crate_file_and_origin() {
+    let crates = |name: &str| {
+        kept(CodeFilter {
+            crates: vec![name.to_owned()],
+            ..CodeFilter::default()
+        })
+    };
+    let files = |globs: &[&str]| {
+        kept(CodeFilter {
+            files: globs.iter().map(|glob| Glob::new(glob)).collect(),
+            ..CodeFilter::default()
+        })
+    };
+    // The module `app` holds `search` and the C function `long_one`.
+    assert_eq!(crates("app"), ["app::search", "long_one"]);
+    assert_eq!(crates("slide.o"), ["slide"]);
+    assert_eq!(crates("no_such"), [""; 0]);
+    assert_eq!(files(&["src/*.rs"]), ["app::search"]);
+    assert_eq!(files(&["search.rs", "slide.c"]), ["app::search", "slide"]);
+    assert_eq!(files(&["*.py"]), [""; 0]);
+    let workspace = kept(CodeFilter {
+        origin: Origin::Workspace,
+        ..CodeFilter::default()
+    });
+    assert_eq!(workspace, ["app::search", "slide", "long_one"]);
+}
+
+#[test]
+fn code_that_no_filter_finds_is_said() {
+    let code = CodeFilter {
+        crates: vec!["no_such".to_owned()],
+        ..CodeFilter::default()
+    };
+    let text = print(
+        &run(),
+        &Options {
+            code,
+            ..options(View::Paths)
+        },
+    );
+    assert!(
+        text.ends_with("no function that ran is in this code; crates that ran: app, slide.o\n"),
+        "{text}"
+    );
+}
+
+/// The lines view hides the inlined code of the standard library, unless the user wants it.
+#[test]
+fn the_lines_view_shows_the_workspace() {
+    let with_origin = |origin: Origin| {
+        let code = CodeFilter {
+            origin,
+            ..CodeFilter::default()
+        };
+        print(
+            &run(),
+            &Options {
+                code,
+                ..options(View::Lines)
+            },
+        )
+    };
+    let hidden = "outside the workspace (std)";
+    assert!(with_origin(Origin::ByView).contains(hidden));
+    assert!(!with_origin(Origin::All).contains(hidden));
+    assert!(!with_origin(Origin::Workspace).contains(hidden));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Report")]
 pub(crate) struct ViewArgs {
-    /// Order of paths, functions and blocks [default: count]
+    /// Order of paths, functions and blocks [default: instructions]
     #[arg(long, value_enum)]
     pub(crate) sort: Option<SortKey>,
     /// What to list [default: the collected kind; for a trace, its statistics and hot subpaths]
@@ -19,6 +19,9 @@ pub(crate) struct ViewArgs {
     /// Also show, in the loops view, figures about the forests: nodes, degrees, look-ups
     #[arg(long)]
     pub(crate) stats: bool,
+    /// The code to show.
+    #[command(flatten)]
+    pub(crate) code: CodeArgs,
     /// The times to rank.
     #[command(flatten)]
     pub(crate) times: TimesArgs,
@@ -35,9 +38,37 @@ impl ViewArgs {
             view: None,
             min_share: None,
             stats: false,
+            code: CodeArgs::default(),
             times: TimesArgs::default(),
             list,
         }
+    }
+}
+
+/// The code that a report shows.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Report")]
+pub(crate) struct CodeArgs {
+    /// Show only code of this crate (of C: of this object file); may be repeated
+    #[arg(long = "crate", value_name = "NAME")]
+    pub(crate) crates: Vec<String>,
+    /// Show only code of files that match: `main.rs`, `src/*.c`, `memchr-*/**`; may be repeated.
+    /// With --view lines, the files are shown whole
+    #[arg(long = "file", value_name = "GLOB")]
+    pub(crate) files: Vec<String>,
+    /// Also show, in the lines view, the standard library, system headers, and crates that cargo
+    /// downloaded
+    #[arg(long)]
+    pub(crate) all_code: bool,
+    /// `--workspace` of `holloway report`. Verbs of cargo give this option to cargo.
+    #[arg(skip)]
+    pub(crate) workspace: bool,
+}
+
+impl CodeArgs {
+    /// Whether the options restrict the code.
+    pub(crate) fn is_given(&self) -> bool {
+        self.workspace || !self.crates.is_empty() || !self.files.is_empty()
     }
 }
 

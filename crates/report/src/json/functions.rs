@@ -15,8 +15,8 @@ use serde::{Serialize, Serializer};
 use super::context::RunContext;
 use super::fields::{bound, collected, places};
 
-/// The functions that the filter keeps, ordered by path executions. If any function counted edges,
-/// they are ordered by block executions.
+/// The functions that the filter keeps, ordered by instructions. If the user sorts by count, they
+/// are ordered by path executions, or by block executions if any function counted edges.
 pub(super) struct Functions<'a>(pub(super) &'a RunContext<'a>);
 
 impl Serialize for Functions<'_> {
@@ -35,7 +35,7 @@ impl Serialize for Functions<'_> {
             listed
         });
         let mut ids: Vec<FunctionId> = run.ids().map(|(id, _)| id).filter(|&id| keep(id)).collect();
-        let weight = Weight::of(run, Sort::Count);
+        let weight = Weight::of(run, options.sort);
         let weigh = |id| {
             summary(id, run.function(id)).map_or(Count::ZERO, |summary| summary.weight(weight))
         };

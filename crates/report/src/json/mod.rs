@@ -48,7 +48,7 @@ use prediction::PredictionRecord;
 pub fn write(run: &RunProfile, options: &Options<'_>, out: &mut dyn Write) -> io::Result<()> {
     let document = RunContext {
         run,
-        names: Filter::new(options.function.as_ref()),
+        names: Filter::new(options),
         options,
     };
     document::write(&document, out)
@@ -75,7 +75,7 @@ impl Serialize for RunContext<'_> {
             document.serialize_field("prediction", &record)?;
         }
         if self.options.view == Some(View::Lines) {
-            document.serialize_field("lines", &lines(self.run, &self.names))?;
+            document.serialize_field("lines", &lines(self.run, &self.names, self.options.top))?;
         }
         if let Some(reason) = self.without_paths() {
             document.serialize_field("reason", reason)?;

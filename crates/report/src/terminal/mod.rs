@@ -55,8 +55,11 @@ fn write_all(sheet: &mut Sheet<'_>) -> io::Result<()> {
         .ids()
         .any(|(id, function)| function.ran() && sheet.keeps(id));
     if !any_selected_ran && view != View::Lines {
-        // The section above shows the fate of the selected functions.
-        return Ok(());
+        // The section above shows the fate of the functions that `--function` selects.
+        return match options.code.is_given() {
+            true => sheet.write_no_such_code(),
+            false => Ok(()),
+        };
     }
     if matches!(view, View::Paths | View::PathsFromEdges) && sheet.write_without_paths()? {
         return Ok(());

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::rc::Rc;
 
+use holloway_analysis::paths::Ranked;
 use holloway_analysis::{Function, FunctionId, RunProfile};
 use holloway_format::{Scope, Text};
 use regex::Regex;
@@ -80,6 +81,21 @@ impl<'a> Filter<'a> {
         self.keeps_all()
             || self.matches(linkage_name, name)
                 && self.keeps_code(run, function, file, (linkage_name, name))
+    }
+
+    /// The paths of a function that run through code that the filter keeps. All paths of a function
+    /// do, if the filter keeps the function; else the paths through inlined functions that it keeps.
+    pub(crate) fn paths(&self, run: &RunProfile, id: FunctionId) -> Ranked {
+        let function = run.function(id);
+        if self.keeps(run, id) {
+            return Ranked::All;
+        }
+        let scopes = &function.map.scopes;
+        let keeps_inlined = |scope: u32| {
+            let scope = &scopes[scope as usize];
+            scope.parent.is_some() && self.keeps_scope(run, function, scope)
+        };
+        Ranked::through_scopes(&function.map, &keeps_inlined)
     }
 
     /// Whether the filter keeps a function without counters, of which only the module and the names

@@ -429,6 +429,26 @@ fn lines_of_one_function_as_json() {
     assert_eq!(list(View::Paths), serde_json::Value::Null);
 }
 
+/// `eq` has no counters: it is inlined into `search`. `next` contains `eq` in turn.
+#[test]
+fn an_inlined_function_shows_the_paths_through_it() {
+    let options = Options {
+        function: Some(Regex::new("^core::eq$").unwrap()),
+        top: Some(1),
+        ..options(View::Paths)
+    };
+    let text = print(&run(), &options);
+    assert!(text.contains("Hottest paths  1 of "), "{text}");
+    assert!(text.contains("app::search"), "{text}");
+    assert!(!text.contains("slide.c"), "{text}");
+    let json: serde_json::Value = serde_json::from_str(&print_json(&run(), &options)).unwrap();
+    let functions = json["functions"].as_array().unwrap();
+    assert_eq!(functions.len(), 1);
+    assert_eq!(functions[0]["name"], "app::search");
+    assert_eq!(functions[0]["paths"].as_array().unwrap().len(), 1);
+    assert_snapshot!(text);
+}
+
 #[test]
 fn where_functions_went() {
     let function = Some(Regex::new("search|eq|left|start|unused|never").unwrap());

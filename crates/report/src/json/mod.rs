@@ -25,6 +25,7 @@ use std::io::{self, Write};
 use holloway_abi::Unit;
 use holloway_analysis::RunProfile;
 use holloway_analysis::coverage::{coverage, left_out};
+use holloway_analysis::paths::Ranked;
 use holloway_analysis::predict::prediction;
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
@@ -186,7 +187,7 @@ impl<'a> RunContext<'a> {
         let selected = self
             .run
             .ids()
-            .filter(|&(id, _)| self.names.keeps(self.run, id));
+            .filter(|&(id, _)| self.names.paths(self.run, id) != Ranked::None);
         let ran = selected.filter(|(_, function)| function.ran());
         match ran.map(|(_, function)| function.unit()).min() {
             Some(Unit::Paths) => None,

@@ -51,9 +51,12 @@ fn write_all(sheet: &mut Sheet<'_>) -> io::Result<()> {
         return sheet.write_nothing_ran();
     }
     let view = options.view.unwrap_or_else(|| default_view(run));
-    let any_selected_ran = run
-        .ids()
-        .any(|(id, function)| function.ran() && sheet.keeps(id));
+    let any_selected_ran = match view {
+        View::Paths => sheet.any_selected_path_ran(),
+        View::Functions | View::Edges | View::Blocks | View::Lines | View::PathsFromEdges => run
+            .ids()
+            .any(|(id, function)| function.ran() && sheet.keeps(id)),
+    };
     if !any_selected_ran && view != View::Lines {
         // The section above shows the fate of the functions that `--function` selects.
         return match options.code.is_given() {

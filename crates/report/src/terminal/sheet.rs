@@ -7,6 +7,7 @@ use std::io::{self, Write};
 use std::rc::Rc;
 
 use holloway_abi::Unit;
+use holloway_analysis::paths::Ranked;
 use holloway_analysis::{Function, FunctionId, RunProfile};
 use holloway_format::Count;
 
@@ -83,6 +84,13 @@ impl<'a> Sheet<'a> {
     /// Whether the user selected a function (`--function`).
     pub(super) fn keeps(&self, id: FunctionId) -> bool {
         self.names.keeps(self.run, id)
+    }
+
+    /// Whether any code that the user selected ran, in functions or inlined into functions.
+    pub(super) fn any_selected_path_ran(&self) -> bool {
+        let ran = self.run.ids().filter(|(_, function)| function.ran());
+        let mut paths = ran.map(|(id, _)| self.names.paths(self.run, id));
+        paths.any(|paths| paths != Ranked::None)
     }
 
     /// The name of a function in this run: `helper`, or `helper in libplugin.so` if a function of

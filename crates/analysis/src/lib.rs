@@ -5,7 +5,7 @@
 //!
 //! Each of these modules computes one answer from these counts: [`paths`], [`trail`],
 //! [`directions`], [`edges`], [`blocks`], [`functions`], [`lines`], [`bounds`], [`find`],
-//! [`coverage`], [`predict`], and, for two runs, [`overlap`].
+//! [`coverage`], [`uncovered`], [`predict`], and, for two runs, [`overlap`].
 //!
 //! Some images write each path to a stream instead of counting it. [`stream`] divides the words of
 //! a thread into activations, each with its paths. [`loops`] counts sequences of paths over loop
@@ -39,6 +39,7 @@ pub mod run;
 pub mod stream;
 pub mod trace;
 pub mod trail;
+pub mod uncovered;
 pub mod variation;
 mod walk;
 

@@ -86,6 +86,7 @@ impl Page {
     /// The page that reports a run.
     pub(crate) fn for_view(kinds: &RecordedKinds, view: &ViewArgs) -> Self {
         match view.view {
+            _ if view.uncovered => Self::Counts,
             Some(View::Loops) => Self::Loops,
             Some(View::Variation) => Self::Variation,
             Some(_) => Self::Counts,
@@ -193,8 +194,8 @@ pub(crate) fn check_view(kinds: &RecordedKinds, view: &ViewArgs) -> Result<()> {
         (
             "--all-code",
             view.code.all_code,
-            view.view == Some(View::Lines),
-            "lines",
+            view.uncovered || view.view == Some(View::Lines),
+            "lines or --uncovered",
         ),
         ("--min-share", view.min_share.is_some(), is_loops, "loops"),
         ("--stats", view.stats, is_loops, "loops"),

@@ -144,7 +144,7 @@ pub(crate) fn crate_of<'a>(file: &'a str, name: &'a str, module: &'a str) -> Str
         let is_version = |&(dash, _): &(usize, &str)| {
             package[dash + 1..].starts_with(|c: char| c.is_ascii_digit())
         };
-        let end = package.match_indices('-').filter(is_version).last();
+        let end = package.match_indices('-').rfind(is_version);
         let end = end.map(|(dash, _)| dash);
         return package[..end.unwrap_or(package.len())].to_owned();
     }

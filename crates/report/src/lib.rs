@@ -31,6 +31,7 @@ pub mod source;
 pub mod stability;
 pub mod terminal;
 pub mod trace;
+mod uncovered;
 pub mod variation;
 
 pub use code::{CodeFilter, Glob, Origin};

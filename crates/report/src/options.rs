@@ -24,6 +24,8 @@ pub enum View {
     Lines,
     /// The paths that an edge profile would predict, compared with the paths that ran.
     PathsFromEdges,
+    /// The code that never ran. In JSON, a document of its own.
+    Uncovered,
 }
 
 /// The default view of a run: paths, or edges if the run recorded edges.

@@ -573,3 +573,74 @@ fn some_as_json() {
         }
     ));
 }
+
+/// A second program of the run has the functions of the first one, and calls `never`.
+fn run_of_two_programs() -> RunProfile {
+    let first = app();
+    let second = image(
+        "other",
+        app()
+            .modules
+            .into_iter()
+            .map(|placed| placed.module)
+            .collect(),
+    );
+    let counts = profile(
+        &first,
+        1,
+        &[(0, 0, SLIDE_FIRST), (1, 0, &[(0, 3), (6, 20)])],
+    );
+    let other = profile(&second, 2, &[(0, 0, SLIDE_SECOND), (0, 1, &[(0, 9)])]);
+    RunProfile::new(vec![(first, vec![counts]), (second, vec![other])])
+}
+
+#[test]
+fn code_that_never_ran() {
+    let text = print(&run_of_two_programs(), &options(View::Uncovered));
+    assert!(
+        !text.contains("slide.c:11"),
+        "`never` ran in the second program\n{text}"
+    );
+    assert_eq!(
+        text.matches("long_one").count(),
+        1,
+        "one row for a function\n{text}"
+    );
+    assert_snapshot!(text);
+}
+
+#[test]
+fn code_that_never_ran_as_json() {
+    let json = |options: &Options<'_>| -> serde_json::Value {
+        serde_json::from_str(&print_json(&run_of_two_programs(), options)).unwrap()
+    };
+    let all = json(&options(View::Uncovered));
+    assert_eq!(all["schema"], 1);
+    let uncovered = &all["uncovered"];
+    assert_eq!(uncovered["functions"][0]["name"], "long_one");
+    assert_eq!(uncovered["functions"].as_array().unwrap().len(), 1);
+    let totals = &uncovered["totals"]["functions"];
+    assert_eq!(totals, &serde_json::json!({"never_ran": 1, "all": 4}));
+    let top = json(&Options {
+        top: Some(1),
+        ..options(View::Uncovered)
+    });
+    for list in ["functions", "lines", "branches", "paths"] {
+        assert_eq!(
+            top["uncovered"][list].as_array().unwrap().len(),
+            1,
+            "{list}"
+        );
+    }
+    assert_eq!(top["uncovered"]["totals"], uncovered["totals"]);
+    let std = CodeFilter {
+        files: vec![Glob::new("<std>/**")],
+        ..CodeFilter::default()
+    };
+    let std = json(&Options {
+        code: std,
+        ..options(View::Uncovered)
+    });
+    // `next` and `eq`, both inlined into `search`.
+    assert_eq!(std["uncovered"]["totals"]["functions"]["all"], 2);
+}

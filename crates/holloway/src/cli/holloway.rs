@@ -118,6 +118,7 @@ Examples:
   holloway report target/holloway/runs/latest --top 50
   holloway report --function 'parse_.*' --view lines
   holloway report --workspace --view functions     without library code
+  holloway report --uncovered                      what never ran
   holloway report --format json > paths.json";
 
 const OVERLAP_EXAMPLES: &str = "\

@@ -12,6 +12,10 @@ pub(crate) struct ViewArgs {
     /// What to list [default: the collected kind; for a trace, its statistics and hot subpaths]
     #[arg(long, value_enum)]
     pub(crate) view: Option<View>,
+    /// Show the code that never ran: functions, lines, ways of branches, and paths, merged over all
+    /// processes and programs of the run
+    #[arg(long, conflicts_with_all = ["view", "sort"])]
+    pub(crate) uncovered: bool,
     /// Hide sequences of the loops view that are rarer than this share of their first path's
     /// executions [default: 10%]
     #[arg(long, value_name = "PERCENT", value_parser = parse_share)]
@@ -36,6 +40,7 @@ impl ViewArgs {
         Self {
             sort: None,
             view: None,
+            uncovered: false,
             min_share: None,
             stats: false,
             code: CodeArgs::default(),

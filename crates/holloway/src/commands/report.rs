@@ -78,7 +78,10 @@ fn refuse_view_without_data(loaded: &Loaded, view: &ViewArgs) -> Result<()> {
 fn print_loaded(loaded: Loaded, view: &ViewArgs, base: Option<PathBuf>) -> Result<()> {
     let source = source();
     let options = Options {
-        view: view.view.and_then(report_view),
+        view: match view.uncovered {
+            true => Some(ReportView::Uncovered),
+            false => view.view.and_then(report_view),
+        },
         sort: match view.sort {
             Some(SortKey::Count) => Sort::Count,
             Some(SortKey::Instructions) => Sort::Instructions,

@@ -17,6 +17,7 @@ pub(crate) mod overlap;
 mod prediction;
 pub(crate) mod stability;
 pub mod trace;
+mod uncovered;
 pub mod variation;
 
 use holloway_format::Count;
@@ -42,11 +43,15 @@ use prediction::PredictionRecord;
 
 /// Writes the run as one object and a newline. [`Options::function`] and [`Options::top`] limit
 /// functions and paths; totals refer to the whole run. The document has the prediction only for
-/// [`View::PathsFromEdges`], and lines only for [`View::Lines`].
+/// [`View::PathsFromEdges`], and lines only for [`View::Lines`]. [`View::Uncovered`]
+/// has a document of its own.
 ///
 /// # Errors
 /// If writing to `out` fails.
 pub fn write(run: &RunProfile, options: &Options<'_>, out: &mut dyn Write) -> io::Result<()> {
+    if options.view == Some(View::Uncovered) {
+        return uncovered::write(run, options, out);
+    }
     let document = RunContext {
         run,
         names: Filter::new(options),

@@ -5,7 +5,7 @@
 //!
 //! Each of these modules computes one answer from these counts: [`paths`], [`trail`],
 //! [`directions`], [`edges`], [`blocks`], [`functions`], [`lines`], [`bounds`], [`find`],
-//! [`coverage`], [`cpu_time`], [`predict`], and, for two runs, [`overlap`].
+//! [`coverage`], [`cpu_time`], [`uncovered`], [`predict`], and, for two runs, [`overlap`].
 //!
 //! Some images write each path to a stream instead of counting it. [`stream`] divides the words of
 //! a thread into activations, each with its paths. [`loops`] counts sequences of paths over loop
@@ -41,6 +41,7 @@ pub mod run;
 pub mod stream;
 pub mod trace;
 pub mod trail;
+pub mod uncovered;
 pub mod variation;
 mod walk;
 

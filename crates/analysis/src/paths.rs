@@ -2,23 +2,26 @@
 //!
 //! Cost: ranking by count takes one pass over the counted paths and a selection; only the selected
 //! paths are regenerated. Ranking by instructions walks the paths of each function (see
-//! [`graph`](crate::graph)). Functions whose edges were counted have no paths to rank: their
+//! [`graph`](crate::graph)). If only paths through inlined code are ranked, each path of the functions
+//! with such code is regenerated. Functions whose edges were counted have no paths to rank: their
 //! [`counts`](Function::counts) are empty.
 
-use holloway_format::Count;
 use std::cmp::Reverse;
 
 use holloway_flow::{Path, PathId};
+use holloway_format::{Count, FunctionMap, Place, Scope};
 
 use crate::run::{Function, FunctionId, RunProfile};
+use crate::trail::frames;
 
 /// The measure by which paths are ranked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Sort {
     /// Executions.
-    #[default]
     Count,
-    /// Executed instructions: the instructions of the path times its count.
+    /// Executed instructions: the instructions of the path times its count. A short path that runs often does not
+    /// outrank the paths in which the program spends its time.
+    #[default]
     Instructions,
 }
 
@@ -61,17 +64,63 @@ pub struct Ranking {
     pub total: Count,
 }
 
-/// Ranks the paths of the functions that `keep` accepts. Returns at most `top` of them, or all if
+/// The paths of a function that are ranked.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Ranked {
+    /// All paths.
+    All,
+    /// The paths through at least one of these blocks, by block.
+    Through(Vec<bool>),
+    /// No path.
+    None,
+}
+
+impl Ranked {
+    /// The paths of a function that run through the scopes that `keep` accepts: all paths if it
+    /// accepts the function itself, else the paths through code that was inlined from these
+    /// scopes. `keep` receives the number of a scope.
+    pub fn through_scopes(map: &FunctionMap, keep: &dyn Fn(u32) -> bool) -> Ranked {
+        let scopes = (0u32..).take(map.scopes.len());
+        let kept: Vec<bool> = scopes.map(keep).collect();
+        let is_own = |(scope, &kept): (&Scope, &bool)| kept && scope.parent.is_none();
+        if map.scopes.iter().zip(&kept).any(is_own) {
+            return Ranked::All;
+        }
+        if !kept.contains(&true) {
+            return Ranked::None;
+        }
+        let is_kept = |place: &Place| frames(map, place).any(|frame| kept[frame.scope as usize]);
+        let blocks = map.blocks.iter();
+        let through: Vec<bool> = blocks
+            .map(|block| block.places.iter().any(is_kept))
+            .collect();
+        match through.contains(&true) {
+            true => Ranked::Through(through),
+            false => Ranked::None,
+        }
+    }
+
+    fn contains(&self, function: &Function, path: PathId) -> bool {
+        match self {
+            Ranked::All => true,
+            Ranked::None => false,
+            Ranked::Through(blocks) => regenerate(function, path)
+                .is_some_and(|path| path.blocks.iter().any(|block| blocks[block.index()])),
+        }
+    }
+}
+
+/// Ranks the paths that `choose` chooses in each function. Returns at most `top` of them, or all if
 /// `top` is `None`.
 pub fn hottest(
     run: &RunProfile,
     sort: Sort,
     top: Option<usize>,
-    keep: &dyn Fn(FunctionId) -> bool,
+    choose: &dyn Fn(FunctionId) -> Ranked,
 ) -> Ranking {
     match sort {
-        Sort::Count => by_count(run, top, keep),
-        Sort::Instructions => by_instructions(run, top, keep),
+        Sort::Count => by_count(run, top, choose),
+        Sort::Instructions => by_instructions(run, top, choose),
     }
 }
 
@@ -88,19 +137,19 @@ pub fn instructions(function: &Function, path: &Path) -> u64 {
         .sum()
 }
 
-fn by_count(run: &RunProfile, top: Option<usize>, keep: &dyn Fn(FunctionId) -> bool) -> Ranking {
+fn by_count(
+    run: &RunProfile,
+    top: Option<usize>,
+    choose: &dyn Fn(FunctionId) -> Ranked,
+) -> Ranking {
     let mut total = Count::ZERO;
     let mut ranked: Vec<(Reverse<Count>, FunctionId, PathId)> = Vec::new();
     for (id, function) in run.ids() {
         total = total.saturating_add(function.executions());
-        if keep(id) {
-            ranked.extend(
-                function
-                    .counts
-                    .iter()
-                    .map(|&(path, count)| (Reverse(count), id, path)),
-            );
-        }
+        let chosen = choose(id);
+        let counts = function.counts.iter();
+        let counts = counts.filter(|&&(path, _)| chosen.contains(function, path));
+        ranked.extend(counts.map(|&(path, count)| (Reverse(count), id, path)));
     }
     let distinct = ranked.len() as u64;
     keep_smallest(&mut ranked, top);
@@ -125,7 +174,7 @@ fn by_count(run: &RunProfile, top: Option<usize>, keep: &dyn Fn(FunctionId) -> b
 fn by_instructions(
     run: &RunProfile,
     top: Option<usize>,
-    keep: &dyn Fn(FunctionId) -> bool,
+    choose: &dyn Fn(FunctionId) -> Ranked,
 ) -> Ranking {
     let mut total = Count::ZERO;
     let mut ranked: Vec<(Reverse<Count>, FunctionId, PathId, Count, u64)> = Vec::new();
@@ -133,11 +182,11 @@ fn by_instructions(
         let Some(graph) = function.graph() else {
             continue;
         };
-        let is_accepted = keep(id);
+        let chosen = choose(id);
         graph.measure(&function.map, &function.counts, |measured| {
             let weight = measured.count.saturating_mul(measured.instructions);
             total = total.saturating_add(weight);
-            if is_accepted {
+            if chosen.contains(function, measured.path) {
                 let (path, count) = (measured.path, measured.count);
                 ranked.push((Reverse(weight), id, path, count, measured.instructions));
             }

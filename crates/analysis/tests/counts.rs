@@ -11,7 +11,7 @@ use build::{
 use holloway_analysis::edges::of_function;
 use holloway_analysis::misfit::Misfit;
 use holloway_analysis::note::{FunctionPlace, Note};
-use holloway_analysis::paths::{hottest, instructions, regenerate};
+use holloway_analysis::paths::{Ranked, hottest, instructions, regenerate};
 use holloway_analysis::{FunctionId, RunProfile, Sort};
 use holloway_flow::{BlockId, EdgeId, Path, PathEnd, PathId, PathStart};
 use holloway_format::{Count, DagKind, FunctionMap, Outcome};
@@ -60,7 +60,7 @@ fn pp_slides_two_path_profiles_with_one_edge_profile() {
     );
     assert_eq!(edges(&first), expect);
     assert_eq!(edges(&second), expect);
-    let top = |run: &RunProfile| hottest(run, Sort::Count, Some(1), &|_| true).paths[0].path;
+    let top = |run: &RunProfile| hottest(run, Sort::Count, Some(1), &|_| Ranked::All).paths[0].path;
     assert_eq!((top(&first), top(&second)), (PathId(3), PathId(0)));
 }
 
@@ -304,7 +304,7 @@ proptest! {
             prop_assert_eq!(count, Count(into as u64 + calls));
         }
         for sort in [Sort::Count, Sort::Instructions] {
-            let all = hottest(&run, sort, None, &|_| true);
+            let all = hottest(&run, sort, None, &|_| Ranked::All);
             prop_assert_eq!(all.paths.len(), counts.len());
             prop_assert!(all.paths.is_sorted_by_key(|path| std::cmp::Reverse(path.weight(sort))));
             for path in &all.paths {
@@ -312,7 +312,45 @@ proptest! {
                 prop_assert_eq!(path.instructions, instructions(function, &blocks));
                 prop_assert_eq!(path.function, FunctionId(0));
             }
-            prop_assert_eq!(&hottest(&run, sort, Some(2), &|_| true).paths, &all.paths[..all.paths.len().min(2)]);
+            prop_assert_eq!(&hottest(&run, sort, Some(2), &|_| Ranked::All).paths, &all.paths[..all.paths.len().min(2)]);
         }
+    }
+}
+
+/// `outer` calls `inner` in one arm of a branch, and `inner` is inlined there. Of its two paths, one
+/// runs through `inner`.
+#[test]
+fn paths_through_an_inlined_function() {
+    let outer = function("outer", "a.c", 1)
+        .inlined("inner", "a.c", 0, 4)
+        .block(2, &[(0, 3)])
+        .block(5, &[(1, 10), (0, 4)])
+        .block(3, &[(0, 6)])
+        .block(1, &[(0, 8)])
+        .block(0, &[])
+        .edge(0, 1, Outcome::True)
+        .edge(0, 2, Outcome::False)
+        .edge(1, 3, Outcome::Jump)
+        .edge(2, 3, Outcome::Jump)
+        .edge(3, 4, Outcome::Return)
+        .done();
+    let run = run_of(outer, &[&[(0, 10), (1, 7)]]);
+    let map = &run.functions[0].map;
+    let listed = |sort: Sort, name: &str| {
+        let named = |scope: u32| *map.scopes[scope as usize].name == *name;
+        let choose = |_| Ranked::through_scopes(map, &named);
+        let paths = hottest(&run, sort, None, &choose).paths.into_iter();
+        paths.map(|path| path.path).collect::<Vec<PathId>>()
+    };
+    for sort in [Sort::Count, Sort::Instructions] {
+        // The naive answer: regenerate each path and look at its blocks.
+        let naive = (0..2).map(PathId).filter(|&path| {
+            let path = regenerate(&run.functions[0], path).unwrap();
+            path.blocks.contains(&BlockId(1))
+        });
+        assert_eq!(listed(sort, "inner"), naive.collect::<Vec<_>>());
+        assert_eq!(listed(sort, "inner").len(), 1);
+        assert_eq!(listed(sort, "outer").len(), 2);
+        assert_eq!(listed(sort, "other"), []);
     }
 }

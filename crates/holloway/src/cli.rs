@@ -19,6 +19,6 @@ pub(crate) use holloway::{
 };
 pub(crate) use stream::{OutputArgs, StreamArgs};
 pub(crate) use view::{
-    ColorWhen, ListArgs, OutputFormat, SortKey, TimeOf, TimesArgs, View, ViewArgs,
+    CodeArgs, ColorWhen, ListArgs, OutputFormat, SortKey, TimeOf, TimesArgs, View, ViewArgs,
 };
 pub(crate) use weave::WeaveArgs;

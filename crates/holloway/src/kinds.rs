@@ -86,14 +86,16 @@ impl Page {
     /// The page that reports a run.
     pub(crate) fn for_view(kinds: &RecordedKinds, view: &ViewArgs) -> Self {
         match view.view {
+            _ if view.uncovered => Self::Counts,
             Some(View::Loops) => Self::Loops,
             Some(View::Variation) => Self::Variation,
             Some(_) => Self::Counts,
             None if view.list.style.format == OutputFormat::Json => Self::Counts,
             None if kinds.has(Kind::Loops) => Self::Loops,
             None if kinds.is_timed() => Self::Variation,
-            // Only the page of counts says whether the selected functions were inlined or skipped.
-            None if kinds.has(Kind::Trace) && view.list.function.is_none() => Self::Trace,
+            // Only the page of counts says whether the selected functions were inlined or skipped,
+            // and a trace has no filter on code.
+            None if kinds.has(Kind::Trace) && !is_filtered(view) => Self::Trace,
             None => Self::Counts,
         }
     }
@@ -119,6 +121,10 @@ impl fmt::Display for Page {
             Self::Variation => "times of paths",
         })
     }
+}
+
+fn is_filtered(view: &ViewArgs) -> bool {
+    view.list.function.is_some() || view.code.is_given()
 }
 
 /// Refuses options of a run that have no effect on a program of this kind.
@@ -184,6 +190,12 @@ pub(crate) fn check_view(kinds: &RecordedKinds, view: &ViewArgs) -> Result<()> {
             view.sort.is_some(),
             is_sortable,
             "paths, functions or blocks",
+        ),
+        (
+            "--all-code",
+            view.code.all_code,
+            view.uncovered || view.view == Some(View::Lines),
+            "lines or --uncovered",
         ),
         ("--min-share", view.min_share.is_some(), is_loops, "loops"),
         ("--stats", view.stats, is_loops, "loops"),

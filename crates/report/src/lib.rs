@@ -4,6 +4,7 @@
 //! docs/json.md). Both use these modules:
 //!
 //! - [`notes`] writes the sentences about samples, losses, and damage;
+//! - [`code`] selects the code to show, by crate, file, and origin;
 //! - [`loops`] selects the loops and sequences of paths to show;
 //! - [`trace`] has the questions about traces, and their answers;
 //! - [`variation`] selects the paths with varying time to show.
@@ -15,6 +16,7 @@
 //! a [`Source`].
 #![forbid(unsafe_code)]
 
+pub mod code;
 mod cpu_time;
 mod filter;
 pub mod json;
@@ -30,8 +32,10 @@ pub mod source;
 pub mod stability;
 pub mod terminal;
 pub mod trace;
+mod uncovered;
 pub mod variation;
 
+pub use code::{CodeFilter, Glob, Origin};
 pub use holloway_analysis::Sort;
 pub use loops::LoopsOptions;
 pub use numbers::{grouped, plural};

@@ -6,6 +6,7 @@ use holloway_abi::Unit;
 use holloway_analysis::{RunProfile, Sort};
 use regex::Regex;
 
+use crate::code::CodeFilter;
 use crate::source::Source;
 
 /// A view of a run.
@@ -23,6 +24,8 @@ pub enum View {
     Lines,
     /// The paths that an edge profile would predict, compared with the paths that ran.
     PathsFromEdges,
+    /// The code that never ran. In JSON, a document of its own.
+    Uncovered,
 }
 
 /// The default view of a run: paths, or edges if the run recorded edges.
@@ -40,11 +43,14 @@ pub struct Options<'a> {
     pub view: Option<View>,
     /// The order of paths, functions, and blocks: by count or by instructions.
     pub sort: Sort,
-    /// Maximum number of rows: paths, functions, edges, blocks, or files. `None` means all rows in
-    /// JSON, and 10 rows on the terminal. In the lines view, `None` means the hottest lines.
+    /// Maximum number of rows: paths, functions, edges, blocks, or lines. `None` means all rows in
+    /// JSON, and 10 rows on the terminal. In the lines view, `None` means about a hundred rows, or
+    /// all lines of the selected functions.
     pub top: Option<usize>,
     /// Shows only functions whose demangled name matches.
     pub function: Option<Regex>,
+    /// Shows only this code.
+    pub code: CodeFilter,
     /// Whether to write ANSI colors.
     pub color: bool,
     /// Columns of the terminal. With `usize::MAX`, lines are never clipped.
@@ -56,13 +62,14 @@ pub struct Options<'a> {
 }
 
 impl<'a> Options<'a> {
-    /// The defaults: the run's default view, ordered by count, without color and clipping.
+    /// The defaults: the run's default view, ordered by instructions, without color and clipping.
     pub fn new(source: &'a dyn Source) -> Options<'a> {
         Options {
             view: None,
             sort: Sort::default(),
             top: None,
             function: None,
+            code: CodeFilter::default(),
             color: false,
             width: usize::MAX,
             cwd: None,

@@ -11,7 +11,7 @@ use build::{
 use holloway_analysis::RunProfile;
 use holloway_format::{Damage, DamagedFile, FunctionMap, ImageMap, ModuleMap, Outcome};
 use holloway_report::source::Nothing;
-use holloway_report::{Options, Sort, Source, View, json, terminal};
+use holloway_report::{CodeFilter, Glob, Options, Origin, Sort, Source, View, json, terminal};
 use insta::assert_snapshot;
 use regex::Regex;
 
@@ -164,7 +164,131 @@ fn print_json(run: &RunProfile, options: &Options<'_>) -> String {
 
 #[test]
 fn paths_by_count() {
-    assert_snapshot!(print(&run(), &options(View::Paths)));
+    let by_count = Options {
+        sort: Sort::Count,
+        ..options(View::Paths)
+    };
+    assert_snapshot!(print(&run(), &by_count));
+}
+
+/// `long_one` runs ten times only, but each time 100 instructions.
+#[test]
+fn paths_are_sorted_by_instructions() {
+    let text = print(&run(), &options(View::Paths));
+    let rank = |path: &str| text.find(path).unwrap();
+    assert!(
+        rank("= 500  long_one  p0") < rank("= 240  slide  p5"),
+        "{text}"
+    );
+    assert!(
+        rank("= 2,600  slide  p3") < rank("= 1,200  slide  p0"),
+        "{text}"
+    );
+}
+
+#[test]
+fn top_counts_lines_in_the_lines_view() {
+    let top = |top: usize| {
+        let options = Options {
+            top: Some(top),
+            ..options(View::Lines)
+        };
+        print(&run(), &options)
+    };
+    let (one, two) = (top(1), top(2));
+    assert!(one.contains("Hottest lines  1 of "), "{one}");
+    assert!(two.contains("Hottest lines  2 of "), "{two}");
+    let options = Options {
+        top: Some(2),
+        ..options(View::Lines)
+    };
+    let json: serde_json::Value = serde_json::from_str(&print_json(&run(), &options)).unwrap();
+    assert_eq!(json["lines"].as_array().unwrap().len(), 2);
+}
+
+/// The names of the functions that a filter on code keeps, in the order of the JSON document.
+fn kept(code: CodeFilter) -> Vec<String> {
+    let options = Options {
+        code,
+        ..options(View::Functions)
+    };
+    let text = print(&run(), &options);
+    let json: serde_json::Value = serde_json::from_str(&print_json(&run(), &options)).unwrap();
+    let functions = json["functions"].as_array().unwrap().iter();
+    let ran = functions.filter(|function| !function["paths"].as_array().unwrap().is_empty());
+    let names = ran.map(|function| function["name"].as_str().unwrap().to_owned());
+    let names: Vec<String> = names.collect();
+    assert!(names.iter().all(|name| text.contains(name)), "{text}");
+    names
+}
+
+#[test]
+fn filters_select_code_by_crate_file_and_origin() {
+    let crates = |name: &str| {
+        kept(CodeFilter {
+            crates: vec![name.to_owned()],
+            ..CodeFilter::default()
+        })
+    };
+    let files = |globs: &[&str]| {
+        kept(CodeFilter {
+            files: globs.iter().map(|glob| Glob::new(glob)).collect(),
+            ..CodeFilter::default()
+        })
+    };
+    // The module `app` holds `search` and the C function `long_one`.
+    assert_eq!(crates("app"), ["app::search", "long_one"]);
+    assert_eq!(crates("slide.o"), ["slide"]);
+    assert_eq!(crates("no_such"), [""; 0]);
+    assert_eq!(files(&["src/*.rs"]), ["app::search"]);
+    assert_eq!(files(&["search.rs", "slide.c"]), ["app::search", "slide"]);
+    assert_eq!(files(&["*.py"]), [""; 0]);
+    let workspace = kept(CodeFilter {
+        origin: Origin::Workspace,
+        ..CodeFilter::default()
+    });
+    assert_eq!(workspace, ["app::search", "slide", "long_one"]);
+}
+
+#[test]
+fn code_that_no_filter_finds_is_said() {
+    let code = CodeFilter {
+        crates: vec!["no_such".to_owned()],
+        ..CodeFilter::default()
+    };
+    let text = print(
+        &run(),
+        &Options {
+            code,
+            ..options(View::Paths)
+        },
+    );
+    assert!(
+        text.ends_with("no function that ran is in this code; crates that ran: app, slide.o\n"),
+        "{text}"
+    );
+}
+
+/// The lines view hides the inlined code of the standard library, unless the user wants it.
+#[test]
+fn the_lines_view_shows_the_workspace() {
+    let with_origin = |origin: Origin| {
+        let code = CodeFilter {
+            origin,
+            ..CodeFilter::default()
+        };
+        print(
+            &run(),
+            &Options {
+                code,
+                ..options(View::Lines)
+            },
+        )
+    };
+    let hidden = "outside the workspace (std)";
+    assert!(with_origin(Origin::ByView).contains(hidden));
+    assert!(!with_origin(Origin::All).contains(hidden));
+    assert!(!with_origin(Origin::Workspace).contains(hidden));
 }
 
 #[test]
@@ -332,6 +456,26 @@ fn lines_of_one_function_as_json() {
     assert_eq!(list(View::Paths), serde_json::Value::Null);
 }
 
+/// `eq` has no counters: it is inlined into `search`. `next` contains `eq` in turn.
+#[test]
+fn an_inlined_function_shows_the_paths_through_it() {
+    let options = Options {
+        function: Some(Regex::new("^core::eq$").unwrap()),
+        top: Some(1),
+        ..options(View::Paths)
+    };
+    let text = print(&run(), &options);
+    assert!(text.contains("Hottest paths  1 of "), "{text}");
+    assert!(text.contains("app::search"), "{text}");
+    assert!(!text.contains("slide.c"), "{text}");
+    let json: serde_json::Value = serde_json::from_str(&print_json(&run(), &options)).unwrap();
+    let functions = json["functions"].as_array().unwrap();
+    assert_eq!(functions.len(), 1);
+    assert_eq!(functions[0]["name"], "app::search");
+    assert_eq!(functions[0]["paths"].as_array().unwrap().len(), 1);
+    assert_snapshot!(text);
+}
+
 #[test]
 fn where_functions_went() {
     let function = Some(Regex::new("search|eq|left|start|unused|never").unwrap());
@@ -455,4 +599,75 @@ fn some_as_json() {
             ..options(View::Paths)
         }
     ));
+}
+
+/// A second program of the run has the functions of the first one, and calls `never`.
+fn run_of_two_programs() -> RunProfile {
+    let first = app();
+    let second = image(
+        "other",
+        app()
+            .modules
+            .into_iter()
+            .map(|placed| placed.module)
+            .collect(),
+    );
+    let counts = profile(
+        &first,
+        1,
+        &[(0, 0, SLIDE_FIRST), (1, 0, &[(0, 3), (6, 20)])],
+    );
+    let other = profile(&second, 2, &[(0, 0, SLIDE_SECOND), (0, 1, &[(0, 9)])]);
+    RunProfile::new(vec![(first, vec![counts]), (second, vec![other])])
+}
+
+#[test]
+fn code_that_never_ran() {
+    let text = print(&run_of_two_programs(), &options(View::Uncovered));
+    assert!(
+        !text.contains("slide.c:11"),
+        "`never` ran in the second program\n{text}"
+    );
+    assert_eq!(
+        text.matches("long_one").count(),
+        1,
+        "one row for a function\n{text}"
+    );
+    assert_snapshot!(text);
+}
+
+#[test]
+fn code_that_never_ran_as_json() {
+    let json = |options: &Options<'_>| -> serde_json::Value {
+        serde_json::from_str(&print_json(&run_of_two_programs(), options)).unwrap()
+    };
+    let all = json(&options(View::Uncovered));
+    assert_eq!(all["schema"], 1);
+    let uncovered = &all["uncovered"];
+    assert_eq!(uncovered["functions"][0]["name"], "long_one");
+    assert_eq!(uncovered["functions"].as_array().unwrap().len(), 1);
+    let totals = &uncovered["totals"]["functions"];
+    assert_eq!(totals, &serde_json::json!({"never_ran": 1, "all": 4}));
+    let top = json(&Options {
+        top: Some(1),
+        ..options(View::Uncovered)
+    });
+    for list in ["functions", "lines", "branches", "paths"] {
+        assert_eq!(
+            top["uncovered"][list].as_array().unwrap().len(),
+            1,
+            "{list}"
+        );
+    }
+    assert_eq!(top["uncovered"]["totals"], uncovered["totals"]);
+    let std = CodeFilter {
+        files: vec![Glob::new("<std>/**")],
+        ..CodeFilter::default()
+    };
+    let std = json(&Options {
+        code: std,
+        ..options(View::Uncovered)
+    });
+    // `next` and `eq`, both inlined into `search`.
+    assert_eq!(std["uncovered"]["totals"]["functions"]["all"], 2);
 }

@@ -117,6 +117,8 @@ Examples:
   holloway report                                  the latest run
   holloway report target/holloway/runs/latest --top 50
   holloway report --function 'parse_.*' --view lines
+  holloway report --workspace --view functions     without library code
+  holloway report --uncovered                      what never ran
   holloway report --format json > paths.json";
 
 const OVERLAP_EXAMPLES: &str = "\
@@ -186,6 +188,10 @@ pub(crate) struct ReportArgs {
     /// run of the project around the current directory]
     #[arg(value_name = "RUN", value_hint = ValueHint::AnyPath)]
     pub(crate) run: Option<PathBuf>,
+    /// Show only code of the workspace: hide the standard library, system headers, and crates that
+    /// cargo downloaded [default in the lines view]
+    #[arg(long, help_heading = "Report", conflicts_with = "all_code")]
+    pub(crate) workspace: bool,
     /// The report.
     #[command(flatten)]
     pub(crate) view: ViewArgs,

@@ -6,12 +6,16 @@ use clap::{Args, ValueEnum};
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Report")]
 pub(crate) struct ViewArgs {
-    /// Order of paths, functions and blocks [default: count]
+    /// Order of paths, functions and blocks [default: instructions]
     #[arg(long, value_enum)]
     pub(crate) sort: Option<SortKey>,
     /// What to list [default: the collected kind; for a trace, its statistics and hot subpaths]
     #[arg(long, value_enum)]
     pub(crate) view: Option<View>,
+    /// Show the code that never ran: functions, lines, ways of branches, and paths, merged over all
+    /// processes and programs of the run
+    #[arg(long, conflicts_with_all = ["view", "sort"])]
+    pub(crate) uncovered: bool,
     /// Hide sequences of the loops view that are rarer than this share of their first path's
     /// executions [default: 10%]
     #[arg(long, value_name = "PERCENT", value_parser = parse_share)]
@@ -19,6 +23,9 @@ pub(crate) struct ViewArgs {
     /// Also show, in the loops view, figures about the forests: nodes, degrees, look-ups
     #[arg(long)]
     pub(crate) stats: bool,
+    /// The code to show.
+    #[command(flatten)]
+    pub(crate) code: CodeArgs,
     /// The times to rank.
     #[command(flatten)]
     pub(crate) times: TimesArgs,
@@ -33,11 +40,40 @@ impl ViewArgs {
         Self {
             sort: None,
             view: None,
+            uncovered: false,
             min_share: None,
             stats: false,
+            code: CodeArgs::default(),
             times: TimesArgs::default(),
             list,
         }
+    }
+}
+
+/// The code that a report shows.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Report")]
+pub(crate) struct CodeArgs {
+    /// Show only code of this crate (of C: of this object file); may be repeated
+    #[arg(long = "crate", value_name = "NAME")]
+    pub(crate) crates: Vec<String>,
+    /// Show only code of files that match: `main.rs`, `src/*.c`, `memchr-*/**`; may be repeated.
+    /// With --view lines, the files are shown whole
+    #[arg(long = "file", value_name = "GLOB")]
+    pub(crate) files: Vec<String>,
+    /// Also show, in the lines view, the standard library, system headers, and crates that cargo
+    /// downloaded
+    #[arg(long)]
+    pub(crate) all_code: bool,
+    /// `--workspace` of `holloway report`. Verbs of cargo give this option to cargo.
+    #[arg(skip)]
+    pub(crate) workspace: bool,
+}
+
+impl CodeArgs {
+    /// Whether the options restrict the code.
+    pub(crate) fn is_given(&self) -> bool {
+        self.workspace || !self.crates.is_empty() || !self.files.is_empty()
     }
 }
 

@@ -6,9 +6,9 @@ use std::process::ExitCode;
 use holloway_abi::Unit;
 use holloway_analysis::Function;
 use holloway_collect::load::Loaded;
-use holloway_report::{LoopsOptions, Options, Sort, View as ReportView};
+use holloway_report::{CodeFilter, Glob, LoopsOptions, Options, Origin, Sort, View as ReportView};
 
-use crate::cli::{OutputFormat, ReportArgs, SortKey, View, ViewArgs};
+use crate::cli::{CodeArgs, OutputFormat, ReportArgs, SortKey, View, ViewArgs};
 use crate::commands::trace;
 use crate::failure::{Failure, Result};
 use crate::kinds::Page;
@@ -25,9 +25,11 @@ pub(crate) fn main(args: &ReportArgs) -> Result<ExitCode> {
         Some(run) => latest::resolve(run)?,
         None => latest::latest()?,
     };
+    let mut view = args.view.clone();
+    view.code.workspace = args.workspace;
     let loaded = loading::load_with_streams(&run)?;
-    refuse_view_without_data(&loaded, &args.view)?;
-    print_loaded(loaded, &args.view, std::env::current_dir().ok())?;
+    refuse_view_without_data(&loaded, &view)?;
+    print_loaded(loaded, &view, std::env::current_dir().ok())?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -76,11 +78,16 @@ fn refuse_view_without_data(loaded: &Loaded, view: &ViewArgs) -> Result<()> {
 fn print_loaded(loaded: Loaded, view: &ViewArgs, base: Option<PathBuf>) -> Result<()> {
     let source = source();
     let options = Options {
-        view: view.view.and_then(report_view),
-        sort: match view.sort.unwrap_or(SortKey::Count) {
-            SortKey::Count => Sort::Count,
-            SortKey::Instructions => Sort::Instructions,
+        view: match view.uncovered {
+            true => Some(ReportView::Uncovered),
+            false => view.view.and_then(report_view),
         },
+        sort: match view.sort {
+            Some(SortKey::Count) => Sort::Count,
+            Some(SortKey::Instructions) => Sort::Instructions,
+            None => Sort::default(),
+        },
+        code: code_filter(&view.code),
         cwd: base,
         ..options(&view.list, &source)
     };
@@ -129,6 +136,18 @@ fn print_variation(loaded: Loaded, view: &ViewArgs, options: &Options<'_>) -> Re
             holloway_report::json::variation::write(&run, options, rank_options, out)
         }
     })
+}
+
+fn code_filter(args: &CodeArgs) -> CodeFilter {
+    CodeFilter {
+        crates: args.crates.clone(),
+        files: args.files.iter().map(|glob| Glob::new(glob)).collect(),
+        origin: match (args.workspace, args.all_code) {
+            (true, _) => Origin::Workspace,
+            (false, true) => Origin::All,
+            (false, false) => Origin::ByView,
+        },
+    }
 }
 
 /// The report's view of counts. `None` for loops and variation, which have separate pages.

@@ -359,6 +359,71 @@ fn tests_doctests_examples_and_benches_are_woven() {
     assert_eq!(result.json().calls("three_times"), 1);
 }
 
+/// The unit tests call `odd(1)`, and the test program calls `odd(2)`. No test calls `unused`.
+#[test]
+fn code_that_no_test_ran_is_merged_over_test_programs() {
+    let library = "\
+pub fn odd(n: u64) -> &'static str {
+    if n % 2 == 1 {
+        return \"odd\";
+    }
+    \"even\"
+}
+pub fn unused(n: u64) -> u64 {
+    n + 1
+}
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn unit() { assert_eq!(super::odd(1), \"odd\"); }
+}
+";
+    let outside = "#[test]\nfn outside() { assert_eq!(app::odd(2), \"even\"); }\n";
+    let project = Project::new(&[
+        ("Cargo.toml", &package("app")),
+        ("src/lib.rs", library),
+        ("tests/outside.rs", outside),
+    ]);
+    let result = project.cargo_holloway("test --uncovered").ok();
+    result
+        .says("2 processes of 2 programs merged")
+        .says("src/lib.rs:7  app::unused");
+    assert_eq!(result.stdout.matches("app::unused").count(), 1, "{result}");
+    assert!(
+        !result.stdout.contains("src/lib.rs:2 "),
+        "both ways were taken\n{result}"
+    );
+    let report = |options: &str| {
+        let result = project
+            .holloway(&format!("report --uncovered --format json {options}"))
+            .ok();
+        let document: serde_json::Value = serde_json::from_str(&result.stdout).unwrap();
+        document["uncovered"].clone()
+    };
+    let merged = report("");
+    let functions = merged["functions"].as_array().unwrap();
+    assert_eq!(functions.len(), 1, "{merged}");
+    assert_eq!(
+        (&functions[0]["name"], &functions[0]["line"]),
+        (&"app::unused".into(), &7.into())
+    );
+    assert_eq!(merged["totals"]["branches"]["never_ran"], 0, "{merged}");
+    let odd = report("--function '^app::odd$'");
+    assert_eq!(odd["totals"]["lines"]["never_ran"], 0, "{odd}");
+    // No test calls this function with both numbers in one program, but both paths ran.
+    assert_eq!(odd["totals"]["paths"]["never_ran"], 0, "{odd}");
+    let of_test = report("--file tests/outside.rs");
+    assert_eq!(
+        of_test["functions"].as_array().unwrap().len(),
+        0,
+        "{of_test}"
+    );
+    project
+        .holloway("report --uncovered --view lines")
+        .exits(2)
+        .complains("cannot be used with");
+}
+
 #[test]
 fn a_failing_test_fails_and_is_still_reported() {
     let project = Project::new(&[

@@ -210,6 +210,27 @@ fn every_view_sort_and_filter_shows_the_function() {
             );
         }
     }
+    for filter in [
+        "--crate app",
+        "--file main.rs",
+        "--file src/*.rs",
+        "--workspace",
+    ] {
+        for view in ["paths", "functions", "blocks", "edges", "lines"] {
+            let report = project
+                .holloway(&format!("report --view {view} {filter}"))
+                .ok();
+            report.says(if view == "lines" { "main.rs" } else { "even" });
+        }
+    }
+    project
+        .holloway("report --crate no_such")
+        .ok()
+        .says("no function that ran is in this code; crates that ran: ");
+    let all_code = project.holloway("report --view paths --all-code");
+    all_code
+        .exits(2)
+        .fails_with("--all-code goes with --view lines");
     project.holloway("report --color always").ok().says("\x1b[");
     let filtered = project.holloway("report --function even").ok();
     assert!(!filtered.stdout.contains("app::main"), "{filtered}");

@@ -19,6 +19,17 @@ impl<'a> RunContext<'a> {
         &self.run.modules[id.index()].name
     }
 
+    /// Whether the filter keeps a function without counters.
+    pub(super) fn keeps_uncounted(
+        &self,
+        module: ModuleId,
+        linkage_name: &Text,
+        name: &Text,
+    ) -> bool {
+        let module = &self.run.modules[module.index()].name;
+        self.names.keeps_uncounted(module, linkage_name, name)
+    }
+
     pub(super) fn name(&self, linkage_name: &Text, name: &Text) -> String {
         self.names.name_of(linkage_name, name).to_string()
     }

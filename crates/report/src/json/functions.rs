@@ -15,8 +15,9 @@ use serde::{Serialize, Serializer};
 use super::context::RunContext;
 use super::fields::{bound, collected, places};
 
-/// The functions that the filter keeps, ordered by path executions. If any function counted edges,
-/// they are ordered by block executions.
+/// The functions that the filter keeps, and functions with paths through inlined code that it
+/// keeps, ordered by instructions. If the user sorts by count, they
+/// are ordered by path executions, or by block executions if any function counted edges.
 pub(super) struct Functions<'a>(pub(super) &'a RunContext<'a>);
 
 impl Serialize for Functions<'_> {
@@ -27,15 +28,20 @@ impl Serialize for Functions<'_> {
             options,
         } = self.0;
         let keep = |id: FunctionId| names.keeps(run, id);
-        let top = options.top.map(|top| {
+        let top = (options.top.is_some() || !names.keeps_all()).then(|| {
             let mut listed: BTreeMap<FunctionId, BTreeSet<PathId>> = BTreeMap::new();
-            for path in hottest(run, options.sort, Some(top), &keep).paths {
+            let choose = |id: FunctionId| names.paths(run, id);
+            for path in hottest(run, options.sort, options.top, &choose).paths {
                 listed.entry(path.function).or_default().insert(path.path);
             }
             listed
         });
-        let mut ids: Vec<FunctionId> = run.ids().map(|(id, _)| id).filter(|&id| keep(id)).collect();
-        let weight = Weight::of(run, Sort::Count);
+        // A function with inlined code that the filter keeps is listed if it has a path to list.
+        let has_listed_path =
+            |id: FunctionId| top.as_ref().is_some_and(|listed| listed.contains_key(&id));
+        let ids = run.ids().map(|(id, _)| id);
+        let mut ids: Vec<FunctionId> = ids.filter(|&id| keep(id) || has_listed_path(id)).collect();
+        let weight = Weight::of(run, options.sort);
         let weigh = |id| {
             summary(id, run.function(id)).map_or(Count::ZERO, |summary| summary.weight(weight))
         };

@@ -51,10 +51,9 @@ pub(super) struct IntoRecord<'a> {
 
 impl<'a> RunContext<'a> {
     pub(super) fn skipped(&self, left_out: &LeftOut<'a>) -> BTreeSet<SkippedRecord<'a>> {
-        let selected = left_out
-            .skipped
-            .iter()
-            .filter(|(_, function)| self.names.matches(&function.linkage_name, &function.name));
+        let selected = left_out.skipped.iter().filter(|&&(id, function)| {
+            self.keeps_uncounted(id, &function.linkage_name, &function.name)
+        });
         let record = |&(id, function): &(ModuleId, &'a Skipped)| SkippedRecord {
             name: self.name(&function.linkage_name, &function.name),
             linkage_name: &function.linkage_name,
@@ -65,10 +64,9 @@ impl<'a> RunContext<'a> {
     }
 
     pub(super) fn gone(&self, left_out: &LeftOut<'a>) -> BTreeSet<GoneRecord<'a>> {
-        let selected = left_out
-            .gone
-            .iter()
-            .filter(|(_, function, _)| self.names.matches(&function.linkage_name, &function.name));
+        let selected = left_out.gone.iter().filter(|&&(id, function, _)| {
+            self.keeps_uncounted(id, &function.linkage_name, &function.name)
+        });
         let record =
             |&(id, function, inlined): &(ModuleId, &'a VanishedFunction, bool)| GoneRecord {
                 name: self.name(&function.linkage_name, &function.name),

@@ -1,5 +1,7 @@
 //! Writes the counts of source lines as JSON.
 
+use std::cmp::Reverse;
+
 use holloway_analysis::RunProfile;
 use holloway_analysis::bounds::Bound;
 use holloway_format::Count;
@@ -19,8 +21,9 @@ pub(super) struct LineRecord {
     bound: Option<&'static str>,
 }
 
-/// All lines with code of the functions that the filter keeps, ordered by file and line number.
-pub(super) fn lines(run: &RunProfile, names: &Filter<'_>) -> Vec<LineRecord> {
+/// The lines with code of the functions that the filter keeps, ordered by file and line number. If
+/// `top` is given, only that many lines: those with the highest counts.
+pub(super) fn lines(run: &RunProfile, names: &Filter<'_>, top: Option<usize>) -> Vec<LineRecord> {
     let bounds = line_bounds(run, names);
     let bound_of = |file: &str, line: u32| {
         let line_bound = bounds.get(file).and_then(|lines| lines.get(&line));
@@ -37,5 +40,10 @@ pub(super) fn lines(run: &RunProfile, names: &Filter<'_>) -> Vec<LineRecord> {
             });
         }
     }
+    let Some(top) = top else { return records };
+    // The sort is stable: lines with equal counts stay in the order of files and lines.
+    records.sort_by_key(|record| Reverse(record.count));
+    records.truncate(top);
+    records.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
     records
 }

@@ -32,7 +32,7 @@ pub fn write(
     loops_options: LoopsOptions,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let names = Filter::new(options.function.as_ref());
+    let names = Filter::new(options);
     let (list, found) = hottest(loops, &names, options.top, loops_options);
     let document = Document {
         schema: SCHEMA,

@@ -18,6 +18,7 @@ pub(crate) mod overlap;
 mod prediction;
 pub(crate) mod stability;
 pub mod trace;
+mod uncovered;
 pub mod variation;
 
 use holloway_format::Count;
@@ -26,6 +27,7 @@ use std::io::{self, Write};
 use holloway_abi::Unit;
 use holloway_analysis::RunProfile;
 use holloway_analysis::coverage::{coverage, left_out};
+use holloway_analysis::paths::Ranked;
 use holloway_analysis::predict::prediction;
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
@@ -43,14 +45,18 @@ use prediction::PredictionRecord;
 
 /// Writes the run as one object and a newline. [`Options::function`] and [`Options::top`] limit
 /// functions and paths; totals refer to the whole run. The document has the prediction only for
-/// [`View::PathsFromEdges`], and lines only for [`View::Lines`].
+/// [`View::PathsFromEdges`], and lines only for [`View::Lines`]. [`View::Uncovered`]
+/// has a document of its own.
 ///
 /// # Errors
 /// If writing to `out` fails.
 pub fn write(run: &RunProfile, options: &Options<'_>, out: &mut dyn Write) -> io::Result<()> {
+    if options.view == Some(View::Uncovered) {
+        return uncovered::write(run, options, out);
+    }
     let document = RunContext {
         run,
-        names: Filter::new(options.function.as_ref()),
+        names: Filter::new(options),
         options,
     };
     document::write(&document, out)
@@ -83,7 +89,7 @@ impl Serialize for RunContext<'_> {
             document.serialize_field("prediction", &record)?;
         }
         if self.options.view == Some(View::Lines) {
-            document.serialize_field("lines", &lines(self.run, &self.names))?;
+            document.serialize_field("lines", &lines(self.run, &self.names, self.options.top))?;
         }
         if let Some(reason) = self.without_paths() {
             document.serialize_field("reason", reason)?;
@@ -194,7 +200,7 @@ impl<'a> RunContext<'a> {
         let selected = self
             .run
             .ids()
-            .filter(|&(id, _)| self.names.keeps(self.run, id));
+            .filter(|&(id, _)| self.names.paths(self.run, id) != Ranked::None);
         let ran = selected.filter(|(_, function)| function.ran());
         match ran.map(|(_, function)| function.unit()).min() {
             Some(Unit::Paths) => None,

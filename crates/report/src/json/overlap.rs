@@ -107,7 +107,7 @@ pub(crate) fn write(
     options: &Options<'_>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let names = Filter::new(options.function.as_ref());
+    let names = Filter::new(options);
     let keep = |function: &Function| names.matches(&function.map.linkage_name, &function.map.name);
     let overlap = overlap(runs, &keep, &|function| names.name(function));
     document::write(&document(runs, &names, &overlap, options.top), out)

@@ -22,7 +22,7 @@ pub(crate) fn write(
     rank_options: RankOptions,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let names = Filter::new(None);
+    let names = Filter::all();
     let first = options.top.unwrap_or(FIRST_PATHS);
     let stability = stability(runs, rank_options, first, &|function| names.name(function));
     let record = |path: &StablePath| {

@@ -35,7 +35,7 @@ pub fn write(
     rank_options: RankOptions,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let names = Filter::new(options.function.as_ref());
+    let names = Filter::new(options);
     let ranking = rank(run, rank_options);
     let view = View {
         run,

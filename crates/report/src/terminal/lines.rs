@@ -1,9 +1,10 @@
 //! The lines view: the source with a count for each line that has code.
 //!
 //! Files are ordered by the sum of their lines' counts. Lines near lines that ran are shown too,
-//! even if they have no code. Other lines are left out, and `⋮` marks the gap. Without `--top` and
-//! `--function`, the view shows only the hottest lines and their neighbors: about a hundred rows.
-//! These lines are only from files whose text is available.
+//! even if they have no code. Other lines are left out, and `⋮` marks the gap. With
+//! `--function` or `--file`, the view shows whole functions or files. Otherwise it shows only the hottest lines and their
+//! neighbors: about a hundred rows, or the number of lines that `--top` gives. These lines are only
+//! from files whose text is available.
 
 use holloway_format::Count;
 use std::cmp::Reverse;
@@ -16,8 +17,9 @@ use holloway_analysis::lines::Lines;
 use super::bounds::{legend, marked};
 use super::paint::{Ink, Line};
 use super::sheet::Sheet;
+use crate::code::{Origin, is_workspace, library};
 use crate::lines::{line_bounds, line_counts};
-use crate::numbers::{grouped, plural};
+use crate::numbers::{grouped, plural, share};
 use crate::places;
 
 /// Number of neighbor lines that are shown before and after a line that ran.
@@ -26,6 +28,8 @@ const NEIGHBORS: u32 = 3;
 const NEIGHBORS_OF_HOT: u32 = 1;
 /// The view selects hot lines until they and their neighbors take this number of rows.
 const ROWS: usize = 80;
+/// Maximum number of libraries that the line about hidden code names.
+const MAX_LIBRARIES: usize = 4;
 
 /// A file with lines that ran.
 struct File {
@@ -38,7 +42,7 @@ struct File {
 }
 
 pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
-    let files = files(sheet);
+    let Shown { files, hidden } = Shown::select(sheet);
     if files.is_empty() {
         sheet.title("Lines", "with counts: none")?;
         return sheet.page.text(
@@ -46,26 +50,101 @@ pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
             "  no line ran, or the program has no line tables",
         );
     }
-    if sheet.options.top.is_some() || sheet.options.function.is_some() {
-        return write_files(sheet, &files);
+    let options = sheet.options;
+    let shows_whole = options.function.is_some() || !options.code.files.is_empty();
+    match options.top {
+        Some(top) => write_hottest(sheet, &files, Limit::Lines(top))?,
+        None if shows_whole => write_files(sheet, &files)?,
+        None => write_hottest(sheet, &files, Limit::Rows(ROWS))?,
     }
-    write_hottest(sheet, &files)
+    hidden.write(sheet)
+}
+
+/// The files to show.
+struct Shown {
+    files: Vec<File>,
+    hidden: Hidden,
+}
+
+impl Shown {
+    /// Selects the files of the workspace, unless the user selected other code, or no code of the
+    /// workspace ran.
+    fn select(sheet: &Sheet<'_>) -> Shown {
+        let files = files(sheet);
+        let is_default = sheet.names.keeps_all() && sheet.options.code.origin == Origin::ByView;
+        let is_shown = |file: &File| !is_default || is_workspace(&file.name);
+        if !files.iter().any(is_shown) {
+            return Shown {
+                files,
+                hidden: Hidden::default(),
+            };
+        }
+        let all = sum(files.iter().map(|file| file.sum));
+        let (files, hidden): (Vec<File>, Vec<File>) = files.into_iter().partition(is_shown);
+        let mut libraries: Vec<String> = Vec::new();
+        for file in &hidden {
+            let library = library(&file.name);
+            if !libraries.iter().any(|known| known == library) {
+                libraries.push(library.to_owned());
+            }
+        }
+        let ran_in = |file: &File| ran(&file.lines).count() as u64;
+        Shown {
+            files,
+            hidden: Hidden {
+                lines: hidden.iter().map(ran_in).sum(),
+                executions: sum(hidden.iter().map(|file| file.sum)),
+                all_executions: all,
+                libraries,
+            },
+        }
+    }
+}
+
+/// Lines outside the workspace that ran and are not shown.
+#[derive(Default)]
+struct Hidden {
+    lines: u64,
+    executions: Count,
+    /// Executions of all lines, hidden or not.
+    all_executions: Count,
+    /// The libraries that contain the lines, the one with the hottest file first.
+    libraries: Vec<String>,
+}
+
+impl Hidden {
+    /// Writes what is hidden, and how to show it.
+    fn write(&self, sheet: &mut Sheet<'_>) -> io::Result<()> {
+        if self.lines == 0 {
+            return Ok(());
+        }
+        let named = self.libraries.len().min(MAX_LIBRARIES);
+        let mut names = self.libraries[..named].join(", ");
+        if self.libraries.len() > named {
+            names += &format!(", {} more", self.libraries.len() - named);
+        }
+        let text = format!(
+            "hidden: {} outside the workspace ({names}), {} of all line executions; --all-code shows them",
+            plural(self.lines, "line"),
+            share(self.executions, self.all_executions)
+        );
+        sheet.page.gap()?;
+        sheet.page.wrapped(Line::new(), Ink::Faint, &text)
+    }
+}
+
+fn sum(counts: impl Iterator<Item = Count>) -> Count {
+    counts.fold(Count::ZERO, Count::saturating_add)
 }
 
 /// Files with counts, ordered by line executions.
 fn files(sheet: &Sheet<'_>) -> Vec<File> {
     let counts = line_counts(sheet.run, &sheet.names);
     let mut bounds = line_bounds(sheet.run, &sheet.names);
-    let sum = |lines: &Lines| {
-        lines
-            .values()
-            .copied()
-            .fold(Count::ZERO, Count::saturating_add)
-    };
     let mut files: Vec<File> = counts
         .into_iter()
         .map(|(name, lines)| File {
-            sum: sum(&lines),
+            sum: sum(lines.values().copied()),
             bounds: bounds.remove(&name).unwrap_or_default(),
             name,
             lines,
@@ -93,9 +172,9 @@ fn write_files(sheet: &mut Sheet<'_>, files: &[File]) -> io::Result<()> {
     legend(sheet, marks)
 }
 
-fn write_hottest(sheet: &mut Sheet<'_>, files: &[File]) -> io::Result<()> {
+fn write_hottest(sheet: &mut Sheet<'_>, files: &[File], limit: Limit) -> io::Result<()> {
     let (with_text, hidden) = with_text(sheet, files);
-    let hot = HotLines::select(&with_text);
+    let hot = HotLines::select(&with_text, limit);
     let shown = format!(
         "{} of {} that ran, in {} of {}, most line executions first",
         grouped(hot.shown),
@@ -133,7 +212,7 @@ fn write_hottest(sheet: &mut Sheet<'_>, files: &[File]) -> io::Result<()> {
     }
     sheet.page.gap()?;
     let text = format!(
-        "… and {}; --top N shows N files whole, --function REGEX what matches",
+        "… and {}; --top N shows N lines, --file GLOB whole files, --function REGEX whole functions",
         omitted.join(", ")
     );
     sheet.page.wrapped(Line::new(), Ink::Faint, &text)
@@ -154,6 +233,15 @@ fn with_text<'a>(sheet: &Sheet<'_>, files: &'a [File]) -> (Vec<&'a File>, u64) {
     (shown, hidden.sum())
 }
 
+/// How many of the hottest lines to show.
+#[derive(Clone, Copy)]
+enum Limit {
+    /// This number of lines.
+    Lines(usize),
+    /// As many lines as it takes to fill this number of rows, together with their neighbors.
+    Rows(usize),
+}
+
 /// The hottest lines of all files.
 struct HotLines {
     /// The selected lines of each file, by the file's index.
@@ -167,7 +255,7 @@ struct HotLines {
 }
 
 impl HotLines {
-    fn select(files: &[&File]) -> HotLines {
+    fn select(files: &[&File], limit: Limit) -> HotLines {
         let lines = files.iter().enumerate();
         let lines = lines.flat_map(|(index, file)| {
             ran(&file.lines).map(move |(line, count)| (Reverse(count), index, line))
@@ -182,7 +270,11 @@ impl HotLines {
         };
         let mut rows: BTreeSet<(usize, u32)> = BTreeSet::new();
         for (Reverse(count), file, line) in lines {
-            if rows.len() >= ROWS {
+            let is_full = match limit {
+                Limit::Lines(lines) => hot.shown >= lines as u64,
+                Limit::Rows(limit) => rows.len() >= limit,
+            };
+            if is_full {
                 hot.next_count = count;
                 break;
             }

@@ -21,6 +21,7 @@ mod sheet;
 pub(crate) mod stability;
 mod table;
 pub mod trace;
+mod uncovered;
 pub mod variation;
 
 use std::io::{self, BufWriter, Write};
@@ -67,12 +68,19 @@ fn write_all(sheet: &mut Sheet<'_>) -> io::Result<()> {
         return sheet.write_nothing_ran();
     }
     let view = options.view.unwrap_or_else(|| default_view(run));
-    let any_selected_ran = run
-        .ids()
-        .any(|(id, function)| function.ran() && sheet.keeps(id));
-    if !any_selected_ran && view != View::Lines {
-        // The section above shows the fate of the selected functions.
-        return Ok(());
+    let any_selected_ran = match view {
+        View::Paths => sheet.any_selected_path_ran(),
+        View::Lines | View::Uncovered => true,
+        View::Functions | View::Edges | View::Blocks | View::PathsFromEdges => run
+            .ids()
+            .any(|(id, function)| function.ran() && sheet.keeps(id)),
+    };
+    if !any_selected_ran {
+        // The section above shows the fate of the functions that `--function` selects.
+        return match options.code.is_given() {
+            true => sheet.write_no_such_code(),
+            false => Ok(()),
+        };
     }
     if matches!(view, View::Paths | View::PathsFromEdges) && sheet.write_without_paths()? {
         return Ok(());
@@ -84,5 +92,6 @@ fn write_all(sheet: &mut Sheet<'_>) -> io::Result<()> {
         View::Blocks => blocks::write(sheet),
         View::Lines => lines::write(sheet),
         View::PathsFromEdges => prediction::write(sheet),
+        View::Uncovered => uncovered::write(sheet),
     }
 }

@@ -37,7 +37,9 @@ const MIN_TEXT_WIDTH: usize = 20;
 
 pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
     let sort = sheet.options.sort;
-    let ranking = hottest(sheet.run, sort, Some(sheet.top()), &|id| sheet.keeps(id));
+    let ranking = hottest(sheet.run, sort, Some(sheet.top()), &|id| {
+        sheet.names.paths(sheet.run, id)
+    });
     let unit = match sort {
         Sort::Count => "path executions",
         Sort::Instructions => "instructions",
@@ -390,11 +392,16 @@ fn inlined_frames_row(sheet: &Sheet<'_>, function: &Function, stack: &[u32], fro
         &scopes[stack[from - 1] as usize],
         &scopes[stack[from] as usize],
     );
+    // The frames between the function that was called and the innermost one say little.
+    let names = match &names[..] {
+        [first, _, .., last] => format!("{first} › … › {last}"),
+        names => names.join(" › "),
+    };
     let call = sheet.place(&caller.file, first.call_line);
     Row {
         place: String::new(),
         depth: from,
-        text: RowText::Frames(format!("inlined {} at {call}", names.join(" › "))),
+        text: RowText::Frames(format!("inlined {names} at {call}")),
         decided: String::new(),
     }
 }

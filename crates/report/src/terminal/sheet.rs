@@ -1,15 +1,19 @@
 //! The output of a view, with the run, its options, and caches of names and branches.
 
 use std::cell::OnceCell;
-use std::collections::{HashMap, HashSet};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{self, Write};
 use std::rc::Rc;
 
 use holloway_abi::Unit;
+use holloway_analysis::paths::Ranked;
 use holloway_analysis::{Function, FunctionId, RunProfile};
+use holloway_format::Count;
 
 use super::branches::{Branches, KnownBranches};
 use super::paint::{Ink, Line, Page};
+use crate::code::crate_of;
 use crate::filter::Filter;
 use crate::numbers::plural;
 use crate::options::Options;
@@ -56,7 +60,7 @@ impl<'a> Sheet<'a> {
         options: &'a Options<'a>,
         out: &'a mut dyn Write,
     ) -> Sheet<'a> {
-        let names = Filter::new(options.function.as_ref());
+        let names = Filter::new(options);
         Sheet {
             run,
             options,
@@ -80,6 +84,13 @@ impl<'a> Sheet<'a> {
     /// Whether the user selected a function (`--function`).
     pub(super) fn keeps(&self, id: FunctionId) -> bool {
         self.names.keeps(self.run, id)
+    }
+
+    /// Whether any code that the user selected ran, in functions or inlined into functions.
+    pub(super) fn any_selected_path_ran(&self) -> bool {
+        let ran = self.run.ids().filter(|(_, function)| function.ran());
+        let mut paths = ran.map(|(id, _)| self.names.paths(self.run, id));
+        paths.any(|paths| paths != Ranked::None)
     }
 
     /// The name of a function in this run: `helper`, or `helper in libplugin.so` if a function of
@@ -170,6 +181,32 @@ impl<'a> Sheet<'a> {
         let processes = self.run.images.iter().flat_map(|image| &image.processes);
         let mut processes = processes.map(|process| process.lost);
         !self.run.damage.is_empty() || processes.any(|lost| lost > 0)
+    }
+
+    /// Writes that no code that the user selected ran, and the crates that ran.
+    pub(super) fn write_no_such_code(&mut self) -> io::Result<()> {
+        let mut crates: BTreeMap<String, Count> = BTreeMap::new();
+        for function in self.run.functions.iter().filter(|function| function.ran()) {
+            let name = self.names.name(function);
+            let module = &self.run.module_of(function).name;
+            let sum = crates
+                .entry(crate_of(&function.map.file, &name, module))
+                .or_default();
+            *sum = sum.saturating_add(function.flow().instructions);
+        }
+        let mut crates: Vec<(Reverse<Count>, String)> = crates
+            .into_iter()
+            .map(|(name, sum)| (Reverse(sum), name))
+            .collect();
+        crates.sort();
+        let named = crates.iter().take(TOP).map(|(_, name)| name.as_str());
+        let mut names = named.collect::<Vec<_>>().join(", ");
+        if crates.len() > TOP {
+            names += &format!(", and {} more", crates.len() - TOP);
+        }
+        let text = format!("no function that ran is in this code; crates that ran: {names}");
+        self.page.gap()?;
+        self.page.wrapped(Line::new(), Ink::Alarm, &text)
     }
 
     /// Writes that no function ran, and the reason if it is known.

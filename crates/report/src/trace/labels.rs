@@ -58,7 +58,7 @@ impl<'a> LabeledStream<'a> {
         LabeledStream {
             stream,
             events: stream.code.events(&stream.trace.terminals),
-            names: Filter::new(None),
+            names: Filter::all(),
             cwd: options.cwd.as_deref(),
         }
     }

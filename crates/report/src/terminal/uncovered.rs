@@ -1,0 +1,241 @@
+//! Code that never ran (`--uncovered`): functions, lines, ways of branches, and paths, merged over
+//! all processes and programs of the run.
+//!
+//! ```text
+//! Never ran  in the workspace, 3 processes of 2 programs merged
+//!   functions     1 of 12
+//!   lines         9 of 80
+//!   branches      3 of 22 ways
+//!   paths         20 of 44
+//! ```
+
+use std::io;
+
+use holloway_analysis::paths::regenerate;
+use holloway_analysis::trail::trail;
+use holloway_analysis::uncovered::{Uncovered, UncoveredPaths, UncoveredWay};
+use holloway_flow::PathId;
+
+use super::paint::{Ink, Line, clip, clip_start};
+use super::paths::in_brief;
+use super::sheet::{PLACE, Sheet};
+use super::table::{Align, Table};
+use crate::numbers::{grouped, plural};
+use crate::places::short;
+use crate::uncovered::{of_run, shows_workspace};
+
+const FUNCTIONS: [(&str, Align); 3] = [
+    ("lines", Align::Right),
+    ("declared at", Align::Left),
+    ("function", Align::Left),
+];
+
+const WAYS: [(&str, Align); 5] = [
+    ("branch ran", Align::Right),
+    ("branch", Align::Left),
+    ("never goes", Align::Left),
+    ("function", Align::Left),
+    ("source", Align::Left),
+];
+
+const PATHS: [(&str, Align); 4] = [
+    ("ran", Align::Right),
+    ("possible", Align::Right),
+    ("function", Align::Left),
+    ("a path that never ran", Align::Left),
+];
+
+/// Minimum columns of a source line.
+const MIN_WIDTH: usize = 20;
+
+pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
+    let uncovered = of_run(sheet.run, &sheet.names, sheet.options, 1);
+    write_totals(sheet, &uncovered)?;
+    write_functions(sheet, &uncovered)?;
+    write_lines(sheet, &uncovered)?;
+    write_ways(sheet, &uncovered)?;
+    write_paths(sheet, &uncovered)
+}
+
+fn write_totals(sheet: &mut Sheet<'_>, uncovered: &Uncovered<'_>) -> io::Result<()> {
+    let images = sheet.run.images.iter();
+    let ran = images.filter(|image| !image.processes.is_empty());
+    let (programs, processes) = ran.fold((0u64, 0u64), |(programs, processes), image| {
+        (programs + 1, processes + image.processes.len() as u64)
+    });
+    let processes = match processes {
+        1 => "1 process".to_owned(),
+        _ => format!("{} processes", grouped(processes)),
+    };
+    let merged = format!("{processes} of {} merged", plural(programs, "program"));
+    let code = match shows_workspace(&sheet.names, sheet.options) {
+        true => "in the workspace, ",
+        false => "",
+    };
+    sheet.title("Never ran", &format!("{code}{merged}"))?;
+    let share = |never: u64, all: u64| format!("{} of {}", grouped(never), grouped(all));
+    let functions = uncovered.functions.len() as u64;
+    sheet.fact("functions", &share(functions, uncovered.function_count))?;
+    let lines = share(uncovered.uncovered_line_count, uncovered.line_count);
+    sheet.fact("lines", &lines)?;
+    let ways = share(uncovered.ways.len() as u64, uncovered.way_count);
+    sheet.fact("branches", &format!("{ways} ways of branches that ran"))?;
+    if uncovered.path_count > 0 {
+        let never = uncovered.path_count.saturating_sub(uncovered.paths_run);
+        let paths = share(never, uncovered.path_count);
+        sheet.fact("paths", &format!("{paths} in functions that ran"))?;
+    }
+    Ok(())
+}
+
+/// Writes the heading of a list: the number of rows and the order. Returns whether there are rows.
+fn write_heading(sheet: &mut Sheet<'_>, title: &str, rows: usize, order: &str) -> io::Result<bool> {
+    if rows > 0 {
+        let shown = grouped(rows.min(sheet.top()) as u64);
+        sheet.title(
+            title,
+            &format!("{shown} of {}, {order}", grouped(rows as u64)),
+        )?;
+    }
+    Ok(rows > 0)
+}
+
+fn write_functions(sheet: &mut Sheet<'_>, uncovered: &Uncovered<'_>) -> io::Result<()> {
+    let functions = &uncovered.functions;
+    let title = "Functions that never ran";
+    if !write_heading(sheet, title, functions.len(), "most lines first")? {
+        return Ok(());
+    }
+    let mut table = Table::new(&FUNCTIONS);
+    for function in functions.iter().take(sheet.top()) {
+        let name = sheet
+            .names
+            .name_of(&function.scope.linkage_name, &function.scope.name);
+        let place = clip_start(&sheet.place(function.file, function.line), PLACE);
+        table.row(vec![
+            (Ink::Number, grouped(function.lines)),
+            (Ink::Place, place),
+            (Ink::Strong, name.to_string()),
+        ]);
+    }
+    table.write(&mut sheet.page)
+}
+
+fn write_lines(sheet: &mut Sheet<'_>, uncovered: &Uncovered<'_>) -> io::Result<()> {
+    let mut files: Vec<(&String, &Vec<u32>)> = uncovered.lines.iter().collect();
+    // The sort is stable: files with equally many lines stay in the order of their names.
+    files.sort_by_key(|(_, lines)| std::cmp::Reverse(lines.len()));
+    let title = "Files with lines that never ran";
+    let order = "most lines first, without functions that never ran";
+    if !write_heading(sheet, title, files.len(), order)? {
+        return Ok(());
+    }
+    let shown = files.into_iter().take(sheet.top());
+    for (file, lines) in shown {
+        let mut head = Line::new();
+        let count = plural(lines.len() as u64, "line");
+        head.put(Ink::Plain, "  ")
+            .put(Ink::Place, &short(file, sheet.options.cwd.as_deref()))
+            .put(Ink::Faint, &format!("  {count}: "));
+        sheet.page.wrapped(head, Ink::Plain, &ranges(lines))?;
+    }
+    Ok(())
+}
+
+/// Line numbers as ranges: `4, 7-9`.
+fn ranges(lines: &[u32]) -> String {
+    let ranges = lines.chunk_by(|a, b| a + 1 == *b);
+    let ranges = ranges.map(|range| match range {
+        [line] => line.to_string(),
+        [first, .., last] => format!("{first}-{last}"),
+        [] => String::new(),
+    });
+    ranges.collect::<Vec<_>>().join(", ")
+}
+
+fn write_ways(sheet: &mut Sheet<'_>, uncovered: &Uncovered<'_>) -> io::Result<()> {
+    let ways = &uncovered.ways;
+    let title = "Ways of branches that were never taken";
+    if !write_heading(sheet, title, ways.len(), "most executed branch first")? {
+        return Ok(());
+    }
+    let mut table = Table::new(&WAYS);
+    for way in ways.iter().take(sheet.top()) {
+        table.row(way_row(sheet, way));
+    }
+    table.write(&mut sheet.page)
+}
+
+fn way_row(sheet: &Sheet<'_>, way: &UncoveredWay<'_>) -> Vec<(Ink, String)> {
+    let function = sheet.run.function(way.function);
+    let place = function.map.edges[way.edge as usize].place;
+    let branches = sheet.branches(function);
+    let destination = branches.destination(way.edge);
+    let goes = place.map_or_else(String::new, |place| {
+        branches.in_words(sheet, place, &[destination])
+    });
+    let text = sheet.options.source.line(way.file, way.line);
+    vec![
+        (Ink::Number, grouped(way.executions)),
+        (
+            Ink::Place,
+            clip_start(&sheet.place(way.file, way.line), PLACE),
+        ),
+        (Ink::Outcome, goes),
+        (Ink::Strong, sheet.names.name(function).to_string()),
+        (
+            Ink::Plain,
+            clip(
+                text.unwrap_or_default().trim(),
+                MIN_WIDTH.max(sheet.page.width() / 3),
+            ),
+        ),
+    ]
+}
+
+fn write_paths(sheet: &mut Sheet<'_>, uncovered: &Uncovered<'_>) -> io::Result<()> {
+    let functions = &uncovered.paths;
+    let title = "Functions with paths that never ran";
+    if !write_heading(sheet, title, functions.len(), "most instructions first")? {
+        return Ok(());
+    }
+    let mut table = Table::new(&PATHS);
+    for paths in functions.iter().take(sheet.top()) {
+        let function = sheet.run.function(paths.function);
+        let never = paths
+            .never
+            .first()
+            .map(|&path| in_words(sheet, paths, path));
+        table.row(vec![
+            (Ink::Number, grouped(paths.ran)),
+            (Ink::Plain, grouped(paths.possible)),
+            (Ink::Strong, sheet.names.name(function).to_string()),
+            (Ink::Plain, never.unwrap_or_default()),
+        ]);
+    }
+    table.write(&mut sheet.page)
+}
+
+/// The number of a path, and its lines with the decisions there.
+fn in_words(sheet: &Sheet<'_>, paths: &UncoveredPaths, path: PathId) -> String {
+    let function = sheet.run.function(paths.function);
+    let lines = regenerate(function, path).map_or_else(Vec::new, |path| {
+        in_brief(sheet, function, &trail(&function.map, &path))
+    });
+    match lines.is_empty() {
+        true => path.to_string(),
+        false => format!("{path}: {}", lines.join(" · ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ranges;
+
+    #[test]
+    fn consecutive_lines_form_ranges() {
+        assert_eq!(ranges(&[]), "");
+        assert_eq!(ranges(&[4]), "4");
+        assert_eq!(ranges(&[4, 7, 8, 9, 12, 13]), "4, 7-9, 12-13");
+    }
+}

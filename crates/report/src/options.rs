@@ -17,6 +17,8 @@ pub enum View {
     Functions,
     /// The edges that control took most often.
     Edges,
+    /// The branches that are hardest to predict.
+    Branches,
     /// The blocks that control reached most often.
     Blocks,
     /// The source with a count for each line.
@@ -36,11 +38,13 @@ pub fn default_view(run: &RunProfile) -> View {
 /// The options of a report.
 pub struct Options<'a> {
     /// The view, or `None` for [`default_view`]. JSON documents contain the data of all views, with
-    /// two exceptions: they contain the prediction or the lines only if `view` is that view.
+    /// three exceptions: they contain the prediction, the branches, or the lines only if `view` is
+    /// that view.
     pub view: Option<View>,
     /// The order of paths, functions, and blocks: by count or by instructions.
     pub sort: Sort,
-    /// Maximum number of rows: paths, functions, edges, blocks, or files. `None` means all rows in
+    /// Maximum number of rows: paths, functions, edges, branches, blocks, or
+    /// files. `None` means all rows in
     /// JSON, and 10 rows on the terminal. In the lines view, `None` means the hottest lines.
     pub top: Option<usize>,
     /// Shows only functions whose demangled name matches.

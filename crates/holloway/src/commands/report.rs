@@ -137,6 +137,7 @@ fn report_view(view: View) -> Option<ReportView> {
         View::Paths => ReportView::Paths,
         View::Functions => ReportView::Functions,
         View::Edges => ReportView::Edges,
+        View::Branches => ReportView::Branches,
         View::Blocks => ReportView::Blocks,
         View::Lines => ReportView::Lines,
         View::PathsFromEdges => ReportView::PathsFromEdges,

@@ -137,6 +137,8 @@ fn the_default_view_shows_the_recorded_kind() {
     succeed("report paths --view blocks").says("Hottest blocks");
     succeed("report edges --view lines").says("product(factors, 6)");
     succeed("report paths --view paths-from-edges").says("Paths from edges");
+    succeed("report paths --view branches").says("path so far");
+    succeed("report edges --view branches").says("Hardest branches");
     for view in ["paths", "paths-from-edges"] {
         project
             .holloway(&format!("report edges --view {view}"))

@@ -15,6 +15,7 @@ mod outcome;
 pub(crate) mod overlap;
 mod paint;
 mod paths;
+mod predictability;
 mod prediction;
 mod sheet;
 pub(crate) mod stability;
@@ -65,6 +66,7 @@ fn write_all(sheet: &mut Sheet<'_>) -> io::Result<()> {
         View::Paths => paths::write(sheet),
         View::Functions => functions::write(sheet),
         View::Edges => edges::write(sheet),
+        View::Branches => predictability::write(sheet),
         View::Blocks => blocks::write(sheet),
         View::Lines => lines::write(sheet),
         View::PathsFromEdges => prediction::write(sheet),

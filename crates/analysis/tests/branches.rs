@@ -1,0 +1,223 @@
+//! Tests of the ranking of branches: numbers checked by hand, and a naive count of contexts.
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+use std::collections::HashMap;
+
+use build::{SLIDE_FIRST, SLIDE_SECOND, count_edges, fact, function, run_of, slide};
+use holloway_analysis::branches::{Branch, Ranking, hardest};
+use holloway_analysis::paths::regenerate;
+use holloway_analysis::{Function, RunProfile};
+use holloway_format::{Count, FunctionMap, Outcome};
+use holloway_testkit::build;
+use proptest::prelude::*;
+
+fn rank(run: &RunProfile) -> Ranking {
+    hardest(run, None, &|_| true)
+}
+
+/// The branches as (block, executions, taken, alone, path so far).
+fn numbers(ranking: &Ranking) -> Vec<(u32, u64, u64, u64, Option<u64>)> {
+    let numbers = |branch: &Branch| {
+        let mispredictions = &branch.mispredictions;
+        let path = mispredictions.path.map(|count| count.0);
+        let alone = mispredictions.alone.0;
+        (
+            branch.block,
+            branch.executions.0,
+            branch.taken.0,
+            alone,
+            path,
+        )
+    };
+    ranking.branches.iter().map(numbers).collect()
+}
+
+/// The slides' graph. A leads to C (150) and B (120), D to E (160) and F (110), B to C (100) and D
+/// (20). In the first profile, ACD leads to F 90 and E 60 times, ABCD only to E, and ABD only to F.
+/// In the second, ACD leads to F 110 and E 40 times, and both other prefixes only to E.
+/// The second and the third prefix cost one misprediction each.
+#[test]
+fn contexts_of_the_slides_are_path_prefixes() {
+    let first = rank(&run_of(slide(), SLIDE_FIRST));
+    assert_eq!(
+        numbers(&first),
+        [
+            (0, 270, 120, 120, Some(120)),
+            (3, 270, 160, 110, Some(62)),
+            (1, 120, 100, 20, Some(20))
+        ]
+    );
+    assert_eq!(
+        (first.ranked, first.executions, first.mispredictions),
+        (3, Count(660), Count(202))
+    );
+    let second = rank(&run_of(slide(), SLIDE_SECOND));
+    let expect = [
+        (0, 270, 120, 120, Some(120)),
+        (3, 270, 160, 110, Some(42)),
+        (1, 120, 100, 20, Some(20)),
+    ];
+    assert_eq!(numbers(&second), expect);
+    let outcomes = &second.branches[1].outcomes;
+    let outcomes: Vec<_> = outcomes.iter().map(|o| (o.to, o.count.0)).collect();
+    assert_eq!(outcomes, [(4, 160), (5, 110)]);
+}
+
+/// Edge counts have no paths, so each branch is predicted alone.
+#[test]
+fn edges_have_no_context() {
+    let map = count_edges(&slide(), &[]).unwrap();
+    let edges = [150, 120, 100, 20, 250, 110, 160, 160, 270];
+    let counters = map.counted.iter().map(|&edge| edges[edge as usize]);
+    let counters: Vec<(u64, u64)> = (0u64..).zip(counters).collect();
+    let ranking = rank(&run_of(map, &counters));
+    let expect = [
+        (0, 270, 120, 120, None),
+        (3, 270, 160, 110, None),
+        (1, 120, 100, 20, None),
+    ];
+    assert_eq!(numbers(&ranking), expect);
+}
+
+/// A call that may not come back is no branch, but the test before it is one.
+#[test]
+fn frames_that_were_left_are_no_outcomes() {
+    let map = fact().done();
+    let counts: Vec<(u64, u64)> = (0..map.path_count).map(|path| (path, 10)).collect();
+    let ranking = rank(&run_of(map, &counts));
+    let blocks: Vec<u32> = ranking.branches.iter().map(|branch| branch.block).collect();
+    assert_eq!(blocks, [0]);
+    assert_eq!(ranking.branches[0].mispredictions.alone, Count(10));
+}
+
+/// A switch with two cases to one block: the block is one outcome, and cases count as taken.
+fn switch() -> FunctionMap {
+    function("f", "f.c", 1)
+        .block(1, &[(0, 1)])
+        .block(1, &[(0, 2)])
+        .block(1, &[(0, 3)])
+        .block(1, &[(0, 4)])
+        .block(0, &[])
+        .edge(0, 1, Outcome::Case(1))
+        .edge(0, 1, Outcome::Case(2))
+        .edge(0, 2, Outcome::Case(3))
+        .edge(0, 3, Outcome::Default)
+        .edge(1, 4, Outcome::Return)
+        .edge(2, 4, Outcome::Return)
+        .edge(3, 4, Outcome::Return)
+        .done()
+}
+
+#[test]
+fn outcomes_of_a_switch_are_its_targets() {
+    let map = switch();
+    let run = run_of(map, &[(0, 1), (1, 1), (2, 1), (3, 1)]);
+    let ranking = rank(&run);
+    let branch = &ranking.branches[0];
+    let outcomes: Vec<_> = branch.outcomes.iter().map(|o| (o.to, o.count.0)).collect();
+    assert_eq!(outcomes, [(1, 2), (2, 1), (3, 1)]);
+    assert_eq!((branch.executions, branch.taken), (Count(4), Count(3)));
+    // The shares are 1/2, 1/4, and 1/4.
+    assert!((branch.entropy() - 1.5).abs() < 1e-12);
+    assert_eq!(branch.mispredictions.alone, Count(2));
+    assert_eq!(branch.mispredictions.path, Some(Count(2)));
+}
+
+#[test]
+fn entropies_are_between_0_and_1_bit_for_two_outcomes() {
+    let entropy = |counts: &[(u64, u64)]| {
+        let ranking = rank(&run_of(fact().done(), counts));
+        ranking.branches.first().map(Branch::entropy)
+    };
+    let map = fact().done();
+    let base = build::path_number(&map, &[0, 1]);
+    let one = entropy(&[(base, 7)]).unwrap();
+    assert!(one == 0.0 && one.is_sign_positive());
+    // The counter of the path that is left in the call says how often the call was reached.
+    let reached = build::path_number(&map, &[0, 2]);
+    let returned = build::path_number(&map, &[0, 2, 3]);
+    let mut counts = [(base, 1), (reached, 3), (returned, 3)];
+    counts.sort_unstable();
+    // −¼ log₂ ¼ − ¾ log₂ ¾
+    assert!((entropy(&counts).unwrap() - 0.811_278_124_459_132_8).abs() < 1e-12);
+    assert_eq!(entropy(&[]), None);
+}
+
+#[test]
+fn the_ranking_is_limited_but_its_sums_are_not() {
+    let run = run_of(slide(), SLIDE_FIRST);
+    let top = hardest(&run, Some(1), &|_| true);
+    assert_eq!(top.branches.len(), 1);
+    assert_eq!((top.ranked, top.mispredictions), (3, Count(202)));
+    assert_eq!(hardest(&run, None, &|_| false).ranked, 0);
+}
+
+/// A loop of branches. Paths begin at the entry or at the loop head, and end with a back edge or at
+/// the exit.
+fn branches() -> FunctionMap {
+    let mut build = function("f", "f.c", 1);
+    for block in 0..7 {
+        build = build.block(block + 1, &[]);
+    }
+    build
+        .block(0, &[])
+        .edge(0, 1, Outcome::Jump)
+        .edge(1, 2, Outcome::True)
+        .edge(1, 3, Outcome::False)
+        .edge(2, 4, Outcome::Case(1))
+        .edge(2, 4, Outcome::Case(2))
+        .edge(2, 5, Outcome::Default)
+        .edge(3, 4, Outcome::Jump)
+        .edge(4, 5, Outcome::True)
+        .edge(4, 6, Outcome::False)
+        .edge(5, 1, Outcome::Jump)
+        .edge(6, 1, Outcome::True)
+        .edge(6, 7, Outcome::False)
+        .done()
+}
+
+/// The mispredictions of each block given the path so far: regenerates every path, and counts the
+/// outcomes after each sequence of edges.
+fn naive(function: &Function) -> HashMap<u32, u64> {
+    let map = &function.map;
+    let mut contexts: HashMap<(u32, Vec<u32>), HashMap<u32, u64>> = HashMap::new();
+    for &(id, count) in &function.counts {
+        let path = regenerate(function, id).unwrap();
+        let mut prefix = vec![path.blocks[0].0, u32::MAX];
+        for edge in path.edges.iter().chain([&path.end.edge()]) {
+            let edge_map = &map.edges[edge.index()];
+            let context = contexts.entry((edge_map.from, prefix.clone())).or_default();
+            *context.entry(edge_map.to).or_default() += count.0;
+            prefix.push(edge.0);
+        }
+    }
+    let mut missed: HashMap<u32, u64> = HashMap::new();
+    for ((block, _), outcomes) in contexts {
+        let sum: u64 = outcomes.values().sum();
+        let learned = u64::from(missed.contains_key(&block));
+        *missed.entry(block).or_default() += sum - outcomes.values().max().unwrap() + learned;
+    }
+    missed
+}
+
+proptest! {
+    #[test]
+    fn contexts_are_counted_as_the_naive_twin_counts_them(counts in prop::collection::btree_map(0u64..40, 1u64..1000, 0..16)) {
+        let map = branches();
+        let counts: Vec<(u64, u64)> = counts.into_iter().filter(|&(path, _)| path < map.path_count).collect();
+        let run = run_of(map, &counts);
+        let expect = naive(&run.functions[0]);
+        let ranking = rank(&run);
+        for branch in &ranking.branches {
+            let mispredictions = &branch.mispredictions;
+            let expect = Count(expect[&branch.block]).min(mispredictions.alone);
+            prop_assert_eq!(mispredictions.path, Some(expect));
+            prop_assert!(branch.taken <= branch.executions);
+            let entropy = branch.entropy();
+            prop_assert!((0.0..=(branch.outcomes.len() as f64).log2() + 1e-12).contains(&entropy));
+        }
+        let costs: Vec<Count> = ranking.branches.iter().map(|branch| branch.mispredictions.expected()).collect();
+        prop_assert!(costs.is_sorted_by(|a, b| a >= b));
+        prop_assert_eq!(ranking.mispredictions, costs.into_iter().fold(Count(0), Count::saturating_add));
+    }
+}

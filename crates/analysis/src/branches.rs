@@ -14,6 +14,8 @@
 //! - *alone*: no context. The executions minus those of the most frequent outcome.
 //! - *path so far*: the context is the prefix of the path, from the path's start to the branch. It
 //!   follows exactly from the counts of paths. Edge counts do not have this context.
+//! - *previous paths*: the context is the path so far, and the n paths that the activation ran
+//!   before, for n = 1, 2, and so on. Loops and traces have it ([`PreviousPaths`]).
 //!
 //! With long contexts, each execution has a context of its own, and nothing would be mispredicted.
 //! But a predictor has to learn each context. So each context after the first costs one more
@@ -29,9 +31,11 @@
 //! so b3 has one misprediction for its second context.
 //!
 //! Cost: linear in edges for the figures alone, and linear in the distinct prefixes of the paths
-//! that ran for the path so far.
+//! that ran for the path so far. With previous paths, linear in the distinct prefixes after each
+//! sequence of paths.
 
 mod contexts;
+mod previous;
 
 use std::cmp::Reverse;
 
@@ -41,6 +45,8 @@ use crate::bounds::Bound;
 use crate::run::{Function, FunctionId, RunProfile};
 use crate::trail::last_place;
 use contexts::{Contexts, is_branch_outcome};
+
+pub use previous::{MAX_PREVIOUS, PreviousPaths, SequenceCounts};
 
 /// An outcome of a branch: a block that the branch leads to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,12 +66,16 @@ pub struct Mispredictions {
     pub alone: Count,
     /// Given the path so far. `None` if edges were counted.
     pub path: Option<Count>,
+    /// Given the path so far and the previous path, given the path so far and two previous paths,
+    /// and so on. Empty unless sequences of paths were counted.
+    pub previous: Vec<Count>,
 }
 
 impl Mispredictions {
     /// The mispredictions with the most context that the run recorded.
     pub fn expected(&self) -> Count {
-        self.path.unwrap_or(self.alone)
+        let most = self.previous.last().copied();
+        most.or(self.path).unwrap_or(self.alone)
     }
 }
 
@@ -118,15 +128,22 @@ pub struct Ranking {
 }
 
 /// Ranks the branches of the functions that `keep` accepts. Returns at most `top` of them, or all if
-/// `top` is `None`.
-pub fn hardest(run: &RunProfile, top: Option<usize>, keep: &dyn Fn(FunctionId) -> bool) -> Ranking {
+/// `top` is `None`. The sequences in `previous_paths` are further contexts.
+pub fn hardest(
+    run: &RunProfile,
+    previous_paths: Option<&PreviousPaths>,
+    top: Option<usize>,
+    keep: &dyn Fn(FunctionId) -> bool,
+) -> Ranking {
     let (mut executions, mut mispredictions) = (Count::ZERO, Count::ZERO);
     let mut branches: Vec<Branch> = Vec::new();
+    let sequences = previous_paths.map(|previous_paths| previous_paths.of_run(run));
+    let sequences = sequences.unwrap_or_default();
     for (id, function) in run
         .ids()
         .filter(|&(id, function)| function.ran() && keep(id))
     {
-        for branch in of_function(id, function) {
+        for branch in of_function(id, function, sequences.get(&id).copied()) {
             executions = executions.saturating_add(branch.executions);
             mispredictions = mispredictions.saturating_add(branch.mispredictions.expected());
             branches.push(branch);
@@ -145,7 +162,11 @@ pub fn hardest(run: &RunProfile, top: Option<usize>, keep: &dyn Fn(FunctionId) -
 }
 
 /// The branches of a function that ran, in the order of their blocks.
-fn of_function(id: FunctionId, function: &Function) -> Vec<Branch> {
+fn of_function(
+    id: FunctionId,
+    function: &Function,
+    sequences: Option<&SequenceCounts>,
+) -> Vec<Branch> {
     let map = &function.map;
     let mut out: Vec<Vec<u32>> = vec![Vec::new(); map.blocks.len()];
     for (number, edge) in (0u32..).zip(&map.edges) {
@@ -153,16 +174,16 @@ fn of_function(id: FunctionId, function: &Function) -> Vec<Branch> {
             out[edge.from as usize].push(number);
         }
     }
-    let by_path = function.graph().map(|graph| {
-        let mut contexts = Contexts::new(map);
-        contexts.add(graph, map, function.counts.iter().copied());
-        contexts
-    });
+    let contexts = Contexts::of_function(function, sequences).unwrap_or_default();
     let branches = (0u32..).zip(&out).filter_map(|(block, edges)| {
         let mut branch = branch(id, function, block, edges)?;
-        let by_path = by_path.as_ref();
-        let path = by_path.map(|contexts| contexts.mispredictions(block));
-        branch.mispredictions.path = path.map(|path| path.min(branch.mispredictions.alone));
+        let mut least = branch.mispredictions.alone;
+        let mut figures = contexts.iter().map(|contexts| {
+            least = least.min(contexts.mispredictions(block));
+            least
+        });
+        branch.mispredictions.path = figures.next();
+        branch.mispredictions.previous = figures.collect();
         Some(branch)
     });
     branches.collect()
@@ -213,6 +234,7 @@ fn branch(id: FunctionId, function: &Function, block: u32, edges: &[u32]) -> Opt
         mispredictions: Mispredictions {
             alone: executions.saturating_sub(outcomes[0].count),
             path: None,
+            previous: Vec::new(),
         },
         outcomes,
         executions,

@@ -2,17 +2,24 @@
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use build::{SLIDE_FIRST, SLIDE_SECOND, count_edges, fact, function, run_of, slide};
-use holloway_analysis::branches::{Branch, Ranking, hardest};
+use holloway_abi::Kind;
+use holloway_analysis::branches::{Branch, MAX_PREVIOUS, PreviousPaths, Ranking, hardest};
+use holloway_analysis::loops::{Limits, LoopsBuilder, LoopsRun, seal};
 use holloway_analysis::paths::regenerate;
+use holloway_analysis::stream::Words;
+use holloway_analysis::trace::{self, Assembler, Recorded, Trace, TraceBuilder};
 use holloway_analysis::{Function, RunProfile};
-use holloway_format::{Count, FunctionMap, Outcome};
+use holloway_flow::{PathEnd, PathId, PathStart};
+use holloway_format::{Count, FunctionMap, ImageMap, LoopsHead, Outcome, ProcessImage};
 use holloway_testkit::build;
+use holloway_testkit::streams::placed;
 use proptest::prelude::*;
 
 fn rank(run: &RunProfile) -> Ranking {
-    hardest(run, None, &|_| true)
+    hardest(run, None, None, &|_| true)
 }
 
 /// The branches as (block, executions, taken, alone, path so far).
@@ -146,10 +153,10 @@ fn entropies_are_between_0_and_1_bit_for_two_outcomes() {
 #[test]
 fn the_ranking_is_limited_but_its_sums_are_not() {
     let run = run_of(slide(), SLIDE_FIRST);
-    let top = hardest(&run, Some(1), &|_| true);
+    let top = hardest(&run, None, Some(1), &|_| true);
     assert_eq!(top.branches.len(), 1);
     assert_eq!((top.ranked, top.mispredictions), (3, Count(202)));
-    assert_eq!(hardest(&run, None, &|_| false).ranked, 0);
+    assert_eq!(hardest(&run, None, None, &|_| false).ranked, 0);
 }
 
 /// A loop of branches. Paths begin at the entry or at the loop head, and end with a back edge or at
@@ -176,28 +183,164 @@ fn branches() -> FunctionMap {
         .done()
 }
 
-/// The mispredictions of each block given the path so far: regenerates every path, and counts the
-/// outcomes after each sequence of edges.
-fn naive(function: &Function) -> HashMap<u32, u64> {
-    let map = &function.map;
-    let mut contexts: HashMap<(u32, Vec<u32>), HashMap<u32, u64>> = HashMap::new();
-    for &(id, count) in &function.counts {
-        let path = regenerate(function, id).unwrap();
-        let mut prefix = vec![path.blocks[0].0, u32::MAX];
-        for edge in path.edges.iter().chain([&path.end.edge()]) {
-            let edge_map = &map.edges[edge.index()];
-            let context = contexts.entry((edge_map.from, prefix.clone())).or_default();
-            *context.entry(edge_map.to).or_default() += count.0;
-            prefix.push(edge.0);
-        }
+/// The outcomes of each branch in each context: its block, the previous paths, and the edges of the
+/// path so far.
+type NaiveContexts = HashMap<(u32, Vec<PathId>, Vec<u32>), HashMap<u32, u64>>;
+
+/// Regenerates a path, and counts the outcomes along it.
+fn count_naively(
+    contexts: &mut NaiveContexts,
+    function: &Function,
+    previous: &[PathId],
+    (id, count): (PathId, Count),
+) {
+    let path = regenerate(function, id).unwrap();
+    let mut prefix = vec![path.blocks[0].0, u32::MAX];
+    for edge in path.edges.iter().chain([&path.end.edge()]) {
+        let edge_map = &function.map.edges[edge.index()];
+        let key = (edge_map.from, previous.to_vec(), prefix.clone());
+        let outcomes = contexts.entry(key).or_default();
+        *outcomes.entry(edge_map.to).or_default() += count.0;
+        prefix.push(edge.0);
     }
+}
+
+/// The mispredictions of each block: the missed executions, and one for each further context.
+fn missed_naively(contexts: NaiveContexts) -> HashMap<u32, u64> {
     let mut missed: HashMap<u32, u64> = HashMap::new();
-    for ((block, _), outcomes) in contexts {
+    for ((block, _, _), outcomes) in contexts {
         let sum: u64 = outcomes.values().sum();
         let learned = u64::from(missed.contains_key(&block));
         *missed.entry(block).or_default() += sum - outcomes.values().max().unwrap() + learned;
     }
     missed
+}
+
+fn naive(function: &Function) -> HashMap<u32, u64> {
+    let mut contexts = NaiveContexts::new();
+    for &counted in &function.counts {
+        count_naively(&mut contexts, function, &[], counted);
+    }
+    missed_naively(contexts)
+}
+
+/// The mispredictions of each block, given up to `most` previous paths of the activation.
+fn naive_with_previous(
+    function: &Function,
+    activations: &[Vec<PathId>],
+    most: usize,
+) -> HashMap<u32, u64> {
+    let mut contexts = NaiveContexts::new();
+    for paths in activations {
+        for (index, &path) in paths.iter().enumerate() {
+            let previous = &paths[index.saturating_sub(most)..index];
+            count_naively(&mut contexts, function, previous, (path, Count(1)));
+        }
+    }
+    missed_naively(contexts)
+}
+
+/// Activations of `branches`, from random choices: a path from the entry, and then paths from the
+/// loop head up to a path that leaves the function.
+fn activations(choices: &[Vec<usize>]) -> Vec<Vec<PathId>> {
+    let map = branches();
+    let numbering = build::number(&map);
+    let all: Vec<(PathId, bool, bool)> = (0..map.path_count)
+        .map(|id| {
+            let path = numbering.regenerate(PathId(id)).unwrap();
+            let enters = path.start == PathStart::Entry;
+            (PathId(id), enters, matches!(path.end, PathEnd::Exit(_)))
+        })
+        .collect();
+    let activation = |choices: &Vec<usize>| {
+        let mut paths: Vec<PathId> = Vec::new();
+        for (index, choice) in choices.iter().enumerate() {
+            let is_last = index + 1 == choices.len();
+            let fitting = all
+                .iter()
+                .filter(|&&(_, enters, leaves)| enters == paths.is_empty() && leaves == is_last);
+            let fitting: Vec<_> = fitting.collect();
+            paths.push(fitting[choice % fitting.len()].0);
+        }
+        paths
+    };
+    choices.iter().map(activation).collect()
+}
+
+/// The words of activations.
+fn words_of(image: &Arc<ImageMap>, activations: &[Vec<PathId>]) -> Vec<u32> {
+    let first = Words::new(image).functions().next().unwrap().first;
+    let paths = activations.iter().flatten();
+    paths.map(|path| first + path.0 as u32).collect()
+}
+
+fn loops_run(activations: &[Vec<PathId>], k: u32) -> LoopsRun {
+    let image = placed(vec![branches()], Kind::Loops);
+    let mut builder = LoopsBuilder::new(Words::new(&image), k, Limits::default());
+    builder.feed(0, &words_of(&image, activations));
+    let head = LoopsHead {
+        process: ProcessImage {
+            build_id: image.build_id,
+            ..ProcessImage::default()
+        },
+        ..LoopsHead::default()
+    };
+    let counts = builder.stream_counts();
+    let profile = seal(head, &Words::new(&image), &builder.finish(), counts);
+    LoopsRun::new(vec![((*image).clone(), vec![profile])])
+}
+
+fn trace_of(image: &Arc<ImageMap>, activations: &[Vec<PathId>]) -> Trace {
+    let limits = trace::Limits {
+        block: 50,
+        pieces: 200,
+    };
+    let mut builder = TraceBuilder::new(Words::new(image), limits);
+    builder.feed(0, &words_of(image, activations));
+    let (mut assembler, mut terminals) = (Assembler::default(), Vec::new());
+    for recorded in builder.flush() {
+        let Recorded::Block(block) = recorded else {
+            unreachable!("one thread");
+        };
+        terminals.extend_from_slice(&block.terminals);
+        assembler.push(&block).unwrap();
+    }
+    let grammar = assembler.finish().unwrap();
+    Trace { terminals, grammar }
+}
+
+/// A branch that alternates is predicted by the previous path, but not by the path so far.
+#[test]
+fn alternation_follows_from_the_previous_path() {
+    let map = branches();
+    let path = |blocks: &[u32]| PathId(build::path_number(&map, blocks));
+    let (left, right) = (path(&[1, 2, 4, 6]), path(&[1, 3, 4, 6]));
+    // `path_number` returns the first path with these blocks; both lead back to the loop head or
+    // both leave.
+    let numbering = build::number(&map);
+    let again = |id: PathId| {
+        let blocks = numbering.regenerate(id).unwrap().blocks;
+        let same = |&id: &u64| {
+            let path = numbering.regenerate(PathId(id)).unwrap();
+            path.blocks == blocks && !matches!(path.end, PathEnd::Exit(_))
+        };
+        PathId((0..map.path_count).find(same).unwrap())
+    };
+    let (left, right) = (again(left), again(right));
+    let mut paths = activations(&[vec![0, 0]]).remove(0);
+    let end = paths.pop().unwrap();
+    paths.extend([left, right].repeat(100));
+    paths.push(end);
+    let run = loops_run(&[paths], 2);
+    let mut previous_paths = PreviousPaths::default();
+    previous_paths.add_loops(&run);
+    let ranking = hardest(&run.run, Some(&previous_paths), None, &|_| true);
+    let mut all = ranking.branches.iter();
+    let head = all.find(|branch| branch.block == 1).unwrap();
+    let figures = &head.mispredictions;
+    assert!(figures.path.unwrap() >= Count(100), "{figures:?}");
+    assert_eq!(figures.previous.len(), 1);
+    assert!(figures.expected() <= Count(4), "{figures:?}");
 }
 
 proptest! {
@@ -219,5 +362,34 @@ proptest! {
         let costs: Vec<Count> = ranking.branches.iter().map(|branch| branch.mispredictions.expected()).collect();
         prop_assert!(costs.is_sorted_by(|a, b| a >= b));
         prop_assert_eq!(ranking.mispredictions, costs.into_iter().fold(Count(0), Count::saturating_add));
+    }
+
+    #[test]
+    fn previous_paths_are_counted_as_the_naive_twin_counts_them(choices in prop::collection::vec(prop::collection::vec(0usize..40, 1..12), 1..6), k in 2u32..9) {
+        let activations = activations(&choices);
+        let loops = loops_run(&activations, k);
+        let mut of_loops = PreviousPaths::default();
+        of_loops.add_loops(&loops);
+        let image = placed(vec![branches()], Kind::Trace);
+        let trace = trace_of(&image, &activations);
+        let mut of_trace = PreviousPaths::default();
+        of_trace.add_trace(&image, &trace);
+        for (previous_paths, most) in [(of_loops, k - 1), (of_trace, MAX_PREVIOUS)] {
+            let ranking = hardest(&loops.run, Some(&previous_paths), None, &|_| true);
+            let function = &loops.run.functions[0];
+            for branch in &ranking.branches {
+                let figures = &branch.mispredictions;
+                prop_assert!(figures.previous.len() <= most as usize);
+                let mut least = figures.alone;
+                for (previous, &figure) in figures.path.iter().chain(&figures.previous).enumerate() {
+                    let expect = naive_with_previous(function, &activations, previous);
+                    least = least.min(Count(expect[&branch.block]));
+                    prop_assert_eq!(figure, least, "{} previous", previous);
+                }
+                // More previous paths than an activation has make no difference.
+                let longest = activations.iter().map(Vec::len).max().unwrap() - 1;
+                prop_assert_eq!(figures.previous.len(), longest.min(most as usize));
+            }
+        }
     }
 }

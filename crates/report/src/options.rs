@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use holloway_abi::Unit;
+use holloway_analysis::branches::PreviousPaths;
 use holloway_analysis::{RunProfile, Sort};
 use regex::Regex;
 
@@ -57,6 +58,8 @@ pub struct Options<'a> {
     pub cwd: Option<PathBuf>,
     /// The source text.
     pub source: &'a dyn Source,
+    /// How often sequences of paths ran, for the branches view.
+    pub previous_paths: Option<&'a PreviousPaths>,
 }
 
 impl<'a> Options<'a> {
@@ -71,6 +74,7 @@ impl<'a> Options<'a> {
             width: usize::MAX,
             cwd: None,
             source,
+            previous_paths: None,
         }
     }
 }

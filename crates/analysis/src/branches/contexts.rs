@@ -1,11 +1,24 @@
 //! Counts the executions of branches that are mispredicted, over many contexts.
 //!
+//! With n previous paths, a context is a sequence of n paths, followed by the prefix of the current
+//! path. An activation's first n paths have fewer paths before them. Their contexts are sequences
+//! that begin with the activation. The count of such a sequence is the count of the sequence minus
+//! the counts of all longer sequences that end with it. Executions whose previous paths are unknown
+//! (words that were lost) count as if the activation began with them.
+//!
+//! Example: an activation runs the paths a b a b a. The pairs are ab 2 and ba 2. With one previous
+//! path, a has two executions after b, and one without a previous path: 3 − 2.
+//!
 //! Cost: linear in the distinct prefixes of the paths in each context.
+
+use std::collections::BTreeMap;
 
 use holloway_flow::PathId;
 use holloway_format::{Count, DagKind, FunctionMap, Outcome};
 
+use super::previous::SequenceCounts;
 use crate::graph::{Graph, Prefix};
+use crate::run::Function;
 
 /// Whether control takes an edge because a branch chose it.
 pub(super) fn is_branch_outcome(outcome: Outcome) -> bool {
@@ -31,6 +44,7 @@ pub(super) fn is_branch_outcome(outcome: Outcome) -> bool {
 }
 
 /// The contexts of the branches of a function.
+#[derive(Clone)]
 pub(super) struct Contexts {
     /// By DAG edge: the block that a branch chose, or `None` if no branch chose the edge.
     targets: Vec<Option<u32>>,
@@ -48,7 +62,7 @@ struct BlockContexts {
 }
 
 impl Contexts {
-    pub(super) fn new(map: &FunctionMap) -> Contexts {
+    fn new(map: &FunctionMap) -> Contexts {
         let targets = map.dag.iter().map(|edge| match edge.kind {
             DagKind::Edge(real) | DagKind::Back(real) | DagKind::Cut(real) => {
                 let real = &map.edges[real as usize];
@@ -63,7 +77,7 @@ impl Contexts {
     }
 
     /// Adds a context for each prefix of these paths, which are sorted by number.
-    pub(super) fn add(
+    fn add(
         &mut self,
         graph: &Graph,
         map: &FunctionMap,
@@ -79,6 +93,57 @@ impl Contexts {
                 outcomes[parent].push((target, prefix.count));
             }
         });
+    }
+
+    /// The contexts of a function's paths without previous paths, with one previous path, and so on.
+    /// `None` if edges were counted.
+    pub(super) fn of_function(
+        function: &Function,
+        sequences: Option<&SequenceCounts>,
+    ) -> Option<Vec<Contexts>> {
+        let (graph, map) = (function.graph()?, &function.map);
+        let paths = function.counts.iter();
+        let mut current: BTreeMap<Vec<PathId>, Count> =
+            paths.map(|&(path, count)| (vec![path], count)).collect();
+        // The contexts of activations' first paths, which have too few previous paths.
+        let mut beginnings = Contexts::new(map);
+        let mut all = Vec::new();
+        let longer = sequences.map_or(&[][..], |sequences| &sequences.by_length);
+        for next in longer.iter().map(Some).chain([None]) {
+            let mut contexts = beginnings.clone();
+            contexts.add_sequences(graph, map, &current);
+            all.push(contexts);
+            let Some(next) = next else { break };
+            for (sequence, count) in next {
+                if let Some(rest) = current.get_mut(&sequence[1..]) {
+                    *rest = rest.saturating_sub(*count);
+                }
+            }
+            beginnings.add_sequences(graph, map, &current);
+            current.clone_from(next);
+        }
+        Some(all)
+    }
+
+    /// Adds the contexts of sequences of equal length. A sequence ends with the current path.
+    fn add_sequences(
+        &mut self,
+        graph: &Graph,
+        map: &FunctionMap,
+        counts: &BTreeMap<Vec<PathId>, Count>,
+    ) {
+        let mut counts = counts.iter().peekable();
+        let mut paths = Vec::new();
+        while let Some((sequence, &count)) = counts.next() {
+            let (last, previous) = sequence.split_last().expect("a sequence has a path");
+            if count > Count::ZERO {
+                paths.push((*last, count));
+            }
+            let is_same = |(next, _): &(&Vec<PathId>, &Count)| next.starts_with(previous);
+            if counts.peek().is_none_or(|next| !is_same(next)) {
+                self.add(graph, map, paths.drain(..));
+            }
+        }
     }
 
     /// The expected mispredictions of the branch of a block: the executions that are missed, plus

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use holloway_abi::Unit;
-use holloway_analysis::Function;
+use holloway_analysis::{Function, RunProfile};
 use holloway_collect::load::Loaded;
 use holloway_report::{LoopsOptions, Options, Sort, View as ReportView};
 
@@ -92,14 +92,23 @@ fn print_loaded(loaded: Loaded, view: &ViewArgs, base: Option<PathBuf>) -> Resul
         Page::Loops => print_loops(loaded, view, &options),
         Page::Variation => print_variation(loaded, view, &options),
         Page::Trace => trace::summary(loaded, &options),
-        Page::Counts => {
-            let profile = &loaded.profile;
-            write_out(|out| match view.list.style.format {
-                OutputFormat::Text => holloway_report::terminal::write(profile, &options, out),
-                OutputFormat::Json => holloway_report::json::write(profile, &options, out),
-            })
+        Page::Counts if view.view == Some(View::Branches) => {
+            let (profile, previous_paths) = loaded.into_branches();
+            let options = Options {
+                previous_paths: Some(&previous_paths),
+                ..options
+            };
+            print_counts(&profile, view, &options)
         }
+        Page::Counts => print_counts(&loaded.profile, view, &options),
     }
+}
+
+fn print_counts(profile: &RunProfile, view: &ViewArgs, options: &Options<'_>) -> Result<()> {
+    write_out(|out| match view.list.style.format {
+        OutputFormat::Text => holloway_report::terminal::write(profile, options, out),
+        OutputFormat::Json => holloway_report::json::write(profile, options, out),
+    })
 }
 
 fn print_loops(loaded: Loaded, view: &ViewArgs, options: &Options<'_>) -> Result<()> {

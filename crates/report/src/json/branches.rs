@@ -30,6 +30,8 @@ pub(super) struct BranchRecord<'a> {
     mispredictions_alone: Count,
     #[serde(skip_serializing_if = "Option::is_none")]
     mispredictions_path: Option<Count>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    mispredictions_previous: Vec<Count>,
     outcomes: Vec<OutcomeRecord<'a>>,
 }
 
@@ -44,7 +46,12 @@ struct OutcomeRecord<'a> {
 /// The branches of the functions that the filter keeps. `--top` limits their number.
 pub(super) fn branches<'a>(document: &RunContext<'a>) -> Vec<BranchRecord<'a>> {
     let keep = |id| document.names.keeps(document.run, id);
-    let ranking = hardest(document.run, document.options.top, &keep);
+    let ranking = hardest(
+        document.run,
+        document.options.previous_paths,
+        document.options.top,
+        &keep,
+    );
     let records = ranking.branches.iter();
     records.map(|branch| record(document, branch)).collect()
 }
@@ -79,12 +86,14 @@ fn record<'a>(document: &RunContext<'a>, branch: &Branch) -> BranchRecord<'a> {
         taken_share: branch.taken.0 as f64 / branch.executions.0 as f64,
         entropy: branch.entropy(),
         mispredictions: mispredictions.expected(),
-        context: match mispredictions.path {
-            Some(_) => "path",
-            None => "none",
+        context: match (mispredictions.path, mispredictions.previous.last()) {
+            (_, Some(_)) => "previous_paths",
+            (Some(_), None) => "path",
+            (None, None) => "none",
         },
         mispredictions_alone: mispredictions.alone,
         mispredictions_path: mispredictions.path,
+        mispredictions_previous: mispredictions.previous.clone(),
         outcomes: branch.outcomes.iter().map(outcome).collect(),
     }
 }

@@ -14,6 +14,15 @@ use super::table::{Align, Table};
 use crate::numbers::{grouped, share};
 use crate::places::is_library;
 
+/// The columns after the contexts.
+const COLUMNS: [(&str, Align); 5] = [
+    ("executions", Align::Right),
+    ("taken", Align::Right),
+    ("entropy", Align::Right),
+    ("branch", Align::Left),
+    ("function", Align::Left),
+];
+
 /// Minimum columns of a place and of a source line.
 const MIN_WIDTH: usize = 20;
 /// Number of outcomes that are shown. A longer list ends with the number of the others.
@@ -21,38 +30,101 @@ const SHOWN_OUTCOMES: usize = 3;
 /// Column in which the line below a branch begins.
 const INDENT: usize = 8;
 
+/// A context of expected mispredictions. Each context has a column.
+#[derive(Clone, Copy)]
+enum Context {
+    Alone,
+    Path,
+    /// This number of previous paths, or fewer if longer sequences of the function are not known.
+    Previous(usize),
+}
+
+impl Context {
+    /// The contexts that any of the branches has. Of the numbers of previous paths, the smallest and
+    /// the largest.
+    fn all(branches: &[Branch]) -> Vec<Context> {
+        let mut all = vec![Context::Alone];
+        let mispredictions = branches.iter().map(|branch| &branch.mispredictions);
+        if mispredictions.clone().any(|figures| figures.path.is_some()) {
+            all.push(Context::Path);
+        }
+        let longest = mispredictions.map(|figures| figures.previous.len()).max();
+        let longest = longest.unwrap_or(0);
+        all.extend((longest >= 1).then_some(Context::Previous(1)));
+        all.extend((longest >= 2).then_some(Context::Previous(longest)));
+        all
+    }
+
+    fn heading(self) -> String {
+        match self {
+            Context::Alone => "alone".to_owned(),
+            Context::Path => "path so far".to_owned(),
+            Context::Previous(1) => "previous path".to_owned(),
+            Context::Previous(paths) => format!("previous {paths}"),
+        }
+    }
+
+    fn explanation(self) -> String {
+        match self {
+            Context::Alone => "alone: knowing only each branch's most frequent outcome".to_owned(),
+            Context::Path => {
+                "path so far: knowing it for each way from the path's start to the branch"
+                    .to_owned()
+            }
+            Context::Previous(1) => {
+                "previous path: and for each path before in the same call".to_owned()
+            }
+            Context::Previous(paths) => {
+                format!("previous {paths}: and for each sequence of up to {paths} paths before")
+            }
+        }
+    }
+
+    /// The expected mispredictions of a branch; `None` if it does not have this context.
+    fn figure(self, branch: &Branch) -> Option<Count> {
+        let figures = &branch.mispredictions;
+        match self {
+            Context::Alone => Some(figures.alone),
+            Context::Path => figures.path,
+            Context::Previous(paths) => figures.previous.iter().take(paths).next_back().copied(),
+        }
+    }
+}
+
 pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
-    let ranking = hardest(sheet.run, Some(sheet.top()), &|id| sheet.keeps(id));
+    let previous_paths = sheet.options.previous_paths;
+    let top = Some(sheet.top());
+    let ranking = hardest(sheet.run, previous_paths, top, &|id| sheet.keeps(id));
     sheet.title("Hardest branches", &subtitle(&ranking))?;
-    let columns = columns(has_paths(&ranking));
+    let contexts = Context::all(&ranking.branches);
+    let headings: Vec<String> = contexts.iter().map(|context| context.heading()).collect();
+    let mut columns = vec![("rate", Align::Right)];
+    columns.extend(headings.iter().map(|heading| (&**heading, Align::Right)));
+    columns.extend(COLUMNS);
     let mut table = Table::new(&columns);
-    table.group(1..columns.len() - 5, "expected mispredictions");
+    table.group(1..1 + contexts.len(), "expected mispredictions");
     for branch in &ranking.branches {
-        table.row(row(sheet, branch, columns.len()));
+        table.row(row(sheet, branch, &contexts));
         table.note(note(sheet, branch));
     }
     table.write(&mut sheet.page)?;
-    write_contexts(sheet, &ranking)?;
+    write_contexts(sheet, &ranking, &contexts)?;
     legend(sheet, ranking.branches.iter().map(|branch| branch.bound))
 }
 
 /// Explains, below the table, the contexts that its columns stand for.
-fn write_contexts(sheet: &mut Sheet<'_>, ranking: &Ranking) -> io::Result<()> {
+fn write_contexts(
+    sheet: &mut Sheet<'_>,
+    ranking: &Ranking,
+    contexts: &[Context],
+) -> io::Result<()> {
     if ranking.branches.is_empty() {
         return Ok(());
     }
-    let mut text = "alone: knowing only each branch's most frequent outcome".to_owned();
-    if has_paths(ranking) {
-        text += " · path so far: knowing it for each way from the path's start to the branch";
-    }
+    let explanations = contexts.iter().map(|context| context.explanation());
+    let text = explanations.collect::<Vec<String>>().join(" · ");
     sheet.page.gap()?;
     sheet.page.wrapped(Line::new(), Ink::Faint, &text)
-}
-
-/// Whether any branch has the context of its path.
-fn has_paths(ranking: &Ranking) -> bool {
-    let mut branches = ranking.branches.iter();
-    branches.any(|branch| branch.mispredictions.path.is_some())
 }
 
 fn subtitle(ranking: &Ranking) -> String {
@@ -65,47 +137,26 @@ fn subtitle(ranking: &Ranking) -> String {
     )
 }
 
-/// The columns. Contexts that no branch has are left out.
-fn columns(has_paths: bool) -> Vec<(&'static str, Align)> {
-    let mut columns = vec![("rate", Align::Right), ("alone", Align::Right)];
-    columns.extend(has_paths.then_some(("path so far", Align::Right)));
-    columns.extend([
-        ("executions", Align::Right),
-        ("taken", Align::Right),
-        ("entropy", Align::Right),
-        ("branch", Align::Left),
-        ("function", Align::Left),
-    ]);
-    columns
-}
-
-fn row(sheet: &Sheet<'_>, branch: &Branch, columns: usize) -> Vec<(Ink, String)> {
-    let mispredictions = &branch.mispredictions;
+fn row(sheet: &Sheet<'_>, branch: &Branch, contexts: &[Context]) -> Vec<(Ink, String)> {
     let place = clip_start(
         &place(sheet, branch, branch.place),
         MIN_WIDTH.max(sheet.page.width() / 4),
     );
     let executions = marked(branch.bound, &grouped(branch.executions));
-    let mut row = vec![
-        (
-            Ink::Number,
-            share(mispredictions.expected(), branch.executions),
-        ),
-        (Ink::Plain, grouped(mispredictions.alone)),
-    ];
-    if columns == 8 {
-        let path = mispredictions.path.map_or_else(|| "-".to_owned(), grouped);
-        row.push((Ink::Plain, path));
-    }
+    let rate = share(branch.mispredictions.expected(), branch.executions);
+    let name = sheet.name(sheet.run.function(branch.function));
+    let mut row = vec![(Ink::Number, rate)];
+    row.extend(contexts.iter().map(|context| {
+        let figure = context.figure(branch);
+        let figure = figure.map_or_else(|| "-".to_owned(), grouped);
+        (Ink::Plain, figure)
+    }));
     row.extend([
         (Ink::Plain, executions),
         (Ink::Plain, share(branch.taken, branch.executions)),
         (Ink::Plain, format!("{:.2}", branch.entropy())),
         (Ink::Place, place),
-        (
-            Ink::Strong,
-            sheet.name(sheet.run.function(branch.function)).to_string(),
-        ),
+        (Ink::Strong, name.to_string()),
     ]);
     row
 }

@@ -47,6 +47,19 @@ pub struct MeasuredPath {
     pub edges: u32,
 }
 
+/// A prefix of the paths that ran: the paths run the same edges up to a block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Prefix {
+    /// The block that the prefix leads to. It may be the exit.
+    pub(crate) block: u32,
+    /// DAG edges of the prefix.
+    pub(crate) depth: usize,
+    /// The last DAG edge, or `None` for the empty prefix.
+    pub(crate) edge: Option<u32>,
+    /// Executions of the paths that begin with the prefix.
+    pub(crate) count: Count,
+}
+
 /// Counts derived from path counters.
 #[derive(Debug)]
 pub(crate) struct Tally {
@@ -192,6 +205,30 @@ impl Graph {
                 edges: end.edges,
             });
         }
+    }
+
+    /// Calls `visit` for each prefix of these paths, which are sorted by number. All longer prefixes
+    /// that begin with a prefix are visited before it.
+    pub(crate) fn prefixes(
+        &self,
+        map: &FunctionMap,
+        paths: impl IntoIterator<Item = (PathId, Count)>,
+        mut visit: impl FnMut(Prefix),
+    ) {
+        let mut finished = |finished: &Visit| {
+            visit(Prefix {
+                block: finished.block,
+                depth: finished.depth,
+                edge: finished.edge,
+                count: finished.entries(),
+            });
+        };
+        let mut walk = Walk::over_counts(&self.dictionary, map);
+        for (path, count) in paths {
+            walk.walk_to(path, &mut finished);
+            walk.count(count);
+        }
+        walk.finish(&mut finished);
     }
 
     /// Returns the executions of each DAG edge on these paths, which are sorted by number.

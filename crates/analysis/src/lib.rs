@@ -4,8 +4,8 @@
 //! block counts from path counts, and [`flow`] derives them from edge counters.
 //!
 //! Each of these modules computes one answer from these counts: [`paths`], [`trail`],
-//! [`directions`], [`edges`], [`blocks`], [`functions`], [`lines`], [`bounds`], [`find`],
-//! [`coverage`], [`cpu_time`], [`uncovered`], [`predict`], and, for two runs, [`overlap`].
+//! [`directions`], [`edges`], [`branches`], [`blocks`], [`functions`], [`lines`], [`bounds`],
+//! [`find`], [`coverage`], [`cpu_time`], [`uncovered`], [`predict`], and, for two runs, [`overlap`].
 //!
 //! Some images write each path to a stream instead of counting it. [`stream`] divides the words of
 //! a thread into activations, each with its paths. [`loops`] counts sequences of paths over loop
@@ -20,6 +20,7 @@
 
 pub mod blocks;
 pub mod bounds;
+pub mod branches;
 pub mod coverage;
 pub mod cpu_time;
 pub mod directions;

@@ -148,7 +148,9 @@ pub(crate) struct Walk<'a> {
 /// this visit.
 #[derive(Clone, Copy)]
 pub(crate) struct Visit {
-    block: u32,
+    pub(crate) block: u32,
+    /// Number of visits below this visit on the stack.
+    pub(crate) depth: usize,
     pub(crate) base: u64,
     end: u64,
     pub(crate) edge: Option<u32>,
@@ -195,6 +197,7 @@ impl<'a> Walk<'a> {
     ) -> Walk<'a> {
         let root = Visit {
             block: dictionary.root,
+            depth: 0,
             base: 0,
             end: dictionary.path_count,
             edge: None,
@@ -278,6 +281,7 @@ impl<'a> Walk<'a> {
         };
         Some(Visit {
             block: edge.to,
+            depth: parent.depth + 1,
             base,
             end,
             edge: Some(edge.dag),

@@ -83,6 +83,7 @@ fn main() {
         View::Paths,
         View::Functions,
         View::Edges,
+        View::Branches,
         View::Blocks,
         View::Lines,
         View::PathsFromEdges,

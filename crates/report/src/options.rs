@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use holloway_abi::Unit;
+use holloway_analysis::branches::PreviousPaths;
 use holloway_analysis::{RunProfile, Sort};
 use regex::Regex;
 
@@ -18,6 +19,8 @@ pub enum View {
     Functions,
     /// The edges that control took most often.
     Edges,
+    /// The branches that are hardest to predict.
+    Branches,
     /// The blocks that control reached most often.
     Blocks,
     /// The source with a count for each line.
@@ -39,11 +42,13 @@ pub fn default_view(run: &RunProfile) -> View {
 /// The options of a report.
 pub struct Options<'a> {
     /// The view, or `None` for [`default_view`]. JSON documents contain the data of all views, with
-    /// two exceptions: they contain the prediction or the lines only if `view` is that view.
+    /// three exceptions: they contain the prediction, the branches, or the lines only if `view` is
+    /// that view.
     pub view: Option<View>,
     /// The order of paths, functions, and blocks: by count or by instructions.
     pub sort: Sort,
-    /// Maximum number of rows: paths, functions, edges, blocks, or lines. `None` means all rows in
+    /// Maximum number of rows: paths, functions, edges, branches, blocks, or
+    /// lines. `None` means all rows in
     /// JSON, and 10 rows on the terminal. In the lines view, `None` means about a hundred rows, or
     /// all lines of the selected functions.
     pub top: Option<usize>,
@@ -59,6 +64,8 @@ pub struct Options<'a> {
     pub cwd: Option<PathBuf>,
     /// The source text.
     pub source: &'a dyn Source,
+    /// How often sequences of paths ran, for the branches view.
+    pub previous_paths: Option<&'a PreviousPaths>,
 }
 
 impl<'a> Options<'a> {
@@ -74,6 +81,7 @@ impl<'a> Options<'a> {
             width: usize::MAX,
             cwd: None,
             source,
+            previous_paths: None,
         }
     }
 }

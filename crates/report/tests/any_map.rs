@@ -161,7 +161,7 @@ proptest! {
         let profiles = vec![profile(&app, 1, &functions)];
         let run = RunProfile::new(vec![(app, profiles)]);
         let function = Some(Regex::new("slide|inner").unwrap());
-        for view in [None, Some(View::Paths), Some(View::Functions), Some(View::Edges), Some(View::Blocks), Some(View::Lines), Some(View::PathsFromEdges)] {
+        for view in [None, Some(View::Paths), Some(View::Functions), Some(View::Edges), Some(View::Branches), Some(View::Blocks), Some(View::Lines), Some(View::PathsFromEdges)] {
             for (sort, function) in [(Sort::Count, None), (Sort::Instructions, function.clone())] {
                 let options = Options { view, sort, width, function, ..Options::new(&Nothing) };
                 let mut out = Vec::new();

@@ -169,6 +169,21 @@ fn blocks() {
 }
 
 #[test]
+fn branches() {
+    let branches = options(Some(View::Branches));
+    assert_snapshot!(print(&path_run(SLIDE_FIRST), &branches));
+    assert_snapshot!(print(&edge_run(), &branches));
+    assert_snapshot!(print(
+        &mixed_run(),
+        &Options {
+            top: Some(2),
+            width: 80,
+            ..branches
+        }
+    ));
+}
+
+#[test]
 fn edges_have_no_paths() {
     assert_snapshot!(print(&edge_run(), &options(Some(View::Paths))));
     let text = print(&edge_run(), &options(Some(View::PathsFromEdges)));
@@ -444,6 +459,16 @@ fn the_documented_comparisons_are_what_is_written() {
         json::write(&run, &options(Some(View::PathsFromEdges)), out).unwrap();
     });
     assert_eq!(example("## Prediction"), document["prediction"]);
+    let document = written(&|out| {
+        let options = Options {
+            top: Some(2),
+            ..options(Some(View::Branches))
+        };
+        let run = path_run(SLIDE_SECOND);
+        json::write(&run, &options, out).unwrap();
+    });
+    assert_eq!(example("## Branches"), document["branches"], "{document:#}");
+    assert!(document.get("lines").is_none());
     let runs = two_runs();
     let compared = written(&|out| {
         let options = Options {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use build::{Build, function, image, mangled, module, numbering_of};
 use holloway_abi::Kind;
+use holloway_analysis::branches::PreviousPaths;
 use holloway_analysis::loops::{Limits, LoopsBuilder, LoopsRun, seal};
 use holloway_analysis::note::Note;
 use holloway_analysis::stream::Words;
@@ -20,7 +21,7 @@ use holloway_format::{
 };
 use holloway_report::notes::sentence;
 use holloway_report::source::Nothing;
-use holloway_report::{LoopsOptions, Options, json, terminal};
+use holloway_report::{LoopsOptions, Options, View, json, terminal};
 use insta::assert_snapshot;
 use regex::Regex;
 
@@ -224,6 +225,29 @@ const STATS: LoopsOptions = LoopsOptions {
 fn loops_by_iterations() {
     let run = run();
     assert_snapshot!(print(&run, &options(), STATS));
+}
+
+#[test]
+fn branches_given_previous_paths() {
+    let run = run();
+    let mut previous_paths = PreviousPaths::default();
+    previous_paths.add_loops(&run);
+    let branches = Options {
+        view: Some(View::Branches),
+        previous_paths: Some(&previous_paths),
+        ..options()
+    };
+    let mut out = Vec::new();
+    terminal::write(&run.run, &branches, &mut out).unwrap();
+    assert_snapshot!(String::from_utf8(out).unwrap());
+    let mut out = Vec::new();
+    json::write(&run.run, &branches, &mut out).unwrap();
+    let document: serde_json::Value = serde_json::from_slice(&out).unwrap();
+    let first = &document["branches"][0];
+    assert_eq!(first["context"], "previous_paths");
+    let previous = first["mispredictions_previous"].as_array().unwrap();
+    assert_eq!(previous.len(), 7);
+    assert_eq!(first["mispredictions"], previous[6]);
 }
 
 /// A path that is a turn of an inner loop has not left the outer loop.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use holloway_abi::Kind;
 use holloway_analysis::RunProfile;
+use holloway_analysis::branches::PreviousPaths;
 use holloway_analysis::loops::LoopsRun;
 use holloway_analysis::note::Account;
 use holloway_analysis::variation::VariationRun;
@@ -56,6 +57,23 @@ impl Loaded {
         let mut loops = LoopsRun::new(by_image(streams.collect(), sequences));
         complete(&mut loops.run, self.profile);
         loops
+    }
+
+    /// Returns the counts, and how often sequences of paths ran in one activation. If the streams of
+    /// a process cannot be read, the process counts as a process without streams.
+    pub fn into_branches(self) -> (RunProfile, PreviousPaths) {
+        let mut previous_paths = PreviousPaths::default();
+        let streams = self.streams.into_iter();
+        let (loops, others): (Vec<Streams>, Vec<Streams>) =
+            streams.partition(|streams| streams.head.kind == Kind::Loops);
+        let sequences = |streams: &Streams| streams.loops().unwrap_or_default();
+        previous_paths.add_loops(&LoopsRun::new(by_image(loops, sequences)));
+        for streams in others.iter().filter(|other| other.head.kind == Kind::Trace) {
+            for thread in streams.traces(TraceSelection::All) {
+                previous_paths.add_trace(&streams.map, &thread.trace);
+            }
+        }
+        (self.profile, previous_paths)
     }
 
     /// Returns the timings of paths. If the timings of a process cannot be read, the process counts

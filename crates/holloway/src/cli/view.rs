@@ -146,6 +146,8 @@ pub(crate) enum View {
     Functions,
     /// The hottest branches, each way
     Edges,
+    /// The branches that are hardest to predict, with their expected mispredictions
+    Branches,
     /// The hottest blocks of code
     Blocks,
     /// The hottest source lines

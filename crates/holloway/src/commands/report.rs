@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use holloway_abi::Unit;
-use holloway_analysis::Function;
+use holloway_analysis::{Function, RunProfile};
 use holloway_collect::load::Loaded;
 use holloway_report::{CodeFilter, Glob, LoopsOptions, Options, Origin, Sort, View as ReportView};
 
@@ -99,14 +99,23 @@ fn print_loaded(loaded: Loaded, view: &ViewArgs, base: Option<PathBuf>) -> Resul
         Page::Loops => print_loops(loaded, view, &options),
         Page::Variation => print_variation(loaded, view, &options),
         Page::Trace => trace::summary(loaded, &options),
-        Page::Counts => {
-            let profile = &loaded.profile;
-            write_out(|out| match view.list.style.format {
-                OutputFormat::Text => holloway_report::terminal::write(profile, &options, out),
-                OutputFormat::Json => holloway_report::json::write(profile, &options, out),
-            })
+        Page::Counts if view.view == Some(View::Branches) => {
+            let (profile, previous_paths) = loaded.into_branches();
+            let options = Options {
+                previous_paths: Some(&previous_paths),
+                ..options
+            };
+            print_counts(&profile, view, &options)
         }
+        Page::Counts => print_counts(&loaded.profile, view, &options),
     }
+}
+
+fn print_counts(profile: &RunProfile, view: &ViewArgs, options: &Options<'_>) -> Result<()> {
+    write_out(|out| match view.list.style.format {
+        OutputFormat::Text => holloway_report::terminal::write(profile, options, out),
+        OutputFormat::Json => holloway_report::json::write(profile, options, out),
+    })
 }
 
 fn print_loops(loaded: Loaded, view: &ViewArgs, options: &Options<'_>) -> Result<()> {
@@ -156,6 +165,7 @@ fn report_view(view: View) -> Option<ReportView> {
         View::Paths => ReportView::Paths,
         View::Functions => ReportView::Functions,
         View::Edges => ReportView::Edges,
+        View::Branches => ReportView::Branches,
         View::Blocks => ReportView::Blocks,
         View::Lines => ReportView::Lines,
         View::PathsFromEdges => ReportView::PathsFromEdges,

@@ -137,6 +137,8 @@ fn the_default_view_shows_the_recorded_kind() {
     succeed("report paths --view blocks").says("Hottest blocks");
     succeed("report edges --view lines").says("product(factors, 6)");
     succeed("report paths --view paths-from-edges").says("Paths from edges");
+    succeed("report paths --view branches").says("path so far");
+    succeed("report edges --view branches").says("Hardest branches");
     for view in ["paths", "paths-from-edges"] {
         project
             .holloway(&format!("report edges --view {view}"))
@@ -458,6 +460,57 @@ fn many_paths() -> String {
         "#include <stdio.h>\n#include <stdlib.h>\nint main(int argc, char **argv) {{\n    volatile unsigned x = 1;\n    \
          for (int n = atoi(argv[argc - 1]); n > 0; n--) {{\n{ifs}    }}\n    printf(\"%u\\n\", x);\n}}\n"
     )
+}
+
+/// A branch that alternates, and a branch with the same condition.
+const ALTERNATING: &str = "#include <stdlib.h>
+volatile long sink;
+int main(int argc, char **argv) {
+    int n = atoi(argv[argc - 1]);
+    for (int i = 0; i < n; i++) {
+        int odd = i & 1;
+        if (odd) { sink += 3; sink = sink / 5; } else sink ^= 5;
+        if (odd) sink -= 7;
+    }
+    return 0;
+}
+";
+
+/// Each kind has its contexts: none, the path so far, or the previous path.
+#[test]
+fn branches_are_predicted_with_the_context_of_the_kind() {
+    let project = c_project(&[("fact.c", ALTERNATING)]);
+    for (kind, context, lines) in [
+        ("edges", "none", [500, 500]),
+        ("paths", "path", [500, 2]),
+        ("loops", "previous_paths", [3, 3]),
+        ("trace", "previous_paths", [3, 3]),
+    ] {
+        // Optimized code has one branch for both conditions.
+        let build = format!("cc --collect {kind} -O0 -g fact.c -o fact");
+        holloway(&project, &build).ok();
+        let run = format!("run --no-report -o {kind} -- ./fact 1000");
+        holloway(&project, &run).ok();
+        let report = project.holloway(&format!("report {kind} --view branches --format json"));
+        let document = report.ok().json().0;
+        let branches = document["branches"].as_array().unwrap();
+        for (line, most) in [7, 8].into_iter().zip(lines) {
+            let mut all = branches.iter();
+            let branch = all.find(|branch| branch["line"] == line).unwrap();
+            assert_eq!(branch["function"], "main");
+            assert_eq!(branch["context"], context);
+            assert_eq!(branch["executions"], 1000);
+            assert_eq!(branch["taken"], 500);
+            assert_eq!(branch["entropy"], 1.0);
+            assert_eq!(branch["mispredictions_alone"], 500);
+            let expected = branch["mispredictions"].as_u64().unwrap();
+            assert!(expected <= most, "{kind}, line {line}: {branch}");
+            assert!(
+                expected == most || most < 500,
+                "{kind}, line {line}: {branch}"
+            );
+        }
+    }
 }
 
 #[test]

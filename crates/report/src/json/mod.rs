@@ -6,6 +6,7 @@
 //! Cost: each listed path is regenerated once. The memory in use does not grow with the number of
 //! paths.
 
+mod branches;
 mod context;
 mod cpu_time;
 mod document;
@@ -35,6 +36,7 @@ use serde::{Serialize, Serializer};
 use crate::filter::Filter;
 use crate::notes::Sentences;
 use crate::options::{Options, View};
+use branches::branches;
 use context::RunContext;
 use cpu_time::CpuTimeRecord;
 pub use document::SCHEMA;
@@ -45,7 +47,8 @@ use prediction::PredictionRecord;
 
 /// Writes the run as one object and a newline. [`Options::function`] and [`Options::top`] limit
 /// functions and paths; totals refer to the whole run. The document has the prediction only for
-/// [`View::PathsFromEdges`], and lines only for [`View::Lines`]. [`View::Uncovered`]
+/// [`View::PathsFromEdges`], branches only for [`View::Branches`], and lines only for
+/// [`View::Lines`]. [`View::Uncovered`]
 /// has a document of its own.
 ///
 /// # Errors
@@ -87,6 +90,9 @@ impl Serialize for RunContext<'_> {
             let prediction = (!prediction.functions.is_empty()).then_some(prediction);
             let record = prediction.map(|prediction| PredictionRecord::new(self, &prediction));
             document.serialize_field("prediction", &record)?;
+        }
+        if self.options.view == Some(View::Branches) {
+            document.serialize_field("branches", &branches(self))?;
         }
         if self.options.view == Some(View::Lines) {
             document.serialize_field("lines", &lines(self.run, &self.names, self.options.top))?;

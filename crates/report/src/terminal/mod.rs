@@ -16,6 +16,7 @@ mod outcome;
 pub(crate) mod overlap;
 mod paint;
 mod paths;
+mod predictability;
 mod prediction;
 mod sheet;
 pub(crate) mod stability;
@@ -71,7 +72,7 @@ fn write_all(sheet: &mut Sheet<'_>) -> io::Result<()> {
     let any_selected_ran = match view {
         View::Paths => sheet.any_selected_path_ran(),
         View::Lines | View::Uncovered => true,
-        View::Functions | View::Edges | View::Blocks | View::PathsFromEdges => run
+        View::Functions | View::Edges | View::Branches | View::Blocks | View::PathsFromEdges => run
             .ids()
             .any(|(id, function)| function.ran() && sheet.keeps(id)),
     };
@@ -89,6 +90,7 @@ fn write_all(sheet: &mut Sheet<'_>) -> io::Result<()> {
         View::Paths => paths::write(sheet),
         View::Functions => functions::write(sheet),
         View::Edges => edges::write(sheet),
+        View::Branches => predictability::write(sheet),
         View::Blocks => blocks::write(sheet),
         View::Lines => lines::write(sheet),
         View::PathsFromEdges => prediction::write(sheet),

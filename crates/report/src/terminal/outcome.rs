@@ -90,7 +90,7 @@ impl<'a> Branches<'a> {
     }
 
     /// Where control goes from a branch at the place `branch`, in words.
-    fn word(
+    pub(super) fn word(
         &self,
         sheet: &Sheet<'_>,
         branch: Option<Place>,

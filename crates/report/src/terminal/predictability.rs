@@ -1,0 +1,239 @@
+//! The branches view: the branches that are hardest to predict. Below each branch stand its source
+//! line and its most frequent outcomes.
+
+use std::io;
+
+use holloway_analysis::branches::{Branch, Ranking, hardest};
+use holloway_analysis::trail::frames;
+use holloway_format::{Count, Place};
+
+use super::bounds::{legend, marked};
+use super::paint::{Ink, Line, clip, clip_start};
+use super::sheet::Sheet;
+use super::table::{Align, Table};
+use crate::numbers::{grouped, share};
+use crate::places::is_library;
+
+/// The columns after the contexts.
+const COLUMNS: [(&str, Align); 5] = [
+    ("executions", Align::Right),
+    ("taken", Align::Right),
+    ("entropy", Align::Right),
+    ("branch", Align::Left),
+    ("function", Align::Left),
+];
+
+/// Minimum columns of a place and of a source line.
+const MIN_WIDTH: usize = 20;
+/// Number of outcomes that are shown. A longer list ends with the number of the others.
+const SHOWN_OUTCOMES: usize = 3;
+/// Column in which the line below a branch begins.
+const INDENT: usize = 8;
+
+/// A context of expected mispredictions. Each context has a column.
+#[derive(Clone, Copy)]
+enum Context {
+    Alone,
+    Path,
+    /// This number of previous paths, or fewer if longer sequences of the function are not known.
+    Previous(usize),
+}
+
+impl Context {
+    /// The contexts that any of the branches has. Of the numbers of previous paths, the smallest and
+    /// the largest.
+    fn all(branches: &[Branch]) -> Vec<Context> {
+        let mut all = vec![Context::Alone];
+        let mispredictions = branches.iter().map(|branch| &branch.mispredictions);
+        if mispredictions.clone().any(|figures| figures.path.is_some()) {
+            all.push(Context::Path);
+        }
+        let longest = mispredictions.map(|figures| figures.previous.len()).max();
+        let longest = longest.unwrap_or(0);
+        all.extend((longest >= 1).then_some(Context::Previous(1)));
+        all.extend((longest >= 2).then_some(Context::Previous(longest)));
+        all
+    }
+
+    fn heading(self) -> String {
+        match self {
+            Context::Alone => "alone".to_owned(),
+            Context::Path => "path so far".to_owned(),
+            Context::Previous(1) => "previous path".to_owned(),
+            Context::Previous(paths) => format!("previous {paths}"),
+        }
+    }
+
+    fn explanation(self) -> String {
+        match self {
+            Context::Alone => "alone: knowing only each branch's most frequent outcome".to_owned(),
+            Context::Path => {
+                "path so far: knowing it for each way from the path's start to the branch"
+                    .to_owned()
+            }
+            Context::Previous(1) => {
+                "previous path: and for each path before in the same call".to_owned()
+            }
+            Context::Previous(paths) => {
+                format!("previous {paths}: and for each sequence of up to {paths} paths before")
+            }
+        }
+    }
+
+    /// The expected mispredictions of a branch; `None` if it does not have this context.
+    fn figure(self, branch: &Branch) -> Option<Count> {
+        let figures = &branch.mispredictions;
+        match self {
+            Context::Alone => Some(figures.alone),
+            Context::Path => figures.path,
+            Context::Previous(paths) => figures.previous.iter().take(paths).next_back().copied(),
+        }
+    }
+}
+
+pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
+    let previous_paths = sheet.options.previous_paths;
+    let top = Some(sheet.top());
+    let ranking = hardest(sheet.run, previous_paths, top, &|id| sheet.keeps(id));
+    sheet.title("Hardest branches", &subtitle(&ranking))?;
+    let contexts = Context::all(&ranking.branches);
+    let headings: Vec<String> = contexts.iter().map(|context| context.heading()).collect();
+    let mut columns = vec![("rate", Align::Right)];
+    columns.extend(headings.iter().map(|heading| (&**heading, Align::Right)));
+    columns.extend(COLUMNS);
+    let mut table = Table::new(&columns);
+    table.group(1..1 + contexts.len(), "expected mispredictions");
+    for branch in &ranking.branches {
+        table.row(row(sheet, branch, &contexts));
+        table.note(note(sheet, branch));
+    }
+    table.write(&mut sheet.page)?;
+    write_contexts(sheet, &ranking, &contexts)?;
+    legend(sheet, ranking.branches.iter().map(|branch| branch.bound))
+}
+
+/// Explains, below the table, the contexts that its columns stand for.
+fn write_contexts(
+    sheet: &mut Sheet<'_>,
+    ranking: &Ranking,
+    contexts: &[Context],
+) -> io::Result<()> {
+    if ranking.branches.is_empty() {
+        return Ok(());
+    }
+    let explanations = contexts.iter().map(|context| context.explanation());
+    let text = explanations.collect::<Vec<String>>().join(" · ");
+    sheet.page.gap()?;
+    sheet.page.wrapped(Line::new(), Ink::Faint, &text)
+}
+
+fn subtitle(ranking: &Ranking) -> String {
+    format!(
+        "{} of {} that ran, by expected mispredictions: {} of {} executions",
+        ranking.branches.len(),
+        grouped(ranking.ranked),
+        grouped(ranking.mispredictions),
+        grouped(ranking.executions)
+    )
+}
+
+fn row(sheet: &Sheet<'_>, branch: &Branch, contexts: &[Context]) -> Vec<(Ink, String)> {
+    let place = clip_start(
+        &place(sheet, branch, branch.place),
+        MIN_WIDTH.max(sheet.page.width() / 4),
+    );
+    let executions = marked(branch.bound, &grouped(branch.executions));
+    let rate = share(branch.mispredictions.expected(), branch.executions);
+    let name = sheet.name(sheet.run.function(branch.function));
+    let mut row = vec![(Ink::Number, rate)];
+    row.extend(contexts.iter().map(|context| {
+        let figure = context.figure(branch);
+        let figure = figure.map_or_else(|| "-".to_owned(), grouped);
+        (Ink::Plain, figure)
+    }));
+    row.extend([
+        (Ink::Plain, executions),
+        (Ink::Plain, share(branch.taken, branch.executions)),
+        (Ink::Plain, format!("{:.2}", branch.entropy())),
+        (Ink::Place, place),
+        (Ink::Strong, name.to_string()),
+    ]);
+    row
+}
+
+/// The line below a branch: its source line, and its outcomes with their shares. A branch in
+/// library code also has the line of the user's code that it was inlined into.
+fn note(sheet: &Sheet<'_>, branch: &Branch) -> Line {
+    let mut line = Line::new();
+    line.up_to(INDENT);
+    if let Some(text) = source(sheet, branch, branch.place) {
+        let width = MIN_WIDTH.max(sheet.page.width() / 3);
+        line.put(Ink::Plain, &clip(&text, width))
+            .put(Ink::Plain, "  ");
+    }
+    line.put(Ink::Outcome, &outcomes(sheet, branch));
+    if let Some(user) = user_place(sheet, branch) {
+        line.put(
+            Ink::Faint,
+            &format!("  in {}", place(sheet, branch, Some(user))),
+        );
+    }
+    line
+}
+
+/// The most frequent outcomes in words: `→ line 7 61.2 %, line 9 38.8 %`.
+fn outcomes(sheet: &Sheet<'_>, branch: &Branch) -> String {
+    let branches = sheet.branches(sheet.run.function(branch.function));
+    let shown = branch.outcomes.iter().take(SHOWN_OUTCOMES);
+    let words = shown.map(|outcome| {
+        let destination = branches.destination(outcome.edge);
+        let word = branches.word(sheet, branch.place, &destination);
+        format!("{word} {}", share(outcome.count, branch.executions))
+    });
+    let mut words: Vec<String> = words.collect();
+    let others = branch.outcomes.iter().skip(SHOWN_OUTCOMES);
+    let others = others.filter(|outcome| outcome.count > Count::ZERO).count();
+    if others > 0 {
+        words.push(format!("{others} more"));
+    }
+    format!("→ {}", words.join(", "))
+}
+
+/// The place in the user's code that a branch in library code was inlined into.
+fn user_place(sheet: &Sheet<'_>, branch: &Branch) -> Option<Place> {
+    let map = &sheet.run.function(branch.function).map;
+    let is_in_library = |scope: u32| is_library(&map.scopes[scope as usize].file);
+    let place = branch.place.filter(|place| place.line != 0)?;
+    let mut frames = frames(map, &place);
+    frames
+        .next()
+        .filter(|innermost| is_in_library(innermost.scope))?;
+    let user = frames.find(|frame| !is_in_library(frame.scope))?;
+    Some(Place {
+        scope: user.scope,
+        line: user.line,
+        column: 0,
+    })
+}
+
+fn source(sheet: &Sheet<'_>, branch: &Branch, place: Option<Place>) -> Option<String> {
+    let (file, line) = file_and_line(sheet, branch, place)?;
+    let text = sheet.options.source.line(file, line)?;
+    Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+}
+
+fn place(sheet: &Sheet<'_>, branch: &Branch, place: Option<Place>) -> String {
+    file_and_line(sheet, branch, place)
+        .map_or_else(|| "-".to_owned(), |(file, line)| sheet.place(file, line))
+}
+
+fn file_and_line<'a>(
+    sheet: &Sheet<'a>,
+    branch: &Branch,
+    place: Option<Place>,
+) -> Option<(&'a str, u32)> {
+    let map = &sheet.run.function(branch.function).map;
+    let place = place.filter(|place| place.line != 0)?;
+    let scope = map.scopes.get(place.scope as usize)?;
+    Some((&scope.file, place.line))
+}

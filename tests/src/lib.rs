@@ -1,8 +1,8 @@
 //! Code that the end-to-end tests and the benchmarks share. It builds a program plain and woven,
 //! runs the program, reads its profile, and compares the profile with the counters of other tools.
 //!
-//! This library links no crate of the product; some tests link the readers of its files. The tests run
-//! the `holloway` executable as a user does.
+//! This library links no crate of the product; some tests link the readers of its files. The tests
+//! run the `holloway` executable as a user does.
 #![forbid(unsafe_code)]
 
 pub mod agree;

@@ -41,7 +41,7 @@ pub enum Misfit {
     #[error("the counts of its edges do not follow from its counters: {0}")]
     NoFlow(TreeError),
     /// The profile counts paths or edge counters that the function does not have.
-    #[error("counts for {numbers} {counted} numbers beyond its {limit}, from {first} on")]
+    #[error("counts beyond its last {counted}: {numbers}, from number {first} on (it has {limit})")]
     CountsBeyond {
         /// The counted unit: `path` or `counter`.
         counted: &'static str,

@@ -72,8 +72,8 @@ fn figure_forest(k: u32) -> (SlabForest, Vec<u32>) {
     (builder.finish(), words)
 }
 
-/// A forest of sequences as text: `label:count(children)`, with children ordered by label. Labels are
-/// the paper's path numbers: the indices in `words_of_paper`.
+/// A forest of sequences as text: `label:count(children)`, with children ordered by label. Labels
+/// are the paper's path numbers: the indices in `words_of_paper`.
 fn text(sequences: &BTreeMap<Vec<u32>, u64>, words_of_paper: &[u32]) -> String {
     fn below(
         sequences: &BTreeMap<Vec<u32>, u64>,
@@ -450,8 +450,8 @@ fn branches(branch_count: u32) -> FunctionMap {
         .done()
 }
 
-/// Activations of a function with a loop. Some have a single path, some repeat a path or a sequence of
-/// paths, and some run random paths.
+/// Activations of a function with a loop. Some have a single path, some repeat a path or a sequence
+/// of paths, and some run random paths.
 fn random_turns(image: &Arc<ImageMap>, words: usize, mut seed: u64) -> Vec<Vec<u32>> {
     let mut next = |below: usize| {
         seed ^= seed << 13;
@@ -522,7 +522,7 @@ fn loops_with_many_paths_are_counted_and_pruned_with_small_k() {
     }
 }
 
-/// With these k, slabs have 5, 7, and 15 paths, so the stream contains thousands of different slabs.
+/// Tests slabs of 5, 7, and 15 paths.
 #[test]
 fn slabs_of_many_paths_match_the_definition() {
     let image = placed(vec![branches(7)], Kind::Loops);

@@ -4,8 +4,8 @@
 //! analyzes the words that are still in the raw profile, and writes a second file. Readers ignore
 //! the second file as long as the profile is raw. So if sealing is interrupted, no word is counted
 //! twice: replacing the raw profile by a sealed one removes its words and makes the second file
-//! valid, in one step. Afterwards, the second file gets the name of the first, unless it continues an
-//! existing first file.
+//! valid, in one step. Afterwards, the second file gets the name of the first, unless it continues
+//! an existing first file.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -100,8 +100,8 @@ impl SideFiles {
         }
     }
 
-    /// Gives the second file the name of the first after the profile has been sealed. A continuation
-    /// keeps its name if a first file exists.
+    /// Gives the second file the name of the first after the profile has been sealed. A
+    /// continuation keeps its name if a first file exists.
     pub(crate) fn rename_second(self, profile: &Path) {
         let (first, second) = (self.first(profile), self.second(profile));
         let is_free = match self.second {

@@ -36,8 +36,8 @@ pub enum Message {
         /// The reason, followed by `: linked as it is`.
         reason: String,
     },
-    /// Weaving a module failed. The module is compiled without probes. If that fails too, the machine
-    /// code of its object is linked.
+    /// Weaving a module failed. The module is compiled without probes. If that fails too, the
+    /// machine code of its object is linked.
     Unwoven {
         /// The module, the reason, and which code is linked.
         reason: String,

@@ -573,7 +573,7 @@ mod tests {
                     first: 6,
                     limit: 6,
                 },
-                "counts for 2 path numbers beyond its 6, from 6 on",
+                "counts beyond its last path: 2, from number 6 on (it has 6)",
             ),
         ];
         for (misfit, text) in table {

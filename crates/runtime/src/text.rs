@@ -34,8 +34,8 @@ impl<const N: usize> Text<N> {
         }
     }
 
-    /// Ends the string at `end` temporarily: until [`Text::restore_end`], system calls read only the
-    /// part before `end`.
+    /// Ends the string at `end` temporarily: until [`Text::restore_end`], system calls read only
+    /// the part before `end`.
     pub(crate) fn end_at(&mut self, end: usize) {
         if let Some(byte) = self.bytes.get_mut(end) {
             self.replaced = (end, *byte);

@@ -162,8 +162,8 @@ impl Filter {
     }
 }
 
-/// Demangles a linkage name. The result has no hash if the name is from Rust, and has the parameters
-/// if the name is from C++. Other names stay as they are.
+/// Demangles a linkage name. The result has no hash if the name is from Rust, and has the
+/// parameters if the name is from C++. Other names stay as they are.
 pub fn demangle(linkage_name: &str) -> String {
     if let Ok(name) = rustc_demangle::try_demangle(linkage_name) {
         return format!("{name:#}");

@@ -19,15 +19,16 @@ use std::path::{Path, PathBuf};
 const RUNS: usize = 10;
 /// The bursts of every second run. The other runs use the default.
 const FREQUENT_BURSTS: &str = "1000:1";
-/// Of the `RUNS / 2` runs with default bursts, at least this many must find the planted variation certain.
+/// Of the `RUNS / 2` runs with default bursts, at least this many must find the planted variation
+/// certain.
 const MIN_CERTAIN_RUNS: usize = 3;
 
-/// Most turns of the control `steady` take at most this multiple of its base time. The allowance is for
-/// other programs, which use the same caches and cores.
+/// Most turns of the control `steady` take at most this multiple of its base time. The allowance is
+/// for other programs, which use the same caches and cores.
 const MAX_STEADY_RATIO: f64 = 1.3;
 
-/// Nine of ten turns of the control `tiny` differ from its base time by at most this multiple of the
-/// clock's resolution: both times may be inexact by one resolution.
+/// Nine of ten turns of the control `tiny` differ from its base time by at most this multiple of
+/// the clock's resolution: both times may be inexact by one resolution.
 const MAX_TINY_DIFFERENCE: f64 = 2.0;
 
 #[test]

@@ -59,9 +59,9 @@ impl Tools {
 }
 
 impl KeptBuilds {
-    /// Opens the folder of kept builds in the target directory. The workloads find holloway by an environment
-    /// variable. If the variable is not set, this builds holloway and restarts the command with the
-    /// variable.
+    /// Opens the folder of kept builds in the target directory. The workloads find holloway by an
+    /// environment variable. If the variable is not set, this builds holloway and restarts the
+    /// command with the variable.
     ///
     /// # Errors
     /// If holloway cannot be built.

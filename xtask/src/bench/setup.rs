@@ -1,5 +1,5 @@
-//! The setups that are measured: a program of a flavor runs without a collector, or under `holloway run`, whose collector
-//! reads its stream.
+//! The setups that are measured: a program of a flavor runs without a collector, or under
+//! `holloway run`, whose collector reads its stream.
 //!
 //! A program for loops is built once, because the collector chooses the number of iterations
 //! (`holloway run --k`). A program whose paths are timed in bursts appends so little that it runs

@@ -76,9 +76,9 @@ impl LoopCount {
         self.turns.iter().any(|turn| turn.0 == PathId(path.into()))
     }
 
-    /// Finds *steady* paths: after at least [`STEADY`] of its turns, the path is also the next turn.
-    /// Paths with less than [`MIN_STEADY_TURNS`] of the turns are left out. Returns the paths if there
-    /// are several and they make up most turns.
+    /// Finds *steady* paths: after at least [`STEADY`] of its turns, the path is also the next
+    /// turn. Paths with less than [`MIN_STEADY_TURNS`] of the turns are left out. Returns the paths
+    /// if there are several and they make up most turns.
     fn steady(&self, kipf: &Kipf) -> Option<Finding> {
         let starts = self.starts();
         let repeats = |path: PathId| {
@@ -97,7 +97,8 @@ impl LoopCount {
         (paths.len() > 1 && share >= MOST).then_some(Finding::Steady { paths, share })
     }
 
-    /// Finds how many turns at the beginning of most executions pass before the usual path is taken.
+    /// Finds how many turns at the beginning of most executions pass before the usual path is
+    /// taken.
     fn first_turns(&self, function: &Function, kipf: &Kipf) -> Option<Finding> {
         let (usual, count) = *self.turns.first()?;
         let repeats = kipf

@@ -19,8 +19,8 @@
 //! known.
 //!
 //! Cost: linear in the symbols of the grammar and in the number of parts in its rules. Most
-//! rules have few parts, because calls return within the rule. A rule inside a deep recursion has at
-//! most as many parts as the recursion is deep.
+//! rules have few parts, because calls return within the rule. A rule inside a deep recursion has
+//! at most as many parts as the recursion is deep.
 
 use super::code::Event;
 use super::grams::{TooMany, fold_rules};
@@ -41,8 +41,8 @@ pub(super) trait Fold {
     /// known.
     fn end_above(&mut self, body: &mut Self::Body, below: Option<&mut Self::Body>, weight: u64);
     /// The part contains the first path of its activation, whose beginning the trace does not
-    /// contain. The activation was pushed above the activation `below`; `None` if no activation below
-    /// is known.
+    /// contain. The activation was pushed above the activation `below`; `None` if no activation
+    /// below is known.
     fn begin_above(&mut self, body: &mut Self::Body, below: Option<&mut Self::Body>, weight: u64);
     /// The part's activation belongs to this function; `None` if the part belongs to no activation.
     /// May be called again after the value has changed.

@@ -5,8 +5,8 @@
 //! state in which the automaton starts that rule, and stored as a [`Passage`]. Automata that read
 //! backwards (`BACK`) read each right side from its end.
 //!
-//! Cost: the symbols of the grammar times the start states of each rule, which are mostly few. A deep
-//! grammar costs memory, not stack.
+//! Cost: the symbols of the grammar times the start states of each rule, which are mostly few. A
+//! deep grammar costs memory, not stack.
 
 use rustc_hash::FxHashMap;
 

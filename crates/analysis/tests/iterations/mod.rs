@@ -296,8 +296,8 @@ fn inner_loops_do_not_decide_for_outer_loops() {
         (5, 6),
     ];
     check(&graph(&blocks, &edges), 1, &[(0, 1), (4, 1)]);
-    // The outer head 1 leads only to the inner loop, which is block 2 alone. The inner loop's test does
-    // not leave the outer loop, so it is no condition.
+    // The outer head 1 leads only to the inner loop, which is block 2 alone. The inner loop's test
+    // does not leave the outer loop, so it is no condition.
     let blocks: [&[u32]; 6] = [&[1], &[2], &[2], &[3], &[9], &[]];
     let edges = [(0, 1), (1, 2), (2, 2), (2, 3), (3, 1), (3, 4), (4, 5)];
     check(&graph(&blocks, &edges), 1, &[(0, 1), (3, 1)]);

@@ -14,8 +14,8 @@ use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Any graph of up to `blocks` blocks: reducible or not, with parallel edges, self loops, pinned
-/// and cut edges, unreachable blocks, and blocks without outgoing edges. Half of the graphs have exit
-/// edges. The entry is b0; the exit is the last block.
+/// and cut edges, unreachable blocks, and blocks without outgoing edges. Half of the graphs have
+/// exit edges. The entry is b0; the exit is the last block.
 pub(crate) fn any_cfg(blocks: u32) -> impl Strategy<Value = Cfg> {
     (2..=blocks, any::<bool>()).prop_flat_map(|(blocks, exits)| {
         let edge = (0..blocks - 1, 1..blocks, 0..20u8);
@@ -51,8 +51,9 @@ fn direct_exit_edges(edges: &mut [Edge], exit: BlockId) {
     }
 }
 
-/// Graphs like those of real functions: every block has an outgoing edge, and at most one pinned edge
-/// leaves a block (as from an invoke). In half of the graphs, blocks may also have an exit edge.
+/// Graphs like those of real functions: every block has an outgoing edge, and at most one pinned
+/// edge leaves a block (as from an invoke). In half of the graphs, blocks may also have an exit
+/// edge.
 pub(crate) fn function_cfg(blocks: u32) -> impl Strategy<Value = Cfg> {
     (3..=blocks, any::<bool>()).prop_flat_map(|(blocks, exits)| {
         let block = prop::collection::vec((1..blocks, any::<bool>()), 1..4);

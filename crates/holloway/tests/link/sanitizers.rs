@@ -159,8 +159,8 @@ fn machine_code_that_is_instrumented_twice_is_never_linked() {
     assert_eq!(behavior(&sandbox, "app", &[]), plain);
 }
 
-/// Usually the machine code of a module that includes a file (`.incbin`) is linked. But machine code
-/// that is instrumented twice would crash, so this module is woven, too.
+/// Usually the machine code of a module that includes a file (`.incbin`) is linked. But machine
+/// code that is instrumented twice would crash, so this module is woven, too.
 #[test]
 fn a_module_that_includes_a_file_is_woven_if_its_machine_code_would_crash() {
     let sandbox = sandbox();

@@ -59,9 +59,9 @@ struct Document<'a> {
     first: usize,
     /// For each run, the certain net variation of all paths, as a share of the run's time.
     all: &'a [f64],
-    /// Net variation of one run's first paths in another run, as a share of the other run's time. The
-    /// first index is the run that has
-    /// these first paths, and the second index is the run that they are evaluated on.
+    /// Net variation of one run's first paths in another run, as a share of the other run's time.
+    /// The first index is the run that has these first paths, and the second index is the run that
+    /// they are evaluated on.
     shares: &'a [Vec<f64>],
     paths: Vec<PathRecord>,
 }

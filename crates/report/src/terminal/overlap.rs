@@ -303,7 +303,7 @@ impl<'a> Comparison<'a> {
         };
         functions.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
         let shown = format!(
-            "{} of {} that ran and have no counterpart in the other run",
+            "{} of {} with executions, but without counterpart in the other run",
             functions.len().min(sheet.top()),
             plural(functions.len() as u64, "function")
         );

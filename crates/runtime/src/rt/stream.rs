@@ -120,8 +120,8 @@ pub(super) fn append_clock(ring: Ring) {
 
 /// Ends the stream: later words are dropped. The words in the ring stay in the file, because
 /// private memory is mapped over them in this process. If that memory cannot be mapped, or if later
-/// words have already overwritten some of these words, all words that were not yet taken are missing,
-/// too. The caller has masked signals, and has set the reason in `runtime.failure`.
+/// words have already overwritten some of these words, all words that were not yet taken are
+/// missing, too. The caller has masked signals, and has set the reason in `runtime.failure`.
 pub(super) fn end(ring: Ring, runtime: &mut Runtime) {
     if ring.missing_from().load(Ordering::Relaxed) != NONE_MISSING {
         return;

@@ -3,9 +3,9 @@
 //!
 //! A *count* is the action ([`Action::Count`]) at the end of a path that increments the path's
 //! counter. If the code there determines the counter, the count adds to an accumulator of that
-//! counter ([`AccumulatorKey`]) instead. Often several branches with different path numbers join before the
-//! count. Such a branch is called an *arm*. Then the counter is known only on each arm, so each arm
-//! adds to a separate accumulator at its end ([`CountJoin`]).
+//! counter ([`AccumulatorKey`]) instead. Often several branches with different path numbers join
+//! before the count. Such a branch is called an *arm*. Then the counter is known only on each arm,
+//! so each arm adds to a separate accumulator at its end ([`CountJoin`]).
 //!
 //! There are two complications:
 //! - An arm that is only an edge has no block for its addition. Then the count itself adds to this
@@ -104,8 +104,8 @@ pub(super) struct LoopCounts {
 
 impl LoopCounts {
     /// Assigns a loop's counts to accumulators. `number` is the loop's index among `loops`,
-    /// or `None` if the loop is not steady. Returns `None` if the loop needs the register as an LLVM
-    /// value.
+    /// or `None` if the loop is not steady. Returns `None` if the loop needs the register as an
+    /// LLVM value.
     pub(super) fn new(
         natural: &NaturalLoop,
         number: Option<usize>,
@@ -264,8 +264,8 @@ fn is_steady(
     })
 }
 
-/// The accumulator of a count. `None` if the action is no count, or if its counter is not known from this
-/// value of the register.
+/// The accumulator of a count. `None` if the action is no count, or if its counter is not known
+/// from this value of the register.
 fn key(action: Action, value: RegisterValue, loops: &[SteadyLoop]) -> Option<AccumulatorKey> {
     let Action::Count { base, increment } = action else {
         return None;

@@ -1,8 +1,8 @@
 //! Makes the graph of an LLVM function, on which paths are numbered.
 //!
 //! A node of the graph is a *part*: a range of instructions of one LLVM block. Most blocks are one
-//! part. In the following cases, lowering cuts a block into several parts and puts a cut edge between them.
-//! The LLVM block itself is not split.
+//! part. In the following cases, lowering cuts a block into several parts and puts a cut edge
+//! between them. The LLVM block itself is not split.
 //! - A block is cut at a call that returns twice (`setjmp`, `vfork`). The path ends before the call
 //!   and another starts after the call, so no probe uses a stale path register. If the call is the
 //!   block's terminator (an invoke), the new path starts before the call. The register's value

@@ -135,8 +135,8 @@ int main(int argc, char **argv) {
     );
 }
 
-/// With bfd and lld, constructors run by priority, then the initialization of the template's variable
-/// (5), then that of `late` (4).
+/// With bfd and lld, constructors run by priority, then the initialization of the template's
+/// variable (5), then that of `late` (4).
 #[test]
 fn constructors_run_under_every_linker() {
     let source = r#"

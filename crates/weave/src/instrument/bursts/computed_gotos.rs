@@ -103,8 +103,8 @@ fn duplicate_check<'m>(check: Block<'m>, jump: Block<'m>, goto: Block<'m>) {
     }
 }
 
-/// The terminators of the blocks that lead to a block. Empty if one of them cannot be redirected, or
-/// if the block begins with no phi: then usually only one block leads to it.
+/// The terminators of the blocks that lead to a block. Empty if one of them cannot be redirected,
+/// or if the block begins with no phi: then usually only one block leads to it.
 fn branches(block: Block<'_>) -> Vec<Instruction<'_>> {
     let mut branches = Vec::new();
     let Some(phi) = block

@@ -26,8 +26,8 @@ pub const KINDS: [Collection; 3] = [
 /// The kinds with exact counts even if frames are left.
 pub const KINDS_WITH_EXITS: [Collection; 2] = [(Kind::Edges, true), (Kind::Paths, true)];
 
-/// The kinds with timed paths, and before them kinds to compare them with. ([`Kind::Times`] measures
-/// every path, so it also counts every path.)
+/// The kinds with timed paths, and before them kinds to compare them with. ([`Kind::Times`]
+/// measures every path, so it also counts every path.)
 pub const KINDS_TIMED: [Collection; 4] = [
     (Kind::Paths, false),
     (Kind::Edges, true),

@@ -19,5 +19,8 @@ fuzz_target!(|bytes: &[u8]| {
         damage: Vec::new(),
         ..read
     };
-    assert_eq!(read_loops(&write_loops(&undamaged), &map).as_ref(), Ok(&undamaged));
+    assert_eq!(
+        read_loops(&write_loops(&undamaged), &map).as_ref(),
+        Ok(&undamaged)
+    );
 });

@@ -44,15 +44,16 @@ pub fn run(
     let earlier_profiles = profiles(directory).unwrap_or_default();
     let clock = CpuClock::open();
     let (end, usage) = child::run_measured(command)?;
-    if let Some(interrupt) = end.interrupt {
-        interrupted::mark(directory, interrupt);
-    }
     let record = cpu_time::record(&usage, clock);
     let mut recorded = profiles(directory).unwrap_or_default().into_iter();
-    if recorded.any(|profile| !earlier_profiles.contains(&profile))
-        && let Err(error) = cpu_time::store(directory, &record)
-    {
-        notify(Notice::Unwritten(error));
+    // A directory without a profile stays empty, and is removed.
+    if recorded.any(|profile| earlier_profiles.binary_search(&profile).is_err()) {
+        if let Some(interrupt) = end.interrupt {
+            interrupted::mark(directory, interrupt);
+        }
+        if let Err(error) = cpu_time::store(directory, &record) {
+            notify(Notice::Unwritten(error));
+        }
     }
     Ok((end, collector))
 }

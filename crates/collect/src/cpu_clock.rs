@@ -35,7 +35,8 @@ const COMM_EXEC: u16 = 1 << 13;
 
 /// The sampler of a program that is started by the thread that called [`CpuClock::open`].
 pub(crate) struct CpuClock {
-    reader: JoinHandle<SampledProcesses>,
+    /// The thread that reads the samples, until sampling ends.
+    reader: Option<JoinHandle<SampledProcesses>>,
     has_ended: Arc<AtomicBool>,
 }
 
@@ -67,15 +68,31 @@ impl CpuClock {
         let reader = std::thread::Builder::new()
             .name("cpu clock".to_owned())
             .spawn(move || Reader::new(samplers).read_until(&reader_has_ended))?;
-        Ok(Self { reader, has_ended })
+        Ok(Self {
+            reader: Some(reader),
+            has_ended,
+        })
     }
 
     /// Ends sampling. Returns the samples.
-    pub(crate) fn finish(self) -> SampledProcesses {
+    pub(crate) fn finish(mut self) -> SampledProcesses {
+        self.stop()
+    }
+
+    fn stop(&mut self) -> SampledProcesses {
         self.has_ended.store(true, Ordering::Release);
-        self.reader.thread().unpark();
+        let Some(reader) = self.reader.take() else {
+            return SampledProcesses::default();
+        };
+        reader.thread().unpark();
         // If the thread panicked, the panic has printed its message.
-        self.reader.join().unwrap_or_default()
+        reader.join().unwrap_or_default()
+    }
+}
+
+impl Drop for CpuClock {
+    fn drop(&mut self) {
+        self.stop();
     }
 }
 

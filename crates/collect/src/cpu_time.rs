@@ -39,11 +39,19 @@ pub(crate) fn record(usage: &ResourceUsage, clock: io::Result<CpuClock>) -> CpuR
 /// # Errors
 /// If the directory cannot be written.
 pub(crate) fn store(directory: &Path, record: &CpuRecord) -> Result<(), StoreError> {
-    let name = format!("{}.{CPU_TIME_EXTENSION}", std::process::id());
-    write_atomically(&directory.join(name), &record.encode())
+    // Containers give the same process id to one holloway after the other.
+    let names = (0..).map(|number| match number {
+        0 => format!("{}.{CPU_TIME_EXTENSION}", std::process::id()),
+        _ => format!("{}-{number}.{CPU_TIME_EXTENSION}", std::process::id()),
+    });
+    let mut files = names.map(|name| directory.join(name));
+    let file = files.find(|file| !file.exists());
+    let file = file.expect("there are fewer files than numbers");
+    write_atomically(&file, &record.encode())
 }
 
-/// Loads the records of a run's directory, sorted by file name, and notes on the files that are damaged.
+/// Loads the records of a run's directory, sorted by file name, and notes on the files that are
+/// damaged.
 ///
 /// # Errors
 /// If the directory cannot be read.
@@ -57,15 +65,14 @@ pub(crate) fn load(directory: &Path) -> Result<(Vec<CpuRecord>, Vec<Note>), Stor
     let mut records = Vec::new();
     let mut unreadable = Vec::new();
     for file in paths {
-        let Ok(bytes) = read_regular(&file) else {
-            continue;
-        };
-        match CpuRecord::decode(&bytes) {
+        let record = read_regular(&file)
+            .map_err(|error| Unreadable::System {
+                message: error.to_string(),
+            })
+            .and_then(|bytes| CpuRecord::decode(&bytes).map_err(Unreadable::Format));
+        match record {
             Ok(record) => records.push(record),
-            Err(error) => unreadable.push(Note::Unreadable {
-                file,
-                why: Unreadable::Format(error),
-            }),
+            Err(why) => unreadable.push(Note::Unreadable { file, why }),
         }
     }
     Ok((records, unreadable))

@@ -5,7 +5,8 @@ use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{FileExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{SeekFrom, seek};
+use rustix::fs::{SeekFrom, fstatfs, seek};
+use rustix::io::Errno;
 
 use holloway_format::error::hex_id;
 use holloway_format::image::MAP_EXTENSION;
@@ -62,30 +63,40 @@ pub fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 /// Reads a whole raw profile. Most counters of a large program are 0 and lie in holes of the file.
-/// The holes are not read.
+/// The holes are not read, if the file system is known to report none where a mapping was written.
 ///
 /// # Errors
 /// As [`read_regular`].
 pub(crate) fn read_sparse(path: &Path) -> io::Result<Vec<u8>> {
     check_regular(path)?;
     let file = File::open(path)?;
+    let has_reliable_holes = fstatfs(&file)
+        .is_ok_and(|file_system| FILE_SYSTEMS_WITH_HOLES.contains(&(file_system.f_type as i64)));
+    if !has_reliable_holes {
+        return std::fs::read(path);
+    }
     let length = file.metadata()?.len();
     let size = usize::try_from(length).map_err(|_| io::ErrorKind::FileTooLarge)?;
     let mut bytes = vec![0; size];
     let mut end = 0;
-    // Without a hole in the file, or without support by the file system, all bytes are data.
-    while let Ok(start) = seek(&file, SeekFrom::Data(end)) {
+    while end < length {
+        let start = match seek(&file, SeekFrom::Data(end)) {
+            Ok(start) => start,
+            // There is no data after `end`.
+            Err(Errno::NXIO) => break,
+            Err(_) => return std::fs::read(path),
+        };
         end = seek(&file, SeekFrom::Hole(start))
             .unwrap_or(length)
             .min(length);
         let data = bytes.get_mut(start as usize..end as usize);
         file.read_exact_at(data.unwrap_or_default(), start)?;
-        if end == length {
-            break;
-        }
     }
     Ok(bytes)
 }
+
+/// The magic numbers of the file systems whose holes are reliable: ext4, XFS, Btrfs, tmpfs.
+const FILE_SYSTEMS_WITH_HOLES: [i64; 4] = [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994];
 
 /// Checks that a file can be opened without waiting and without effects.
 ///

@@ -64,11 +64,8 @@ pub fn finish(directory: &Path, maps: &MapDirectories) -> Result<FinishSummary, 
             continue;
         }
         let raw_head = read_beginning(&path).and_then(|bytes| RawHead::read(&bytes).ok());
-        if raw_head.is_some_and(|head| has_ended(&head) && !is_collected(&head))
-            // The counts are read after the process has ended.
-            && let Ok(bytes) = read_sparse(&path)
-        {
-            let sealed = seal(&path, &head, &bytes, &mut images);
+        if raw_head.is_some_and(|head| has_ended(&head) && !is_collected(&head)) {
+            let sealed = seal(&path, &head, &mut images);
             summary.write_error = summary.write_error.or(sealed.err());
         }
     }
@@ -92,22 +89,21 @@ impl Images<'_> {
     }
 }
 
-/// Replaces a raw profile by its sealed form, if nothing is lost by that. Streams are analyzed.
-fn seal(
-    path: &Path,
-    head: &ProfileHead,
-    raw: &[u8],
-    images: &mut Images<'_>,
-) -> Result<(), StoreError> {
+/// Replaces the raw profile of a process that has ended by its sealed form, if nothing is lost by
+/// that. Streams are analyzed.
+fn seal(path: &Path, head: &ProfileHead, images: &mut Images<'_>) -> Result<(), StoreError> {
     match host_kind(head.kind) {
         HostKind::Streams(_) => match images.intact_map(head) {
             Some(map) => ProcessStreams::resume(path, head, &map, Settings::default()).seal(),
             None => Ok(()),
         },
         HostKind::Counters(counters) => {
-            let profile = read_with_program(head, raw).or_else(|| {
+            let Ok(raw) = read_sparse(path) else {
+                return Ok(());
+            };
+            let profile = read_with_program(head, &raw).or_else(|| {
                 let map = images.intact_map(head)?;
-                let profile = counters.read(raw, &map).ok()?;
+                let profile = counters.read(&raw, &map).ok()?;
                 profile.damage.is_empty().then_some(profile)
             });
             match profile {

@@ -47,7 +47,8 @@ impl MapSection {
         let data = section.compressed_file_range().ok()?;
         let is_plain = data.format == object::CompressionFormat::None;
         let range = data.offset..data.offset.checked_add(data.uncompressed_size)?;
-        is_plain.then_some(Self { file, range })
+        let is_inside = range.end <= file.metadata().ok()?.len();
+        (is_plain && is_inside).then_some(Self { file, range })
     }
 
     /// Reads a range of bytes of the section, or fewer bytes at its end. `None` if it cannot be

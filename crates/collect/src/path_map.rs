@@ -1,6 +1,7 @@
 //! Finds the path map of an image: in the file `<build id>.hwm` in the run's directory, or in a
 //! section of the program's file.
 
+use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
@@ -32,7 +33,13 @@ pub(crate) fn store_map(
     if holds_map(&kept, head) {
         return Ok(true);
     }
-    let stored = maps.store.as_ref().map(|store| store.join(&name));
+    // Hard links do not lead to another file system.
+    let store = maps.store.as_ref().filter(|store| {
+        let runs = store.parent().unwrap_or(store);
+        let device = |path: &Path| std::fs::metadata(path).ok().map(|metadata| metadata.dev());
+        device(runs) == device(directory)
+    });
+    let stored = store.map(|store| store.join(&name));
     if let Some(stored) = stored.as_ref().filter(|stored| holds_map(stored, head))
         && share(stored, &kept)
     {
@@ -84,11 +91,21 @@ fn add_to_store(stored: &Path, packed: &[u8]) -> Result<(), StoreError> {
     write_atomically(stored, packed)
 }
 
-/// Links `kept` to `stored`. Gives whether it could.
+/// Links `kept` to `stored`, in place of a damaged file. Returns whether it could.
 fn share(stored: &Path, kept: &Path) -> bool {
-    // A file that is there is no map of this build, or a damaged one.
-    std::fs::remove_file(kept).ok();
-    std::fs::hard_link(stored, kept).is_ok()
+    match std::fs::hard_link(stored, kept) {
+        Ok(()) => true,
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            let temporary = kept.with_extension(format!("{}.new", std::process::id()));
+            let is_replaced = std::fs::hard_link(stored, &temporary)
+                .and_then(|()| std::fs::rename(&temporary, kept))
+                .is_ok();
+            // If both names were links to one file, the rename did nothing.
+            std::fs::remove_file(&temporary).ok();
+            is_replaced
+        }
+        Err(_) => false,
+    }
 }
 
 /// Reads the path map that the run's directory holds, else the one in the image's file.
@@ -160,7 +177,15 @@ fn map_of_image(head: &ProfileHead) -> Result<ImageMap, Unreadable> {
 pub(crate) fn find_map(profile: &Path, head: &ProfileHead) -> Result<ImageMap, Unreadable> {
     let map_file = profile.with_file_name(map_name(&head.build_id));
     if map_file.exists() {
-        let map = read_map_file(&map_file)?;
+        let map = read_map_file(&map_file);
+        let is_intact = map.as_ref().is_ok_and(|map| map.damage.is_empty());
+        if !is_intact
+            && let Ok(of_image) = map_of_image(head)
+            && of_image.damage.is_empty()
+        {
+            return Ok(of_image);
+        }
+        let map = map?;
         if map.build_id == head.build_id {
             return with_functions(map, &map_file);
         }

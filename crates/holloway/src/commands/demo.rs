@@ -116,7 +116,7 @@ const SUGGESTIONS: [(&str, &str); 6] = [
     ),
     (
         "code that your tests never ran",
-        "cargo holloway test --no-report && holloway report --view lines",
+        "cargo holloway test --uncovered",
     ),
     (
         "the demo by function",

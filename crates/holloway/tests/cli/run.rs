@@ -295,6 +295,25 @@ fn a_signal_to_holloway_reaches_the_program_and_the_report_follows() {
     }
 }
 
+#[test]
+fn a_program_without_a_profile_leaves_no_run_when_it_is_interrupted() {
+    let project = Project::new(&[]);
+    let mut call = project
+        .holloway("run -o run -- sh -c")
+        .arg("echo waiting; exec sleep 60");
+    let mut child = call.command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    out.read_line(&mut line).unwrap();
+    assert_eq!(line, "waiting\n");
+    let kill = std::process::Command::new("kill")
+        .args(["-TERM", &child.id().to_string()])
+        .status();
+    assert!(kill.unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(143));
+    assert!(!project.path().join("run").exists());
+}
+
 /// Passes where the kernel refuses to sample, too: the report then says so.
 #[test]
 fn reports_begin_with_the_cpu_time_and_its_woven_share() {

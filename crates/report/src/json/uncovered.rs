@@ -2,11 +2,12 @@
 
 use std::io::{self, Write};
 
-use holloway_analysis::RunProfile;
 use holloway_analysis::uncovered::Uncovered;
+use holloway_analysis::{Interrupt, RunProfile};
 use holloway_format::Count;
 use serde::Serialize;
 
+use super::cpu_time::CpuTimeRecord;
 use super::document::{self, SCHEMA};
 use crate::filter::Filter;
 use crate::notes::Sentences;
@@ -19,6 +20,10 @@ const MAX_PATHS: usize = 10;
 #[derive(Serialize)]
 struct Document<'a> {
     schema: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cpu_time: Option<CpuTimeRecord>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    interrupted: Option<&'static str>,
     damage: Sentences<'a>,
     uncovered: UncoveredRecord<'a>,
 }
@@ -102,6 +107,8 @@ pub(super) fn write(
     };
     let document = Document {
         schema: SCHEMA,
+        cpu_time: CpuTimeRecord::new(run),
+        interrupted: run.interrupt.map(Interrupt::name),
         damage: Sentences(&run.damage),
         uncovered: record,
     };

@@ -49,10 +49,22 @@ fn total(time: &CpuTime) -> String {
 }
 
 fn refused(errno: u32) -> String {
-    format!(
-        "unknown: the kernel refused to sample (perf_event_open, error {errno}); the sysctl kernel.perf_event_paranoid must be 2 or less, and a container must allow the call"
-    )
+    let remedy = match errno {
+        EPERM | EACCES => {
+            "; the sysctl kernel.perf_event_paranoid must be 2 or less, a container must allow the call, and the limit of locked memory must leave 64 KiB for each processor"
+        }
+        EMFILE => "; raise the limit of open files (ulimit -n)",
+        _ => "",
+    };
+    format!("unknown: the kernel refused to sample (perf_event_open, error {errno}){remedy}")
 }
+
+/// The error number "operation not permitted".
+const EPERM: u32 = 1;
+/// The error number "permission denied".
+const EACCES: u32 = 13;
+/// The error number "too many open files".
+const EMFILE: u32 = 24;
 
 fn write_samples(sheet: &mut Sheet<'_>, sums: &SampleSums) -> io::Result<()> {
     let about = |samples: u64| {

@@ -5,7 +5,7 @@ use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{FileExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{SeekFrom, fstatfs, seek};
+use rustix::fs::{FsWord, SeekFrom, fstatfs, seek};
 use rustix::io::Errno;
 
 use holloway_format::error::hex_id;
@@ -71,7 +71,7 @@ pub(crate) fn read_sparse(path: &Path) -> io::Result<Vec<u8>> {
     check_regular(path)?;
     let file = File::open(path)?;
     let has_reliable_holes = fstatfs(&file)
-        .is_ok_and(|file_system| FILE_SYSTEMS_WITH_HOLES.contains(&(file_system.f_type as i64)));
+        .is_ok_and(|file_system| FILE_SYSTEMS_WITH_HOLES.contains(&file_system.f_type));
     if !has_reliable_holes {
         return std::fs::read(path);
     }
@@ -96,7 +96,7 @@ pub(crate) fn read_sparse(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 /// The magic numbers of the file systems whose holes are reliable: ext4, XFS, Btrfs, tmpfs.
-const FILE_SYSTEMS_WITH_HOLES: [i64; 4] = [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994];
+const FILE_SYSTEMS_WITH_HOLES: [FsWord; 4] = [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994];
 
 /// Checks that a file can be opened without waiting and without effects.
 ///

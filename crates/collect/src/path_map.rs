@@ -7,7 +7,9 @@ use std::path::Path;
 
 use holloway_analysis::note::Unreadable;
 use holloway_format::image::MAP_EXTENSION;
-use holloway_format::{ImageMap, ProfileHead, decode_image, pack_map, peek_map, read_map};
+use holloway_format::{
+    ImageMap, ProfileHead, decode_image, is_intact_packed_map, pack_map, peek_map, read_map,
+};
 
 use crate::error::StoreError;
 use crate::files::{map_name, read_beginning, read_regular, write_atomically};
@@ -40,7 +42,9 @@ pub(crate) fn store_map(
         device(runs) == device(directory)
     });
     let stored = store.map(|store| store.join(&name));
-    if let Some(stored) = stored.as_ref().filter(|stored| holds_map(stored, head))
+    if let Some(stored) = stored
+        .as_ref()
+        .filter(|stored| holds_intact_map(stored, head))
         && share(stored, &kept)
     {
         return Ok(true);
@@ -70,6 +74,12 @@ pub(crate) fn store_map(
 fn holds_map(file: &Path, head: &ProfileHead) -> bool {
     let bytes = read_beginning(file);
     bytes.is_some_and(|bytes| peek_map(&bytes).is_ok_and(|id| id == head.build_id))
+}
+
+/// Whether the file is an undamaged compressed path map of the profile's build. All runs of a build
+/// would share the damage.
+fn holds_intact_map(file: &Path, head: &ProfileHead) -> bool {
+    holds_map(file, head) && read_regular(file).is_ok_and(|bytes| is_intact_packed_map(&bytes))
 }
 
 /// Adds a map to the store, and deletes the maps that no run links to.
@@ -177,15 +187,7 @@ fn map_of_image(head: &ProfileHead) -> Result<ImageMap, Unreadable> {
 pub(crate) fn find_map(profile: &Path, head: &ProfileHead) -> Result<ImageMap, Unreadable> {
     let map_file = profile.with_file_name(map_name(&head.build_id));
     if map_file.exists() {
-        let map = read_map_file(&map_file);
-        let is_intact = map.as_ref().is_ok_and(|map| map.damage.is_empty());
-        if !is_intact
-            && let Ok(of_image) = map_of_image(head)
-            && of_image.damage.is_empty()
-        {
-            return Ok(of_image);
-        }
-        let map = map?;
+        let map = read_map_file(&map_file)?;
         if map.build_id == head.build_id {
             return with_functions(map, &map_file);
         }
@@ -213,5 +215,51 @@ fn with_functions(map: ImageMap, file: &Path) -> Result<ImageMap, Unreadable> {
             fact: damage.fact.clone(),
         }),
         _ => Ok(map),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+    use holloway_abi::Kind;
+    use holloway_format::encode_image;
+
+    #[test]
+    fn runs_share_a_map_and_a_damaged_one_is_replaced() {
+        let (map, build_id) = encode_image(Kind::Paths, "app", &[]);
+        let head = ProfileHead {
+            build_id,
+            ..ProfileHead::default()
+        };
+        let home = tempfile::tempdir().unwrap();
+        let directory = |name: &str| {
+            let path = home.path().join(name);
+            std::fs::create_dir_all(&path).unwrap();
+            path
+        };
+        let maps = MapDirectories {
+            linked: Some(directory("linked")),
+            store: Some(directory("runs").join(".maps")),
+        };
+        let [first, second, third] = ["runs/1", "runs/2", "runs/3"].map(directory);
+        assert!(!store_map(&first, &head, &maps).unwrap());
+        let name = map_name(&build_id);
+        std::fs::write(home.path().join("linked").join(&name), &map).unwrap();
+        for run in [&first, &second] {
+            assert!(store_map(run, &head, &maps).unwrap());
+            assert!(stored_map(run, &head).unwrap().damage.is_empty());
+        }
+        let stored = maps.store.as_ref().unwrap().join(&name);
+        let inode = |path: &Path| std::fs::metadata(path).unwrap().ino();
+        assert_eq!(inode(&stored), inode(&first.join(&name)));
+        assert_eq!(inode(&stored), inode(&second.join(&name)));
+
+        let mut bytes = std::fs::read(&stored).unwrap();
+        *bytes.last_mut().unwrap() ^= 1;
+        std::fs::write(&stored, bytes).unwrap();
+        assert!(store_map(&third, &head, &maps).unwrap());
+        assert!(stored_map(&third, &head).unwrap().damage.is_empty());
+        assert_eq!(inode(&stored), inode(&third.join(&name)));
     }
 }

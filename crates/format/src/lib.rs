@@ -63,7 +63,7 @@ pub use map::{
     BlockMap, CaseNames, Counters, DagEdgeMap, DagKind, EdgeKind, EdgeMap, FunctionMap, Load,
     LoadShape, LoopMap, ModuleMap, Outcome, Place, Scope, Skipped, VanishedFunction, graph_hash,
 };
-pub use packed_map::{pack_map, peek_map, read_map, unpack_map};
+pub use packed_map::{is_intact_packed_map, pack_map, peek_map, read_map, unpack_map};
 pub use profile::{FunctionCounts, Profile, ProfileHead};
 pub use profile_file::{peek_profile, read_counters, read_profile};
 pub use raw::RawProfile;

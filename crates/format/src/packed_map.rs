@@ -92,6 +92,38 @@ pub fn read_map(bytes: &[u8]) -> Result<ImageMap, FormatError> {
     }
 }
 
+/// Whether the bytes are a complete compressed path map whose checksums are right.
+pub fn is_intact_packed_map(bytes: &[u8]) -> bool {
+    let Ok(head) = Head::read(bytes) else {
+        return false;
+    };
+    let Ok((table, mut stored)) = head.split(bytes) else {
+        return false;
+    };
+    let chunks_are_intact = table
+        .chunks_exact(ENTRY)
+        .enumerate()
+        .all(|(number, entry)| {
+            let (length, crc) = entry_of(entry);
+            let Some((chunk, after)) = stored.split_at_checked(length) else {
+                return false;
+            };
+            stored = after;
+            numbered_crc(number, chunk) == crc
+        });
+    chunks_are_intact && stored.is_empty()
+}
+
+/// The length of a chunk in the file, and its checksum.
+fn entry_of(entry: &[u8]) -> (usize, u32) {
+    let word = |at: usize| {
+        entry[at..]
+            .first_chunk()
+            .map_or(0, |word| u32::from_le_bytes(*word))
+    };
+    (word(0) as usize, word(4))
+}
+
 /// Decompresses a path map. Zeros replace damaged chunks.
 ///
 /// # Errors
@@ -147,8 +179,8 @@ impl Head {
         })
     }
 
-    /// The path map, with zeros in place of damaged chunks.
-    fn unpack(&self, bytes: &[u8]) -> Result<Vec<u8>, FormatError> {
+    /// The table of chunks, and the chunks.
+    fn split<'a>(&self, bytes: &'a [u8]) -> Result<(&'a [u8], &'a [u8]), FormatError> {
         let truncated = FormatError::Truncated {
             offset: bytes.len() as u64,
         };
@@ -156,14 +188,18 @@ impl Head {
         let length = length.filter(|&length| length / MAX_RATIO <= bytes.len());
         let length = length.ok_or(truncated.clone())?;
         let table_size = length.div_ceil(self.chunk) * ENTRY;
-        let rest = &bytes[HEAD..];
-        let (table, mut stored) = rest.split_at_checked(table_size).ok_or(truncated)?;
+        bytes[HEAD..].split_at_checked(table_size).ok_or(truncated)
+    }
+
+    /// The path map, with zeros in place of damaged chunks.
+    fn unpack(&self, bytes: &[u8]) -> Result<Vec<u8>, FormatError> {
+        let (table, mut stored) = self.split(bytes)?;
+        let length = self.length as usize;
         let mut map = Vec::with_capacity(length);
         for (number, entry) in table.chunks_exact(ENTRY).enumerate() {
-            let mut entry = Cursor::new(entry, 0);
-            let (stored_length, crc) = (entry.u32()? as usize, entry.u32()?);
-            let (chunk, behind) = stored.split_at(stored_length.min(stored.len()));
-            stored = behind;
+            let (stored_length, crc) = entry_of(entry);
+            let (chunk, after) = stored.split_at(stored_length.min(stored.len()));
+            stored = after;
             let end = length.min(map.len() + self.chunk);
             if numbered_crc(number, chunk) == crc {
                 decompress(chunk, end - map.len(), &mut map);

@@ -5,8 +5,8 @@ mod common;
 
 use common::{image, module, small_modules};
 use holloway_format::{
-    Counters, FormatError, ImageMap, ModuleMap, decode_image, pack_map, peek_map, read_map,
-    unpack_map,
+    Counters, FormatError, ImageMap, ModuleMap, decode_image, is_intact_packed_map, pack_map,
+    peek_map, read_map, unpack_map,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -90,8 +90,11 @@ fn a_flipped_byte_is_harmless_or_noticed() {
         flipped[at] ^= 0x15;
         let sound = read_map(&flipped).map_or(true, |map| !map.damage.is_empty() || map == whole);
         assert!(sound, "byte {at}");
+        assert!(!is_intact_packed_map(&flipped), "byte {at}");
     }
+    assert!(is_intact_packed_map(&packed));
     for length in 0..packed.len() {
+        assert!(!is_intact_packed_map(&packed[..length]), "{length} bytes");
         let noticed = read_map(&packed[..length]).map_or(true, |map| !map.damage.is_empty());
         assert!(noticed, "{length} bytes");
     }

@@ -6,8 +6,8 @@
 //! Each block begins with a call of the tracer, with the id of the block and its frame. Nothing
 //! before that call can leave the frame. The tracer keeps a stack of frames. So it detects left
 //! frames, and the blocks that they were left in, as soon as control returns to an older frame. The
-//! tracer is compiled without instrumentation, and writes its counts when the program ends. A limit
-//! on the number of blocks ends every program.
+//! tracer is compiled without instrumentation, and writes its counts when the program ends. A
+//! budget of function entries, turns of loops, and labels (`fuel`) makes every program end.
 
 use crate::corpus::Random;
 use anyhow::{Context, Result};
@@ -51,7 +51,8 @@ pub struct Traced {
 /// The counts of the tracer, by id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Counts {
-    /// Executions of each block.
+    /// Executions of each block. No block has the id 0: its element is the number of function
+    /// entries, or 0 in [`Dialect::Quiet`].
     pub runs: Vec<u64>,
     /// Frames that were left in each block.
     pub left: Vec<u64>,
@@ -61,8 +62,9 @@ pub struct Counts {
 
 /// Maximum number of ids.
 const IDS: usize = 8192;
-/// Places of one function that frames are left for, and loop counters.
+/// Maximum number of setjmp or try statements in a function.
 const SITES: u64 = 20;
+/// Number of loop counters of a function. More loops share them.
 const LOOPS: u32 = 40;
 
 impl Dialect {
@@ -201,7 +203,8 @@ unsigned draw(void) {
   state ^= state << 17;
   return (unsigned)(state >> 33);
 }
-/* A goto may come by here with an old value: what lies above `top` was left by functions that have returned. */
+/* Never raises `top`: after a goto, `to` may be out of date, and the targets above `top` may belong
+ * to functions that have returned. */
 void lower(long to) { if (to < top) top = to; }
 int may_jump(void) { return top > 0 && draw() % 8 == 0; }
 int may_end(void) { return draw() % 4000 == 0; }
@@ -264,7 +267,6 @@ pub fn generate(seed: u64, functions: u64, dialect: Dialect) -> Source {
         dialect,
         functions,
         next: 1,
-        current: 0,
         labels: 0,
         sites: 0,
         loops: 0,
@@ -286,8 +288,6 @@ struct Writer {
     functions: u64,
     /// The next id.
     next: u32,
-    /// The id of the block being written.
-    current: u32,
     /// Labels, setjmp sites and loops of the function being written.
     labels: u64,
     sites: u64,
@@ -301,7 +301,7 @@ impl Writer {
         self.line += 1;
     }
 
-    /// A line with a tracer call of a new id, which becomes the current block's.
+    /// Adds a line that calls the tracer with a new id. Returns the id.
     fn trace_by(&mut self, call: impl FnOnce(u32) -> String) -> u32 {
         let id = self.next;
         assert!(
@@ -309,7 +309,6 @@ impl Writer {
             "the tracer has no room for that many blocks"
         );
         self.next += 1;
-        self.current = id;
         self.traced.lines.insert(self.line, id);
         self.add(&call(id));
         id
@@ -515,7 +514,7 @@ impl Writer {
         self.trace();
     }
 
-    /// A part that frames below may be left for.
+    /// A setjmp or try statement, to which callees may jump or throw.
     fn protect(&mut self, depth: u64) {
         let site = self.sites;
         if site == SITES {

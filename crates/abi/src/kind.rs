@@ -121,7 +121,7 @@ pub struct Traits {
     pub stream_file: Option<StreamFile>,
 }
 
-/// Default number of iterations in a row that loops are followed over: K of `--collect loops=K`.
+/// Default K of `--collect loops=K`: the maximum number of consecutive paths in a sequence.
 pub const DEFAULT_K: u32 = 8;
 
 impl Kind {

@@ -17,7 +17,7 @@
 //! Ring counters follow the cells: at offset `RING_WORDS + RING_SIZE` from the start of the
 //! [`RingHeader`] are 64 bytes, then `block_size` bytes of counters with the layout of a block of
 //! counters. Woven code counts complete activations and left paths there, and appends no word for
-//! them (`format::map`, "Paths in streams"). Woven code finds a module's ring counters by a second
+//! them (`format::map`, "Ring counters"). Woven code finds a module's ring counters by a second
 //! symbol: the name of the module's base symbol with `_beside` appended.
 //!
 //! # Appending

@@ -86,8 +86,8 @@ fn a_break_leaves_the_loop_even_if_its_condition_is_inverted() {
     check(breaks(False, True), &expect);
 }
 
-/// The same loop, rotated: the condition of the `for` is at the end, and the store of the sum
-/// (4:13) was sunk out of the loop.
+/// The same loop, rotated: the condition of the `for` is at the end. `sunk` has the places of the
+/// block after the loop: none, or 4:13 if the optimizer has sunk the store of the sum into it.
 fn rotated(sunk: &[(u32, u32, u32)]) -> Build {
     function("f", "f.c", 1)
         .block_at(&[(0, 2, 20)])

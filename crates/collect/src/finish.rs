@@ -23,7 +23,7 @@ use holloway_format::{ImageMap, Profile, ProfileHead, read_counters, write_seale
 use crate::error::StoreError;
 use crate::files::{profile_head, profiles, read_beginning, read_sparse, write_atomically};
 use crate::image::MapSection;
-use crate::kinds::{HostKind, host_kind};
+use crate::kinds::{KindImplementation, implementation_of};
 use crate::path_map::{store_map, stored_map};
 use crate::process::{has_ended, is_collected};
 use crate::process_streams::ProcessStreams;
@@ -92,12 +92,12 @@ impl Images<'_> {
 /// Replaces the raw profile of a process that has ended by its sealed form, if nothing is lost by
 /// that. Streams are analyzed.
 fn seal(path: &Path, head: &ProfileHead, images: &mut Images<'_>) -> Result<(), StoreError> {
-    match host_kind(head.kind) {
-        HostKind::Streams(_) => match images.intact_map(head) {
+    match implementation_of(head.kind) {
+        KindImplementation::Streams(_) => match images.intact_map(head) {
             Some(map) => ProcessStreams::resume(path, head, &map, Settings::default()).seal(),
             None => Ok(()),
         },
-        HostKind::Counters(counters) => {
+        KindImplementation::Counters(counters) => {
             let Ok(raw) = read_sparse(path) else {
                 return Ok(());
             };

@@ -27,7 +27,7 @@ use crate::error::LoadError;
 use crate::files::{PROFILE, files, profile_head, profiles, read_regular};
 use crate::interrupted;
 use crate::kinds::stream_kind::StreamKind;
-use crate::kinds::{HostKind, host_kind, stream_kind_of};
+use crate::kinds::{KindImplementation, implementation_of, stream_kind_of};
 use crate::lock::{Access, hold};
 use crate::path_map::find_map;
 use crate::process::has_ended;
@@ -74,7 +74,7 @@ pub fn load_with_streams(run: &Path, settings: &Settings) -> Result<Loaded> {
 /// image, and its damage contains the reasons.
 ///
 /// # Errors
-/// If the run does not exist, or is an empty directory.
+/// If the run cannot be read, or contains neither a profile nor a side file of one.
 pub fn load_readable(run: &Path, settings: &Settings) -> Result<Loaded> {
     let files = profile_files(run)?;
     let mut images = Images::new();
@@ -200,9 +200,11 @@ fn add_profile(
         Entry::Occupied(entry) => entry.into_mut(),
         Entry::Vacant(entry) => entry.insert((Arc::new(find_map(file, &head)?), Vec::new())),
     };
-    let profile = match host_kind(head.kind) {
-        HostKind::Streams(kind) => add_streams(file, &head, kind, &bytes, map, loaded, settings),
-        HostKind::Counters(kind) => kind.read(&bytes, map).map_err(Unreadable::Format),
+    let profile = match implementation_of(head.kind) {
+        KindImplementation::Streams(kind) => {
+            add_streams(file, &head, kind, &bytes, map, loaded, settings)
+        }
+        KindImplementation::Counters(kind) => kind.read(&bytes, map).map_err(Unreadable::Format),
     };
     match profile {
         Ok(profile) => {

@@ -1,9 +1,10 @@
 //! Natural loops and their nesting.
 //!
-//! A back edge is an edge whose target dominates its source. The loop of a head contains every
-//! block that reaches a back edge of the head without passing the head. The search visits heads
-//! from the innermost outward, and skips each known inner loop in one step per level, as LLVM's
-//! `LoopInfo` does. Cycles without a dominating head (irreducible cycles) are not loops here.
+//! In this file, a back edge is an edge whose target dominates its source. ([`Dag`](crate::Dag) has
+//! more back edges: those of irreducible cycles, too.) The loop of a head contains every block that
+//! reaches a back edge of the head without passing the head. The search visits heads from the
+//! innermost outward, and skips each known inner loop in one step per level, as LLVM's `LoopInfo`
+//! does. Cycles without a dominating head (irreducible cycles) are not loops here.
 
 use crate::cfg::Cfg;
 use crate::dominators::Dominators;

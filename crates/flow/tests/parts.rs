@@ -1,4 +1,5 @@
-//! Numberings restored from parts: every invalid set of parts is refused.
+//! Numberings restored from their parts, which are DAG edges with values: every invalid list of
+//! parts is refused.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod common;
@@ -91,7 +92,7 @@ fn invalid_parts_are_refused() {
 }
 
 #[test]
-fn more_than_two_to_the_64_paths_are_refused() {
+fn two_to_the_64_paths_are_refused() {
     let doubled = (0..64).flat_map(|block| {
         let value = 1u64 << (63 - block);
         [

@@ -43,7 +43,9 @@ impl CounterMap {
 /// Reads the counters of the modules whose range of a thread's block `is_used`. The functions of
 /// other modules are left out.
 ///
-/// Gives `None` if any part that is read is damaged: the whole map then says more.
+/// # Errors
+/// If the map is of another build, or any part that is read is damaged. The caller ignores which
+/// error it is. It reads the whole map instead, which gives the details.
 pub(crate) fn read_used(
     read: &mut ReadRange<'_>,
     build_id: &[u8; 16],
@@ -51,6 +53,7 @@ pub(crate) fn read_used(
 ) -> Result<CounterMap, FormatError> {
     let table = ModuleTable::read(read)?;
     if table.build_id != *build_id {
+        // A map of another build. Reading the whole map gives `FormatError::BuildMismatch`.
         return Err(FormatError::Head { offset: 16 });
     }
     let mut modules = Vec::new();

@@ -1,4 +1,5 @@
-//! The errors of the parsers: one enum, with a sentence and the byte offset for each variant.
+//! The errors of the parsers: [`FormatError`], with a sentence for each variant and the byte offset
+//! where there is one, and [`AssembleError`] for grammars.
 //!
 //! The messages do not contain the file's name. The command that opened the file adds it
 //! (`cannot read app.hwm: …`).
@@ -72,6 +73,8 @@ pub enum FormatError {
         offset: u64,
     },
     /// The head of the file is damaged, so the file cannot be read.
+    ///
+    /// The advice also holds for a path map next to a profile: recording stores a new copy.
     #[error("the head at byte {offset} is damaged; record it again")]
     Head {
         /// Start of the damaged part.
@@ -114,7 +117,7 @@ pub enum FormatError {
         offset: u64,
     },
     /// A number is not less than the length of the list that it refers to.
-    #[error("{what} {value} at byte {offset} is out of range (below {limit})")]
+    #[error("{what} {value} at byte {offset} is out of range: it must be below {limit}")]
     Range {
         /// The noun for the number.
         what: &'static str,
@@ -172,7 +175,8 @@ pub enum FormatError {
         /// Offset of the counts.
         offset: u64,
     },
-    /// The counts belong to a function that has another graph in the path map.
+    /// The counts belong to a function that has another structure in the path map: another graph,
+    /// numbering of paths, or choice of counted edges.
     #[error("the counts at byte {offset} are of a function with another graph; record it again")]
     OtherFunction {
         /// Offset of the counts.
@@ -193,7 +197,7 @@ pub enum AssembleError {
         rule: u32,
     },
     /// A terminal is used that the file does not list.
-    #[error("terminal {terminal} is used before it is known")]
+    #[error("terminal {terminal} is not in the file's list")]
     Terminal {
         /// Number of the terminal.
         terminal: u32,

@@ -26,7 +26,7 @@ pub(crate) struct FunctionIndex {
 pub(crate) struct RecordedFunction<'a> {
     /// The function's indices.
     pub(crate) index: FunctionIndex,
-    /// Hash of the function's graph.
+    /// [`FunctionMap::structure_hash`] of the function.
     pub(crate) hash: u64,
     /// The function's map.
     pub(crate) map: &'a FunctionMap,
@@ -45,7 +45,7 @@ pub(crate) fn put_function(out: &mut Vec<u8>, index: FunctionIndex, hash: u64) {
 /// the previous record.
 ///
 /// # Errors
-/// If the record is damaged or out of order, or if its function has another graph in the map.
+/// If the record is damaged or out of order, or if its function has another structure in the map.
 pub(crate) fn read_function<'a, 'm>(
     frame: Frame<'a>,
     map: &'m ImageMap,

@@ -29,11 +29,13 @@
 //!                                  8 4 crc32 of number and bytes 0..8
 //!      …    r  function records (crate::frames)
 //! ```
-//! All integers are little-endian. *String* means the number of a string in the table.
+//! All integers are little-endian. *String* means the number of a string in the table. In *crc32 of
+//! number*, the number is the item's index in its table, in 4 bytes.
 //!
 //! Version 2 is the same, except that function records end before the number of selects. The parser
-//! treats the missing lists as empty. If the list of leaks is missing, [`ImageMap::leaks_unknown`]
-//! is true.
+//! treats the missing lists as empty. Maps of version 2 do not record leaks, so
+//! [`ImageMap::leaks_unknown`] is true. In version 3, a function without a list of leaks has no
+//! leaks.
 //!
 //! [`ImageMap::leaks_unknown`]: crate::ImageMap::leaks_unknown
 //!
@@ -96,7 +98,8 @@
 //!   call. In rare cases, the edge comes before a terminator whose edges can carry no probe.
 //!
 //! In streams no function is hashed, so [`Counters`] is always an array. Its offset divided by 8 is
-//! the index of path 0 in words. The array takes no memory.
+//! the index of path 0 among the module's counters. The word of path `p` is 1 + this index + `p` +
+//! the module's base, in counters. The array takes no memory.
 //!
 //! # Ring counters
 //! A sequence of paths over iterations needs at least two paths of one activation. So the only path

@@ -30,7 +30,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_read_or_refused(bytes in vec(any::<u8>(), 0..300)) {
+    fn random_bytes_after_the_magic_are_refused(bytes in vec(any::<u8>(), 0..300)) {
         let mut packed = b"HLWPCMAP".to_vec();
         packed.extend(bytes);
         prop_assert!(read_map(&packed).is_err());
@@ -45,7 +45,8 @@ fn maps_that_are_not_compressed_are_read_too() {
     assert_eq!(read_map(b"\x7fELF").unwrap_err(), FormatError::NotAMap);
 }
 
-/// Long maps have many chunks, and chunks that compress too well are stored as they are.
+/// Tests maps of many chunks. A chunk of a packed map that compresses too well is stored
+/// uncompressed, so that a map is at most 64 times as long as its file.
 #[test]
 fn a_damaged_chunk_costs_its_functions_only() {
     let functions = (0..4000u32).map(|number| {

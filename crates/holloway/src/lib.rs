@@ -12,6 +12,9 @@
 //! | `holloway-ld` | clang, by `--ld-path` | weaves and links a raw ld line |
 //! | `holloway-clang`, `holloway-clang++` | build systems | calls clang as `holloway cc` does |
 //!
+//! `holloway-cc` is a linker, and the command `holloway cc` is a compiler. rustc derives the flavor
+//! of its linker from the file name, so this name makes rustc pass the options of a C compiler.
+//!
 //! The options of all commands are data in `cli/`. Each command is a file in `commands/`. Exit
 //! codes are in `failure.rs`.
 

@@ -222,7 +222,7 @@ pub fn parse_collection(text: &str) -> std::result::Result<Collection, OptionErr
     Ok(Collection::parse(text.as_bytes())?)
 }
 
-/// Parses a number of iterations.
+/// Parses K, the maximum number of consecutive paths in a sequence.
 ///
 /// # Errors
 /// If `text` is no number, or the number is out of range.

@@ -16,8 +16,8 @@ use crate::toolchain;
 pub struct Llvm {
     /// The library.
     pub library: Library,
-    /// The sysroot of the Rust toolchain that was searched first, if any: `HOLLOWAY_SYSROOT`, or
-    /// the sysroot that `rustc` prints.
+    /// The sysroot of the Rust toolchain, if known: `HOLLOWAY_SYSROOT`, or the sysroot that `rustc`
+    /// prints. If `HOLLOWAY_LLVM` names a library, `rustc` is not asked.
     pub sysroot: Option<PathBuf>,
 }
 

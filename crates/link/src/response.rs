@@ -1,6 +1,7 @@
 //! Response files: `@file` on a command line stands for the words in that file.
 //!
-//! gcc, clang, ld, and rustc use the quoting rules of GNU libiberty:
+//! gcc, clang, and ld read response files by the quoting rules of GNU libiberty, and rustc writes
+//! its linker's response file by these rules:
 //!
 //! - White space separates words.
 //! - A backslash escapes the next character.

@@ -58,10 +58,10 @@ pub enum Defect {
     #[error("the probes of a block are out of order")]
     UnsortedProbes,
     /// The plan has edge counters where the kind needs paths.
-    #[error("edges are not counted beside a ring")]
-    EdgesNextToRing,
-    /// Although the module was woven a second time, a function refers to its counters by a
-    /// relocation that the link step cannot resolve.
+    #[error("edge counters were planned, but this kind needs paths")]
+    EdgesInsteadOfPaths,
+    /// A function refers to its counters by a relocation that the link step cannot resolve, even
+    /// after the module was woven again with the base in a register (`module.rs`).
     #[error("its counters are referred to by relocation type {kind}")]
     Relocation {
         /// The ELF relocation type.
@@ -73,7 +73,9 @@ pub enum Defect {
 }
 
 impl WeaveError {
-    /// Whether the module is sound and may be linked unwoven by a linker that reads bitcode.
+    /// Whether the module is sound, so that it may be linked without probes. [`Replacement`] tells
+    /// in which form. Bitcode with several modules cannot be woven, but a linker that reads bitcode
+    /// can link it as it is.
     pub fn is_refusal(&self) -> bool {
         matches!(
             self,

@@ -1,9 +1,10 @@
 //! Weaves modules: bitcode in, instrumented objects and path map out.
 //!
-//! [`weave_module`] runs the stages of one module, in order (`module.rs`). The other modules serve
-//! the link step around it:
+//! [`weave_module`] runs the stages of one bitcode module, in order (`module.rs`). The crate's
+//! private modules are these stages. Its public modules serve the link step around it:
 //! - [`input`] classifies the files of a link: bitcode, machine code, archives;
 //! - [`archive`] reads and rewrites static libraries;
+//! - [`filter`] has the patterns that select functions by name;
 //! - [`cache`] stores woven modules for later links;
 //! - [`patch`] writes counter bases into woven objects;
 //! - [`image`] builds the object with the image's header and path map;

@@ -1,9 +1,12 @@
 //! Selects the functions of a module that get probes, and gives a reason for the others.
 //!
 //! These functions get no probes:
-//! - functions that probes could break: naked functions, ifunc resolvers, the functions that
-//!   resolvers call, and other code that runs before thread-local storage exists (a static program
-//!   resolves its ifuncs before that);
+//! - the runtime's functions, `__holloway…`;
+//! - functions that probes could break: naked functions, coroutines that LLVM has not split,
+//!   functions with a strategy for garbage collection, and functions whose calling convention
+//!   leaves no registers for a call of the runtime;
+//! - ifunc resolvers, the functions that resolvers call, and other code that runs before
+//!   thread-local storage exists (a static program resolves its ifuncs before that);
 //! - functions with an attribute that forbids profiling (`noprofile`, `skipprofile`);
 //! - functions that the user excludes with `--only` or `--skip`;
 //! - in rustc's merged module of `lto="fat"`, functions of the standard library. Instances of its

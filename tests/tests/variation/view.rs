@@ -9,7 +9,8 @@ use std::path::Path;
 /// A row of the ranking.
 #[derive(Debug, Clone)]
 pub(crate) struct Row {
-    /// Function and path, which are the same in every build of one source.
+    /// The function and the path number. The numbers are comparable between the builds in these
+    /// tests: all builds of a source time paths, so their paths are numbered alike.
     pub(crate) path: (String, u64),
     pub(crate) samples: u64,
     pub(crate) executions: f64,
@@ -17,7 +18,7 @@ pub(crate) struct Row {
     pub(crate) mean: f64,
     pub(crate) p50: f64,
     pub(crate) p90: f64,
-    /// Net variation, as a share of the run.
+    /// Net variation, as a share of the run's cycles.
     pub(crate) share: f64,
     /// Standard error of the net variation, relative to the net variation.
     pub(crate) net_error: f64,
@@ -86,7 +87,9 @@ fn row(json: &Value) -> Result<Row> {
         p90: number("p90")?,
         share: number("share")?,
         net_error: number("net_error")?,
-        certain: json["certain"].as_bool().context("is it certain?")?,
+        certain: json["certain"]
+            .as_bool()
+            .context("no truth value \"certain\"")?,
         places: places
             .map(|place| Ok(place.context("a place is a text")?.to_owned()))
             .collect::<Result<_>>()?,

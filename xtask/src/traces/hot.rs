@@ -2,7 +2,7 @@
 
 use holloway_analysis::trace::Grammar;
 use holloway_analysis::trace::code::Event;
-use holloway_analysis::trace::hot::{Bounds, as_printed};
+use holloway_analysis::trace::hot::{Bounds, figure_7};
 
 /// The maximum lengths of subpaths.
 pub(super) const LENGTHS: [usize; 10] = [100, 200, 300, 400, 500, 600, 700, 800, 900, 1000];
@@ -26,7 +26,7 @@ pub(super) fn counts((grammar, events): &(Grammar, Vec<Event>)) -> Vec<Vec<usize
                 max_len,
                 min_cost,
             };
-            as_printed(grammar, &costs, &bounds).len()
+            figure_7(grammar, &costs, &bounds).len()
         });
         counts.collect()
     };

@@ -35,15 +35,16 @@ pub trait Parse: ValueType + Sized {
 pub struct Collection {
     /// The kind.
     pub kind: Kind,
-    /// The number of consecutive iterations that sequences cover. Only [`Kind::Loops`] uses it.
+    /// K, the maximum number of consecutive paths in a sequence. Only [`Kind::Loops`] uses it.
     pub k: u32,
 }
 
 impl Collection {
-    /// The values of K that `loops=K` accepts. A sequence has at least two iterations.
+    /// The values of K that `loops=K` accepts. With 1, no sequence would have more than one path,
+    /// as in a path profile.
     pub const K_RANGE: RangeInclusive<u32> = 2..=1024;
 
-    /// Parses K, the number of iterations.
+    /// Parses K, the maximum number of consecutive paths in a sequence.
     ///
     /// # Errors
     /// If the text is no number in [`Collection::K_RANGE`].

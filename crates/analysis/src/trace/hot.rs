@@ -4,7 +4,7 @@
 //!
 //! Two algorithms find them:
 //!
-//! - [`as_printed`] is the paper's Fig. 7 with corrections. It is one pass over the rules. A
+//! - [`figure_7`] is the paper's Fig. 7 with corrections. It is one pass over the rules. A
 //!   sequence gets the frequency of the lowest rule whose expansion contains all of it. The
 //!   algorithm misses sequences whose occurrences are spread over several rules.
 //! - [`exact`] finds all sequences with their true counts (`frequent`).
@@ -111,7 +111,7 @@ fn list_hot(grams: &Grams, costs: &[Option<u64>], bounds: &Bounds) -> Vec<HotSub
 
 /// Minimal hot subpaths by the corrected Fig. 7 of the paper, costliest first. The counts of a
 /// sequence found in several rules are added up.
-pub fn as_printed(grammar: &Grammar, costs: &[Option<u64>], bounds: &Bounds) -> Vec<HotSubpath> {
+pub fn figure_7(grammar: &Grammar, costs: &[Option<u64>], bounds: &Bounds) -> Vec<HotSubpath> {
     let mut figure = FigurePass {
         costs,
         bounds: *bounds,

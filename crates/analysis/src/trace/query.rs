@@ -43,7 +43,7 @@ pub fn query(grammar: &Grammar, pattern: &Resolved) -> Result<Matches, PatternEr
     if sweep.machine.matches_empty() {
         return Err(PatternError {
             position: 0,
-            fault: PatternFault::MatchesNothing,
+            fault: PatternFault::MatchesEmpty,
         });
     }
     let passage = sweep.read_all(BEGIN);

@@ -1,5 +1,5 @@
-//! Reads the words of a block piece by piece: applies the effect of each piece to the open
-//! activations.
+//! Reads the words of a grammar builder's block piece by piece: applies the effect of each piece to
+//! the open activations.
 //!
 //! A large piece is read in one step if its effect *fits*, which means that the activations it
 //! requires are open. If it does not fit, its parts (pieces of the level below) are read one after
@@ -41,7 +41,7 @@ impl KnownEffects {
         }
     }
 
-    /// Reads the unread symbols of a grammar builder's block, up to the first piece that does not
+    /// Reads the unread symbols of a grammar builder's block, up to the first word that does not
     /// fit. The first `read_count` symbols of the block are already read. The unread symbols are
     /// words that are adjacent in the stream, and the last of them ends at position `end`. Returns
     /// the new number of symbols that are read.

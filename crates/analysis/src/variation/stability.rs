@@ -48,7 +48,7 @@ pub struct StablePath {
 }
 
 /// Identifies a path across runs: the run and id of the function that represents all functions with
-/// the same name and graph, and the path's number in that function.
+/// the same name, file name, and graph, and the path's number in that function.
 type Key = (usize, FunctionId, Number);
 
 /// A path in one run, with its copies.
@@ -139,8 +139,8 @@ fn ordered(paths: &BTreeMap<Key, CommonPath>) -> Vec<Key> {
     keys.into_iter().map(|(key, _)| *key).collect()
 }
 
-/// The functions that represent all functions with the same name and graph, by the first run that
-/// has one.
+/// By name, file name, and hash of the graph: the function that represents all functions with
+/// these, with the run in which it is. That is the first run with such a function.
 struct CommonFunctions<'a> {
     runs: &'a [&'a VariationRun],
     name: &'a dyn Fn(&Function) -> Rc<str>,

@@ -14,31 +14,31 @@ use holloway_abi::Kind;
 
 use stream_kind::{CounterKind, StreamKind};
 
-/// The implementation of a kind outside of the woven program (on the *host*).
+/// How holloway, outside of the woven program, handles the profiles of a kind.
 #[derive(Clone, Copy)]
-pub(crate) enum HostKind {
+pub(crate) enum KindImplementation {
     /// Woven code counts in counters. The profile contains all counts.
     Counters(&'static dyn CounterKind),
-    /// Woven code appends to streams. The host analyzes the streams.
+    /// Woven code appends to streams. Holloway analyzes the streams.
     Streams(&'static dyn StreamKind),
 }
 
 /// Returns the implementation of a kind.
-pub(crate) fn host_kind(kind: Kind) -> HostKind {
+pub(crate) fn implementation_of(kind: Kind) -> KindImplementation {
     match kind {
-        Kind::Paths => HostKind::Counters(&paths::PATHS),
-        Kind::Edges => HostKind::Counters(&edges::EDGES),
-        Kind::Loops => HostKind::Streams(&loops::LOOPS),
-        Kind::Trace => HostKind::Streams(&trace::TRACE),
-        Kind::Variation | Kind::Times => HostKind::Streams(&timings::TIMINGS),
+        Kind::Paths => KindImplementation::Counters(&paths::PATHS),
+        Kind::Edges => KindImplementation::Counters(&edges::EDGES),
+        Kind::Loops => KindImplementation::Streams(&loops::LOOPS),
+        Kind::Trace => KindImplementation::Streams(&trace::TRACE),
+        Kind::Variation | Kind::Times => KindImplementation::Streams(&timings::TIMINGS),
     }
 }
 
 /// Returns the implementation of a kind, if woven code of this kind appends to streams.
 pub(crate) fn stream_kind_of(kind: Kind) -> Option<&'static dyn StreamKind> {
-    match host_kind(kind) {
-        HostKind::Counters(_) => None,
-        HostKind::Streams(streams) => Some(streams),
+    match implementation_of(kind) {
+        KindImplementation::Counters(_) => None,
+        KindImplementation::Streams(streams) => Some(streams),
     }
 }
 

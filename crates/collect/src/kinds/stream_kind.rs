@@ -26,7 +26,7 @@ pub(crate) trait CounterKind: Sync {
     fn read(&self, bytes: &[u8], map: &ImageMap) -> Result<Profile, FormatError>;
 }
 
-/// A kind whose woven code appends to streams. The host analyzes the streams.
+/// A kind whose woven code appends to streams. Holloway analyzes the streams.
 pub(crate) trait StreamKind: Sync {
     /// Returns the names of the kind's side files.
     fn files(&self) -> SideFiles;

@@ -35,7 +35,7 @@ pub struct Ring<'a> {
     pub origin: u64,
     /// Position of the last owner's first word.
     pub start: u64,
-    /// Position up to which a collector took words.
+    /// Position up to which words were taken: by a collector, or by the process into spools.
     pub taken: u64,
     /// Position after the last word that the owner reserved.
     pub cursor: u64,
@@ -159,13 +159,13 @@ impl<'a> Ring<'a> {
     }
 
     /// Position of the first word that is still in the ring. It is greater than [`Ring::taken`] if
-    /// words were overwritten before a collector took them.
+    /// words were overwritten before they were taken.
     pub fn first(&self) -> u64 {
         self.taken.max(self.end().saturating_sub(self.size))
     }
 
-    /// Bytes of words that were overwritten before a collector took them, between [`Ring::taken`]
-    /// and [`Ring::first`].
+    /// Bytes of words that were overwritten before they were taken, between [`Ring::taken`] and
+    /// [`Ring::first`].
     pub fn overrun(&self) -> u64 {
         self.first() - self.taken
     }
@@ -182,8 +182,8 @@ impl<'a> Ring<'a> {
         counters.iter().map(|bytes| u64::from_le_bytes(*bytes))
     }
 
-    /// Number of holes in the ring. They are the words of frames that signal handlers interrupted,
-    /// or out of which handlers jumped.
+    /// Number of holes in the ring. They are the cells of probes that were interrupted when the
+    /// process ended, or that a signal handler jumped out of.
     pub fn holes(&self) -> u64 {
         self.words().filter(|&word| word == 0).count() as u64
     }

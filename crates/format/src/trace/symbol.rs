@@ -20,7 +20,9 @@ pub enum Part {
 
 impl Symbol {
     pub(super) const RULE: u32 = 1 << 31;
-    /// The first number that neither a terminal nor a rule can have.
+    /// The first number that neither a terminal nor a rule can have. The symbols of rules with the
+    /// four numbers from here on would have the highest 32-bit values. [`Token`](super::Token) uses
+    /// such values as marks.
     pub const LIMIT: u32 = Self::RULE - 4;
 
     /// The terminal with number `id`, below [`Symbol::LIMIT`].

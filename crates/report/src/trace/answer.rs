@@ -5,7 +5,7 @@ use holloway_analysis::Note;
 use holloway_analysis::trace::before::{Order, before};
 use holloway_analysis::trace::context::{Context, context};
 use holloway_analysis::trace::grams::Grams;
-use holloway_analysis::trace::hot::{self, Bounds, as_printed, exact};
+use holloway_analysis::trace::hot::{self, Bounds, exact, figure_7};
 use holloway_analysis::trace::loops::loops;
 use holloway_analysis::trace::query::{Frequency, Matches, freq, query};
 use holloway_analysis::trace::stats::{Stats, counts, stats, stats_of_checked};
@@ -199,7 +199,7 @@ fn hot_sequences(labeled: &LabeledStream<'_>, question: &HotQuestion) -> HotSequ
         Some(_) => Method::Exact,
         None => Method::Figure7,
     };
-    let mut sequences = exactly_counted.unwrap_or_else(|| as_printed(grammar, &costs, &bounds));
+    let mut sequences = exactly_counted.unwrap_or_else(|| figure_7(grammar, &costs, &bounds));
     sequences.retain(|sequence| question.all || sequence.minimal);
     HotSequences {
         bounds,

@@ -33,9 +33,9 @@ fn block() -> *mut u8 {
 ///
 /// This function runs before every other constructor of the image. So the program's fork handlers
 /// are registered after the runtime's. In the child, the runtime's handler creates the child's file
-/// before woven handlers of the program count. In the parent, the runtime's handler takes the lock
-/// after the program's handlers ran. Registration in the first [`enter`] would be too late.
-/// Moreover, libc may use vector registers, which `enter` must preserve.
+/// before woven handlers of the program count. Before the fork, the runtime's `prepare` handler
+/// takes the lock after the program's `prepare` handlers ran. Registration in the first [`enter`]
+/// would be too late. Moreover, libc may use vector registers, which `enter` must preserve.
 pub(super) extern "C" fn constructor() {
     fork::register();
 }

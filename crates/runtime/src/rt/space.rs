@@ -13,7 +13,8 @@
 //!   the next chunk.
 //! - A handler may jump out of a wait, because there is nothing to undo.
 //!
-//! In both cases the thread appends words without waiting, into the [`RESERVE`]. When fewer than
+//! A handler that runs during a wait appends words into the [`RESERVE`], until it begins the next
+//! chunk. So does the code that runs after a handler jumped out of a wait. When fewer than
 //! [`MASK_BELOW`] bytes are free, the thread masks every signal for the rest of the wait.
 //!
 //! # When words could be overwritten
@@ -62,7 +63,8 @@ pub(super) extern "C" fn chunk() {
 }
 
 /// Body of `__holloway_caught`: control came back to a frame whose function was entered when the
-/// cursor was `position`.
+/// cursor was `position`. `catcher` is a word of that function, or 0 if the function appends no
+/// words.
 pub(super) extern "C" fn caught(position: u64, catcher: u32) {
     fork::notice_raw_fork();
     let slot = arch::slot();

@@ -2,7 +2,7 @@
 //! rseq` for restartable sequences.
 
 use crate::harness::streams;
-use crate::harness::timed::{program, runs};
+use crate::harness::timed::{processes, program};
 use crate::harness::{Libc, Profile, command, only, profiles, run_silently};
 use crate::libraries::{library_of, loader_command, loader_command_of};
 use crate::timed_events::{KINDS, count, printed};
@@ -96,7 +96,7 @@ fn unloaded_libraries_leave_nothing_behind() {
         library_of(Libc::Glibc, test_directory, "timed-library.so", kind);
         let (mut command, data) = command(&program, &["unloaded"]);
         run_silently(command.env("HOLLOWAY_BURST", burst));
-        let run = only(runs(&data));
+        let run = only(processes(&data));
         let samples = run.threads.iter().map(|thread| thread.samples.len());
         assert_eq!(samples.sum::<usize>(), 50 * 11);
     }

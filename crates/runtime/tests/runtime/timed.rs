@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::harness::timed::{Sample, TIMES, Thread, VARIATION, program, runs, scenario};
+use crate::harness::timed::{Sample, TIMES, Thread, VARIATION, processes, program, scenario};
 use crate::harness::{Libc, command, only, run, run_silently, test_with_each_libc};
 use holloway_abi::{SAMPLE_CALLED, SAMPLE_MIGRATED, SAMPLE_PREEMPTED, SAMPLE_UNWATCHED};
 
@@ -200,7 +200,7 @@ struct KnownCosts {
 fn known(program: &Path) -> KnownCosts {
     let (mut command, data) = command(program, &["known"]);
     run_silently(&mut command);
-    let thread = only(only(runs(&data)).threads);
+    let thread = only(only(processes(&data)).threads);
     std::fs::remove_dir_all(data).unwrap();
     KnownCosts {
         bias: thread.bias(),
@@ -330,7 +330,7 @@ fn burst_of_the_environment(libc: Libc) {
              and M from 1 to 1000000000; this run uses 10000:1\n"
         );
         assert_eq!(stderr, if is_valid { "" } else { &line });
-        let samples = only(only(runs(&data)).threads).samples.len();
+        let samples = only(only(processes(&data)).threads).samples.len();
         let expected = match value {
             "0:1" => 100_001..=100_001,
             "5" => 16_000..=17_400,
@@ -348,7 +348,7 @@ fn without_registration_preemption_is_unknown(libc: Libc) {
         let (mut command, data) = command(&program(libc, &name, kind), &["many"]);
         command.env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
         run_silently(command.env("HOLLOWAY_BURST", burst));
-        let thread = only(only(runs(&data)).threads);
+        let thread = only(only(processes(&data)).threads);
         assert!(thread.words() == loop_words(1, 100_000));
         let has_flag = |flags| flags & SAMPLE_UNWATCHED != 0;
         assert!(

@@ -1,6 +1,8 @@
 //! Tests timed paths during preemption, signals, forks, and kills.
 
-use crate::harness::timed::{Run, Sample, TIMES, Thread, VARIATION, program, runs, scenario};
+use crate::harness::timed::{
+    ProcessSamples, Sample, TIMES, Thread, VARIATION, processes, program, scenario,
+};
 use crate::harness::{
     Libc, command, gcc, kill, object, only, run, run_silently, source, test_directory,
     test_with_each_libc,
@@ -48,7 +50,7 @@ pub(crate) fn printed(
     kind: &str,
     burst: &str,
     tunables: &str,
-) -> (Vec<u64>, Vec<Run>) {
+) -> (Vec<u64>, Vec<ProcessSamples>) {
     let test = format!("{name}{kind}-{tunables}-{}", burst.replace(':', "-"));
     let (mut command, data) = command(&program(libc, &test, kind), &[name]);
     command.env("HOLLOWAY_BURST", burst);
@@ -59,7 +61,7 @@ pub(crate) fn printed(
     );
     let text = String::from_utf8(output.stdout).unwrap();
     let numbers = text.split_whitespace().map(|word| word.parse().unwrap());
-    (numbers.collect(), runs(&data))
+    (numbers.collect(), processes(&data))
 }
 
 pub(crate) fn count(thread: &Thread, word: u32) -> usize {
@@ -336,7 +338,7 @@ fn kill_at_any_moment(libc: Libc) {
             let (mut command, data) = command(&program, &["until-killed"]);
             command.env("HOLLOWAY_BURST", burst);
             let finished = kill(&mut command, &mut seed, 40_000) as usize;
-            let thread = runs(&data).pop().and_then(|mut run| run.threads.pop());
+            let thread = processes(&data).pop().and_then(|mut run| run.threads.pop());
             let thread = thread.unwrap_or_default();
             let words = thread.words();
             let wrong = (1..).zip(&words).find(|(expected, word)| expected != *word);
@@ -364,7 +366,7 @@ fn no_space_for_samples(libc: Libc) {
         stderr.contains(limit) && stderr.lines().count() == 1,
         "{stderr}"
     );
-    let run = only(runs(&data));
+    let run = only(processes(&data));
     assert!(run.spools > 0, "no space for any spool");
     let words = only(run.threads).words();
     assert!(run.head.profile.lost == 1 && words.len() > 60_000);
@@ -403,7 +405,7 @@ fn static_programs(libc: Libc) {
         assert!(run(&mut gcc).status.success());
         let (mut command, data) = command(&program, &["many"]);
         run_silently(command.env("HOLLOWAY_BURST", burst));
-        let thread = only(only(runs(&data)).threads);
+        let thread = only(only(processes(&data)).threads);
         assert!(thread.words() == loop_words(1, 100_000));
         let known = SAMPLE_PREEMPTED | SAMPLE_MIGRATED | SAMPLE_UNWATCHED;
         assert!(

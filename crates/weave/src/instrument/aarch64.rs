@@ -14,8 +14,8 @@
 //! faster, but older processors would still need this sequence, so `stadd` is not used.
 //!
 //! # Appending a word
-//! A pair of exclusive instructions also reserves an entry of the ring. So the probe need not
-//! search for its entry after a signal handler came between, as the probe of x86-64 must
+//! A pair of exclusive instructions also reserves a cell of the ring. So the probe need not
+//! search for its cell after a signal handler came between, as the probe of x86-64 must
 //! ([`super::stream`]). The probe has ten instructions, of which usually nine run. If the module's
 //! base is in no register, two more instructions load it.
 //! ```text
@@ -26,15 +26,15 @@
 //!     and   x16, x16, #RING_SIZE-1
 //!     add   x17, ring, #RING_WORDS
 //!     str   word, [x17, x16]
-//!     tst   x16, #0xffff            # the first entry of a chunk?
+//!     tst   x16, #0xffff            # the first cell of a chunk?
 //!     b.ne  2f
 //!     bl    __holloway_chunk        # keeps every register but x16, x17 and x30
 //! 2:
 //! ```
 //! For a path that may be a whole activation, the probe first compares the path register, and then
 //! counts the path next to the ring or appends it. All stores are plain, without memory ordering. A
-//! word is complete in one store, the collector stops at an entry that is still 0, and the
-//! runtime's stores tell the collector when to stop waiting for an entry (`holloway_abi`).
+//! word is complete in one store, the collector stops at a cell that is still 0, and the
+//! runtime's stores tell the collector when to stop waiting for a cell (`holloway_abi`).
 
 use holloway_abi::{CHUNK, CHUNK_SYMBOL, RING_SIZE, RING_WORDS};
 use holloway_llvm::{Builder, Module, Type, Value};

@@ -89,7 +89,7 @@ impl ProbeInserter<'_> {
         selector: InstructionSelector,
     ) -> Result<(), Defect> {
         let PlannedCounts::Paths(numbering) = &plan.counts else {
-            return Err(Defect::EdgesNextToRing);
+            return Err(Defect::EdgesInsteadOfPaths);
         };
         let parts = &plan.lowered.parts;
         let ring_globals = globals.of_ring_counters(parts.function.module(), self.base_symbol);

@@ -103,18 +103,18 @@ pub(super) struct LoopCounts {
 }
 
 impl LoopCounts {
-    /// Assigns a loop's counts to accumulators. `number` is the loop's index among `loops`,
+    /// Assigns a loop's counts to accumulators. `steady_index` is the loop's index among `loops`,
     /// or `None` if the loop is not steady. Returns `None` if the loop needs the register as an
     /// LLVM value.
     pub(super) fn new(
         natural: &NaturalLoop,
-        number: Option<usize>,
+        steady_index: Option<usize>,
         graph: &BlockGraph,
         sites: &Sites,
         register: &RegisterFlow,
         loops: &[SteadyLoop],
     ) -> Option<Self> {
-        if number.is_some_and(|number| !is_steady(natural, number, graph, register)) {
+        if steady_index.is_some_and(|index| !is_steady(natural, index, graph, register)) {
             return None;
         }
         let mut loop_counts = Self::default();
@@ -154,7 +154,7 @@ impl LoopCounts {
                     (Some(_), Some(_)) => return None,
                     // This count stays in memory. That is possible only if the loop is not steady:
                     // in a steady loop, no LLVM value holds the register.
-                    _ if number.is_none() => {}
+                    _ if steady_index.is_none() => {}
                     _ => return None,
                 }
             }
@@ -247,7 +247,7 @@ impl LoopCounts {
 /// value at the loop's entry.
 fn is_steady(
     natural: &NaturalLoop,
-    number: usize,
+    steady_index: usize,
     graph: &BlockGraph,
     register: &RegisterFlow,
 ) -> bool {
@@ -255,7 +255,7 @@ fn is_steady(
         RegisterValue::Phi(block) if natural.blocks.contains(&block) => {
             ArmJoin::new(natural, graph, register, block).is_some_and(|arm_join| {
                 let is_steady =
-                    |arm: &(BlockIndex, RegisterValue)| matches!(arm.1, RegisterValue::Steady(index, _) if index == number);
+                    |arm: &(BlockIndex, RegisterValue)| matches!(arm.1, RegisterValue::Steady(index, _) if index == steady_index);
                 arm_join.arms.iter().all(is_steady)
             })
         }

@@ -17,6 +17,9 @@
 //! counter[constant]         += n - 1, or n
 //! register                   = constant, or entry + distance in the first iteration
 //! ```
+//! Here, `entry` is the register's value at the loop's entry. A `distance` is what the iteration
+//! adds to it: up to the count in the first line, up to the exit in the last line.
+//!
 //! Inside the loop, no LLVM value holds the register ([`SteadyLoop`]). Only the numbers that the
 //! arms of an iteration add are kept, and only if control leaves the loop between an arm and its
 //! count. If one accumulator counts iterations, the first was among them if `n > 0`. If several do,
@@ -132,14 +135,14 @@ impl Promotion {
             end_values_needed.extend(early.map(|&exit| graph.sources[exit][0]));
         }
         let accumulators = (0..MAX_ACCUMULATORS)
-            .filter(|&key| {
+            .filter(|&key_index| {
                 chosen
                     .loops
                     .iter()
-                    .any(|promoted| key < promoted.counts.keys.len())
+                    .any(|promoted| key_index < promoted.counts.keys.len())
             })
-            .map(|key| {
-                let sites = accumulator_sites(parts, sites.len(), &chosen, key);
+            .map(|key_index| {
+                let sites = accumulator_sites(parts, sites.len(), &chosen, key_index);
                 let register = RegisterFlow::new(graph, &sites, &[]);
                 Accumulator { sites, register }
             })
@@ -242,9 +245,9 @@ fn choose(graph: &BlockGraph, sites: &Sites, mut candidates: Vec<NaturalLoop>) -
     });
     loop {
         let mut steady_loops = Vec::new();
-        let mut number = Vec::new();
+        let mut steady_indices = Vec::new();
         for (natural, start) in candidates.iter().zip(&starts) {
-            number.push(start.map(|start| {
+            steady_indices.push(start.map(|start| {
                 steady_loops.push(SteadyLoop {
                     head: natural.head,
                     blocks: natural.blocks.clone(),
@@ -258,15 +261,22 @@ fn choose(graph: &BlockGraph, sites: &Sites, mut candidates: Vec<NaturalLoop>) -
         let register = RegisterFlow::new(graph, sites, &steady_loops);
         let loop_counts: Vec<Option<LoopCounts>> = candidates
             .iter()
-            .zip(&number)
-            .map(|(natural, &number)| {
-                LoopCounts::new(natural, number, graph, sites, &register, &steady_loops)
-                    .filter(|loop_counts| pays(natural, number, loop_counts))
+            .zip(&steady_indices)
+            .map(|(natural, &steady_index)| {
+                LoopCounts::new(
+                    natural,
+                    steady_index,
+                    graph,
+                    sites,
+                    &register,
+                    &steady_loops,
+                )
+                .filter(|loop_counts| pays(natural, steady_index, loop_counts))
             })
             .collect();
         if loop_counts.iter().all(Option::is_some) {
             let loop_counts = loop_counts.into_iter().flatten();
-            let loops = candidates.into_iter().zip(loop_counts).zip(number);
+            let loops = candidates.into_iter().zip(loop_counts).zip(steady_indices);
             let loops = loops.map(|((natural, counts), steady_loop)| PromotedLoop {
                 natural,
                 counts,
@@ -312,12 +322,17 @@ fn start(
     }
 }
 
-/// Whether a loop's counters are few enough to be kept in registers.
-fn pays(natural: &NaturalLoop, number: Option<usize>, loop_counts: &LoopCounts) -> bool {
+/// Whether a loop's counters can be kept in registers at a profit:
+/// - They are few enough.
+/// - An accumulator counts iterations if, and only if, the loop is steady. In a steady loop, only
+///   such an accumulator tells whether control leaves in the first iteration, which decides the
+///   register's value after the loop. A loop that is not steady has no start value by which its
+///   first iteration could be counted separately.
+fn pays(natural: &NaturalLoop, steady_index: Option<usize>, loop_counts: &LoopCounts) -> bool {
     let keys = loop_counts.keys.len();
     (1..=MAX_ACCUMULATORS).contains(&keys)
         && keys * natural.exits.len() <= MAX_WRITES
-        && (loop_counts.iteration_keys() > 0) == number.is_some()
+        && (loop_counts.iteration_keys() > 0) == steady_index.is_some()
 }
 
 /// The sites without the promoted counts.
@@ -341,20 +356,20 @@ fn without_promoted_counts(sites: &Sites, chosen: &ChosenLoops) -> Sites {
     remaining
 }
 
-/// The sites of an accumulator: it is set to 0 before each loop, 1 is added at its counts, and it is
-/// used after the loop. `number` is the index of its key in each loop.
+/// The sites of an accumulator: it is set to 0 before each loop, 1 is added at its counts, and it
+/// is used after the loop. `key_index` is the index of its key in each loop.
 fn accumulator_sites(
     parts: &FunctionParts<'_>,
     blocks: usize,
     chosen: &ChosenLoops,
-    number: usize,
+    key_index: usize,
 ) -> Sites {
     let mut result: Sites = vec![Vec::new(); blocks];
     let used = chosen.loops.iter().filter_map(|promoted| {
         Some((
             &promoted.natural,
             &promoted.counts,
-            *promoted.counts.keys.get(number)?,
+            *promoted.counts.keys.get(key_index)?,
         ))
     });
     for (natural, loop_counts, wanted_key) in used.clone() {

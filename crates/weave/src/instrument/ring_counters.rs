@@ -1,5 +1,5 @@
 //! Counters next to a thread's ring, for kinds that append most paths to a stream and count the
-//! others (`format::map`, "Paths in streams"). Two sorts of paths are counted instead of appended.
+//! others (`format::map`, "Ring counters"). Two sorts of paths are counted instead of appended.
 //!
 //! # Paths that are a whole activation
 //! A path from the entry of its function to the end is all that its activation runs. It is in no

@@ -3,18 +3,18 @@
 //!
 //! # Appending a word
 //! A probe is one piece of inline assembly. The probe of x86-64 follows; [`super::aarch64`] has the
-//! other. The first instruction reads the cursor, and the second reserves an entry of the ring. A
-//! comparison then detects whether a signal handler reserved an entry between the two:
+//! other. The first instruction reads the cursor, and the second reserves a cell of the ring. A
+//! comparison then detects whether a signal handler reserved a cell between the two:
 //! ```text
 //!     movq  (ring), %rax          # any register: the cursor
-//!     addq  $4, (ring)            # reserves an entry
+//!     addq  $4, (ring)            # reserves a cell
 //!     addq  $4, %rax
 //!     cmpq  %rax, (ring)          # did a signal handler append in between?
 //!     jne   1f
 //!     subl  $4, %eax
 //!     andl  $RING_SIZE-1, %eax
 //! 2:  movl  $word, RING_WORDS(ring,%rax)
-//!     testw %ax, %ax              # the first entry of a chunk?
+//!     testw %ax, %ax              # the first cell of a chunk?
 //!     je    4f
 //! 5:
 //! ```
@@ -23,12 +23,12 @@
 //! 1:  leaq  -128(%rsp), %rsp      # past the red zone
 //!     subl  $4, %eax
 //!     andl  $RING_SIZE-1, %eax
-//!     pushq %rax                  # the lowest entry that may be this probe's
+//!     pushq %rax                  # the lowest cell that may be this probe's
 //!     movl  (ring), %eax
-//! 3:  subl  $4, %eax              # searches down from the last reserved entry
+//! 3:  subl  $4, %eax              # searches down from the last reserved cell
 //!     andl  $RING_SIZE-1, %eax
 //!     cmpl  $0, RING_WORDS(ring,%rax)
-//!     je    6f                    # the first entry that is 0 is this probe's
+//!     je    6f                    # the first cell that is 0 is this probe's
 //!     cmpl  (%rsp), %eax
 //!     jne   3b
 //! 6:  leaq  136(%rsp), %rsp
@@ -38,12 +38,12 @@
 //!     leaq  128(%rsp), %rsp
 //!     jmp   5b
 //! ```
-//! The search is correct because signal handlers have finished by then: all entries above this
-//! probe's entry are written. The collector does not take these words before this entry is written
+//! The search is correct because signal handlers have finished by then: all cells above this
+//! probe's cell are written. The collector does not take these words before this cell is written
 //! too.
 //!
 //! Cost on bzip2 with rings that nobody reads (130 million words, EPYC): +13 %. With `xaddq`, which
-//! reserves the entry and reads the cursor in one instruction: +27 %. Without protection from
+//! reserves the cell and reads the cursor in one instruction: +27 %. Without protection from
 //! signals: +5 %.
 //!
 //! A path's word is a constant, or the path register plus a constant ([`FirstWord`]). The link step
@@ -183,7 +183,8 @@ impl<'m> Append<'_, 'm> {
     }
 
     /// Appends a path's word. With `counting`, the probe first tests whether the path's number is
-    /// low, so that the path starts at the entry. Such a path is counted at the label `8:` instead.
+    /// low, which means that the path starts at the function's entry. Such a path is counted at the
+    /// label `8:` instead.
     fn append(
         &self,
         builder: &Builder<'m>,
@@ -204,7 +205,9 @@ impl<'m> Append<'_, 'm> {
         counting: Option<(&RingCounting<'_, 'm>, Value<'m>)>,
     ) {
         let word = self.word(builder, path.increment);
-        // The fast instruction selector would make an address of the base.
+        // The base is a number, but has the form of a symbol. The fast instruction selector would
+        // compute an address from the symbol (`lea base(%rip)`). In a few functions, the other
+        // instruction selectors have done so (`base_is_moved`).
         let must_move = self.selector == InstructionSelector::Fast || self.globals.base_is_moved;
         let (word, word_constraint) = match path.register {
             Some(register) if must_move => (

@@ -1,4 +1,5 @@
-//! Tests C programs: every traced line has the tracer's count, with every LLVM, at every level.
+//! Tests C programs with every LLVM, at every level. In the sources, `T` calls a tracer, which
+//! counts the executions of each such line. The weaver's counts must be equal.
 
 use crate::support::{check, check_with};
 use holloway_weave::OptLevel::{self, O0, O1, O2, O3, Os};
@@ -156,7 +157,6 @@ int main(int argc, char **argv) {
 fn tail_calls_stay_jumps() {
     let source = r#"
 #include <stdio.h>
-#include <sys/resource.h>
 __attribute__((noinline)) static int odd(unsigned n, int *acc);
 __attribute__((noinline)) static int even(unsigned n, int *acc) {
     if (n == 0) { T; return *acc; }
@@ -170,7 +170,6 @@ __attribute__((noinline)) static int odd(unsigned n, int *acc) {
     __attribute__((musttail)) return even(n - 1, acc);
 }
 int main(int argc, char **argv) {
-    struct rlimit small = { 65536, 65536 };
     int acc = 0;
     printf("%d\n", even(1000000 * argc, &acc));
 }

@@ -139,9 +139,10 @@ int main(void) {
     }
 }
 
-/// Two calls unwind to one handler. Each call has a separate edge that can be counted.
+/// Two calls unwind to one handler. The weaver gives each call a separate landing pad, so each
+/// unwind edge can carry a counter.
 #[test]
-fn unwinding_edges_are_plain() {
+fn unwind_edges_are_not_pinned() {
     let source = r#"
 __attribute__((noinline)) static void may(int n, int of) { if (n % of == 0) throw n; }
 __attribute__((noinline)) int both(int n) {
@@ -169,10 +170,12 @@ int main() { int s = 0; for (int i = 1; i <= 30; i++) s += both(i); return s - 1
     }
 }
 
-/// Two assembly jumps lead to the same two labels. Their edges can carry no counter and close a
-/// cycle, so this function counts paths. A computed goto alone closes no cycle.
+/// In `sign`, two assembly jumps lead to the same two labels. Their edges can carry no counter.
+/// They close a cycle if directions are ignored, so no spanning tree contains them all, and the
+/// function counts paths. In `run`, clang merges the computed gotos into one, which closes no
+/// cycle.
 #[test]
-fn functions_with_cycles_of_pinned_edges_count_paths() {
+fn functions_count_paths_if_no_tree_contains_all_pinned_edges() {
     let source = r#"
 __attribute__((noinline)) int sign(int x, int y) {
     __asm__ goto("testl %0, %0; js %l1; jz %l2" : : "r"(x) : "cc" : negative, zero);
@@ -214,10 +217,12 @@ int main(void) {
 }
 
 /// After a call that returns twice, assembly jumps lead to calls. The edges of these jumps can
-/// carry no counter, and together with the calls' exit edges they close cycles. So exit edges must
-/// be counted, but not in the block to which control returns twice.
+/// carry no counter. Together with the calls' exit edges they close cycles, if directions are
+/// ignored. So no spanning tree contains all of them, and some exit edges must have a counter,
+/// which counts how often control reached the call. In the block to which control returns twice,
+/// that count would be too high, so the exit edge of this block must stay on the tree.
 #[test]
-fn cycles_after_a_second_return_are_exact() {
+fn counts_are_exact_although_pinned_and_exit_edges_close_cycles() {
     let source = r#"
 #include <setjmp.h>
 static jmp_buf env;

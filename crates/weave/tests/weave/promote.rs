@@ -5,7 +5,7 @@ use crate::support::{Workspace, check, check_with, library, options, weave};
 use holloway_weave::OptLevel::{self, O0, O1, O2, O3};
 
 /// A tracer that is not a call, so that control leaves the loops with tracers only by branches. It
-/// counts hits by line, and reports them to the stub at the end.
+/// counts hits by line. At the program's end, it passes them to `trace`, the tracer of `support`.
 const INLINE_TRACER: &str = "#undef T
 #define T __asm__ volatile(\"incq %0\" : \"+m\"(hits[__LINE__]) : : \"cc\")
 static unsigned long hits[1000];
@@ -18,13 +18,14 @@ __attribute__((destructor)) static void tell(void) { for (int line = 0; line < 1
 
 const LEVELS: [OptLevel; 4] = [O0, O1, O2, O3];
 
-fn check_without_calls(name: &str, source: &str) {
+/// Checks a program whose lines are counted by [`INLINE_TRACER`].
+fn check_with_inline_tracer(name: &str, source: &str) {
     check(name, &format!("{INLINE_TRACER}{source}"), &LEVELS);
 }
 
 #[test]
 fn loops_of_one_path() {
-    check_without_calls(
+    check_with_inline_tracer(
         "one.c",
         r#"
 __attribute__((noinline)) static int none(int n) { int i = 0; while (i < n) { KEEP(i); i++; } return i; }
@@ -52,7 +53,7 @@ int main(int argc, char **argv) {
 
 #[test]
 fn loops_of_several_paths() {
-    check_without_calls(
+    check_with_inline_tracer(
         "several.c",
         r#"
 __attribute__((noinline)) static int steps(unsigned long n, int side) {
@@ -151,7 +152,7 @@ int main(int argc, char **argv) {
 
 #[test]
 fn loops_with_several_exits() {
-    check_without_calls(
+    check_with_inline_tracer(
         "exits.c",
         r#"
 __attribute__((noinline)) static int find(const int *a, int n, int x, int y) {
@@ -212,7 +213,7 @@ int main(int argc, char **argv) {
 
 #[test]
 fn nested_loops() {
-    check_without_calls(
+    check_with_inline_tracer(
         "nests.c",
         r#"
 __attribute__((noinline)) static long deep(int n) {
@@ -265,7 +266,7 @@ int main(int argc, char **argv) {
 
 #[test]
 fn loops_with_calls_that_come_back() {
-    check_without_calls(
+    check_with_inline_tracer(
         "calls.c",
         r#"
 __attribute__((noinline)) static unsigned mix(unsigned x) { if (x & 1) { T; return x * 3; } return x ^ 5; }
@@ -289,7 +290,7 @@ int main(int argc, char **argv) {
 
 #[test]
 fn jumps_into_and_between_loops() {
-    check_without_calls(
+    check_with_inline_tracer(
         "jumps.c",
         r#"
 __attribute__((noinline)) static int table(const unsigned char *code, int n) {

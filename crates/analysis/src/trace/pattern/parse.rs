@@ -5,7 +5,7 @@ use super::syntax::{Atom, Choice, Name, Node, PatternError, PatternFault, error}
 /// Returns the length in bytes of the longest known name at the start of a text, or 0.
 type Known<'a> = dyn Fn(&str) -> usize + 'a;
 
-/// Parses a pattern into its syntax tree and, by position, the events that match there.
+/// Parses a pattern into its syntax tree and, by the number of each [`Node::Event`], its events.
 pub(super) fn parse(text: &str, known: &Known<'_>) -> Result<(Node, Vec<Choice>), PatternError> {
     let mut parser = Parser::new(text, known)?;
     let node = parser.pattern()?;
@@ -40,13 +40,13 @@ struct Parser {
     next: usize,
     /// Length of the text, in characters.
     end: usize,
-    /// By position of the pattern: the events that match.
+    /// By the number of each [`Node::Event`]: the events that match.
     choices: Vec<Choice>,
-    /// Number of open parentheses and `!`.
+    /// Number of open parentheses and `!`, plus 1 for the whole pattern.
     depth: usize,
 }
 
-/// Maximum nesting depth of parentheses.
+/// Maximum of [`Parser::depth`].
 const MAX_DEPTH: usize = 100;
 /// Maximum number of events in a pattern.
 const MAX_EVENTS: usize = 1000;
@@ -342,7 +342,8 @@ fn is_name_char(c: char) -> bool {
     c.is_alphanumeric() || c == '_' || c == '$'
 }
 
-/// End of the name that begins at `at`. A `::` is part of the name if more of the name follows it.
+/// End of the name that begins at `position`. A `::` is part of the name if more of the name
+/// follows.
 fn end_of_name(chars: &[char], position: usize) -> usize {
     let mut next = position;
     loop {

@@ -21,10 +21,12 @@ pub enum PatternFault {
     /// An opening parenthesis has no closing parenthesis.
     #[error("`(` without `)`: add `)` after the group")]
     Unclosed,
-    /// Parentheses are nested too deeply.
+    /// A parenthesis is nested too deeply. The parser counts open parentheses and `!` together, and
+    /// the whole pattern as one more level (`parse.rs`). So a pattern with fewer than 100 of each
+    /// may be refused, too.
     #[error("more than 100 parentheses within one another")]
     NestedTooDeep,
-    /// Too many `!` follow one another.
+    /// A `!` is nested too deeply, counted as for [`PatternFault::NestedTooDeep`].
     #[error("more than 100 `!` in a row")]
     NegatedTooOften,
     /// A sequence has no event.
@@ -70,7 +72,7 @@ pub enum PatternFault {
     #[error(
         "the pattern also matches the empty sequence: use `+` for `*`, or name an event that must run"
     )]
-    MatchesNothing,
+    MatchesEmpty,
     /// The pattern's automaton is too large.
     #[error(
         "it can match in too many ways at once: use fewer `*` and `+`, or name events more narrowly"
@@ -146,7 +148,7 @@ pub(super) struct Choice {
 /// A regular expression over sets of events.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(in crate::trace) enum Node {
-    /// One event. The number is its position: the index of its [`Choice`].
+    /// One event. The number is the index of its [`Choice`].
     Event(usize),
     /// All nodes, in order.
     Sequence(Vec<Node>),

@@ -92,6 +92,6 @@ fn main() {
         whiles(5, 10); // 5
         zips(&numbers, &numbers[none + 1..]); // 5
         at_the_end(6); // 6
-        middle(5); // 5, and one that ends at its test
+        middle(5); // 5: the sixth round ends at its test
     }
 }

@@ -31,6 +31,7 @@ pub struct Sample {
     pub word: u32,
     pub start: u64,
     pub duration: u64,
+    /// Exclusive cycles of the paths that were timed inside this path.
     pub timed_inside: u64,
     pub flags: u32,
     pub paths: u64,
@@ -53,7 +54,8 @@ pub struct Thread {
     pub tid: u32,
     pub samples: Vec<Sample>,
     pub clocks: Vec<Clock>,
-    /// Number of samples and clock records that lack words.
+    /// Number of words that begin no complete and valid sample or clock record, including holes and
+    /// unknown control words.
     pub damaged: usize,
 }
 
@@ -88,7 +90,7 @@ impl Thread {
 
 /// The samples of one process.
 #[derive(Debug)]
-pub struct Run {
+pub struct ProcessSamples {
     pub head: RawHead,
     pub threads: Vec<Thread>,
     pub spools: usize,
@@ -106,28 +108,28 @@ pub fn program(libc: Libc, test: &str, kind: &str) -> PathBuf {
 
 /// Compiles `timed.c` and runs a scenario, with HOLLOWAY_BURST if `burst` is given. Checks that it
 /// prints nothing. Returns the samples of its processes, the parent's first.
-pub fn scenario(libc: Libc, name: &str, kind: &str, burst: Option<&str>) -> Vec<Run> {
+pub fn scenario(libc: Libc, name: &str, kind: &str, burst: Option<&str>) -> Vec<ProcessSamples> {
     let test = format!("{name}{kind}-{}", burst.unwrap_or("").replace(':', "-"));
     let (mut command, data) = command(&program(libc, &test, kind), &[name]);
     if let Some(burst) = burst {
         command.env("HOLLOWAY_BURST", burst);
     }
     run_silently(&mut command);
-    runs(&data)
+    processes(&data)
 }
 
-/// The runs of the profiles in a directory, the parent's first.
-pub fn runs(directory: &Path) -> Vec<Run> {
-    let mut runs: Vec<Run> = paths(directory)
+/// The samples of the processes with profiles in a directory, the parent's first.
+pub fn processes(directory: &Path) -> Vec<ProcessSamples> {
+    let mut processes: Vec<ProcessSamples> = paths(directory)
         .iter()
         .map(|path| read(&fs::read(path).unwrap(), &BTreeMap::new()))
         .collect();
-    runs.sort_by_key(|run| run.head.profile.forked);
-    runs
+    processes.sort_by_key(|process| process.head.profile.forked);
+    processes
 }
 
 /// Reads a profile. `taken` contains the pieces that a collector took, by the offset of the ring.
-pub fn read(bytes: &[u8], taken: &BTreeMap<u64, Vec<Piece>>) -> Run {
+pub fn read(bytes: &[u8], taken: &BTreeMap<u64, Vec<Piece>>) -> ProcessSamples {
     let raw = RawProfile::parse(bytes).unwrap();
     assert_eq!(raw.damage(), []);
     let mut threads = Vec::new();
@@ -141,7 +143,7 @@ pub fn read(bytes: &[u8], taken: &BTreeMap<u64, Vec<Piece>>) -> Run {
             .collect();
         threads.extend(split(&all));
     }
-    Run {
+    ProcessSamples {
         head: raw.header().clone(),
         threads,
         spools: raw.spools().len(),
@@ -163,7 +165,8 @@ fn split(mut words: &[u32]) -> Vec<Thread> {
             word if word != 0 && word < OPERAND => SAMPLE_WORDS - 1,
             _ => 0,
         };
-        // Operands may look like control words.
+        // Control words have the bit `OPERAND` too, so only its place after the first word of a
+        // record makes a word an operand.
         let is_operand = |word: &&u32| **word & OPERAND != 0;
         let operands = rest
             .iter()
@@ -196,6 +199,7 @@ fn split(mut words: &[u32]) -> Vec<Thread> {
             word if operand_count == SAMPLE_WORDS - 1 && operands.len() == operand_count => {
                 let word_at = |i: usize| if i == 0 { word } else { operands[i - 1] };
                 let words = std::array::from_fn(word_at);
+                // The runtime chooses the check so that `digits` is 0.
                 assert_eq!(digits(words), 0, "the check of a sample");
                 thread.samples.push(Sample {
                     word,

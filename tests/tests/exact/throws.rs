@@ -57,11 +57,11 @@ impl Runs {
         run_ok(run.arg(self.run(kind)).arg("--").arg(&program)).unwrap();
     }
 
-    /// All lines with their counts, as text.
+    /// The lines that ran and their neighbors, with their counts, as text.
     fn lines(&self, kind: Kind) -> String {
         let mut report = holloway_command(["report", "--view", "lines", "--top", "1000"]);
         let text = run_ok(report.arg(self.run(kind))).unwrap().text();
-        let (_, lines) = text.split_once("\nLines").unwrap();
+        let (_, lines) = text.split_once("\nHottest lines").unwrap();
         lines.to_owned()
     }
 

@@ -55,7 +55,7 @@ pub struct SampleSums {
     pub unwoven: Vec<UnwovenCode>,
     /// Programs in whose processes no woven image was loaded, most frequent first.
     pub other_programs: Vec<(String, u64)>,
-    /// Woven shared libraries of which another copy was loaded.
+    /// Woven shared libraries that did not run, because another copy was loaded.
     pub unused_libraries: Vec<UnusedLibrary>,
 }
 

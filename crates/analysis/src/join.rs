@@ -1,7 +1,7 @@
 //! Joins the profiles of a run with the path maps of its images.
 //!
-//! Several modules may hold copies of one function, such as a template or a generic, of which the
-//! linker keeps one. Only the copies with counts are listed. If no copy has counts, the first copy
+//! Several modules may hold copies of one function, such as a template or a generic. The linker
+//! keeps one copy. Only the copies with counts are listed. If no copy has counts, the first copy
 //! is listed.
 //!
 //! This module derives the flow from edge counters, and the executions of paths from the counters

@@ -12,8 +12,8 @@
 //! iterations. [`trace`] keeps the complete sequence. [`variation`] ranks paths by how much their
 //! time varies.
 //!
-//! [`note`] holds facts that the counts do not show, and [`interrupt`] the signal that ended a run. [`misfit`] holds the reasons why the counts of
-//! a function do not fit its map. `holloway-report` puts both into words.
+//! [`note`] holds facts that the counts do not show, and [`interrupt`] the signal that ended a run.
+//! [`misfit`] holds the reasons why the counts of a function do not fit its map. `holloway-report` puts both into words.
 //!
 //! This crate is pure: it opens no files, reads no clock, and prints nothing.
 #![forbid(unsafe_code)]

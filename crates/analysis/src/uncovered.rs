@@ -357,7 +357,7 @@ fn add_paths(
         .sort_by_key(|paths| Reverse(paths.instructions));
 }
 
-/// Copies of a function with equal graphs, at least one of which ran.
+/// Copies of a function with equal graphs. At least one copy ran.
 struct Version {
     function: FunctionId,
     paths: BTreeSet<PathId>,

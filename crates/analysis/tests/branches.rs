@@ -365,7 +365,7 @@ proptest! {
     }
 
     #[test]
-    fn previous_paths_are_counted_as_the_naive_twin_counts_them(choices in prop::collection::vec(prop::collection::vec(0usize..40, 1..12), 1..6), k in 2u32..9) {
+    fn previous_paths_equal_a_slow_reference_count(choices in prop::collection::vec(prop::collection::vec(0usize..40, 1..12), 1..6), k in 2u32..9) {
         let activations = activations(&choices);
         let loops = loops_run(&activations, k);
         let mut of_loops = PreviousPaths::default();

@@ -1,5 +1,5 @@
-//! Tests of the descriptions of where control goes along edges. Each rule is tested on a graph like
-//! those that compilers generate.
+//! Tests of the descriptions of where control goes along edges. The graphs resemble
+//! graphs that compilers generate.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use build::{Build, function};

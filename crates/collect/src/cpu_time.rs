@@ -143,8 +143,8 @@ fn samples(processes: &SampledProcesses) -> Samples {
     }
 }
 
-/// Finds woven shared libraries of which another copy, which is not woven, was loaded. Searches for
-/// a woven file with the loaded library's name (`DT_SONAME`) in the directories of the woven images
+/// Finds woven shared libraries that did not run, because a copy without counters was loaded.
+/// Searches for a woven file with the loaded library's name (`DT_SONAME`) in the directories of the woven images
 /// of the same process, and in the current directory.
 fn unused_libraries(spaces: &AddressSpaces, execution: &Execution, builds: &Builds) -> Libraries {
     let paths = |is_woven: bool| {

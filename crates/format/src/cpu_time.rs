@@ -79,7 +79,7 @@ pub struct Samples {
     pub files: Vec<SampledFile>,
     /// The programs of the other processes.
     pub other_programs: Vec<ProgramSamples>,
-    /// Woven shared libraries of which another copy was loaded.
+    /// Woven shared libraries that did not run, because another copy was loaded.
     pub unused_libraries: Vec<UnusedLibrary>,
 }
 
@@ -114,7 +114,7 @@ pub struct ProgramSamples {
     pub samples: u64,
 }
 
-/// A woven shared library of which another copy was loaded.
+/// A woven shared library that did not run, because another copy was loaded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UnusedLibrary {
     /// Path of the copy that ran. It is not woven.

@@ -98,7 +98,7 @@ pub(crate) fn lost_record(
     }
 }
 
-/// The damage because of which a function of a profile is left out.
+/// The damage that leaves out a function of a profile.
 pub(crate) fn lost_function(
     map: &ImageMap,
     index: FunctionIndex,

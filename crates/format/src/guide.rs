@@ -18,7 +18,7 @@
 //! `v`: varint. A guide is made for one build and used only there, so a damaged guide is not used
 //! at all.
 //!
-//! Example, a function `f` (hash 0) with two edges, the first of which ran 300 times and the second
+//! Example, a function `f` (hash 0) with two edges. The first edge ran 300 times, the second
 //! never: `01 66 00×8 02 ac 02 00`.
 
 use std::collections::BTreeMap;

@@ -16,7 +16,7 @@
 //!                                                  4 4 crc32 of the chunk's number and these bytes
 //!      …       the chunks, in order: zstd frames; a chunk of c bytes in this file is not compressed
 //! ```
-//! A damaged chunk becomes zeros, so the checksums of the path map find what is lost. A map is at
+//! A damaged chunk becomes zeros. The checksums of the path map then find the lost records. A map is at
 //! most 64 times as long as its file, so that a wrong length cannot ask for memory.
 
 use std::borrow::Cow;
@@ -133,7 +133,7 @@ pub fn unpack_map(bytes: &[u8]) -> Result<Vec<u8>, FormatError> {
     Head::read(bytes)?.unpack(bytes)
 }
 
-/// The build id in a `.hwm` file, of which `bytes` are the beginning: at least 48 bytes.
+/// Returns the build id of a `.hwm` file. `bytes` are at least its first 48 bytes.
 ///
 /// # Errors
 /// If the bytes begin no path map, or are damaged or cut off in the head.

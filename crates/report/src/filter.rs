@@ -98,8 +98,8 @@ impl<'a> Filter<'a> {
         Ranked::through_scopes(&function.map, &keeps_inlined)
     }
 
-    /// Whether the filter keeps a function without counters, of which only the module and the names
-    /// are known.
+    /// Whether the filter keeps a function without counters. Only the module and the names of such a
+    /// function are known.
     pub(crate) fn keeps_uncounted(&self, module: &Text, linkage_name: &Text, name: &Text) -> bool {
         let keeps_code = |code: &CodeFilter| {
             let name = self.name_of(linkage_name, name);

@@ -128,7 +128,7 @@ fn keys(run: &RunProfile) -> Vec<Key> {
 }
 
 /// Adds the sequences of the longest path forest within the limit. The forests have up to 2, 4, or 8
-/// paths, so forests that are too large cost little more than the one that fits.
+/// paths. The attempts that exceed the limit take little more time than the forest that fits.
 fn add_sequences(counts: &mut SequenceCounts, sequences: &Sequences) {
     let mut fitting = None;
     for previous in [1, 3, MAX_PREVIOUS] {

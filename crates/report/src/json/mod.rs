@@ -48,8 +48,7 @@ use prediction::PredictionRecord;
 /// Writes the run as one object and a newline. [`Options::function`] and [`Options::top`] limit
 /// functions and paths; totals refer to the whole run. The document has the prediction only for
 /// [`View::PathsFromEdges`], branches only for [`View::Branches`], and lines only for
-/// [`View::Lines`]. [`View::Uncovered`]
-/// has a document of its own.
+/// [`View::Lines`]. [`View::Uncovered`] has a separate document.
 ///
 /// # Errors
 /// If writing to `out` fails.

@@ -113,7 +113,7 @@ struct Hidden {
 }
 
 impl Hidden {
-    /// Writes what is hidden, and how to show it.
+    /// Writes how many lines are hidden, and the option that shows them.
     fn write(&self, sheet: &mut Sheet<'_>) -> io::Result<()> {
         if self.lines == 0 {
             return Ok(());

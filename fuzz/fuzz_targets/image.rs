@@ -36,7 +36,7 @@ pub fn map(build_id: [u8; 16]) -> ImageMap {
 pub fn check(profile: &Profile, map: &ImageMap) {
     for function in &profile.functions {
         let shape = map
-            .function(function.module, function.function)
+            .function(function.index)
             .expect("counts of a function in the map");
         assert!(function.counts.is_sorted_by(|left, right| left.0 < right.0));
         assert!(

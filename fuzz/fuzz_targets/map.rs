@@ -5,7 +5,7 @@
 use holloway_analysis::directions::Directions;
 use holloway_analysis::loops::shape;
 use holloway_analysis::{RunProfile, lines};
-use holloway_format::{Count, FunctionCounts, ImageMap, Profile, ProfileHead, decode_image};
+use holloway_format::{Count, FunctionCounts, FunctionIndex, ImageMap, Profile, ProfileHead, decode_image};
 use holloway_testkit::{heads::image_build_id, repair};
 use libfuzzer_sys::fuzz_target;
 
@@ -34,8 +34,7 @@ fn analyze(map: ImageMap) {
         functions.map(move |(function, map)| {
             let counter_count = map.path_count.max(map.counted.len() as u64).min(16);
             FunctionCounts {
-                module,
-                function,
+                index: FunctionIndex { module, function },
                 // The last of 16 counts makes every sum overflow.
                 counts: (0..counter_count)
                     .map(|number| (number, Count(u64::MAX >> (15 - number))))

@@ -13,7 +13,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use holloway_format::{CpuRecord, SampledFile, Samples, Sampling, UnusedLibrary};
+use holloway_format::{Count, CpuRecord, SampledFile, Samples, Sampling, UnusedLibrary};
 
 use crate::run::RunProfile;
 
@@ -48,13 +48,13 @@ pub struct SampleSums {
     /// Records that the kernel dropped.
     pub lost: u64,
     /// All samples in woven processes: processes that loaded a woven image.
-    pub total: u64,
+    pub total: Count,
     /// Samples in woven functions.
-    pub woven: u64,
+    pub woven: Count,
     /// Samples in code that is not woven, most frequent first.
     pub unwoven: Vec<UnwovenCode>,
     /// Programs in whose processes no woven image was loaded, most frequent first.
-    pub other_programs: Vec<(String, u64)>,
+    pub other_programs: Vec<(String, Count)>,
     /// Woven shared libraries that did not run, because another copy was loaded.
     pub unused_libraries: Vec<UnusedLibrary>,
 }
@@ -65,7 +65,7 @@ pub struct UnwovenCode {
     /// The code.
     pub code: Code,
     /// The number of samples.
-    pub samples: u64,
+    pub samples: Count,
 }
 
 /// Code that is not woven.
@@ -94,7 +94,7 @@ pub enum Code {
 
 impl SampleSums {
     /// The number of samples in processes without a woven image.
-    pub fn other(&self) -> u64 {
+    pub fn other(&self) -> Count {
         self.other_programs
             .iter()
             .map(|&(_, samples)| samples)
@@ -158,8 +158,8 @@ impl<'a> WovenNames<'a> {
 
 fn sums(samples: &[&Samples], woven_names: &WovenNames<'_>) -> SampleSums {
     let mut sums = SampleSums::default();
-    let mut unwoven: BTreeMap<Code, u64> = BTreeMap::new();
-    let mut others: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut unwoven: BTreeMap<Code, Count> = BTreeMap::new();
+    let mut others: BTreeMap<&str, Count> = BTreeMap::new();
     for samples in samples {
         sums.period_ns = sums.period_ns.max(samples.period_ns);
         sums.lost = sums.lost.saturating_add(samples.lost);
@@ -179,7 +179,7 @@ fn sums(samples: &[&Samples], woven_names: &WovenNames<'_>) -> SampleSums {
         }
     }
     let total = unwoven.values().copied();
-    sums.total = total.fold(sums.woven, u64::saturating_add);
+    sums.total = total.fold(sums.woven, Count::saturating_add);
     let mut unwoven: Vec<UnwovenCode> = unwoven
         .into_iter()
         .map(|(code, samples)| UnwovenCode { code, samples })
@@ -197,21 +197,21 @@ fn sums(samples: &[&Samples], woven_names: &WovenNames<'_>) -> SampleSums {
 
 /// Adds the unwoven code of a file. Returns the number of samples in woven functions.
 fn add_file(
-    unwoven: &mut BTreeMap<Code, u64>,
+    unwoven: &mut BTreeMap<Code, Count>,
     file: &SampledFile,
     woven_names: &WovenNames<'_>,
-) -> u64 {
+) -> Count {
     let Some(build_id) = &file.build_id else {
         let path = file.path.clone();
         add(unwoven, Code::File { path }, file.without_function);
-        return 0;
+        return Count::ZERO;
     };
     let image = &file.path;
     let without_symbol = Code::WithoutSymbol {
         image: image.clone(),
     };
     add(unwoven, without_symbol, file.without_function);
-    let mut woven = 0u64;
+    let mut woven = Count::ZERO;
     for function in &file.functions {
         let mut names = function.linkage_names.iter();
         if names.any(|name| woven_names.contains(build_id, name)) {
@@ -228,8 +228,8 @@ fn add_file(
 }
 
 /// Adds samples to a sum. Sums of 0 do not appear.
-fn add<K: Ord>(sums: &mut BTreeMap<K, u64>, key: K, samples: u64) {
-    if samples > 0 {
+fn add<K: Ord>(sums: &mut BTreeMap<K, Count>, key: K, samples: Count) {
+    if samples > Count::ZERO {
         let sum = sums.entry(key).or_default();
         *sum = sum.saturating_add(samples);
     }
@@ -266,7 +266,7 @@ mod tests {
     fn function(name: &str, samples: u64) -> FunctionSamples {
         FunctionSamples {
             linkage_names: vec!["alias".to_owned(), name.to_owned()],
-            samples,
+            samples: Count(samples),
         }
     }
 
@@ -277,12 +277,12 @@ mod tests {
             sampling: Sampling::Sampled(Samples {
                 period_ns: 1,
                 lost: 2,
-                without_file: 1,
+                without_file: Count(1),
                 files: vec![
                     SampledFile {
                         path: "/app".to_owned(),
                         build_id: Some([7; 16]),
-                        without_function: 4,
+                        without_function: Count(4),
                         functions: vec![
                             function("scan", 50),
                             function("scan.cold", 10),
@@ -291,13 +291,13 @@ mod tests {
                     },
                     SampledFile {
                         path: "/libbz2".to_owned(),
-                        without_function: 30,
+                        without_function: Count(30),
                         ..SampledFile::default()
                     },
                 ],
                 other_programs: vec![ProgramSamples {
                     path: "/sh".to_owned(),
-                    samples: 9,
+                    samples: Count(9),
                 }],
                 unused_libraries: Vec::new(),
             }),
@@ -311,8 +311,11 @@ mod tests {
             panic!("the record has samples");
         };
         assert_eq!((time.user_ns, time.system_ns), (100, 10));
-        assert_eq!((sums.total, sums.woven, sums.other()), (100, 60, 9));
-        let unwoven: Vec<u64> = sums.unwoven.iter().map(|code| code.samples).collect();
+        assert_eq!(
+            [sums.total, sums.woven, sums.other()],
+            [100, 60, 9].map(Count)
+        );
+        let unwoven: Vec<u64> = sums.unwoven.iter().map(|code| code.samples.0).collect();
         assert_eq!(unwoven, [30, 5, 4, 1]);
         let libbz2 = Code::File {
             path: "/libbz2".to_owned(),
@@ -331,7 +334,8 @@ mod tests {
         let Shares::Sampled(sums) = time.shares else {
             panic!("two records have samples");
         };
-        assert_eq!((time.user_ns, sums.total, sums.woven), (205, 200, 120));
+        assert_eq!(time.user_ns, 205);
+        assert_eq!([sums.total, sums.woven], [200, 120].map(Count));
         let time = cpu_time(&run_with(&[refused])).unwrap();
         assert_eq!(time.shares, Shares::Refused { errno: 13 });
         assert_eq!(cpu_time(&run_with(&[])), None);

@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use holloway_abi::Unit;
-use holloway_format::{Count, Damage, FunctionMap, ImageMap, Profile};
+use holloway_format::{Count, Damage, FunctionIndex, FunctionMap, ImageMap, Profile};
 
 use crate::bounds::Forks;
 use crate::flow::Flow;
@@ -26,7 +26,7 @@ use crate::note::{FunctionPlace, Note, Origin};
 use crate::run::{Function, Image, ImageId, Module, ModuleId, Process, RunProfile};
 
 /// Sums of counts by module and function.
-type Sums = HashMap<(u32, u32), Vec<(u64, Count)>>;
+type Sums = HashMap<FunctionIndex, Vec<(u64, Count)>>;
 
 impl RunProfile {
     /// Joins images, each with its path map and the profiles of the processes that ran it.
@@ -64,14 +64,18 @@ impl RunProfile {
             processes: processes(profiles),
         });
         let mut functions = Vec::new();
-        for (index, image_module) in (0u32..).zip(map.modules) {
+        for (module_index, image_module) in (0u32..).zip(map.modules) {
             let id = ModuleId(self.modules.len() as u32);
             let module = image_module.module;
             for (number, map) in (0u32..)
                 .zip(module.functions)
                 .filter(|(_, map)| !map.is_damaged())
             {
-                let counts = counts.remove(&(index, number)).unwrap_or_default();
+                let index = FunctionIndex {
+                    module: module_index,
+                    function: number,
+                };
+                let counts = counts.remove(&index).unwrap_or_default();
                 let counts = counts.into_iter();
                 let counts: Vec<_> = counts.map(|(path, count)| (PathId(path), count)).collect();
                 functions.push(Function {
@@ -125,9 +129,7 @@ impl RunProfile {
             };
             self.damage.extend(profile.damage.iter().map(note));
             for function in &profile.functions {
-                let sum = sums
-                    .entry((function.module, function.function))
-                    .or_default();
+                let sum = sums.entry(function.index).or_default();
                 sum.extend(
                     function
                         .counts

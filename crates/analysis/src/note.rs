@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 use holloway_format::damage::Sample;
-use holloway_format::{Damage, Fact, FormatError};
+use holloway_format::{Count, Damage, Fact, FormatError};
 
 use crate::misfit::Misfit;
 
@@ -212,17 +212,17 @@ pub struct Account {
     /// Process id.
     pub process: u32,
     /// Paths that the profile counted.
-    pub counted: u64,
+    pub counted: Count,
     /// Paths that the profile counted and no trace contains.
-    pub missing: u64,
+    pub missing: Count,
     /// Paths that the traces contain and the profile did not count.
-    pub surplus: u64,
+    pub surplus: Count,
 }
 
 impl Account {
     /// Returns a note if traces and profile differ.
     pub fn note(&self) -> Option<Note> {
-        let is_balanced = self.missing == 0 && self.surplus == 0;
+        let is_balanced = self.missing == Count::ZERO && self.surplus == Count::ZERO;
         (!is_balanced).then(|| Note::Account(self.clone()))
     }
 }

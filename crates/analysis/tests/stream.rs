@@ -299,7 +299,7 @@ fn a_damaged_function_has_no_words() {
     let mut words = Words::new(&image);
     for function in words.functions().collect::<Vec<_>>() {
         let known = words.word(function.first).is_some();
-        assert_eq!(known, function.function as usize == PLAIN);
+        assert_eq!(known, function.index.function as usize == PLAIN);
     }
     assert_eq!(words.word(0), None);
     assert_eq!(words.word(words.end()), None);

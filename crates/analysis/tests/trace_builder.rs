@@ -3,6 +3,7 @@
 
 use holloway_analysis::trace::builder::{Depth, GrammarBuilder};
 use holloway_analysis::trace::{Assembler, Grammar, Limits, Part, Terminal, Trace, check};
+use holloway_format::Count;
 use holloway_format::trace::{
     Block, Step, StringHash, Symbol, Token, TraceFile, TraceHead, TraceWriter,
 };
@@ -115,9 +116,9 @@ fn check_round_trip(input: &[u32], limits: Limits) {
         let (trace, damage) = Trace::read(stream).expect("the blocks are well formed");
         assert_eq!((damage, &trace.grammar), (None, &grammar));
         let checked = check(stream).expect("the blocks are well formed");
-        let mut counts = vec![0; stream.terminals.len()];
+        let mut counts = vec![Count::ZERO; stream.terminals.len()];
         for &terminal in input {
-            counts[terminal as usize] += 1;
+            counts[terminal as usize] += Count(1);
         }
         assert_eq!(
             (
@@ -126,7 +127,7 @@ fn check_round_trip(input: &[u32], limits: Limits) {
                 checked.counts,
                 checked.events
             ),
-            (true, None, counts, input.len() as u64)
+            (true, None, counts, Count(input.len() as u64))
         );
         assert_eq!(
             trace.terminals,

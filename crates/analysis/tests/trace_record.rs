@@ -11,6 +11,7 @@ use holloway_analysis::trace::stats::change;
 use holloway_analysis::trace::{
     Assembler, Excerpt, Limits, Recorded, Terminal, Trace, TraceBuilder,
 };
+use holloway_format::Count;
 use holloway_format::trace::{TraceFile, TraceHead, TraceWriter};
 use proptest::prelude::*;
 use streams::{Simulator, caught, owner, program};
@@ -161,7 +162,7 @@ fn a_new_owner_has_its_own_trace() {
         traces(&builder.flush()),
         [(None, vec![path, path]), (Some(42), vec![path])]
     );
-    assert_eq!(builder.counts(), HashMap::from([((0, 0), 3)]));
+    assert_eq!(builder.counts(), HashMap::from([((0, 0), Count(3))]));
     assert_eq!(builder.counts(), HashMap::new());
 }
 
@@ -261,10 +262,10 @@ proptest! {
             }
         }
         prop_assert_eq!(paths, expected);
-        let mut counts: HashMap<(u32, u32), u64> = HashMap::new();
+        let mut counts: HashMap<(u32, u32), Count> = HashMap::new();
         for event in events {
             if let Terminal::Path { function, path } = *event {
-                *counts.entry((function, path)).or_default() += 1;
+                *counts.entry((function, path)).or_default() += Count(1);
             }
         }
         prop_assert_eq!(builder.counts(), counts);
@@ -330,10 +331,10 @@ proptest! {
             position += 4 * batch.len() as u64;
         }
         recorded.extend(builder.flush());
-        let mut counts: HashMap<(u32, u32), u64> = HashMap::new();
+        let mut counts: HashMap<(u32, u32), Count> = HashMap::new();
         for event in collector.traces.iter().flat_map(|trace| &trace.1) {
             if let Terminal::Path { function, path } = *event {
-                *counts.entry((function, path)).or_default() += 1;
+                *counts.entry((function, path)).or_default() += Count(1);
             }
         }
         prop_assert_eq!(builder.counts(), counts);

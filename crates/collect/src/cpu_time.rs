@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 
 use holloway_analysis::note::{Note, Unreadable};
 use holloway_format::cpu_time::CPU_TIME_EXTENSION;
-use holloway_format::{CpuRecord, ProgramSamples, SampledFile, Samples, Sampling, UnusedLibrary};
+use holloway_format::{
+    Count, CpuRecord, ProgramSamples, SampledFile, Samples, Sampling, UnusedLibrary,
+};
 use wait4::ResourceUsage;
 
 use crate::address_spaces::{AddressSpaces, Execution, FileId};
@@ -126,7 +128,7 @@ fn samples(processes: &SampledProcesses) -> Samples {
         .filter(|&(_, samples)| samples > 0)
         .map(|(path, samples)| ProgramSamples {
             path: path.to_owned(),
-            samples,
+            samples: Count(samples),
         });
     let unused_libraries = libraries.into_iter().map(|(loaded, woven)| UnusedLibrary {
         loaded: loaded.to_string_lossy().into_owned(),
@@ -136,7 +138,7 @@ fn samples(processes: &SampledProcesses) -> Samples {
     Samples {
         period_ns: PERIOD_NS,
         lost: processes.lost,
-        without_file,
+        without_file: Count(without_file),
         files,
         other_programs: other_programs.collect(),
         unused_libraries,
@@ -180,7 +182,7 @@ fn sampled_file(
     offsets: &BTreeMap<u64, u64>,
 ) -> SampledFile {
     let (functions, without_function) = match build_id {
-        None => (Vec::new(), offsets.values().sum()),
+        None => (Vec::new(), Count(offsets.values().sum())),
         Some(_) => {
             let found = sampled_functions(Path::new(path), offsets);
             (found.functions, found.without_function)

@@ -6,8 +6,8 @@ use std::fs::File;
 use std::path::Path;
 
 use holloway_abi::MAP_SECTION;
-use holloway_format::FunctionSamples;
 use holloway_format::image::IMAGE_MAP_MAGIC;
+use holloway_format::{Count, FunctionSamples};
 use object::read::ReadCache;
 use object::{Object as _, ObjectSection as _, ObjectSymbol as _, SymbolKind};
 
@@ -17,7 +17,7 @@ pub(crate) struct SampledFunctions {
     /// The functions, ascending by address.
     pub(crate) functions: Vec<FunctionSamples>,
     /// The number of samples that belong to no function.
-    pub(crate) without_function: u64,
+    pub(crate) without_function: Count,
 }
 
 /// Returns the build id of a woven file's path map. `None` if the file is not woven, or cannot be
@@ -63,7 +63,7 @@ pub(crate) fn soname(path: &Path) -> Option<String> {
 pub(crate) fn sampled_functions(path: &Path, samples: &BTreeMap<u64, u64>) -> SampledFunctions {
     find_functions(path, samples).unwrap_or_else(|| SampledFunctions {
         functions: Vec::new(),
-        without_function: samples.values().sum(),
+        without_function: Count(samples.values().sum()),
     })
 }
 
@@ -105,11 +105,11 @@ fn find_functions(path: &Path, samples: &BTreeMap<u64, u64>) -> Option<SampledFu
             linkage_names.dedup();
             result.functions.push(FunctionSamples {
                 linkage_names,
-                samples,
+                samples: Count(samples),
             });
         }
     }
-    result.without_function = without_function + addresses.values().sum::<u64>();
+    result.without_function = Count(without_function + addresses.values().sum::<u64>());
     Some(result)
 }
 
@@ -169,9 +169,9 @@ mod tests {
         let end_of_file = bytes.len() as u64 + 4096;
         let samples = BTreeMap::from([(offset, 2), (offset + 1, 3), (end_of_file, 5)]);
         let found = sampled_functions(&program, &samples);
-        assert_eq!(found.without_function, 5);
+        assert_eq!(found.without_function, Count(5));
         assert_eq!(found.functions.len(), 1);
-        assert_eq!(found.functions[0].samples, 5);
+        assert_eq!(found.functions[0].samples, Count(5));
         assert!(
             found.functions[0]
                 .linkage_names
@@ -184,6 +184,9 @@ mod tests {
     fn samples_of_a_missing_file_have_no_function() {
         let samples = BTreeMap::from([(1, 2), (3, 4)]);
         let found = sampled_functions(Path::new("[vdso]"), &samples);
-        assert_eq!((found.functions.len(), found.without_function), (0, 6));
+        assert_eq!(
+            (found.functions.len(), found.without_function),
+            (0, Count(6))
+        );
     }
 }

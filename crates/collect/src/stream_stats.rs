@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use holloway_format::damage::{MissingPart, MissingPaths, Percent, Sample};
 use holloway_format::raw::Ring;
-use holloway_format::{Damage, Fact};
+use holloway_format::{Count, Damage, Fact};
 
 /// Statistics about the words of streams.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +33,7 @@ impl StreamStats {
     pub(crate) fn damage(
         self,
         rings: &[Ring<'_>],
-        stored: Option<&BTreeMap<u32, u64>>,
+        stored: Option<&BTreeMap<u32, Count>>,
     ) -> Vec<Damage> {
         let Self {
             analyzed,
@@ -63,7 +63,7 @@ const WORDS_BEFORE_PATHS: u64 = 2;
 /// words are missing.
 fn missing_paths(
     rings: &[Ring<'_>],
-    stored: Option<&BTreeMap<u32, u64>>,
+    stored: Option<&BTreeMap<u32, Count>>,
     lost: u64,
 ) -> MissingPaths {
     let of_rings = rings.iter().map(|ring| RingLosses::new(ring, stored?));
@@ -103,7 +103,7 @@ struct RingLosses {
 }
 
 impl RingLosses {
-    fn new(ring: &Ring<'_>, stored: &BTreeMap<u32, u64>) -> Option<Self> {
+    fn new(ring: &Ring<'_>, stored: &BTreeMap<u32, Count>) -> Option<Self> {
         let has_only_paths = ring.owners <= 1 && ring.controls == WORDS_BEFORE_PATHS;
         if !has_only_paths || ring.left_out > 0 || ring.taken_holes > 0 {
             return None;
@@ -115,7 +115,7 @@ impl RingLosses {
         // A collector replaces the words that it takes by zeros.
         let zeros = ring.words().take_while(|&word| word == 0).count() as u64;
         let taken = paths_before(ring.first().saturating_add(4 * zeros).min(ring.end()));
-        let stored = stored.get(&ring.tid).copied().unwrap_or(0);
+        let stored = stored.get(&ring.tid).map_or(0, |paths| paths.0);
         let before_dropped = paths_before(ring.end());
         Some(Self {
             thread: ring.tid,
@@ -195,7 +195,7 @@ mod tests {
             lost,
             ..StreamStats::default()
         };
-        let stored = stored.map(|paths| (7..).zip(vec![paths; rings.len()]).collect());
+        let stored = stored.map(|paths| (7..).zip(vec![Count(paths); rings.len()]).collect());
         let damage = stats.damage(&read, stored.as_ref());
         let sentences: String = damage
             .into_iter()

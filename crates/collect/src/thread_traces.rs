@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use holloway_analysis::trace::{AssembleError, Checked, Excerpt, Extent, Terminal, Trace, check};
 use holloway_format::trace::{TraceFile, TraceHead, TraceStream};
-use holloway_format::{Count, Fact, FunctionCounts, ImageMap, ProfileHead};
+use holloway_format::{Count, Fact, FunctionCounts, FunctionIndex, ImageMap, ProfileHead};
 
 /// The part of the traces to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,25 +40,27 @@ pub struct ThreadTrace {
 
 impl ThreadTrace {
     /// Returns the number of paths in a [checked](TraceSelection::Check) trace.
-    pub(crate) fn paths(&self) -> u64 {
+    pub(crate) fn paths(&self) -> Count {
         let counts = self.counts().map(|(_, count)| count);
-        counts.fold(0, u64::saturating_add)
+        counts.fold(Count::ZERO, Count::saturating_add)
     }
 
     /// Iterates over how often each path ran in a [checked](TraceSelection::Check) trace.
-    fn counts(&self) -> impl Iterator<Item = ((u32, u32), u64)> {
+    fn counts(&self) -> impl Iterator<Item = ((u32, u32), Count)> {
         let checked = self.checked.as_ref();
         let counts = checked.map_or(&[][..], |checked| &checked.counts);
         let counts = self.trace.terminals.iter().zip(counts);
         counts.filter_map(|(terminal, &count)| match *terminal {
-            Terminal::Path { function, path } if count > 0 => Some(((function, path), count)),
+            Terminal::Path { function, path } if count > Count::ZERO => {
+                Some(((function, path), count))
+            }
             _ => None,
         })
     }
 }
 
 /// How often paths ran, by the function's index in the map and the path's number.
-pub(crate) type PathCounts = HashMap<(u32, u32), u64>;
+pub(crate) type PathCounts = HashMap<(u32, u32), Count>;
 
 /// Returns the head of the trace file for a profile.
 pub(crate) fn head(profile: &ProfileHead) -> TraceHead {
@@ -172,7 +174,7 @@ pub(crate) fn path_counts(traces: &[ThreadTrace]) -> PathCounts {
 }
 
 /// Adds counts of paths to `sums`.
-pub(crate) fn add(sums: &mut PathCounts, counts: impl IntoIterator<Item = ((u32, u32), u64)>) {
+pub(crate) fn add(sums: &mut PathCounts, counts: impl IntoIterator<Item = ((u32, u32), Count)>) {
     for (path, count) in counts {
         let sum = sums.entry(path).or_default();
         *sum = sum.saturating_add(count);
@@ -182,7 +184,7 @@ pub(crate) fn add(sums: &mut PathCounts, counts: impl IntoIterator<Item = ((u32,
 /// Groups the counts by function. In `all`, a function is given by its index in the whole map; in
 /// the result, by its module and its index in the module.
 pub(crate) fn by_function(all: &PathCounts, map: &ImageMap) -> Vec<FunctionCounts> {
-    let mut counts_of_function: BTreeMap<u32, BTreeMap<u64, u64>> = BTreeMap::new();
+    let mut counts_of_function: BTreeMap<u32, BTreeMap<u64, Count>> = BTreeMap::new();
     for (&(function, path), &count) in all {
         let counts = counts_of_function.entry(function).or_default();
         counts.insert(path.into(), count);
@@ -190,20 +192,19 @@ pub(crate) fn by_function(all: &PathCounts, map: &ImageMap) -> Vec<FunctionCount
     let modules = (0u32..).zip(&map.modules);
     let functions = modules.flat_map(|(module, placed)| {
         let functions = (0u32..).zip(&placed.module.functions);
-        functions.map(move |(function, map)| (module, function, map.hash))
+        functions.map(move |(function, map)| (FunctionIndex { module, function }, map.hash))
     });
     let counts = (0u32..)
         .zip(functions)
         .filter_map(|(index_in_map, function)| {
-            let (module, function, hash) = function;
+            let (index, hash) = function;
             Some(FunctionCounts {
-                module,
-                function,
+                index,
                 hash,
                 counts: counts_of_function
                     .get(&index_in_map)?
                     .iter()
-                    .map(|(&path, &count)| (path, Count(count)))
+                    .map(|(&path, &count)| (path, count))
                     .collect(),
             })
         });

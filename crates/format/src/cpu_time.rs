@@ -26,6 +26,7 @@
 
 use crate::cursor::Cursor;
 use crate::error::FormatError;
+use crate::units::Count;
 use crate::varint::put;
 
 /// Extension of the files with the CPU time of a run.
@@ -74,7 +75,7 @@ pub struct Samples {
     pub lost: u64,
     /// Samples in woven processes at addresses without a file: code generated at run time, or
     /// mappings that are not known.
-    pub without_file: u64,
+    pub without_file: Count,
     /// The files with samples in woven processes: processes that loaded at least one woven image.
     pub files: Vec<SampledFile>,
     /// The programs of the other processes.
@@ -91,7 +92,7 @@ pub struct SampledFile {
     /// The build id of the path map if the file is woven.
     pub build_id: Option<[u8; 16]>,
     /// Samples that belong to no symbol. In files that are not woven: all samples.
-    pub without_function: u64,
+    pub without_function: Count,
     /// The sampled functions of a woven file.
     pub functions: Vec<FunctionSamples>,
 }
@@ -102,7 +103,7 @@ pub struct FunctionSamples {
     /// All symbols at the function's address.
     pub linkage_names: Vec<String>,
     /// The number of samples.
-    pub samples: u64,
+    pub samples: Count,
 }
 
 /// The samples in processes of a program that loaded no woven image.
@@ -111,7 +112,7 @@ pub struct ProgramSamples {
     /// Path of the program's file.
     pub path: String,
     /// The number of samples.
-    pub samples: u64,
+    pub samples: Count,
 }
 
 /// A woven shared library that did not run, because another copy was loaded.
@@ -196,16 +197,16 @@ impl CpuRecord {
 fn put_samples(out: &mut Vec<u8>, samples: &Samples) {
     put(out, samples.period_ns);
     put(out, samples.lost);
-    put(out, samples.without_file);
+    put(out, samples.without_file.0);
     put(out, samples.files.len() as u64);
     for file in &samples.files {
         put_text(out, &file.path);
         out.push(u8::from(file.build_id.is_some()));
         out.extend(file.build_id.iter().flatten());
-        put(out, file.without_function);
+        put(out, file.without_function.0);
         put(out, file.functions.len() as u64);
         for function in &file.functions {
-            put(out, function.samples);
+            put(out, function.samples.0);
             put(out, function.linkage_names.len() as u64);
             for name in &function.linkage_names {
                 put_text(out, name);
@@ -215,7 +216,7 @@ fn put_samples(out: &mut Vec<u8>, samples: &Samples) {
     put(out, samples.other_programs.len() as u64);
     for program in &samples.other_programs {
         put_text(out, &program.path);
-        put(out, program.samples);
+        put(out, program.samples.0);
     }
     put(out, samples.unused_libraries.len() as u64);
     for library in &samples.unused_libraries {
@@ -233,12 +234,12 @@ fn read_samples(cursor: &mut Cursor<'_>) -> Result<Samples, FormatError> {
     Ok(Samples {
         period_ns: cursor.var()?,
         lost: cursor.var()?,
-        without_file: cursor.var()?,
+        without_file: Count(cursor.var()?),
         files: read_list(cursor, 4, "number of files", read_file)?,
         other_programs: read_list(cursor, 2, "number of programs", |cursor| {
             Ok(ProgramSamples {
                 path: read_text(cursor)?,
-                samples: cursor.var()?,
+                samples: Count(cursor.var()?),
             })
         })?,
         unused_libraries: read_list(cursor, 2, "number of libraries", |cursor| {
@@ -264,10 +265,10 @@ fn read_file(cursor: &mut Cursor<'_>) -> Result<SampledFile, FormatError> {
                 });
             }
         },
-        without_function: cursor.var()?,
+        without_function: Count(cursor.var()?),
         functions: read_list(cursor, 2, "number of functions", |cursor| {
             Ok(FunctionSamples {
-                samples: cursor.var()?,
+                samples: Count(cursor.var()?),
                 linkage_names: read_list(cursor, 1, "number of names", read_text)?,
             })
         })?,
@@ -305,27 +306,27 @@ mod tests {
             sampling: Sampling::Sampled(Samples {
                 period_ns: 999_983,
                 lost: 1,
-                without_file: 2,
+                without_file: Count(2),
                 files: vec![
                     SampledFile {
                         path: "/bin/app".to_owned(),
                         build_id: Some([7; 16]),
-                        without_function: 3,
+                        without_function: Count(3),
                         functions: vec![FunctionSamples {
                             linkage_names: vec!["scan".to_owned(), "scan_alias".to_owned()],
-                            samples: 1_200,
+                            samples: Count(1_200),
                         }],
                     },
                     SampledFile {
                         path: "/lib/libbz2.so.1.0".to_owned(),
                         build_id: None,
-                        without_function: 700,
+                        without_function: Count(700),
                         functions: Vec::new(),
                     },
                 ],
                 other_programs: vec![ProgramSamples {
                     path: "/bin/sh".to_owned(),
-                    samples: 4,
+                    samples: Count(4),
                 }],
                 unused_libraries: vec![UnusedLibrary {
                     loaded: "/lib/libbz2.so.1.0".to_owned(),

@@ -27,6 +27,7 @@ use crate::cursor::Cursor;
 use crate::error::FormatError;
 use crate::map::{FunctionMap, ModuleMap};
 use crate::text::Text;
+use crate::units::Count;
 use crate::varint::put;
 use crate::version::{MAP_VERSION, check_version};
 
@@ -49,18 +50,18 @@ pub struct GuideFunction {
     pub graph_hash: u64,
     /// Executions of each edge that exists in every graph ([`crate::EdgeMap::is_always_there`]), in
     /// the order of the map.
-    pub edges: Vec<u64>,
+    pub edges: Vec<Count>,
 }
 
 impl FromIterator<GuideFunction> for Guide {
     fn from_iter<I: IntoIterator<Item = GuideFunction>>(functions: I) -> Self {
-        let mut sums: BTreeMap<(Text, u64), Vec<u64>> = BTreeMap::new();
+        let mut sums: BTreeMap<(Text, u64), Vec<Count>> = BTreeMap::new();
         for function in functions {
             let sum = sums
                 .entry((function.linkage_name, function.graph_hash))
                 .or_default();
             if sum.len() < function.edges.len() {
-                sum.resize(function.edges.len(), 0);
+                sum.resize(function.edges.len(), Count::ZERO);
             }
             for (sum, count) in sum.iter_mut().zip(function.edges) {
                 *sum = sum.saturating_add(count);
@@ -86,7 +87,7 @@ impl Guide {
     }
 
     /// Returns the counts of the edges of the function with this name and graph.
-    pub fn find(&self, linkage_name: &str, graph_hash: u64) -> Option<&[u64]> {
+    pub fn find(&self, linkage_name: &str, graph_hash: u64) -> Option<&[Count]> {
         let index = self.functions.binary_search_by(|function| {
             (function.linkage_name.as_str(), function.graph_hash).cmp(&(linkage_name, graph_hash))
         });
@@ -122,7 +123,7 @@ impl Guide {
             function
                 .edges
                 .iter()
-                .for_each(|&count| put(&mut out, count));
+                .for_each(|count| put(&mut out, count.0));
         }
         let crc = crc32fast::hash(&out);
         out.extend_from_slice(&crc.to_le_bytes());
@@ -182,7 +183,7 @@ fn read_function(cursor: &mut Cursor<'_>) -> Result<GuideFunction, FormatError> 
         .into();
     let graph_hash = cursor.u64()?;
     let count = cursor.count(1, "number of edges")?;
-    let edges = (0..count).map(|_| cursor.var());
+    let edges = (0..count).map(|_| cursor.var().map(Count));
     Ok(GuideFunction {
         linkage_name,
         graph_hash,

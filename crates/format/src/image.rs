@@ -36,6 +36,7 @@ use crate::checksum::numbered_crc;
 use crate::cursor::{Cursor, known_kind};
 use crate::damage::{Damage, DamagedFile, Fact};
 use crate::error::FormatError;
+use crate::function_record::FunctionIndex;
 use crate::map::{self, FunctionMap, ModuleMap};
 use crate::version::{FIRST_WITH_LEAKS, MAP_VERSION, check_version};
 
@@ -81,12 +82,12 @@ pub struct PlacedModule {
 
 impl ImageMap {
     /// Returns the function, if it exists and its record is intact.
-    pub fn function(&self, module: u32, function: u32) -> Option<&FunctionMap> {
-        let module = self.modules.get(module as usize)?;
-        module
+    pub fn function(&self, index: FunctionIndex) -> Option<&FunctionMap> {
+        let placed = self.modules.get(index.module as usize)?;
+        placed
             .module
             .functions
-            .get(function as usize)
+            .get(index.function as usize)
             .filter(|function| !function.is_damaged())
     }
 }

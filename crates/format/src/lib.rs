@@ -53,6 +53,7 @@ pub use cpu_time::{
 };
 pub use damage::{Damage, DamagedFile, Fact};
 pub use error::FormatError;
+pub use function_record::FunctionIndex;
 pub use guide::{Guide, GuideFunction};
 pub use holloway_flow::PathId;
 pub use image::{ImageMap, PlacedModule, ReadRange, RingCounterBases, decode_image, encode_image};

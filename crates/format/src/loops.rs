@@ -93,10 +93,8 @@ pub struct LoopsProfile {
 /// The slab forest of one function.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FunctionForest {
-    /// Module in the image's map.
-    pub module: u32,
-    /// Function in the module's map.
-    pub function: u32,
+    /// The function.
+    pub index: FunctionIndex,
     /// Hash of the function's graph in the map.
     pub hash: u64,
     /// The nodes, in preorder.
@@ -156,18 +154,14 @@ pub fn write_loops(profile: &LoopsProfile) -> Vec<u8> {
     for forest in &profile.functions {
         payload.clear();
         put_forest(&mut payload, forest);
-        functions.push([forest.module, forest.function], &payload);
+        functions.push(forest.index.keys(), &payload);
     }
     let LoopsHead { process, k, stats } = profile.head.clone();
     ResultHead::new(process, k, stats).write(&FILE_TYPE, functions)
 }
 
 fn put_forest(out: &mut Vec<u8>, forest: &FunctionForest) {
-    let index = FunctionIndex {
-        module: forest.module,
-        function: forest.function,
-    };
-    put_function(out, index, forest.hash);
+    put_function(out, forest.index, forest.hash);
     put(out, forest.nodes.len() as u64);
     let mut max_depth = 0;
     for node in &forest.nodes {
@@ -225,8 +219,7 @@ fn read_function(
 ) -> Result<FunctionForest, FormatError> {
     let paths = recorded.map.path_count;
     Ok(FunctionForest {
-        module: recorded.index.module,
-        function: recorded.index.function,
+        index: recorded.index,
         hash: recorded.hash,
         nodes: read_nodes(cursor, paths, max_depth)?,
         dropped: read_dropped(cursor, paths)?,

@@ -5,6 +5,7 @@ mod head;
 
 use crate::damage::Damage;
 use crate::error::FormatError;
+use crate::function_record::FunctionIndex;
 
 pub use counts::FunctionCounts;
 pub(crate) use counts::add_up;
@@ -36,13 +37,11 @@ impl Profile {
     }
 
     /// Returns the counts of a function, if it ran.
-    pub fn function(&self, module: u32, function: u32) -> Option<&FunctionCounts> {
-        let index = self
+    pub fn function(&self, index: FunctionIndex) -> Option<&FunctionCounts> {
+        let position = self
             .functions
-            .binary_search_by_key(&(module, function), |counts| {
-                (counts.module, counts.function)
-            });
-        index.ok().map(|index| &self.functions[index])
+            .binary_search_by_key(&index, |counts| counts.index);
+        position.ok().map(|position| &self.functions[position])
     }
 
     /// Adds the counts of another process of the same build. The process id, parent, and start do

@@ -6,6 +6,7 @@
 //!
 //! Cost: linear in the counters.
 
+use crate::function_record::FunctionIndex;
 use crate::image::ImageMap;
 use crate::profile::FunctionCounts;
 use crate::raw::RawProfile;
@@ -36,8 +37,7 @@ pub fn ring_counts(raw: &RawProfile<'_>, map: &ImageMap) -> Vec<FunctionCounts> 
                 counts.filter(|&(_, count)| count > Count::ZERO).collect();
             if !counts.is_empty() {
                 functions.push(FunctionCounts {
-                    module,
-                    function,
+                    index: FunctionIndex { module, function },
                     hash: function_map.hash,
                     counts,
                 });

@@ -59,12 +59,12 @@ pub const SEALED_MAGIC: [u8; 8] = *b"HLWSEALD";
 pub fn write_sealed(profile: &Profile) -> Vec<u8> {
     let mut functions = FrameWriter::default();
     let mut order: Vec<&FunctionCounts> = profile.functions.iter().collect();
-    order.sort_by_key(|counts| (counts.module, counts.function));
+    order.sort_by_key(|counts| counts.index);
     let mut payload = Vec::new();
     for counts in order {
         payload.clear();
         put_function(&mut payload, counts);
-        functions.push([counts.module, counts.function], &payload);
+        functions.push(counts.index.keys(), &payload);
     }
     let mut notes = FrameWriter::default();
     for damage in &profile.damage {
@@ -122,11 +122,7 @@ fn write_head(head: &ProfileHead, functions: u32, notes: u32, records: u64) -> V
 fn put_function(out: &mut Vec<u8>, counts: &FunctionCounts) {
     let mut pairs = counts.counts.clone();
     add_up(&mut pairs);
-    let index = FunctionIndex {
-        module: counts.module,
-        function: counts.function,
-    };
-    function_record::put_function(out, index, counts.hash);
+    function_record::put_function(out, counts.index, counts.hash);
     put(out, pairs.len() as u64);
     let mut next = 0;
     for (path, count) in pairs {
@@ -245,10 +241,7 @@ pub(crate) fn read(bytes: &[u8], map: &ImageMap) -> Result<Profile, FormatError>
         let (keys, offset) = (frame.keys, frame.offset);
         match read_function(frame, map, last) {
             Ok(counts) => {
-                last = Some(FunctionIndex {
-                    module: counts.module,
-                    function: counts.function,
-                });
+                last = Some(counts.index);
                 profile.functions.push(counts);
             }
             Err(error) => profile.damage.push(lost_record(map, keys, offset, error)),
@@ -271,7 +264,6 @@ fn read_function(
     last: Option<FunctionIndex>,
 ) -> Result<FunctionCounts, FormatError> {
     let (recorded, mut cursor) = function_record::read_function(frame, map, last)?;
-    let FunctionIndex { module, function } = recorded.index;
     let function_map = recorded.map;
     let limit = function_map.counter_limit();
     let count = cursor.count(2, "number of paths")?;
@@ -299,8 +291,7 @@ fn read_function(
     }
     cursor.end()?;
     Ok(FunctionCounts {
-        module,
-        function,
+        index: recorded.index,
         hash: recorded.hash,
         counts,
     })

@@ -47,8 +47,7 @@ pub(crate) fn sum_raw(
                 Ok(counts) if counts.is_empty() => {}
                 Ok(counts) => {
                     profile.functions.push(FunctionCounts {
-                        module,
-                        function,
+                        index,
                         hash: function_map.hash,
                         counts,
                     });

@@ -11,10 +11,11 @@ use holloway_format::trace::{
     Block, StringHash, Symbol, Terminal, Token, TraceFile, TraceHead, TraceWriter,
 };
 use holloway_format::{
-    Count, Cycles, ForestNode, FormatError, FunctionCounts, FunctionForest, FunctionTimings, Guide,
-    GuideFunction, ImageMap, LoopsHead, LoopsProfile, PathId, PathTimings, ProcessImage, Profile,
-    ProfileHead, Timing, VariationHead, VariationProfile, decode_image, encode_image, read_loops,
-    read_profile, read_variation, write_loops, write_sealed, write_variation,
+    Count, Cycles, ForestNode, FormatError, FunctionCounts, FunctionForest, FunctionIndex,
+    FunctionTimings, Guide, GuideFunction, ImageMap, LoopsHead, LoopsProfile, PathId, PathTimings,
+    ProcessImage, Profile, ProfileHead, Timing, VariationHead, VariationProfile, decode_image,
+    encode_image, read_loops, read_profile, read_variation, write_loops, write_sealed,
+    write_variation,
 };
 
 /// `read` parses a file. It returns the file's content, and the number of losses that the parser
@@ -45,17 +46,11 @@ fn small_image() -> ImageMap {
     decode_image(&image(&small_modules())).unwrap()
 }
 
-/// The module index, function index, and hash of the first two functions of a map.
-fn first_functions(map: &ImageMap) -> Vec<(u32, u32, u64)> {
+/// The indices and hashes of the first two functions of a map.
+fn first_functions(map: &ImageMap) -> Vec<(FunctionIndex, u64)> {
     let indices = common::function_indices(map).into_iter().take(2);
     indices
-        .map(|(module, function)| {
-            (
-                module,
-                function,
-                map.function(module, function).unwrap().hash,
-            )
-        })
+        .map(|index| (index, map.function(index).unwrap().hash))
         .collect()
 }
 
@@ -79,9 +74,8 @@ fn damage_to_a_path_map_is_detected() {
 fn damage_to_a_sealed_profile_is_detected() {
     let map = small_image();
     let functions = first_functions(&map).into_iter();
-    let functions = functions.map(|(module, function, hash)| FunctionCounts {
-        module,
-        function,
+    let functions = functions.map(|(index, hash)| FunctionCounts {
+        index,
         hash,
         counts: vec![(0, Count(3)), (1, Count(300))],
     });
@@ -107,9 +101,8 @@ fn damage_to_slab_forests_is_detected() {
     let map = small_image();
     let node = |depth, path, count| ForestNode { depth, path, count };
     let functions = first_functions(&map).into_iter();
-    let functions = functions.map(|(module, function, hash)| FunctionForest {
-        module,
-        function,
+    let functions = functions.map(|(index, hash)| FunctionForest {
+        index,
         hash,
         nodes: vec![
             node(0, PathId(1), Count(3)),
@@ -146,9 +139,8 @@ fn damage_to_timings_is_detected() {
         calm.record(Cycles(inclusive), exclusive.map(Cycles));
     }
     let functions = first_functions(&map).into_iter();
-    let functions = functions.map(|(module, function, hash)| FunctionTimings {
-        module,
-        function,
+    let functions = functions.map(|(index, hash)| FunctionTimings {
+        index,
         hash,
         paths: vec![PathTimings {
             path: PathId(1),
@@ -220,7 +212,7 @@ fn damage_to_a_guide_is_detected() {
     let function = |name: &str, edges: &[u64]| GuideFunction {
         linkage_name: name.into(),
         graph_hash: 7,
-        edges: edges.to_vec(),
+        edges: edges.iter().copied().map(Count).collect(),
     };
     let guide: Guide = [function("f", &[1, 300]), function("g", &[0])]
         .into_iter()

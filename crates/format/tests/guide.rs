@@ -4,7 +4,7 @@
 mod common;
 
 use common::guide_function;
-use holloway_format::{FormatError, Guide, GuideFunction};
+use holloway_format::{Count, FormatError, Guide, GuideFunction};
 use holloway_testkit::repair;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -13,7 +13,7 @@ fn function(name: &str, graph_hash: u64, edges: &[u64]) -> GuideFunction {
     GuideFunction {
         linkage_name: name.into(),
         graph_hash,
-        edges: edges.to_vec(),
+        edges: edges.iter().copied().map(Count).collect(),
     }
 }
 
@@ -25,8 +25,8 @@ fn a_function_is_found_by_name_and_graph() {
         function("f", 1, &[5]),
     ];
     let guide: Guide = functions.into_iter().collect();
-    assert_eq!(guide.find("f", 1), Some(&[5][..]));
-    assert_eq!(guide.find("f", 2), Some(&[3, 4][..]));
+    assert_eq!(guide.find("f", 1), Some(&[Count(5)][..]));
+    assert_eq!(guide.find("f", 2), Some(&[3, 4].map(Count)[..]));
     assert_eq!(guide.find("f", 3), None);
     assert_eq!(guide.find("h", 1), None);
     assert_eq!(Guide::default().find("f", 1), None);
@@ -40,7 +40,7 @@ fn counts_of_equal_functions_are_added_up() {
         function("f", 1, &[2, 9, 4]),
     ];
     let guide: Guide = functions.into_iter().collect();
-    assert_eq!(guide.find("f", 1), Some(&[7, u64::MAX, 4][..]));
+    assert_eq!(guide.find("f", 1), Some(&[7, u64::MAX, 4].map(Count)[..]));
     assert_eq!(guide.functions().len(), 2);
 }
 

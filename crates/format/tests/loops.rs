@@ -5,8 +5,8 @@ mod common;
 
 use common::equal_functions;
 use holloway_format::{
-    Count, ForestNode, FormatError, FunctionForest, ImageMap, LoopsHead, LoopsProfile, LoopsStats,
-    PathId, ProcessImage, read_loops, write_loops,
+    Count, ForestNode, FormatError, FunctionForest, FunctionIndex, ImageMap, LoopsHead,
+    LoopsProfile, LoopsStats, PathId, ProcessImage, read_loops, write_loops,
 };
 use holloway_testkit::{heads::loops_head, repair};
 use proptest::collection::vec;
@@ -68,8 +68,7 @@ fn profile() -> impl Strategy<Value = LoopsProfile> {
                 functions: functions
                     .into_iter()
                     .map(|((module, function), (nodes, dropped))| FunctionForest {
-                        module,
-                        function,
+                        index: FunctionIndex { module, function },
                         hash: 7,
                         nodes,
                         dropped,
@@ -92,8 +91,10 @@ fn example() -> LoopsProfile {
             ..LoopsHead::default()
         },
         functions: vec![FunctionForest {
-            module: 0,
-            function: 2,
+            index: FunctionIndex {
+                module: 0,
+                function: 2,
+            },
             hash: 7,
             nodes: vec![
                 node(0, PathId(5), Count(3)),

@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 use common::{function_indices, image, module, small_function, small_modules};
 use holloway_abi::Kind;
 use holloway_format::{
-    Counters, DamagedFile, FormatError, ImageMap, ModuleMap, Text, decode_image, encode_image,
+    Counters, DamagedFile, FormatError, FunctionIndex, ImageMap, ModuleMap, Text, decode_image,
+    encode_image,
 };
 use holloway_testkit::{heads::image_build_id, repair};
 use proptest::collection::vec;
@@ -113,16 +114,17 @@ fn assert_valid(module: &ModuleMap, function: &holloway_format::FunctionMap) {
 
 /// Returns the functions of `damaged` that differ from `intact`. They must be empty, and the damage
 /// must list them.
-fn lost(intact: &ImageMap, damaged: &ImageMap) -> BTreeSet<(u32, u32)> {
+fn lost(intact: &ImageMap, damaged: &ImageMap) -> BTreeSet<FunctionIndex> {
     let mut lost = BTreeSet::new();
-    for (module, function) in function_indices(intact) {
-        let expected = intact.function(module, function).unwrap();
-        if damaged.function(module, function) == Some(expected) {
+    for index in function_indices(intact) {
+        let expected = intact.function(index).unwrap();
+        if damaged.function(index) == Some(expected) {
             continue;
         }
-        lost.insert((module, function));
+        lost.insert(index);
+        let FunctionIndex { module, function } = index;
         assert_eq!(
-            damaged.function(module, function),
+            damaged.function(index),
             None,
             "function {function} of module {module} is altered and not rejected"
         );
@@ -186,7 +188,13 @@ fn every_truncation_is_detected() {
     }
     // If a map is cut in its last function, the parser keeps the other functions.
     let map = decode_image(&bytes[..bytes.len() - 1]).unwrap();
-    assert_eq!(lost(&intact, &map), BTreeSet::from([(1, 0)]));
+    assert_eq!(
+        lost(&intact, &map),
+        BTreeSet::from([FunctionIndex {
+            module: 1,
+            function: 0
+        }])
+    );
 }
 
 #[test]

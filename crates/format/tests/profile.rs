@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 use common::{image, map_and_profile, small_modules};
 use holloway_abi::Kind;
 use holloway_format::{
-    Count, Fact, FormatError, FunctionCounts, ImageMap, Profile, ProfileHead, RawProfile,
-    decode_image, encode_image, peek_profile, raw, read_counters, read_profile, write_sealed,
+    Count, Fact, FormatError, FunctionCounts, FunctionIndex, ImageMap, Profile, ProfileHead,
+    RawProfile, decode_image, encode_image, peek_profile, raw, read_counters, read_profile,
+    write_sealed,
 };
 use holloway_testkit::{raw::RawWriter, repair};
 use proptest::collection::vec;
@@ -22,6 +23,12 @@ fn map() -> ImageMap {
     decode_image(&image(&small_modules())).unwrap()
 }
 
+/// The second function of the first module.
+const SECOND: FunctionIndex = FunctionIndex {
+    module: 0,
+    function: 1,
+};
+
 fn counts(profile: &Profile) -> Vec<CountsOfFunction> {
     profile
         .functions
@@ -29,7 +36,7 @@ fn counts(profile: &Profile) -> Vec<CountsOfFunction> {
         .map(|function| {
             let counts = function.counts.iter();
             let counts = counts.map(|&(path, count)| (path, count.0)).collect();
-            (function.module, function.function, counts)
+            (function.index.module, function.index.function, counts)
         })
         .collect()
 }
@@ -76,7 +83,7 @@ fn threads_are_summed() {
         ),
         (2, 1, "app")
     );
-    assert_eq!(profile.function(0, 1).unwrap().total(), 13);
+    assert_eq!(profile.function(SECOND).unwrap().total(), 13);
     let sealed = write_sealed(&profile);
     assert_eq!(read_profile(&sealed, &map).unwrap(), profile);
 }
@@ -393,9 +400,9 @@ fn sealed_profiles_keep_the_damage() {
 fn missing(intact: &Profile, damaged: &Profile) -> Vec<(u32, u32)> {
     let mut missing = Vec::new();
     for function in &intact.functions {
-        match damaged.function(function.module, function.function) {
+        match damaged.function(function.index) {
             Some(counts) => assert_eq!(counts, function),
-            None => missing.push((function.module, function.function)),
+            None => missing.push((function.index.module, function.index.function)),
         }
     }
     assert!(damaged.functions.len() + missing.len() == intact.functions.len());
@@ -524,10 +531,7 @@ fn the_parser_survives_every_flipped_bit_of_a_raw_profile() {
             };
             // All counts belong to existing paths.
             for function in &profile.functions {
-                let limit = map
-                    .function(function.module, function.function)
-                    .unwrap()
-                    .counter_limit();
+                let limit = map.function(function.index).unwrap().counter_limit();
                 assert!(
                     function
                         .counts
@@ -556,7 +560,7 @@ fn a_function_with_a_key_in_a_wrong_slot_is_left_out() {
         let mut flipped = bytes.clone();
         flipped[used + bit / 8] ^= 1 << (bit % 8);
         let profile = read_profile(&flipped, &map).unwrap();
-        profile.function(0, 1).is_none() && !profile.damage.is_empty()
+        profile.function(SECOND).is_none() && !profile.damage.is_empty()
     });
     // Two of the four slots are used. So the probability that a wrong key is valid in its slot is
     // 1/4 to 1/2.
@@ -584,8 +588,10 @@ fn a_key_without_a_count_is_no_damage() {
 #[test]
 fn the_example_of_the_sealed_layout() {
     let counts = FunctionCounts {
-        module: 0,
-        function: 2,
+        index: FunctionIndex {
+            module: 0,
+            function: 2,
+        },
         hash: 0,
         counts: vec![(0, Count(5)), (300, Count(1))],
     };
@@ -617,9 +623,9 @@ proptest! {
         for function in &profile.functions {
             for &(path, count) in function.counts.iter().filter(|&&(path, _)| path < u64::MAX - 1) {
                 for part in [count.0 / 3, count.0 - count.0 / 3] {
-                    threads[split.next().unwrap()].push((function.module, function.function, path, part));
+                    threads[split.next().unwrap()].push((function.index.module, function.index.function, path, part));
                     if part > 0 {
-                        *naive.entry((function.module, function.function, path)).or_default() += part;
+                        *naive.entry((function.index.module, function.index.function, path)).or_default() += part;
                     }
                 }
             }
@@ -630,7 +636,7 @@ proptest! {
         }
         let read = read_profile(&writer.finish(), &map).unwrap();
         prop_assert_eq!(&read.damage, &[]);
-        let flat = read.functions.iter().flat_map(|f| f.counts.iter().map(|&(path, count)| ((f.module, f.function, path), count.0)));
+        let flat = read.functions.iter().flat_map(|f| f.counts.iter().map(|&(path, count)| ((f.index.module, f.index.function, path), count.0)));
         prop_assert_eq!(flat.collect::<BTreeMap<_, _>>(), naive);
     }
 
@@ -641,9 +647,9 @@ proptest! {
         part.functions.retain(|_| keep.next().unwrap());
         let sum = Profile::sum([part.clone(), profile.clone()]).unwrap().unwrap();
         for function in &profile.functions {
-            let times = 1 + u64::from(part.function(function.module, function.function).is_some());
+            let times = 1 + u64::from(part.function(function.index).is_some());
             let expected: Vec<_> = function.counts.iter().map(|&(path, count)| (path, Count(count.0 * times))).collect();
-            prop_assert_eq!(&sum.function(function.module, function.function).unwrap().counts, &expected);
+            prop_assert_eq!(&sum.function(function.index).unwrap().counts, &expected);
         }
     }
 
@@ -672,7 +678,7 @@ proptest! {
         repair::sealed_profile(&mut bytes);
         if let Ok(profile) = read_profile(&bytes, &map) {
             for function in &profile.functions {
-                let function_map = map.function(function.module, function.function).unwrap();
+                let function_map = map.function(function.index).unwrap();
                 prop_assert!(function.counts.is_sorted());
                 prop_assert!(function.counts.iter().all(|&(path, count)| path < function_map.counter_limit() && count > Count(0)));
             }

@@ -7,9 +7,9 @@ mod common;
 use common::equal_functions;
 use holloway_abi::Kind;
 use holloway_format::{
-    Bursts, Count, Cycles, Distribution, FormatError, FunctionTimings, PathId, PathTimings,
-    ProcessImage, Timing, VariationHead, VariationProfile, VariationStats, read_variation,
-    write_variation,
+    Bursts, Count, Cycles, Distribution, FormatError, FunctionIndex, FunctionTimings, PathId,
+    PathTimings, ProcessImage, Timing, VariationHead, VariationProfile, VariationStats,
+    read_variation, write_variation,
 };
 use holloway_testkit::{heads::variation_head, repair};
 use proptest::collection::{btree_map, vec};
@@ -95,8 +95,7 @@ fn profile() -> impl Strategy<Value = VariationProfile> {
             functions: functions
                 .into_iter()
                 .map(|((module, function), paths)| FunctionTimings {
-                    module,
-                    function,
+                    index: FunctionIndex { module, function },
                     hash: 7,
                     paths: paths
                         .into_iter()
@@ -220,8 +219,10 @@ fn the_layout_is_the_documented_one() {
             ..VariationHead::default()
         },
         functions: vec![FunctionTimings {
-            module: 0,
-            function: 2,
+            index: FunctionIndex {
+                module: 0,
+                function: 2,
+            },
             hash: 7,
             paths: vec![PathTimings {
                 path: PathId(3),

@@ -17,7 +17,7 @@ use holloway_collect::files::{read_regular, write_atomically};
 use holloway_collect::load::profile_files;
 use holloway_collect::run_directory::LATEST;
 use holloway_format::guide::GUIDE_MAGIC;
-use holloway_format::{Guide, GuideFunction};
+use holloway_format::{Count, Guide, GuideFunction};
 use holloway_link::guide::hash;
 use holloway_link::records::record_warning;
 use holloway_report::notes::sentence;
@@ -125,7 +125,7 @@ fn guide_of(run: &RunProfile) -> Guide {
                 linkage_name: function.map.linkage_name.clone(),
                 graph_hash: function.map.graph_hash(),
                 edges: guided
-                    .map(|(_, &count)| u64::try_from(count).unwrap_or(0))
+                    .map(|(_, &count)| Count(u64::try_from(count).unwrap_or(0)))
                     .collect(),
             }
         })

@@ -47,7 +47,10 @@ fn million() -> (ImageMap, Profile) {
         // Pseudorandom counts.
         let count = |path: u64| 1 + (path.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 44);
         profile.functions.push(holloway_format::FunctionCounts {
-            function: index,
+            index: holloway_format::FunctionIndex {
+                module: 0,
+                function: index,
+            },
             counts: (0..function.path_count)
                 .map(|path| (path, Count(count(path))))
                 .collect(),

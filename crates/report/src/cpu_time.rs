@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use holloway_analysis::cpu_time::{Code, SampleSums, UnwovenCode};
+use holloway_format::Count;
 
 use crate::names::display;
 
@@ -81,10 +82,10 @@ impl Group {
 }
 
 /// Groups the unwoven code of a run by name, most samples first.
-pub(crate) fn groups(sums: &SampleSums) -> Vec<(Group, u64)> {
-    let mut groups: BTreeMap<Group, u64> = BTreeMap::new();
+pub(crate) fn groups(sums: &SampleSums) -> Vec<(Group, Count)> {
+    let mut groups: BTreeMap<Group, Count> = BTreeMap::new();
     for UnwovenCode { code, samples } in &sums.unwoven {
-        *groups.entry(Group::of(code)).or_default() += samples;
+        *groups.entry(Group::of(code)).or_default() += *samples;
     }
     let mut groups: Vec<_> = groups.into_iter().collect();
     groups.sort_by_key(|&(_, samples)| std::cmp::Reverse(samples));
@@ -121,9 +122,9 @@ fn crate_of(linkage_name: &str) -> Option<String> {
 
 /// The margin of a share of samples: half of the 95 % confidence interval, as a part of 1. The
 /// formula of Agresti and Coull (1998), which does not become 0 for shares of 0 and 1.
-pub(crate) fn margin(part: u64, whole: u64) -> f64 {
-    let trials = whole as f64 + 4.0;
-    let share = (part as f64 + 2.0) / trials;
+pub(crate) fn margin(part: Count, whole: Count) -> f64 {
+    let trials = whole.to_f64() + 4.0;
+    let share = (part.to_f64() + 2.0) / trials;
     1.96 * (share * (1.0 - share) / trials).sqrt()
 }
 
@@ -160,13 +161,13 @@ mod tests {
                 linkage_name: name.to_owned(),
                 image: "/bin/app".to_owned(),
             },
-            samples,
+            samples: Count(samples),
         };
         let file = UnwovenCode {
             code: Code::File {
                 path: "/lib/libbz2.so.1.0".to_owned(),
             },
-            samples: 4,
+            samples: Count(4),
         };
         let sums = SampleSums {
             unwoven: vec![
@@ -179,7 +180,7 @@ mod tests {
         };
         let named: Vec<_> = groups(&sums)
             .iter()
-            .map(|(group, samples)| (group.text(), *samples))
+            .map(|(group, samples)| (group.text(), samples.0))
             .collect();
         let expect = [("std", 6), ("libbz2.so.1.0", 4), ("memcpy", 1)];
         assert_eq!(
@@ -190,6 +191,7 @@ mod tests {
 
     #[test]
     fn the_margin_shrinks_with_the_number_of_samples() {
+        let margin = |part, whole| margin(Count(part), Count(whole));
         // 50 of 100: 1.96 * sqrt(0.25 / 104).
         assert!((margin(50, 100) - 0.0961).abs() < 0.0001);
         assert!(margin(50, 100) > margin(5_000, 10_000));

@@ -8,6 +8,7 @@ use std::fmt::{self, Write as _};
 
 use holloway_analysis::note::{Account, FileDamage, FunctionPlace, Origin, Unreadable};
 use holloway_analysis::{Interrupt, Note};
+use holloway_format::Count;
 use holloway_format::error::short_id;
 use serde::{Serialize, Serializer};
 
@@ -210,9 +211,9 @@ fn account_difference(f: &mut fmt::Formatter<'_>, account: &Account) -> fmt::Res
     let &Account {
         ref image,
         process,
-        counted,
-        missing,
-        surplus,
+        counted: Count(counted),
+        missing: Count(missing),
+        surplus: Count(surplus),
     } = account;
     write!(f, "{image}, process {process}: ")?;
     let paths = plural(missing, "path");
@@ -256,7 +257,6 @@ mod tests {
     use holloway_format::error::{AssembleError, FormatError};
 
     use super::*;
-    use holloway_format::Count;
 
     fn check(note: &Note, label: Label, text: &str) {
         assert_eq!((Label::for_note(note), &*sentence(note)), (label, text));
@@ -732,9 +732,9 @@ mod tests {
             let account = Account {
                 image: "app".to_owned(),
                 process: 7,
-                counted: 2000,
-                missing,
-                surplus,
+                counted: Count(2000),
+                missing: Count(missing),
+                surplus: Count(surplus),
             };
             let text = format!("app, process 7: {text}; record it again");
             damaged(&Note::Account(account), &text);

@@ -3,7 +3,8 @@
 
 use holloway_analysis::RunProfile;
 use holloway_format::{
-    CpuRecord, FunctionSamples, ProgramSamples, SampledFile, Samples, Sampling, UnusedLibrary,
+    Count, CpuRecord, FunctionSamples, ProgramSamples, SampledFile, Samples, Sampling,
+    UnusedLibrary,
 };
 use holloway_report::{Options, Source, json, terminal};
 use holloway_testkit::build::{SLIDE_FIRST, image, module, profile, slide};
@@ -33,7 +34,7 @@ fn run_with(sampling: Sampling) -> RunProfile {
 fn samples() -> Samples {
     let function = |name: &str, samples| FunctionSamples {
         linkage_names: vec![name.to_owned()],
-        samples,
+        samples: Count(samples),
     };
     Samples {
         period_ns: 999_983,
@@ -41,7 +42,7 @@ fn samples() -> Samples {
             SampledFile {
                 path: "/home/me/app".to_owned(),
                 build_id: Some([0xab; 16]),
-                without_function: 20,
+                without_function: Count(20),
                 functions: vec![
                     function("slide", 1_200),
                     function("_ZN4core3fmt9Formatter3pad17h0123456789abcdefE", 60),
@@ -51,7 +52,7 @@ fn samples() -> Samples {
             },
             SampledFile {
                 path: "/usr/lib/libbz2.so.1.0.4".to_owned(),
-                without_function: 600,
+                without_function: Count(600),
                 ..SampledFile::default()
             },
         ],
@@ -85,7 +86,7 @@ fn an_unused_library_and_other_programs_are_named() {
     let run = run_with(Sampling::Sampled(Samples {
         other_programs: vec![ProgramSamples {
             path: "/usr/bin/cargo".to_owned(),
-            samples: 50,
+            samples: Count(50),
         }],
         unused_libraries: vec![UnusedLibrary {
             loaded: "/usr/lib/libbz2.so.1.0.4".to_owned(),

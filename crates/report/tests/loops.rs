@@ -109,10 +109,7 @@ fn stream_image(mut functions: Vec<FunctionMap>) -> Arc<ImageMap> {
 fn names(words: &Words) -> BTreeMap<String, u32> {
     let mut names = BTreeMap::new();
     for function in words.functions() {
-        let map = words
-            .image()
-            .function(function.module, function.function)
-            .unwrap();
+        let map = words.image().function(function.index).unwrap();
         let numbering = numbering_of(map);
         for path in 0..function.paths {
             let blocks = numbering.regenerate(PathId(path.into())).unwrap().blocks;

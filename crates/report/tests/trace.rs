@@ -15,7 +15,7 @@ use holloway_analysis::trace::diff::Unit;
 use holloway_analysis::trace::stats::{counts, depth};
 use holloway_analysis::trace::{Checked, Extent, LookAhead, Sequitur, Terminal, Trace};
 use holloway_format::trace::TracePosition;
-use holloway_format::{FunctionMap, ImageMap, Outcome};
+use holloway_format::{Count, FunctionMap, ImageMap, Outcome, PathId};
 use holloway_report::notes::sentence;
 use holloway_report::source::Nothing;
 use holloway_report::trace::{
@@ -119,7 +119,7 @@ impl Recorder<'_> {
     fn path(&mut self, function: u32, blocks: &[u32], next: u32) {
         let map = self.code.function(function).unwrap();
         let runs = |number: &u32| {
-            let path = self.code.path(function, *number).unwrap();
+            let path = self.code.path(function, PathId((*number).into())).unwrap();
             let end = map.edges[path.end.edge().index()].to;
             path.blocks
                 .iter()
@@ -198,7 +198,7 @@ fn checked(trace: &Trace, is_same: bool) -> Checked {
     Checked {
         is_same,
         counts: counts(&trace.grammar, trace.terminals.len()),
-        events: trace.grammar.len(),
+        events: Count(trace.grammar.len()),
         rules: trace.grammar.rules().into(),
         symbols: trace.grammar.size() as u64,
         damage: None,
@@ -356,9 +356,9 @@ fn a_profile_is_compared_with_its_traces() {
         let account = Account {
             image: "app".to_owned(),
             process: 100,
-            counted: 52_310,
-            missing,
-            surplus,
+            counted: Count(52_310),
+            missing: Count(missing),
+            surplus: Count(surplus),
         };
         let damage: Vec<Note> = account.note().into_iter().collect();
         let sentences: Vec<String> = damage.iter().map(sentence).collect();

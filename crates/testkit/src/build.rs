@@ -9,8 +9,8 @@ use holloway_flow::{
 };
 use holloway_format::{
     BlockMap, CaseNames, Count, Counters, DagEdgeMap, DagKind, EdgeMap, FunctionCounts,
-    FunctionMap, ImageMap, ModuleMap, Outcome, Place, PlacedModule, Profile, ProfileHead, Scope,
-    Skipped, VanishedFunction,
+    FunctionIndex, FunctionMap, ImageMap, ModuleMap, Outcome, Place, PlacedModule, Profile,
+    ProfileHead, Scope, Skipped, VanishedFunction,
 };
 
 /// A function under construction. Block 0 is the entry; the last block is the exit.
@@ -363,8 +363,7 @@ pub fn profile(image: &ImageMap, pid: u32, functions: &[Counts<'_>]) -> Profile 
     let functions = functions
         .iter()
         .map(|&(module, function, counts)| FunctionCounts {
-            module,
-            function,
+            index: FunctionIndex { module, function },
             counts: counts
                 .iter()
                 .map(|&(number, count)| (number, Count(count)))

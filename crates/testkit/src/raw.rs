@@ -7,7 +7,7 @@ use holloway_abi::{
     ExtentHeader, PAGE, RAW_MAGIC, RING_SIZE, hash_slot,
 };
 use holloway_format::raw::block_size;
-use holloway_format::{Counters, ImageMap, ProfileHead};
+use holloway_format::{Counters, FunctionIndex, ImageMap, ProfileHead};
 
 /// Size of an extent's header.
 const EXTENT_HEAD: u64 = size_of::<ExtentHeader>() as u64;
@@ -116,7 +116,7 @@ impl RawWriter {
         for &(module, function, path, count) in counts {
             let base = map.modules[module as usize].base;
             match map
-                .function(module, function)
+                .function(FunctionIndex { module, function })
                 .expect("the map has the function")
                 .counters
             {

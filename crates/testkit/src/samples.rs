@@ -121,7 +121,7 @@ pub fn timed(mut functions: Vec<FunctionMap>) -> Arc<ImageMap> {
 pub fn names(image: &Arc<ImageMap>) -> BTreeMap<String, u32> {
     let mut names = BTreeMap::new();
     for function in Words::new(image).functions() {
-        let map = image.function(function.module, function.function).unwrap();
+        let map = image.function(function.index).unwrap();
         let numbering = numbering_of(map);
         for path in 0..function.paths {
             let blocks = numbering.regenerate(PathId(path.into())).unwrap().blocks;

@@ -179,7 +179,7 @@ impl<'a> Simulator<'a> {
         let image = program(kind);
         let words = Words::new(&image);
         let maps = words.functions().map(|function| {
-            let map = image.function(function.module, function.function).unwrap();
+            let map = image.function(function.index).unwrap();
             (map.clone(), numbering_of(map), function.first)
         });
         Simulator {

@@ -128,7 +128,7 @@ fn repairs_guides() {
     let function = GuideFunction {
         linkage_name: "f".into(),
         graph_hash: 5,
-        edges: vec![300, 0],
+        edges: vec![Count(300), Count(0)],
     };
     let guide: Guide = [function].into_iter().collect();
     check(&guide.encode(), repair::guide, 1);

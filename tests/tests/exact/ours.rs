@@ -5,8 +5,8 @@
 use anyhow::{Context, Result, ensure};
 use holloway_analysis::RunProfile;
 use holloway_format::{
-    Count, Counters, DagKind, EdgeKind, EdgeMap, FunctionMap, ImageMap, Outcome, Profile,
-    peek_profile, read_map, read_profile,
+    Count, Counters, DagKind, EdgeKind, EdgeMap, FunctionIndex, FunctionMap, ImageMap, Outcome,
+    Profile, peek_profile, read_map, read_profile,
 };
 use holloway_testkit::walk::walk;
 use holloway_tests::report::Report;
@@ -128,10 +128,11 @@ impl Recorded {
         let mut all = Vec::new();
         for (m, module) in self.map.modules.iter().enumerate() {
             for (f, map) in module.module.functions.iter().enumerate() {
-                let counts = self
-                    .profile
-                    .function(m as u32, f as u32)
-                    .map_or(&[][..], |c| &c.counts);
+                let index = FunctionIndex {
+                    module: m as u32,
+                    function: f as u32,
+                };
+                let counts = self.profile.function(index).map_or(&[][..], |c| &c.counts);
                 all.push(Counted {
                     module: module.module.name.as_str(),
                     map,

@@ -200,7 +200,7 @@ fn check(traces: &[Trace], paths: &[Vec<u32>], stored: &Stored) -> Result<()> {
     let first: HashMap<u32, u32> = words
         .functions()
         .map(|function| {
-            let number = begins[function.module as usize] + function.function;
+            let number = begins[function.index.module as usize] + function.index.function;
             (number, function.first)
         })
         .collect();

@@ -112,7 +112,7 @@ fn verdicts(study: &Study) -> String {
         (
             "grammar's builder alone, slowest trace",
             "≥ 60",
-            slowest(&|p| rate(p.trace.stats.paths, p.trace.builder)),
+            slowest(&|p| rate(p.trace.stats.paths.0, p.trace.builder)),
         ),
         (
             "words to file at ≥ 500 million paths a second",
@@ -147,7 +147,7 @@ fn wpp(study: &Study) -> String {
             format_args!(
                 "| {} | {} | {:.1} | {:.1} | {:.1} | {} | {} | {} | {:.1} | {} |",
                 workload.name,
-                count(stats.events),
+                count(stats.events.0),
                 bytes as f64 / 1e6,
                 trace.bytes as f64 / 1e3,
                 bytes as f64 / trace.bytes as f64,
@@ -170,7 +170,7 @@ fn speeds(study: &Study) -> String {
         workload, trace, ..
     } in &study.programs
     {
-        let paths = trace.stats.paths;
+        let paths = trace.stats.paths.0;
         let sequitur = &trace.sequitur;
         line(
             &mut text,

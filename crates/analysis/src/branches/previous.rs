@@ -97,7 +97,7 @@ impl PreviousPaths {
             if let Some(&key) = keys.get(paths[0].0 as usize) {
                 let sequence = paths.into_iter().map(|(_, path)| path).collect();
                 let counts = self.0.entry(key).or_default();
-                counts.add(sequence, Count(gram.count));
+                counts.add(sequence, gram.count);
             }
         }
     }

@@ -14,7 +14,7 @@
 //! runs, so each image's graphs are made only once ([`Words`]).
 
 use holloway_flow::PathId;
-use holloway_format::{Count, ForestNode, FunctionForest, LoopsProfile};
+use holloway_format::{Count, ForestNode, FunctionForest, FunctionIndex, LoopsProfile};
 
 use super::sealed::path_counts;
 use crate::graph::Graph;
@@ -26,10 +26,10 @@ use crate::stream::Words;
 pub fn close(profile: &mut LoopsProfile, words: &Words) -> bool {
     let mut has_left_paths = false;
     for forest in &mut profile.functions {
-        let Some(map) = words.image().function(forest.module, forest.function) else {
+        let Some(map) = words.image().function(forest.index) else {
             continue;
         };
-        if let Some(graph) = graph_with_exits(words, forest.module, forest.function) {
+        if let Some(graph) = graph_with_exits(words, forest.index) {
             forest.nodes.retain(|node| !is_left(graph, node));
             let closed = graph.left_counters_if_all_returned(map, &path_counts(forest));
             forest.nodes.extend(roots(&closed));
@@ -42,7 +42,7 @@ pub fn close(profile: &mut LoopsProfile, words: &Words) -> bool {
 /// Number of words that a function's nodes count. Nodes of left paths count calls that were
 /// reached, not words.
 pub fn words(words: &Words, forest: &FunctionForest) -> u64 {
-    let graph = graph_with_exits(words, forest.module, forest.function);
+    let graph = graph_with_exits(words, forest.index);
     let is_word = |node: &&ForestNode| graph.is_none_or(|graph| !is_left(graph, node));
     let nodes = forest.nodes.iter().filter(is_word);
     nodes.fold(0, |sum, node| sum.saturating_add(node.count.0))
@@ -66,8 +66,8 @@ pub(super) fn net(function: &Function, forests: &mut Vec<FunctionForest>) {
 }
 
 /// The graph of a function, if it has left paths.
-fn graph_with_exits(words: &Words, module: u32, function: u32) -> Option<&Graph> {
-    let graph = words.graph(module, function);
+fn graph_with_exits(words: &Words, index: FunctionIndex) -> Option<&Graph> {
+    let graph = words.graph(index);
     graph.filter(|graph| graph.has_left_paths())
 }
 
@@ -89,7 +89,8 @@ mod tests {
 
     use holloway_format::{
         BlockMap, Count, Counters, DagEdgeMap, DagKind, EdgeKind, EdgeMap, ForestNode,
-        FunctionForest, FunctionMap, ImageMap, ModuleMap, Outcome, PathId, PlacedModule,
+        FunctionForest, FunctionIndex, FunctionMap, ImageMap, ModuleMap, Outcome, PathId,
+        PlacedModule,
     };
 
     use crate::stream::Words;
@@ -153,7 +154,8 @@ mod tests {
     fn the_processes_of_an_image_share_its_graphs() {
         let words = Words::new(&image());
         let [first, second] = [words.clone(), words.clone()];
-        let [first, second] = [&first, &second].map(|words| super::graph_with_exits(words, 0, 0));
+        let [first, second] =
+            [&first, &second].map(|words| super::graph_with_exits(words, FunctionIndex::default()));
         assert!(std::ptr::eq(
             first.expect("the function has left paths"),
             second.expect("the function has left paths")

@@ -45,10 +45,10 @@ impl LoopsRun {
             for profile in profiles {
                 stats.add(&profile.head.stats);
                 for forest in profile.functions {
-                    let Some(function) = map.function(forest.module, forest.function) else {
+                    let Some(function) = map.function(forest.index) else {
                         continue;
                     };
-                    let module = ModuleId(modules + forest.module);
+                    let module = ModuleId(modules + forest.index.module);
                     let (k, function_forests) = forests
                         .entry((module, function.counters.offset()))
                         .or_insert((profile.head.k, Vec::new()));

@@ -50,8 +50,7 @@ pub fn seal(
 /// how often its call was reached.
 pub fn paths(profile: &LoopsProfile) -> Profile {
     let functions = profile.functions.iter().map(|forest| FunctionCounts {
-        module: forest.module,
-        function: forest.function,
+        index: forest.index,
         hash: forest.hash,
         counts: path_counts(forest)
             .into_iter()
@@ -91,8 +90,7 @@ impl SlabForest {
         for WordFunction {
             first,
             paths,
-            module,
-            function,
+            index,
         } in words.functions()
         {
             // Trees are ordered by their roots' words, so the trees of a function are adjacent.
@@ -110,9 +108,8 @@ impl SlabForest {
                 (count > 0).then_some((PathId(path.into()), Count(count)))
             });
             let forest = FunctionForest {
-                module,
-                function,
-                hash: words.hash(module, function),
+                index,
+                hash: words.hash(index),
                 nodes: function_nodes.collect(),
                 dropped: dropped.collect(),
             };
@@ -120,7 +117,7 @@ impl SlabForest {
                 forests.push(forest);
             }
         }
-        forests.sort_by_key(|forest| (forest.module, forest.function));
+        forests.sort_by_key(|forest| forest.index);
         forests
     }
 }

@@ -12,7 +12,7 @@
 use std::sync::{Arc, OnceLock};
 
 use holloway_flow::{Path, PathEnd, PathId, PathStart};
-use holloway_format::{Counters, FunctionMap, ImageMap, Outcome};
+use holloway_format::{Counters, FunctionIndex, FunctionMap, ImageMap, Outcome};
 
 use crate::graph::{Graph, check_indices};
 
@@ -57,10 +57,8 @@ pub struct WordFunction {
     pub first: u32,
     /// Number of paths, at least 1.
     pub paths: u32,
-    /// Index of the module in the image's map.
-    pub module: u32,
-    /// Index of the function in the module's map.
-    pub function: u32,
+    /// The function in the image's map.
+    pub index: FunctionIndex,
 }
 
 /// The meaning of one word.
@@ -97,8 +95,7 @@ impl Words {
                 list.extend(range.map(|(first, paths)| WordFunction {
                     first,
                     paths,
-                    module,
-                    function,
+                    index: FunctionIndex { module, function },
                 }));
             }
         }
@@ -154,15 +151,14 @@ impl Words {
     ///
     /// # Panics
     /// If the image has no such function.
-    pub fn hash(&self, module: u32, function: u32) -> u64 {
-        let module = &self.functions.map.modules[module as usize].module;
-        module.functions[function as usize].hash
+    pub fn hash(&self, index: FunctionIndex) -> u64 {
+        self.functions.map_of(index).hash
     }
 
     /// The graph of a function; `None` if the image lacks the function or its map has no
     /// numbering. The graph is made once for all clones.
-    pub(crate) fn graph(&self, module: u32, function: u32) -> Option<&Graph> {
-        self.functions.graph(module, function)
+    pub(crate) fn graph(&self, index: FunctionIndex) -> Option<&Graph> {
+        self.functions.graph(index)
     }
 
     /// The largest word + 1.
@@ -204,10 +200,12 @@ impl Words {
 
 impl Functions {
     fn map(&self, function: usize) -> &FunctionMap {
-        let WordFunction {
-            module, function, ..
-        } = self.list[function];
-        &self.map.modules[module as usize].module.functions[function as usize]
+        self.map_of(self.list[function].index)
+    }
+
+    fn map_of(&self, index: FunctionIndex) -> &FunctionMap {
+        let module = &self.map.modules[index.module as usize].module;
+        &module.functions[index.function as usize]
     }
 
     fn look_up(&self, word: u32) -> Option<u32> {
@@ -219,15 +217,15 @@ impl Functions {
         if path >= function.paths {
             return None;
         }
-        let graph = self.graph(function.module, function.function)?;
+        let graph = self.graph(function.index)?;
         let path = graph.path(PathId(u64::from(path)))?;
         let number = index as u32 + 1;
         Some(number << FLAG_BITS | flags(self.map(index), &path))
     }
 
-    fn graph(&self, module: u32, function: u32) -> Option<&Graph> {
-        let map = self.map.function(module, function)?;
-        let graph = &self.graphs[module as usize][function as usize];
+    fn graph(&self, index: FunctionIndex) -> Option<&Graph> {
+        let map = self.map.function(index)?;
+        let graph = &self.graphs[index.module as usize][index.function as usize];
         let graph = graph.get_or_init(|| {
             check_indices(map).ok()?;
             Graph::new(map).ok()

@@ -6,6 +6,8 @@
 //!
 //! Cost: linear in the symbols of the grammar.
 
+use holloway_format::Count;
+
 use super::Grammar;
 use super::sweep::{BACKWARD, FORWARD, Machine, Passage, Sweep};
 
@@ -17,13 +19,13 @@ pub struct Order {
     /// Executions of Q.
     pub q: Runs,
     /// Executions of P with Q as the next event.
-    pub at_once: u64,
+    pub at_once: Count,
     /// Executions of P after which Q ran before P ran again.
-    pub before_next_p: u64,
+    pub before_next_p: Count,
     /// Executions of P after which Q ran at any time.
-    pub later: u64,
+    pub later: Count,
     /// Executions of Q before which P ran at any time.
-    pub preceded: u64,
+    pub preceded: Count,
     /// Executions of Q that no P precedes: P did not run since the previous Q, or since the start
     /// of the trace.
     pub q_without_p: Runs,
@@ -35,7 +37,7 @@ pub struct Order {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Runs {
     /// Number of executions.
-    pub count: u64,
+    pub count: Count,
     /// Positions of the first and the last execution.
     pub ends: Option<(u64, u64)>,
 }
@@ -55,24 +57,24 @@ pub fn before(grammar: &Grammar, p: &[bool], q: &[bool]) -> Order {
     };
     let count_until = |target: Target, end: u64| {
         let mut sweep: Sweep<'_, _, FORWARD> = Sweep::new(grammar, OrderAutomaton { p, q, target });
-        sweep.read_prefix(end, 0).hits
+        Count(sweep.read_prefix(end, 0).hits)
     };
     let runs = |passage: Passage| Runs {
-        count: passage.hits,
+        count: Count(passage.hits),
         ends: passage.ends,
     };
     let (p_runs, q_runs) = (runs(all_hits(Target::P)), runs(all_hits(Target::Q)));
     Order {
         p: p_runs,
         q: q_runs,
-        at_once: all_hits(Target::AtOnce).hits,
-        before_next_p: all_hits(Target::Next).hits,
+        at_once: Count(all_hits(Target::AtOnce).hits),
+        before_next_p: Count(all_hits(Target::Next).hits),
         later: q_runs
             .ends
-            .map_or(0, |(_, last)| count_until(Target::P, last)),
+            .map_or(Count::ZERO, |(_, last)| count_until(Target::P, last)),
         q_without_p: runs(all_hits(Target::Without)),
         unanswered: unanswered(grammar, p, q),
-        preceded: p_runs.ends.map_or(0, |(first, _)| {
+        preceded: p_runs.ends.map_or(Count::ZERO, |(first, _)| {
             q_runs.count - count_until(Target::Q, first + 1)
         }),
     }
@@ -91,7 +93,7 @@ fn unanswered(grammar: &Grammar, p: &[bool], q: &[bool]) -> Runs {
     let passage = sweep.read_all(0);
     let from_start = |position_from_end: u64| grammar.len() - 1 - position_from_end;
     Runs {
-        count: passage.hits,
+        count: Count(passage.hits),
         ends: passage
             .ends
             .map(|(last, first)| (from_start(first), from_start(last))),

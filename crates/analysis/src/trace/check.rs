@@ -7,9 +7,9 @@
 //! Cost: decoding the tokens, 20-100 ns each. Memory from one fresh block to the next: 4 bytes for
 //! each symbol and 32 for each rule.
 
-use holloway_format::FormatError;
 use holloway_format::error::AssembleError;
 use holloway_format::trace::{Block, StringHash, TraceStream};
+use holloway_format::{Count, FormatError};
 
 use super::assemble::TokenReader;
 use super::{Part, Symbol};
@@ -20,9 +20,9 @@ pub struct Checked {
     /// Whether all blocks can be read and each stands for its recorded events.
     pub is_same: bool,
     /// Occurrences of each terminal.
-    pub counts: Vec<u64>,
+    pub counts: Vec<Count>,
     /// Number of events in the blocks.
-    pub events: u64,
+    pub events: Count,
     /// Number of rules in the file, before blocks are assembled, plus one start rule for all
     /// blocks.
     pub rules: u64,
@@ -39,8 +39,8 @@ pub struct Checked {
 pub fn check(stream: &TraceStream<'_>) -> Result<Checked, AssembleError> {
     let mut checked = Checked {
         is_same: true,
-        counts: vec![0; stream.terminals.len()],
-        events: 0,
+        counts: vec![Count::ZERO; stream.terminals.len()],
+        events: Count::ZERO,
         rules: 1,
         symbols: 0,
         damage: None,
@@ -59,7 +59,7 @@ pub fn check(stream: &TraceStream<'_>) -> Result<Checked, AssembleError> {
             std::mem::take(&mut group).finish(&mut checked);
         }
         checked.is_same &= group.push(&block, &mut checked)? == block.hash;
-        checked.events += block.length;
+        checked.events += Count(block.length);
     }
     group.finish(&mut checked);
     Ok(checked)
@@ -120,7 +120,7 @@ fn count_symbols(string: &[Symbol], times: u64, uses: &mut [u64], checked: &mut 
     checked.symbols += string.len() as u64;
     for symbol in string {
         let sum = match symbol.part() {
-            Part::Terminal(id) => &mut checked.counts[id as usize],
+            Part::Terminal(id) => &mut checked.counts[id as usize].0,
             Part::Rule(rule) => &mut uses[rule as usize],
         };
         *sum = sum.saturating_add(times);

@@ -116,27 +116,27 @@ impl<'a> Code<'a> {
     }
 
     /// A path of a function; `None` if the map does not contain it.
-    pub fn path(&self, function: u32, path: u32) -> Option<Path> {
+    pub fn path(&self, function: u32, path: PathId) -> Option<Path> {
         let graph = self.graphs.get(function as usize)?.get_or_init(|| {
             let map = self.function(function)?;
             check_indices(map).ok()?;
             Graph::new(map).ok()
         });
-        graph.as_ref()?.path(PathId(path.into()))
+        graph.as_ref()?.path(path)
     }
 
     /// The event of a terminal. A path that is not in the map counts as a gap.
     pub fn event(&self, terminal: Terminal) -> Event {
         match terminal {
-            Terminal::Path { function, path } => {
-                self.path_event(function, path).unwrap_or(Event::Gap)
-            }
+            Terminal::Path { function, path } => self
+                .path_event(function, PathId(path.into()))
+                .unwrap_or(Event::Gap),
             Terminal::Left(frames) => Event::Left(frames),
             Terminal::Gap => Event::Gap,
         }
     }
 
-    fn path_event(&self, function: u32, path: u32) -> Option<Event> {
+    fn path_event(&self, function: u32, path: PathId) -> Option<Event> {
         let map = self.function(function)?;
         let path = self.path(function, path)?;
         let instructions = path.blocks.iter();

@@ -12,6 +12,8 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 
+use holloway_format::Count;
+
 use super::code::Event;
 use super::frames::{Fold, fold_frames};
 use super::grams::{TooMany, fold_rules};
@@ -21,15 +23,15 @@ use super::{Grammar, Part};
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Context {
     /// Executions of the events.
-    pub count: u64,
+    pub count: Count,
     /// Terminals right before an event of the set, most frequent first, with their counts. No
     /// terminal is before the first event of the trace.
-    pub before: Vec<(u32, u64)>,
+    pub before: Vec<(u32, Count)>,
     /// Terminals right after an event of the set, most frequent first, with their counts.
-    pub after: Vec<(u32, u64)>,
+    pub after: Vec<(u32, Count)>,
     /// Functions that called the events' activations, most frequent first, with the counts of the
     /// events; `None` counts events whose caller is unknown.
-    pub callers: Vec<(Option<u32>, u64)>,
+    pub callers: Vec<(Option<u32>, Count)>,
 }
 
 /// Finds the context of the terminals for which `wanted` holds.
@@ -39,7 +41,7 @@ pub struct Context {
 pub fn context(grammar: &Grammar, events: &[Event], wanted: &[bool]) -> Result<Context, TooMany> {
     let mut neighbors = Neighbors {
         wanted,
-        count: 0,
+        count: Count::ZERO,
         before: BTreeMap::new(),
         after: BTreeMap::new(),
     };
@@ -60,16 +62,16 @@ pub fn context(grammar: &Grammar, events: &[Event], wanted: &[bool]) -> Result<C
 }
 
 /// Sorts counts, highest first.
-fn ranked<K: Ord>(counts: BTreeMap<K, u64>) -> Vec<(K, u64)> {
+fn ranked<K: Ord>(counts: BTreeMap<K, Count>) -> Vec<(K, Count)> {
     let mut ranked: Vec<_> = counts.into_iter().collect();
     // The sort is stable: entries with equal counts stay in the order of their keys.
     ranked.sort_by_key(|&(_, count)| Reverse(count));
     ranked
 }
 
-fn add<K: Ord>(counts: &mut BTreeMap<K, u64>, key: K, weight: u64) {
+fn add<K: Ord>(counts: &mut BTreeMap<K, Count>, key: K, weight: u64) {
     let count = counts.entry(key).or_default();
-    *count = count.saturating_add(weight);
+    *count = count.saturating_add(Count(weight));
 }
 
 /// The first and the last terminal of a rule's expansion; `None` if the expansion is empty.
@@ -78,9 +80,9 @@ type Fringe = Option<(u32, u32)>;
 /// Counts the neighbors of wanted events.
 struct Neighbors<'a> {
     wanted: &'a [bool],
-    count: u64,
-    before: BTreeMap<u32, u64>,
-    after: BTreeMap<u32, u64>,
+    count: Count,
+    before: BTreeMap<u32, Count>,
+    after: BTreeMap<u32, Count>,
 }
 
 impl Neighbors<'_> {
@@ -97,7 +99,7 @@ impl Neighbors<'_> {
             let part = match symbol.part() {
                 Part::Terminal(id) => {
                     if self.wanted[id as usize] {
-                        self.count = self.count.saturating_add(weight);
+                        self.count = self.count.saturating_add(Count(weight));
                     }
                     Some((id, id))
                 }
@@ -148,7 +150,7 @@ impl OpenCounts {
 /// Counts the callers of wanted events.
 struct Callers<'a> {
     wanted: &'a [bool],
-    callers: BTreeMap<Option<u32>, u64>,
+    callers: BTreeMap<Option<u32>, Count>,
 }
 
 impl Callers<'_> {

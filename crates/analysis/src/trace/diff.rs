@@ -15,7 +15,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 
-use holloway_format::FunctionMap;
+use holloway_format::{Count, FunctionMap};
 
 use super::code::{Code, Event};
 use super::digest::{RuleHashes, common_prefix_length};
@@ -65,7 +65,7 @@ pub struct OneSidedSequence {
     /// The common numbers of the terminals or functions.
     pub symbols: Vec<u32>,
     /// Number of executions.
-    pub count: u64,
+    pub count: Count,
 }
 
 impl Diff {
@@ -233,7 +233,7 @@ fn one_sided(trace: &Grams, other: &Grams) -> Vec<OneSidedSequence> {
             continue;
         }
         let symbols = trace.symbols(id);
-        let other_has_suffix = symbols.len() == 1 || other.count(&symbols[1..]) > 0;
+        let other_has_suffix = symbols.len() == 1 || other.count(&symbols[1..]) > Count::ZERO;
         if other_has_suffix {
             let count = node.count;
             sequences.push(OneSidedSequence { symbols, count });

@@ -10,6 +10,8 @@
 //! Cost: for each length `n`, a pass over the grammar with at most `n` steps for each symbol.
 //! Memory: the candidate sequences of the next length.
 
+use holloway_format::Count;
+
 use super::grams::{EMPTY, Grams, TooMany, fold_rules};
 use super::{Grammar, Part};
 
@@ -20,17 +22,17 @@ use super::{Grammar, Part};
 /// If more than `limit` sequences may be frequent.
 pub(super) fn frequent(
     grammar: &Grammar,
-    counts: &[u64],
+    counts: &[Count],
     is_included: impl Fn(u32) -> bool,
     k: usize,
-    min_count: u64,
+    min_count: Count,
     limit: usize,
 ) -> Result<Grams, TooMany> {
     let mut grams = Grams::new(limit);
     for (terminal, &count) in (0u32..).zip(counts) {
-        if count >= min_count.max(1) && is_included(terminal) {
+        if count >= min_count.max(Count(1)) && is_included(terminal) {
             let id = grams.add(EMPTY, terminal, EMPTY);
-            grams.count_window(id, count);
+            grams.count_window(id, count.0);
         }
     }
     for length in 2..=k {

@@ -23,6 +23,7 @@
 
 use std::fmt;
 
+use holloway_format::Count;
 use rustc_hash::FxHashMap;
 
 use super::{Grammar, Part};
@@ -50,7 +51,7 @@ pub struct Gram {
     /// Number of symbols in the sequence.
     pub length: u32,
     /// Number of occurrences.
-    pub count: u64,
+    pub count: Count,
 }
 
 /// An analysis exceeded a limit.
@@ -86,7 +87,7 @@ impl Grams {
             parent: 0,
             symbol: 0,
             length: 0,
-            count: 0,
+            count: Count::ZERO,
         };
         Grams {
             nodes: vec![root],
@@ -123,10 +124,10 @@ impl Grams {
     }
 
     /// Number of occurrences of a sequence.
-    pub fn count(&self, symbols: &[u32]) -> u64 {
+    pub fn count(&self, symbols: &[u32]) -> Count {
         let mut symbols = symbols.iter();
         let end = symbols.try_fold(0, |id, &symbol| self.find(id, symbol));
-        end.map_or(0, |id| self.node(id).count)
+        end.map_or(Count::ZERO, |id| self.node(id).count)
     }
 
     pub(super) fn length(&self, id: u32) -> usize {
@@ -168,7 +169,7 @@ impl Grams {
             parent,
             symbol,
             length: self.node(parent).length + 1,
-            count: 0,
+            count: Count::ZERO,
         });
         self.without_first.push(without_first);
         id
@@ -181,7 +182,7 @@ impl Grams {
 
     /// Removes the sequences that occur fewer than `min_count` times, except among the first
     /// `frequent` sequences. No sequence may have a removed sequence as parent or link.
-    pub(super) fn drop_rare(&mut self, frequent: usize, min_count: u64) {
+    pub(super) fn drop_rare(&mut self, frequent: usize, min_count: Count) {
         let mut next = frequent + 1;
         for old in frequent + 1..self.nodes.len() {
             let node = self.nodes[old];
@@ -211,7 +212,7 @@ impl Grams {
 
     pub(super) fn count_window(&mut self, id: u32, weight: u64) {
         let count = &mut self.nodes[id as usize].count;
-        *count = count.saturating_add(weight);
+        *count = count.saturating_add(Count(weight));
     }
 
     /// Counts the `number` longest suffixes of a sequence as windows: the windows that begin at its

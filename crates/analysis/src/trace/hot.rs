@@ -27,6 +27,8 @@
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 
+use holloway_format::Count;
+
 use super::frequent::frequent;
 use super::grams::{Grams, TooMany, fold_rules};
 use super::stats::counts;
@@ -49,7 +51,7 @@ pub struct HotSubpath {
     /// The terminals of the events.
     pub terminals: Vec<u32>,
     /// Number of executions.
-    pub count: u64,
+    pub count: Count,
     /// `count` × the sum of the events' costs.
     pub cost: u64,
     /// Whether no shorter prefix of the sequence is hot.
@@ -72,7 +74,7 @@ pub fn exact(
     // A sequence that ran fewer than `min_count` times cannot be hot. A longer sequence that
     // contains it cannot be hot either.
     let max_sequence_cost = max_cost.saturating_mul(bounds.max_len as u64);
-    let min_count = bounds.min_cost.div_ceil(max_sequence_cost.max(1)).max(1);
+    let min_count = Count(bounds.min_cost.div_ceil(max_sequence_cost.max(1)).max(1));
     let has_cost = |terminal: u32| costs[terminal as usize].is_some();
     let grams = frequent(grammar, &counts, has_cost, bounds.max_len, min_count, limit)?;
     let mut hot = list_hot(&grams, costs, bounds);
@@ -93,7 +95,7 @@ fn list_hot(grams: &Grams, costs: &[Option<u64>], bounds: &Bounds) -> Vec<HotSub
         let state = prefix.zip(costs[node.symbol as usize]);
         states.push(state.map(|((sum, has_hot_prefix), cost)| {
             let sum = sum.saturating_add(cost);
-            let cost = sum.saturating_mul(node.count);
+            let cost = sum.saturating_mul(node.count.0);
             let is_hot = node.length as usize >= bounds.min_len && cost >= bounds.min_cost;
             if is_hot {
                 hot.push(HotSubpath {
@@ -136,7 +138,7 @@ pub fn figure_7(grammar: &Grammar, costs: &[Option<u64>], bounds: &Bounds) -> Ve
         .hot_counts
         .into_iter()
         .map(|(terminals, count)| HotSubpath {
-            cost: cost(costs, &terminals).saturating_mul(count),
+            cost: cost(costs, &terminals).saturating_mul(count.0),
             terminals,
             count,
             minimal: true,
@@ -189,7 +191,7 @@ struct FigurePass<'a> {
     costs: &'a [Option<u64>],
     bounds: Bounds,
     /// The hot subpaths found so far, with their counts.
-    hot_counts: BTreeMap<Vec<u32>, u64>,
+    hot_counts: BTreeMap<Vec<u32>, Count>,
 }
 
 impl FigurePass<'_> {
@@ -231,7 +233,7 @@ impl FigurePass<'_> {
             let hot = std::mem::take(&mut ends.suffix);
             ends.freeze(hot.len());
             let count = self.hot_counts.entry(hot).or_default();
-            *count = count.saturating_add(frequency);
+            *count = count.saturating_add(Count(frequency));
         }
     }
 }

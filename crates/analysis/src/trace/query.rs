@@ -8,6 +8,8 @@
 //!
 //! Cost: symbols of the grammar × states reached (`sweep`).
 
+use holloway_format::Count;
+
 use super::Grammar;
 use super::automaton::{Automaton, BEGIN, Hits};
 use super::pattern::{PatternError, PatternFault, Resolved};
@@ -17,7 +19,7 @@ use super::sweep::{BACKWARD, FORWARD, Sweep};
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Matches {
     /// Number of matches. They share no event.
-    pub count: u64,
+    pub count: Count,
     /// Positions of the first and the last event of the first match.
     pub first: Option<(u64, u64)>,
     /// Position of the last event of the last match.
@@ -28,7 +30,7 @@ pub struct Matches {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Frequency {
     /// Number of executions.
-    pub count: u64,
+    pub count: Count,
     /// Positions at which the first and the last execution begin.
     pub ends: Option<(u64, u64)>,
 }
@@ -53,7 +55,7 @@ pub fn query(grammar: &Grammar, pattern: &Resolved) -> Result<Matches, PatternEr
         None => None,
     };
     Ok(Matches {
-        count: passage.hits,
+        count: Count(passage.hits),
         first,
         last_end: passage.ends.map(|(_, last)| last),
     })
@@ -85,7 +87,7 @@ pub fn freq(grammar: &Grammar, pattern: &Resolved) -> Result<Frequency, PatternE
     check_states(&sweep.machine)?;
     let start = |end: u64| end + 1 - length;
     Ok(Frequency {
-        count: passage.hits,
+        count: Count(passage.hits),
         ends: passage
             .ends
             .map(|(first, last)| (start(first), start(last))),

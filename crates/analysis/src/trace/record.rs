@@ -20,6 +20,7 @@
 use std::collections::HashMap;
 use std::mem;
 
+use holloway_format::Count;
 use holloway_format::trace::{Block, Terminal};
 
 use super::builder::{Depth, GrammarBuilder, Limits};
@@ -53,7 +54,7 @@ pub struct TraceBuilder {
     limits: Limits,
     /// By function and path number: executions in completed blocks that [`counts`](Self::counts)
     /// did not return yet.
-    path_counts: HashMap<(u32, u32), u64>,
+    path_counts: HashMap<(u32, u32), Count>,
     /// The completed blocks that [`take`](Self::take) did not return yet.
     completed: Vec<Recorded>,
 }
@@ -157,7 +158,7 @@ impl TraceBuilder {
     /// Returns the number of executions of each path since the last call. The keys are the index of
     /// the function in the map and the path number. Only words in completed blocks count. The
     /// words of all threads that owned the ring count together.
-    pub fn counts(&mut self) -> HashMap<(u32, u32), u64> {
+    pub fn counts(&mut self) -> HashMap<(u32, u32), Count> {
         self.add_up();
         mem::take(&mut self.path_counts)
     }
@@ -300,7 +301,7 @@ impl TraceBuilder {
             if let Terminal::Path { function, path } = *terminal
                 && count > 0
             {
-                *self.path_counts.entry((function, path)).or_default() += count;
+                *self.path_counts.entry((function, path)).or_default() += Count(count);
             }
         }
     }

@@ -3,6 +3,8 @@
 //!
 //! Cost: linear in the symbols of the grammar.
 
+use holloway_format::Count;
+
 use super::code::Event;
 use super::sweep::prefixes;
 use super::{Checked, Grammar, Part};
@@ -14,23 +16,23 @@ pub const WORD_BYTES: u64 = 4;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Stats {
     /// Events: paths, frames that were left, and gaps.
-    pub events: u64,
+    pub events: Count,
     /// Paths run.
-    pub paths: u64,
+    pub paths: Count,
     /// Different paths.
     pub distinct_paths: u64,
     /// Different functions of the paths.
     pub functions: u64,
     /// Instructions run: instructions on paths, and calls that did not return.
-    pub instructions: u64,
+    pub instructions: Count,
     /// Activations that began with a path from a function's entry.
-    pub enters: u64,
+    pub enters: Count,
     /// Activations that ended with a path to the exit.
-    pub leaves: u64,
+    pub leaves: Count,
     /// Activations that ended without a path to the exit.
-    pub left: u64,
+    pub left: Count,
     /// Gaps: positions where events are missing.
-    pub gaps: u64,
+    pub gaps: Count,
     /// Rules of the grammar.
     pub rules: u64,
     /// Symbols on the right sides of the rules.
@@ -40,39 +42,44 @@ pub struct Stats {
 impl Stats {
     /// Bytes of the paths in the stream that the thread appended.
     pub fn trace_bytes(&self) -> u64 {
-        self.paths.saturating_mul(WORD_BYTES)
+        self.paths.0.saturating_mul(WORD_BYTES)
     }
 
     /// Adds the numbers of another trace. A path, function, or rule in both traces counts twice.
     pub fn add(&mut self, other: &Stats) {
-        let sums = [
+        let counts = [
             (&mut self.events, other.events),
             (&mut self.paths, other.paths),
-            (&mut self.distinct_paths, other.distinct_paths),
-            (&mut self.functions, other.functions),
             (&mut self.instructions, other.instructions),
             (&mut self.enters, other.enters),
             (&mut self.leaves, other.leaves),
             (&mut self.left, other.left),
             (&mut self.gaps, other.gaps),
+        ];
+        for (sum, count) in counts {
+            *sum = sum.saturating_add(count);
+        }
+        let sizes = [
+            (&mut self.distinct_paths, other.distinct_paths),
+            (&mut self.functions, other.functions),
             (&mut self.rules, other.rules),
             (&mut self.symbols, other.symbols),
         ];
-        for (sum, number) in sums {
-            *sum = sum.saturating_add(number);
+        for (sum, size) in sizes {
+            *sum = sum.saturating_add(size);
         }
     }
 }
 
 /// By terminal: number of occurrences. `terminals` is the number of terminals.
-pub fn counts(grammar: &Grammar, terminals: usize) -> Vec<u64> {
+pub fn counts(grammar: &Grammar, terminals: usize) -> Vec<Count> {
     let frequencies = grammar.frequencies();
-    let mut counts = vec![0u64; terminals];
+    let mut counts = vec![Count::ZERO; terminals];
     for rule in 0..grammar.rules() {
         for symbol in grammar.rule(rule) {
             if let Part::Terminal(id) = symbol.part() {
                 let count = &mut counts[id as usize];
-                *count = count.saturating_add(frequencies[rule as usize]);
+                *count = count.saturating_add(Count(frequencies[rule as usize]));
             }
         }
     }
@@ -82,7 +89,7 @@ pub fn counts(grammar: &Grammar, terminals: usize) -> Vec<u64> {
 /// The numbers of a trace.
 pub fn stats(grammar: &Grammar, events: &[Event]) -> Stats {
     let sizes = Stats {
-        events: grammar.len(),
+        events: Count(grammar.len()),
         rules: grammar.rules().into(),
         symbols: grammar.size() as u64,
         ..Stats::default()
@@ -102,12 +109,12 @@ pub fn stats_of_checked(checked: &Checked, events: &[Event]) -> Stats {
 }
 
 /// Adds the numbers that follow from the counts of terminals.
-fn sum_counts(mut stats: Stats, counts: &[u64], events: &[Event]) -> Stats {
+fn sum_counts(mut stats: Stats, counts: &[Count], events: &[Event]) -> Stats {
     let mut functions = Vec::new();
     // Calls before which a path ended, minus calls with which a path started.
     let mut open_calls = 0i64;
     let events = events.iter().zip(counts);
-    for (&event, &count) in events.filter(|&(_, &count)| count > 0) {
+    for (&event, &count) in events.filter(|&(_, &count)| count > Count::ZERO) {
         match event {
             Event::Path {
                 function,
@@ -118,13 +125,13 @@ fn sum_counts(mut stats: Stats, counts: &[u64], events: &[Event]) -> Stats {
                 stats.paths = stats.paths.saturating_add(count);
                 stats.distinct_paths += 1;
                 functions.push(function);
-                let instructions = event.instructions().saturating_mul(count);
+                let instructions = count.saturating_mul(event.instructions());
                 stats.instructions = stats.instructions.saturating_add(instructions);
-                let count_if = |condition| if condition { count } else { 0 };
+                let count_if = |condition| if condition { count } else { Count::ZERO };
                 stats.enters = stats.enters.saturating_add(count_if(event.enters()));
                 stats.leaves = stats.leaves.saturating_add(count_if(event.leaves()));
-                open_calls = open_calls.saturating_add_unsigned(count_if(calls));
-                open_calls = open_calls.saturating_sub_unsigned(count_if(resumes));
+                open_calls = open_calls.saturating_add_unsigned(count_if(calls).0);
+                open_calls = open_calls.saturating_sub_unsigned(count_if(resumes).0);
             }
             Event::Left(frames) => {
                 let left_frames = count.saturating_mul(frames.into());
@@ -133,7 +140,7 @@ fn sum_counts(mut stats: Stats, counts: &[u64], events: &[Event]) -> Stats {
             Event::Gap => stats.gaps = stats.gaps.saturating_add(count),
         }
     }
-    let unreturned_calls = u64::try_from(open_calls).unwrap_or(0);
+    let unreturned_calls = Count(u64::try_from(open_calls).unwrap_or(0));
     stats.instructions = stats.instructions.saturating_add(unreturned_calls);
     functions.sort_unstable();
     functions.dedup();

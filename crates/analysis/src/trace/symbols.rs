@@ -140,7 +140,7 @@ fn function_words(words: &Words) -> Vec<(u32, u32)> {
         .map(|function| {
             (
                 function.first,
-                first_functions[function.module as usize] + function.function,
+                first_functions[function.index.module as usize] + function.index.function,
             )
         })
         .collect()

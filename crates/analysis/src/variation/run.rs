@@ -62,12 +62,10 @@ impl VariationRun {
                 stats.add(&process_stats);
                 is_exact &= profile.head.kind == Kind::Times;
                 for function_timings in profile.functions {
-                    let Some(function) =
-                        map.function(function_timings.module, function_timings.function)
-                    else {
+                    let Some(function) = map.function(function_timings.index) else {
                         continue;
                     };
-                    let module = ModuleId(modules + function_timings.module);
+                    let module = ModuleId(modules + function_timings.index.module);
                     let key = (module, function.counters.offset());
                     let sums = timed.entry(key).or_default();
                     for path in function_timings.paths {

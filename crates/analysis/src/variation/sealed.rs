@@ -26,8 +26,7 @@ pub fn seal(mut head: VariationHead, words: &Words, timings: &Timings) -> Variat
         let WordFunction {
             first,
             paths,
-            module,
-            function,
+            index,
         } = word_function;
         let end = remaining.partition_point(|(word, _)| *word < first + paths);
         let (of_function, after) = remaining.split_at(end);
@@ -39,14 +38,13 @@ pub fn seal(mut head: VariationHead, words: &Words, timings: &Timings) -> Variat
         let paths: Vec<PathTimings> = paths.collect();
         if !paths.is_empty() {
             functions.push(FunctionTimings {
-                module,
-                function,
-                hash: words.hash(module, function),
+                index,
+                hash: words.hash(index),
                 paths,
             });
         }
     }
-    functions.sort_by_key(|function| (function.module, function.function));
+    functions.sort_by_key(|function| function.index);
     VariationProfile {
         head,
         functions,
@@ -60,9 +58,8 @@ pub fn join(sum: &mut VariationProfile, later: VariationProfile) {
     sum.head.process.threads = sum.head.process.threads.max(later.head.process.threads);
     sum.damage.extend(later.damage);
     for function in later.functions {
-        let key = (function.module, function.function);
         let functions = &mut sum.functions;
-        match functions.binary_search_by_key(&key, |known| (known.module, known.function)) {
+        match functions.binary_search_by_key(&function.index, |known| known.index) {
             Err(index) => functions.insert(index, function),
             Ok(index) => join_paths(&mut functions[index].paths, function.paths),
         }
@@ -82,8 +79,7 @@ fn join_paths(sum: &mut Vec<PathTimings>, later: Vec<PathTimings>) {
 pub fn paths(profile: &VariationProfile) -> Profile {
     let head = &profile.head;
     let functions = profile.functions.iter().map(|function| FunctionCounts {
-        module: function.module,
-        function: function.function,
+        index: function.index,
         hash: function.hash,
         counts: function
             .paths

@@ -9,7 +9,9 @@ use holloway_analysis::loops::shape::{self, Finding};
 use holloway_analysis::loops::{Limits, LoopsBuilder, LoopsRun, seal};
 use holloway_analysis::stream::Words;
 use holloway_flow::{PathEnd, PathId, PathStart};
-use holloway_format::{Count, FunctionMap, LoopMap, LoopsHead, Outcome, Place, ProcessImage};
+use holloway_format::{
+    Count, FunctionIndex, FunctionMap, LoopMap, LoopsHead, Outcome, Place, ProcessImage,
+};
 
 use crate::build::{function, image, module, numbering_of, profile};
 use crate::streams::placed;
@@ -82,7 +84,7 @@ fn walks(map: &FunctionMap, mut seed: u64) -> Vec<Vec<u32>> {
 /// A run whose activations take these walks.
 fn run(map: &FunctionMap, walks: &[Vec<u32>]) -> LoopsRun {
     let image = placed(vec![map.clone()], Kind::Loops);
-    let map = image.function(0, 0).unwrap();
+    let map = image.function(FunctionIndex::default()).unwrap();
     let numbering = numbering_of(map);
     let mut paths: BTreeMap<(Vec<u32>, u32, bool), u32> = BTreeMap::new();
     for number in 0..map.path_count {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use holloway_analysis::trace::Grammar;
 use holloway_analysis::trace::grams::{Grams, grams};
 use holloway_analysis::trace::hot::{Bounds, HotSubpath, exact, figure_7};
+use holloway_format::Count;
 use proptest::prelude::*;
 
 use super::{any_grammar, as_letters, grammar, grammars, letters, sequitur, string};
@@ -12,17 +13,17 @@ use super::{any_grammar, as_letters, grammar, grammars, letters, sequitur, strin
 const LIMIT: usize = 1 << 20;
 
 /// Slow reference implementation: all sequences of up to `k` terminals, counted one by one.
-fn reference_counts(string: &[u32], k: usize) -> BTreeMap<Vec<u32>, u64> {
+fn reference_counts(string: &[u32], k: usize) -> BTreeMap<Vec<u32>, Count> {
     let mut counts = BTreeMap::new();
     for length in 1..=k {
         for window in string.windows(length) {
-            *counts.entry(window.to_vec()).or_default() += 1;
+            *counts.entry(window.to_vec()).or_default() += Count(1);
         }
     }
     counts
 }
 
-fn listed(grams: &Grams) -> BTreeMap<Vec<u32>, u64> {
+fn listed(grams: &Grams) -> BTreeMap<Vec<u32>, Count> {
     let nodes = grams.nodes();
     nodes
         .map(|(id, node)| (grams.symbols(id), node.count))
@@ -54,7 +55,7 @@ fn sequences_of_figure_5_are_counted_exactly() {
         ("cc", 0),
         ("abbc", 0), // longer than 3
     ] {
-        assert_eq!(grams.count(&letters(sequence)), count, "{sequence}");
+        assert_eq!(grams.count(&letters(sequence)), Count(count), "{sequence}");
     }
 }
 
@@ -67,7 +68,7 @@ fn shown(hot: &[HotSubpath]) -> Vec<(String, u64, u64)> {
         .map(|sequence| {
             (
                 as_letters(&sequence.terminals),
-                sequence.count,
+                sequence.count.0,
                 sequence.cost,
             )
         })
@@ -181,12 +182,12 @@ proptest! {
         let cost = |sequence: &[u32]| sequence.iter().map(|&id| costs[id as usize].unwrap()).sum::<u64>();
         let counts = reference_counts(&expansion, bounds.max_len);
         let is_hot = |sequence: &[u32]| {
-            sequence.len() >= min_len && counts.get(sequence).is_some_and(|count| count * cost(sequence) >= min_cost)
+            sequence.len() >= min_len && counts.get(sequence).is_some_and(|count| count.0 * cost(sequence) >= min_cost)
         };
         let mut expect = Vec::new();
         for (sequence, &count) in counts.iter().filter(|(sequence, _)| is_hot(sequence)) {
             let minimal = !(1..sequence.len()).any(|end| is_hot(&sequence[..end]));
-            expect.push(HotSubpath { terminals: sequence.clone(), count, cost: count * cost(sequence), minimal });
+            expect.push(HotSubpath { terminals: sequence.clone(), count, cost: count.0 * cost(sequence), minimal });
         }
         let mut actual = exact(&grammar, &costs, &bounds, LIMIT).unwrap();
         prop_assert!(actual.is_sorted_by(|a, b| a.cost >= b.cost));
@@ -205,7 +206,7 @@ proptest! {
         let expansion: Vec<u32> = grammar.expand().collect();
         let counts = reference_counts(&expansion, bounds.max_len);
         for hot in figure_7(&grammar, &costs, &bounds) {
-            let count = counts.get(&hot.terminals).copied().unwrap_or(0);
+            let count = counts.get(&hot.terminals).copied().unwrap_or_default();
             prop_assert!(hot.count <= count, "{} {} of {}", as_letters(&hot.terminals), hot.count, count);
             prop_assert!(hot.cost >= min_cost && hot.terminals.len() >= min_len);
         }

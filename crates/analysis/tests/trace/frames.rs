@@ -7,6 +7,7 @@ use holloway_analysis::trace::context::{Context, context};
 use holloway_analysis::trace::loops::loops;
 use holloway_analysis::trace::stats::{depth, stats};
 use holloway_analysis::trace::{Grammar, Symbol};
+use holloway_format::Count;
 use proptest::prelude::*;
 
 use super::{grammars, path, sequitur};
@@ -71,12 +72,12 @@ fn activations(string: &[u32], events: &[Event]) -> Vec<Activation> {
     done
 }
 
-fn reference_loops(string: &[u32], events: &[Event], k: usize) -> BTreeMap<Vec<u32>, u64> {
+fn reference_loops(string: &[u32], events: &[Event], k: usize) -> BTreeMap<Vec<u32>, Count> {
     let mut counts = BTreeMap::new();
     for activation in activations(string, events) {
         for length in 1..=k {
             for window in activation.paths.windows(length) {
-                *counts.entry(window.to_vec()).or_default() += 1;
+                *counts.entry(window.to_vec()).or_default() += Count(1);
             }
         }
     }
@@ -88,28 +89,28 @@ fn reference_context(string: &[u32], events: &[Event], wanted: &[bool]) -> Conte
     let (mut before, mut after) = (BTreeMap::new(), BTreeMap::new());
     for pair in string.windows(2) {
         if is_wanted(pair[1]) {
-            *before.entry(pair[0]).or_default() += 1;
+            *before.entry(pair[0]).or_default() += Count(1);
         }
         if is_wanted(pair[0]) {
-            *after.entry(pair[1]).or_default() += 1;
+            *after.entry(pair[1]).or_default() += Count(1);
         }
     }
     let mut callers = BTreeMap::new();
     for activation in activations(string, events) {
         let times = activation.paths.iter().filter(|&&id| is_wanted(id)).count() as u64;
         if times > 0 {
-            *callers.entry(activation.caller).or_default() += times;
+            *callers.entry(activation.caller).or_default() += Count(times);
         }
     }
     Context {
-        count: string.iter().filter(|&&id| is_wanted(id)).count() as u64,
+        count: Count(string.iter().filter(|&&id| is_wanted(id)).count() as u64),
         before: ranked(before),
         after: ranked(after),
         callers: ranked(callers),
     }
 }
 
-fn ranked<K: Ord>(counts: BTreeMap<K, u64>) -> Vec<(K, u64)> {
+fn ranked<K: Ord>(counts: BTreeMap<K, Count>) -> Vec<(K, Count)> {
     let mut counts: Vec<_> = counts.into_iter().collect();
     counts.sort_by_key(|entry| std::cmp::Reverse(entry.1));
     counts
@@ -120,11 +121,11 @@ fn a_loop_that_calls_is_one_string() {
     // Twice: f enters, goes around twice, and leaves. It calls g in each round.
     let string = [1, 4, 2, 4, 2, 4, 3].repeat(2);
     let grams = loops(&sequitur(&string), &events(), 4, LIMIT).unwrap();
-    assert_eq!(grams.count(&[1, 2, 2, 3]), 2);
-    assert_eq!(grams.count(&[2, 2]), 2);
-    assert_eq!(grams.count(&[4]), 6);
-    assert_eq!(grams.count(&[3, 1]), 0);
-    assert_eq!(grams.count(&[4, 4]), 0);
+    assert_eq!(grams.count(&[1, 2, 2, 3]), Count(2));
+    assert_eq!(grams.count(&[2, 2]), Count(2));
+    assert_eq!(grams.count(&[4]), Count(6));
+    assert_eq!(grams.count(&[3, 1]), Count::ZERO);
+    assert_eq!(grams.count(&[4, 4]), Count::ZERO);
 }
 
 /// Only a damaged file can contain calls that nest so deeply.
@@ -165,8 +166,8 @@ proptest! {
         let string: Vec<u32> = grammar.expand().collect();
         let events = events();
         let stats = stats(&grammar, &events);
-        let count = |in_event: &dyn Fn(Event) -> u64| string.iter().map(|&id| in_event(events[id as usize])).sum::<u64>();
-        prop_assert_eq!(stats.events, string.len() as u64);
+        let count = |in_event: &dyn Fn(Event) -> u64| Count(string.iter().map(|&id| in_event(events[id as usize])).sum());
+        prop_assert_eq!(stats.events, Count(string.len() as u64));
         prop_assert_eq!(stats.paths, count(&|event| event.function().is_some().into()));
         prop_assert_eq!(stats.enters, count(&|event| event.enters().into()));
         prop_assert_eq!(stats.leaves, count(&|event| event.leaves().into()));

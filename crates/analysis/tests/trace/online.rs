@@ -10,7 +10,7 @@ use holloway_analysis::trace::code::Code;
 use holloway_analysis::trace::loops::loops;
 use holloway_analysis::trace::stats::{depth, stats};
 use holloway_analysis::trace::{Assembler, Limits, Recorded, Terminal, Trace, TraceBuilder};
-use holloway_format::ImageMap;
+use holloway_format::{Count, ImageMap};
 use proptest::prelude::*;
 
 use holloway_abi::Kind;
@@ -84,16 +84,16 @@ proptest! {
         };
         let actual = loops(&trace.grammar, &events, k as usize, 1 << 20).unwrap();
         let actual = actual.nodes().map(|(id, node)| {
-            (actual.symbols(id).into_iter().map(word).collect(), node.count)
+            (actual.symbols(id).into_iter().map(word).collect(), node.count.0)
         });
         prop_assert_eq!(actual.collect::<BTreeMap<Vec<u32>, u64>>(), online(&image, &parts, k));
 
         // As many activations end as begin.
         let stats = stats(&trace.grammar, &events);
         if !gap {
-            let open = depth(&trace.grammar, &events, stats.events);
-            prop_assert_eq!(stats.enters as i64, (stats.leaves + stats.left) as i64 + open);
-            prop_assert_eq!(stats.enters, simulator.truth.activations.len() as u64);
+            let open = depth(&trace.grammar, &events, stats.events.0);
+            prop_assert_eq!(stats.enters.0 as i64, (stats.leaves + stats.left).0 as i64 + open);
+            prop_assert_eq!(stats.enters, Count(simulator.truth.activations.len() as u64));
         }
     }
 }

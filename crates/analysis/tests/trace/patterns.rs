@@ -5,6 +5,7 @@ use holloway_analysis::trace::before::{Order, Runs, before};
 use holloway_analysis::trace::code::Event;
 use holloway_analysis::trace::pattern::{NameError, Pattern, PatternError, Resolved};
 use holloway_analysis::trace::query::{Frequency, Matches, freq, query};
+use holloway_format::Count;
 use proptest::prelude::*;
 use regex::Regex;
 
@@ -53,7 +54,7 @@ fn resolve(text: &str) -> Result<Resolved, PatternError> {
 fn found(text: &str, pattern: &str) -> (u64, Option<(u64, u64)>) {
     let grammar = sequitur(&letters(text));
     let Matches { count, first, .. } = query(&grammar, &resolve(pattern).unwrap()).unwrap();
-    (count, first)
+    (count.0, first)
 }
 
 #[test]
@@ -189,12 +190,12 @@ fn sequences_of_figure_5_have_their_frequencies() {
     ] {
         assert_eq!(
             freq(&figure_5, &resolve(sequence).unwrap()).unwrap().count,
-            expect,
+            Count(expect),
             "{sequence}"
         );
     }
     let choice = freq(&figure_5, &resolve("(a|c) (b|a:0)").unwrap());
-    assert_eq!(choice.unwrap().count, 5);
+    assert_eq!(choice.unwrap().count, Count(5));
     let error = freq(&figure_5, &resolve("a b*").unwrap()).unwrap_err();
     assert!(error.to_string().contains("without `*`"), "{error}");
 }
@@ -213,7 +214,7 @@ fn orders_are_counted() {
     assert_eq!(
         found.p,
         Runs {
-            count: 3,
+            count: Count(3),
             ends: Some((1, 7))
         }
     );
@@ -224,13 +225,13 @@ fn orders_are_counted() {
             found.later,
             found.preceded
         ),
-        (1, 1, 2, 2)
+        (Count(1), Count(1), Count(2), Count(2))
     );
     assert_eq!(found.p_is_first(), Some(true));
     assert_eq!(
         order("abbab").q_without_p,
         Runs {
-            count: 1,
+            count: Count(1),
             ends: Some((2, 2))
         }
     );
@@ -246,17 +247,15 @@ fn reference_order(string: &[u32], p: &[bool], q: &[bool]) -> Order {
     };
     let (p_positions, q_positions) = (positions(p), positions(q));
     let runs = |positions: &[usize]| Runs {
-        count: positions.len() as u64,
+        count: Count(positions.len() as u64),
         ends: positions
             .first()
             .zip(positions.last())
             .map(|(&first, &last)| (first as u64, last as u64)),
     };
     let count = |holds: &dyn Fn(usize) -> bool| {
-        p_positions
-            .iter()
-            .filter(|&&position| holds(position))
-            .count() as u64
+        let held = p_positions.iter().filter(|&&position| holds(position));
+        Count(held.count() as u64)
     };
     let is_before_next_p = |position: usize| {
         let q = q_positions.iter().find(|&&q| q > position);
@@ -288,10 +287,12 @@ fn reference_order(string: &[u32], p: &[bool], q: &[bool]) -> Order {
         later: count(&|position| q_positions.iter().any(|&q| q > position)),
         q_without_p: runs(&q_without_p),
         unanswered: runs(&unanswered),
-        preceded: q_positions
-            .iter()
-            .filter(|&&position| p_positions.iter().any(|&p| p < position))
-            .count() as u64,
+        preceded: Count(
+            q_positions
+                .iter()
+                .filter(|&&position| p_positions.iter().any(|&p| p < position))
+                .count() as u64,
+        ),
     }
 }
 
@@ -348,7 +349,7 @@ fn reference_matches(text: &str, regex: &Regex) -> Matches {
         }
     }
     Matches {
-        count,
+        count: Count(count),
         first,
         last_end,
     }
@@ -374,7 +375,7 @@ proptest! {
         let pattern: Vec<String> = sequence.iter().map(|&id| format!("{}:0", as_letters(&[id]))).collect();
         let found = freq(&grammar, &resolve(&pattern.join(" ")).unwrap()).unwrap();
         let positions: Vec<u64> = (0u64..).zip(string.windows(sequence.len())).filter(|(_, window)| *window == sequence).map(|(position, _)| position).collect();
-        prop_assert_eq!(found, Frequency { count: positions.len() as u64, ends: positions.first().copied().zip(positions.last().copied()) });
+        prop_assert_eq!(found, Frequency { count: Count(positions.len() as u64), ends: positions.first().copied().zip(positions.last().copied()) });
     }
 
     #[test]

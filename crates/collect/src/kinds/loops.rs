@@ -310,8 +310,7 @@ fn inline_forests(functions: &[FunctionCounts], words: &Words, stats: StreamStat
             count,
         });
         let forest = FunctionForest {
-            module: function.module,
-            function: function.function,
+            index: function.index,
             hash: function.hash,
             nodes: nodes.collect(),
             dropped: Vec::new(),
@@ -334,10 +333,9 @@ fn join(sum: &mut LoopsProfile, other: LoopsProfile) {
     sum.head.stats.add(&other.head.stats);
     sum.damage.extend(other.damage);
     for forest in other.functions {
-        let key = (forest.module, forest.function);
         let index = sum
             .functions
-            .binary_search_by_key(&key, |forest| (forest.module, forest.function));
+            .binary_search_by_key(&forest.index, |forest| forest.index);
         match index {
             Err(index) => sum.functions.insert(index, forest),
             Ok(index) => {
@@ -359,8 +357,8 @@ mod tests {
     use std::sync::Arc;
 
     use holloway_format::{
-        BlockMap, Counters, DagEdgeMap, DagKind, EdgeKind, EdgeMap, FunctionMap, ModuleMap,
-        Outcome, PlacedModule, Scope,
+        BlockMap, Counters, DagEdgeMap, DagKind, EdgeKind, EdgeMap, FunctionIndex, FunctionMap,
+        ModuleMap, Outcome, PlacedModule, Scope,
     };
 
     use super::*;
@@ -420,8 +418,7 @@ mod tests {
     ) -> (Vec<(u64, u64)>, bool) {
         let map = image(has_exits);
         let inline = FunctionCounts {
-            module: 0,
-            function: 0,
+            index: FunctionIndex::default(),
             hash: 0,
             counts: counts
                 .iter()

@@ -9,7 +9,9 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use holloway_analysis::stream::Words;
-use holloway_format::{Damage, FormatError, FunctionCounts, ImageMap, ProfileHead, RawProfile};
+use holloway_format::{
+    Count, Damage, FormatError, FunctionCounts, ImageMap, ProfileHead, RawProfile,
+};
 
 use super::stream_kind::{
     Destination, Earlier, InlineCounts, Owner, ProcessAnalysis, Resumed, RingAnalysis, StreamData,
@@ -195,7 +197,7 @@ impl<S: Sums> ProcessAnalysis for SummedStreams<S> {
         (S::into_data(content), summary)
     }
 
-    fn stored_paths(&self) -> Option<BTreeMap<u32, u64>> {
+    fn stored_paths(&self) -> Option<BTreeMap<u32, Count>> {
         None
     }
 }

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use holloway_analysis::stream::Words;
 use holloway_format::{
-    Damage, FormatError, FunctionCounts, ImageMap, LoopsProfile, Profile, ProfileHead, RawProfile,
-    VariationProfile,
+    Count, Damage, FormatError, FunctionCounts, ImageMap, LoopsProfile, Profile, ProfileHead,
+    RawProfile, VariationProfile,
 };
 
 use crate::error::StoreError;
@@ -117,7 +117,7 @@ pub(crate) trait ProcessAnalysis: Send + Sync {
 
     /// Returns the number of paths of each thread in the side files of an earlier collector. `None`
     /// if the kind does not store this number.
-    fn stored_paths(&self) -> Option<BTreeMap<u32, u64>>;
+    fn stored_paths(&self) -> Option<BTreeMap<u32, Count>>;
 }
 
 /// The analysis of one ring, by the worker that reads the ring.

@@ -12,7 +12,7 @@ use holloway_abi::Kind;
 use holloway_analysis::stream::Words;
 use holloway_analysis::trace::{Limits, Recorded, TraceBuilder};
 use holloway_format::trace::TraceFile;
-use holloway_format::{Damage, Fact, FormatError, ImageMap, ProfileHead, RawProfile};
+use holloway_format::{Count, Damage, Fact, FormatError, ImageMap, ProfileHead, RawProfile};
 
 use super::stream_kind::{
     Destination, Earlier, InlineCounts, Owner, ProcessAnalysis, Resumed, RingAnalysis, StreamData,
@@ -90,7 +90,7 @@ struct SharedTraces {
     /// How often each path ran in the recorded events.
     counts: PathCounts,
     /// The number of paths of each thread in the files of an earlier collector.
-    stored: BTreeMap<u32, u64>,
+    stored: BTreeMap<u32, Count>,
 }
 
 impl TraceStreams {
@@ -113,9 +113,9 @@ impl TraceStreams {
         let counts = thread_traces::path_counts(&traces);
         let paths = counts
             .values()
-            .fold(0, |sum: u64, count| sum.saturating_add(*count));
-        self.recording.count_known(paths);
-        self.recording.count_analyzed(paths);
+            .fold(Count::ZERO, |sum, count| sum.saturating_add(*count));
+        self.recording.count_known(paths.0);
+        self.recording.count_analyzed(paths.0);
         let mut shared = locked(&self.shared);
         thread_traces::add(&mut shared.counts, counts);
         for trace in &traces {
@@ -206,7 +206,7 @@ impl ProcessAnalysis for TraceStreams {
         (StreamData::Trace(files), self.summary(damage))
     }
 
-    fn stored_paths(&self) -> Option<BTreeMap<u32, u64>> {
+    fn stored_paths(&self) -> Option<BTreeMap<u32, Count>> {
         Some(locked(&self.shared).stored.clone())
     }
 }

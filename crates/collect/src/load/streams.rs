@@ -140,7 +140,7 @@ fn surplus(
     others: &[FunctionCounts],
     is_compared: impl Fn(&FunctionCounts) -> bool,
 ) -> u128 {
-    let key = |function: &FunctionCounts| (function.module, function.function);
+    let key = |function: &FunctionCounts| function.index;
     let others = others.iter().map(|other| (key(other), &other.counts));
     let others: HashMap<_, _> = others.collect();
     let compared = counts.iter().filter(|function| is_compared(function));
@@ -212,17 +212,17 @@ impl Streams {
         let may_lose =
             |damage: &Damage, function: &FunctionCounts| match (damage.module, damage.function) {
                 (Some(module), Some(index)) => {
-                    (module, index) == (function.module, function.function)
+                    (module, index) == (function.index.module, function.index.function)
                 }
                 (None, _) | (_, None) => damage.offset > 0,
             };
         let is_undamaged = |function: &FunctionCounts| {
-            let counts = profile.function(function.module, function.function);
+            let counts = profile.function(function.index);
             let mut damage = profile.damage.iter();
             counts.is_some() || !damage.any(|damage| may_lose(damage, function))
         };
         let total = |all: &[FunctionCounts]| all.iter().map(FunctionCounts::total).sum::<u128>();
-        let clamped = |sum: u128| u64::try_from(sum).unwrap_or(u64::MAX);
+        let clamped = |sum: u128| Count(u64::try_from(sum).unwrap_or(u64::MAX));
         Some(Account {
             image: self.head.image.clone(),
             process: self.head.pid,

@@ -1,14 +1,13 @@
 //! The counts of a function.
 
+use crate::function_record::FunctionIndex;
 use crate::units::Count;
 
 /// Counts of one function.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FunctionCounts {
-    /// Module in the image map.
-    pub module: u32,
-    /// Function in the module.
-    pub function: u32,
+    /// The function.
+    pub index: FunctionIndex,
     /// Hash of the function's structure in the map.
     pub hash: u64,
     /// Path numbers with their counts, ascending by number, without counts of 0. If the function
@@ -48,9 +47,9 @@ pub(super) fn merge_functions(
 ) -> Vec<FunctionCounts> {
     let mut functions = left;
     functions.extend(right);
-    functions.sort_by_key(|counts| (counts.module, counts.function));
+    functions.sort_by_key(|counts| counts.index);
     functions.dedup_by(|next, first| {
-        let same = (next.module, next.function) == (first.module, first.function);
+        let same = next.index == first.index;
         if same {
             first.counts.append(&mut next.counts);
             add_up(&mut first.counts);

@@ -73,10 +73,8 @@ pub struct VariationProfile {
 /// The timings of one function's paths.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FunctionTimings {
-    /// Module in the image's map.
-    pub module: u32,
-    /// Function in the module's map.
-    pub function: u32,
+    /// The function.
+    pub index: FunctionIndex,
     /// Hash of the function's graph in the map.
     pub hash: u64,
     /// Paths with samples, ascending by number.
@@ -92,13 +90,9 @@ pub fn write_variation(profile: &VariationProfile) -> Vec<u8> {
     let mut payload = Vec::new();
     for timings in &profile.functions {
         payload.clear();
-        let index = FunctionIndex {
-            module: timings.module,
-            function: timings.function,
-        };
-        put_function(&mut payload, index, timings.hash);
+        put_function(&mut payload, timings.index, timings.hash);
         put_paths(&mut payload, &timings.paths);
-        functions.push([timings.module, timings.function], &payload);
+        functions.push(timings.index.keys(), &payload);
     }
     let VariationHead {
         process,
@@ -215,8 +209,7 @@ fn read_function(
         next = path.0 + 1;
     }
     Ok(FunctionTimings {
-        module: recorded.index.module,
-        function: recorded.index.function,
+        index: recorded.index,
         hash: recorded.hash,
         paths,
     })

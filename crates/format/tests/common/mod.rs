@@ -4,9 +4,9 @@
 use holloway_abi::Kind;
 use holloway_format::{
     BlockMap, CaseNames, Count, Counters, DagEdgeMap, DagKind, EdgeKind, EdgeMap, FunctionCounts,
-    FunctionMap, GuideFunction, ImageMap, Load, LoadShape, LoopMap, ModuleMap, Outcome, Place,
-    PlacedModule, Profile, ProfileHead, Scope, Skipped, Text, VanishedFunction, decode_image,
-    encode_image,
+    FunctionIndex, FunctionMap, GuideFunction, ImageMap, Load, LoadShape, LoopMap, ModuleMap,
+    Outcome, Place, PlacedModule, Profile, ProfileHead, Scope, Skipped, Text, VanishedFunction,
+    decode_image, encode_image,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -211,7 +211,7 @@ fn instructions(blocks: &[BlockMap]) -> u32 {
 
 /// A function of a guide.
 pub(crate) fn guide_function() -> impl Strategy<Value = GuideFunction> {
-    let edges = vec(prop_oneof![0..9u64, any::<u64>()], 0..5);
+    let edges = vec(prop_oneof![0..9u64, any::<u64>()].prop_map(Count), 0..5);
     (text(), 0..3u64, edges).prop_map(|(linkage_name, graph_hash, edges)| GuideFunction {
         linkage_name,
         graph_hash,
@@ -309,11 +309,11 @@ pub(crate) fn map_and_profile() -> impl Strategy<Value = (ImageMap, Profile)> {
                 ..ProfileHead::default()
             };
             let mut profile = Profile::from_head(head);
-            let functions: Vec<(u32, u32)> = function_indices(&map);
+            let functions = function_indices(&map);
             if !functions.is_empty() {
                 for (index, mut counts) in runs {
-                    let (module, function) = *index.get(&functions);
-                    let function_map = map.function(module, function).unwrap();
+                    let index = *index.get(&functions);
+                    let function_map = map.function(index).unwrap();
                     if function_map.counter_limit() == 0 {
                         continue;
                     }
@@ -323,8 +323,7 @@ pub(crate) fn map_and_profile() -> impl Strategy<Value = (ImageMap, Profile)> {
                     counts.sort_unstable();
                     counts.dedup_by_key(|&mut (path, _)| path);
                     profile.functions.push(FunctionCounts {
-                        module,
-                        function,
+                        index,
                         hash: function_map.hash,
                         counts: counts
                             .into_iter()
@@ -333,25 +332,21 @@ pub(crate) fn map_and_profile() -> impl Strategy<Value = (ImageMap, Profile)> {
                     });
                 }
             }
-            profile
-                .functions
-                .sort_by_key(|counts| (counts.module, counts.function));
-            profile
-                .functions
-                .dedup_by_key(|counts| (counts.module, counts.function));
+            profile.functions.sort_by_key(|counts| counts.index);
+            profile.functions.dedup_by_key(|counts| counts.index);
             (map, profile)
         },
     )
 }
 
-/// The module and function indices of all functions.
-pub(crate) fn function_indices(map: &ImageMap) -> Vec<(u32, u32)> {
+/// The indices of all functions.
+pub(crate) fn function_indices(map: &ImageMap) -> Vec<FunctionIndex> {
     let modules = (0..).zip(&map.modules);
     modules
         .flat_map(|(module, placed)| {
             (0..)
                 .zip(&placed.module.functions)
-                .map(move |(function, _)| (module, function))
+                .map(move |(function, _)| FunctionIndex { module, function })
         })
         .collect()
 }

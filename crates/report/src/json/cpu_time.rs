@@ -2,6 +2,7 @@
 
 use holloway_analysis::RunProfile;
 use holloway_analysis::cpu_time::{SampleSums, Shares, cpu_time};
+use holloway_format::Count;
 use serde::Serialize;
 
 use crate::cpu_time::{groups, margin};
@@ -22,8 +23,8 @@ pub(super) struct CpuTimeRecord {
 #[derive(Serialize)]
 struct SamplesRecord {
     period_seconds: f64,
-    samples: u64,
-    woven_samples: u64,
+    samples: Count,
+    woven_samples: Count,
     woven_share: Option<f64>,
     margin: Option<f64>,
     lost: u64,
@@ -37,14 +38,14 @@ struct UnwovenRecord {
     name: String,
     sort: &'static str,
     path: String,
-    samples: u64,
+    samples: Count,
     share: f64,
 }
 
 #[derive(Serialize)]
 struct ProgramRecord {
     path: String,
-    samples: u64,
+    samples: Count,
 }
 
 #[derive(Serialize)]
@@ -73,7 +74,7 @@ impl CpuTimeRecord {
 
 impl SamplesRecord {
     fn new(sums: &SampleSums) -> Self {
-        let share = |samples: u64| samples as f64 / sums.total as f64;
+        let share = |samples: Count| samples.to_f64() / sums.total.to_f64();
         let unwoven = groups(sums)
             .into_iter()
             .map(|(group, samples)| UnwovenRecord {
@@ -85,7 +86,7 @@ impl SamplesRecord {
             });
         let programs = sums.other_programs.iter();
         let libraries = sums.unused_libraries.iter();
-        let has_samples = sums.total > 0;
+        let has_samples = sums.total > Count::ZERO;
         Self {
             period_seconds: sums.period_ns as f64 / 1e9,
             samples: sums.total,

@@ -9,6 +9,7 @@ use std::io::Write;
 
 use holloway_analysis::Interrupt;
 use holloway_analysis::note::Account;
+use holloway_format::Count;
 use serde::Serialize;
 
 use super::document::{self, SCHEMA};
@@ -55,9 +56,9 @@ struct Verified<'a> {
 struct Process<'a> {
     image: &'a str,
     process: u32,
-    counted: u64,
-    missing: u64,
-    surplus: u64,
+    counted: Count,
+    missing: Count,
+    surplus: Count,
 }
 
 impl<'a> From<&'a Account> for Process<'a> {

@@ -12,7 +12,7 @@
 use std::io;
 
 use holloway_analysis::cpu_time::{CpuTime, SampleSums, Shares, cpu_time};
-use holloway_format::UnusedLibrary;
+use holloway_format::{Count, UnusedLibrary};
 
 use super::paint::Ink;
 use super::sheet::Sheet;
@@ -67,11 +67,11 @@ const EACCES: u32 = 13;
 const EMFILE: u32 = 24;
 
 fn write_samples(sheet: &mut Sheet<'_>, sums: &SampleSums) -> io::Result<()> {
-    let about = |samples: u64| {
-        let time = samples as f64 * sums.period_ns as f64 / 1e9;
+    let about = |samples: Count| {
+        let time = samples.to_f64() * sums.period_ns as f64 / 1e9;
         format!("about {}", seconds(time))
     };
-    if sums.other() > 0 {
+    if sums.other() > Count::ZERO {
         let programs = sums.other_programs.iter();
         let names = programs.map(|(path, _)| file_name(path).to_owned());
         let names = listed(names.collect());
@@ -84,12 +84,12 @@ fn write_samples(sheet: &mut Sheet<'_>, sums: &SampleSums) -> io::Result<()> {
     for library in &sums.unused_libraries {
         sheet.labeled(Ink::Alarm, "not loaded", &unused(library))?;
     }
-    if sums.total == 0 {
+    if sums.total == Count::ZERO {
         let text = "unknown: the program used too little user time for a sample";
         return sheet.fact("woven", text);
     }
     let of = match sums.other() {
-        0 => "the user time".to_owned(),
+        Count::ZERO => "the user time".to_owned(),
         _ => format!("the remaining user time, {}", about(sums.total)),
     };
     let margin = (1000.0 * margin(sums.woven, sums.total)).ceil() / 10.0;
@@ -97,7 +97,7 @@ fn write_samples(sheet: &mut Sheet<'_>, sums: &SampleSums) -> io::Result<()> {
     sheet.fact("woven", &format!("{woven} of {of} (±{margin:.1})"))?;
     let groups = groups(sums);
     if !groups.is_empty() {
-        let name = |(group, samples): &(crate::cpu_time::Group, u64)| {
+        let name = |(group, samples): &(crate::cpu_time::Group, Count)| {
             format!("{} {}", group.text(), share(*samples, sums.total))
         };
         sheet.fact("not woven", &listed(groups.iter().map(name).collect()))?;

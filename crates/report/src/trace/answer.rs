@@ -9,6 +9,7 @@ use holloway_analysis::trace::hot::{self, Bounds, exact, figure_7};
 use holloway_analysis::trace::loops::loops;
 use holloway_analysis::trace::query::{Frequency, Matches, freq, query};
 use holloway_analysis::trace::stats::{Stats, counts, stats, stats_of_checked};
+use holloway_format::Count;
 use holloway_format::damage::Sample;
 
 use super::labels::{LabeledStream, StreamPattern};
@@ -164,7 +165,8 @@ fn verify(labeled: &LabeledStream<'_>, damage: &[Note]) -> Verified {
     let notes = || damage.iter().chain(labeled.stream.damage);
     let is_sample = notes().any(|note| matches!(note.sample(), Some(Sample::Streams { .. })));
     // A sample has a gap between two analyzed stretches.
-    let is_complete = (stats.gaps == 0 || is_sample) && notes().all(|note| note.sample().is_some());
+    let is_complete =
+        (stats.gaps == Count::ZERO || is_sample) && notes().all(|note| note.sample().is_some());
     Verified {
         is_good: is_same != Some(false) && is_complete,
         is_sample,
@@ -184,7 +186,7 @@ fn hot_sequences(labeled: &LabeledStream<'_>, question: &HotQuestion) -> HotSequ
     let costs = labeled.costs(question.cost);
     let counts = counts(grammar, costs.len());
     let total = counts.iter().zip(&costs).fold(0u64, |sum, (count, cost)| {
-        sum.saturating_add(count.saturating_mul(cost.unwrap_or(0)))
+        sum.saturating_add(count.0.saturating_mul(cost.unwrap_or(0)))
     });
     let bounds = question.bounds(total);
     let length = bounds.max_len as u64;

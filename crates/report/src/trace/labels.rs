@@ -8,7 +8,7 @@ use holloway_analysis::trace::Terminal;
 use holloway_analysis::trace::code::Event;
 use holloway_analysis::trace::pattern::{Pattern, Resolved};
 use holloway_analysis::trail::{Trail, trail};
-use holloway_format::FunctionMap;
+use holloway_format::{FunctionMap, PathId};
 
 use super::names::{self, look_up};
 use super::question::{AskError, Cost};
@@ -106,7 +106,8 @@ impl<'a> LabeledStream<'a> {
             return None;
         };
         let code = self.stream.code;
-        let (map, path) = code.function(function).zip(code.path(function, path))?;
+        let path = code.path(function, PathId(path.into()));
+        let (map, path) = code.function(function).zip(path)?;
         Some((map, trail(map, &path)))
     }
 

@@ -62,7 +62,7 @@ impl Stream<'_> {
         self.part.unwrap_or_else(|| Extent {
             before: TracePosition::default(),
             events: match self.checked {
-                Some(checked) => checked.events,
+                Some(checked) => checked.events.0,
                 None => self.trace.grammar.len(),
             },
         })

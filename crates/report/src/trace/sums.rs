@@ -9,6 +9,7 @@ use holloway_analysis::trace::code::Code;
 use holloway_analysis::trace::context::Context;
 use holloway_analysis::trace::query::{Frequency, Matches};
 use holloway_analysis::trace::{Terminal, Trace};
+use holloway_format::Count;
 
 use super::answer::Answer;
 use super::labels::LabeledStream;
@@ -105,8 +106,8 @@ fn add(sum: &mut Answer, labeled: &LabeledStream<'_>, answer: &Answer, terminals
         }
         (Answer::Context(sum, _), Answer::Context(answer, _)) => {
             add_count(&mut sum.count, answer.count);
-            let mut with_sum_numbers = |list: &[(u32, u64)]| {
-                let renumber = |&(terminal, count): &(u32, u64)| {
+            let mut with_sum_numbers = |list: &[(u32, Count)]| {
+                let renumber = |&(terminal, count): &(u32, Count)| {
                     let terminal = labeled.stream.trace.terminals[terminal as usize];
                     (terminals.number(terminal), count)
                 };
@@ -120,13 +121,13 @@ fn add(sum: &mut Answer, labeled: &LabeledStream<'_>, answer: &Answer, terminals
     }
 }
 
-fn add_count(sum: &mut u64, count: u64) {
+fn add_count(sum: &mut Count, count: Count) {
     *sum = sum.saturating_add(count);
 }
 
 /// Adds counts to a list, and sorts it by count, highest first.
-fn add_list<K: Copy + Ord>(sum: &mut Vec<(K, u64)>, list: &[(K, u64)]) {
-    let mut counts: BTreeMap<K, u64> = sum.drain(..).collect();
+fn add_list<K: Copy + Ord>(sum: &mut Vec<(K, Count)>, list: &[(K, Count)]) {
+    let mut counts: BTreeMap<K, Count> = sum.drain(..).collect();
     for &(key, count) in list {
         add_count(counts.entry(key).or_default(), count);
     }

@@ -6,7 +6,7 @@
 //! and 27 % fewer when edges are counted.
 
 use holloway_flow::{EdgeKind, estimate_weights};
-use holloway_format::{Guide, Outcome, graph_hash};
+use holloway_format::{Count, Guide, Outcome, graph_hash};
 
 use crate::lower::{LoweredFunction, map_kind};
 
@@ -33,12 +33,12 @@ fn measured(lowered: &LoweredFunction<'_>, guide: &Guide) -> Option<Vec<u64>> {
         edge.kind != EdgeKind::Exit && info.outcome != Outcome::Returned
     };
     let ids_in_guide: Vec<usize> = (0..cfg.edges().len()).filter(is_in_guide).collect();
-    if counts.len() != ids_in_guide.len() || counts.iter().all(|&count| count == 0) {
+    if counts.len() != ids_in_guide.len() || counts.iter().all(|&count| count == Count::ZERO) {
         return None;
     }
     let mut weights = vec![0; cfg.edges().len()];
     for (&id, &count) in ids_in_guide.iter().zip(counts) {
-        weights[id] = count;
+        weights[id] = count.0;
     }
     set_weights_inside_blocks(lowered, &mut weights);
     Some(weights)

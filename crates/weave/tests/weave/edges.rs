@@ -8,7 +8,7 @@ use crate::support::{
     library, options,
 };
 use holloway_abi::Kind::Edges;
-use holloway_format::{Counters, EdgeKind, FunctionMap, Guide, GuideFunction, Outcome};
+use holloway_format::{Count, Counters, EdgeKind, FunctionMap, Guide, GuideFunction, Outcome};
 use holloway_weave::OptLevel::{self, O0, O2};
 
 fn case<'a>(workspace: &'a Workspace, name: &'a str, source: &str, level: OptLevel) -> Case<'a> {
@@ -331,8 +331,8 @@ fn a_guide_of_another_graph_is_ignored() {
             changed.collect()
         };
         let other_graphs = changed(&|function| function.graph_hash ^= 1);
-        let other_lengths = changed(&|function| function.edges.push(9));
-        let never_ran = changed(&|function| function.edges.fill(0));
+        let other_lengths = changed(&|function| function.edges.push(Count(9)));
+        let never_ran = changed(&|function| function.edges.fill(Count::ZERO));
         assert_eq!(other_graphs.matched(&plain.0.map), 0);
         for guide in [other_graphs, other_lengths, never_ran] {
             let guided = case.run(kind, Some(guide));

@@ -111,7 +111,7 @@ impl Sandbox {
             };
             assert!(profile.damage.is_empty(), "{:?}", profile.damage);
             for function in &profile.functions {
-                let map = map.function(function.module, function.function).unwrap();
+                let map = map.function(function.index).unwrap();
                 let count: u64 = function.counts.iter().map(|count| count.1.0).sum();
                 // A function that the compiler adds has no name in the source.
                 let name = match &*map.name {

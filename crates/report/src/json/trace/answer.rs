@@ -5,6 +5,7 @@ use holloway_analysis::trace::before::{Order, Runs};
 use holloway_analysis::trace::context::Context;
 use holloway_analysis::trace::grams::Grams;
 use holloway_analysis::trace::stats::Stats;
+use holloway_format::Count;
 use serde::ser::SerializeSeq;
 use serde::{Serialize, Serializer};
 
@@ -32,7 +33,7 @@ pub(super) enum AnswerRecord<'a> {
     Hot(HotRecord),
     Freq {
         counted: &'static str,
-        count: u64,
+        count: Count,
         first: Option<u64>,
         last: Option<u64>,
     },
@@ -42,7 +43,7 @@ pub(super) enum AnswerRecord<'a> {
         sequences: Vec<SequenceRecord>,
     },
     Query {
-        count: u64,
+        count: Count,
         first: Option<Span>,
         last_end: Option<u64>,
     },
@@ -52,14 +53,14 @@ pub(super) enum AnswerRecord<'a> {
 pub(super) struct StatsRecord {
     trace_bytes: u64,
     file_bytes: Option<u64>,
-    paths: u64,
+    paths: Count,
     distinct_paths: u64,
     functions: u64,
-    instructions: u64,
-    enters: u64,
-    leaves: u64,
-    left: u64,
-    gaps: u64,
+    instructions: Count,
+    enters: Count,
+    leaves: Count,
+    left: Count,
+    gaps: Count,
     rules: u64,
     symbols: u64,
 }
@@ -79,7 +80,7 @@ pub(super) struct HotRecord {
 #[derive(Serialize)]
 struct HotSequence {
     terminals: Vec<u32>,
-    count: u64,
+    count: Count,
     cost: u64,
     minimal: bool,
 }
@@ -89,10 +90,10 @@ pub(super) struct BeforeRecord {
     p_is_first: Option<bool>,
     p: RunsRecord,
     q: RunsRecord,
-    at_once: u64,
-    next: u64,
-    later: u64,
-    preceded: u64,
+    at_once: Count,
+    next: Count,
+    later: Count,
+    preceded: Count,
     without: RunsRecord,
     unanswered: RunsRecord,
 }
@@ -101,7 +102,7 @@ pub(super) struct BeforeRecord {
 struct RunsRecord {
     #[serde(skip_serializing_if = "Option::is_none")]
     counted: Option<&'static str>,
-    count: u64,
+    count: Count,
     first: Option<u64>,
     last: Option<u64>,
 }
@@ -109,7 +110,7 @@ struct RunsRecord {
 #[derive(Serialize)]
 pub(super) struct ContextRecord {
     counted: &'static str,
-    count: u64,
+    count: Count,
     before: Vec<Neighbor>,
     after: Vec<Neighbor>,
     callers: Vec<Caller>,
@@ -118,20 +119,20 @@ pub(super) struct ContextRecord {
 #[derive(Serialize)]
 struct Neighbor {
     terminal: u32,
-    count: u64,
+    count: Count,
 }
 
 #[derive(Serialize)]
 struct Caller {
     name: Option<String>,
     linkage_name: Option<String>,
-    count: u64,
+    count: Count,
 }
 
 #[derive(Serialize)]
 pub(super) struct SequenceRecord {
     terminals: Vec<u32>,
-    count: u64,
+    count: Count,
 }
 
 #[derive(Serialize)]
@@ -287,7 +288,7 @@ fn before(order: &Order, units: [CountedAs; 2]) -> BeforeRecord {
 }
 
 fn context(table: &Table<'_>, context: &Context, unit: CountedAs, top: usize) -> ContextRecord {
-    let neighbors = |list: &[(u32, u64)]| {
+    let neighbors = |list: &[(u32, Count)]| {
         let list = list.iter().take(top).map(|&(terminal, count)| Neighbor {
             terminal: table.number(terminal),
             count,
@@ -314,7 +315,7 @@ fn context(table: &Table<'_>, context: &Context, unit: CountedAs, top: usize) ->
 
 /// Lists sequences, most frequent first. Among equally frequent sequences, shorter ones come first.
 fn sequences(table: &Table<'_>, grams: &Grams, top: usize) -> Vec<SequenceRecord> {
-    let mut sequences: Vec<(u64, Vec<u32>)> = grams
+    let mut sequences: Vec<(Count, Vec<u32>)> = grams
         .nodes()
         .map(|(id, node)| (node.count, grams.symbols(id)))
         .collect();

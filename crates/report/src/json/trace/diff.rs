@@ -1,6 +1,7 @@
 //! Writes the comparison of two traces as JSON.
 
 use holloway_analysis::trace::diff::Unit;
+use holloway_format::Count;
 use serde::Serialize;
 
 use super::stream::{Head, Table, TerminalRecord};
@@ -42,7 +43,7 @@ struct SequenceRecord {
     terminals: Option<Vec<u32>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     functions: Option<Vec<String>>,
-    count: u64,
+    count: Count,
     first: Option<u64>,
 }
 

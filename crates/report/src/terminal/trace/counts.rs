@@ -5,6 +5,7 @@ use std::io;
 use holloway_analysis::trace::before::{Order, Runs};
 use holloway_analysis::trace::context::Context;
 use holloway_analysis::trace::query::{Frequency, Matches};
+use holloway_format::Count;
 
 use super::sheet::{TraceSheet, place};
 use crate::numbers::{grouped, plural, share};
@@ -30,11 +31,11 @@ const CALLERS: [(&str, Align); 3] = [
 ];
 
 /// `3 times, first as event 7, last as event 90`. A sum over threads has no positions: `3 times`.
-fn runs(count: u64, ends: Option<(u64, u64)>) -> String {
+fn runs(count: Count, ends: Option<(u64, u64)>) -> String {
     match ends {
-        None if count == 0 => "never".to_owned(),
+        None if count == Count::ZERO => "never".to_owned(),
         None => plural(count, "time"),
-        Some((position, _)) if count == 1 => format!("once, as event {}", grouped(position)),
+        Some((position, _)) if count == Count(1) => format!("once, as event {}", grouped(position)),
         Some((first, last)) => {
             let (count, first, last) = (plural(count, "time"), grouped(first), grouped(last));
             format!("{count}, first as event {first}, last as event {last}")
@@ -90,13 +91,13 @@ pub(super) fn before(
         }
         Some(false) => Some("Q ran before P"),
         // A sum over threads has no order: both patterns ran, but in several traces.
-        None if count_p > 0 && count_q > 0 => None,
+        None if count_p > Count::ZERO && count_q > Count::ZERO => None,
         None => Some("they did not both run"),
     };
     if let Some(answer) = answer {
         sheet.fact("order", answer)?;
     }
-    let part = |part: u64, whole: u64| {
+    let part = |part: Count, whole: Count| {
         format!(
             "{} of {} ({})",
             grouped(part),
@@ -207,7 +208,7 @@ pub(super) fn query(
     labeled: &LabeledStream<'_>,
     matches: &Matches,
 ) -> io::Result<()> {
-    let count = match matches.count {
+    let count = match matches.count.0 {
         0 => "none".to_owned(),
         1 => "1 match".to_owned(),
         count => format!("{} matches that share no event", grouped(count)),

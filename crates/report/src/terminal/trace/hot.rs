@@ -56,7 +56,7 @@ pub(super) fn write(
         sheet.page.wrapped(Line::new(), Ink::Alarm, text)?;
     }
     for (index, sequence) in answer.sequences.iter().take(sheet.top()).enumerate() {
-        let once = sequence.cost.checked_div(sequence.count).unwrap_or(0);
+        let once = sequence.cost.checked_div(sequence.count.0).unwrap_or(0);
         let mut line = Line::new();
         line.right(Ink::Faint, &(index + 1).to_string(), 3)
             .right(Ink::Number, &share(sequence.cost, answer.total), 9)

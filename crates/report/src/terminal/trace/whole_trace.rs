@@ -4,6 +4,7 @@
 use std::io;
 
 use holloway_analysis::trace::stats::{Stats, change, depth};
+use holloway_format::Count;
 
 use super::sheet::TraceSheet;
 use crate::numbers::{grouped, mean, plural};
@@ -138,8 +139,12 @@ fn size_row(name: &str, stream: &Stream<'_>, stats: &Stats) -> Vec<(Ink, String)
 }
 
 fn event_row(name: &str, stats: &Stats) -> Vec<(Ink, String)> {
-    let alarm = |count: u64| {
-        let ink = if count > 0 { Ink::Alarm } else { Ink::Plain };
+    let alarm = |count: Count| {
+        let ink = if count > Count::ZERO {
+            Ink::Alarm
+        } else {
+            Ink::Plain
+        };
         (ink, grouped(count))
     };
     vec![
@@ -207,7 +212,7 @@ pub(super) fn verify(sheet: &mut TraceSheet<'_>, verified: &Verified) -> io::Res
     };
     sheet.fact("events", same)?;
     let stats = &verified.stats;
-    if stats.gaps > 0 {
+    if stats.gaps > Count::ZERO {
         let places = plural(stats.gaps, "place");
         let reason = if verified.is_sample {
             ": they are not of the sample"
@@ -219,8 +224,8 @@ pub(super) fn verify(sheet: &mut TraceSheet<'_>, verified: &Verified) -> io::Res
             &format!("events are missing at {places}{reason}"),
         )?;
     }
-    let entered = stats.enters;
-    let left = stats.leaves.saturating_add(stats.left);
+    let entered = stats.enters.0;
+    let left = stats.leaves.saturating_add(stats.left).0;
     let balance = match entered.checked_sub(left) {
         Some(0) => "all were left again".to_owned(),
         Some(open) => format!("{} open at the end", grouped(open)),

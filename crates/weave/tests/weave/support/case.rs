@@ -2,7 +2,7 @@
 //! with the tracer's counts and between kinds.
 
 use holloway_abi::Kind;
-use holloway_format::{Guide, GuideFunction};
+use holloway_format::{Count, Guide, GuideFunction};
 use holloway_llvm::Library;
 use holloway_weave::{ModuleOptions, OptLevel};
 
@@ -148,7 +148,7 @@ pub fn guide((patched, program_run): &(PatchedModule, ProgramRun)) -> Guide {
             linkage_name: function.linkage_name.clone(),
             graph_hash: function.graph_hash(),
             edges: edges
-                .map(|(_, count)| count.max(0).cast_unsigned())
+                .map(|(_, count)| Count(count.max(0).cast_unsigned()))
                 .collect(),
         }
     });

@@ -5,7 +5,8 @@
 use crate::counter_map::{CounterMap, read_used};
 use crate::damage::{Damage, DamagedFile};
 use crate::error::FormatError;
-use crate::function_record::{FunctionIndex, lost_function};
+use crate::function_index::FunctionIndex;
+use crate::function_record::lost_function;
 use crate::image::{ImageMap, ReadRange};
 use crate::packed_map::packed_counters;
 use crate::profile::{Profile, ProfileHead};

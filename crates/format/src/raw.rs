@@ -11,7 +11,7 @@
 //! in the keys of segments, and in counters that belong to no path. An extent with a damaged head
 //! is lost. The parser then looks for the next extent at the starts of the following pages.
 //!
-//! Cost: linear in the file.
+//! Cost: linear in the file; of a file with holes, in its data.
 
 mod extent;
 mod head;
@@ -29,10 +29,21 @@ pub use extent::{Block, Segment, block_size};
 pub use head::RawHead;
 pub use rings::{Piece, Ring, RingWords, Spool};
 
+/// The bytes of a file with holes: parts of the file that take no space and read as zeros.
+#[derive(Clone, Debug)]
+pub struct SparseBytes {
+    /// All bytes, with zeros in the holes.
+    pub bytes: Vec<u8>,
+    /// The ranges outside of the holes, ascending. All other bytes are 0.
+    pub data: Vec<Range<u64>>,
+}
+
 /// A raw profile with its extents.
 #[derive(Clone, Debug)]
 pub struct RawProfile<'a> {
     header: RawHead,
+    /// The ranges of the file that may contain bytes other than 0, ascending.
+    data: Vec<Range<u64>>,
     blocks: Vec<Block<'a>>,
     segments: Vec<Segment<'a>>,
     rings: Vec<Ring<'a>>,
@@ -55,9 +66,23 @@ impl<'a> RawProfile<'a> {
     /// If the bytes are not a raw profile or have another version, or if the head is damaged or cut
     /// off.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, FormatError> {
+        let whole = 0..bytes.len() as u64;
+        Self::parse_data(bytes, vec![whole])
+    }
+
+    /// Like [`parse`](Self::parse), for a file with holes. The counters in the holes are not read.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse).
+    pub fn parse_sparse(file: &'a SparseBytes) -> Result<Self, FormatError> {
+        Self::parse_data(&file.bytes, file.data.clone())
+    }
+
+    fn parse_data(bytes: &'a [u8], data: Vec<Range<u64>>) -> Result<Self, FormatError> {
         let header = RawHead::read(bytes)?;
         let mut raw = Self {
             header,
+            data,
             blocks: Vec::new(),
             segments: Vec::new(),
             rings: Vec::new(),
@@ -193,9 +218,12 @@ impl<'a> RawProfile<'a> {
         &self.segments
     }
 
-    /// Whether a counter in this range of bytes of a thread's block is not 0.
-    pub(crate) fn counts_in(&self, range: Range<u64>) -> bool {
-        self.blocks.iter().any(|block| block.counts_in(&range))
+    /// Number and value of each counter of a block that is not 0, ascending.
+    pub(crate) fn nonzero_counters(
+        &self,
+        block: &Block<'a>,
+    ) -> impl Iterator<Item = (usize, u64)> + use<'a> {
+        block.nonzero_counters(&self.data)
     }
 
     /// The threads' rings, in the order in which they were created.

@@ -183,6 +183,7 @@ pub(crate) fn check_view(kinds: &RecordedKinds, view: &ViewArgs) -> Result<()> {
     ];
     let is_sortable = page == Page::Counts && sortable_views.contains(&view.view);
     let (is_loops, is_variation) = (page == Page::Loops, page == Page::Variation);
+    let is_json_of_counts = page == Page::Counts && view.list.style.format == OutputFormat::Json;
     let times = &view.times;
     let options = [
         (
@@ -194,8 +195,8 @@ pub(crate) fn check_view(kinds: &RecordedKinds, view: &ViewArgs) -> Result<()> {
         (
             "--all-code",
             view.code.all_code,
-            view.uncovered || view.view == Some(View::Lines),
-            "lines or --uncovered",
+            view.uncovered || view.view == Some(View::Lines) || is_json_of_counts,
+            "lines, --uncovered, or --format json",
         ),
         ("--min-share", view.min_share.is_some(), is_loops, "loops"),
         ("--stats", view.stats, is_loops, "loops"),

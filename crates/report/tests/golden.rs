@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use build::{
     SLIDE_FIRST, SLIDE_SECOND, function, gone, image, mangled, module, profile, skipped, slide,
 };
-use holloway_analysis::RunProfile;
+use holloway_analysis::{Function, RunProfile};
 use holloway_format::{Damage, DamagedFile, FunctionMap, ImageMap, ModuleMap, Outcome};
 use holloway_report::source::Nothing;
 use holloway_report::{CodeFilter, Glob, Options, Origin, Sort, Source, View, json, terminal};
@@ -220,6 +220,54 @@ fn kept(code: CodeFilter) -> Vec<String> {
     let names: Vec<String> = names.collect();
     assert!(names.iter().all(|name| text.contains(name)), "{text}");
     names
+}
+
+/// The names in a list of the JSON document.
+fn names(options: &Options<'_>, list: &str) -> Vec<String> {
+    let json: serde_json::Value = serde_json::from_str(&print_json(&run(), options)).unwrap();
+    let records = json[list].as_array().unwrap().iter();
+    let names = records.map(|record| record["name"].as_str().unwrap().to_owned());
+    names.collect()
+}
+
+#[test]
+fn json_lists_the_functions_that_ran_unless_all_code_is_asked_for() {
+    let with = |origin, function: Option<&str>, top| {
+        let code = CodeFilter {
+            origin,
+            ..CodeFilter::default()
+        };
+        Options {
+            code,
+            function: function.map(|name| Regex::new(name).unwrap()),
+            top,
+            ..options(View::Functions)
+        }
+    };
+    let functions = |origin, function, top| names(&with(origin, function, top), "functions");
+    let ran = functions(Origin::ByView, None, None);
+    let all = functions(Origin::All, None, None);
+    let run = run();
+    let count = |keeps: fn(&Function) -> bool| {
+        let functions = run.functions.iter();
+        functions.filter(|function| keeps(function)).count()
+    };
+    assert_eq!(ran.len(), count(Function::ran));
+    assert_eq!(all.len(), count(|_| true));
+    assert!(ran.len() < all.len(), "{all:?}");
+    // Functions that the user names are listed, whether or not they ran.
+    assert_eq!(functions(Origin::ByView, Some(""), None), all);
+    // Of N functions, the first are listed, and those of the N hottest paths.
+    let first = functions(Origin::ByView, None, Some(1));
+    assert_eq!(first[0], ran[0]);
+    assert!((1..=2).contains(&first.len()), "{first:?}");
+    assert_eq!(functions(Origin::ByView, None, Some(0)), [""; 0]);
+    for list in ["skipped", "gone"] {
+        let whole = names(&with(Origin::ByView, None, None), list);
+        let first = names(&with(Origin::ByView, None, Some(1)), list);
+        assert!(whole.len() > 1, "{whole:?}");
+        assert_eq!(first, whole[..1]);
+    }
 }
 
 #[test]

@@ -62,7 +62,7 @@ pub(crate) struct CodeArgs {
     #[arg(long = "file", value_name = "GLOB")]
     pub(crate) files: Vec<String>,
     /// Also show, in the lines view, the standard library, system headers, and crates that cargo
-    /// downloaded
+    /// downloaded. In JSON: also the functions that never ran
     #[arg(long)]
     pub(crate) all_code: bool,
     /// `--workspace` of `holloway report`. Verbs of cargo give this option to cargo.
@@ -105,7 +105,7 @@ pub(crate) enum TimeOf {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Report")]
 pub(crate) struct ListArgs {
-    /// Number of rows to show [default: 10; JSON: all]
+    /// Number of rows to show [default: 10; JSON: all that ran]
     #[arg(long, value_name = "N")]
     pub(crate) top: Option<usize>,
     /// Show only functions whose name matches; a report also says which of them were inlined or

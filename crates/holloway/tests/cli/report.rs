@@ -230,7 +230,7 @@ fn every_view_sort_and_filter_shows_the_function() {
     let all_code = project.holloway("report --view paths --all-code");
     all_code
         .exits(2)
-        .fails_with("--all-code goes with --view lines");
+        .fails_with("--all-code goes with --view lines, --uncovered, or --format json");
     project.holloway("report --color always").ok().says("\x1b[");
     let filtered = project.holloway("report --function even").ok();
     assert!(!filtered.stdout.contains("app::main"), "{filtered}");

@@ -136,6 +136,12 @@ impl<'a> Code<'a> {
         Some(names.name(&path))
     }
 
+    /// Whether paths of a function end before calls.
+    pub fn ends_paths_at_calls(&self, function: u32) -> bool {
+        let map = self.function(function);
+        map.is_some_and(|map| map.edges.iter().any(is_before_call))
+    }
+
     /// The event of a terminal. A path that is not in the map counts as a gap.
     pub fn event(&self, terminal: Terminal) -> Event {
         match terminal {

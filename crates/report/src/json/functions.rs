@@ -164,6 +164,7 @@ impl Serialize for Paths<'_> {
 #[derive(Serialize)]
 struct PathRecord<'a> {
     id: u64,
+    path_name: String,
     count: Count,
     instructions: u64,
     blocks: Vec<u32>,
@@ -195,6 +196,7 @@ fn path_record<'a>(
     passed.dedup();
     PathRecord {
         id: id.0,
+        path_name: function.name_of(path).full(),
         count,
         instructions,
         blocks: path.blocks.iter().map(|block| block.0).collect(),

@@ -11,7 +11,10 @@ use proptest::prelude::*;
 /// All paths of a function with numbered paths, with their names.
 fn named(map: &FunctionMap) -> Vec<(Path, PathName)> {
     let (numbering, names): (Numbering, _) = (numbering_of(map), PathNames::new(map));
-    let paths = (0..numbering.path_count()).map(|id| numbering.regenerate(PathId(id)).unwrap());
+    let paths = (0..numbering.path_count()).map(|id| {
+        let path = numbering.regenerate(PathId(id));
+        path.expect("the number is below the path count")
+    });
     paths
         .map(|path| (path.clone(), names.name(&path)))
         .collect()
@@ -103,8 +106,8 @@ fn divide(original: &FunctionMap, divisions: &[Division]) -> Divided {
             Some(Division::AfterCall) => map.edges.extend([returned(first), left(first)]),
             Some(Division::BeforeCall) => map.edges.push(split(first)),
             Some(Division::Both) => {
-                map.edges
-                    .extend([split(first), returned(first + 1), left(first + 1)])
+                let edges = [split(first), returned(first + 1), left(first + 1)];
+                map.edges.extend(edges);
             }
         }
         edges.resize(map.edges.len(), None);
@@ -245,7 +248,7 @@ proptest! {
         let names = |map: Option<FunctionMap>| -> BTreeMap<Vec<u32>, PathName> {
             let named = named(&map.unwrap()).into_iter();
             named.map(|(path, name)| {
-                let start = path.blocks.first().map(|block| block.0).unwrap();
+                let start = path.blocks.first().map_or(0, |block| block.0);
                 let is_entry = u32::from(path.start == PathStart::Entry);
                 let edges = path.edges.iter().map(|edge| edge.0);
                 (edges.chain([path.end.edge().0, is_entry, start]).collect(), name)

@@ -141,17 +141,21 @@ impl<'b, 'a> Lines<'b, 'a> {
         &self.branches.map.scopes[self.scope as usize].file
     }
 
-    /// Describes the path by as many of the most important decisions as fit, at least one.
+    /// Describes the path by as many of the most important decisions as fit, at least one. Another
+    /// decision says more than the back edge with which the path ends.
     fn fit(
         &self,
         divergences: &[Divergence],
         width: usize,
         describe: impl Fn(&[u32]) -> String,
     ) -> String {
-        let mut shown: Vec<u32> = by_importance(divergences)
-            .iter()
-            .map(|divergence| divergence.edge)
-            .collect();
+        let ordered = by_importance(divergences).into_iter();
+        let mut shown: Vec<u32> = ordered.map(|divergence| divergence.edge).collect();
+        let goes_back =
+            |edge: &u32| matches!(self.branches.destination(*edge), Destination::Back(_));
+        if shown.len() > 1 && shown.first().is_some_and(goes_back) {
+            shown.remove(0);
+        }
         loop {
             let text = describe(&shown);
             if text.width() <= width || shown.len() <= 1 {

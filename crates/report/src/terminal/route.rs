@@ -180,7 +180,10 @@ impl<'b, 'a> Lines<'b, 'a> {
         let end = self.list.len() - 1;
         let last = lines[lines.len() - 1];
         // A decision at the line before the last one may say that the last line comes next.
-        let is_said = || last + 1 == end && self.leads_to(last, end, shown);
+        let is_said = || {
+            let is_same = self.list[last].line == self.list[end].line;
+            is_same || last + 1 == end && self.leads_to(last, end, shown)
+        };
         if last != end && !is_said() {
             lines.push(end);
         }

@@ -93,6 +93,7 @@ impl RunProfile {
                         false => Forks::Absent,
                     },
                     bounds: OnceLock::new(),
+                    path_names: OnceLock::new(),
                 });
             }
             let (name, producer) = (module.name, module.producer);

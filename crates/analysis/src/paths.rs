@@ -11,6 +11,7 @@ use std::cmp::Reverse;
 use holloway_flow::{Path, PathId};
 use holloway_format::{Count, FunctionMap, Place, Scope};
 
+use crate::path_name::NamePrefix;
 use crate::run::{Function, FunctionId, RunProfile};
 use crate::trail::frames;
 
@@ -71,6 +72,8 @@ pub enum Ranked {
     All,
     /// The paths through at least one of these blocks, by block.
     Through(Vec<bool>),
+    /// The path whose name begins with these digits.
+    Named(NamePrefix),
     /// No path.
     None,
 }
@@ -104,6 +107,10 @@ impl Ranked {
         match self {
             Ranked::All => true,
             Ranked::None => false,
+            Ranked::Named(prefix) => {
+                let name = function.path_name(path);
+                name.is_some_and(|name| prefix.matches(name))
+            }
             Ranked::Through(blocks) => regenerate(function, path)
                 .is_some_and(|path| path.blocks.iter().any(|block| blocks[block.index()])),
         }

@@ -4,7 +4,7 @@
 //! have been woven for paths and others for edges. An image woven for edges also holds functions
 //! whose paths are counted.
 
-use holloway_flow::PathId;
+use holloway_flow::{Path, PathId};
 use std::fmt;
 use std::sync::OnceLock;
 
@@ -16,6 +16,7 @@ use crate::flow::Flow;
 use crate::graph::Graph;
 use crate::interrupt::Interrupt;
 use crate::note::Note;
+use crate::path_name::{PathName, PathNames};
 
 /// A function of the run: its index in [`RunProfile::functions`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -156,6 +157,7 @@ pub struct Function {
     /// Whether a fork's child counted in the function's image.
     pub(crate) forks: Forks,
     pub(crate) bounds: OnceLock<Bounds>,
+    pub(crate) path_names: OnceLock<PathNames>,
 }
 
 impl Image {
@@ -213,6 +215,18 @@ impl Function {
     pub fn bounds(&self) -> &Bounds {
         self.bounds
             .get_or_init(|| Bounds::new(&self.map, self.unit(), self.forks))
+    }
+
+    /// The name of a path. `None` if the function has no path with this number, or has no
+    /// [`graph`](Self::graph).
+    pub fn path_name(&self, path: PathId) -> Option<PathName> {
+        Some(self.name_of(&self.graph()?.path(path)?))
+    }
+
+    /// The name of a path that [`graph`](Self::graph) regenerated.
+    pub fn name_of(&self, path: &Path) -> PathName {
+        let names = self.path_names.get_or_init(|| PathNames::new(&self.map));
+        names.name(path)
     }
 
     /// Edge and block counts, derived on first use.

@@ -47,10 +47,19 @@ pub(crate) fn file_and_line(file: &str, line: u32, cwd: Option<&Path>) -> String
     format!("{file}:{line}")
 }
 
-/// Returns the lines that a path passes, in order, and their file. The lines belong to one frame:
-/// the innermost frame outside the standard library that all steps of the path share. Code inlined
-/// into that frame has the line of its call.
+/// Returns the lines that a path passes, in order, and their file. The lines belong to the
+/// [shared frame](shared_frame).
 pub(crate) fn lines_of<'a>(map: &'a FunctionMap, trail: &Trail) -> Option<(&'a str, Vec<u32>)> {
+    let (scope, lines) = shared_frame(map, trail)?;
+    let scope = map.scopes.get(scope as usize);
+    let lines = lines.into_iter().filter(|line| *line != 0);
+    Some((scope.map_or("", |scope| &*scope.file), lines.collect()))
+}
+
+/// Returns the scope of the innermost frame outside the standard library that all steps of a path
+/// share, and the line of each step in this frame. Code inlined into the frame has the line of its
+/// call.
+pub(crate) fn shared_frame(map: &FunctionMap, trail: &Trail) -> Option<(u32, Vec<u32>)> {
     let outermost_first = |step: &Step| -> Vec<Frame> {
         let mut frames: Vec<Frame> = frames(map, &step.place).collect();
         frames.reverse();
@@ -75,7 +84,7 @@ pub(crate) fn lines_of<'a>(map: &'a FunctionMap, trail: &Trail) -> Option<(&'a s
         .find(is_outside_library)
         .unwrap_or(common);
     let lines = steps.iter().map(|frames| frames[depth].line);
-    Some((file(depth), lines.filter(|line| *line != 0).collect()))
+    Some((first[depth].scope, lines.collect()))
 }
 
 #[cfg(test)]

@@ -9,9 +9,11 @@ use build::{
     SLIDE_FIRST, SLIDE_SECOND, function, gone, image, mangled, module, profile, skipped, slide,
 };
 use holloway_analysis::{Function, RunProfile};
-use holloway_format::{Damage, DamagedFile, FunctionMap, ImageMap, ModuleMap, Outcome};
+use holloway_format::{Damage, DamagedFile, FunctionMap, ImageMap, ModuleMap, Outcome, PathId};
 use holloway_report::source::Nothing;
-use holloway_report::{CodeFilter, Glob, Options, Origin, Sort, Source, View, json, terminal};
+use holloway_report::{
+    CodeFilter, Glob, Options, Origin, PathChoice, Sort, Source, View, check_choice, json, terminal,
+};
 use insta::assert_snapshot;
 use regex::Regex;
 
@@ -177,11 +179,11 @@ fn paths_are_sorted_by_instructions() {
     let text = print(&run(), &options(View::Paths));
     let rank = |path: &str| text.find(path).unwrap();
     assert!(
-        rank("= 500  long_one  p0") < rank("= 240  slide  p5"),
+        rank("= 500  long_one#6fa8  p0") < rank("slide#8204  p5"),
         "{text}"
     );
     assert!(
-        rank("= 2,600  slide  p3") < rank("= 1,200  slide  p0"),
+        rank("= 2,600  slide#156e  p3") < rank("= 1,200  slide#5f21  p0"),
         "{text}"
     );
 }
@@ -448,7 +450,9 @@ fn functions_of_one_name_in_two_images() {
         );
         for name in ["slide", "plug"] {
             for image in ["app", "libplugin.so"] {
-                assert!(text.contains(&format!("{name} in {image}")), "{text}");
+                // The paths view has the short name of a path after the function's name.
+                let pattern = format!("{name}(#[0-9a-f]{{4}})? in {image}");
+                assert!(Regex::new(&pattern).unwrap().is_match(&text), "{text}");
             }
         }
         assert!(!text.contains("glide in"), "{text}");
@@ -718,4 +722,86 @@ fn code_that_never_ran_as_json() {
     });
     // `next` and `eq`, both inlined into `search`.
     assert_eq!(std["uncovered"]["totals"]["functions"]["all"], 2);
+}
+
+/// The options for one path, as `--function` takes it.
+fn one_path(text: &str) -> Options<'static> {
+    let choice = PathChoice::parse(text).unwrap();
+    Options {
+        function: Some(choice.functions()),
+        path: Some(choice),
+        ..options(View::Paths)
+    }
+}
+
+#[test]
+fn a_path_is_shown_by_its_short_name() {
+    let run = run();
+    for name in ["slide#156e", "slide#156ed4552c8367a7"] {
+        let options = one_path(name);
+        assert_eq!(check_choice(&[&run], &options), Ok(()));
+        let text = print(&run, &options);
+        assert!(text.contains("Hottest paths  1 of 1 path,"), "{text}");
+        assert!(text.contains("slide#156e  p3"), "{text}");
+        assert!(!text.contains("slide#5f21"), "{text}");
+    }
+}
+
+#[test]
+fn an_unknown_short_name_lists_the_paths_that_ran() {
+    let error = check_choice(&[&run()], &one_path("slide#0000")).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "no path `slide#0000` ran; these ran: #156e (p3), #5f21 (p0), #a753 (p1), #8204 (p5), #c0d3 (p4)"
+    );
+    // If there is no such function, the report says where it went.
+    assert_eq!(check_choice(&[&run()], &one_path("slid#0000")), Ok(()));
+}
+
+/// A function with ten branches in a row has 1,024 paths. Some of their names begin alike.
+#[test]
+fn an_ambiguous_short_name_lists_longer_names() {
+    let mut build = function("f", "f.c", 1);
+    for block in 0..31 {
+        build = build.block(1, &[(0, block + 2)]);
+    }
+    build = build.block(0, &[]);
+    for branch in 0..10 {
+        let from = 3 * branch;
+        build = build
+            .edge(from, from + 1, Outcome::True)
+            .edge(from, from + 2, Outcome::False)
+            .edge(from + 1, from + 3, Outcome::Jump)
+            .edge(from + 2, from + 3, Outcome::Jump);
+    }
+    let map = build.edge(30, 31, Outcome::Return).done();
+    assert_eq!(map.path_count, 1024);
+    let counts: Vec<(u64, u64)> = (0..1024).map(|path| (path, 1)).collect();
+    let run = holloway_testkit::build::run_of(map, &counts);
+    let function = &run.functions[0];
+    let paths = (0..1024).map(|id| (function.path_name(PathId(id)).unwrap().full(), id));
+    let mut names: Vec<(String, u64)> = paths.collect();
+    names.sort();
+    let alike = names
+        .windows(2)
+        .find(|pair| pair[0].0[..4] == pair[1].0[..4])
+        .unwrap();
+    let [(first, a), (second, b)] = alike else {
+        unreachable!()
+    };
+    // Six digits are shown of the names in a function with 1,024 routes.
+    let error = check_choice(&[&run], &one_path(&format!("f#{}", &first[..4]))).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "`f#{}` is not one path: write f#{} (p{a}) or f#{} (p{b})",
+            &first[..4],
+            &first[..6],
+            &second[..6]
+        )
+    );
+    assert_eq!(
+        check_choice(&[&run], &one_path(&format!("f#{}", &first[..6]))),
+        Ok(())
+    );
 }

@@ -643,6 +643,20 @@ fn query() {
     );
 }
 
+#[test]
+fn short_names_and_numbers_name_the_same_paths() {
+    for [short_name, number] in [
+        ["work#06af", "work:0"],
+        ["app::lock(int)#2a1321b833951bed", "lock:0"],
+    ] {
+        let answers = [short_name, number].map(|pattern| ask(&Question::Query(pattern)));
+        assert!(answers[0].contains(" matches"), "{}", answers[0]);
+        assert_eq!(answers[0], answers[1]);
+        let answers = [short_name, number].map(|pattern| ask(&Question::Context(pattern)));
+        assert_eq!(answers[0], answers[1]);
+    }
+}
+
 fn refused(question: &Question<'_>) -> String {
     let map = app(1);
     let code = Code::new(&map);
@@ -662,7 +676,7 @@ fn errors_describe_the_mistake() {
     let expect = [
         (
             Question::Query("lock | ("),
-            "pattern `lock | (`, at character 9: an event is missing: a function's name, `f:12`, `enter f`, `leave f`, `return`, `left` or `.`",
+            "pattern `lock | (`, at character 9: an event is missing: a function's name, `f#3fa2`, `f:12`, `enter f`, `leave f`, `return`, `left` or `.`",
         ),
         (
             Question::Freq("loc"),
@@ -675,6 +689,14 @@ fn errors_describe_the_mistake() {
         (
             Question::Query("lock:0 lock:999"),
             "pattern `lock:0 lock:999`, at character 8: `lock` has no such path: it has 1 path, numbered from 0",
+        ),
+        (
+            Question::Query("lock#0000"),
+            "pattern `lock#0000`, at character 1: no path `lock#0000` ran; these ran: #2a13 (p0)",
+        ),
+        (
+            Question::Query("work#0000"),
+            "pattern `work#0000`, at character 1: no path `work#0000` ran; these ran: #06af (p0), #6174 (p2), #6929 (p3)",
         ),
         (
             Question::Before("lock", "unlock*"),

@@ -7,6 +7,7 @@ mod commands;
 mod counts;
 mod iterations;
 mod losses;
+mod names;
 mod questions;
 mod report;
 mod run;

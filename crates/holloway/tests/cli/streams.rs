@@ -978,8 +978,8 @@ fn a_trace_answers_questions() {
     let file = names.find(|name| name.ends_with(".hwt")).unwrap();
     ask(&format!("stats run/{file}")).says("17 traces");
     ask("verify run").says("just the events that came");
-    ask("hot run --min-cost 5% --cost paths --max-len 4").says("step:");
-    ask("loops 4 run").says("work:");
+    ask("hot run --min-cost 5% --cost paths --max-len 4").says("step#");
+    ask("loops 4 run").says("work#");
     ask("context step run").says("work");
     let stats = ask("stats run --format json").json();
     assert_eq!(stats.0["streams"].as_array().unwrap().len(), 17);

@@ -178,6 +178,7 @@ impl Serialize for Paths<'_> {
 #[derive(Serialize)]
 struct PathRecord<'a> {
     id: u64,
+    path_name: String,
     count: Count,
     instructions: u64,
     blocks: Vec<u32>,
@@ -209,6 +210,7 @@ fn path_record<'a>(
     passed.dedup();
     PathRecord {
         id: id.0,
+        path_name: function.name_of(path).full(),
         count,
         instructions,
         blocks: path.blocks.iter().map(|block| block.0).collect(),

@@ -19,6 +19,7 @@ use super::fields::{collected, exits, places_of};
 use crate::filter::Filter;
 use crate::notes::Sentences;
 use crate::options::Options;
+use crate::path_names::{full_name, keep_chosen_path};
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -91,6 +92,8 @@ struct DifferenceRecord<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    path_name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     edge: Option<[i64; 2]>,
     a: Count,
     b: Count,
@@ -109,7 +112,8 @@ pub(crate) fn write(
 ) -> io::Result<()> {
     let names = Filter::new(options);
     let keep = |function: &Function| names.matches(&function.map.linkage_name, &function.map.name);
-    let overlap = overlap(runs, &keep, &|function| names.name(function));
+    let mut overlap = overlap(runs, &keep, &|function| names.name(function));
+    keep_chosen_path(&mut overlap, runs, &names);
     document::write(&document(runs, &names, &overlap, options.top), out)
 }
 
@@ -208,6 +212,7 @@ fn difference_record<'a>(
         linkage_name: &function.map.linkage_name,
         r#in: ["a", "b"][difference.side],
         path: (!by_edges).then_some(difference.number),
+        path_name: (!by_edges).then(|| full_name(function, PathId(difference.number))),
         edge: edge.filter(|_| by_edges),
         a: difference.counts[0],
         b: difference.counts[1],

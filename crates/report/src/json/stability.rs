@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::document::{self, SCHEMA};
 use crate::filter::Filter;
 use crate::options::Options;
+use crate::path_names::full_name;
 use crate::variation::{FIRST_PATHS, lines, trail_of};
 
 /// Writes the net variation of each run's first paths in all runs, as one object and a newline.
@@ -33,6 +34,7 @@ pub(crate) fn write(
             function: names.name(function).to_string(),
             run: path.run,
             path: path.path.0,
+            path_name: full_name(function, path.path),
             file: lines.map_or_else(String::new, |(file, ..)| file.to_owned()),
             lines: lines.map(|(_, first, last)| [first, last]),
             ranks: path
@@ -72,6 +74,7 @@ struct PathRecord {
     /// Index of the run to which the path number `path` belongs.
     run: usize,
     path: u64,
+    path_name: String,
     file: String,
     lines: Option<[u32; 2]>,
     ranks: Vec<Option<usize>>,

@@ -110,7 +110,7 @@ fn decision(sheet: &Sheet<'_>, edge: &HotEdge<'_>) -> String {
         return outcome::word(edge.edge.outcome).to_owned();
     }
     let branches = sheet.branches(sheet.run.function(edge.function));
-    branches.unless_shown(sheet, edge.number, start(sheet, edge), edge.to)
+    branches.unless_shown(edge.number, start(sheet, edge), edge.to)
 }
 
 fn place(sheet: &Sheet<'_>, edge: &HotEdge<'_>, place: Option<Place>) -> String {

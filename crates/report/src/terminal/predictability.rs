@@ -187,7 +187,7 @@ fn outcomes(sheet: &Sheet<'_>, branch: &Branch) -> String {
     let shown = branch.outcomes.iter().take(SHOWN_OUTCOMES);
     let words = shown.map(|outcome| {
         let destination = branches.destination(outcome.edge);
-        let word = branches.word(sheet, branch.place, &destination);
+        let word = branches.word(branch.place, &destination);
         format!("{word} {}", share(outcome.count, branch.executions))
     });
     let mut words: Vec<String> = words.collect();

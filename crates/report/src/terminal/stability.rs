@@ -15,6 +15,7 @@ use super::table::{Align, Table};
 use super::variation::report::{place_of, time};
 use crate::numbers::{grouped, one_decimal, plural};
 use crate::options::Options;
+use crate::path_names::short_name;
 use crate::variation::{FIRST_PATHS, letter, trail_of};
 
 /// A run with fewer samples in all than this number times the number of first paths gets a warning.
@@ -198,7 +199,8 @@ fn write_paths(
         let place = trail.map_or_else(String::new, |trail| place_of(sheet, function, &trail));
         cells.push((Ink::Place, clip_start(&place, PLACE)));
         let name = sheet.names.name(function);
-        cells.push((Ink::Strong, format!("{name} {}", path.path)));
+        let short_name = short_name(function, path.path);
+        cells.push((Ink::Strong, format!("{name}{short_name} {}", path.path)));
         table.row(cells);
     }
     table.write(&mut sheet.page)

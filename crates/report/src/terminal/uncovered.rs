@@ -21,6 +21,7 @@ use super::paths::in_brief;
 use super::sheet::{PLACE, Sheet};
 use super::table::{Align, Table};
 use crate::numbers::{grouped, plural};
+use crate::path_names::numbered_name;
 use crate::places::short;
 use crate::uncovered::{of_run, shows_workspace};
 
@@ -172,7 +173,7 @@ fn way_row(sheet: &Sheet<'_>, way: &UncoveredWay<'_>) -> Vec<(Ink, String)> {
     let branches = sheet.branches(function);
     let destination = branches.destination(way.edge);
     let goes = place.map_or_else(String::new, |place| {
-        branches.in_words(sheet, place, &[destination])
+        branches.in_words(place, &[destination])
     });
     let text = sheet.options.source.line(way.file, way.line);
     vec![
@@ -222,9 +223,10 @@ fn in_words(sheet: &Sheet<'_>, paths: &UncoveredPaths, path: PathId) -> String {
     let lines = regenerate(function, path).map_or_else(Vec::new, |path| {
         in_brief(sheet, function, &trail(&function.map, &path))
     });
+    let name = numbered_name(function, path);
     match lines.is_empty() {
-        true => path.to_string(),
-        false => format!("{path}: {}", lines.join(" · ")),
+        true => name,
+        false => format!("{name}: {}", lines.join(" · ")),
     }
 }
 

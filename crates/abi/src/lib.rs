@@ -42,7 +42,8 @@ pub use burst::{
 };
 pub use environment::{BURST_VARIABLE, COLLECTOR_VARIABLE};
 pub use extent::{
-    EXTENT_BLOCK, EXTENT_MAGIC, EXTENT_RING, EXTENT_SEGMENT, EXTENT_SPOOL, ExtentHeader,
+    EXTENT_BLOCK, EXTENT_CELLS, EXTENT_MAGIC, EXTENT_RING, EXTENT_SEGMENT, EXTENT_SPOOL,
+    ExtentHeader,
 };
 pub use hash::{HashSlot, hash_slot};
 pub use image::{IMAGE_MAGIC, ImageHeader};
@@ -51,7 +52,7 @@ pub use kind::{
     UnknownKind,
 };
 pub use profile::{PAGE, RAW_MAGIC, RawHeader};
-pub use ring::{CHUNK, RESERVE, RING_SIZE, RING_WORDS, RingHeader};
+pub use ring::{CHUNK, FIRST_CELLS, RESERVE, RING_SIZE, RING_WORDS, RingHeader};
 pub use sample::{
     CLOCK_AGE, CLOCK_WORDS, SAMPLE_CALLED, SAMPLE_CHECK, SAMPLE_FLAG_BITS, SAMPLE_MIGRATED,
     SAMPLE_PREEMPTED, SAMPLE_UNKNOWN, SAMPLE_UNWATCHED, SAMPLE_WORDS, digits,

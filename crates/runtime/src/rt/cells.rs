@@ -162,7 +162,7 @@ unsafe fn copy_words(ring: Ring, from: u64, end: u64, cells: *mut u32) {
         unsafe {
             cells
                 .wrapping_add(index)
-                .write_volatile(ring.word(position))
+                .write_volatile(ring.word(position));
         };
     }
 }

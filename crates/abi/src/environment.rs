@@ -116,7 +116,7 @@ pub const COLLECTOR_VARIABLE: &str = internal::COLLECTOR;
 pub const DATA: Variable<Directory> = Variable {
     name: "HOLLOWAY_DATA",
     value_type: PhantomData,
-    default: "runs go to target/holloway/runs/TIME-NAME",
+    default: "runs go to target/holloway/runs/TIME-NAME; a C or C++ program that is started by hand writes to ~/.local/state/holloway/runs/BUILD",
     help: "the directory of the run, for programs and reports",
 };
 
@@ -124,7 +124,7 @@ pub const DATA: Variable<Directory> = Variable {
 pub const RUNS: Variable<Directory> = Variable {
     name: "HOLLOWAY_RUNS",
     value_type: PhantomData,
-    default: "target/holloway/runs below the program's current directory",
+    default: "target/holloway/runs of cargo projects; programs of other builds write to ~/.local/state/holloway/runs/BUILD",
     help: "the directory of runs that a build writes into the program",
 };
 

@@ -331,7 +331,7 @@ impl Waiting {
         let raw = RawProfile::parse(&bytes).ok()?;
         let words = raw.ring_words().iter().fold(0u64, |sum, ring| {
             let spooled = ring.spools.iter().map(|spool| spool.length);
-            let in_ring = ring.ring.map(|ring| ring.end() - ring.first());
+            let in_ring = ring.ring.as_ref().map(|ring| ring.end() - ring.first());
             spooled.chain(in_ring).fold(sum, u64::saturating_add)
         }) / 4;
         (words > 0).then(|| Self {

@@ -10,6 +10,7 @@
 //!     latest -> 20260102-030405-app
 //!     .maps/                      the path maps of all runs, which have hard links to them
 //! ```
+//! The runs of C and C++ programs that are started by hand are elsewhere (`state_runs`).
 //! Existing runs are never overwritten or deleted here.
 
 use std::io;

@@ -35,6 +35,7 @@ pub(crate) fn main(args: &RunArgs) -> Result<ExitCode> {
     let runs = image_info
         .as_ref()
         .and_then(|image| image.runs.clone())
+        .filter(|runs| runs.parent().is_some_and(Path::is_dir))
         .unwrap_or_else(|| PathBuf::from(run_directory::DEFAULT_RUNS));
     let name = Path::new(program)
         .file_name()

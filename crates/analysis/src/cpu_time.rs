@@ -38,6 +38,8 @@ pub enum Shares {
     },
     /// The samples.
     Sampled(SampleSums),
+    /// The collector failed to read the samples.
+    Failed,
 }
 
 /// Sums of samples.
@@ -47,6 +49,8 @@ pub struct SampleSums {
     pub period_ns: u64,
     /// Records that the kernel dropped.
     pub lost: u64,
+    /// User time of programs that were not sampled, although others of the run were, in nanoseconds.
+    pub unsampled_ns: u64,
     /// All samples in woven processes: processes that loaded a woven image.
     pub total: Count,
     /// Samples in woven functions.
@@ -98,7 +102,7 @@ impl SampleSums {
         self.other_programs
             .iter()
             .map(|&(_, samples)| samples)
-            .sum()
+            .fold(Count::ZERO, Count::saturating_add)
     }
 }
 
@@ -110,18 +114,24 @@ pub fn cpu_time(run: &RunProfile) -> Option<CpuTime> {
         let times = run.cpu_records.iter().map(time);
         times.fold(0, u64::saturating_add)
     };
-    let samples: Vec<&Samples> = run
-        .cpu_records
-        .iter()
-        .filter_map(|record| match &record.sampling {
-            Sampling::Sampled(samples) => Some(samples),
-            Sampling::Refused { .. } => None,
-        })
-        .collect();
+    let mut samples = Vec::new();
+    let mut unsampled_ns = 0u64;
+    for record in &run.cpu_records {
+        match &record.sampling {
+            Sampling::Sampled(sampled) => samples.push(sampled),
+            Sampling::Refused { .. } | Sampling::Failed => {
+                unsampled_ns = unsampled_ns.saturating_add(record.user_ns);
+            }
+        }
+    }
     let shares = match &first.sampling {
         Sampling::Refused { errno } if samples.is_empty() => Shares::Refused { errno: *errno },
-        Sampling::Refused { .. } | Sampling::Sampled(_) => {
-            Shares::Sampled(sums(&samples, &WovenNames::new(run)))
+        Sampling::Failed if samples.is_empty() => Shares::Failed,
+        Sampling::Refused { .. } | Sampling::Failed | Sampling::Sampled(_) => {
+            Shares::Sampled(SampleSums {
+                unsampled_ns,
+                ..sums(&samples, &WovenNames::new(run))
+            })
         }
     };
     Some(CpuTime {
@@ -336,8 +346,40 @@ mod tests {
         };
         assert_eq!(time.user_ns, 205);
         assert_eq!([sums.total, sums.woven], [200, 120].map(Count));
+        assert_eq!(sums.unsampled_ns, 5);
+        let failed = CpuRecord {
+            sampling: Sampling::Failed,
+            ..CpuRecord::default()
+        };
+        let time = cpu_time(&run_with(&[failed])).unwrap();
+        assert_eq!(time.shares, Shares::Failed);
         let time = cpu_time(&run_with(&[refused])).unwrap();
         assert_eq!(time.shares, Shares::Refused { errno: 13 });
         assert_eq!(cpu_time(&run_with(&[])), None);
+    }
+
+    #[test]
+    fn sums_of_damaged_records_stay_at_the_largest_number() {
+        let mut huge = record();
+        huge.user_ns = u64::MAX;
+        let Sampling::Sampled(samples) = &mut huge.sampling else {
+            panic!("the record has samples");
+        };
+        samples.lost = u64::MAX;
+        samples.without_file = Count(u64::MAX);
+        samples.files[0].functions[0].samples = Count(u64::MAX);
+        samples.other_programs[0].samples = Count(u64::MAX);
+        let second = ProgramSamples {
+            path: "/make".to_owned(),
+            samples: Count(u64::MAX),
+        };
+        samples.other_programs.push(second);
+        let time = cpu_time(&run_with(&[huge.clone(), huge])).unwrap();
+        let Shares::Sampled(sums) = time.shares else {
+            panic!("both records have samples");
+        };
+        let max = Count(u64::MAX);
+        assert_eq!((time.user_ns, sums.lost), (u64::MAX, u64::MAX));
+        assert_eq!([sums.total, sums.woven, sums.other()], [max; 3]);
     }
 }

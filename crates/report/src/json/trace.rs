@@ -12,6 +12,7 @@ use holloway_analysis::note::Account;
 use holloway_format::Count;
 use serde::Serialize;
 
+use super::cpu_time::CpuTimeRecord;
 use super::document::{self, SCHEMA};
 use crate::notes::Sentences;
 use crate::options::Options;
@@ -25,6 +26,8 @@ use stream::{Head, Table, TerminalRecord};
 struct Document<'a> {
     schema: u32,
     question: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cpu_time: Option<CpuTimeRecord>,
     #[serde(skip_serializing_if = "Option::is_none")]
     interrupted: Option<&'static str>,
     damage: Sentences<'a>,
@@ -135,6 +138,7 @@ pub fn write(
     let document = Document {
         schema: SCHEMA,
         question: name(question),
+        cpu_time: run.profile.and_then(CpuTimeRecord::new),
         interrupted: run.interrupt.map(Interrupt::name),
         damage: Sentences(run.damage),
         verified: is_verified.then(|| Verified {

@@ -180,6 +180,7 @@ pub(crate) fn check_view(kinds: &RecordedKinds, view: &ViewArgs) -> Result<()> {
         Some(View::Paths),
         Some(View::Functions),
         Some(View::Blocks),
+        Some(View::Edges),
     ];
     let is_sortable = page == Page::Counts && sortable_views.contains(&view.view);
     let (is_loops, is_variation) = (page == Page::Loops, page == Page::Variation);
@@ -189,7 +190,7 @@ pub(crate) fn check_view(kinds: &RecordedKinds, view: &ViewArgs) -> Result<()> {
             "--sort",
             view.sort.is_some(),
             is_sortable,
-            "paths, functions or blocks",
+            "paths, functions, blocks or edges",
         ),
         (
             "--all-code",

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use holloway_analysis::edges::{EdgeCount, block_number, of_function};
 use holloway_analysis::functions::{Weight, summary};
+use holloway_analysis::glue::is_glue;
 use holloway_analysis::paths::{hottest, regenerate};
 use holloway_analysis::{Function, FunctionId, Sort};
 use holloway_flow::{Path, PathEnd, PathId, PathStart};
@@ -45,7 +46,7 @@ impl Serialize for Functions<'_> {
         let weigh = |id| {
             summary(id, run.function(id)).map_or(Count::ZERO, |summary| summary.weight(weight))
         };
-        ids.sort_by_cached_key(|&id| Reverse(weigh(id)));
+        ids.sort_by_cached_key(|&id| (is_glue(&run.function(id).map), Reverse(weigh(id))));
         let mut functions = serializer.serialize_seq(Some(ids.len()))?;
         for id in ids {
             let listed = top

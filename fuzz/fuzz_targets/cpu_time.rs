@@ -21,7 +21,7 @@ fn read(bytes: &[u8]) {
     };
     assert_eq!(CpuRecord::decode(&record.encode()).as_ref(), Ok(&record));
     let mut run = RunProfile::new(Vec::new());
-    run.cpu_records = vec![record.clone(), record];
+    run.add_cpu_time(&[record.clone(), record]);
     let source = Files::default();
     let options = Options::new(&source);
     for write in [terminal::write, json::write] {

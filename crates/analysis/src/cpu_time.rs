@@ -15,8 +15,6 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use holloway_format::{Count, CpuRecord, SampledFile, Samples, Sampling, UnusedLibrary};
 
-use crate::run::RunProfile;
-
 /// The CPU time of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CpuTime {
@@ -106,17 +104,17 @@ impl SampleSums {
     }
 }
 
-/// Computes the CPU time of a run. Returns `None` if none was recorded: holloway did not start the
-/// program, or an earlier version did.
-pub fn cpu_time(run: &RunProfile) -> Option<CpuTime> {
-    let first = run.cpu_records.first()?;
+/// Computes the CPU time of a run from its records. Returns `None` if there are no records: holloway
+/// did not start the program, or an earlier version did.
+pub(crate) fn cpu_time(records: &[CpuRecord], woven_names: &WovenNames<'_>) -> Option<CpuTime> {
+    let first = records.first()?;
     let sum = |time: fn(&CpuRecord) -> u64| {
-        let times = run.cpu_records.iter().map(time);
+        let times = records.iter().map(time);
         times.fold(0, u64::saturating_add)
     };
     let mut samples = Vec::new();
     let mut unsampled_ns = 0u64;
-    for record in &run.cpu_records {
+    for record in records {
         match &record.sampling {
             Sampling::Sampled(sampled) => samples.push(sampled),
             Sampling::Refused { .. } | Sampling::Failed => {
@@ -130,7 +128,7 @@ pub fn cpu_time(run: &RunProfile) -> Option<CpuTime> {
         Sampling::Refused { .. } | Sampling::Failed | Sampling::Sampled(_) => {
             Shares::Sampled(SampleSums {
                 unsampled_ns,
-                ..sums(&samples, &WovenNames::new(run))
+                ..sums(&samples, woven_names)
             })
         }
     };
@@ -142,17 +140,12 @@ pub fn cpu_time(run: &RunProfile) -> Option<CpuTime> {
 }
 
 /// The linkage names of the instrumented functions, by build id.
-struct WovenNames<'a>(HashMap<[u8; 16], HashSet<&'a str>>);
+#[derive(Default)]
+pub(crate) struct WovenNames<'a>(HashMap<[u8; 16], HashSet<&'a str>>);
 
 impl<'a> WovenNames<'a> {
-    fn new(run: &'a RunProfile) -> Self {
-        let mut names: HashMap<_, HashSet<&str>> = HashMap::new();
-        for function in &run.functions {
-            let image = &run.images[run.module_of(function).image.index()];
-            let names = names.entry(image.build_id).or_default();
-            names.insert(function.map.linkage_name.as_str());
-        }
-        Self(names)
+    pub(crate) fn insert(&mut self, build_id: [u8; 16], linkage_name: &'a str) {
+        self.0.entry(build_id).or_default().insert(linkage_name);
     }
 
     /// Whether a symbol of an image is an instrumented function, or a part that the compiler split
@@ -249,28 +242,12 @@ fn add<K: Ord>(sums: &mut BTreeMap<K, Count>, key: K, samples: Count) {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
-    use holloway_format::{
-        BlockMap, FunctionMap, FunctionSamples, ImageMap, ModuleMap, PlacedModule, ProgramSamples,
-    };
+    use holloway_format::{FunctionSamples, ProgramSamples};
 
-    fn run_with(record: &[CpuRecord]) -> RunProfile {
-        let scan = FunctionMap {
-            linkage_name: "scan".into(),
-            blocks: vec![BlockMap::default()],
-            ..FunctionMap::default()
-        };
-        let module = ModuleMap {
-            functions: vec![scan],
-            ..ModuleMap::default()
-        };
-        let map = ImageMap {
-            build_id: [7; 16],
-            modules: vec![PlacedModule { base: 0, module }],
-            ..ImageMap::default()
-        };
-        let mut run = RunProfile::new(vec![(map, Vec::new())]);
-        run.cpu_records = record.to_vec();
-        run
+    fn time_of(records: &[CpuRecord]) -> Option<CpuTime> {
+        let mut names = WovenNames::default();
+        names.insert([7; 16], "scan");
+        cpu_time(records, &names)
     }
 
     fn function(name: &str, samples: u64) -> FunctionSamples {
@@ -316,7 +293,7 @@ mod tests {
 
     #[test]
     fn symbols_in_the_path_map_are_woven() {
-        let time = cpu_time(&run_with(&[record()])).unwrap();
+        let time = time_of(&[record()]).unwrap();
         let Shares::Sampled(sums) = &time.shares else {
             panic!("the record has samples");
         };
@@ -340,7 +317,7 @@ mod tests {
             system_ns: 0,
             sampling: Sampling::Refused { errno: 13 },
         };
-        let time = cpu_time(&run_with(&[refused.clone(), record(), record()])).unwrap();
+        let time = time_of(&[refused.clone(), record(), record()]).unwrap();
         let Shares::Sampled(sums) = time.shares else {
             panic!("two records have samples");
         };
@@ -351,11 +328,11 @@ mod tests {
             sampling: Sampling::Failed,
             ..CpuRecord::default()
         };
-        let time = cpu_time(&run_with(&[failed])).unwrap();
+        let time = time_of(&[failed]).unwrap();
         assert_eq!(time.shares, Shares::Failed);
-        let time = cpu_time(&run_with(&[refused])).unwrap();
+        let time = time_of(&[refused]).unwrap();
         assert_eq!(time.shares, Shares::Refused { errno: 13 });
-        assert_eq!(cpu_time(&run_with(&[])), None);
+        assert_eq!(time_of(&[]), None);
     }
 
     #[test]
@@ -374,7 +351,7 @@ mod tests {
             samples: Count(u64::MAX),
         };
         samples.other_programs.push(second);
-        let time = cpu_time(&run_with(&[huge.clone(), huge])).unwrap();
+        let time = time_of(&[huge.clone(), huge]).unwrap();
         let Shares::Sampled(sums) = time.shares else {
             panic!("both records have samples");
         };

@@ -156,6 +156,11 @@ fn check_stream(kind: Kind, args: &StreamArgs) -> Result<()> {
 /// # Errors
 /// If the view has no data, or one of the given options has no effect.
 pub(crate) fn check_view(kinds: &RecordedKinds, view: &ViewArgs) -> Result<()> {
+    if view.uncovered && kinds.is_timed() {
+        return Err(Failure::usage(
+            "times of paths were recorded, which leave out short functions, so --uncovered cannot tell what never ran: build with --collect paths",
+        ));
+    }
     match view.view {
         Some(View::Loops) if !kinds.has(Kind::Loops) && kinds.has(Kind::Trace) => {
             return Err(Failure::usage(

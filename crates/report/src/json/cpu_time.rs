@@ -1,7 +1,7 @@
 //! The CPU time of a run in JSON (section `cpu_time` of docs/json.md).
 
 use holloway_analysis::RunProfile;
-use holloway_analysis::cpu_time::{CpuTime, SampleSums, Shares, cpu_time};
+use holloway_analysis::cpu_time::{CpuTime, SampleSums, Shares};
 use holloway_format::Count;
 use serde::Serialize;
 
@@ -58,7 +58,7 @@ struct LibraryRecord {
 impl CpuTimeRecord {
     /// The record of a run, if its CPU time was recorded.
     pub(super) fn new(run: &RunProfile) -> Option<Self> {
-        cpu_time(run).as_ref().map(Self::of)
+        run.cpu_time.as_ref().map(Self::of)
     }
 
     /// The record of a CPU time.

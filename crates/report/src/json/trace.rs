@@ -25,9 +25,9 @@ use stream::{Head, Table, TerminalRecord};
 #[derive(Serialize)]
 struct Document<'a> {
     schema: u32,
-    question: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     cpu_time: Option<CpuTimeRecord>,
+    question: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     interrupted: Option<&'static str>,
     damage: Sentences<'a>,
@@ -137,8 +137,8 @@ pub fn write(
     let good = !is_verified || are_good(&answers);
     let document = Document {
         schema: SCHEMA,
-        question: name(question),
         cpu_time: run.profile.and_then(CpuTimeRecord::new),
+        question: name(question),
         interrupted: run.interrupt.map(Interrupt::name),
         damage: Sentences(run.damage),
         verified: is_verified.then(|| Verified {

@@ -12,7 +12,7 @@
 use std::io;
 
 use holloway_analysis::RunProfile;
-use holloway_analysis::cpu_time::{CpuTime, SampleSums, Shares, cpu_time};
+use holloway_analysis::cpu_time::{CpuTime, SampleSums, Shares};
 use holloway_format::{Count, UnusedLibrary};
 
 use super::paint::Ink;
@@ -25,11 +25,11 @@ const MAX_NAMES: usize = 5;
 
 /// Writes the section, if the CPU time was recorded.
 pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
-    let Some(time) = cpu_time(sheet.run) else {
+    let Some(time) = &sheet.run.cpu_time else {
         return Ok(());
     };
     sheet.page.text(Ink::Strong, "CPU time")?;
-    sheet.fact("total", &total(&time))?;
+    sheet.fact("total", &total(time))?;
     match &time.shares {
         Shares::Refused { errno } => {
             sheet.fact("woven", &refused(*errno))?;
@@ -54,8 +54,8 @@ const FAILED: &str =
 pub(super) fn write_runs(sheet: &mut Sheet<'_>, runs: &[(&str, &RunProfile)]) -> io::Result<()> {
     let times = runs
         .iter()
-        .filter_map(|&(name, run)| Some((name, cpu_time(run)?)));
-    let times: Vec<(&str, CpuTime)> = times.collect();
+        .filter_map(|&(name, run)| Some((name, run.cpu_time.as_ref()?)));
+    let times: Vec<(&str, &CpuTime)> = times.collect();
     if times.is_empty() {
         return Ok(());
     }

@@ -235,6 +235,11 @@ pub mod internal {
     pub const COLLECTOR: &str = "HOLLOWAY_COLLECTOR";
     /// The rustc wrapper that cargo would call without Holloway.
     pub const INNER_WRAPPER: &str = "HOLLOWAY_INNER_WRAPPER";
+    /// The runner that cargo would call without Holloway (`target.TRIPLE.runner`), for
+    /// `holloway-runner`: the program and its arguments, separated by the byte 0x1f.
+    pub const INNER_RUNNER: &str = "HOLLOWAY_INNER_RUNNER";
+    /// The user's value of cargo's variable `CARGO_TARGET_TRIPLE_RUNNER`, which Holloway replaces.
+    pub const USERS_RUNNER: &str = "HOLLOWAY_USERS_RUNNER";
     /// The file to which link steps append their reports.
     pub const LINKED: &str = "HOLLOWAY_LINKED";
     /// The optimization level of a link step, from `holloway cc`.

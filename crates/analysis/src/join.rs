@@ -40,7 +40,7 @@ impl RunProfile {
             functions: Vec::new(),
             damage: Vec::new(),
             interrupt: None,
-            cpu_records: Vec::new(),
+            cpu_time: None,
         };
         for (map, profiles) in images {
             run.add(map, &profiles);

@@ -31,6 +31,7 @@ pub mod edges;
 pub mod find;
 pub mod flow;
 pub mod functions;
+pub mod glue;
 pub mod graph;
 pub mod interrupt;
 mod join;

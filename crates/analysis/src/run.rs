@@ -12,6 +12,7 @@ use holloway_abi::{Kind, PathEnds, Unit};
 use holloway_format::{Count, Counters, CpuRecord, FunctionMap, Skipped, Text, VanishedFunction};
 
 use crate::bounds::{Bounds, Forks};
+use crate::cpu_time::{CpuTime, WovenNames, cpu_time};
 use crate::flow::Flow;
 use crate::graph::Graph;
 use crate::interrupt::Interrupt;
@@ -82,8 +83,8 @@ pub struct RunProfile {
     pub damage: Vec<Note>,
     /// The signal that ended the run early, if one did.
     pub interrupt: Option<Interrupt>,
-    /// The CPU time of each program that holloway started for this run ([`crate::cpu_time`]).
-    pub cpu_records: Vec<CpuRecord>,
+    /// The CPU time of the programs that holloway started for this run, if it was recorded.
+    pub cpu_time: Option<CpuTime>,
 }
 
 /// A program or shared object.
@@ -239,6 +240,17 @@ impl Function {
 }
 
 impl RunProfile {
+    /// Computes [`cpu_time`](Self::cpu_time) from the records of the run. All images of the run must
+    /// be there, because code of other images counts as unwoven.
+    pub fn add_cpu_time(&mut self, records: &[CpuRecord]) {
+        let mut names = WovenNames::default();
+        for function in &self.functions {
+            let image = &self.images[self.module_of(function).image.index()];
+            names.insert(image.build_id, &function.map.linkage_name);
+        }
+        self.cpu_time = cpu_time(records, &names);
+    }
+
     /// The unit that the run counts: paths, if any image that ran was woven for paths.
     pub fn unit(&self) -> Unit {
         let ran = |image: &&Image| !image.processes.is_empty();

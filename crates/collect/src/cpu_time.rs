@@ -28,7 +28,10 @@ pub(crate) fn record(usage: &ResourceUsage, clock: io::Result<CpuClock>) -> CpuR
         user_ns: nanoseconds(usage.utime),
         system_ns: nanoseconds(usage.stime),
         sampling: match clock {
-            Ok(clock) => Sampling::Sampled(samples(&clock.finish())),
+            Ok(clock) => match clock.finish() {
+                Some(processes) => Sampling::Sampled(samples(&processes)),
+                None => Sampling::Failed,
+            },
             Err(error) => Sampling::Refused {
                 errno: error.raw_os_error().unwrap_or(0).unsigned_abs(),
             },

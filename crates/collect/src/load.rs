@@ -113,7 +113,9 @@ pub fn load_readable(run: &Path, settings: &Settings) -> Result<Loaded> {
     }
     let mut profile = RunProfile::new(in_order(images));
     profile.interrupt = interrupted::read(run);
-    profile.cpu_records = cpu_records;
+    if !cpu_records.is_empty() {
+        profile.add_cpu_time(&cpu_records);
+    }
     // Notes on whole files come first, because the report shows only the first notes.
     unreadable.append(&mut damaged);
     unreadable.append(&mut loaded.losses);

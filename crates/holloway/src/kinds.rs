@@ -156,6 +156,11 @@ fn check_stream(kind: Kind, args: &StreamArgs) -> Result<()> {
 /// # Errors
 /// If the view has no data, or one of the given options has no effect.
 pub(crate) fn check_view(kinds: &RecordedKinds, view: &ViewArgs) -> Result<()> {
+    if view.uncovered && kinds.is_timed() {
+        return Err(Failure::usage(
+            "times of paths were recorded, which leave out short functions, so --uncovered cannot tell what never ran: build with --collect paths",
+        ));
+    }
     match view.view {
         Some(View::Loops) if !kinds.has(Kind::Loops) && kinds.has(Kind::Trace) => {
             return Err(Failure::usage(
@@ -180,6 +185,7 @@ pub(crate) fn check_view(kinds: &RecordedKinds, view: &ViewArgs) -> Result<()> {
         Some(View::Paths),
         Some(View::Functions),
         Some(View::Blocks),
+        Some(View::Edges),
     ];
     let is_sortable = page == Page::Counts && sortable_views.contains(&view.view);
     let (is_loops, is_variation) = (page == Page::Loops, page == Page::Variation);
@@ -190,7 +196,7 @@ pub(crate) fn check_view(kinds: &RecordedKinds, view: &ViewArgs) -> Result<()> {
             "--sort",
             view.sort.is_some(),
             is_sortable,
-            "paths, functions or blocks",
+            "paths, functions, blocks or edges",
         ),
         (
             "--all-code",

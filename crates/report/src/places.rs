@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use holloway_analysis::trail::{Frame, Step, Trail, frames};
-use holloway_format::FunctionMap;
+use holloway_format::{FunctionMap, Place};
 
 use crate::source::below_rustc;
 
@@ -31,6 +31,23 @@ pub(crate) fn short(file: &str, cwd: Option<&Path>) -> String {
 /// Whether a file belongs to Rust's or C++'s standard library, or is a system header.
 pub(crate) fn is_library(file: &str) -> bool {
     is_rust_library(file) || file.starts_with("/usr/include/") || file.contains("/include/c++/")
+}
+
+/// The line of the user's code that a place in library code was inlined into. `None` if the place
+/// is not in library code, or was not inlined into the user's code.
+pub(crate) fn inlined_at(map: &FunctionMap, place: Place) -> Option<Place> {
+    let is_in_library = |scope: u32| is_library(&map.scopes[scope as usize].file);
+    let place = Some(place).filter(|place| place.line != 0)?;
+    let mut frames = frames(map, &place);
+    frames
+        .next()
+        .filter(|innermost| is_in_library(innermost.scope))?;
+    let user = frames.find(|frame| !is_in_library(frame.scope))?;
+    Some(Place {
+        scope: user.scope,
+        line: user.line,
+        column: 0,
+    })
 }
 
 fn is_rust_library(file: &str) -> bool {

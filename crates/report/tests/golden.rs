@@ -151,6 +151,48 @@ fn options(view: View) -> Options<'static> {
     }
 }
 
+/// The keys that other programs read, at the top level of the report.
+#[test]
+fn branches_in_json_have_their_keys_and_order() {
+    let mut out = Vec::new();
+    json::write(&run(), &options(View::Branches), &mut out).unwrap();
+    let document: serde_json::Value = serde_json::from_slice(&out).unwrap();
+    let branches = document["branches"].as_array().unwrap();
+    let keys = [
+        "function",
+        "file",
+        "line",
+        "executions",
+        "taken",
+        "entropy",
+        "mispredictions",
+    ];
+    for branch in branches {
+        assert!(keys.iter().all(|key| branch.get(key).is_some()), "{branch}");
+    }
+    let figures = branches
+        .iter()
+        .map(|branch| branch["mispredictions"].as_u64());
+    assert!(figures.collect::<Vec<_>>().is_sorted_by(|a, b| a >= b));
+    // A branch of library code names the line of the user's code.
+    let mut inlined = branches
+        .iter()
+        .filter(|branch| branch["function"] == "app::search");
+    let inlined = inlined.find(|branch| branch["line"] == 161).unwrap();
+    assert!(
+        inlined["file"]
+            .as_str()
+            .unwrap()
+            .ends_with("/slice/iter/macros.rs")
+    );
+    let user = &inlined["inlined_at"];
+    assert!(
+        user["file"].as_str().unwrap().ends_with("src/search.rs"),
+        "{inlined}"
+    );
+    assert!(user["line"].is_u64(), "{inlined}");
+}
+
 fn print(run: &RunProfile, options: &Options<'_>) -> String {
     let mut out = Vec::new();
     terminal::write(run, options, &mut out).unwrap();

@@ -228,6 +228,7 @@ fn both(question: &Question<'_>, streams: &[Stream<'_>], options: &Options<'_>) 
         damage: &[],
         accounts: &[],
         interrupt: None,
+        profile: None,
     };
     both_of_run(question, &run, options).0
 }
@@ -304,6 +305,7 @@ fn narrow_terminals_lose_no_number() {
                 damage: &[],
                 accounts: &[],
                 interrupt: None,
+                profile: None,
             };
             let mut text = Vec::new();
             terminal::trace::write(question, &run, &options, &mut text).unwrap();
@@ -332,12 +334,14 @@ fn a_trace_is_not_good_if_the_run_is_damaged() {
             damage: &[],
             accounts: &[],
             interrupt: None,
+            profile: None,
         },
         Run {
             streams: &streams,
             damage: &damage,
             accounts: &[],
             interrupt: None,
+            profile: None,
         },
     );
     assert!(both_of_run(&Question::Verify, &whole, &options()).1);
@@ -368,6 +372,7 @@ fn a_profile_is_compared_with_its_traces() {
             damage: &damage,
             accounts: &[account],
             interrupt: None,
+            profile: None,
         };
         both_of_run(&Question::Verify, &run, &options())
     };
@@ -666,6 +671,7 @@ fn refused(question: &Question<'_>) -> String {
         damage: &[],
         accounts: &[],
         interrupt: None,
+        profile: None,
     };
     let answer = terminal::trace::write(question, &run, &options(), &mut Vec::new());
     answer.unwrap_err().to_string()
@@ -921,6 +927,7 @@ fn the_documented_json_is_what_is_written() {
         damage: &[],
         accounts: &[],
         interrupt: None,
+        profile: None,
     };
     json::trace::write(&question, &run, &options(), &mut out).unwrap();
     let docs = include_str!("../../../docs/json.md");

@@ -7,7 +7,7 @@ use holloway_report::PathChoice;
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Report")]
 pub(crate) struct ViewArgs {
-    /// Order of paths, functions and blocks [default: instructions]
+    /// Order of paths, functions, blocks, and edges [default: instructions]
     #[arg(long, value_enum)]
     pub(crate) sort: Option<SortKey>,
     /// What to list [default: the collected kind; for a trace, its statistics and hot subpaths]

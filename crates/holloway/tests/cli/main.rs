@@ -5,6 +5,7 @@ mod cargo;
 mod cli_support;
 mod commands;
 mod counts;
+mod heads;
 mod iterations;
 mod losses;
 mod names;

@@ -258,7 +258,7 @@ fn a_missing_file_of_timings_is_named() {
     project
         .holloway("report few --view paths")
         .ok()
-        .says(".hwv is not there");
+        .says(".hwv is missing");
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use holloway_analysis::edges::{EdgeCount, block_number, of_function};
 use holloway_analysis::functions::{Weight, summary};
+use holloway_analysis::glue::is_glue;
 use holloway_analysis::paths::{hottest, regenerate};
 use holloway_analysis::{Function, FunctionId, Sort};
 use holloway_flow::{Path, PathEnd, PathId, PathStart};
@@ -54,7 +55,7 @@ impl Serialize for Functions<'_> {
         let weigh = |id| {
             summary(id, run.function(id)).map_or(Count::ZERO, |summary| summary.weight(weight))
         };
-        ids.sort_by_cached_key(|&id| Reverse(weigh(id)));
+        ids.sort_by_cached_key(|&id| (is_glue(&run.function(id).map), Reverse(weigh(id))));
         let mut rank = 0..;
         ids.retain(|&id| {
             let rank = rank.next();

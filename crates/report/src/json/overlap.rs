@@ -14,6 +14,7 @@ use holloway_analysis::{Function, RunProfile};
 use holloway_flow::PathId;
 use serde::Serialize;
 
+use super::cpu_time::CpuTimeRecord;
 use super::document::{self, SCHEMA};
 use super::fields::{collected, exits, places_of};
 use crate::filter::Filter;
@@ -49,6 +50,8 @@ fn is_zero(number: &u64) -> bool {
 
 #[derive(Serialize)]
 struct RunRecord<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cpu_time: Option<CpuTimeRecord>,
     images: Vec<&'a str>,
     collected: &'static str,
     exits: &'static str,
@@ -124,6 +127,7 @@ fn document<'a>(
     top: Option<usize>,
 ) -> Document<'a> {
     let run = |side: usize| RunRecord {
+        cpu_time: CpuTimeRecord::new(runs[side]),
         images: runs[side].images.iter().map(|image| &*image.name).collect(),
         collected: collected(runs[side].unit()),
         exits: exits(runs[side].exits()),

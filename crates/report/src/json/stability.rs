@@ -7,6 +7,7 @@ use holloway_analysis::variation::stability::{StablePath, stability};
 use holloway_analysis::variation::{RankOptions, VariationRun};
 use serde::Serialize;
 
+use super::cpu_time::CpuTimeRecord;
 use super::document::{self, SCHEMA};
 use crate::filter::Filter;
 use crate::options::Options;
@@ -45,8 +46,10 @@ pub(crate) fn write(
             shares: path.shares.clone(),
         }
     };
+    let cpu_times = runs.iter().map(|run| CpuTimeRecord::new(&run.run));
     let document = Document {
         schema: SCHEMA,
+        cpu_times: cpu_times.collect(),
         first,
         all: &stability.all,
         shares: &stability.shares,
@@ -58,6 +61,8 @@ pub(crate) fn write(
 #[derive(Serialize)]
 struct Document<'a> {
     schema: u32,
+    /// For each run, its CPU time, if it was recorded.
+    cpu_times: Vec<Option<CpuTimeRecord>>,
     first: usize,
     /// For each run, the certain net variation of all paths, as a share of the run's time.
     all: &'a [f64],

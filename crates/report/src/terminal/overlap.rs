@@ -105,6 +105,7 @@ impl<'a> Comparison<'a> {
             sides,
             ..
         } = &self.overlap;
+        super::cpu_time::write_runs(sheet, &[("A", self.runs[0]), ("B", self.runs[1])])?;
         sheet.page.text(Ink::Strong, "Overlap of A and B")?;
         for (name, run) in ["A", "B"].into_iter().zip(self.runs) {
             sheet.fact(name, &description(run))?;

@@ -39,6 +39,7 @@ pub mod misfit;
 pub mod note;
 pub mod overlap;
 pub mod paths;
+pub mod phases;
 pub mod predict;
 pub mod run;
 pub mod stream;

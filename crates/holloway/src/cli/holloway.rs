@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
 use holloway_abi::environment::VARIABLES;
 
+use super::phases::{self, PhasesArgs};
 use super::stream::{OutputArgs, StreamArgs};
 use super::trace::{self, TraceArgs};
 use super::view::{ListArgs, StyleArgs, TimesArgs, ViewArgs};
@@ -105,6 +106,9 @@ pub(crate) enum RunsCommand {
     /// Answer questions about the trace of a program that was built with --collect trace
     #[command(after_help = trace::EXAMPLES)]
     Trace(TraceArgs),
+    /// Find the phases of a run that was recorded with --collect trace: what is hot, and when
+    #[command(after_help = phases::EXAMPLES)]
+    Phases(Box<PhasesArgs>),
 }
 
 const RUN_EXAMPLES: &str = "\

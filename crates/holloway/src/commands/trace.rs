@@ -287,28 +287,28 @@ fn answer(
 }
 
 /// The traces of a run.
-struct RunTraces {
+pub(super) struct RunTraces {
     /// The traces by process and image. Threads are in the order in which they began.
     streams: Vec<(Streams, Vec<ThreadTrace>)>,
     /// Damage of each thread's trace, in the order of `streams`.
     notes: Vec<Vec<Vec<Note>>>,
     /// Damage of the run: data that could not be read or was not recorded.
-    damage: Vec<Note>,
+    pub(super) damage: Vec<Note>,
     /// Differences between traces and profiles, if the traces were checked.
     accounts: Vec<Account>,
     /// The signal that ended the run early, if one did.
-    interrupt: Option<Interrupt>,
+    pub(super) interrupt: Option<Interrupt>,
 }
 
 /// The position of a stream in [`RunTraces`]: the index of its process and image, then of its
 /// thread.
-struct StreamIndex {
+pub(super) struct StreamIndex {
     process: usize,
     thread: usize,
 }
 
 impl RunTraces {
-    fn read(run: &Path, selection: TraceSelection) -> Result<Self> {
+    pub(super) fn read(run: &Path, selection: TraceSelection) -> Result<Self> {
         let load = match selection {
             TraceSelection::Check => loading::load_readable,
             _ => loading::load_with_streams,
@@ -367,7 +367,7 @@ impl RunTraces {
         }
     }
 
-    fn codes(&self) -> Vec<Code<'_>> {
+    pub(super) fn codes(&self) -> Vec<Code<'_>> {
         let maps = self.streams.iter().map(|(streams, _)| &streams.map);
         maps.map(|map| Code::new(map)).collect()
     }
@@ -402,7 +402,7 @@ impl RunTraces {
     ///
     /// # Errors
     /// If the choice selects no stream of the run.
-    fn choose(&self, run: &Path, choice: &ChoiceArgs) -> Result<Vec<StreamIndex>> {
+    pub(super) fn choose(&self, run: &Path, choice: &ChoiceArgs) -> Result<Vec<StreamIndex>> {
         let indices = self.selected(choice);
         if indices.is_empty() && !self.streams.is_empty() {
             return Err(self.empty_choice(run, choice));
@@ -457,7 +457,7 @@ impl RunTraces {
         failure("such thread", &chosen_so_far, &available)
     }
 
-    fn stream<'a>(&'a self, index: &StreamIndex, codes: &'a [Code<'a>]) -> Stream<'a> {
+    pub(super) fn stream<'a>(&'a self, index: &StreamIndex, codes: &'a [Code<'a>]) -> Stream<'a> {
         let (Streams { head, .. }, traces) = &self.streams[index.process];
         let trace = &traces[index.thread];
         Stream {

@@ -7,6 +7,7 @@ mod commands;
 mod counts;
 mod iterations;
 mod losses;
+mod phases;
 mod questions;
 mod report;
 mod run;

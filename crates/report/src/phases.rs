@@ -1,0 +1,113 @@
+//! The phases of a thread, as a report shows them. [`terminal::phases`](crate::terminal::phases)
+//! and [`json::phases`](crate::json::phases) write the report.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use holloway_analysis::Note;
+use holloway_analysis::interrupt::Interrupt;
+use holloway_analysis::phases::{Answer, CodeSet, Question};
+use holloway_analysis::trail::{Frame, frames};
+use holloway_format::{FunctionMap, Place};
+
+use crate::places::{is_library, short};
+use crate::trace::Stream;
+
+/// The phases of a thread.
+#[derive(Clone, Copy)]
+pub struct Phases<'a> {
+    /// The thread's stream.
+    pub stream: &'a Stream<'a>,
+    /// Number of other streams of the run that were chosen. They are not shown.
+    pub other_streams: usize,
+    /// What was asked.
+    pub question: &'a Question,
+    /// The answer.
+    pub answer: &'a Answer<'a>,
+    /// Damage of the run.
+    pub damage: &'a [Note],
+    /// The signal that ended the run early, if one did.
+    pub interrupt: Option<Interrupt>,
+}
+
+/// A place in the source of a function: the innermost frame outside of libraries.
+pub(crate) fn user_place<'a>(map: &'a FunctionMap, place: &Place) -> Option<(&'a str, u32)> {
+    let file = |frame: &Frame| &*map.scopes[frame.scope as usize].file;
+    let known = |frame: &Frame| (frame.scope as usize) < map.scopes.len() && frame.line != 0;
+    let mut known_frames = frames(map, place).filter(known).peekable();
+    let innermost = known_frames.peek().map(|frame| (file(frame), frame.line));
+    let mut user_frames = known_frames.filter(|frame| !is_library(file(frame)));
+    let user = user_frames.next().map(|frame| (file(&frame), frame.line));
+    user.or(innermost)
+}
+
+/// The source lines of blocks, by file: `src/a.c:3-5, 9`. The file with the most lines is first.
+pub(crate) fn source_lines(
+    map: &FunctionMap,
+    blocks: &BTreeSet<u32>,
+    cwd: Option<&Path>,
+) -> Vec<String> {
+    let mut lines: BTreeMap<&str, BTreeSet<u32>> = BTreeMap::new();
+    for &block in blocks {
+        for place in &map.blocks[block as usize].places {
+            if let Some((file, line)) = user_place(map, place) {
+                lines.entry(file).or_default().insert(line);
+            }
+        }
+    }
+    let mut files: Vec<(&str, BTreeSet<u32>)> = lines.into_iter().collect();
+    files.sort_by_key(|(_, lines)| std::cmp::Reverse(lines.len()));
+    let files = files.iter();
+    let files = files.map(|(file, lines)| format!("{}:{}", short(file, cwd), ranges(lines)));
+    files.collect()
+}
+
+/// Numbers as ranges: `3-5, 9`.
+fn ranges(numbers: &BTreeSet<u32>) -> String {
+    let numbers: Vec<u32> = numbers.iter().copied().collect();
+    let ranges = numbers.chunk_by(|a, b| a + 1 == *b);
+    let ranges = ranges.map(|range| match range {
+        [first, .., last] => format!("{first}-{last}"),
+        [only] => only.to_string(),
+        [] => String::new(),
+    });
+    ranges.collect::<Vec<String>>().join(", ")
+}
+
+/// A function of a hot spot.
+pub(crate) struct HotFunction<'a> {
+    pub(crate) function: u32,
+    pub(crate) blocks: &'a BTreeSet<u32>,
+    /// Executions of its branches in the buffer when the hot spot was detected.
+    pub(crate) executed: u64,
+}
+
+/// The functions of a hot spot, most executions first.
+pub(crate) fn hot_functions<'a>(answer: &'a Answer<'_>, hot_spot: usize) -> Vec<HotFunction<'a>> {
+    let code: &CodeSet = &answer.hot_code[hot_spot];
+    let mut executed: BTreeMap<u32, u64> = BTreeMap::new();
+    for hot in &answer.hot_spots.hot_spots[hot_spot].branches {
+        let function = answer.stream.site(hot.branch).function;
+        *executed.entry(function).or_default() += u64::from(hot.executed);
+    }
+    let functions = code.functions.iter();
+    let functions = functions.map(|(&function, blocks)| HotFunction {
+        function,
+        blocks,
+        executed: executed.get(&function).copied().unwrap_or(0),
+    });
+    let mut functions: Vec<HotFunction<'a>> = functions.collect();
+    functions.sort_by_key(|hot| std::cmp::Reverse(hot.executed));
+    functions
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ranges;
+
+    #[test]
+    fn numbers_are_shown_as_ranges() {
+        assert_eq!(ranges(&[3, 4, 5, 9, 11, 12].into()), "3-5, 9, 11-12");
+        assert_eq!(ranges(&[7].into()), "7");
+    }
+}

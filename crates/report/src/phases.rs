@@ -6,12 +6,12 @@ use std::path::Path;
 
 use holloway_analysis::Note;
 use holloway_analysis::interrupt::Interrupt;
-use holloway_analysis::phases::{Answer, CodeSet, Question};
+use holloway_analysis::phases::{Answer, CodeSet, Detector, Phase, PhaseId, Question};
 use holloway_analysis::trail::{Frame, frames};
-use holloway_format::{FunctionMap, Place};
+use holloway_format::{Count, FunctionMap, Place};
 
 use crate::places::{is_library, short};
-use crate::trace::Stream;
+use crate::trace::{LabeledStream, Stream};
 
 /// The phases of a thread.
 #[derive(Clone, Copy)]
@@ -72,6 +72,70 @@ fn ranges(numbers: &BTreeSet<u32>) -> String {
         [] => String::new(),
     });
     ranges.collect::<Vec<String>>().join(", ")
+}
+
+/// A function of an exact phase.
+pub(crate) struct PhaseFunction {
+    pub(crate) function: u32,
+    /// Instructions of its paths in the phase.
+    pub(crate) instructions: u64,
+    /// The terminals of its paths, with their executions, most instructions first.
+    pub(crate) paths: Vec<(u32, Count)>,
+}
+
+impl PhaseFunction {
+    /// The blocks of the hottest paths, which have at least nine tenths of the instructions.
+    pub(crate) fn hot_blocks(&self, labeled: &LabeledStream<'_>) -> BTreeSet<u32> {
+        let mut covered = 0;
+        let hottest = self.paths.iter().take_while(|&&(terminal, count)| {
+            let is_needed = covered < self.instructions / 10 * 9;
+            covered += count.0 * labeled.events[terminal as usize].instructions();
+            is_needed
+        });
+        let stream = labeled.stream;
+        let terminals = hottest.map(|&(terminal, _)| stream.trace.terminals[terminal as usize]);
+        let code = CodeSet::of_paths(stream.code, terminals);
+        code.functions
+            .get(&self.function)
+            .cloned()
+            .unwrap_or_default()
+    }
+}
+
+/// The functions of an exact phase, most instructions first.
+pub(crate) fn phase_functions(labeled: &LabeledStream<'_>, phase: &Phase) -> Vec<PhaseFunction> {
+    let mut functions: BTreeMap<u32, PhaseFunction> = BTreeMap::new();
+    for &(terminal, count) in &phase.paths {
+        let event = labeled.events[terminal as usize];
+        if let Some(function) = event.function() {
+            let entry = functions.entry(function).or_insert_with(|| PhaseFunction {
+                function,
+                instructions: 0,
+                paths: Vec::new(),
+            });
+            entry.instructions += count.0 * event.instructions();
+            entry.paths.push((terminal, count));
+        }
+    }
+    let mut functions: Vec<PhaseFunction> = functions.into_values().collect();
+    functions.sort_by_key(|function| std::cmp::Reverse(function.instructions));
+    functions
+}
+
+/// The name of a phase: A is the first phase, B the second, and so on.
+pub(crate) fn phase_name(phase: PhaseId) -> char {
+    u8::try_from(phase.0)
+        .ok()
+        .filter(|number| *number < 26)
+        .map_or('?', |number| (b'A' + number).into())
+}
+
+/// The words for a detector.
+pub(crate) fn detector_name(detector: Detector) -> &'static str {
+    match detector {
+        Detector::HotSpotsLeft => "hot spots left",
+        Detector::HotSpotDetected => "hot spot detected",
+    }
 }
 
 /// A function of a hot spot.

@@ -144,6 +144,12 @@ fn phases_as_json() {
     // The two branches of `digits` in turn are found after 15 × 2 + 8,191 branches.
     assert_eq!(value["hot_spots"][0]["detected_at"], 8221);
     assert_eq!(value["hot_spots"].as_array().unwrap().len(), 2);
+    let phases = value["phases"].as_array().unwrap();
+    let phases: Vec<_> = phases
+        .iter()
+        .map(|phase| &phase["functions"][0]["function"])
+        .collect();
+    assert_eq!(phases, ["digits", "words"]);
     let branches = value["hot_spots"][0]["branches"].as_array().unwrap();
     let places = branches.iter().map(|branch| &branch["line"]);
     assert_eq!(places.collect::<Vec<_>>(), [12, 16]);

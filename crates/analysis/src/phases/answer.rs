@@ -1,10 +1,13 @@
 //! Finds the phases of a thread in one pass over its branches.
 
 use holloway_format::Count;
+use thiserror::Error;
 
 use super::code_set::CodeSet;
-use super::hot_spots::{HotSpotDetector, HotSpots};
+use super::exact::{ExactPhases, MAX_CHOSEN_WINDOWS};
+use super::hot_spots::{HotSpotDetector, HotSpots, ModeChange};
 use super::parameters::{Parameters, ParametersError};
+use super::signals::SignalMatch;
 use super::timeline::{Sampling, TimelineSample, TimelineSampler};
 use crate::branch_stream::{BranchSet, BranchStream};
 use crate::trace::Trace;
@@ -21,6 +24,38 @@ pub struct Question {
     pub sampling: Sampling,
     /// The period of the samples. `None` means [`Sampling::fitted_to`].
     pub sample_period: Option<u64>,
+    /// Number of branches of a window of the exact phases. `None` means the rule of
+    /// [`exact`](super::exact).
+    pub window: Option<u64>,
+}
+
+/// The reason why a question has no answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+pub enum QuestionError {
+    /// The parameters make no detector.
+    #[error(transparent)]
+    Parameters(#[from] ParametersError),
+    /// The windows are so small that there are too many.
+    #[error(
+        "windows of {window} branches are too small for {branches} branches: at most {MAX_CHOSEN_WINDOWS} windows can be compared, so {smallest} or more"
+    )]
+    Window {
+        /// Number of branches of a window.
+        window: u64,
+        /// Number of branches of the thread.
+        branches: u64,
+        /// The smallest window that is possible.
+        smallest: u64,
+    },
+}
+
+/// A way to detect transitions while the program runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Detector {
+    /// The hot spot detector signals when control leaves the known hot spots.
+    HotSpotsLeft,
+    /// The hot spot detector signals when it detects a new hot spot.
+    HotSpotDetected,
 }
 
 /// The phases of a thread.
@@ -32,6 +67,8 @@ pub struct Answer<'a> {
     pub instructions: Count,
     /// The code that the thread executed.
     pub executed: CodeSet,
+    /// The exact phases.
+    pub exact: ExactPhases,
     /// The result of the hot spot detector.
     pub hot_spots: HotSpots,
     /// By hot spot: its code.
@@ -46,13 +83,14 @@ impl<'a> Answer<'a> {
     /// Finds the phases of a thread.
     ///
     /// # Errors
-    /// If the parameters make no detector.
+    /// If the parameters make no detector, or the windows are too small.
     pub fn new(
         code: &Code<'_>,
         trace: &'a Trace,
         question: &Question,
-    ) -> Result<Answer<'a>, ParametersError> {
+    ) -> Result<Answer<'a>, QuestionError> {
         let stream = BranchStream::new(code, trace, question.branches);
+        check_window(question.window, stream.len())?;
         let sampling = match question.sample_period {
             Some(period) => Sampling {
                 period,
@@ -74,6 +112,7 @@ impl<'a> Answer<'a> {
         Ok(Answer {
             instructions: instructions(code, trace),
             executed: CodeSet::of_paths(code, trace.terminals.iter().copied()),
+            exact: ExactPhases::new(code, trace, &stream, question.window),
             hot_code: hot_code.collect(),
             timeline: sampler.finish(),
             hot_spots,
@@ -82,11 +121,44 @@ impl<'a> Answer<'a> {
         })
     }
 
+    /// How well each detector finds the exact transitions.
+    pub fn detectors(&self) -> Vec<(Detector, SignalMatch)> {
+        let changes = |is_wanted: fn(ModeChange) -> bool| {
+            let changes = self.hot_spots.changes.iter();
+            let wanted = changes.filter(move |&&(_, change)| is_wanted(change));
+            self.compare(wanted.map(|&(at, _)| at))
+        };
+        let left = changes(|change| matches!(change, ModeChange::Left));
+        let detected = changes(|change| matches!(change, ModeChange::Detected(_)));
+        vec![
+            (Detector::HotSpotsLeft, left),
+            (Detector::HotSpotDetected, detected),
+        ]
+    }
+
+    fn compare(&self, signals: impl Iterator<Item = Count>) -> SignalMatch {
+        let transitions = self.exact.transitions().map(|(at, _, _)| at);
+        SignalMatch::new(transitions, signals)
+    }
+
     /// The code of all hot spots.
     pub fn all_hot_code(&self) -> CodeSet {
         let mut all = CodeSet::default();
         self.hot_code.iter().for_each(|code| all.add(code));
         all
+    }
+}
+
+/// Checks that the windows can be compared.
+fn check_window(window: Option<u64>, branches: u64) -> Result<(), QuestionError> {
+    let smallest = branches.div_ceil(MAX_CHOSEN_WINDOWS).max(1);
+    match window {
+        Some(window) if window < smallest => Err(QuestionError::Window {
+            window,
+            branches,
+            smallest,
+        }),
+        Some(_) | None => Ok(()),
     }
 }
 

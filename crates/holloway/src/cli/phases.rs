@@ -24,6 +24,10 @@ pub(crate) struct PhasesArgs {
     /// The branches to observe
     #[arg(long, value_enum, default_value_t = BranchesKey::Conditional)]
     pub(crate) branches: BranchesKey,
+    /// Branches of a window; the phases are found by comparing windows [default: a thousandth of
+    /// the branches, more if such windows differ by chance]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) window: Option<u64>,
     /// The hot spot detector.
     #[command(flatten)]
     pub(crate) detector: DetectorArgs,

@@ -57,6 +57,7 @@ pub(crate) fn main(args: &PhasesArgs) -> Result<ExitCode> {
             ..Sampling::default()
         },
         sample_period: args.timeline.sample_period,
+        window: args.window,
     };
     let answer = {
         let _progress = Progress::start("Following", "the branches");

@@ -60,6 +60,14 @@ fn the_hot_spots_are_the_loops() {
     let function = |spot: &Value| spot["branches"][0]["function"].as_str().unwrap().to_owned();
     let functions: Vec<String> = hot_spots.iter().map(function).collect();
     assert_eq!(functions, ["first", "second"]);
+    let phases = json["phases"].as_array().unwrap();
+    let functions: Vec<&Value> = phases
+        .iter()
+        .map(|phase| &phase["functions"][0]["function"])
+        .collect();
+    assert_eq!(functions, ["first", "second"]);
+    let text = project.holloway("phases run --window 10").exits(2);
+    text.fails_with("windows of 10 branches are too small");
     let all: Value = project
         .holloway("phases run --format json --branches all --by-direction --ranges --targets")
         .ok()

@@ -5,14 +5,15 @@ use std::io::{self, Write};
 use holloway_analysis::branch_stream::{BranchId, BranchKind, BranchSet, Direction};
 use holloway_analysis::interrupt::Interrupt;
 use holloway_analysis::phases::hot_spots::{Executed, HotBranch};
-use holloway_analysis::phases::{HotSpotId, ModeChange};
+use holloway_analysis::phases::{Detector, HotSpotId, ModeChange, PhaseId};
+use holloway_analysis::trace::Terminal;
 use holloway_format::Count;
 use serde::Serialize;
 
 use super::document::{self, SCHEMA};
 use crate::notes::Sentences;
 use crate::options::Options;
-use crate::phases::{Phases, user_place};
+use crate::phases::{PhaseFunction, Phases, phase_functions, phase_name, source_lines, user_place};
 use crate::trace::LabeledStream;
 
 #[derive(Serialize)]
@@ -35,10 +36,63 @@ struct Document<'a> {
     instructions: Count,
     executed_size: u64,
     hot_size: u64,
+    windows: WindowsRecord,
+    phases: Vec<PhaseRecord>,
     hot_spots: Vec<HotSpotRecord<'a>>,
     transitions: Vec<TransitionRecord>,
+    detectors: Vec<DetectorRecord>,
     profiled: Count,
     timeline: TimelineRecord<'a>,
+}
+
+#[derive(Serialize)]
+struct WindowsRecord {
+    branches: u64,
+    count: u64,
+    silhouette: f64,
+}
+
+/// An exact phase.
+#[derive(Serialize)]
+struct PhaseRecord {
+    phase: char,
+    branches: Count,
+    instructions: Count,
+    share: f64,
+    segments: Vec<SegmentRecord>,
+    functions: Vec<PhaseFunctionRecord>,
+}
+
+#[derive(Serialize)]
+struct SegmentRecord {
+    from: Count,
+    to: Count,
+}
+
+#[derive(Serialize)]
+struct PhaseFunctionRecord {
+    function: String,
+    instructions: u64,
+    lines: Vec<String>,
+    paths: Vec<PathRecord>,
+}
+
+#[derive(Serialize)]
+struct PathRecord {
+    id: u32,
+    count: Count,
+    instructions: u64,
+}
+
+#[derive(Serialize)]
+struct DetectorRecord {
+    detector: &'static str,
+    signals: u64,
+    found: u64,
+    missed: u64,
+    false_alarms: u64,
+    median_latency: Option<Count>,
+    latencies: Vec<Count>,
 }
 
 #[derive(Serialize)]
@@ -106,9 +160,14 @@ struct BlockRecord<'a> {
 struct TransitionRecord {
     at: Count,
     source: &'static str,
-    change: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    change: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     hot_spot: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from: Option<char>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    to: Option<char>,
 }
 
 #[derive(Serialize)]
@@ -159,8 +218,17 @@ pub fn write(phases: &Phases<'_>, options: &Options<'_>, out: &mut dyn Write) ->
         instructions: answer.instructions,
         executed_size: answer.executed.instructions(stream.code),
         hot_size: answer.all_hot_code().instructions(stream.code),
+        windows: WindowsRecord {
+            branches: answer.exact.window,
+            count: answer.exact.windows,
+            silhouette: answer.exact.silhouette,
+        },
+        phases: (0..answer.exact.phases.len() as u32)
+            .map(|phase| records.phase(PhaseId(phase)))
+            .collect(),
         hot_spots: hot_spots.map(|index| records.hot_spot(index)).collect(),
-        transitions: records.mode_changes(),
+        transitions: records.transitions(),
+        detectors: records.detectors(),
         profiled: answer.hot_spots.profiled,
         timeline: records.timeline(),
     };
@@ -270,11 +338,94 @@ impl<'a> Records<'a> {
             TransitionRecord {
                 at,
                 source: "hot_spots",
-                change,
+                change: Some(change),
                 hot_spot,
+                from: None,
+                to: None,
             }
         });
         changes.collect()
+    }
+
+    /// The transitions of all sources, in order.
+    fn transitions(&self) -> Vec<TransitionRecord> {
+        let exact = self.phases.answer.exact.transitions();
+        let exact = exact.map(|(at, from, to)| TransitionRecord {
+            at,
+            source: "exact",
+            change: None,
+            hot_spot: None,
+            from: Some(phase_name(from)),
+            to: Some(phase_name(to)),
+        });
+        let mut all: Vec<TransitionRecord> = exact.chain(self.mode_changes()).collect();
+        all.sort_by_key(|transition| transition.at);
+        all
+    }
+
+    fn phase(&self, id: PhaseId) -> PhaseRecord {
+        let answer = self.phases.answer;
+        let phase = &answer.exact.phases[id.index()];
+        let own = answer
+            .exact
+            .segments
+            .iter()
+            .filter(|segment| segment.phase == id);
+        let functions = phase_functions(self.labeled, phase);
+        PhaseRecord {
+            phase: phase_name(id),
+            branches: phase.branches,
+            instructions: phase.instructions,
+            share: phase.instructions.0 as f64 / answer.instructions.0.max(1) as f64,
+            segments: own
+                .map(|segment| SegmentRecord {
+                    from: segment.start,
+                    to: segment.end,
+                })
+                .collect(),
+            functions: functions
+                .iter()
+                .map(|function| self.function(function))
+                .collect(),
+        }
+    }
+
+    fn function(&self, function: &PhaseFunction) -> PhaseFunctionRecord {
+        let map = self.phases.stream.code.function(function.function);
+        let blocks = function.hot_blocks(self.labeled);
+        let paths = function.paths.iter().filter_map(|&(terminal, count)| {
+            match self.phases.stream.trace.terminals[terminal as usize] {
+                Terminal::Path { path, .. } => Some(PathRecord {
+                    id: path,
+                    count,
+                    instructions: self.labeled.events[terminal as usize].instructions(),
+                }),
+                Terminal::Left(_) | Terminal::Gap => None,
+            }
+        });
+        PhaseFunctionRecord {
+            function: self.labeled.function(function.function).to_string(),
+            instructions: function.instructions,
+            lines: map.map_or_else(Vec::new, |map| source_lines(map, &blocks, None)),
+            paths: paths.collect(),
+        }
+    }
+
+    fn detectors(&self) -> Vec<DetectorRecord> {
+        let detectors = self.phases.answer.detectors().into_iter();
+        let detectors = detectors.map(|(detector, result)| DetectorRecord {
+            detector: match detector {
+                Detector::HotSpotsLeft => "hot_spots_left",
+                Detector::HotSpotDetected => "hot_spot_detected",
+            },
+            signals: result.signals,
+            found: result.found(),
+            missed: result.missed,
+            false_alarms: result.false_alarms,
+            median_latency: result.median_latency(),
+            latencies: result.latencies,
+        });
+        detectors.collect()
     }
 
     /// The timeline. Its samples refer to its own list of branches.

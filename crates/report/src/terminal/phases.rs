@@ -1,7 +1,9 @@
 //! Writes the phases of a thread.
 
+mod exact;
 mod timeline;
 
+use std::collections::BTreeSet;
 use std::io::{self, BufWriter, Write};
 
 use holloway_analysis::branch_stream::BranchSet;
@@ -50,7 +52,9 @@ pub fn write(phases: &Phases<'_>, options: &Options<'_>, out: &mut dyn Write) ->
         sheet.page.wrapped(Line::new(), Ink::Alarm, text)?;
         return out.flush();
     }
+    sheet.exact_phases()?;
     sheet.hot_spots()?;
+    sheet.detectors()?;
     sheet.timeline()?;
     out.flush()
 }
@@ -184,23 +188,30 @@ impl PhasesSheet<'_> {
         let functions = hot_functions(answer, index);
         let executed: u64 = functions.iter().map(|hot| hot.executed).sum();
         for hot in functions.iter().take(MAX_FUNCTIONS) {
-            let mut line = Line::new();
-            line.right(Ink::Number, &share(hot.executed, executed), 14)
-                .put(Ink::Plain, "  ")
-                .left(
-                    Ink::Strong,
-                    &self.labeled.function(hot.function),
-                    NAME_WIDTH,
-                )
-                .put(Ink::Plain, "  ");
-            let lines = code.function(hot.function).map(|map| {
-                let files = source_lines(map, hot.blocks, self.options.cwd.as_deref());
-                files[..files.len().min(MAX_FILES)].join("; ")
-            });
-            line.put(Ink::Place, &lines.unwrap_or_default());
-            self.page.line(&line)?;
+            self.function(&share(hot.executed, executed), hot.function, hot.blocks)?;
         }
-        match functions.len().saturating_sub(MAX_FUNCTIONS) {
+        self.more_functions(functions.len().saturating_sub(MAX_FUNCTIONS))
+    }
+
+    /// Writes a function with the source lines of its hot blocks.
+    fn function(&mut self, share: &str, function: u32, blocks: &BTreeSet<u32>) -> io::Result<()> {
+        let mut line = Line::new();
+        line.right(Ink::Number, share, 14)
+            .put(Ink::Plain, "  ")
+            .left(Ink::Strong, &self.labeled.function(function), NAME_WIDTH)
+            .put(Ink::Plain, "  ");
+        let map = self.phases.stream.code.function(function);
+        let lines = map.map(|map| {
+            let files = source_lines(map, blocks, self.options.cwd.as_deref());
+            files[..files.len().min(MAX_FILES)].join("; ")
+        });
+        line.put(Ink::Place, &lines.unwrap_or_default());
+        self.page.line(&line)
+    }
+
+    /// Writes the number of functions that are not shown.
+    fn more_functions(&mut self, left_out: usize) -> io::Result<()> {
+        match left_out {
             0 => Ok(()),
             more => {
                 let mut line = Line::new();

@@ -4,7 +4,8 @@
 //! only the branches so far.
 //!
 //! [`hot_spots`] simulates the hot spot detector of Merten et al. (1999) on the branch stream of a
-//! thread. [`timeline`] samples the stream as in the paper's figure 1.
+//! thread. [`timeline`] samples the stream as in the paper's figure 1. [`trigger`] is a simpler
+//! detector.
 
 pub mod answer;
 mod buffer;
@@ -15,6 +16,7 @@ mod monitor;
 pub mod parameters;
 mod signals;
 pub mod timeline;
+pub mod trigger;
 
 pub use answer::{Answer, Detector, Question, QuestionError};
 pub use code_set::CodeSet;
@@ -24,3 +26,4 @@ pub use monitor::HotSpotId;
 pub use parameters::{Parameters, ParametersError};
 pub use signals::SignalMatch;
 pub use timeline::{Sampling, TimelineSample, TimelineSampler};
+pub use trigger::{Trigger, TriggerParameters};

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use holloway_abi::Kind;
 use holloway_analysis::branch_stream::{BranchSet, BranchStream};
-use holloway_analysis::phases::{Answer, Detector, ExactPhases, Question, QuestionError};
+use holloway_analysis::phases::{
+    Answer, Detector, ExactPhases, Question, QuestionError, Trigger, TriggerParameters,
+};
 use holloway_analysis::stream::Words;
 use holloway_analysis::trace::code::Code;
 use holloway_analysis::trace::{Terminal, Trace};
@@ -155,9 +157,13 @@ fn phases_may_share_all_paths() {
 #[test]
 fn detectors_are_compared_with_the_exact_transitions() {
     let image = program();
-    let (trace, ends) = run(&image, &[(0, 40_000), (1, 40_000), (2, 1_500), (0, 40_000)]);
+    let (trace, ends) = run(&image, &[(0, 90_000), (1, 40_000), (2, 1_500), (0, 40_000)]);
     let code = Code::new(&image);
-    let answer = Answer::new(&code, &trace, &Question::default()).unwrap();
+    let question = Question {
+        trigger: Some(TriggerParameters::default()),
+        ..Question::default()
+    };
+    let answer = Answer::new(&code, &trace, &question).unwrap();
     let transitions: Vec<u64> = answer.exact.transitions().map(|(at, _, _)| at.0).collect();
     assert_eq!(transitions, ends[..3]);
     let detectors: BTreeMap<&str, _> = answer
@@ -166,6 +172,7 @@ fn detectors_are_compared_with_the_exact_transitions() {
         .map(|(detector, result)| match detector {
             Detector::HotSpotsLeft => ("left", result),
             Detector::HotSpotDetected => ("detected", result),
+            Detector::Trigger => ("trigger", result),
         })
         .collect();
     // The first hot spot belongs to the start. The second transition leads to code that runs too
@@ -182,6 +189,51 @@ fn detectors_are_compared_with_the_exact_transitions() {
         "{latency}"
     );
     assert!(detectors["left"].latencies[0] >= Count(4095));
+    // Every phase but the short one has code of its own, so the trigger counter sees the first
+    // transition. Back at the first function, the reference set still has its edges.
+    let trigger = &detectors["trigger"];
+    assert_eq!(
+        (trigger.found(), trigger.false_alarms),
+        (1, 0),
+        "{trigger:?}"
+    );
+    assert!(trigger.latencies[0] >= Count(4096));
+}
+
+/// The positions, from 1, of the edges on which a trigger counter fires.
+fn fires(edges: impl IntoIterator<Item = u32>) -> Vec<u64> {
+    let mut trigger = Trigger::new(TriggerParameters::default(), 200);
+    let fires = (1u64..).zip(edges).filter(|&(_, edge)| trigger.edge(edge));
+    fires.map(|(position, _)| position).collect()
+}
+
+/// After a full switch of behavior, it fires on the 4,096th selected edge and once only.
+#[test]
+fn section_9_the_trigger_fires_once_after_a_full_switch() {
+    for (old, new) in [(1, 1), (10, 16), (256, 5)] {
+        let before = (0..old % 100).cycle().take(100_000);
+        let after = (100..100 + new).cycle().take(100_000);
+        assert_eq!(fires(before.chain(after)), [104_096], "{old} {new}");
+    }
+}
+
+/// No reference set exists before the first 65,536 edges. An edge that runs in a third of the time
+/// more than it did before is not enough: it adds as much as it subtracts.
+#[test]
+fn section_9_the_trigger_waits_and_tolerates() {
+    assert_eq!(fires((0..100).cycle().take(60_000)), [0u64; 0]);
+    let before = (0..1).cycle().take(70_000);
+    let mixed = [0, 0, 100].into_iter().cycle().take(100_000);
+    assert_eq!(fires(before.chain(mixed)), [0u64; 0]);
+    // Two thirds of new edges: −2 −2 +1 in three edges.
+    let before = (0..1).cycle().take(70_000);
+    let mixed = [0, 100, 101].into_iter().cycle().take(100_000);
+    let fired = fires(before.chain(mixed));
+    assert_eq!(fired.len(), 1);
+    assert!(
+        (70_000 + 8180..70_000 + 8200).contains(&fired[0]),
+        "{fired:?}"
+    );
 }
 
 #[test]

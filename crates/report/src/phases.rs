@@ -135,6 +135,7 @@ pub(crate) fn detector_name(detector: Detector) -> &'static str {
     match detector {
         Detector::HotSpotsLeft => "hot spots left",
         Detector::HotSpotDetected => "hot spot detected",
+        Detector::Trigger => "trigger counter",
     }
 }
 

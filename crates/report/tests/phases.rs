@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use holloway_abi::Kind;
 use holloway_analysis::note::Note;
-use holloway_analysis::phases::{Answer, Question};
+use holloway_analysis::phases::{Answer, Question, TriggerParameters};
 use holloway_analysis::stream::Words;
 use holloway_analysis::trace::Trace;
 use holloway_analysis::trace::code::Code;
@@ -95,7 +95,10 @@ fn report(functions: &[usize], damage: &[Note], write: impl Fn(&Phases<'_>) -> V
         checked: None,
         damage,
     };
-    let question = Question::default();
+    let question = Question {
+        trigger: Some(TriggerParameters::default()),
+        ..Question::default()
+    };
     let answer = Answer::new(&code, &trace, &question).unwrap();
     let phases = Phases {
         stream: &stream,

@@ -9,6 +9,7 @@ use super::hot_spots::{HotSpotDetector, HotSpots, ModeChange};
 use super::parameters::{Parameters, ParametersError};
 use super::signals::SignalMatch;
 use super::timeline::{Sampling, TimelineSample, TimelineSampler};
+use super::trigger::{TriggerParameters, signals};
 use crate::branch_stream::{BranchSet, BranchStream};
 use crate::trace::Trace;
 use crate::trace::code::Code;
@@ -27,6 +28,8 @@ pub struct Question {
     /// Number of branches of a window of the exact phases. `None` means the rule of
     /// [`exact`](super::exact).
     pub window: Option<u64>,
+    /// The parameters of the trigger counter, if it is simulated.
+    pub trigger: Option<TriggerParameters>,
 }
 
 /// The reason why a question has no answer.
@@ -56,6 +59,8 @@ pub enum Detector {
     HotSpotsLeft,
     /// The hot spot detector signals when it detects a new hot spot.
     HotSpotDetected,
+    /// The trigger counter signals at zero.
+    Trigger,
 }
 
 /// The phases of a thread.
@@ -71,6 +76,9 @@ pub struct Answer<'a> {
     pub exact: ExactPhases,
     /// The result of the hot spot detector.
     pub hot_spots: HotSpots,
+    /// The signals of the trigger counter, each with the number of branches before it. `None` if it was
+    /// not simulated.
+    pub trigger: Option<Vec<Count>>,
     /// By hot spot: its code.
     pub hot_code: Vec<CodeSet>,
     /// The samples of the timeline.
@@ -112,6 +120,9 @@ impl<'a> Answer<'a> {
         Ok(Answer {
             instructions: instructions(code, trace),
             executed: CodeSet::of_paths(code, trace.terminals.iter().copied()),
+            trigger: question
+                .trigger
+                .map(|parameters| signals(code, trace, &stream, parameters)),
             exact: ExactPhases::new(code, trace, &stream, question.window),
             hot_code: hot_code.collect(),
             timeline: sampler.finish(),
@@ -130,10 +141,15 @@ impl<'a> Answer<'a> {
         };
         let left = changes(|change| matches!(change, ModeChange::Left));
         let detected = changes(|change| matches!(change, ModeChange::Detected(_)));
-        vec![
+        let trigger = self.trigger.iter().map(|signals| {
+            let result = self.compare(signals.iter().copied());
+            (Detector::Trigger, result)
+        });
+        let hot_spots = [
             (Detector::HotSpotsLeft, left),
             (Detector::HotSpotDetected, detected),
-        ]
+        ];
+        hot_spots.into_iter().chain(trigger).collect()
     }
 
     fn compare(&self, signals: impl Iterator<Item = Count>) -> SignalMatch {

@@ -12,6 +12,7 @@ Examples:
   holloway cc --collect trace -O2 a.c -o app && holloway run -- ./app
   holloway phases
   holloway phases runs/first --thread 4711 --top 3
+  holloway phases --trigger
   holloway phases --by-direction --entries 4096
   holloway phases --format json > phases.json";
 
@@ -28,6 +29,10 @@ pub(crate) struct PhasesArgs {
     /// the branches, more if such windows differ by chance]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) window: Option<u64>,
+    /// Also run a trigger counter over the edges, and compare its signals with the hot spot
+    /// detector's
+    #[arg(long)]
+    pub(crate) trigger: bool,
     /// The hot spot detector.
     #[command(flatten)]
     pub(crate) detector: DetectorArgs,

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use holloway_analysis::branch_stream::BranchSet;
 use holloway_analysis::phases::parameters::{Index, Monitored, Targets};
-use holloway_analysis::phases::{Answer, Parameters, Question, Sampling};
+use holloway_analysis::phases::{Answer, Parameters, Question, Sampling, TriggerParameters};
 use holloway_collect::thread_traces::TraceSelection;
 use holloway_report::phases::Phases;
 
@@ -58,6 +58,7 @@ pub(crate) fn main(args: &PhasesArgs) -> Result<ExitCode> {
         },
         sample_period: args.timeline.sample_period,
         window: args.window,
+        trigger: args.trigger.then(TriggerParameters::default),
     };
     let answer = {
         let _progress = Progress::start("Following", "the branches");

@@ -69,10 +69,18 @@ fn the_hot_spots_are_the_loops() {
     let text = project.holloway("phases run --window 10").exits(2);
     text.fails_with("windows of 10 branches are too small");
     let all: Value = project
-        .holloway("phases run --format json --branches all --by-direction --ranges --targets")
+        .holloway(
+            "phases run --format json --branches all --by-direction --ranges --targets --trigger",
+        )
         .ok()
         .json()
         .0;
+    let detectors = all["detectors"].as_array().unwrap().iter();
+    let detectors: Vec<&Value> = detectors.map(|detector| &detector["detector"]).collect();
+    assert_eq!(
+        detectors,
+        ["hot_spots_left", "hot_spot_detected", "trigger"]
+    );
     assert!(all["branches"].as_u64() > json["branches"].as_u64());
 }
 

@@ -358,7 +358,17 @@ impl<'a> Records<'a> {
             from: Some(phase_name(from)),
             to: Some(phase_name(to)),
         });
-        let mut all: Vec<TransitionRecord> = exact.chain(self.mode_changes()).collect();
+        let trigger = self.phases.answer.trigger.iter().flatten();
+        let trigger = trigger.map(|&at| TransitionRecord {
+            at,
+            source: "trigger",
+            change: None,
+            hot_spot: None,
+            from: None,
+            to: None,
+        });
+        let all = exact.chain(self.mode_changes()).chain(trigger);
+        let mut all: Vec<TransitionRecord> = all.collect();
         all.sort_by_key(|transition| transition.at);
         all
     }
@@ -417,6 +427,7 @@ impl<'a> Records<'a> {
             detector: match detector {
                 Detector::HotSpotsLeft => "hot_spots_left",
                 Detector::HotSpotDetected => "hot_spot_detected",
+                Detector::Trigger => "trigger",
             },
             signals: result.signals,
             found: result.found(),

@@ -10,12 +10,10 @@ use super::{LABEL_WIDTH, MAX_FUNCTIONS, PhasesSheet, branches};
 use crate::numbers::{grouped, plural, share};
 use crate::phases::{PhaseFunction, detector_name, phase_functions, phase_name};
 use crate::terminal::paint::{Ink, Line};
+use crate::terminal::table::{Align, Table};
 
 /// Maximum columns of the order of phases.
 const MAX_COLUMNS: usize = 100;
-/// Columns of the name of a detector, and of its figures.
-const DETECTOR_WIDTH: usize = 20;
-const FIGURE_WIDTH: usize = 13;
 
 impl PhasesSheet<'_> {
     /// Writes which phases the run has, how long each is, and what is hot in each.
@@ -134,36 +132,33 @@ impl PhasesSheet<'_> {
             plural(transitions, "transition")
         );
         self.heading("Detectors", &text)?;
-        let mut line = Line::new();
-        line.put(Ink::Plain, "  ")
-            .left(Ink::Faint, "", DETECTOR_WIDTH);
-        for figure in [
-            "signals",
-            "found",
-            "missed",
-            "false alarms",
-            "median late",
-            "at most",
-        ] {
-            line.right(Ink::Faint, figure, FIGURE_WIDTH);
-        }
-        self.page.line(&line)?;
+        let mut table = Table::new(&[
+            ("detector", Align::Left),
+            ("signals", Align::Right),
+            ("found", Align::Right),
+            ("missed", Align::Right),
+            ("false alarms", Align::Right),
+            ("median latency", Align::Right),
+            ("longest", Align::Right),
+        ]);
         for (detector, result) in answer.detectors() {
             let latency = |count: Option<Count>| count.map_or_else(|| "–".to_owned(), grouped);
-            let mut line = Line::new();
-            line.put(Ink::Plain, "  ")
-                .left(Ink::Strong, detector_name(detector), DETECTOR_WIDTH);
-            for figure in [
+            let figures = [
                 grouped(result.signals),
                 grouped(result.found()),
                 grouped(result.missed),
                 grouped(result.false_alarms),
                 latency(result.median_latency()),
                 latency(result.latencies.last().copied()),
-            ] {
-                line.right(Ink::Number, &figure, FIGURE_WIDTH);
-            }
-            self.page.line(&line)?;
+            ];
+            let figures = figures.map(|figure| (Ink::Number, figure));
+            let name = (Ink::Strong, detector_name(detector).to_owned());
+            table.row([name].into_iter().chain(figures).collect());
+        }
+        table.write(&mut self.page)?;
+        if answer.trigger.is_some() {
+            let text = "the trigger counter is Holloway's own design, after US patent 7,032,217";
+            self.page.wrapped(Line::new(), Ink::Faint, text)?;
         }
         Ok(())
     }

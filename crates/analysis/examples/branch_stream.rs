@@ -10,14 +10,16 @@
 //! - random: each path drawn at random, which no grammar compresses; a tenth of the length, because
 //!   such a grammar is as long as the trace
 //!
-//! For each trace, the example prints the size of the grammar, the size of the table, and the rate
-//! of a consumer that adds up the taken branches.
+//! For each trace, the example prints the size of the grammar, the size of the table, and the rates
+//! of three consumers: one that adds up the taken branches, the hot spot detector, and all of
+//! `holloway phases`.
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use holloway_abi::Kind;
 use holloway_analysis::branch_stream::{BranchSet, BranchStream, Direction};
+use holloway_analysis::phases::{Answer, HotSpotDetector, Parameters, Question, TriggerParameters};
 use holloway_analysis::stream::Words;
 use holloway_analysis::trace::Limits;
 use holloway_analysis::trace::code::Code;
@@ -107,13 +109,33 @@ fn measure(name: &str, image: &Arc<ImageMap>, mut words: Vec<u32>) {
             .filter(|event| event.direction == Direction::Taken);
         taken += is_taken.count() as u64;
     }
-    let seconds = start.elapsed().as_secs_f64();
     assert_eq!(events, stream.len());
     println!(
-        "{name:8} {:>10.3} s {:>7.0} M branches/s  {events} branches, {taken} taken; grammar {} symbols, table {}",
-        seconds,
-        events as f64 / seconds / 1e6,
+        "{name}: {events} branches, {taken} taken; grammar {} symbols, table {}",
         trace.grammar.size(),
         stream.table_len(),
     );
+    row("stream", events, start);
+    let start = Instant::now();
+    let mut detector = HotSpotDetector::new(Parameters::default(), stream.sites())
+        .expect("the paper's parameters make a detector");
+    stream.runs().for_each(|run| detector.feed(run));
+    let hot_spots = detector.finish().hot_spots.len();
+    row("hot spots", events, start);
+    drop(stream);
+    let start = Instant::now();
+    let question = Question {
+        trigger: Some(TriggerParameters::default()),
+        ..Question::default()
+    };
+    let answer = Answer::new(&code, &trace, &question).expect("the default question is valid");
+    row("phases", events, start);
+    let phases = answer.exact.phases.len();
+    println!("  {hot_spots} hot spots, {phases} phases");
+}
+
+fn row(consumer: &str, branches: u64, start: Instant) {
+    let seconds = start.elapsed().as_secs_f64();
+    let rate = branches as f64 / seconds / 1e6;
+    println!("  {consumer:10} {seconds:8.3} s {rate:8.1} M branches/s");
 }

@@ -10,6 +10,7 @@
 pub mod answer;
 mod buffer;
 pub mod code_set;
+pub mod counts;
 pub mod exact;
 pub mod hot_spots;
 mod monitor;

@@ -41,11 +41,13 @@ pub(crate) fn user_place<'a>(map: &'a FunctionMap, place: &Place) -> Option<(&'a
     user.or(innermost)
 }
 
-/// The source lines of blocks, by file: `src/a.c:3-5, 9`. The file with the most lines is first.
+/// The source lines of blocks, by file: `src/a.c:3-5, 9`. The file with the most lines is first. Of
+/// more than `max_ranges` ranges of lines in a file, only the first are listed.
 pub(crate) fn source_lines(
     map: &FunctionMap,
     blocks: &BTreeSet<u32>,
     cwd: Option<&Path>,
+    max_ranges: usize,
 ) -> Vec<String> {
     let mut lines: BTreeMap<&str, BTreeSet<u32>> = BTreeMap::new();
     for &block in blocks {
@@ -58,12 +60,13 @@ pub(crate) fn source_lines(
     let mut files: Vec<(&str, BTreeSet<u32>)> = lines.into_iter().collect();
     files.sort_by_key(|(_, lines)| std::cmp::Reverse(lines.len()));
     let files = files.iter();
-    let files = files.map(|(file, lines)| format!("{}:{}", short(file, cwd), ranges(lines)));
+    let files =
+        files.map(|(file, lines)| format!("{}:{}", short(file, cwd), ranges(lines, max_ranges)));
     files.collect()
 }
 
 /// Numbers as ranges: `3-5, 9`.
-fn ranges(numbers: &BTreeSet<u32>) -> String {
+fn ranges(numbers: &BTreeSet<u32>, max_ranges: usize) -> String {
     let numbers: Vec<u32> = numbers.iter().copied().collect();
     let ranges = numbers.chunk_by(|a, b| a + 1 == *b);
     let ranges = ranges.map(|range| match range {
@@ -71,7 +74,12 @@ fn ranges(numbers: &BTreeSet<u32>) -> String {
         [only] => only.to_string(),
         [] => String::new(),
     });
-    ranges.collect::<Vec<String>>().join(", ")
+    let mut ranges: Vec<String> = ranges.collect();
+    if ranges.len() > max_ranges {
+        ranges.truncate(max_ranges);
+        ranges.push("…".to_owned());
+    }
+    ranges.join(", ")
 }
 
 /// A function of an exact phase.
@@ -123,7 +131,7 @@ pub(crate) fn phase_functions(labeled: &LabeledStream<'_>, phase: &Phase) -> Vec
 }
 
 /// The name of a phase: A is the first phase, B the second, and so on.
-pub(crate) fn phase_name(phase: PhaseId) -> char {
+pub fn phase_name(phase: PhaseId) -> char {
     u8::try_from(phase.0)
         .ok()
         .filter(|number| *number < 26)
@@ -172,7 +180,9 @@ mod tests {
 
     #[test]
     fn numbers_are_shown_as_ranges() {
-        assert_eq!(ranges(&[3, 4, 5, 9, 11, 12].into()), "3-5, 9, 11-12");
-        assert_eq!(ranges(&[7].into()), "7");
+        let numbers = [3, 4, 5, 9, 11, 12].into();
+        assert_eq!(ranges(&numbers, 3), "3-5, 9, 11-12");
+        assert_eq!(ranges(&numbers, 1), "3-5, …");
+        assert_eq!(ranges(&[7].into(), 1), "7");
     }
 }

@@ -123,6 +123,7 @@ Examples:
   holloway report --function 'parse_.*' --view lines
   holloway report --workspace --view functions     without library code
   holloway report --uncovered                      what never ran
+  holloway report --phase C --view lines           one phase of a trace
   holloway report --format json > paths.json";
 
 const OVERLAP_EXAMPLES: &str = "\
@@ -196,6 +197,9 @@ pub(crate) struct ReportArgs {
     /// cargo downloaded [default in the lines view]
     #[arg(long, help_heading = "Report", conflicts_with = "all_code")]
     pub(crate) workspace: bool,
+    /// Show only one phase of the longest trace, by its letter in `holloway phases`
+    #[arg(long, help_heading = "Report", value_name = "LETTER")]
+    pub(crate) phase: Option<char>,
     /// The report.
     #[command(flatten)]
     pub(crate) view: ViewArgs,

@@ -1,21 +1,29 @@
 //! `holloway phases`: finds the phases of a thread of a run that was recorded with
-//! `--collect trace`.
+//! `--collect trace`. `report --phase` shows one of them.
 
 use std::process::ExitCode;
 
+use holloway_abi::Kind;
+use holloway_analysis::RunProfile;
 use holloway_analysis::branch_stream::BranchSet;
+use holloway_analysis::phases::counts::run_of_paths;
 use holloway_analysis::phases::parameters::{Index, Monitored, Targets};
-use holloway_analysis::phases::{Answer, Parameters, Question, Sampling, TriggerParameters};
+use holloway_analysis::phases::{
+    Answer, Parameters, PhaseId, Question, Sampling, TriggerParameters,
+};
+use holloway_collect::load::Loaded;
 use holloway_collect::thread_traces::TraceSelection;
-use holloway_report::phases::Phases;
+use holloway_report::grouped;
+use holloway_report::phases::{Phases, phase_name};
 
-use super::trace::RunTraces;
+use super::trace::{RunTraces, StreamIndex};
 use crate::cli::OutputFormat;
 use crate::cli::phases::{BranchesKey, DetectorArgs, PhasesArgs};
+use crate::cli::trace::ChoiceArgs;
 use crate::failure::{Failure, Result};
-use crate::latest;
 use crate::printing::{source, unfiltered, write_out};
 use crate::progress::Progress;
+use crate::{kinds, latest};
 
 /// Shows the phases of the longest chosen trace.
 ///
@@ -81,6 +89,49 @@ pub(crate) fn main(args: &PhasesArgs) -> Result<ExitCode> {
     };
     write_out(|out| write(&phases, &options, out))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The counts of one phase of the longest trace of a run, and a sentence about them.
+///
+/// # Errors
+/// If the run has no trace, or no such phase.
+pub(crate) fn of_phase(loaded: Loaded, name: char) -> Result<(RunProfile, String)> {
+    if !loaded.kinds.has(Kind::Trace) {
+        let reason = kinds::no_data(&loaded.kinds, "traces", Kind::Trace);
+        return Err(Failure::usage(format_args!("--phase: {reason}")));
+    }
+    let traces = RunTraces::new(loaded, TraceSelection::All);
+    let codes = traces.codes();
+    let chosen = traces.selected(&ChoiceArgs::default());
+    let length = |index: &&StreamIndex| traces.stream(index, &codes).trace.grammar.len();
+    // Of equally long traces, the first.
+    let Some(longest) = chosen.iter().rev().max_by_key(length) else {
+        return Err(Failure::new("cannot find a trace: nothing ran"));
+    };
+    let stream = traces.stream(longest, &codes);
+    let answer = {
+        let _progress = Progress::start("Following", "the branches");
+        Answer::new(stream.code, stream.trace, &Question::default()).map_err(Failure::usage)?
+    };
+    let phases = &answer.exact.phases;
+    let number = (name as usize).checked_sub('A' as usize);
+    let Some(phase) = number.and_then(|number| phases.get(number)) else {
+        let last = phase_name(PhaseId(phases.len().saturating_sub(1) as u32));
+        return Err(Failure::usage(format_args!(
+            "there is no phase {name}: the trace has the phases A to {last}"
+        )));
+    };
+    let head = traces.head(longest).clone();
+    let mut profile = run_of_paths(stream.code.map(), head, stream.trace, &phase.paths);
+    profile.damage.extend(traces.all_damage(longest));
+    profile.interrupt = traces.interrupt;
+    let text = format!(
+        "phase {name} of thread {} only: {} of its {} instructions",
+        stream.thread,
+        grouped(phase.instructions),
+        grouped(answer.instructions)
+    );
+    Ok((profile, text))
 }
 
 fn parameters(args: &DetectorArgs) -> Parameters {

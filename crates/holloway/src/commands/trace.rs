@@ -333,7 +333,7 @@ impl RunTraces {
         Ok(traces)
     }
 
-    fn new(loaded: Loaded, selection: TraceSelection) -> Self {
+    pub(super) fn new(loaded: Loaded, selection: TraceSelection) -> Self {
         let _progress = Progress::start("Reading", "the traces");
         let mut streams = loaded.streams;
         streams.sort_by_key(|streams| (streams.head.start_ns, streams.head.pid));
@@ -373,7 +373,7 @@ impl RunTraces {
     }
 
     /// The streams that the user chose.
-    fn selected(&self, choice: &ChoiceArgs) -> Vec<StreamIndex> {
+    pub(super) fn selected(&self, choice: &ChoiceArgs) -> Vec<StreamIndex> {
         let mut indices = Vec::new();
         for (process, (streams, traces)) in self.streams.iter().enumerate() {
             let head = &streams.head;
@@ -474,8 +474,13 @@ impl RunTraces {
         }
     }
 
+    /// The head of the profile of a stream's process.
+    pub(super) fn head(&self, index: &StreamIndex) -> &ProfileHead {
+        &self.streams[index.process].0.head
+    }
+
     /// Damage of the run and of the stream.
-    fn all_damage(&self, index: &StreamIndex) -> Vec<Note> {
+    pub(super) fn all_damage(&self, index: &StreamIndex) -> Vec<Note> {
         let stream_damage = &self.notes[index.process][index.thread];
         self.damage.iter().chain(stream_damage).cloned().collect()
     }

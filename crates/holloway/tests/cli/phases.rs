@@ -92,3 +92,41 @@ fn impossible_parameters_and_other_runs_are_refused() {
     let refused = project.holloway("phases run --entries 2047").exits(2);
     refused.fails_with("2047 entries do not make sets of 2 ways");
 }
+
+#[test]
+fn views_show_one_phase() {
+    let project = recorded("--collect trace");
+    let functions = |phase: &str| -> Vec<(String, u64)> {
+        let words = format!("report run --format json {phase}");
+        let json: Value = project.holloway(&words).ok().json().0;
+        let functions = json["functions"].as_array().unwrap().iter();
+        let ran = functions.filter_map(|function| {
+            let paths = function["paths"].as_array()?;
+            let counts = paths.iter().map(|path| path["count"].as_u64().unwrap());
+            let count = counts.sum::<u64>();
+            (count > 0).then(|| (function["name"].as_str().unwrap().to_owned(), count))
+        });
+        ran.collect()
+    };
+    let sum = |functions: &[(String, u64)]| functions.iter().map(|(_, count)| count).sum::<u64>();
+    let (all, first, second) = (
+        functions(""),
+        functions("--phase A"),
+        functions("--phase B"),
+    );
+    assert_eq!(sum(&first) + sum(&second), sum(&all));
+    let count = |functions: &[(String, u64)], name: &str| {
+        let function = functions.iter().find(|function| function.0 == name);
+        function.map_or(0, |function| function.1)
+    };
+    assert!(count(&first, "first") > 49_990 && count(&first, "second") < 10);
+    assert!(count(&second, "second") > 49_990 && count(&second, "first") < 10);
+    let text = project.holloway("report run --phase B --view lines").ok();
+    text.says("app.c").complains("phase B of thread");
+    let refused = project.holloway("report run --phase C").exits(2);
+    refused.fails_with("there is no phase C: the trace has the phases A to B");
+    let refused = project
+        .holloway("report run --phase A --uncovered")
+        .exits(2);
+    refused.fails_with("--phase shows counts");
+}

@@ -416,7 +416,7 @@ impl<'a> Records<'a> {
         PhaseFunctionRecord {
             function: self.labeled.function(function.function).to_string(),
             instructions: function.instructions,
-            lines: map.map_or_else(Vec::new, |map| source_lines(map, &blocks, None)),
+            lines: map.map_or_else(Vec::new, |map| source_lines(map, &blocks, None, usize::MAX)),
             paths: paths.collect(),
         }
     }

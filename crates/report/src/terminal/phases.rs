@@ -22,9 +22,11 @@ use crate::trace::LabeledStream;
 const LABEL_WIDTH: usize = 16;
 /// Columns of a function's name.
 const NAME_WIDTH: usize = 24;
-/// Maximum number of functions of a hot spot, and of files of a function.
+/// Maximum number of functions of a hot spot, of files of a function, and of ranges of lines in a
+/// file.
 const MAX_FUNCTIONS: usize = 5;
 const MAX_FILES: usize = 2;
+const MAX_RANGES: usize = 5;
 
 /// The output.
 struct PhasesSheet<'a> {
@@ -202,7 +204,7 @@ impl PhasesSheet<'_> {
             .put(Ink::Plain, "  ");
         let map = self.phases.stream.code.function(function);
         let lines = map.map(|map| {
-            let files = source_lines(map, blocks, self.options.cwd.as_deref());
+            let files = source_lines(map, blocks, self.options.cwd.as_deref(), MAX_RANGES);
             files[..files.len().min(MAX_FILES)].join("; ")
         });
         line.put(Ink::Place, &lines.unwrap_or_default());

@@ -2,8 +2,8 @@
 //!
 //! Usage: `cargo run --release -p holloway-analysis --example branch_stream [-- MILLIONS]`
 //!
-//! The program is a loop with seven branches. Its trace has MILLIONS of branches (1,000 by default).
-//! The example measures three traces, from easy to hard:
+//! The program is a loop with seven branches. Its trace has MILLIONS of branches (1,000 by
+//! default). The example measures three traces, from easy to hard:
 //!
 //! - regular: the same phrase of 100 paths over and over
 //! - phrases: phrases of 5 to 60 paths, each drawn at random from 1,000 phrases

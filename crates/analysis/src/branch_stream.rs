@@ -1,15 +1,15 @@
 //! The branches that a thread executed, in order, from its trace.
 //!
 //! A *branch* is a block whose condition, switch, or computed jump chooses between two or more
-//! blocks, as in [`branches`](crate::branches). Switches and computed jumps are *indirect* branches.
-//! Exit edges are no outcomes, and neither is unwinding. [`BranchSet::All`] also has the branches
-//! that choose nothing: jumps, calls, and returns.
+//! blocks, as in [`branches`](crate::branches). Switches and computed jumps are *indirect*
+//! branches. Exit edges are no outcomes, and neither is unwinding. [`BranchSet::All`] also has the
+//! branches that choose nothing: jumps, calls, and returns.
 //!
 //! The stream covers woven code only. Its *addresses are synthetic*: the address of a branch is the
 //! number of LLVM instructions before it, with the functions and blocks in the order of the path
 //! map. The machine's code has other distances, and may have other branches.
 //!
-//! A path has a fixed sequence of branches ([`sites`]). So the stream follows from the trace's
+//! A path has a fixed sequence of branches (`sites`). So the stream follows from the trace's
 //! grammar without expanding it in memory. Right sides that stand for at most [`MAX_RUN`] branches
 //! are expanded once, into a table of at most [`MAX_TABLE`] branches. A walk over the other right
 //! sides then emits one slice of the table after the other. Frames that were left and gaps emit

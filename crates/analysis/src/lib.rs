@@ -10,7 +10,7 @@
 //! Some images write each path to a stream instead of counting it. [`stream`] divides the words of
 //! a thread into activations, each with its paths. [`loops`] counts sequences of paths over loop
 //! iterations. [`trace`] keeps the complete sequence, and [`branch_stream`] derives the order of
-//! branches from it. [`variation`] ranks paths by how much their
+//! branches from it. [`phases`] divides a trace into phases. [`variation`] ranks paths by how much their
 //! time varies.
 //!
 //! [`note`] holds facts that the counts do not show, and [`interrupt`] the signal that ended a run.

@@ -133,6 +133,17 @@ fn random_paths_are_one_phase() {
     }
 }
 
+/// A phrase of paths that recurs is one phase, though windows cut it at different places.
+#[test]
+fn a_loop_is_one_phase() {
+    let image = program();
+    let first = Words::new(&image).functions().next().unwrap().first;
+    let phrase: Vec<u32> = (0..37).map(|turn| first + turn % 6).collect();
+    let trace = trace(&image, &phrase.repeat(2000));
+    let exact = exact(&image, &trace, None);
+    assert_eq!((exact.phases.len(), exact.segments.len()), (1, 1));
+}
+
 /// Phases that differ only in the frequencies of the same paths are told apart.
 #[test]
 fn phases_may_share_all_paths() {

@@ -1,8 +1,8 @@
 //! Golden files of phases, in tests/snapshots.
 //! `INSTA_UPDATE=always cargo test -p holloway-report` updates them.
 //!
-//! The program has two loops in two functions. It runs the first for 30,000 rounds, then the second,
-//! then the first again.
+//! The program has two loops in two functions. It runs the first for 30,000 rounds, then the
+//! second, then the first again.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use std::path::PathBuf;

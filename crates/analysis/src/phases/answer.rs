@@ -17,7 +17,8 @@ use crate::trace::code::Code;
 /// What to find, and how.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Question {
-    /// The branches of the stream. [`BranchSet::Choices`] is enhancement 1 of the hot spot detector.
+    /// The branches of the stream. [`BranchSet::Choices`] is enhancement 1 of the hot spot
+    /// detector.
     pub branches: BranchSet,
     /// The parameters of the hot spot detector.
     pub parameters: Parameters,
@@ -76,8 +77,8 @@ pub struct Answer<'a> {
     pub exact: ExactPhases,
     /// The result of the hot spot detector.
     pub hot_spots: HotSpots,
-    /// The signals of the trigger counter, each with the number of branches before it. `None` if it was
-    /// not simulated.
+    /// The signals of the trigger counter, each with the number of branches before it. `None` if it
+    /// was not simulated.
     pub trigger: Option<Vec<Count>>,
     /// By hot spot: its code.
     pub hot_code: Vec<CodeSet>,

@@ -1,9 +1,9 @@
 //! The branch behavior buffer: counts the branches that execute now (Merten et al. 1999, section
 //! 2.1.1).
 //!
-//! The buffer is organized like a cache: the index of a branch chooses a set, and each set has a few
-//! ways. A branch that finds no free way is dropped. So a frequent branch is never replaced by a
-//! rare one; refreshing makes room.
+//! The buffer is organized like a cache: the index of a branch chooses a set, and each set has a
+//! few ways. A branch that finds no free way is dropped. So a frequent branch is never replaced by
+//! a rare one; refreshing makes room.
 //!
 //! Cost: a comparison for each way.
 

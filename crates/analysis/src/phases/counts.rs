@@ -9,8 +9,8 @@ use holloway_format::{Count, FunctionCounts, FunctionIndex, ImageMap, Profile, P
 use crate::run::RunProfile;
 use crate::trace::{Terminal, Trace};
 
-/// A run that executed only these terminals of a trace, each so many times. `head` is the head of the
-/// profile of the trace's process.
+/// A run that executed only these terminals of a trace, each so many times. `head` is the head of
+/// the profile of the trace's process.
 pub fn run_of_paths(
     map: &ImageMap,
     head: ProfileHead,

@@ -1,23 +1,23 @@
 //! The exact phases of a thread, from its whole trace: the yardstick for detectors.
 //!
-//! 1. The trace is divided into at most [`MAX_WINDOWS`] windows of equally many branches. Two windows
-//!    are as similar as the paths that they execute: their *distance* is 1 minus their overlap, the
-//!    sum over paths of the smaller share in the window's instructions.
+//! 1. The trace is divided into at most [`MAX_WINDOWS`] windows of equally many branches. Two
+//!    windows are as similar as the paths that they execute: their *distance* is 1 minus their
+//!    overlap, the sum over paths of the smaller share in the window's instructions.
 //! 2. Small windows of programs with many paths differ by chance. So windows are joined in pairs
 //!    until the median distance of adjacent windows is at most ¼, or [`MIN_WINDOWS`] would be
 //!    undercut. A window size that the user chose stays.
-//! 3. The windows are clustered ([`clusters`]). Each cluster is a phase. A single window between two
+//! 3. The windows are clustered (`clusters`). Each cluster is a phase. A single window between two
 //!    others of a different phase joins the neighbor that it is more similar to: a phase lasts at
 //!    least two windows.
 //! 4. Each transition is moved to the path where it most likely happened. Let p be the share of a
-//!    path in the executions of the phase before, and q in the phase after. The transition is between
-//!    the two paths where the sum of log p before it and log q after it is largest, within the two
-//!    windows around it.
+//!    path in the executions of the phase before, and q in the phase after. The transition is
+//!    between the two paths where the sum of log p before it and log q after it is largest, within
+//!    the two windows around it.
 //!
 //! Nothing here depends on chance.
 //!
-//! Cost: a pass over the trace, a distance for each pair of windows, and a second pass over the windows
-//! around transitions.
+//! Cost: a pass over the trace, a distance for each pair of windows, and a second pass over the
+//! windows around transitions.
 
 mod clusters;
 mod windows;
@@ -94,8 +94,8 @@ pub struct ExactPhases {
 }
 
 impl ExactPhases {
-    /// Finds the phases of a thread. `window` is the number of branches of a window; `None` means the
-    /// rule of this module.
+    /// Finds the phases of a thread. `window` is the number of branches of a window; `None` means
+    /// the rule of this module.
     pub fn new(
         code: &Code<'_>,
         trace: &Trace,
@@ -249,8 +249,8 @@ impl<'a> Division<'a> {
         }
     }
 
-    /// Finds the transition around the start of a window, and moves the counts of the paths that are
-    /// on its other side. Returns the number of branches before the transition. Segments have
+    /// Finds the transition around the start of a window, and moves the counts of the paths that
+    /// are on its other side. Returns the number of branches before the transition. Segments have
     /// two windows or more, so transitions do not interfere.
     fn split(&mut self, after: usize, known: [&BTreeMap<u32, u64>; 2]) -> u64 {
         let [before, window] = [&self.windows[after - 1], &self.windows[after]];

@@ -1,13 +1,13 @@
 //! The hot spot detector of Merten et al. (1999): hardware, simulated on a branch stream.
 //!
-//! - In *profile mode*, the branch behavior buffer counts branches ([`buffer`](super::buffer)). A
-//!   branch that executes often becomes a *candidate*. The *hot spot detection counter* starts at its
-//!   maximum. Each candidate's execution subtracts from it, and each other execution adds to it. At
-//!   zero, the candidates are a new hot spot.
-//! - In *monitor mode*, the buffer is off. The *monitor counter* adds for each branch outside the known
-//!   hot spots, and subtracts for each branch inside ([`monitor`](super::monitor)). At its maximum,
-//!   profile mode starts. In profile mode it goes on: at zero, control is back in known hot spots,
-//!   and profile mode stops.
+//! - In *profile mode*, the branch behavior buffer counts branches (`buffer`). A branch that
+//!   executes often becomes a *candidate*. The *hot spot detection counter* starts at its maximum.
+//!   Each candidate's execution subtracts from it, and each other execution adds to it. At zero,
+//!   the candidates are a new hot spot.
+//! - In *monitor mode*, the buffer is off. The *monitor counter* adds for each branch outside the
+//!   known hot spots, and subtracts for each branch inside (`monitor`). At its maximum, profile
+//!   mode starts. In profile mode it goes on: at zero, control is back in known hot spots, and
+//!   profile mode stops.
 //!
 //! The paper leaves some points open. They are settled as follows:
 //!

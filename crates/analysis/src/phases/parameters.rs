@@ -63,8 +63,8 @@ pub enum Monitored {
     /// The branches of hot spots.
     #[default]
     Branches,
-    /// In addition, a range of addresses for each function of a hot spot: from the first to the last
-    /// branch of the hot spot in the function (enhancement 4).
+    /// In addition, a range of addresses for each function of a hot spot: from the first to the
+    /// last branch of the hot spot in the function (enhancement 4).
     Ranges,
 }
 

@@ -6,8 +6,8 @@
 //! transition that may be found but cannot be missed.
 //!
 //! Example: transitions at 100 and 200, and signals at 8, 50, 230, and 240. The signal at 8 belongs
-//! to the start. The signal at 50 is a false alarm, the transition at 100 is missed, the transition at
-//! 200 is found with latency 30, and the signal at 240 is a false alarm.
+//! to the start. The signal at 50 is a false alarm, the transition at 100 is missed, the transition
+//! at 200 is found with latency 30, and the signal at 240 is a false alarm.
 
 use holloway_format::Count;
 

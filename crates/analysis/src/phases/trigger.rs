@@ -5,16 +5,16 @@
 //! - *Selected edges* are the edges that an edge profile counts: the edges off the spanning tree of
 //!   each function.
 //! - The *reference set* holds the edges with at least 1/256 of the last 65,536 selected edges.
-//! - The *trigger counter* has 13 bits and starts at its maximum. An edge of the reference set adds 1,
-//!   any other edge subtracts 2. At zero, a transition is signaled, the reference set is made anew,
-//!   and the counter starts again.
+//! - The *trigger counter* has 13 bits and starts at its maximum. An edge of the reference set adds
+//!   1, any other edge subtracts 2. At zero, a transition is signaled, the reference set is made
+//!   anew, and the counter starts again.
 //!
 //! The first reference set is made after 65,536 selected edges. Until then, no transition can be
 //! signaled.
 //!
-//! Example: after a full switch of behavior, each edge subtracts 2 from 8,191. So the trigger fires on
-//! the 4,096th selected edge. Edges that ran 256 times since the switch are then in the reference
-//! set, so it fires only once if there are at most 16 of them, equally frequent.
+//! Example: after a full switch of behavior, each edge subtracts 2 from 8,191. So the trigger fires
+//! on the 4,096th selected edge. Edges that ran 256 times since the switch are then in the
+//! reference set, so it fires only once if there are at most 16 of them, equally frequent.
 //!
 //! Cost: about ten operations for each selected edge. Memory is 4 bytes for each of the last edges,
 //! and a few for each different edge.
@@ -193,8 +193,8 @@ fn selected_edges(
     (terminals, numbers.len())
 }
 
-/// Whether an edge profile of the function counts each edge. If the function can have no edge profile,
-/// all edges count.
+/// Whether an edge profile of the function counts each edge. If the function can have no edge
+/// profile, all edges count.
 fn counted(map: &FunctionMap) -> Vec<bool> {
     let graph = uncut_graph_of(map).ok();
     let counters = graph.and_then(|graph| {

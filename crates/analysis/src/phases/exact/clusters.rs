@@ -2,13 +2,17 @@
 //! silhouette.
 //!
 //! - *Average linkage*: each item begins as a cluster. The two clusters with the smallest average
-//!   distance between their items join, over and over. The order of joins does not depend on chance.
+//!   distance between their items join, over and over. The order of joins does not depend on
+//!   chance.
 //! - *Silhouette* (Rousseeuw 1987): let a be the average distance of an item to the other items of
 //!   its cluster, and b the smallest average distance to the items of another cluster. The item's
-//!   silhouette is (b − a) / max(a, b), and 0 if it is alone. The number of clusters with the largest
-//!   mean silhouette is chosen, and of equal numbers the smallest. If that silhouette is less than
-//!   ½, the items have no structure worth the name (Kaufman, Rousseeuw 1990): all of them are one
-//!   cluster.
+//!   silhouette is (b − a) / max(a, b), and 0 if it is alone. The number of clusters with the
+//!   largest mean silhouette is chosen, and of equal numbers the smallest. If that silhouette is
+//!   less than ½, the items have no structure worth the name (Kaufman, Rousseeuw 1990): all of them
+//!   are one cluster.
+//! - Clusters whose average distance is at most 0.1 always join, because profiles that overlap by
+//!   0.9 are usually called similar. Otherwise tiny regular differences would make clusters:
+//!   windows whose length is no multiple of the period of a loop, for example.
 //!
 //! Cost: quadratic in the items for the joins (nearest-neighbor chains), and quadratic for each
 //! number of clusters that is tried.
@@ -17,6 +21,9 @@
 pub(super) const MAX_CLUSTERS: usize = 16;
 /// The minimum mean silhouette of more than one cluster.
 const MIN_SILHOUETTE: f64 = 0.5;
+
+/// The average distance up to which clusters join in any case.
+const MAX_SIMILAR: f32 = 0.1;
 
 /// A symmetric matrix of distances.
 #[derive(Clone, Debug)]
@@ -54,7 +61,11 @@ impl Distances {
         let mut best = (vec![0; self.size], 0.0);
         let joins = self.joins();
         for count in 2..=MAX_CLUSTERS.min(self.size.saturating_sub(1)) {
-            let labels = labels(self.size, &joins[..self.size - count]);
+            let (done, next) = joins.split_at(self.size - count);
+            if next[0].0 <= MAX_SIMILAR {
+                continue;
+            }
+            let labels = labels(self.size, done);
             let silhouette = self.mean_silhouette(&labels, count);
             if silhouette >= MIN_SILHOUETTE && silhouette > best.1 + 1e-9 {
                 best = (labels, silhouette);
@@ -64,7 +75,7 @@ impl Distances {
     }
 
     /// The joins of average linkage, by distance: each has an item of both clusters.
-    fn joins(&self) -> Vec<(usize, usize)> {
+    fn joins(&self) -> Vec<(f32, usize, usize)> {
         let mut matrix = self.clone();
         let mut sizes = vec![1.0f32; self.size];
         let mut is_active = vec![true; self.size];
@@ -103,9 +114,6 @@ impl Distances {
         }
         joins.sort_by(|a, b| a.0.total_cmp(&b.0));
         joins
-            .into_iter()
-            .map(|(_, kept, gone)| (kept, gone))
-            .collect()
     }
 
     fn mean_silhouette(&self, labels: &[usize], count: usize) -> f64 {
@@ -136,7 +144,7 @@ impl Distances {
 }
 
 /// The clusters after some joins, numbered by first item.
-fn labels(size: usize, joins: &[(usize, usize)]) -> Vec<usize> {
+fn labels(size: usize, joins: &[(f32, usize, usize)]) -> Vec<usize> {
     let mut parents: Vec<usize> = (0..size).collect();
     let root = |parents: &[usize], mut item: usize| {
         while parents[item] != item {
@@ -144,7 +152,7 @@ fn labels(size: usize, joins: &[(usize, usize)]) -> Vec<usize> {
         }
         item
     };
-    for &(kept, gone) in joins {
+    for &(_, kept, gone) in joins {
         let (kept, gone) = (root(&parents, kept), root(&parents, gone));
         parents[kept.max(gone)] = kept.min(gone);
     }
@@ -191,6 +199,15 @@ mod tests {
         assert_eq!(equal.clusters(), (vec![0; 20], 0.0));
         let same = Distances::new(20, |_, _| 0.0);
         assert_eq!(same.clusters(), (vec![0; 20], 0.0));
+    }
+
+    /// Two groups, each of equal points: the silhouette is 1, but the groups are near.
+    #[test]
+    fn similar_groups_are_one_cluster() {
+        let near = of_points(&[0.0, 0.09, 0.0, 0.09, 0.0, 0.09]);
+        assert_eq!(near.clusters(), (vec![0; 6], 0.0));
+        let far = of_points(&[0.0, 0.11, 0.0, 0.11, 0.0, 0.11]);
+        assert_eq!(far.clusters(), (vec![0, 1, 0, 1, 0, 1], 1.0));
     }
 
     #[test]

@@ -3,7 +3,8 @@
 //! A window has a fixed number of branches, and ends with the path that completes them. So windows
 //! are a little longer than asked for.
 //!
-//! Cost: a step for each event of the trace, and a few bytes for each different path of each window.
+//! Cost: a step for each event of the trace, and a few bytes for each different path of each
+//! window.
 
 use crate::branch_stream::BranchStream;
 use crate::trace::Grammar;
@@ -117,8 +118,8 @@ pub(super) fn shares(counts: &PathCounts, instructions: &[u64]) -> Vec<(u32, f32
     shares.filter(|(_, share)| *share > 0.0).collect()
 }
 
-/// The distance of two windows, from 0 to 1: the sum over paths of the larger share minus the share,
-/// or 1 minus their overlap.
+/// The distance of two windows, from 0 to 1: the sum over paths of the larger share minus the
+/// share, or 1 minus their overlap.
 pub(super) fn distance(first: &[(u32, f32)], second: &[(u32, f32)]) -> f32 {
     let (mut first, mut second) = (first.iter().peekable(), second.iter().peekable());
     let mut overlap = 0.0;

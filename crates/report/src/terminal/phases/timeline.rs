@@ -12,8 +12,8 @@ use crate::terminal::paint::{Ink, Line, clip};
 const MAX_COLUMNS: usize = 120;
 
 impl PhasesSheet<'_> {
-    /// Writes the timeline. Functions are in the order of their addresses. If there are more samples
-    /// than columns, a column shows the maximum of several samples.
+    /// Writes the timeline. Functions are in the order of their addresses. If there are more
+    /// samples than columns, a column shows the maximum of several samples.
     pub(super) fn timeline(&mut self) -> io::Result<()> {
         let answer = self.phases.answer;
         let samples = &answer.timeline;

@@ -24,11 +24,11 @@ impl PhasesSheet<'_> {
         let windows = plural(exact.windows, "window");
         let text = match exact.phases.len() {
             1 => format!(
-                "{count}: no two parts of the run differ clearly; {windows} of {} each were compared",
+                "{count}: no two parts of the run differ clearly, in {windows} of {}",
                 branches(exact.window)
             ),
             _ => format!(
-                "{count} in {}, from {windows} of {} each; silhouette {:.2}",
+                "{count} in {}, from {windows} of {}; silhouette {:.2}",
                 plural(exact.segments.len() as u64, "segment"),
                 branches(exact.window),
                 exact.silhouette
@@ -126,6 +126,11 @@ impl PhasesSheet<'_> {
     pub(super) fn detectors(&mut self) -> io::Result<()> {
         let answer = self.phases.answer;
         let transitions = answer.exact.transitions().count() as u64;
+        let detectors = answer.detectors();
+        let has_alarms = detectors.iter().any(|(_, result)| result.false_alarms > 0);
+        if transitions == 0 && !has_alarms {
+            return Ok(());
+        }
         self.page.gap()?;
         let text = format!(
             "of {}; a latency is the number of branches from a transition to its first signal",
@@ -141,7 +146,7 @@ impl PhasesSheet<'_> {
             ("median latency", Align::Right),
             ("longest", Align::Right),
         ]);
-        for (detector, result) in answer.detectors() {
+        for (detector, result) in detectors {
             let latency = |count: Option<Count>| count.map_or_else(|| "–".to_owned(), grouped);
             let figures = [
                 grouped(result.signals),

@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use holloway_analysis::{Note, RunProfile};
 use holloway_analysis::phases::{Answer, CodeSet, Detector, Phase, PhaseId, Question};
 use holloway_analysis::trail::{Frame, frames};
+use holloway_analysis::{Note, RunProfile};
 use holloway_format::{Count, FunctionMap, Place};
 
 use crate::places::{is_library, short};

@@ -106,7 +106,7 @@ fn report(functions: &[usize], damage: &[Note], write: impl Fn(&Phases<'_>) -> V
         question: &question,
         answer: &answer,
         damage: &[],
-        interrupt: None,
+        profile: None,
     };
     String::from_utf8(write(&phases)).unwrap()
 }

@@ -1,7 +1,7 @@
 //! Writes docs/studies/watch.md: the figures of Merten et al. (1999) for our suite, and how well
 //! detectors find the exact transitions.
 
-use super::{Detector, HotSpot, Program};
+use super::record::{Detector, HotSpot, Program};
 use anyhow::{Context, Result};
 use std::path::Path;
 

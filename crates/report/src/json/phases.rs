@@ -10,6 +10,7 @@ use holloway_analysis::trace::Terminal;
 use holloway_format::Count;
 use serde::Serialize;
 
+use super::cpu_time::CpuTimeRecord;
 use super::document::{self, SCHEMA};
 use crate::notes::Sentences;
 use crate::options::Options;
@@ -25,6 +26,8 @@ struct Document<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     nth: Option<u32>,
     other_streams: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cpu_time: Option<CpuTimeRecord>,
     #[serde(skip_serializing_if = "Option::is_none")]
     interrupted: Option<&'static str>,
     damage: Sentences<'a>,
@@ -205,7 +208,10 @@ pub fn write(phases: &Phases<'_>, options: &Options<'_>, out: &mut dyn Write) ->
         thread: stream.thread,
         nth: stream.nth,
         other_streams: phases.other_streams,
-        interrupted: phases.interrupt.map(Interrupt::name),
+        cpu_time: phases.profile.and_then(CpuTimeRecord::new),
+        interrupted: phases
+            .profile
+            .and_then(|profile| profile.interrupt.map(Interrupt::name)),
         damage: Sentences(phases.damage),
         stream_damage: Sentences(stream.damage),
         covers: "woven",

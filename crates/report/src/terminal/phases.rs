@@ -11,7 +11,7 @@ use holloway_analysis::phases::{HotSpots, ModeChange};
 use holloway_format::Count;
 
 use super::paint::{Ink, Line, Page};
-use super::sheet::TOP;
+use super::sheet::{Sheet, TOP};
 use crate::notes::{Label, interrupted, sentence};
 use crate::numbers::{grouped, plural, share};
 use crate::options::Options;
@@ -42,6 +42,9 @@ struct PhasesSheet<'a> {
 /// If writing to `out` fails.
 pub fn write(phases: &Phases<'_>, options: &Options<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut out = BufWriter::new(out);
+    if let Some(profile) = phases.profile {
+        super::cpu_time::write(&mut Sheet::new(profile, options, &mut out))?;
+    }
     let mut sheet = PhasesSheet {
         phases,
         labeled: LabeledStream::new(phases.stream, options),
@@ -94,7 +97,7 @@ impl PhasesSheet<'_> {
         let instructions = plural(phases.answer.instructions, "instruction");
         let text = format!("{branch_count}, {instructions}");
         self.heading(&phases.stream.title(), &text)?;
-        if let Some(interrupt) = phases.interrupt {
+        if let Some(interrupt) = phases.profile.and_then(|profile| profile.interrupt) {
             self.alarm("interrupted", &interrupted(interrupt))?;
         }
         for note in phases.damage.iter().chain(phases.stream.damage) {

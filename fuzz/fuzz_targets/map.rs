@@ -5,7 +5,9 @@
 use holloway_analysis::directions::Directions;
 use holloway_analysis::loops::shape;
 use holloway_analysis::{RunProfile, lines};
-use holloway_format::{Count, FunctionCounts, FunctionIndex, ImageMap, Profile, ProfileHead, decode_image};
+use holloway_format::{
+    Count, FunctionCounts, FunctionIndex, ImageMap, Profile, ProfileHead, decode_image,
+};
 use holloway_testkit::{heads::image_build_id, repair};
 use libfuzzer_sys::fuzz_target;
 

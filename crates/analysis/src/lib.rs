@@ -6,6 +6,8 @@
 //! Each of these modules computes one answer from these counts: [`paths`], [`trail`],
 //! [`directions`], [`edges`], [`branches`], [`blocks`], [`functions`], [`lines`], [`bounds`],
 //! [`find`], [`coverage`], [`cpu_time`], [`uncovered`], [`predict`], and, for two runs, [`overlap`].
+//! [`path_name`] names paths by their decisions, and [`divergence`] finds the decisions that
+//! distinguish paths.
 //!
 //! Some images write each path to a stream instead of counting it. [`stream`] divides the words of
 //! a thread into activations, each with its paths. [`loops`] counts sequences of paths over loop
@@ -24,10 +26,12 @@ pub mod branches;
 pub mod coverage;
 pub mod cpu_time;
 pub mod directions;
+pub mod divergence;
 pub mod edges;
 pub mod find;
 pub mod flow;
 pub mod functions;
+pub mod glue;
 pub mod graph;
 pub mod interrupt;
 mod join;
@@ -36,6 +40,7 @@ pub mod loops;
 pub mod misfit;
 pub mod note;
 pub mod overlap;
+pub mod path_name;
 pub mod paths;
 pub mod predict;
 pub mod run;

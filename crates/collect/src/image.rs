@@ -5,14 +5,15 @@ use std::borrow::Cow;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use holloway_abi::{self as abi, Kind};
-use object::{Object as _, ObjectSection as _, ObjectSymbol as _, ReadCache, ReadRef};
+use object::elf::{self, FileHeader64, SectionFlags, SectionHeader64};
+use object::read::elf::{FileHeader as _, SectionHeader as _};
+use object::{Endianness, Object as _, ObjectSection as _, ObjectSymbol as _, ReadCache};
 
 use crate::error::ImageError;
-use crate::files::check_regular;
+use crate::files::{check_regular, read_range};
 
 /// Facts about an ELF file that are needed to run it.
 #[derive(Debug, Default)]
@@ -41,26 +42,69 @@ impl MapSection {
     /// Finds the section. `None` if the file cannot be read, or has no uncompressed section.
     pub(crate) fn open(program: &Path) -> Option<Self> {
         let file = open(program).ok()?;
-        let cache = ReadCache::new(&file);
-        let object = object::File::parse(&cache).ok()?;
-        let section = object.section_by_name(abi::MAP_SECTION)?;
-        let data = section.compressed_file_range().ok()?;
-        let is_plain = data.format == object::CompressionFormat::None;
-        let range = data.offset..data.offset.checked_add(data.uncompressed_size)?;
+        let range = section_range(&file, abi::MAP_SECTION)?;
         let is_inside = range.end <= file.metadata().ok()?.len();
-        (is_plain && is_inside).then_some(Self { file, range })
+        is_inside.then_some(Self { file, range })
     }
 
     /// Reads a range of bytes of the section, or fewer bytes at its end. `None` if it cannot be
     /// read.
     pub(crate) fn read(&self, range: Range<u64>) -> Option<Vec<u8>> {
-        let length = self.range.end - self.range.start;
-        let (start, end) = (range.start.min(length), range.end.min(length));
-        let mut bytes = vec![0; usize::try_from(end.saturating_sub(start)).ok()?];
-        let offset = self.range.start + start;
-        self.file.read_exact_at(&mut bytes, offset).ok()?;
-        Some(bytes)
+        let place = |at: u64| self.range.start.saturating_add(at).min(self.range.end);
+        read_range(&self.file, place(range.start)..place(range.end))
     }
+}
+
+/// A section of an ELF file.
+struct Section {
+    name: Vec<u8>,
+    /// Whether its bytes are in memory at run time, and neither code nor writable.
+    is_read_only_data: bool,
+    /// Its range of the file.
+    range: Range<u64>,
+}
+
+/// The uncompressed sections of an ELF file for a machine of 64 bits and this byte order. Reads the
+/// head of the file, and the table and the names of the sections. A symbol table may be long, and
+/// is not read. `None` for other files.
+fn sections(file: &File) -> Option<Vec<Section>> {
+    let cache = ReadCache::new(file);
+    let head = FileHeader64::<Endianness>::parse(&cache).ok()?;
+    let endian = head.endian().ok()?;
+    if endian != Endianness::default() {
+        return None;
+    }
+    let headers = head.section_headers(endian, &cache).ok()?;
+    let names = headers.get(head.shstrndx(endian, &cache).ok()? as usize)?;
+    let (start, size) = names.file_range(endian)?;
+    // All names at once: the library would read them one by one.
+    let names = read_range(file, start..start.checked_add(size)?)?;
+    let section = |header: &SectionHeader64<Endianness>| {
+        let flags = header.sh_flags(endian);
+        let is = |flag: SectionFlags| flags.contains(flag);
+        let (start, size) = header.file_range(endian)?;
+        let name = header.sh_name(endian) as usize;
+        let has_data = header.sh_type(endian) == elf::SHT_PROGBITS;
+        let is_constant = is(elf::SHF_ALLOC) && !is(elf::SHF_WRITE) && !is(elf::SHF_EXECINSTR);
+        Some(Section {
+            name: names
+                .get(name..)?
+                .split(|&byte| byte == 0)
+                .next()?
+                .to_owned(),
+            is_read_only_data: has_data && is_constant,
+            range: start..start.checked_add(size)?,
+        })
+        .filter(|_| !is(elf::SHF_COMPRESSED))
+    };
+    Some(headers.iter().filter_map(section).collect())
+}
+
+/// Finds an uncompressed section: its range of the file.
+pub(crate) fn section_range(file: &File, name: &str) -> Option<Range<u64>> {
+    let mut sections = sections(file)?.into_iter();
+    let section = sections.find(|section| section.name == name.as_bytes());
+    section.map(|section| section.range)
 }
 
 /// Inspects a program. Files other than object files, such as scripts, count as not woven.
@@ -72,26 +116,24 @@ pub fn inspect(path: &Path) -> Result<WovenFile, ImageError> {
         path: path.to_owned(),
         source,
     })?;
-    let cache = ReadCache::new(&file);
-    let Ok(file) = object::File::parse(&cache) else {
-        return Ok(WovenFile::default());
+    let sections = sections(&file).unwrap_or_default();
+    let section = |name: &str| {
+        let mut sections = sections.iter();
+        sections.find(|section| section.name == name.as_bytes())
     };
-    let imports_musl_dlopen = imports_musl_dlopen(&file);
-    if file.section_by_name(abi::MAP_SECTION).is_none() {
+    let loader = section(".interp").and_then(|section| read_range(&file, section.range.clone()));
+    let is_musl = loader.is_some_and(|path| path.starts_with(b"/lib/ld-musl-"));
+    let imports_musl_dlopen = is_musl && imports_dlopen(&file);
+    if section(abi::MAP_SECTION).is_none() {
         return Ok(WovenFile {
             imports_musl_dlopen,
             ..WovenFile::default()
         });
     }
-    let header = file
-        .sections()
-        .filter(|section| {
-            // Linkers that merge strings may put all read-only data into a string section.
-            use object::SectionKind::{ReadOnlyData, ReadOnlyString};
-            matches!(section.kind(), ReadOnlyData | ReadOnlyString)
-                && section.name() != Ok(abi::MAP_SECTION)
-        })
-        .find_map(|section| Header::find(section.data().ok()?))
+    let header = sections
+        .iter()
+        .filter(|section| section.is_read_only_data && section.name != abi::MAP_SECTION.as_bytes())
+        .find_map(|section| Header::find(&file, section.range.clone()))
         .unwrap_or_default();
     Ok(WovenFile {
         is_woven: true,
@@ -102,14 +144,16 @@ pub fn inspect(path: &Path) -> Result<WovenFile, ImageError> {
     })
 }
 
-fn imports_musl_dlopen<'data>(file: &object::File<'data, impl ReadRef<'data>>) -> bool {
-    let loader = file.section_by_name(".interp");
-    let loader = loader.and_then(|section| section.data().ok());
-    loader.is_some_and(|path| path.starts_with(b"/lib/ld-musl-"))
-        && file
-            .dynamic_symbols()
-            .any(|symbol| symbol.is_undefined() && symbol.name() == Ok("dlopen"))
+fn imports_dlopen(file: &File) -> bool {
+    let cache = ReadCache::new(file);
+    object::File::parse(&cache).is_ok_and(|file| {
+        let mut symbols = file.dynamic_symbols();
+        symbols.any(|symbol| symbol.is_undefined() && symbol.name() == Ok("dlopen"))
+    })
 }
+
+/// Bytes of a section that are searched at once for the header. The header is aligned to 8 bytes.
+const PART: u64 = 64 << 10;
 
 /// The fields of an [`abi::ImageHeader`] that [`WovenFile`] needs.
 #[derive(Default)]
@@ -120,6 +164,21 @@ struct Header {
 }
 
 impl Header {
+    /// Finds the header in a section of the file. The header is often near its beginning, so the
+    /// section is read in parts.
+    fn find(file: &File, section: Range<u64>) -> Option<Self> {
+        let size = size_of::<abi::ImageHeader>() as u64;
+        let mut start = section.start;
+        while start < section.end {
+            let end = section.end.min(start + PART + size);
+            if let Some(header) = Self::find_in(&read_range(file, start..end)?) {
+                return Some(header);
+            }
+            start += PART;
+        }
+        None
+    }
+
     /// Finds the header in `data`.
     ///
     /// ```text
@@ -130,7 +189,7 @@ impl Header {
     ///     40     8  K for the kind loops, else 0
     ///    128     -  directory for runs, ends with a zero byte
     /// ```
-    fn find(data: &[u8]) -> Option<Self> {
+    fn find_in(data: &[u8]) -> Option<Self> {
         let header = data.chunks(8).position(|chunk| chunk == abi::IMAGE_MAGIC)? * 8;
         let header = data.get(header..header + size_of::<abi::ImageHeader>())?;
         if header[8..12] != abi::ABI_VERSION.to_ne_bytes() {
@@ -177,4 +236,50 @@ pub fn read_map(path: &Path) -> Result<Vec<u8>, ImageError> {
 fn open(path: &Path) -> io::Result<File> {
     check_regular(path)?;
     File::open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    #[test]
+    fn the_sections_of_the_test_program_are_found() {
+        let path = std::env::current_exe().unwrap();
+        let file = File::open(&path).unwrap();
+        let cache = ReadCache::new(&file);
+        let object = object::File::parse(&cache).unwrap();
+        let mut compared = 0;
+        for section in object.sections() {
+            let data = section.compressed_file_range().unwrap();
+            let is_plain = data.format == object::CompressionFormat::None;
+            let Some((start, size)) = section.file_range().filter(|_| is_plain) else {
+                continue;
+            };
+            let found = section_range(&file, section.name().unwrap());
+            assert_eq!(found, Some(start..start + size), "{:?}", section.name());
+            compared += 1;
+        }
+        assert!(compared > 10, "{compared}");
+        assert_eq!(section_range(&file, ".bss"), None);
+        assert_eq!(section_range(&file, "no such section"), None);
+        assert!(!inspect(&path).unwrap().is_woven);
+    }
+
+    #[test]
+    fn a_header_in_the_second_part_of_a_section_is_found() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("section");
+        for position in [0, 4096, PART - 8, PART, 2 * PART - 64] {
+            let mut bytes = vec![0; position as usize];
+            bytes.extend(abi::IMAGE_MAGIC);
+            bytes.extend(abi::ABI_VERSION.to_ne_bytes());
+            bytes.extend(Kind::Loops.number().to_ne_bytes());
+            bytes.resize(bytes.len() + size_of::<abi::ImageHeader>(), 0);
+            std::fs::write(&path, &bytes).unwrap();
+            let file = File::open(&path).unwrap();
+            let header = Header::find(&file, 0..bytes.len() as u64).unwrap();
+            assert_eq!((header.kind, header.k), (Some(Kind::Loops), None));
+        }
+    }
 }

@@ -54,6 +54,7 @@ pub mod run_directory;
 mod sampled_file;
 pub mod settings;
 mod side_files;
+pub mod state_runs;
 mod stream_stats;
 pub mod thread_traces;
 mod watch;

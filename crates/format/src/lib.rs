@@ -27,6 +27,7 @@ mod cursor;
 pub mod damage;
 pub mod error;
 mod frames;
+mod function_index;
 mod function_record;
 pub mod guide;
 pub mod image;
@@ -53,7 +54,7 @@ pub use cpu_time::{
 };
 pub use damage::{Damage, DamagedFile, Fact};
 pub use error::FormatError;
-pub use function_record::FunctionIndex;
+pub use function_index::FunctionIndex;
 pub use guide::{Guide, GuideFunction};
 pub use holloway_flow::PathId;
 pub use image::{ImageMap, PlacedModule, ReadRange, RingCounterBases, decode_image, encode_image};
@@ -66,7 +67,7 @@ pub use map::{
 };
 pub use packed_map::{is_intact_packed_map, pack_map, peek_map, read_map, unpack_map};
 pub use profile::{FunctionCounts, Profile, ProfileHead};
-pub use profile_file::{peek_profile, read_counters, read_profile};
+pub use profile_file::{CounterPlaces, peek_profile, read_counters, read_profile};
 pub use raw::RawProfile;
 pub use result_file::ProcessImage;
 pub use ring_counts::ring_counts;

@@ -8,6 +8,7 @@ pub(crate) mod manual;
 pub(crate) mod overlap;
 pub(crate) mod report;
 pub(crate) mod run;
+pub(crate) mod runner;
 pub(crate) mod show_env;
 pub(crate) mod stability;
 pub(crate) mod trace;

@@ -8,8 +8,7 @@
 //! | one file of `clang -flto`, as in the objects of `holloway cc` | wholly | none |
 //! | rustc's merged module of `lto="fat"` | wholly, after the merge | none |
 //!
-//! A pipeline for wholly optimized modules would repeat the compiler's work. It took a third of the
-//! weaving time of brotli and SQLite.
+//! A pipeline for wholly optimized modules would repeat the compiler's work.
 //!
 //! Each module is optimized alone. The code is as fast as the code of the default release build,
 //! within noise. The relocation model and the code model come from the module's flags, and CPU and

@@ -185,7 +185,7 @@ pub(crate) struct RunArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
     /// Directory of a run, one profile of it, or `latest` [default: $HOLLOWAY_DATA, else the latest
-    /// run of the project around the current directory]
+    /// run of the project or programs around the current directory, else your latest run]
     #[arg(value_name = "RUN", value_hint = ValueHint::AnyPath)]
     pub(crate) run: Option<PathBuf>,
     /// Show only code of the workspace: hide the standard library, system headers, and crates that

@@ -91,6 +91,7 @@ fn print_loaded(loaded: Loaded, view: &ViewArgs, base: Option<PathBuf>) -> Resul
         cwd: base,
         ..options(&view.list, &source)
     };
+    holloway_report::check_choice(&[&loaded.profile], &options).map_err(Failure::usage)?;
     let page = Page::for_view(&loaded.kinds, view);
     if let Some(left_out) = kinds::left_out(&loaded.kinds, page, view.view) {
         status::note(&left_out);

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use holloway_abi::Kind;
-use holloway_analysis::Interrupt;
+use holloway_analysis::RunProfile;
 use holloway_analysis::note::{Account, Note};
 use holloway_analysis::trace::code::Code;
 use holloway_analysis::trace::diff::Unit;
@@ -113,7 +113,8 @@ fn ask(question: Question<'_>, answer_args: &AnswerArgs) -> Result<ExitCode> {
         streams: &streams,
         damage,
         accounts: &traces.accounts,
-        interrupt: traces.interrupt,
+        interrupt: traces.profile.interrupt,
+        profile: Some(&traces.profile),
     };
     let mut is_good = true;
     let result =
@@ -177,11 +178,12 @@ pub(crate) fn summary(loaded: Loaded, options: &Options<'_>) -> Result<()> {
         damage: &[],
         accounts: &[],
         interrupt: None,
+        profile: None,
     };
     answer(|out| {
         if left_out == 0 || !streams.is_empty() {
             let whole = Run {
-                interrupt: traces.interrupt,
+                interrupt: traces.profile.interrupt,
                 ..run(&streams)
             };
             write(&Question::Stats, &whole, options, out)?;
@@ -296,8 +298,8 @@ struct RunTraces {
     damage: Vec<Note>,
     /// Differences between traces and profiles, if the traces were checked.
     accounts: Vec<Account>,
-    /// The signal that ended the run early, if one did.
-    interrupt: Option<Interrupt>,
+    /// The counts, without the damage.
+    profile: RunProfile,
 }
 
 /// The position of a stream in [`RunTraces`]: the index of its process and image, then of its
@@ -349,8 +351,8 @@ impl RunTraces {
         let checked = traced.iter().filter(|_| is_checked);
         let accounts = checked.filter_map(|(streams, traces)| streams.account(traces));
         let accounts: Vec<Account> = accounts.collect();
-        let interrupt = loaded.profile.interrupt;
-        let mut damage = loaded.profile.damage;
+        let mut profile = loaded.profile;
+        let mut damage = std::mem::take(&mut profile.damage);
         damage.extend(accounts.iter().filter_map(Account::note));
         traced.retain(|(_, traces)| !traces.is_empty());
         let notes = |trace: &ThreadTrace| trace.damage.iter().cloned().map(Note::Trace).collect();
@@ -363,7 +365,7 @@ impl RunTraces {
             streams: traced,
             damage,
             accounts,
-            interrupt,
+            profile,
         }
     }
 

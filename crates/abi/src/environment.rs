@@ -116,7 +116,7 @@ pub const COLLECTOR_VARIABLE: &str = internal::COLLECTOR;
 pub const DATA: Variable<Directory> = Variable {
     name: "HOLLOWAY_DATA",
     value_type: PhantomData,
-    default: "runs go to target/holloway/runs/TIME-NAME; a C or C++ program that is started by hand writes to ~/.local/state/holloway/runs/BUILD",
+    default: "runs go to target/holloway/runs/TIME-NAME; a program without a directory of runs that is started by hand writes to ~/.local/state/holloway/runs/BUILD",
     help: "the directory of the run, for programs and reports",
 };
 

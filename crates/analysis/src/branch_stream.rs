@@ -11,7 +11,8 @@
 //!
 //! A path has a fixed sequence of branches (`sites`). So the stream follows from the trace's
 //! grammar without expanding it in memory. Right sides that stand for at most [`MAX_RUN`] branches
-//! are expanded once, into a table of at most [`MAX_TABLE`] branches. A walk over the other right
+//! are expanded once, into a table of at most [`MAX_TABLE`] branches besides those of the distinct
+//! paths. A walk over the other right
 //! sides then emits one slice of the table after the other. Frames that were left and gaps emit
 //! nothing.
 //!

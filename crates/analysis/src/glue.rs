@@ -50,6 +50,7 @@ pub fn is_glue(map: &FunctionMap) -> bool {
         true => linkage_name,
         false => map.name.as_str(),
     };
+    let name = without_generics(name);
     let is_wrapper = || {
         let mut operators = CXX_OPERATORS.iter();
         let mut words = name.split(|c: char| !c.is_ascii_alphanumeric());
@@ -60,6 +61,12 @@ pub fn is_glue(map: &FunctionMap) -> bool {
         0..=MAX_WRAPPER => is_wrapper() && !has_loop(map),
         _ => false,
     }
+}
+
+/// A name without its generic arguments: rustc and clang put them into the name.
+fn without_generics(name: &str) -> &str {
+    let end = name.find('<').filter(|_| !name.starts_with("operator"));
+    &name[..end.unwrap_or(name.len())]
 }
 
 /// Whether a word of a name says that a function allocates or frees memory: `alloc`, `xmalloc`,
@@ -173,6 +180,9 @@ mod tests {
         check("free_node", &[3, 2, 1, 0], checked, true);
         check("_Znwm", &[3, 2, 1, 0], checked, true);
         check("parse", &[3, 2, 1, 0], checked, false);
+        let generic = "longer<alloc::vec::Vec<u8, alloc::alloc::Global>>";
+        check(generic, &[3, 2, 1, 0], checked, false);
+        check("free_all<u8>", &[3, 2, 1, 0], checked, true);
         check("freeze", &[3, 2, 1, 0], checked, false);
         check("malloc", &[30, 2, 1, 0], checked, false);
         // A loop is work.

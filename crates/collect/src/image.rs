@@ -75,6 +75,7 @@ fn sections(file: &File) -> Option<Vec<Section>> {
         return None;
     }
     let headers = head.section_headers(endian, &cache).ok()?;
+    let length = file.metadata().ok()?.len();
     let names = headers.get(head.shstrndx(endian, &cache).ok()? as usize)?;
     let (start, size) = names.file_range(endian)?;
     // All names at once: the library would read them one by one.
@@ -93,7 +94,7 @@ fn sections(file: &File) -> Option<Vec<Section>> {
                 .next()?
                 .to_owned(),
             is_read_only_data: has_data && is_constant,
-            range: start..start.checked_add(size)?,
+            range: start..start.checked_add(size).filter(|&end| end <= length)?,
         })
         .filter(|_| !is(elf::SHF_COMPRESSED))
     };

@@ -191,7 +191,16 @@ pub(crate) fn check_view(kinds: &RecordedKinds, view: &ViewArgs) -> Result<()> {
     let (is_loops, is_variation) = (page == Page::Loops, page == Page::Variation);
     let is_json_of_counts = page == Page::Counts && view.list.style.format == OutputFormat::Json;
     let times = &view.times;
+    let function = view.list.function.as_ref();
+    let names_path = function.is_some_and(|function| function.path.is_some());
+    let is_path_view = matches!(view.view, None | Some(View::Paths)) && !view.uncovered;
     let options = [
+        (
+            "--function NAME#DIGITS",
+            names_path,
+            is_loops || is_variation || is_path_view,
+            "paths, loops, or variation",
+        ),
         (
             "--sort",
             view.sort.is_some(),

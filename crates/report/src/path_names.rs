@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use holloway_abi::Unit;
 use holloway_analysis::overlap::{Both, Overlap};
 use holloway_analysis::path_name::PathName;
-use holloway_analysis::trace::pattern::NameError;
+use holloway_analysis::trace::pattern::{Candidates, NameError};
 use holloway_analysis::{Function, RunProfile};
 use holloway_format::{Count, PathId};
 
@@ -100,7 +100,7 @@ const MAX_PATHS: usize = 8;
 
 /// Returns the names of paths with their numbers, such as `#3fa2 (p1)`. The names have enough digits
 /// to distinguish them. The end of a long list is left out.
-pub(crate) fn distinguished(paths: &[(PathName, PathId)]) -> Vec<String> {
+pub(crate) fn distinguished(paths: &[(PathName, PathId)]) -> Candidates {
     let mut names: Vec<PathName> = paths.iter().map(|(name, _)| *name).collect();
     names.sort_unstable();
     // The most similar names are neighbors.
@@ -110,14 +110,14 @@ pub(crate) fn distinguished(paths: &[(PathName, PathId)]) -> Vec<String> {
         before.into_iter().chain(names.get(index + 1))
     };
     let listed = paths.iter().take(MAX_PATHS);
-    let mut listed: Vec<String> = listed
+    let listed: Vec<String> = listed
         .map(|&(name, path)| {
             let name = neighbors(name).fold(name, |name, other| name.distinguished_from(*other));
             format!("{name} ({path})")
         })
         .collect();
-    if paths.len() > MAX_PATHS {
-        listed.push(format!("… {} more", paths.len() - MAX_PATHS));
+    Candidates {
+        left_out: paths.len() - listed.len(),
+        paths: listed,
     }
-    listed
 }

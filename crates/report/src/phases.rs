@@ -93,10 +93,12 @@ pub(crate) struct PhaseFunction {
 impl PhaseFunction {
     /// The blocks of the hottest paths, which have at least nine tenths of the instructions.
     pub(crate) fn hot_blocks(&self, labeled: &LabeledStream<'_>) -> BTreeSet<u32> {
-        let mut covered = 0;
+        let mut covered = 0u64;
+        let needed = self.instructions.saturating_mul(9);
         let hottest = self.paths.iter().take_while(|&&(terminal, count)| {
-            let is_needed = covered < self.instructions / 10 * 9;
-            covered += count.0 * labeled.events[terminal as usize].instructions();
+            let is_needed = covered.saturating_mul(10) < needed;
+            let instructions = labeled.events[terminal as usize].instructions();
+            covered = covered.saturating_add(count.0.saturating_mul(instructions));
             is_needed
         });
         let stream = labeled.stream;

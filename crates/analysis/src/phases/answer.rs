@@ -106,7 +106,8 @@ impl<'a> Answer<'a> {
                 ..question.sampling
             },
             None => question.sampling.fitted_to(stream.len()),
-        };
+        }
+        .checked();
         let mut detector = HotSpotDetector::new(question.parameters, stream.sites())?;
         let mut sampler = TimelineSampler::new(sampling, stream.sites().len());
         for events in stream.runs() {

@@ -22,7 +22,7 @@
 mod clusters;
 mod windows;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use holloway_format::Count;
 
@@ -85,7 +85,8 @@ pub struct ExactPhases {
     pub window: u64,
     /// Number of windows.
     pub windows: u64,
-    /// The mean silhouette of the windows; 0 if there is one phase.
+    /// The mean silhouette of the windows, before single windows join their neighbors; 0 if there is
+    /// one phase.
     pub silhouette: f64,
     /// The phases.
     pub phases: Vec<Phase>,
@@ -119,6 +120,8 @@ impl ExactPhases {
         let neighbor_distance = |a: usize, b: usize| distance(&vectors[a], &vectors[b]);
         absorb_single_windows(&mut labels, &neighbor_distance);
         let labels = renumber(&labels);
+        let phases = labels.iter().collect::<BTreeSet<_>>().len();
+        let silhouette = if phases > 1 { silhouette } else { 0.0 };
         let mut division = Division::new(trace, stream, &all, labels);
         division.refine();
         ExactPhases {

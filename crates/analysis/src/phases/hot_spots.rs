@@ -9,7 +9,7 @@
 //!   mode starts. In profile mode it goes on: at zero, control is back in known hot spots, and
 //!   profile mode stops.
 //!
-//! The paper leaves some points open. They are settled as follows:
+//! The paper leaves some points open. This module decides them as follows:
 //!
 //! - The 16th execution of a branch already counts as a candidate's. A dropped branch is no
 //!   candidate.
@@ -192,13 +192,13 @@ impl<'a> HotSpotDetector<'a> {
                 if self.profile(event) {
                     return;
                 }
-                self.count_monitor(owner.is_some());
+                self.count_monitor(owner);
                 if self.monitor_counter == 0 {
                     self.change_to(Mode::Monitor, ModeChange::Returned);
                 }
             }
             Mode::Monitor => {
-                self.count_monitor(owner.is_some());
+                self.count_monitor(owner);
                 if self.monitor_counter == self.parameters.monitor_maximum() {
                     self.change_to(Mode::Profile, ModeChange::Left);
                 }
@@ -207,9 +207,9 @@ impl<'a> HotSpotDetector<'a> {
     }
 
     #[inline]
-    fn count_monitor(&mut self, is_inside: bool) {
+    fn count_monitor(&mut self, owner: Option<HotSpotId>) {
         let (counter, parameters) = (&mut self.monitor_counter, &self.parameters);
-        *counter = if is_inside {
+        *counter = if owner.is_some() {
             counter.saturating_sub(parameters.monitor_decrement)
         } else {
             let sum = counter.saturating_add(parameters.monitor_increment);

@@ -68,6 +68,9 @@ pub enum Monitored {
     Ranges,
 }
 
+/// Maximum number of entries of the buffer. The paper's largest buffer has 4,096.
+const MAX_ENTRIES: u32 = 1 << 20;
+
 /// The reason why parameters make no detector.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 pub enum ParametersError {
@@ -78,6 +81,12 @@ pub enum ParametersError {
         entries: u32,
         /// The ways.
         ways: u32,
+    },
+    /// The buffer has more entries than a detector needs.
+    #[error("a buffer has at most {MAX_ENTRIES} entries, not {entries}")]
+    Entries {
+        /// The entries.
+        entries: u32,
     },
     /// A counter has no bits or too many bits.
     #[error("a counter has 1 to 31 bits, not {bits}")]
@@ -132,6 +141,9 @@ impl Parameters {
         let &Parameters { entries, ways, .. } = self;
         if entries == 0 || ways == 0 || !entries.is_multiple_of(ways) {
             return Err(ParametersError::Sets { entries, ways });
+        }
+        if entries > MAX_ENTRIES {
+            return Err(ParametersError::Entries { entries });
         }
         let all_bits = [self.counter_bits, self.detection_bits, self.monitor_bits];
         if let Some(bits) = all_bits.into_iter().find(|bits| !(1..32).contains(bits)) {

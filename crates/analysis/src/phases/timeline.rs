@@ -35,6 +35,17 @@ impl Default for Sampling {
 const SHORT_RUN_SAMPLES: u64 = 60;
 
 impl Sampling {
+    /// These samples, with at least one branch, and none longer than the period.
+    #[must_use]
+    pub fn checked(self) -> Sampling {
+        let period = self.period.max(1);
+        Sampling {
+            period,
+            length: self.length.clamp(1, period),
+            ..self
+        }
+    }
+
     /// These samples, with a shorter period if the run has so few branches that there would be less
     /// than 60 samples.
     #[must_use]
@@ -70,11 +81,7 @@ impl TimelineSampler {
     /// A sampler for a stream with this number of different branches.
     pub fn new(sampling: Sampling, sites: usize) -> TimelineSampler {
         TimelineSampler {
-            sampling: Sampling {
-                period: sampling.period.max(1),
-                length: sampling.length.clamp(1, sampling.period.max(1)),
-                ..sampling
-            },
+            sampling: sampling.checked(),
             position: 0,
             executions: vec![0; sites],
             samples: Vec::new(),
@@ -92,7 +99,8 @@ impl TimelineSampler {
             let (now, later) = events.split_at(count);
             if is_sampled {
                 for event in now {
-                    self.executions[event.branch.index()] += 1;
+                    let executions = &mut self.executions[event.branch.index()];
+                    *executions = executions.saturating_add(1);
                 }
             }
             self.position += count as u64;

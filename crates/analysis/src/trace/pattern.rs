@@ -31,7 +31,7 @@ use super::Terminal;
 use super::code::Event;
 pub(super) use syntax::Node;
 use syntax::{Atom, Choice, error};
-pub use syntax::{NameError, PatternError, PatternFault, WantedPath};
+pub use syntax::{Candidates, NameError, PatternError, PatternFault, WantedPath};
 
 /// A pattern as written.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -91,6 +91,7 @@ fn print_phase(loaded: Loaded, phase: char, view: &ViewArgs, base: Option<PathBu
     let source = source();
     let options = report_options(view, base, &source);
     let (profile, text) = phases::of_phase(loaded, phase)?;
+    holloway_report::check_choice(&[&profile], &options).map_err(Failure::usage)?;
     status::note(&text);
     print_counts(&profile, view, &options)
 }

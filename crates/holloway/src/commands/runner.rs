@@ -71,7 +71,7 @@ pub(crate) fn install(
 
 /// Whether a value of `--config` may name a runner: a setting with this word, or a file.
 fn may_name_runner(config: &str) -> bool {
-    config.contains("runner") || !config.contains('=')
+    config.contains("runner") || !config.contains('=') || Path::new(config).is_file()
 }
 
 /// The name of a target. A target may be given as the path of its specification.

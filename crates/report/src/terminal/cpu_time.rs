@@ -115,7 +115,7 @@ fn write_samples(sheet: &mut Sheet<'_>, sums: &SampleSums) -> io::Result<()> {
     }
     if sums.unsampled_ns > 0 {
         let text = format!(
-            "{} of user time, in processes for which the kernel refused to sample",
+            "{} of user time, in processes that were not sampled",
             seconds(sums.unsampled_ns as f64 / 1e9)
         );
         sheet.fact("unsampled", &text)?;

@@ -2,9 +2,10 @@
 //! section 3, passes its trace to the compactor the same way, one buffer at a time.
 //!
 //! Woven code appends words itself. After it began a chunk, it calls [`chunk`], which ensures that
-//! the next chunks are free and that the next cells are in the file (see `cells`). After an exception or a `longjmp` came back to a frame, it calls
-//! [`caught`]. A ring becomes full if the collector is too slow, or if there is no collector. Then
-//! the ring's owner waits for the collector, or spools (see `spool`).
+//! the next chunks are free and that the next cells are in the file (see `cells`). After an
+//! exception or a `longjmp` came back to a frame, it calls [`caught`]. A ring becomes full if the
+//! collector is too slow, or if there is no collector. Then the ring's owner waits for the
+//! collector, or spools (see `spool`).
 //!
 //! # Waiting
 //! A wait may be long: the collector may be stopped, or the machine busy. So the program's signals

@@ -107,7 +107,7 @@ pub enum NameError {
         /// The digits.
         digits: NamePrefix,
         /// The paths of these functions that ran, most likely candidates first.
-        candidates: Vec<String>,
+        candidates: Candidates,
     },
     /// The functions with this name have no such path, but they have calls, at which a trace ends
     /// paths.
@@ -121,7 +121,7 @@ pub enum NameError {
         /// The digits.
         digits: NamePrefix,
         /// The paths of these functions that ran.
-        candidates: Vec<String>,
+        candidates: Candidates,
     },
     /// The names of several paths begin with these digits.
     #[error(
@@ -134,7 +134,7 @@ pub enum NameError {
         /// The digits.
         digits: NamePrefix,
         /// The names of these paths, with enough digits, and their numbers.
-        candidates: Vec<String>,
+        candidates: Candidates,
     },
     /// No function with this name was recorded.
     #[error("no function `{name}` was recorded: {}", suggestion(similar))]
@@ -146,21 +146,38 @@ pub enum NameError {
     },
 }
 
+/// Paths that the user may have meant.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Candidates {
+    /// Their names and numbers, such as `#3fa2 (p1)`.
+    pub paths: Vec<String>,
+    /// The number of candidates that are not in the list, because it would be too long.
+    pub left_out: usize,
+}
+
+impl Candidates {
+    fn joined(&self, paths: &[String], separator: &str) -> String {
+        let list = paths.join(separator);
+        match self.left_out {
+            0 => list,
+            count => format!("{list}, … {count} more"),
+        }
+    }
+}
+
 /// `these ran: #3fa2 (p1), #77ab (p2)`, or the fact that no path ran.
-fn candidate_list(name: &str, candidates: &[String]) -> String {
-    match candidates.is_empty() {
+fn candidate_list(name: &str, candidates: &Candidates) -> String {
+    match candidates.paths.is_empty() {
         true => format!("no path of `{name}` ran"),
-        false => format!("these ran: {}", candidates.join(", ")),
+        false => format!("these ran: {}", candidates.joined(&candidates.paths, ", ")),
     }
 }
 
 /// `f#3fa21 (p1) or f#3fa27 (p4)`
-fn alternatives(name: &str, candidates: &[String]) -> String {
-    let names: Vec<String> = candidates
-        .iter()
-        .map(|candidate| format!("{name}{candidate}"))
-        .collect();
-    names.join(" or ")
+fn alternatives(name: &str, candidates: &Candidates) -> String {
+    let paths = candidates.paths.iter();
+    let names: Vec<String> = paths.map(|path| format!("{name}{path}")).collect();
+    candidates.joined(&names, " or ")
 }
 
 fn suggestion(similar: &[String]) -> String {

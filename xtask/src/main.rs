@@ -13,6 +13,7 @@ mod suite;
 mod test;
 mod traces;
 mod variation;
+mod watch;
 mod workspace;
 
 use anyhow::Result;
@@ -77,6 +78,10 @@ enum Study {
     ///
     /// Writes docs/studies/variation.md.
     Variation,
+    /// Find the hot spots and phases of the suite, beside the figures of Merten et al. (1999)
+    ///
+    /// Writes docs/studies/watch.md if the whole suite ran at its full size.
+    Watch(watch::Options),
 }
 
 fn main() -> ExitCode {
@@ -99,6 +104,7 @@ fn run(task: &Task) -> Result<()> {
         Task::Study(Study::Paths(options)) => paths::run(options),
         Task::Study(Study::CountingCost(options)) => counting_cost::run(options),
         Task::Study(Study::Variation) => variation::run(),
+        Task::Study(Study::Watch(options)) => watch::run(options),
         Task::Packages => {
             println!("{}", packages::NEEDED.join("\n"));
             Ok(())

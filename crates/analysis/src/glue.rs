@@ -5,9 +5,9 @@
 //!
 //! 1. It is a shim of Rust's allocator. rustc and `std` reserve these names: `__rust_alloc`,
 //!    `__rdl_alloc`, `__rg_alloc`, and so on.
-//! 2. It has no branch and at most [`MAX_GLUE`] instructions: one besides a call and the return.
+//! 2. It has no branch and at most `MAX_GLUE` instructions: one besides a call and the return.
 //! 3. Its name says that it allocates or frees memory, and it is small: it has no loop and at most
-//!    [`MAX_WRAPPER`] instructions. `xmalloc` and `operator new` are examples. The functions of a
+//!    `MAX_WRAPPER` instructions. `xmalloc` and `operator new` are examples. The functions of a
 //!    real allocator are larger.
 //!
 //! ```text

@@ -11,7 +11,8 @@
 //!
 //! Some images write each path to a stream instead of counting it. [`stream`] divides the words of
 //! a thread into activations, each with its paths. [`loops`] counts sequences of paths over loop
-//! iterations. [`trace`] keeps the complete sequence. [`variation`] ranks paths by how much their
+//! iterations. [`trace`] keeps the complete sequence, and [`branch_stream`] derives the order of
+//! branches from it. [`phases`] divides a trace into phases. [`variation`] ranks paths by how much their
 //! time varies.
 //!
 //! [`note`] holds facts that the counts do not show, and [`interrupt`] the signal that ended a run.
@@ -22,6 +23,7 @@
 
 pub mod blocks;
 pub mod bounds;
+pub mod branch_stream;
 pub mod branches;
 pub mod coverage;
 pub mod cpu_time;
@@ -42,6 +44,7 @@ pub mod note;
 pub mod overlap;
 pub mod path_name;
 pub mod paths;
+pub mod phases;
 pub mod predict;
 pub mod run;
 pub mod stream;

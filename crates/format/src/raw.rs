@@ -130,12 +130,17 @@ impl<'a> RawProfile<'a> {
         self.note_lost(lost_since, bytes.len());
     }
 
-    /// Adds cells to their ring, which is earlier in the file. Without the ring, whose extent is
-    /// damaged then, they are of no use.
+    /// The index of the ring of these cells. `None` if no such ring is earlier in the file.
+    fn ring_of(&self, cells: &Cells<'a>) -> Option<usize> {
+        self.rings
+            .iter()
+            .rposition(|ring| ring.offset == cells.ring)
+    }
+
+    /// Adds cells to their ring.
     fn add_cells(&mut self, cells: Cells<'a>) {
-        let mut rings = self.rings.iter_mut().rev();
-        if let Some(ring) = rings.find(|ring| ring.offset == cells.ring) {
-            ring.add_cells(cells);
+        if let Some(ring) = self.ring_of(&cells) {
+            self.rings[ring].add_cells(cells);
         }
     }
 
@@ -216,7 +221,10 @@ impl<'a> RawProfile<'a> {
                 Extent::Ring(Ring::read(&head, start as u64, payload, words_size)?)
             }
             EXTENT_CELLS if head.size.is_multiple_of(PAGE) => {
-                Extent::Cells(Cells::read(&head, payload)?)
+                let cells = Cells::read(&head, payload)?;
+                // Cells whose ring is lost are of no use.
+                self.ring_of(&cells)?;
+                Extent::Cells(cells)
             }
             EXTENT_SPOOL if head.size.is_multiple_of(PAGE) => {
                 Extent::Spool(Spool::read(&head, offset, payload)?)

@@ -47,7 +47,7 @@ use holloway_link::{rustc, step, tools, worker};
 use cli::{CargoCommand, CargoHolloway, Command, Holloway, RunsCommand};
 use commands::cargo::{self, Verb};
 use commands::{
-    clean, demo, doctor, manual, overlap, report, run, runner, show_env, stability, trace,
+    clean, demo, doctor, manual, overlap, phases, report, run, runner, show_env, stability, trace,
 };
 use failure::{Failure, Result};
 use link_host::{LinkHost, link};
@@ -134,6 +134,7 @@ fn about_runs(command: &RunsCommand) -> Result<ExitCode> {
         RunsCommand::Overlap(args) => overlap::main(args),
         RunsCommand::Stability(args) => stability::main(args),
         RunsCommand::Trace(args) => trace::main(args),
+        RunsCommand::Phases(args) => phases::main(args),
     }
 }
 

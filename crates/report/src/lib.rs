@@ -6,6 +6,7 @@
 //! - [`notes`] writes the sentences about samples, losses, and damage;
 //! - [`code`] selects the code to show, by crate, file, and origin;
 //! - [`loops`] selects the loops and sequences of paths to show;
+//! - [`phases`] has the phases of a thread, with the source of their code;
 //! - [`trace`] has the questions about traces, and their answers;
 //! - [`variation`] selects the paths with varying time to show.
 //!
@@ -28,6 +29,7 @@ mod numbers;
 pub mod options;
 pub mod overlap;
 mod path_names;
+pub mod phases;
 mod places;
 pub mod source;
 pub mod stability;

@@ -289,28 +289,28 @@ fn answer(
 }
 
 /// The traces of a run.
-struct RunTraces {
+pub(super) struct RunTraces {
     /// The traces by process and image. Threads are in the order in which they began.
     streams: Vec<(Streams, Vec<ThreadTrace>)>,
     /// Damage of each thread's trace, in the order of `streams`.
     notes: Vec<Vec<Vec<Note>>>,
     /// Damage of the run: data that could not be read or was not recorded.
-    damage: Vec<Note>,
+    pub(super) damage: Vec<Note>,
     /// Differences between traces and profiles, if the traces were checked.
     accounts: Vec<Account>,
     /// The counts, without the damage.
-    profile: RunProfile,
+    pub(super) profile: RunProfile,
 }
 
 /// The position of a stream in [`RunTraces`]: the index of its process and image, then of its
 /// thread.
-struct StreamIndex {
+pub(super) struct StreamIndex {
     process: usize,
     thread: usize,
 }
 
 impl RunTraces {
-    fn read(run: &Path, selection: TraceSelection) -> Result<Self> {
+    pub(super) fn read(run: &Path, selection: TraceSelection) -> Result<Self> {
         let load = match selection {
             TraceSelection::Check => loading::load_readable,
             _ => loading::load_with_streams,
@@ -335,7 +335,7 @@ impl RunTraces {
         Ok(traces)
     }
 
-    fn new(loaded: Loaded, selection: TraceSelection) -> Self {
+    pub(super) fn new(loaded: Loaded, selection: TraceSelection) -> Self {
         let _progress = Progress::start("Reading", "the traces");
         let mut streams = loaded.streams;
         streams.sort_by_key(|streams| (streams.head.start_ns, streams.head.pid));
@@ -369,13 +369,13 @@ impl RunTraces {
         }
     }
 
-    fn codes(&self) -> Vec<Code<'_>> {
+    pub(super) fn codes(&self) -> Vec<Code<'_>> {
         let maps = self.streams.iter().map(|(streams, _)| &streams.map);
         maps.map(|map| Code::new(map)).collect()
     }
 
     /// The streams that the user chose.
-    fn selected(&self, choice: &ChoiceArgs) -> Vec<StreamIndex> {
+    pub(super) fn selected(&self, choice: &ChoiceArgs) -> Vec<StreamIndex> {
         let mut indices = Vec::new();
         for (process, (streams, traces)) in self.streams.iter().enumerate() {
             let head = &streams.head;
@@ -404,7 +404,7 @@ impl RunTraces {
     ///
     /// # Errors
     /// If the choice selects no stream of the run.
-    fn choose(&self, run: &Path, choice: &ChoiceArgs) -> Result<Vec<StreamIndex>> {
+    pub(super) fn choose(&self, run: &Path, choice: &ChoiceArgs) -> Result<Vec<StreamIndex>> {
         let indices = self.selected(choice);
         if indices.is_empty() && !self.streams.is_empty() {
             return Err(self.empty_choice(run, choice));
@@ -459,7 +459,7 @@ impl RunTraces {
         failure("such thread", &chosen_so_far, &available)
     }
 
-    fn stream<'a>(&'a self, index: &StreamIndex, codes: &'a [Code<'a>]) -> Stream<'a> {
+    pub(super) fn stream<'a>(&'a self, index: &StreamIndex, codes: &'a [Code<'a>]) -> Stream<'a> {
         let (Streams { head, .. }, traces) = &self.streams[index.process];
         let trace = &traces[index.thread];
         Stream {
@@ -476,8 +476,13 @@ impl RunTraces {
         }
     }
 
+    /// The head of the profile of a stream's process.
+    pub(super) fn head(&self, index: &StreamIndex) -> &ProfileHead {
+        &self.streams[index.process].0.head
+    }
+
     /// Damage of the run and of the stream.
-    fn all_damage(&self, index: &StreamIndex) -> Vec<Note> {
+    pub(super) fn all_damage(&self, index: &StreamIndex) -> Vec<Note> {
         let stream_damage = &self.notes[index.process][index.thread];
         self.damage.iter().chain(stream_damage).cloned().collect()
     }

@@ -9,6 +9,7 @@ mod heads;
 mod iterations;
 mod losses;
 mod names;
+mod phases;
 mod questions;
 mod report;
 mod run;

@@ -16,6 +16,7 @@ mod left_out;
 mod lines;
 pub mod loops;
 pub(crate) mod overlap;
+pub mod phases;
 mod prediction;
 pub(crate) mod stability;
 pub mod trace;

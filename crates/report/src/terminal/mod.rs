@@ -16,6 +16,7 @@ mod outcome;
 pub(crate) mod overlap;
 mod paint;
 mod paths;
+pub mod phases;
 mod predictability;
 mod prediction;
 mod route;

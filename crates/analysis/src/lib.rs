@@ -47,6 +47,7 @@ pub mod path_name;
 pub mod paths;
 pub mod phases;
 pub mod predict;
+pub mod predictors;
 pub mod run;
 pub mod stream;
 pub mod trace;

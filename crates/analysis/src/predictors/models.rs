@@ -141,7 +141,8 @@ impl Models {
     /// Executes a switch or a computed jump, which leads to this block.
     pub fn indirect(&mut self, address: u64, target: u32) -> Right {
         let last = self.last_targets.execute(address, target);
-        let recent = (self.history as u32 & ((1 << TARGET_HISTORY_BITS) - 1)).wrapping_mul(GOLDEN_RATIO);
+        let recent =
+            (self.history as u32 & ((1 << TARGET_HISTORY_BITS) - 1)).wrapping_mul(GOLDEN_RATIO);
         let index = address ^ u64::from(recent >> (u32::BITS - TARGET_BITS));
         let with_history = self.targets_with_history.execute(index, target);
         // Two bits of the target join the history.

@@ -190,9 +190,9 @@ pub fn trace_selection_error(
             let share = |to: &Option<u32>| to.map_or(0.0, |to| graph.share(block, to));
             graph.weights[block] / all * (share(j) - share(k)).abs()
         });
-        errors.sum::<f64>()
+        errors.fold(0.0, |sum, error| sum + error)
     });
-    errors.sum()
+    errors.fold(0.0, |sum, error| sum + error)
 }
 
 /// The arc weight error of blocks of similar weight.

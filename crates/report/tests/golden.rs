@@ -314,6 +314,66 @@ fn json_lists_the_functions_that_ran_unless_all_code_is_asked_for() {
     }
 }
 
+/// The cells of the first row that ends with this label: share, path runs, calls, instructions.
+fn row_of<'a>(text: &'a str, label: &str) -> Vec<&'a str> {
+    let row = text.lines().find(|line| line.ends_with(label));
+    let row = row.unwrap_or_else(|| panic!("no {label} in {text}"));
+    let cells = row.strip_suffix(label).unwrap().split("  ");
+    cells
+        .map(str::trim)
+        .filter(|cell| !cell.is_empty())
+        .collect()
+}
+
+#[test]
+fn functions_have_sums_of_the_shown_and_of_the_others() {
+    let with = |top, crates: &[&str]| Options {
+        top: Some(top),
+        code: CodeFilter {
+            crates: crates.iter().map(|&name| name.to_owned()).collect(),
+            ..CodeFilter::default()
+        },
+        ..options(View::Functions)
+    };
+    // The paths in `run`: search 35,706 runs of 5 paths, slide 540 of 5, long_one 10 of 2.
+    let text = print(&run(), &with(1, &[]));
+    let shown = row_of(&text, "sum of 1 shown");
+    assert_eq!(shown, ["97.6 %", "35,706", "3", "247,548", "5"]);
+    let others = row_of(&text, "sum of 2 not shown (--top)");
+    assert_eq!(others, ["2.4 %", "550", "545", "6,200", "7"]);
+    let all = row_of(&text, "sum of all 3");
+    assert_eq!(all, ["100.0 %", "36,256", "548", "253,748", "12"]);
+    // Shares of selected code are shares of the run.
+    let app = print(&run(), &with(9, &["app"]));
+    let selected = row_of(&app, "sum of all 2 selected");
+    assert_eq!(selected, ["98.0 %", "35,716", "8", "248,548", "7"]);
+    // A single function is its own sum.
+    let one = print(&run(), &with(9, &["slide.o"]));
+    assert!(!one.contains("sum of"), "{one}");
+    assert!(!one.contains("By "), "{one}");
+}
+
+#[test]
+fn sums_in_json_are_those_of_all_functions_and_of_each_part() {
+    let top = Options {
+        top: Some(1),
+        ..options(View::Functions)
+    };
+    let document: serde_json::Value = serde_json::from_str(&print_json(&run(), &top)).unwrap();
+    let (sums, totals) = (&document["sums"], &document["totals"]);
+    for key in ["path_executions", "distinct_paths", "instructions", "calls"] {
+        assert_eq!(sums["all"][key], totals[key], "{key}");
+        let parts = sums["by_part"].as_array().unwrap().iter();
+        let sum: u64 = parts.map(|part| part[key].as_u64().unwrap()).sum();
+        assert_eq!(sum, totals[key].as_u64().unwrap(), "{key}");
+    }
+    assert_eq!(sums["all"]["functions"], totals["functions_run"]);
+    assert_eq!(sums["by_part"][0]["crate"], "app");
+    assert_eq!(sums["by_part"][1]["file"], "slide.c");
+    let lines = print_json(&run(), &options(View::Lines));
+    assert!(!lines.contains("by_part"));
+}
+
 #[test]
 fn filters_select_code_by_crate_file_and_origin() {
     let crates = |name: &str| {

@@ -38,10 +38,15 @@ const RUST_SHIMS: [&str; 6] = [
 /// Beginnings of the linkage names of C++'s `operator new` and `operator delete`.
 const CXX_OPERATORS: [&str; 4] = ["_Znw", "_Zna", "_Zdl", "_Zda"];
 
+/// Whether a function is a shim of Rust's allocator, which the compiler makes.
+pub fn is_allocator_shim(linkage_name: &str) -> bool {
+    RUST_SHIMS.iter().any(|shim| linkage_name.contains(shim))
+}
+
 /// Whether a function is glue.
 pub fn is_glue(map: &FunctionMap) -> bool {
     let linkage_name = map.linkage_name.as_str();
-    if RUST_SHIMS.iter().any(|shim| linkage_name.contains(shim)) {
+    if is_allocator_shim(linkage_name) {
         return true;
     }
     let blocks = map.blocks.iter();

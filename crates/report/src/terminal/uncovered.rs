@@ -79,6 +79,12 @@ fn write_totals(sheet: &mut Sheet<'_>, uncovered: &Uncovered<'_>) -> io::Result<
         let paths = share(never, uncovered.path_count);
         sheet.fact("paths", &format!("{paths} in functions that ran"))?;
     }
+    if uncovered.allocator_shims > 0 {
+        let shims = plural(uncovered.allocator_shims, "function");
+        let text =
+            format!("{shims} that the compiler makes to call the allocator (__rust_alloc, …)");
+        sheet.fact("left out", &text)?;
+    }
     Ok(())
 }
 

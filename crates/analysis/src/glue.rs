@@ -51,21 +51,22 @@ pub fn is_glue(map: &FunctionMap) -> bool {
     }
     let blocks = map.blocks.iter();
     let instructions: u64 = blocks.map(|block| u64::from(block.instructions)).sum();
-    let name = match map.name.is_empty() {
-        true => linkage_name,
-        false => map.name.as_str(),
-    };
-    let name = without_generics(name);
-    let is_wrapper = || {
-        let mut operators = CXX_OPERATORS.iter();
-        let mut words = name.split(|c: char| !c.is_ascii_alphanumeric());
-        operators.any(|operator| linkage_name.starts_with(operator)) || words.any(is_about_memory)
-    };
     match instructions {
         0..=MAX_GLUE if !has_branch(map) => true,
-        0..=MAX_WRAPPER => is_wrapper() && !has_loop(map),
+        0..=MAX_WRAPPER => is_allocator_wrapper(linkage_name, &map.name) && !has_loop(map),
         _ => false,
     }
+}
+
+/// Whether the names of a function say that it allocates or frees memory.
+pub(crate) fn is_allocator_wrapper(linkage_name: &str, name: &str) -> bool {
+    let name = match name.is_empty() {
+        true => linkage_name,
+        false => name,
+    };
+    let mut operators = CXX_OPERATORS.iter();
+    let mut words = without_generics(name).split(|c: char| !c.is_ascii_alphanumeric());
+    operators.any(|operator| linkage_name.starts_with(operator)) || words.any(is_about_memory)
 }
 
 /// A name without its generic arguments: rustc and clang put them into the name.

@@ -32,6 +32,7 @@
 //! Cost: linear in places times the depth of inlining, except for cycles that share edges.
 
 mod cycles;
+mod glue;
 mod whole;
 
 use std::collections::BTreeMap;
@@ -42,6 +43,7 @@ use crate::bounds::Bound;
 use crate::run::{Function, RunProfile};
 use crate::trail::{Frame, frames};
 use cycles::Cycles;
+pub use glue::glue_lines;
 use whole::{Part, UndividedGraph};
 
 /// Counts of the lines of a file that have code, by line; 0 where the code never ran.

@@ -250,6 +250,53 @@ fn top_counts_lines_in_the_lines_view() {
     assert_eq!(json["lines"].as_array().unwrap().len(), 2);
 }
 
+/// `slide`, and an allocator shim with the line of a `static` in slide.c that runs more often.
+fn run_with_a_shim() -> RunProfile {
+    let shim = "_RNvCs1_7___rustc12___rust_alloc";
+    let shim = mangled(shim, "__rust_alloc", "slide.c", 9)
+        .block(3, &[(0, 9)])
+        .block(0, &[])
+        .edge(0, 1, Outcome::Return)
+        .done();
+    let app = image("app", vec![module("app", vec![slide(), shim])]);
+    let counts: &[(u64, u64)] = &[(0, 1_000_000)];
+    let counts = profile(&app, 1, &[(0, 0, &[(0, 7)]), (0, 1, counts)]);
+    RunProfile::new(vec![(app, vec![counts])])
+}
+
+/// The numbers of the lines that a lines view shows with this count.
+fn lines_with_count(text: &str, count: &str) -> Vec<u32> {
+    let rows = text.lines().filter_map(|line| {
+        let mut cells = line.split('│').map(str::trim);
+        (cells.next()? == count).then(|| cells.next()?.parse().ok())?
+    });
+    rows.collect()
+}
+
+#[test]
+fn lines_of_glue_and_lines_that_never_ran_are_not_the_hottest() {
+    let top = |top| Options {
+        top,
+        ..options(View::Lines)
+    };
+    let run = run_with_a_shim();
+    let hottest = print(&run, &top(Some(2)));
+    assert!(hottest.contains("Hottest lines  2 of"), "{hottest}");
+    assert_eq!(lines_with_count(&hottest, "1,000,000"), [0; 0], "{hottest}");
+    assert_eq!(lines_with_count(&hottest, "7").len(), 2, "{hottest}");
+    assert_eq!(lines_with_count(&hottest, "0"), [0; 0], "{hottest}");
+    assert!(hottest.contains("1 line of glue"), "{hottest}");
+    let json: serde_json::Value = serde_json::from_str(&print_json(&run, &top(Some(2)))).unwrap();
+    let counts = json["lines"].as_array().unwrap().iter();
+    let counts: Vec<_> = counts.map(|line| line["count"].as_u64().unwrap()).collect();
+    assert_eq!(counts, [7, 7]);
+    // If all lines that ran are shown, so are the others of their files.
+    let all = print(&run, &top(None));
+    assert!(all.contains("\nLines  "), "{all}");
+    assert_eq!(lines_with_count(&all, "1,000,000"), [9], "{all}");
+    assert!(!lines_with_count(&all, "0").is_empty(), "{all}");
+}
+
 /// The names of the functions that a filter on code keeps, in the order of the JSON document.
 fn kept(code: CodeFilter) -> Vec<String> {
     let options = Options {

@@ -32,7 +32,6 @@
 //! Cost: linear in places times the depth of inlining, except for cycles that share edges.
 
 mod cycles;
-mod glue;
 mod whole;
 
 use std::collections::BTreeMap;
@@ -43,7 +42,6 @@ use crate::bounds::Bound;
 use crate::run::{Function, RunProfile};
 use crate::trail::{Frame, frames};
 use cycles::Cycles;
-pub use glue::glue_lines;
 use whole::{Part, UndividedGraph};
 
 /// Counts of the lines of a file that have code, by line; 0 where the code never ran.
@@ -80,7 +78,10 @@ pub fn counts(
 }
 
 /// By scope of a function: whether it has a file and `keep` accepts it.
-fn accepted_scopes(function: &Function, keep: &dyn Fn(&Function, &Scope) -> bool) -> Vec<bool> {
+pub(crate) fn accepted_scopes(
+    function: &Function,
+    keep: &dyn Fn(&Function, &Scope) -> bool,
+) -> Vec<bool> {
     let scopes = function.map.scopes.iter();
     scopes
         .map(|scope| !scope.file.is_empty() && keep(function, scope))

@@ -7,7 +7,8 @@ use build::{
 };
 use holloway_analysis::RunProfile;
 use holloway_analysis::bounds::Bound;
-use holloway_analysis::lines::{bounds, counts, glue_lines};
+use holloway_analysis::glue_lines::glue_lines;
+use holloway_analysis::lines::{bounds, counts};
 use holloway_format::{FunctionMap, Outcome};
 use holloway_testkit::build;
 use proptest::prelude::*;

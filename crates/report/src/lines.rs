@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use holloway_analysis::RunProfile;
 use holloway_analysis::bounds::Bound;
-use holloway_analysis::lines::{Lines, bounds, counts, glue_lines};
+use holloway_analysis::glue_lines::glue_lines;
+use holloway_analysis::lines::{Lines, bounds, counts};
 
 use crate::filter::Filter;
 

@@ -1,11 +1,13 @@
 //! Finds the lines whose code is only in [glue](crate::glue), so that they never lead a list.
+//!
+//! Cost: linear in places times the depth of inlining.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use holloway_format::{FunctionMap, Scope};
 
-use super::accepted_scopes;
 use crate::glue::{is_allocator_shim, is_allocator_wrapper, is_glue};
+use crate::lines::accepted_scopes;
 use crate::run::{Function, RunProfile};
 use crate::trail::frames;
 

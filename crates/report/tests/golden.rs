@@ -468,6 +468,35 @@ fn code_that_no_filter_finds_is_said() {
     );
 }
 
+#[test]
+fn a_pattern_without_a_file_is_said_in_every_view() {
+    let with = |view, globs: &[&str]| {
+        let code = CodeFilter {
+            files: globs.iter().map(|glob| Glob::new(glob)).collect(),
+            ..CodeFilter::default()
+        };
+        print(
+            &run(),
+            &Options {
+                code,
+                ..options(view)
+            },
+        )
+    };
+    for view in [View::Paths, View::Functions, View::Lines, View::Uncovered] {
+        let text = with(view, &["serch.rs", "*.py"]);
+        let sentence = "no file of this program matches --file serch.rs, *.py: ";
+        assert!(text.contains(sentence), "{text}");
+        assert!(!text.contains("no line ran"), "{text}");
+        // A pattern that matches is no mistake, and the others are said.
+        let text = with(view, &["slide.c", "serch.rs"]);
+        let sentence = "no file of this program matches --file serch.rs: ";
+        assert!(text.contains(sentence), "{text}");
+        assert!(text.contains("slide"), "{text}");
+        assert!(!with(view, &["slide.c"]).contains("no file of this program"));
+    }
+}
+
 /// The lines view hides the inlined code of the standard library, unless the user wants it.
 #[test]
 fn the_lines_view_shows_the_workspace() {

@@ -33,7 +33,7 @@ const BY_PATHS: [(&str, Align); 8] = [
     ("paths run", Align::Right),
     ("possible", Align::Right),
     ("hottest path", Align::Right),
-    ("function", Align::Left),
+    ("function", Align::Name),
 ];
 
 /// The columns if a shown function counted edges.
@@ -42,7 +42,7 @@ const BY_BLOCKS: [(&str, Align); 5] = [
     ("block runs", Align::Right),
     ("calls", Align::Right),
     ("instructions", Align::Right),
-    ("function", Align::Left),
+    ("function", Align::Name),
 ];
 
 pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
@@ -174,7 +174,7 @@ fn write_parts(sheet: &mut Sheet<'_>, ranking: &Ranking, unit: Unit) -> io::Resu
         Unit::Edges => &BY_BLOCKS[..4],
     };
     let mut columns = before_name.to_vec();
-    columns.extend([("functions", Align::Right), (noun, Align::Left)]);
+    columns.extend([("functions", Align::Right), (noun, Align::Name)]);
     let mut table = Table::new(&columns);
     for (part, sums) in &parts[..shown] {
         let share = share(sums.weight(ranking.weight), ranking.total);

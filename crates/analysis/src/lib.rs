@@ -5,7 +5,7 @@
 //!
 //! Each of these modules computes one answer from these counts: [`paths`], [`trail`],
 //! [`directions`], [`edges`], [`branches`], [`blocks`], [`functions`], [`lines`], [`bounds`],
-//! [`find`], [`coverage`], [`cpu_time`], [`uncovered`], [`predict`], and, for two runs, [`overlap`].
+//! [`glue_lines`], [`find`], [`coverage`], [`cpu_time`], [`uncovered`], [`predict`], and, for two runs, [`overlap`].
 //! [`path_name`] names paths by their decisions, and [`divergence`] finds the decisions that
 //! distinguish paths.
 //!
@@ -35,6 +35,7 @@ pub mod find;
 pub mod flow;
 pub mod functions;
 pub mod glue;
+pub mod glue_lines;
 pub mod graph;
 pub mod interrupt;
 mod join;

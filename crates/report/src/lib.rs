@@ -30,6 +30,7 @@ pub mod notes;
 mod numbers;
 pub mod options;
 pub mod overlap;
+mod parts;
 mod path_names;
 pub mod phases;
 mod places;

@@ -20,6 +20,7 @@ pub mod phases;
 mod prediction;
 pub mod predictors;
 pub(crate) mod stability;
+mod sums;
 mod thread;
 pub mod trace;
 mod uncovered;
@@ -31,6 +32,7 @@ use std::io::{self, Write};
 use holloway_abi::Unit;
 use holloway_analysis::RunProfile;
 use holloway_analysis::coverage::{coverage, left_out};
+use holloway_analysis::functions::Weight;
 use holloway_analysis::paths::Ranked;
 use holloway_analysis::predict::prediction;
 use serde::ser::SerializeStruct;
@@ -47,11 +49,13 @@ use fields::{collected, exits};
 use functions::Functions;
 use lines::lines;
 use prediction::PredictionRecord;
+use sums::SumsRecord;
 
 /// Writes the run as one object and a newline. [`Options::function`], [`Options::code`], and
 /// [`Options::top`] limit the lists; totals refer to the whole run. The document has the prediction only for
-/// [`View::PathsFromEdges`], branches only for [`View::Branches`], and lines only for
-/// [`View::Lines`]. [`View::Uncovered`] has a separate document.
+/// [`View::PathsFromEdges`], sums only for [`View::Functions`], branches only for
+/// [`View::Branches`], and lines only for [`View::Lines`]. [`View::Uncovered`] has a separate
+/// document.
 ///
 /// # Errors
 /// If writing to `out` fails.
@@ -84,6 +88,10 @@ impl Serialize for RunContext<'_> {
             document.serialize_field("found", &self.found())?;
         }
         document.serialize_field("functions", &Functions(self))?;
+        if self.options.view == Some(View::Functions) {
+            let weight = Weight::of(self.run, self.options.sort);
+            document.serialize_field("sums", &SumsRecord::new(self.run, &self.names, weight))?;
+        }
         let left_out = left_out(self.run);
         document.serialize_field("skipped", &self.skipped(&left_out))?;
         document.serialize_field("gone", &self.gone(&left_out))?;

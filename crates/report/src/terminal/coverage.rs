@@ -122,7 +122,13 @@ fn processes(sheet: &Sheet<'_>, coverage: &Coverage) -> String {
         text += &format!(" ({} forked)", grouped(coverage.forked));
     }
     text += &format!(" · {}", plural(coverage.threads, "thread"));
-    let images: Vec<&str> = sheet.run.images.iter().map(|image| &*image.name).collect();
+    // Several builds of a program have one name.
+    let mut images: Vec<&str> = Vec::new();
+    for image in &sheet.run.images {
+        if !images.contains(&&*image.name) {
+            images.push(&image.name);
+        }
+    }
     if !images.is_empty() {
         text += &format!(" · {}", images.join(", "));
     }

@@ -128,7 +128,7 @@ impl PredictionsSheet<'_> {
             ("executions", Align::Right),
             ("select", Align::Right),
             ("branch", Align::Left),
-            ("function", Align::Left),
+            ("function", Align::Name),
         ]);
         table.group(2..6, "mispredictions");
         for hard in &answer.branches[..shown] {
@@ -199,7 +199,7 @@ impl PredictionsSheet<'_> {
             ("mispredictions", Align::Right),
             ("executions", Align::Right),
             ("each", Align::Right),
-            ("path", Align::Left),
+            ("path", Align::Name),
         ]);
         for path in &answer.paths[..shown] {
             let each = path.mispredictions.0 as f64 / path.executions.0.max(1) as f64;

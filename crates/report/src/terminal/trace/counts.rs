@@ -31,7 +31,7 @@ const WIDE: usize = 90;
 const CALLERS: [(&str, Align); 3] = [
     ("times", Align::Right),
     ("share", Align::Right),
-    ("function", Align::Left),
+    ("function", Align::Name),
 ];
 
 /// `3 times, first as event 7, last as event 90`. A sum over threads has no positions: `3 times`.

@@ -7,6 +7,7 @@ pub(crate) mod doctor;
 pub(crate) mod manual;
 pub(crate) mod overlap;
 pub(crate) mod phases;
+pub(crate) mod predict;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod runner;

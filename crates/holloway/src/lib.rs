@@ -47,7 +47,8 @@ use holloway_link::{rustc, step, tools, worker};
 use cli::{CargoCommand, CargoHolloway, Command, Holloway, RunsCommand};
 use commands::cargo::{self, Verb};
 use commands::{
-    clean, demo, doctor, manual, overlap, phases, report, run, runner, show_env, stability, trace,
+    clean, demo, doctor, manual, overlap, phases, predict, report, run, runner, show_env,
+    stability, trace,
 };
 use failure::{Failure, Result};
 use link_host::{LinkHost, link};
@@ -135,6 +136,7 @@ fn about_runs(command: &RunsCommand) -> Result<ExitCode> {
         RunsCommand::Stability(args) => stability::main(args),
         RunsCommand::Trace(args) => trace::main(args),
         RunsCommand::Phases(args) => phases::main(args),
+        RunsCommand::Predict(args) => predict::main(args),
     }
 }
 

@@ -7,6 +7,8 @@
 //! - [`code`] selects the code to show, by crate, file, and origin;
 //! - [`loops`] selects the loops and sequences of paths to show;
 //! - [`phases`] has the phases of a thread, with the source of their code;
+//! - [`predictors`] has what simulated branch predictors find in a thread;
+//! - [`thread`] is a thread whose branches a report is about;
 //! - [`trace`] has the questions about traces, and their answers;
 //! - [`variation`] selects the paths with varying time to show.
 //!
@@ -31,9 +33,11 @@ pub mod overlap;
 mod path_names;
 pub mod phases;
 mod places;
+pub mod predictors;
 pub mod source;
 pub mod stability;
 pub mod terminal;
+pub mod thread;
 pub mod trace;
 mod uncovered;
 pub mod variation;

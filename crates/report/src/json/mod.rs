@@ -130,6 +130,8 @@ struct ProcessRecord<'a> {
     threads: u32,
     forked: bool,
     lost: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lost_reason: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -166,6 +168,7 @@ impl<'a> RunContext<'a> {
             threads: process.threads,
             forked: process.forked,
             lost: process.lost,
+            lost_reason: process.failure.map(|failure| failure.to_string()),
         };
         let image = |image: &'a holloway_analysis::Image| ImageRecord {
             name: &image.name,

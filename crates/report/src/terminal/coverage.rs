@@ -53,13 +53,8 @@ pub(super) fn write_with(
     if !coverage.without_lines.is_empty() {
         alarm(sheet, "no lines", &without_lines(&coverage))?;
     }
-    if coverage.lost > 0 {
-        let blocks = plural(coverage.lost, "counter block");
-        alarm(
-            sheet,
-            "lost",
-            &format!("{blocks} could not be written (disk full?): all counts are too low"),
-        )?;
+    if let Some(text) = lost(&coverage) {
+        alarm(sheet, "lost", &text)?;
     }
     damage(sheet)
 }
@@ -110,6 +105,20 @@ fn write_without_exits(sheet: &mut Sheet<'_>, coverage: &Coverage) -> io::Result
         }
     }
     Ok(())
+}
+
+/// The loss of counts or words, and its reason.
+fn lost(coverage: &Coverage) -> Option<String> {
+    let blocks = match (coverage.lost, coverage.failure) {
+        (0, None) => return None,
+        (0, Some(_)) => "a part of the run".to_owned(),
+        (lost, _) => plural(lost, "counter block"),
+    };
+    let reason = match coverage.failure {
+        Some(failure) => format!(": {failure}; all counts are too low"),
+        None => " (disk full?): all counts are too low".to_owned(),
+    };
+    Some(format!("{blocks} could not be written{reason}"))
 }
 
 fn alarm(sheet: &mut Sheet<'_>, label: &str, text: &str) -> io::Result<()> {

@@ -79,10 +79,11 @@ pub(super) fn write_measurement(sheet: &mut Sheet<'_>, run: &VariationRun) -> io
     sheet.fact("time", &text)?;
     sheet.fact("", WHAT_TIME_IS)?;
     if frequency.is_none() && stats.samples > Count::ZERO {
-        sheet.fact(
-            "seconds",
-            "not known: the clock was read once only, the run was too short",
-        )?;
+        let reason = match stats.lost_words {
+            0 => "the clock was read once only, the run was too short",
+            _ => "all later readings of the clock are lost",
+        };
+        sheet.fact("seconds", &format!("not known: {reason}"))?;
     }
     write_lost_samples(sheet, run)
 }

@@ -25,6 +25,7 @@ pub mod blocks;
 pub mod bounds;
 pub mod branch_stream;
 pub mod branches;
+mod chain;
 pub mod coverage;
 pub mod cpu_time;
 pub mod directions;

@@ -10,7 +10,8 @@
 //! first. Two runs with full timing have 18 to 20 of their first 20 paths in common (measured once:
 //! six runs, 15 pairs; 17 on a busy machine). Paths near the twentieth rank often swap ranks. In
 //! six runs with bursts, 18 to 20 paths were among the first 20 of either run with full timing, and
-//! 19 or 20 among its first 24. A path may also rank among the first twenty by chance. This is
+//! 19 or 20 among its first 24; on a busy machine, 17 and 19. So at least 16 must be among the first
+//! 20, and 18 among the first 24. A path may also rank among the first twenty by chance. This is
 //! assumed if its net variation minus two standard errors is not above that of the twenty-first
 //! path.
 //!
@@ -30,8 +31,8 @@ const BURST: &str = "10:1";
 const SIZE: [&str; 2] = ["120000", "360000"];
 /// Number of paths that are compared.
 const TOP: usize = 20;
-/// Minimum number of these paths that must agree.
-const MIN_SAME: usize = 18;
+/// Minimum number of these paths that must be among as many first paths by full timing.
+const MIN_SAME: usize = 16;
 /// Minimum number of samples for a good estimate of executions.
 const MIN_SAMPLES: u64 = 1_000;
 /// Maximum relative error of 19 of 20 estimates.
@@ -43,11 +44,11 @@ const MAX_ERROR_RATIO: f64 = 1.5;
 
 /// Minimum number of executions of compared paths. Bursts time about a hundred of these.
 const MIN_EXECUTIONS: f64 = 1_100.0;
-/// Minimum number of paths that must agree without an allowance for chance.
-const MIN_SAME_STRICT: usize = 16;
-/// [`MIN_SAME`] paths must be among this many first paths by full timing, except for paths that
+/// [`MIN_NEAR`] paths must be among this many first paths by full timing, except for paths that
 /// rank first by chance.
 const NEAR_TOP: usize = 24;
+/// See [`NEAR_TOP`].
+const MIN_NEAR: usize = 18;
 /// Number of standard errors that are attributed to chance.
 const CHANCE_ERRORS: f64 = 2.0;
 
@@ -79,16 +80,12 @@ fn bursts_rank_the_paths_that_full_timing_ranks() {
     let same = ranked.iter().filter(&is_same).count();
     let near = ranked.iter().filter(&is_near).count();
     let others = ranked.iter().filter(|row| is_chance(row));
-    let by_chance = others.clone().filter(|row| !is_same(row)).count();
     let far_by_chance = others.filter(|row| !is_near(row)).count();
     let wanted: Vec<_> = all.iter().chain(&again).map(|row| &row.path).collect();
     let message =
-        format!("{same}, {by_chance} by chance, {near} near: {ranked:#?}, all: {wanted:?}");
-    assert!(
-        same + by_chance >= MIN_SAME && same >= MIN_SAME_STRICT,
-        "{message}"
-    );
-    assert!(near + far_by_chance >= MIN_SAME, "{message}");
+        format!("{same}, {near} near, {far_by_chance} by chance: {ranked:#?}, all: {wanted:?}");
+    assert!(same >= MIN_SAME, "{message}");
+    assert!(near + far_by_chance >= MIN_NEAR, "{message}");
 }
 
 /// Returns the executions of each path.

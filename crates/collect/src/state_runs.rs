@@ -1,7 +1,7 @@
 //! The runs in the user's state directory: those of programs that were started by hand, and whose
 //! build has no directory of runs of its own ([`holloway_abi::build_name`] has the layout).
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
@@ -25,18 +25,24 @@ pub fn state_runs() -> Option<PathBuf> {
 /// The directories of runs of the builds in a directory, in the directories below it, and in those
 /// above it.
 pub fn builds_around(state_runs: &Path, directory: &Path) -> Vec<PathBuf> {
-    let here = name_of(directory);
     let above: Vec<OsString> = directory.ancestors().map(name_of).collect();
-    let is_around = |name: &OsString| {
-        let rest = name.as_bytes().strip_prefix(here.as_bytes());
-        let is_below =
-            directory == Path::new("/") || rest.is_some_and(|rest| rest.starts_with(b"%"));
-        is_below || above.contains(name)
-    };
-    builds(state_runs)
-        .filter(|(name, _)| is_around(name))
-        .map(|(_, build)| build)
-        .collect()
+    let builds = builds(state_runs);
+    let around = builds.filter(|(name, _)| is_in(name, directory) || above.contains(name));
+    around.map(|(_, build)| build).collect()
+}
+
+/// The directories of runs of the builds in a directory, and in the directories below it.
+pub fn builds_in(state_runs: &Path, directory: &Path) -> Vec<PathBuf> {
+    let builds = builds(state_runs).filter(|(name, _)| is_in(name, directory));
+    builds.map(|(_, build)| build).collect()
+}
+
+/// Whether the build with this name is in a directory, or below it.
+fn is_in(name: &OsStr, directory: &Path) -> bool {
+    let here = name_of(directory);
+    let below = name.as_bytes().strip_prefix(here.as_bytes());
+    directory == Path::new("/")
+        || below.is_some_and(|below| below.is_empty() || below.starts_with(b"%"))
 }
 
 /// The newest run in some directories of runs. Names tell seconds apart; among runs of the same
@@ -102,6 +108,9 @@ mod tests {
         check("/home/ann/zli", None);
         check("/usr", Some("4"));
         check("/", Some("3"));
+        let in_zlib = builds_in(runs, Path::new("/home/ann/zlib"));
+        assert_eq!(in_zlib.len(), 2);
+        assert_eq!(builds_in(runs, Path::new("/home/ann/zlib/doc")).len(), 0);
         let of_all = newest_of_all(runs).unwrap();
         assert!(of_all.ends_with("20260101-000005-c-3"));
         assert_eq!(newest_of_all(&runs.join("missing")), None);

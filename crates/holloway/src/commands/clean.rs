@@ -1,12 +1,13 @@
 //! `holloway clean`: deletes holloway's builds below a target directory, and its caches in the
-//! user's cache directory. Deletes recorded runs only with `--runs` or `--all`.
+//! user's cache directory. Deletes recorded runs only with `--runs` or `--all`: also those in the
+//! user's state directory, of programs in and below the current directory.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use holloway_abi::environment;
-use holloway_collect::run_directory;
+use holloway_collect::{run_directory, state_runs};
 
 use crate::cli::CleanArgs;
 use crate::failure::{Context, Failure, Result};
@@ -86,8 +87,8 @@ pub(crate) fn main(args: &CleanArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The entries of the chosen parts: in the project's `target/holloway`, and for the cache in the
-/// user's cache directory too.
+/// The entries of the chosen parts: in the project's `target/holloway`, for the cache in the user's
+/// cache directory too, and for runs in the user's state directory.
 fn entries_to_delete(args: &CleanArgs, chosen: &[Part]) -> Result<Vec<PathBuf>> {
     let home = find_home(args.target_dir.as_deref())?;
     let mut entries: Vec<PathBuf> = Vec::new();
@@ -95,6 +96,13 @@ fn entries_to_delete(args: &CleanArgs, chosen: &[Part]) -> Result<Vec<PathBuf>> 
         let in_home = fs::read_dir(home).cannot(|| format!("read {}", home.display()))?;
         entries.extend(in_home.filter_map(|entry| entry.ok().map(|entry| entry.path())));
         entries.retain(|entry| chosen.contains(&Part::from_entry(entry)));
+    }
+    if chosen.contains(&Part::Runs)
+        && args.target_dir.is_none()
+        && let Some(state_runs) = state_runs::state_runs()
+    {
+        let here = std::env::current_dir().cannot(|| "find the current directory".to_owned())?;
+        entries.extend(state_runs::builds_in(&state_runs, &here));
     }
     if chosen.contains(&Part::Cache) {
         let is_named_by_user = std::env::var_os(environment::CACHE.name).is_some();

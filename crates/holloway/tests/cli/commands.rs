@@ -196,8 +196,21 @@ fn clean_deletes_runs_only_when_asked() {
         !exists("target/holloway/x86_64-unknown-linux-gnu")
             && exists("target/holloway/runs/20260102-030405-app/1-app.hwp")
     );
+    // Runs of programs that were started by hand: one of the project, and one of another.
+    let state_run = |directory: &str| {
+        let build = directory.trim_start_matches('/').replace('/', "%");
+        let state = project.path().join("state/holloway/runs");
+        state.join(build).join("20260102-030405-app")
+    };
+    let directory = project.path().canonicalize().unwrap();
+    let own = state_run(directory.join("bin").to_str().unwrap());
+    let other = state_run("/opt/other");
+    for run in [&own, &other] {
+        std::fs::create_dir_all(run).unwrap();
+    }
     clean("clean --runs").complains("runs");
     assert!(!exists("target/holloway/runs") && exists("target/debug/app"));
+    assert!(!own.exists() && other.exists());
     clean("clean --all").complains("nothing to delete");
     project
         .holloway("clean --target-dir nowhere")

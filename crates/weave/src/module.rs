@@ -267,6 +267,7 @@ fn instrument(
     let mut ring_counters = RingCounterAllocator::new(options);
     let inserter = ProbeInserter {
         collect: options.collect,
+        module_name: &options.name,
         base_symbol,
         leaves: &leaves,
     };
@@ -281,24 +282,27 @@ fn instrument(
             counters: plan.counters(map.counters_size, options),
             ring_counters: ring_counters.allocate(plan),
         };
-        map.counters_size += placement.counters.size();
-        map.functions.push(fragment::function_map(
-            plan,
-            &placement,
-            &subprograms,
-            options,
-        ));
+        if options.collect.is_recorded() {
+            map.counters_size += placement.counters.size();
+        }
+        let function_map = fragment::function_map(plan, &placement, &subprograms, options);
         let is_unoptimized = opt_level == OptLevel::O0 || changed_attributes.is_optnone(function);
         let selector = match is_unoptimized {
             true => InstructionSelector::Fast,
             false => InstructionSelector::Optimizing,
         };
-        let inserted = inserter.insert(plan, &placement, &globals, selector);
+        let inserted = inserter.insert(plan, &placement, &function_map, &globals, selector);
         inserted.map_err(|defect| WeaveError::Internal {
             function: function.name(),
             defect,
         })?;
-        changed_attributes.remove_memory(function);
+        map.functions.push(function_map);
+        if options.collect.is_recorded() {
+            changed_attributes.remove_memory(function);
+        }
+    }
+    if !options.collect.is_recorded() {
+        module.emit_pseudo_probes();
     }
     Ok(())
 }

@@ -88,13 +88,14 @@ pub enum Unit {
 /// process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeftFrames {
-    /// The graph has exit edges for these frames, unless the build turns exit edges off (`--exits
-    /// off`).
+    /// Exit edges count these frames, unless the build turns exit edges off (`--exits off`).
     Counted,
     /// The stream shows these frames without exit edges.
     Traced,
     /// These frames are missing: only a path that ends has a time.
     Untimed,
+    /// These frames are missing: nothing is recorded.
+    Unrecorded,
 }
 
 /// A file next to the profile, with the collector's result from the streams.
@@ -232,7 +233,7 @@ impl Kind {
                 path_ends: PathEnds::Iterations,
                 inline_counts: InlineCounts::Nothing,
                 unit: Unit::Paths,
-                left_frames: LeftFrames::Counted,
+                left_frames: LeftFrames::Unrecorded,
                 stream_file: None,
             },
         }
@@ -286,7 +287,7 @@ impl Kind {
     pub const fn counts_exits(self) -> bool {
         match self.traits().left_frames {
             LeftFrames::Counted => true,
-            LeftFrames::Traced | LeftFrames::Untimed => false,
+            LeftFrames::Traced | LeftFrames::Untimed | LeftFrames::Unrecorded => false,
         }
     }
 }

@@ -33,6 +33,8 @@ pub(crate) struct WovenFiles {
     pub(crate) replacements: HashMap<usize, PathBuf>,
     /// The image object, and the runtime object if the program records anything. Empty for `-r`.
     pub(crate) objects: Vec<PathBuf>,
+    /// Whether the runtime object is among `objects`.
+    pub(crate) has_runtime: bool,
     /// The index of the word before which the objects are inserted.
     pub(crate) objects_before: usize,
     /// The path map in the image object, if the link has an image object.
@@ -87,13 +89,9 @@ impl WovenFiles {
             };
             let (objects, map) = image.finish(name, settings, scratch)?;
             (files.objects, files.map) = (objects, Some(map));
+            files.has_runtime = settings.collect.is_recorded();
         }
         Ok(files)
-    }
-
-    /// Returns whether the runtime is linked.
-    pub(crate) fn has_runtime(&self) -> bool {
-        !self.objects.is_empty()
     }
 }
 

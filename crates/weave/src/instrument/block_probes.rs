@@ -18,7 +18,7 @@ use crate::lower::LoweredFunction;
 
 /// Inserts a pseudo-probe at the start of each block that has instructions. `guid` identifies the
 /// function.
-pub(super) fn insert(lowered: &LoweredFunction<'_>, map: &FunctionMap, guid: u64) {
+pub(crate) fn insert(lowered: &LoweredFunction<'_>, map: &FunctionMap, guid: u64) {
     let parts = lowered.nodes.iter().zip(&map.blocks).enumerate();
     let mut probed = HashSet::new();
     for (index, (part, block_map)) in parts {

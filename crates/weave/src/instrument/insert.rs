@@ -7,10 +7,10 @@
 //! | trace | `stream` |
 //! | variation | `bursts` |
 //! | times | `times` |
-//! | none | `block_probes`: no code |
+//! | none | no probes; [`super::block_probes`] marks the blocks |
 
 use holloway_abi::{Kind, RING_SIZE, RING_WORDS};
-use holloway_format::{Counters, FunctionMap};
+use holloway_format::Counters;
 
 use super::bursts::{self, leaves::ShortLeaves};
 use super::frequencies::TransitionFrequencies;
@@ -20,7 +20,7 @@ use super::ring_counters::{RingCountedPaths, RingCounters, WholeActivations};
 use super::selector::InstructionSelector;
 use super::sites::{Destination, Sites, sites};
 use super::word::FirstWord;
-use super::{block_probes, counters, stream, times};
+use super::{counters, stream, times};
 use crate::error::Defect;
 
 /// The counters of a function.
@@ -34,8 +34,6 @@ pub(crate) struct CountPlacement {
 /// Inserts the probes of the functions of one module.
 pub(crate) struct ProbeInserter<'a> {
     pub(crate) collect: Kind,
-    /// The module's name in the path map.
-    pub(crate) module_name: &'a str,
     /// The symbol of the module's counter base.
     pub(crate) base_symbol: &'a str,
     /// The functions that are too short to be timed.
@@ -43,7 +41,7 @@ pub(crate) struct ProbeInserter<'a> {
 }
 
 impl ProbeInserter<'_> {
-    /// Inserts the probes of a plan into its function. `map` is the function's record.
+    /// Inserts the probes of a plan into its function.
     ///
     /// # Errors
     /// Returns the violated invariant if the plan is wrong, which is a bug.
@@ -51,7 +49,6 @@ impl ProbeInserter<'_> {
         &self,
         plan: &Plan<'m>,
         placement: &CountPlacement,
-        map: &FunctionMap,
         globals: &Globals<'m>,
         selector: InstructionSelector,
     ) -> Result<(), Defect> {
@@ -79,9 +76,7 @@ impl ProbeInserter<'_> {
                 bursts::insert::insert(parts, &sites, &frequencies, first, globals, self.leaves);
             }
             Kind::Times => times::insert(parts, &usual_sites(plan)?, first, globals),
-            Kind::Nothing => {
-                block_probes::insert(&plan.lowered, map, map.guid(self.module_name));
-            }
+            Kind::Nothing => {}
         }
         Ok(())
     }

@@ -16,7 +16,7 @@
 
 mod aarch64;
 mod anchors;
-mod block_probes;
+pub(crate) mod block_probes;
 mod boundaries;
 mod bursts;
 mod clock;

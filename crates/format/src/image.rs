@@ -36,7 +36,7 @@ use crate::checksum::numbered_crc;
 use crate::cursor::{Cursor, known_kind};
 use crate::damage::{Damage, DamagedFile, Fact};
 use crate::error::FormatError;
-use crate::function_record::FunctionIndex;
+use crate::function_index::FunctionIndex;
 use crate::map::{self, FunctionMap, ModuleMap};
 use crate::version::{FIRST_WITH_LEAKS, MAP_VERSION, check_version};
 

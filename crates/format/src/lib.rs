@@ -29,6 +29,7 @@ mod cursor;
 pub mod damage;
 pub mod error;
 mod frames;
+mod function_index;
 mod function_record;
 pub mod guide;
 pub mod image;
@@ -56,7 +57,7 @@ pub use cpu_time::{
 };
 pub use damage::{Damage, DamagedFile, Fact};
 pub use error::FormatError;
-pub use function_record::FunctionIndex;
+pub use function_index::FunctionIndex;
 pub use guide::{Guide, GuideFunction};
 pub use holloway_flow::PathId;
 pub use image::{ImageMap, PlacedModule, ReadRange, RingCounterBases, decode_image, encode_image};

@@ -5,7 +5,7 @@ mod head;
 
 use crate::damage::Damage;
 use crate::error::FormatError;
-use crate::function_record::FunctionIndex;
+use crate::function_index::FunctionIndex;
 
 pub use counts::FunctionCounts;
 pub(crate) use counts::add_up;

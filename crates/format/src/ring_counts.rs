@@ -6,7 +6,7 @@
 //!
 //! Cost: linear in the counters.
 
-use crate::function_record::FunctionIndex;
+use crate::function_index::FunctionIndex;
 use crate::image::ImageMap;
 use crate::profile::FunctionCounts;
 use crate::raw::RawProfile;

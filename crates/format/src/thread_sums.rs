@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use crate::counter_map::CounterMap;
 use crate::damage::{Damage, DamagedFile, Fact};
-use crate::function_record::FunctionIndex;
+use crate::function_index::FunctionIndex;
 use crate::map::{Counters, FunctionCounters};
 use crate::profile::{FunctionCounts, Profile, add_up};
 use crate::raw::RawProfile;

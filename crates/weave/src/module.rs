@@ -316,10 +316,12 @@ fn mark_blocks<'m>(
     map: &mut ModuleMap,
 ) {
     for plan in plans {
+        // The counters number the paths. They take no memory.
         let placement = CountPlacement {
-            counters: plan.counters(0, options),
+            counters: plan.counters(map.counters_size, options),
             ring_counters: None,
         };
+        map.counters_size += placement.counters.size();
         let function = fragment::function_map(plan, &placement, subprograms, options);
         block_probes::insert(&plan.lowered, &function, function.guid(&map.name));
         map.functions.push(function);

@@ -1,6 +1,6 @@
 //! The counts of a function.
 
-use crate::function_record::FunctionIndex;
+use crate::function_index::FunctionIndex;
 use crate::units::Count;
 
 /// Counts of one function.

@@ -41,6 +41,7 @@ mod profile_file;
 pub mod raw;
 mod result_file;
 mod ring_counts;
+pub mod samples;
 pub mod sealed;
 pub mod text;
 mod thread_sums;

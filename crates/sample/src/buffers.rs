@@ -37,6 +37,11 @@ impl Buffers {
         }
     }
 
+    /// The events that fill the buffers.
+    pub(crate) fn samplers(&self) -> &[Sampler] {
+        &self.samplers
+    }
+
     /// Reads all buffers.
     pub(crate) fn read(&mut self) {
         self.previous_latest = self.latest;

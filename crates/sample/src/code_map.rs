@@ -99,11 +99,20 @@ impl CodeMap {
     /// # Errors
     /// If the file has no addresses of blocks.
     pub fn read(path: &Path) -> Result<Self, CodeMapError> {
+        Self::read_with_map(path).map(|(code_map, _)| code_map)
+    }
+
+    /// Reads the blocks of a file, and the bytes of its path map.
+    ///
+    /// # Errors
+    /// If the file has no addresses of blocks.
+    pub fn read_with_map(path: &Path) -> Result<(Self, Vec<u8>), CodeMapError> {
         let cache = ReadCache::new(open_regular(path).ok_or(CodeMapError::Unreadable)?);
         let file = object::File::parse(&cache).map_err(|_| CodeMapError::Unreadable)?;
         let section = |name: &str| file.section_by_name(name)?.uncompressed_data().ok();
         let map = section(MAP_SECTION).ok_or(CodeMapError::NotWoven)?;
-        let map = decode_image(&map).map_err(CodeMapError::Map)?;
+        let map_bytes = map.into_owned();
+        let map = decode_image(&map_bytes).map_err(CodeMapError::Map)?;
         let probes = section(PROBE_SECTION).ok_or(CodeMapError::NoProbes)?;
         let codes = read_block_probes(&probes).map_err(CodeMapError::Probes)?;
         let symbols: Vec<CodeSymbol> = file
@@ -117,13 +126,14 @@ impl CodeMap {
                 })
             })
             .collect();
-        match symbols.is_empty() && !codes.is_empty() {
-            true => Err(CodeMapError::NoSymbols),
-            false => Ok(Self {
-                segments: Segments::new(&file),
-                ..Self::new(&map, &codes, symbols)
-            }),
+        if symbols.is_empty() && !codes.is_empty() {
+            return Err(CodeMapError::NoSymbols);
         }
+        let code_map = Self {
+            segments: Segments::new(&file),
+            ..Self::new(&map, &codes, symbols)
+        };
+        Ok((code_map, map_bytes))
     }
 
     /// The block at an address, as symbols name it. `None` outside of all known blocks.

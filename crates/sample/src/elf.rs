@@ -3,12 +3,27 @@
 use std::fs::File;
 use std::path::Path;
 
-use object::{Object, ObjectSegment};
+use object::{Object, ObjectSegment, ReadCache};
 
 /// Opens a file. Does not open devices or FIFOs.
 pub(crate) fn open_regular(path: &Path) -> Option<File> {
     let is_regular = std::fs::metadata(path).ok()?.is_file();
     File::open(path).ok().filter(|_| is_regular)
+}
+
+/// Reads the build id in a file's notes. `None` if there is none, or the file cannot be read.
+pub fn build_id(path: &Path) -> Option<Vec<u8>> {
+    let cache = ReadCache::new(open_regular(path)?);
+    let file = object::File::parse(&cache).ok()?;
+    file.build_id().ok()?.map(<[u8]>::to_vec)
+}
+
+/// Reads the segments of a file. `None` if it is not a readable program.
+pub fn segments(path: &Path) -> Option<Segments> {
+    let cache = ReadCache::new(open_regular(path)?);
+    object::File::parse(&cache)
+        .ok()
+        .map(|file| Segments::new(&file))
 }
 
 /// The parts of a file that are mapped to addresses.

@@ -12,6 +12,8 @@
 //! iterations. [`trace`] keeps the complete sequence. [`variation`] ranks paths by how much their
 //! time varies.
 //!
+//! [`samples`] adds up sampled addresses of programs that count nothing.
+//!
 //! [`note`] holds facts that the counts do not show, and [`interrupt`] the signal that ended a run.
 //! [`misfit`] holds the reasons why the counts of a function do not fit its map. `holloway-report` puts both into words.
 //!
@@ -39,6 +41,7 @@ pub mod overlap;
 pub mod paths;
 pub mod predict;
 pub mod run;
+pub mod samples;
 pub mod stream;
 pub mod trace;
 pub mod trail;

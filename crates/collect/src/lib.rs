@@ -6,6 +6,7 @@
 //!   `kinds/`.
 //! - CPU time: the crate `sample` samples the program, and (`cpu_time`) stores the samples by file
 //!   and function.
+//! - Without counters: [`samples`] watches programs, stores the samples, and loads them.
 //! - After a run: [`finish()`](finish::finish) seals profiles, and [`load`] reads them.
 //! - Files: [`files`], [`image`], [`path_map`], `side_files`.
 //!
@@ -49,6 +50,7 @@ pub mod recorded;
 mod recording;
 mod ring_stream;
 pub mod run_directory;
+pub mod samples;
 pub mod settings;
 mod side_files;
 mod stream_stats;

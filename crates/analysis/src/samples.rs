@@ -13,6 +13,7 @@
 //! belong to the instruction before, or to the block before. Sums over blocks and functions suffer
 //! less than single addresses.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use holloway_format::samples::{KnownBlocks, MonitorState, SampleClock};
@@ -198,7 +199,7 @@ pub fn time_profile(run: &SampledRun) -> TimeProfile {
         .into_iter()
         .map(|(key, sums)| (timed_function(run, key, &sums), sums.lines))
         .collect();
-    functions.sort_by(|(a, _), (b, _)| b.samples.cmp(&a.samples));
+    functions.sort_by_key(|(function, _)| Reverse(function.samples));
     profile.lines = timed_lines(functions.iter().map(|(_, lines)| lines));
     profile.functions = functions
         .into_iter()
@@ -251,7 +252,7 @@ fn timed_function(run: &SampledRun, key: FunctionKey<'_>, sums: &FunctionSums) -
         samples,
     });
     let mut blocks: Vec<TimedBlock> = blocks.collect();
-    blocks.sort_by(|a, b| b.samples.cmp(&a.samples));
+    blocks.sort_by_key(|block| Reverse(block.samples));
     TimedFunction {
         file: number,
         basis: Basis::Blocks,
@@ -302,7 +303,7 @@ fn timed_lines<'a>(
             samples,
         });
     let mut lines: Vec<TimedLine> = lines.collect();
-    lines.sort_by(|a, b| b.samples.cmp(&a.samples));
+    lines.sort_by_key(|line| Reverse(line.samples));
     lines
 }
 

@@ -17,6 +17,7 @@ mod lines;
 pub mod loops;
 pub(crate) mod overlap;
 mod prediction;
+pub mod samples;
 pub(crate) mod stability;
 pub mod trace;
 mod uncovered;

@@ -18,6 +18,7 @@ mod paint;
 mod paths;
 mod predictability;
 mod prediction;
+pub mod samples;
 mod sheet;
 pub(crate) mod stability;
 mod table;

@@ -68,12 +68,13 @@ pub struct ExecutedPath {
 }
 
 impl Report {
-    /// Runs `holloway report DIRECTORY --format json`.
+    /// Runs `holloway report DIRECTORY --format json --all-code`.
     ///
     /// # Errors
     /// If the command fails, or what it prints is not schema 1.
     pub fn of_run(directory: &Path) -> Result<Self> {
-        let output = run_ok(holloway_command(["report", "--format", "json"]).arg(directory))?;
+        let words = ["report", "--format", "json", "--all-code"];
+        let output = run_ok(holloway_command(words).arg(directory))?;
         Self::parse(&output.text())
             .with_context(|| format!("the report of {}", directory.display()))
     }

@@ -23,6 +23,6 @@ pub use micro::MICRO;
 pub use program::{Scale, Source, Workload};
 pub use rust::build_command as rust_build_command;
 pub use suite::{
-    BZIP2, CHESS, JSON, LUA, MARKDOWN, MINISAT, PAINT, PARALLEL, PARSE, PNG, QUICKJS, RIPGREP,
-    RIPGREP_2, SCRIPT, SQLITE, SUITE, XZ, XZ_2, ZLIB, ZSTD, ZSTD_2,
+    BZIP2, CHESS, FIRST_BUILDS, JSON, LUA, MARKDOWN, MINISAT, PAINT, PARALLEL, PARSE, PNG, QUICKJS,
+    RIPGREP, RIPGREP_2, SCRIPT, SQLITE, SUITE, XZ, XZ_2, ZLIB, ZSTD, ZSTD_2,
 };

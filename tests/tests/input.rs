@@ -262,7 +262,12 @@ fn runs_that_are_not_there() {
     fails(&mut report(&["/nowhere/run"]), OWN_ERROR, &["/nowhere/run"]);
     let empty = scratch.path().to_str().unwrap();
     fails(&mut report(&[empty]), OWN_ERROR, &[empty]);
-    fails(report(&[]).current_dir(scratch.path()), OWN_ERROR, &["run"]);
+    // The user may have runs in the state directory.
+    let mut without_runs = report(&[]);
+    without_runs
+        .current_dir(scratch.path())
+        .env("XDG_STATE_HOME", scratch.path());
+    fails(&mut without_runs, OWN_ERROR, &["run"]);
     let none = run(&mut holloway_command(["run", "--", "/nowhere/program"])).unwrap();
     assert_eq!(none.status.code(), Some(127), "{}", none.stderr);
     says(&none, &["/nowhere/program"]);

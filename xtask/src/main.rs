@@ -3,6 +3,7 @@
 
 mod bench;
 mod changes;
+mod counting_cost;
 mod machine;
 mod packages;
 mod paths;
@@ -12,6 +13,7 @@ mod suite;
 mod test;
 mod traces;
 mod variation;
+mod watch;
 mod workspace;
 
 use anyhow::Result;
@@ -66,10 +68,20 @@ enum Study {
     /// that two inputs have in common. Writes docs/studies/paths.md if the whole suite ran at its
     /// full size.
     Paths(paths::Options),
+    /// Count what counting paths adds, in instructions, by program and by function
+    ///
+    /// Runs the programs of the suite with one thread under valgrind, native and with paths
+    /// counted. Prints which functions execute more instructions, how many paths they executed, and
+    /// how much each path added. Nothing is timed, so the machine may be busy.
+    CountingCost(counting_cost::Options),
     /// Find the paths of MiniSat that are slow only sometimes, and try a prefetch there
     ///
     /// Writes docs/studies/variation.md.
     Variation,
+    /// Find the hot spots and phases of the suite, beside the figures of Merten et al. (1999)
+    ///
+    /// Writes docs/studies/watch.md if the whole suite ran at its full size.
+    Watch(watch::Options),
 }
 
 fn main() -> ExitCode {
@@ -90,7 +102,9 @@ fn run(task: &Task) -> Result<()> {
         Task::Study(Study::LongTrace(options)) => study::run(options),
         Task::Study(Study::Traces(arguments)) => traces::run(arguments),
         Task::Study(Study::Paths(options)) => paths::run(options),
+        Task::Study(Study::CountingCost(options)) => counting_cost::run(options),
         Task::Study(Study::Variation) => variation::run(),
+        Task::Study(Study::Watch(options)) => watch::run(options),
         Task::Packages => {
             println!("{}", packages::NEEDED.join("\n"));
             Ok(())

@@ -116,7 +116,7 @@ pub const COLLECTOR_VARIABLE: &str = internal::COLLECTOR;
 pub const DATA: Variable<Directory> = Variable {
     name: "HOLLOWAY_DATA",
     value_type: PhantomData,
-    default: "runs go to target/holloway/runs/TIME-NAME",
+    default: "runs go to target/holloway/runs/TIME-NAME; a program without a directory of runs that is started by hand writes to ~/.local/state/holloway/runs/BUILD",
     help: "the directory of the run, for programs and reports",
 };
 
@@ -124,7 +124,7 @@ pub const DATA: Variable<Directory> = Variable {
 pub const RUNS: Variable<Directory> = Variable {
     name: "HOLLOWAY_RUNS",
     value_type: PhantomData,
-    default: "target/holloway/runs below the program's current directory",
+    default: "target/holloway/runs of cargo projects; programs of other builds write to ~/.local/state/holloway/runs/BUILD",
     help: "the directory of runs that a build writes into the program",
 };
 
@@ -235,6 +235,11 @@ pub mod internal {
     pub const COLLECTOR: &str = "HOLLOWAY_COLLECTOR";
     /// The rustc wrapper that cargo would call without Holloway.
     pub const INNER_WRAPPER: &str = "HOLLOWAY_INNER_WRAPPER";
+    /// The runner that cargo would call without Holloway (`target.TRIPLE.runner`), for
+    /// `holloway-runner`: the program and its arguments, separated by the byte 0x1f.
+    pub const INNER_RUNNER: &str = "HOLLOWAY_INNER_RUNNER";
+    /// The user's value of cargo's variable `CARGO_TARGET_TRIPLE_RUNNER`, which Holloway replaces.
+    pub const USERS_RUNNER: &str = "HOLLOWAY_USERS_RUNNER";
     /// The file to which link steps append their reports.
     pub const LINKED: &str = "HOLLOWAY_LINKED";
     /// The optimization level of a link step, from `holloway cc`.

@@ -6,6 +6,7 @@
 //! | segment | [`HashSlot`](crate::HashSlot)s: counters of one hashed function in one thread |
 //! | ring | a [`RingHeader`](crate::RingHeader) and the words of one thread |
 //! | spool | a piece of a ring's stream, compressed as an LZ4 block |
+//! | cells | some of the cells of a ring that began small |
 //!
 //! # Blocks
 //! The counters of function `f` of a module begin at `module base + f.offset` in the block. A
@@ -19,6 +20,13 @@
 //! compresses each piece into a spool extent: 64 bytes of [`ExtentHeader`], then the LZ4 block. If
 //! the process is killed after the thread wrote the spool, `taken` in the ring may be too small. So
 //! a reader continues in the ring where the last spool ends.
+//!
+//! # Cells
+//! If no collector reads the ring, the ring begins small: its extent has no cells. The cells come in
+//! extents of their own, each before the owner needs them. A page with the [`ExtentHeader`] comes
+//! first, then the cells. So the file of a short process is small. [`FIRST_CELLS`](crate::FIRST_CELLS)
+//! has the sizes. With a collector, the ring's extent has all cells, because the collector maps
+//! them.
 
 /// First eight bytes of an extent.
 pub const EXTENT_MAGIC: [u8; 8] = *b"HLWEXTNT";
@@ -31,6 +39,8 @@ pub const EXTENT_SEGMENT: u32 = 2;
 pub const EXTENT_RING: u32 = 3;
 /// Extent kind: a spooled piece of a ring's stream.
 pub const EXTENT_SPOOL: u32 = 4;
+/// Extent kind: cells of a ring.
+pub const EXTENT_CELLS: u32 = 5;
 
 /// The header of an extent.
 ///
@@ -53,11 +63,16 @@ pub const EXTENT_SPOOL: u32 = 4;
 /// segment 64 + 16 × slots, rounded up        offset of the     number of slots,    slots used
 ///         to 4096                            segment pointer   a power of two
 ///                                            in the block
-/// ring    4096 + ring_size; for the kind     0                 ring_size           owners so far
-///         loops block_size + 64 more
+/// ring    4096 + ring_size, or 4096 if the   0                 ring_size           owners so far
+///         cells are in extents of their
+///         own; for the kind loops
+///         block_size + 64 more
 /// spool   64 + the LZ4 block, rounded up     file offset of    stream position     bytes of words
 ///         to 4096                            its ring's extent of its first word   << 32 | bytes
 ///                                                                                  of LZ4 block
+/// cells   4096 + the cells                   file offset of    stream position     0
+///                                            its ring's extent of the first word
+///                                                              in the first cell
 /// ```
 ///
 /// The header of the block of thread 1234, with `block_size` 4032:
@@ -72,16 +87,17 @@ pub const EXTENT_SPOOL: u32 = 4;
 pub struct ExtentHeader {
     /// [`EXTENT_MAGIC`].
     pub magic: [u8; 8],
-    /// [`EXTENT_BLOCK`], [`EXTENT_SEGMENT`], [`EXTENT_RING`], or [`EXTENT_SPOOL`].
+    /// [`EXTENT_BLOCK`], [`EXTENT_SEGMENT`], [`EXTENT_RING`], [`EXTENT_SPOOL`], or
+    /// [`EXTENT_CELLS`].
     pub kind: u32,
     /// Thread id of the present owner.
     pub tid: u32,
     /// Size of the extent in bytes, including this header.
     pub size: u64,
-    /// Segment: offset of the segment pointer in the block. Spool: file offset of its ring's
-    /// extent.
+    /// Segment: offset of the segment pointer in the block. Spool and cells: file offset of their
+    /// ring's extent.
     pub head: u64,
-    /// Segment: number of slots. Ring: bytes of words. Spool: position of its first word.
+    /// Segment: number of slots. Ring: bytes of words. Spool and cells: position of the first word.
     pub slots: u64,
     /// Segment: slots used. Block and ring: owners so far. Spool: bytes of words, and bytes of the
     /// LZ4 block.

@@ -21,8 +21,8 @@ pub const IMAGE_MAGIC: [u8; 8] = *b"HLWIMAGE";
 ///     32    8  block_size: bytes of counters for each thread; 64 less than a multiple of 4096
 ///     40    8  parameter of the kind: for loops, K (iterations); 0: the reader's default
 ///     48   80  name of the image (file name of the link's output), NUL padded
-///    128  896  directory of runs if HOLLOWAY_DATA is not set, NUL padded;
-///              empty: target/holloway/runs
+///    128  896  directory of runs if HOLLOWAY_DATA is not set, NUL padded; not used if the
+///              directory above it is gone; empty: runs go to the user's state directory
 /// ```
 ///
 /// The first bytes of an image `app` that counts paths in blocks of 4,032 bytes:

@@ -12,6 +12,7 @@
 //! | [`environment`] | the environment variables |
 //! | `image` | the header of a woven program or shared object |
 //! | `symbols` | names of sections, symbols, and entry points of the runtime |
+//! | `place` | the directory of runs in a user's state directory |
 //! | `profile` | the raw profile and its header |
 //! | `extent` | extents: the pieces of a raw profile |
 //! | `hash` | counters of functions with too many paths for an array |
@@ -31,6 +32,7 @@ mod extent;
 mod hash;
 mod image;
 mod kind;
+mod place;
 mod profile;
 mod ring;
 mod sample;
@@ -42,7 +44,8 @@ pub use burst::{
 };
 pub use environment::{BURST_VARIABLE, COLLECTOR_VARIABLE};
 pub use extent::{
-    EXTENT_BLOCK, EXTENT_MAGIC, EXTENT_RING, EXTENT_SEGMENT, EXTENT_SPOOL, ExtentHeader,
+    EXTENT_BLOCK, EXTENT_CELLS, EXTENT_MAGIC, EXTENT_RING, EXTENT_SEGMENT, EXTENT_SPOOL,
+    ExtentHeader,
 };
 pub use hash::{HashSlot, hash_slot};
 pub use image::{IMAGE_MAGIC, ImageHeader};
@@ -50,8 +53,9 @@ pub use kind::{
     DEFAULT_K, InlineCounts, Kind, LeftFrames, PathEnds, Storage, StreamFile, Timing, Traits, Unit,
     UnknownKind,
 };
+pub use place::{BUILD_NAME_LIMIT, STATE_IN_HOME, STATE_RUNS, build_name};
 pub use profile::{PAGE, RAW_MAGIC, RawHeader};
-pub use ring::{CHUNK, RESERVE, RING_SIZE, RING_WORDS, RingHeader};
+pub use ring::{CHUNK, FIRST_CELLS, RESERVE, RING_SIZE, RING_WORDS, RingHeader};
 pub use sample::{
     CLOCK_AGE, CLOCK_WORDS, SAMPLE_CALLED, SAMPLE_CHECK, SAMPLE_FLAG_BITS, SAMPLE_MIGRATED,
     SAMPLE_PREEMPTED, SAMPLE_UNKNOWN, SAMPLE_UNWATCHED, SAMPLE_WORDS, digits,

@@ -83,8 +83,18 @@ pub const CHUNK: u64 = 1 << 16;
 ///
 /// A busy thread appends this many bytes in a few milliseconds. So the thread can continue while
 /// the collector cuts a block of its trace. The ring is not larger because the ring of each living
-/// thread occupies disk space.
+/// thread occupies disk space, at once or as its cells are used.
 pub const RING_SIZE: u64 = 1 << 21;
+
+/// Bytes of the first chunk that a ring without a collector begins with.
+///
+/// Such a ring begins its stream this many bytes before the end of a chunk, so that the owner soon
+/// calls [`CHUNK_SYMBOL`](crate::CHUNK_SYMBOL). The first cells in the file are these, and a page
+/// of the next chunk. At each call, the cells of the new chunk and a page of the next one must be
+/// in the file. If they are not, the cells in the file at least double. Until then, the owner writes
+/// later words, which only signal handlers append, to private memory. They are copied to the file
+/// when their cells become a part of it.
+pub const FIRST_CELLS: u64 = 2 * PAGE;
 
 /// Bytes from the start of the current chunk that are free when
 /// [`CHUNK_SYMBOL`](crate::CHUNK_SYMBOL) returns.
@@ -98,8 +108,9 @@ pub const RING_WORDS: u64 = PAGE - 64;
 /// ```text
 /// OFFSET SIZE MEANING
 ///      0    8  cursor: stream position after the last reserved cell; only the owner adds to it
-///      8    8  origin: cursor at the start; in the child of a fork, the parent's cursor at the
-///              fork, rounded up to a multiple of CHUNK
+///      8    8  origin: cursor at the start: 0, or in the child of a fork the parent's cursor at
+///              the fork, rounded up to a multiple of CHUNK. Without a collector: rounded up to a
+///              multiple of RING_SIZE, plus CHUNK - FIRST_CELLS
 ///     16    8  ring_size: bytes of words, RING_SIZE
 ///     24    8  start: position of the present owner's WORD_OWNER
 ///     32   32  private to the runtime: not for readers
@@ -116,7 +127,7 @@ pub const RING_WORDS: u64 = PAGE - 64;
 /// A ring whose owner has appended the four words of the example in the module of words:
 ///
 /// ```text
-///  0  10 00 00 00 00 00 00 00  00 00 00 00 00 00 00 00   cursor 16, origin 0
+///  0  10 00 00 00 00 00 00 00  00 00 00 00 00 00 00 00   cursor 16, origin 0 (a collector)
 /// 16  00 00 20 00 00 00 00 00  00 00 00 00 00 00 00 00   ring_size 2 MiB, start 0
 /// 64  00 00 00 00 00 00 00 00  00 00 00 00 00 00 00 00   nothing taken
 /// 80  ff ff ff ff ff ff ff ff  02 00 00 00 00 00 00 00   none missing, 2 words of a record

@@ -7,6 +7,7 @@ use std::cmp::Reverse;
 use holloway_format::{BlockMap, Count};
 
 use crate::bounds::Bound;
+use crate::glue::is_glue;
 use crate::paths::Sort;
 use crate::run::{FunctionId, RunProfile};
 
@@ -46,7 +47,8 @@ impl HotBlock<'_> {
 /// The blocks that control reached most often, with the total that their shares refer to.
 #[derive(Clone, Debug)]
 pub struct Ranking<'a> {
-    /// Hottest first. Blocks of equal weight are in the order of functions and numbers.
+    /// Hottest first, but blocks of [glue](crate::glue) after all others. Blocks of equal weight are
+    /// in the order of functions and numbers.
     pub blocks: Vec<HotBlock<'a>>,
     /// Number of blocks that control reached, in the functions that `keep` accepts.
     pub ranked: u64,
@@ -89,7 +91,10 @@ pub fn hottest<'a>(
     }
     let ranked = blocks.len() as u64;
     // The sort is stable: blocks of equal weight stay in the order of functions and blocks.
-    blocks.sort_by_key(|block| Reverse(block.weight(sort)));
+    blocks.sort_by_cached_key(|block| {
+        let is_glue = is_glue(&run.function(block.function).map);
+        (is_glue, Reverse(block.weight(sort)))
+    });
     blocks.truncate(top.unwrap_or(usize::MAX));
     Ranking {
         blocks,

@@ -44,7 +44,9 @@ use holloway_format::{Count, Outcome, Place};
 use crate::bounds::Bound;
 use crate::run::{Function, FunctionId, RunProfile};
 use crate::trail::last_place;
-use contexts::{Contexts, is_branch_outcome};
+pub(crate) use contexts::is_branch_outcome;
+
+use contexts::Contexts;
 
 pub use previous::{MAX_PREVIOUS, PreviousPaths, SequenceCounts};
 
@@ -244,6 +246,6 @@ fn branch(id: FunctionId, function: &Function, block: u32, edges: &[u32]) -> Opt
 }
 
 /// Whether an outcome of a branch counts as taken.
-fn is_taken(outcome: Outcome) -> bool {
+pub(crate) fn is_taken(outcome: Outcome) -> bool {
     is_branch_outcome(outcome) && !matches!(outcome, Outcome::False | Outcome::Default)
 }

@@ -15,8 +15,6 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use holloway_format::{Count, CpuRecord, SampledFile, Samples, Sampling, UnusedLibrary};
 
-use crate::run::RunProfile;
-
 /// The CPU time of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CpuTime {
@@ -38,6 +36,8 @@ pub enum Shares {
     },
     /// The samples.
     Sampled(SampleSums),
+    /// The collector failed to read the samples.
+    Failed,
 }
 
 /// Sums of samples.
@@ -47,6 +47,8 @@ pub struct SampleSums {
     pub period_ns: u64,
     /// Records that the kernel dropped.
     pub lost: u64,
+    /// User time of programs that were not sampled, although others of the run were, in nanoseconds.
+    pub unsampled_ns: u64,
     /// All samples in woven processes: processes that loaded a woven image.
     pub total: Count,
     /// Samples in woven functions.
@@ -98,30 +100,36 @@ impl SampleSums {
         self.other_programs
             .iter()
             .map(|&(_, samples)| samples)
-            .sum()
+            .fold(Count::ZERO, Count::saturating_add)
     }
 }
 
-/// Computes the CPU time of a run. Returns `None` if none was recorded: holloway did not start the
-/// program, or an earlier version did.
-pub fn cpu_time(run: &RunProfile) -> Option<CpuTime> {
-    let first = run.cpu_records.first()?;
+/// Computes the CPU time of a run from its records. Returns `None` if there are no records: holloway
+/// did not start the program, or an earlier version did.
+pub(crate) fn cpu_time(records: &[CpuRecord], woven_names: &WovenNames<'_>) -> Option<CpuTime> {
+    let first = records.first()?;
     let sum = |time: fn(&CpuRecord) -> u64| {
-        let times = run.cpu_records.iter().map(time);
+        let times = records.iter().map(time);
         times.fold(0, u64::saturating_add)
     };
-    let samples: Vec<&Samples> = run
-        .cpu_records
-        .iter()
-        .filter_map(|record| match &record.sampling {
-            Sampling::Sampled(samples) => Some(samples),
-            Sampling::Refused { .. } => None,
-        })
-        .collect();
+    let mut samples = Vec::new();
+    let mut unsampled_ns = 0u64;
+    for record in records {
+        match &record.sampling {
+            Sampling::Sampled(sampled) => samples.push(sampled),
+            Sampling::Refused { .. } | Sampling::Failed => {
+                unsampled_ns = unsampled_ns.saturating_add(record.user_ns);
+            }
+        }
+    }
     let shares = match &first.sampling {
         Sampling::Refused { errno } if samples.is_empty() => Shares::Refused { errno: *errno },
-        Sampling::Refused { .. } | Sampling::Sampled(_) => {
-            Shares::Sampled(sums(&samples, &WovenNames::new(run)))
+        Sampling::Failed if samples.is_empty() => Shares::Failed,
+        Sampling::Refused { .. } | Sampling::Failed | Sampling::Sampled(_) => {
+            Shares::Sampled(SampleSums {
+                unsampled_ns,
+                ..sums(&samples, woven_names)
+            })
         }
     };
     Some(CpuTime {
@@ -132,17 +140,12 @@ pub fn cpu_time(run: &RunProfile) -> Option<CpuTime> {
 }
 
 /// The linkage names of the instrumented functions, by build id.
-struct WovenNames<'a>(HashMap<[u8; 16], HashSet<&'a str>>);
+#[derive(Default)]
+pub(crate) struct WovenNames<'a>(HashMap<[u8; 16], HashSet<&'a str>>);
 
 impl<'a> WovenNames<'a> {
-    fn new(run: &'a RunProfile) -> Self {
-        let mut names: HashMap<_, HashSet<&str>> = HashMap::new();
-        for function in &run.functions {
-            let image = &run.images[run.module_of(function).image.index()];
-            let names = names.entry(image.build_id).or_default();
-            names.insert(function.map.linkage_name.as_str());
-        }
-        Self(names)
+    pub(crate) fn insert(&mut self, build_id: [u8; 16], linkage_name: &'a str) {
+        self.0.entry(build_id).or_default().insert(linkage_name);
     }
 
     /// Whether a symbol of an image is an instrumented function, or a part that the compiler split
@@ -239,28 +242,12 @@ fn add<K: Ord>(sums: &mut BTreeMap<K, Count>, key: K, samples: Count) {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
-    use holloway_format::{
-        BlockMap, FunctionMap, FunctionSamples, ImageMap, ModuleMap, PlacedModule, ProgramSamples,
-    };
+    use holloway_format::{FunctionSamples, ProgramSamples};
 
-    fn run_with(record: &[CpuRecord]) -> RunProfile {
-        let scan = FunctionMap {
-            linkage_name: "scan".into(),
-            blocks: vec![BlockMap::default()],
-            ..FunctionMap::default()
-        };
-        let module = ModuleMap {
-            functions: vec![scan],
-            ..ModuleMap::default()
-        };
-        let map = ImageMap {
-            build_id: [7; 16],
-            modules: vec![PlacedModule { base: 0, module }],
-            ..ImageMap::default()
-        };
-        let mut run = RunProfile::new(vec![(map, Vec::new())]);
-        run.cpu_records = record.to_vec();
-        run
+    fn time_of(records: &[CpuRecord]) -> Option<CpuTime> {
+        let mut names = WovenNames::default();
+        names.insert([7; 16], "scan");
+        cpu_time(records, &names)
     }
 
     fn function(name: &str, samples: u64) -> FunctionSamples {
@@ -306,7 +293,7 @@ mod tests {
 
     #[test]
     fn symbols_in_the_path_map_are_woven() {
-        let time = cpu_time(&run_with(&[record()])).unwrap();
+        let time = time_of(&[record()]).unwrap();
         let Shares::Sampled(sums) = &time.shares else {
             panic!("the record has samples");
         };
@@ -330,14 +317,46 @@ mod tests {
             system_ns: 0,
             sampling: Sampling::Refused { errno: 13 },
         };
-        let time = cpu_time(&run_with(&[refused.clone(), record(), record()])).unwrap();
+        let time = time_of(&[refused.clone(), record(), record()]).unwrap();
         let Shares::Sampled(sums) = time.shares else {
             panic!("two records have samples");
         };
         assert_eq!(time.user_ns, 205);
         assert_eq!([sums.total, sums.woven], [200, 120].map(Count));
-        let time = cpu_time(&run_with(&[refused])).unwrap();
+        assert_eq!(sums.unsampled_ns, 5);
+        let failed = CpuRecord {
+            sampling: Sampling::Failed,
+            ..CpuRecord::default()
+        };
+        let time = time_of(&[failed]).unwrap();
+        assert_eq!(time.shares, Shares::Failed);
+        let time = time_of(&[refused]).unwrap();
         assert_eq!(time.shares, Shares::Refused { errno: 13 });
-        assert_eq!(cpu_time(&run_with(&[])), None);
+        assert_eq!(time_of(&[]), None);
+    }
+
+    #[test]
+    fn sums_of_damaged_records_stay_at_the_largest_number() {
+        let mut huge = record();
+        huge.user_ns = u64::MAX;
+        let Sampling::Sampled(samples) = &mut huge.sampling else {
+            panic!("the record has samples");
+        };
+        samples.lost = u64::MAX;
+        samples.without_file = Count(u64::MAX);
+        samples.files[0].functions[0].samples = Count(u64::MAX);
+        samples.other_programs[0].samples = Count(u64::MAX);
+        let second = ProgramSamples {
+            path: "/make".to_owned(),
+            samples: Count(u64::MAX),
+        };
+        samples.other_programs.push(second);
+        let time = time_of(&[huge.clone(), huge]).unwrap();
+        let Shares::Sampled(sums) = time.shares else {
+            panic!("both records have samples");
+        };
+        let max = Count(u64::MAX);
+        assert_eq!((time.user_ns, sums.lost), (u64::MAX, u64::MAX));
+        assert_eq!([sums.total, sums.woven, sums.other()], [max; 3]);
     }
 }

@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 use holloway_format::{Count, EdgeKind, EdgeMap, FunctionMap, Outcome};
 
 use crate::bounds::Bound;
+use crate::glue::is_glue;
+use crate::paths::Sort;
 use crate::run::{Function, FunctionId, RunProfile};
 
 /// The count of an edge between blocks of a function. Block -1 represents the callers and the exit.
@@ -85,21 +87,33 @@ pub struct HotEdge<'a> {
     pub to: u32,
     /// Executions. For an exit edge: the frames left minus the frames entered again.
     pub count: i64,
+    /// Instructions of the block `to`, up to its next branch: control runs them because it took the
+    /// edge. 0 for the exit.
+    pub instructions: u64,
     /// How the count may differ from the real number of executions.
     pub bound: Bound,
 }
 
 impl HotEdge<'_> {
-    /// The weight that ranks the edge: the absolute value of its count.
-    pub fn weight(&self) -> Count {
+    /// Times that the edge was taken: the absolute value of its count.
+    pub fn times(&self) -> Count {
         Count(self.count.unsigned_abs())
+    }
+
+    /// The weight that ranks the edge.
+    pub fn weight(&self, sort: Sort) -> Count {
+        match sort {
+            Sort::Count => self.times(),
+            Sort::Instructions => self.times().saturating_mul(self.instructions),
+        }
     }
 }
 
 /// The edges taken most often, with the total that their shares refer to.
 #[derive(Clone, Debug)]
 pub struct Ranking<'a> {
-    /// Hottest first. Edges of equal weight are in the order of functions and numbers.
+    /// Hottest first, but edges of [glue](crate::glue) after all others. Edges of equal weight are in
+    /// the order of functions and numbers.
     pub edges: Vec<HotEdge<'a>>,
     /// Exit edges with a negative count, in the functions that `keep` accepts: frames were entered
     /// again more often than left. The largest absolute count comes first. These edges are not
@@ -109,7 +123,7 @@ pub struct Ranking<'a> {
     pub ranked: u64,
     /// Weight of all edges of the run, without the exit edges in `reentered`.
     pub total: Count,
-    /// The part of `total` from exit edges: frames that were left in a call.
+    /// Times that exit edges were taken: frames that were left in a call.
     pub left: Count,
 }
 
@@ -118,8 +132,13 @@ pub struct Ranking<'a> {
 ///
 /// An edge into a block that is only a jump and the jump itself count as one edge. If a block is
 /// divided after a call, the edge between its parts does not count.
+///
+/// With [`Sort::Instructions`], an edge weighs the instructions that control runs because of it:
+/// those of the block that it leads to. Instructions before a function's first branch belong to no
+/// edge.
 pub fn hottest<'a>(
     run: &'a RunProfile,
+    sort: Sort,
     top: Option<usize>,
     keep: &dyn Fn(FunctionId) -> bool,
 ) -> Ranking<'a> {
@@ -129,18 +148,21 @@ pub fn hottest<'a>(
     for (id, function) in run.ids().filter(|(_, function)| function.ran()) {
         let is_accepted = keep(id);
         let jumps = jumps(&function.map);
+        let instructions = instructions_to_branch(&function.map);
         let counted = function.map.edges.iter().zip(&function.flow().edges);
         let bounds = &function.bounds().edges;
         for (((edge, &count), &bound), number) in counted.zip(bounds).zip(0..) {
             if jumps[edge.from as usize].is_some() || edge.outcome == Outcome::Returned {
                 continue;
             }
+            let to = follow_jumps(&jumps, edge.to);
             let hot = HotEdge {
                 function: id,
                 edge,
                 number,
-                to: follow_jumps(&jumps, edge.to),
+                to,
                 count,
+                instructions: instructions[to as usize],
                 bound,
             };
             let is_exit = edge.kind == EdgeKind::Exit;
@@ -148,8 +170,8 @@ pub fn hottest<'a>(
                 reentered.extend(is_accepted.then_some(hot));
                 continue;
             }
-            total = total.saturating_add(hot.weight());
-            left = left.saturating_add(if is_exit { hot.weight() } else { Count::ZERO });
+            total = total.saturating_add(hot.weight(sort));
+            left = left.saturating_add(if is_exit { hot.times() } else { Count::ZERO });
             if is_accepted && count != 0 {
                 edges.push(hot);
             }
@@ -157,8 +179,11 @@ pub fn hottest<'a>(
     }
     let ranked = edges.len() as u64;
     // The sort is stable: edges of equal weight stay in the order of functions and edges.
-    edges.sort_by_key(|edge| Reverse(edge.weight()));
-    reentered.sort_by_key(|edge| Reverse(edge.weight()));
+    edges.sort_by_cached_key(|edge| {
+        let is_glue = is_glue(&run.function(edge.function).map);
+        (is_glue, Reverse(edge.weight(sort)))
+    });
+    reentered.sort_by_key(|edge| Reverse(edge.times()));
     edges.truncate(top.unwrap_or(usize::MAX));
     Ranking {
         edges,
@@ -167,6 +192,25 @@ pub fn hottest<'a>(
         total,
         left,
     }
+}
+
+/// By block: its instructions, and those after its calls. A block is divided after a call that may
+/// not come back, and the edge between its parts is not ranked.
+fn instructions_to_branch(map: &FunctionMap) -> Vec<u64> {
+    let mut next = vec![None; map.blocks.len()];
+    let returned = map.edges.iter();
+    for edge in returned.filter(|edge| edge.outcome == Outcome::Returned) {
+        next[edge.from as usize] = Some(edge.to as usize);
+    }
+    let sum = |block: usize| {
+        let parts = std::iter::successors(Some(block), |&part| next[part]);
+        // The number of parts is limited: calls may form a cycle.
+        let parts = parts.take(map.blocks.len());
+        parts
+            .map(|part| u64::from(map.blocks[part].instructions))
+            .sum()
+    };
+    (0..map.blocks.len()).map(sum).collect()
 }
 
 /// By block: the target of its jump, if the block is only a jump. Such a block has no other

@@ -7,6 +7,7 @@ use std::cmp::Reverse;
 
 use holloway_flow::PathId;
 
+use crate::glue::is_glue;
 use crate::paths::Sort;
 use crate::run::{Function, FunctionId, RunProfile};
 use holloway_abi::Unit;
@@ -76,7 +77,8 @@ impl Summary {
 /// The hottest functions, with the total that their shares refer to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Ranking {
-    /// Hottest first. Functions of equal weight are in the order of the run.
+    /// Hottest first, but [glue](crate::glue) after all others. Functions of equal weight are in the
+    /// order of the run.
     pub functions: Vec<Summary>,
     /// Number of functions that ran and that `keep` accepts.
     pub ranked: u64,
@@ -108,7 +110,10 @@ pub fn hottest(
     }
     let ranked = functions.len() as u64;
     // The sort is stable: functions of equal weight stay in the order of their ids.
-    functions.sort_by_key(|summary| Reverse(summary.weight(weight)));
+    functions.sort_by_cached_key(|summary| {
+        let is_glue = is_glue(&run.function(summary.function).map);
+        (is_glue, Reverse(summary.weight(weight)))
+    });
     functions.truncate(top.unwrap_or(usize::MAX));
     Ranking {
         functions,

@@ -40,7 +40,7 @@ impl RunProfile {
             functions: Vec::new(),
             damage: Vec::new(),
             interrupt: None,
-            cpu_records: Vec::new(),
+            cpu_time: None,
         };
         for (map, profiles) in images {
             run.add(map, &profiles);
@@ -93,6 +93,7 @@ impl RunProfile {
                         false => Forks::Absent,
                     },
                     bounds: OnceLock::new(),
+                    path_names: OnceLock::new(),
                 });
             }
             let (name, producer) = (module.name, module.producer);

@@ -6,10 +6,13 @@
 //! Each of these modules computes one answer from these counts: [`paths`], [`trail`],
 //! [`directions`], [`edges`], [`branches`], [`blocks`], [`functions`], [`lines`], [`bounds`],
 //! [`find`], [`coverage`], [`cpu_time`], [`uncovered`], [`predict`], and, for two runs, [`overlap`].
+//! [`path_name`] names paths by their decisions, and [`divergence`] finds the decisions that
+//! distinguish paths.
 //!
 //! Some images write each path to a stream instead of counting it. [`stream`] divides the words of
 //! a thread into activations, each with its paths. [`loops`] counts sequences of paths over loop
-//! iterations. [`trace`] keeps the complete sequence. [`variation`] ranks paths by how much their
+//! iterations. [`trace`] keeps the complete sequence, and [`branch_stream`] derives the order of
+//! branches from it. [`phases`] divides a trace into phases. [`variation`] ranks paths by how much their
 //! time varies.
 //!
 //! [`samples`] adds up sampled addresses of programs that count nothing.
@@ -22,14 +25,17 @@
 
 pub mod blocks;
 pub mod bounds;
+pub mod branch_stream;
 pub mod branches;
 pub mod coverage;
 pub mod cpu_time;
 pub mod directions;
+pub mod divergence;
 pub mod edges;
 pub mod find;
 pub mod flow;
 pub mod functions;
+pub mod glue;
 pub mod graph;
 pub mod interrupt;
 mod join;
@@ -38,7 +44,9 @@ pub mod loops;
 pub mod misfit;
 pub mod note;
 pub mod overlap;
+pub mod path_name;
 pub mod paths;
+pub mod phases;
 pub mod predict;
 pub mod run;
 pub mod samples;

@@ -11,16 +11,18 @@ use std::cmp::Reverse;
 use holloway_flow::{Path, PathId};
 use holloway_format::{Count, FunctionMap, Place, Scope};
 
+use crate::glue::is_glue;
+use crate::path_name::NamePrefix;
 use crate::run::{Function, FunctionId, RunProfile};
 use crate::trail::frames;
 
-/// The measure by which paths are ranked.
+/// The measure by which paths, functions, blocks, and edges are ranked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Sort {
     /// Executions.
     Count,
-    /// Executed instructions: the instructions of the path times its count. A short path that runs often does not
-    /// outrank the paths in which the program spends its time.
+    /// Executed instructions: the instructions of the path times its count. A short path that runs
+    /// often does not outrank the paths in which the program spends its time.
     #[default]
     Instructions,
 }
@@ -56,7 +58,8 @@ impl HotPath {
 /// The hottest paths, with the total that their shares refer to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Ranking {
-    /// Hottest first. Paths of equal weight are in the order of functions and numbers.
+    /// Hottest first, but paths of [glue](crate::glue) after all others. Paths of equal weight are in
+    /// the order of functions and numbers.
     pub paths: Vec<HotPath>,
     /// Number of distinct paths that were ranked.
     pub ranked: u64,
@@ -71,6 +74,8 @@ pub enum Ranked {
     All,
     /// The paths through at least one of these blocks, by block.
     Through(Vec<bool>),
+    /// The path whose name begins with these digits.
+    Named(NamePrefix),
     /// No path.
     None,
 }
@@ -104,6 +109,10 @@ impl Ranked {
         match self {
             Ranked::All => true,
             Ranked::None => false,
+            Ranked::Named(prefix) => {
+                let name = function.path_name(path);
+                name.is_some_and(|name| prefix.matches(name))
+            }
             Ranked::Through(blocks) => regenerate(function, path)
                 .is_some_and(|path| path.blocks.iter().any(|block| blocks[block.index()])),
         }
@@ -143,17 +152,18 @@ fn by_count(
     choose: &dyn Fn(FunctionId) -> Ranked,
 ) -> Ranking {
     let mut total = Count::ZERO;
-    let mut ranked: Vec<(Reverse<Count>, FunctionId, PathId)> = Vec::new();
+    let mut ranked: Vec<(bool, Reverse<Count>, FunctionId, PathId)> = Vec::new();
     for (id, function) in run.ids() {
         total = total.saturating_add(function.executions());
         let chosen = choose(id);
         let counts = function.counts.iter();
         let counts = counts.filter(|&&(path, _)| chosen.contains(function, path));
-        ranked.extend(counts.map(|&(path, count)| (Reverse(count), id, path)));
+        let is_glue = is_glue(&function.map);
+        ranked.extend(counts.map(|&(path, count)| (is_glue, Reverse(count), id, path)));
     }
     let distinct = ranked.len() as u64;
     keep_smallest(&mut ranked, top);
-    let paths = ranked.into_iter().map(|(Reverse(count), id, path)| {
+    let paths = ranked.into_iter().map(|(_, Reverse(count), id, path)| {
         let function = run.function(id);
         let instructions =
             regenerate(function, path).map_or(0, |path| instructions(function, &path));
@@ -177,18 +187,20 @@ fn by_instructions(
     choose: &dyn Fn(FunctionId) -> Ranked,
 ) -> Ranking {
     let mut total = Count::ZERO;
-    let mut ranked: Vec<(Reverse<Count>, FunctionId, PathId, Count, u64)> = Vec::new();
+    let mut ranked: Vec<(bool, Reverse<Count>, FunctionId, PathId, Count, u64)> = Vec::new();
     for (id, function) in run.ids() {
         let Some(graph) = function.graph() else {
             continue;
         };
         let chosen = choose(id);
+        let is_glue = is_glue(&function.map);
         graph.measure(&function.map, &function.counts, |measured| {
             let weight = measured.count.saturating_mul(measured.instructions);
             total = total.saturating_add(weight);
             if chosen.contains(function, measured.path) {
                 let (path, count) = (measured.path, measured.count);
-                ranked.push((Reverse(weight), id, path, count, measured.instructions));
+                let instructions = measured.instructions;
+                ranked.push((is_glue, Reverse(weight), id, path, count, instructions));
             }
         });
     }
@@ -196,7 +208,7 @@ fn by_instructions(
     keep_smallest(&mut ranked, top);
     let paths = ranked
         .into_iter()
-        .map(|(_, function, path, count, instructions)| HotPath {
+        .map(|(_, _, function, path, count, instructions)| HotPath {
             function,
             path,
             count,

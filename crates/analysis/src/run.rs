@@ -4,7 +4,7 @@
 //! have been woven for paths and others for edges. An image woven for edges also holds functions
 //! whose paths are counted.
 
-use holloway_flow::PathId;
+use holloway_flow::{Path, PathId};
 use std::fmt;
 use std::sync::OnceLock;
 
@@ -12,10 +12,12 @@ use holloway_abi::{Kind, PathEnds, Unit};
 use holloway_format::{Count, Counters, CpuRecord, FunctionMap, Skipped, Text, VanishedFunction};
 
 use crate::bounds::{Bounds, Forks};
+use crate::cpu_time::{CpuTime, WovenNames, cpu_time};
 use crate::flow::Flow;
 use crate::graph::Graph;
 use crate::interrupt::Interrupt;
 use crate::note::Note;
+use crate::path_name::{PathName, PathNames};
 
 /// A function of the run: its index in [`RunProfile::functions`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -81,8 +83,8 @@ pub struct RunProfile {
     pub damage: Vec<Note>,
     /// The signal that ended the run early, if one did.
     pub interrupt: Option<Interrupt>,
-    /// The CPU time of each program that holloway started for this run ([`crate::cpu_time`]).
-    pub cpu_records: Vec<CpuRecord>,
+    /// The CPU time of the programs that holloway started for this run, if it was recorded.
+    pub cpu_time: Option<CpuTime>,
 }
 
 /// A program or shared object.
@@ -156,6 +158,7 @@ pub struct Function {
     /// Whether a fork's child counted in the function's image.
     pub(crate) forks: Forks,
     pub(crate) bounds: OnceLock<Bounds>,
+    pub(crate) path_names: OnceLock<PathNames>,
 }
 
 impl Image {
@@ -215,6 +218,18 @@ impl Function {
             .get_or_init(|| Bounds::new(&self.map, self.unit(), self.forks))
     }
 
+    /// The name of a path. `None` if the function has no path with this number, or has no
+    /// [`graph`](Self::graph).
+    pub fn path_name(&self, path: PathId) -> Option<PathName> {
+        Some(self.name_of(&self.graph()?.path(path)?))
+    }
+
+    /// The name of a path that [`graph`](Self::graph) regenerated.
+    pub fn name_of(&self, path: &Path) -> PathName {
+        let names = self.path_names.get_or_init(|| PathNames::new(&self.map));
+        names.name(path)
+    }
+
     /// Edge and block counts, derived on first use.
     pub fn flow(&self) -> &Flow {
         self.flow.get_or_init(|| match &self.graph {
@@ -225,6 +240,17 @@ impl Function {
 }
 
 impl RunProfile {
+    /// Computes [`cpu_time`](Self::cpu_time) from the records of the run. All images of the run must
+    /// be there, because code of other images counts as unwoven.
+    pub fn add_cpu_time(&mut self, records: &[CpuRecord]) {
+        let mut names = WovenNames::default();
+        for function in &self.functions {
+            let image = &self.images[self.module_of(function).image.index()];
+            names.insert(image.build_id, &function.map.linkage_name);
+        }
+        self.cpu_time = cpu_time(records, &names);
+    }
+
     /// The unit that the run counts: paths, if any image that ran was woven for paths.
     pub fn unit(&self) -> Unit {
         let ran = |image: &&Image| !image.processes.is_empty();

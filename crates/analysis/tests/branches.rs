@@ -10,12 +10,13 @@ use holloway_analysis::branches::{Branch, MAX_PREVIOUS, PreviousPaths, Ranking, 
 use holloway_analysis::loops::{Limits, LoopsBuilder, LoopsRun, seal};
 use holloway_analysis::paths::regenerate;
 use holloway_analysis::stream::Words;
-use holloway_analysis::trace::{self, Assembler, Recorded, Trace, TraceBuilder};
+use holloway_analysis::trace::Trace;
 use holloway_analysis::{Function, RunProfile};
 use holloway_flow::{PathEnd, PathId, PathStart};
 use holloway_format::{Count, FunctionMap, ImageMap, LoopsHead, Outcome, ProcessImage};
 use holloway_testkit::build;
 use holloway_testkit::streams::placed;
+use holloway_testkit::traces::trace;
 use proptest::prelude::*;
 
 fn rank(run: &RunProfile) -> Ranking {
@@ -291,22 +292,7 @@ fn loops_run(activations: &[Vec<PathId>], k: u32) -> LoopsRun {
 }
 
 fn trace_of(image: &Arc<ImageMap>, activations: &[Vec<PathId>]) -> Trace {
-    let limits = trace::Limits {
-        block: 50,
-        pieces: 200,
-    };
-    let mut builder = TraceBuilder::new(Words::new(image), limits);
-    builder.feed(0, &words_of(image, activations));
-    let (mut assembler, mut terminals) = (Assembler::default(), Vec::new());
-    for recorded in builder.flush() {
-        let Recorded::Block(block) = recorded else {
-            unreachable!("one thread");
-        };
-        terminals.extend_from_slice(&block.terminals);
-        assembler.push(&block).unwrap();
-    }
-    let grammar = assembler.finish().unwrap();
-    Trace { terminals, grammar }
+    trace(image, &words_of(image, activations))
 }
 
 /// A branch that alternates is predicted by the previous path, but not by the path so far.

@@ -447,10 +447,11 @@ fn check_answers(paths: &RunProfile, edges: &RunProfile) -> Result<(), TestCaseE
         prop_assert_eq!(hot(paths), hot(edges));
     }
     let taken = |run: &RunProfile| -> Vec<i64> {
-        let ranking = edges::hottest(run, None, &all);
+        let ranking = edges::hottest(run, Sort::Count, None, &all);
         ranking.edges.iter().map(|edge| edge.count).collect()
     };
     prop_assert_eq!(taken(paths), taken(edges));
+    check_instructions_of_edges(edges)?;
     let summary = |run: &RunProfile| {
         let ranking = functions::hottest(run, Sort::Instructions, None, &all);
         let summary = ranking.functions.first().copied();
@@ -466,6 +467,34 @@ fn check_answers(paths: &RunProfile, edges: &RunProfile) -> Result<(), TestCaseE
         (coverage.run, coverage.calls, coverage.instructions, left)
     };
     prop_assert_eq!(totals(paths), totals(edges));
+    Ok(())
+}
+
+/// Each instruction that ran belongs to the edge that led to its block, or to the call of the
+/// function.
+fn check_instructions_of_edges(run: &RunProfile) -> Result<(), TestCaseError> {
+    let function = &run.functions[0];
+    let ranking = edges::hottest(run, Sort::Instructions, None, &|_| true);
+    if ranking.left > Count::ZERO || !ranking.reentered.is_empty() {
+        // Frames that were left in a call did not run the instructions after it.
+        return Ok(());
+    }
+    let map = &function.map;
+    let returned = |block: u32| {
+        let mut edges = map.edges.iter();
+        edges.find(|edge| edge.from == block && edge.outcome == Outcome::Returned)
+    };
+    let mut at_entry = 0;
+    let mut block = Some(map.entry);
+    while let Some(part) = block {
+        at_entry += u64::from(map.blocks[part as usize].instructions);
+        block = returned(part).map(|edge| edge.to);
+    }
+    let of_calls = function.flow().calls.saturating_mul(at_entry);
+    prop_assert_eq!(
+        ranking.total.saturating_add(of_calls),
+        function.flow().instructions
+    );
     Ok(())
 }
 

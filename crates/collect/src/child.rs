@@ -6,6 +6,10 @@
 //! signal that reaches only holloway is forwarded to the program: SIGTERM always, and the signals
 //! that terminals send (SIGINT, SIGQUIT, SIGHUP) if holloway runs in the background.
 //!
+//! A program may exit as usual at once when it gets such a signal. The run still counts as
+//! interrupted: the signal's handler marks it, and the kernel runs the handler before the wait for
+//! the program returns.
+//!
 //! A signal that arrives shortly after the program's end was probably meant for the program, too.
 //! It is ignored, because holloway is still writing the results. Later signals end holloway as
 //! usual.
@@ -52,9 +56,9 @@ pub(crate) fn run_measured(command: &mut Command) -> Result<(ProgramEnd, Resourc
     };
     forwarder.forward_to(child.id());
     let used = child.wait4().map_err(RunError::Wait);
-    forwarder.stop();
+    let first_signal = forwarder.stop();
     let ResUse { status, rusage } = used?;
-    let signal = forwarder.first_signal().or(status.signal());
+    let signal = first_signal.or(status.signal());
     let end = ProgramEnd {
         status,
         interrupt: signal.and_then(Interrupt::from_number),
@@ -77,13 +81,18 @@ mod forward {
     //! A thread that receives the signals to holloway. It forwards the signals that the program did
     //! not get from the terminal.
 
-    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
     use std::sync::{Arc, OnceLock};
     use std::time::{Duration, Instant};
 
     use rustix::process::{Pid, Signal, getpgrp, kill_process};
     use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
     use signal_hook::iterator::Signals;
+    use signal_hook::low_level::unregister;
+    use signal_hook::{SigId, flag};
+
+    /// The signals that ask a program to end.
+    const SIGNALS: [i32; 4] = [SIGINT, SIGQUIT, SIGTERM, SIGHUP];
 
     /// The value of [`Forwarder::child`] while there is no child.
     const NONE: u32 = 0;
@@ -102,13 +111,42 @@ mod forward {
         child: Arc<AtomicU32>,
         /// The time when the child ended.
         ended: Arc<OnceLock<Instant>>,
-        /// The first signal that arrived while the child ran.
+        /// The first signal that the thread received while the child ran.
         first_signal: Arc<OnceLock<i32>>,
+        /// The marks of the signals that arrived. The thread may be later than the child's end.
+        marks: Vec<SignalMark>,
+    }
+
+    /// A mark that the handler of a signal sets.
+    struct SignalMark {
+        signal: i32,
+        has_arrived: Arc<AtomicBool>,
+        handler: SigId,
+    }
+
+    impl SignalMark {
+        fn register(signal: i32) -> std::io::Result<Self> {
+            let has_arrived: Arc<AtomicBool> = Arc::default();
+            let handler = flag::register(signal, Arc::clone(&has_arrived))?;
+            Ok(Self {
+                signal,
+                has_arrived,
+                handler,
+            })
+        }
+    }
+
+    impl Drop for SignalMark {
+        fn drop(&mut self) {
+            unregister(self.handler);
+        }
     }
 
     impl Forwarder {
         pub(super) fn start() -> std::io::Result<Self> {
-            let mut signals = Signals::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP])?;
+            let marks = SIGNALS.map(SignalMark::register).into_iter();
+            let marks = marks.collect::<std::io::Result<_>>()?;
+            let mut signals = Signals::new(SIGNALS)?;
             let child = Arc::new(AtomicU32::new(STARTING));
             let ended: Arc<OnceLock<Instant>> = Arc::default();
             let (thread_child, thread_ended) = (Arc::clone(&child), Arc::clone(&ended));
@@ -137,21 +175,23 @@ mod forward {
                 child,
                 ended,
                 first_signal,
+                marks,
             })
-        }
-
-        /// The first signal that arrived while the child ran.
-        pub(super) fn first_signal(&self) -> Option<i32> {
-            self.first_signal.get().copied()
         }
 
         pub(super) fn forward_to(&self, child: u32) {
             self.child.store(child, Ordering::SeqCst);
         }
 
-        pub(super) fn stop(&self) {
+        /// Stops forwarding. Returns the first signal that arrived while the child ran.
+        pub(super) fn stop(self) -> Option<i32> {
+            let mut marks = self.marks.iter();
+            let marked = marks.find(|mark| mark.has_arrived.load(Ordering::SeqCst));
+            let marked = marked.map(|mark| mark.signal);
+            let first = self.first_signal.get().copied().or(marked);
             self.ended.get_or_init(Instant::now);
             self.child.store(NONE, Ordering::SeqCst);
+            first
         }
     }
 

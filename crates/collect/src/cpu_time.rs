@@ -28,7 +28,10 @@ pub(crate) fn record(usage: &ResourceUsage, clock: io::Result<CpuClock>) -> CpuR
         user_ns: nanoseconds(usage.utime),
         system_ns: nanoseconds(usage.stime),
         sampling: match clock {
-            Ok(clock) => Sampling::Sampled(samples(&clock.finish())),
+            Ok(clock) => match clock.finish() {
+                Some(processes) => Sampling::Sampled(samples(&processes)),
+                None => Sampling::Failed,
+            },
             Err(error) => Sampling::Refused {
                 errno: error.raw_os_error().unwrap_or(0).unsigned_abs(),
             },
@@ -100,8 +103,9 @@ fn samples(processes: &SampledProcesses) -> Samples {
     let mut by_file: BTreeMap<&str, (FileId, BTreeMap<u64, u64>)> = BTreeMap::new();
     let mut without_file = 0;
     let mut libraries = Libraries::new();
+    let mut search = LibrarySearch::new(spaces, &builds);
     for execution in woven {
-        libraries.append(&mut unused_libraries(spaces, execution, &builds));
+        libraries.append(&mut search.unused_libraries(execution));
         without_file += execution.unmapped;
         for (&(file, offset), &count) in &execution.samples {
             let entry = by_file.entry(spaces.path(file));
@@ -145,29 +149,64 @@ fn samples(processes: &SampledProcesses) -> Samples {
 }
 
 /// Finds woven shared libraries that did not run, because a copy without counters was loaded.
-/// Searches for a woven file with the loaded library's name (`DT_SONAME`) in the directories of the woven images
-/// of the same process, and in the current directory.
-fn unused_libraries(spaces: &AddressSpaces, execution: &Execution, builds: &Builds) -> Libraries {
-    let paths = |is_woven: bool| {
-        let files = execution.files.iter();
-        let files = files.filter(move |file| builds.contains_key(file) == is_woven);
-        files.map(|&file| Path::new(spaces.path(file)))
-    };
-    let mut directories: BTreeSet<PathBuf> = paths(true)
-        .filter_map(|image| image.parent().map(Path::to_owned))
-        .collect();
-    directories.extend(std::env::current_dir());
-    let mut unused = Libraries::new();
-    for loaded in paths(false) {
-        let Some(name) = soname(loaded) else {
-            continue;
-        };
-        let mut copies = directories.iter().map(|directory| directory.join(&name));
-        if let Some(woven) = copies.find(|copy| woven_build(copy).is_some()) {
-            unused.insert((loaded.to_owned(), woven));
+struct LibrarySearch<'s> {
+    spaces: &'s AddressSpaces,
+    /// The woven files that a process mapped.
+    builds: &'s Builds,
+    working_directory: Option<PathBuf>,
+    /// The names (`DT_SONAME`) of the files that were parsed. Most processes of a run load the same
+    /// libraries.
+    names: HashMap<FileId, Option<String>>,
+    /// Whether the files that were parsed are woven.
+    woven: HashMap<PathBuf, bool>,
+}
+
+impl<'s> LibrarySearch<'s> {
+    fn new(spaces: &'s AddressSpaces, builds: &'s Builds) -> Self {
+        Self {
+            spaces,
+            builds,
+            working_directory: std::env::current_dir().ok(),
+            names: HashMap::new(),
+            woven: HashMap::new(),
         }
     }
-    unused
+
+    /// Finds the libraries of a process. Searches for a woven file with the loaded library's name
+    /// in the directories of the woven images of the same process, and in the current directory.
+    fn unused_libraries(&mut self, execution: &Execution) -> Libraries {
+        let (spaces, builds) = (self.spaces, self.builds);
+        let files = |is_woven: bool| {
+            let files = execution.files.iter().copied();
+            let files = files.filter(move |file| builds.contains_key(file) == is_woven);
+            files.map(|file| (file, Path::new(spaces.path(file))))
+        };
+        let mut directories: BTreeSet<PathBuf> = files(true)
+            .filter_map(|(_, image)| image.parent().map(Path::to_owned))
+            .collect();
+        directories.extend(self.working_directory.clone());
+        let mut unused = Libraries::new();
+        for (file, loaded) in files(false) {
+            let name = self.names.entry(file).or_insert_with(|| soname(loaded));
+            let Some(name) = name else {
+                continue;
+            };
+            let mut copies = directories.iter().map(|directory| directory.join(&*name));
+            let woven = &mut self.woven;
+            let mut is_woven = |copy: &PathBuf| match woven.get(copy) {
+                Some(&is_woven) => is_woven,
+                None => {
+                    let is_woven = woven_build(copy).is_some();
+                    woven.insert(copy.clone(), is_woven);
+                    is_woven
+                }
+            };
+            if let Some(woven) = copies.find(|copy| is_woven(copy)) {
+                unused.insert((loaded.to_owned(), woven));
+            }
+        }
+        unused
+    }
 }
 
 /// The build ids of the woven files.

@@ -10,6 +10,7 @@ use rustix::io::Errno;
 
 use holloway_format::error::hex_id;
 use holloway_format::image::MAP_EXTENSION;
+use holloway_format::raw::SparseBytes;
 use holloway_format::{ProfileHead, peek_profile};
 
 use crate::error::StoreError;
@@ -62,37 +63,50 @@ pub fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
     std::fs::read(path)
 }
 
-/// Reads a whole raw profile. Most counters of a large program are 0 and lie in holes of the file.
+/// Reads a raw profile. Most counters of a large program are 0 and lie in holes of the file.
 /// The holes are not read, if the file system is known to report none where a mapping was written.
 ///
 /// # Errors
 /// As [`read_regular`].
-pub(crate) fn read_sparse(path: &Path) -> io::Result<Vec<u8>> {
+pub(crate) fn read_sparse(path: &Path) -> io::Result<SparseBytes> {
     check_regular(path)?;
     let file = File::open(path)?;
+    let whole = || -> io::Result<SparseBytes> {
+        let bytes = std::fs::read(path)?;
+        let range = 0..bytes.len() as u64;
+        Ok(SparseBytes {
+            bytes,
+            data: vec![range],
+        })
+    };
     let has_reliable_holes = fstatfs(&file)
         .is_ok_and(|file_system| FILE_SYSTEMS_WITH_HOLES.contains(&file_system.f_type));
     if !has_reliable_holes {
-        return std::fs::read(path);
+        return whole();
     }
     let length = file.metadata()?.len();
     let size = usize::try_from(length).map_err(|_| io::ErrorKind::FileTooLarge)?;
     let mut bytes = vec![0; size];
+    let mut ranges = Vec::new();
     let mut end = 0;
     while end < length {
         let start = match seek(&file, SeekFrom::Data(end)) {
             Ok(start) => start,
             // There is no data after `end`.
             Err(Errno::NXIO) => break,
-            Err(_) => return std::fs::read(path),
+            Err(_) => return whole(),
         };
         end = seek(&file, SeekFrom::Hole(start))
             .unwrap_or(length)
             .min(length);
         let data = bytes.get_mut(start as usize..end as usize);
         file.read_exact_at(data.unwrap_or_default(), start)?;
+        ranges.push(start..end);
     }
-    Ok(bytes)
+    Ok(SparseBytes {
+        bytes,
+        data: ranges,
+    })
 }
 
 /// The magic numbers of the file systems whose holes are reliable: ext4, XFS, Btrfs, tmpfs.
@@ -172,7 +186,17 @@ mod tests {
             for at in parts {
                 file.write_all_at(b"words", at).unwrap();
             }
-            assert_eq!(read_sparse(&path).unwrap(), std::fs::read(&path).unwrap());
+            let sparse = read_sparse(&path).unwrap();
+            let whole = std::fs::read(&path).unwrap();
+            assert_eq!(sparse.bytes, whole);
+            let has_value = |at: usize| whole[at] != 0;
+            let is_data = |at: usize| sparse.data.iter().any(|data| data.contains(&(at as u64)));
+            assert!((0..whole.len()).all(|at| is_data(at) || !has_value(at)));
+            assert!(
+                sparse
+                    .data
+                    .is_sorted_by(|left, right| left.end <= right.start)
+            );
         }
     }
 

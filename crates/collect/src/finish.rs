@@ -13,16 +13,20 @@
 //! If sealing would lose information, because the profile is damaged or has no path map, the raw
 //! profile stays unchanged.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::fs::File;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use holloway_format::raw::RawHead;
-use holloway_format::{ImageMap, Profile, ProfileHead, read_counters, write_sealed};
+use holloway_format::raw::{RawHead, SparseBytes};
+use holloway_format::{CounterPlaces, ImageMap, Profile, ProfileHead, read_counters, write_sealed};
+use holloway_sample::elf::{MapSection, read_range};
 
 use crate::error::StoreError;
-use crate::files::{profile_head, profiles, read_beginning, read_sparse, write_atomically};
-use crate::image::MapSection;
+use crate::files::{
+    map_name, profile_head, profiles, read_beginning, read_sparse, write_atomically,
+};
 use crate::kinds::{KindImplementation, implementation_of};
 use crate::path_map::{store_map, stored_map};
 use crate::process::{has_ended, is_collected};
@@ -52,12 +56,18 @@ pub fn finish(directory: &Path, maps: &MapDirectories) -> Result<FinishSummary, 
         directory,
         maps: HashMap::new(),
     };
+    // A run may have thousands of profiles of one image. Each map is searched once.
+    let mut searched_maps = HashSet::new();
     for path in profiles(directory)? {
         summary.profiles += 1;
         let Some(head) = profile_head(&path) else {
             continue;
         };
-        if let Err(error) = store_map(directory, &head, maps) {
+        // The program's file may be another one in each process: a test program in a container.
+        let image = (head.build_id, head.image_path.clone());
+        if searched_maps.insert(image)
+            && let Err(error) = store_map(directory, &head, maps)
+        {
             summary.write_error.get_or_insert(error);
         }
         if head.sealed {
@@ -101,11 +111,13 @@ fn seal(path: &Path, head: &ProfileHead, images: &mut Images<'_>) -> Result<(), 
             let Ok(raw) = read_sparse(path) else {
                 return Ok(());
             };
-            let profile = read_with_program(head, &raw).or_else(|| {
-                let map = images.intact_map(head)?;
-                let profile = counters.read(&raw, &map).ok()?;
-                profile.damage.is_empty().then_some(profile)
-            });
+            let profile = read_with_table(images.directory, head, &raw)
+                .or_else(|| read_with_program(head, &raw))
+                .or_else(|| {
+                    let map = images.intact_map(head)?;
+                    let profile = counters.read(&raw.bytes, &map).ok()?;
+                    profile.damage.is_empty().then_some(profile)
+                });
             match profile {
                 Some(profile) => write_atomically(path, &write_sealed(&profile)),
                 None => Ok(()),
@@ -114,9 +126,19 @@ fn seal(path: &Path, head: &ProfileHead, images: &mut Images<'_>) -> Result<(), 
     }
 }
 
+/// Reads a raw profile of counters with the table of counters in the run's path map. `None` if the
+/// run has no such map, or if anything is damaged.
+fn read_with_table(directory: &Path, head: &ProfileHead, raw: &SparseBytes) -> Option<Profile> {
+    let map = File::open(directory.join(map_name(&head.build_id))).ok()?;
+    let length = map.metadata().ok()?.len();
+    let mut read = |range: Range<u64>| read_range(&map, range);
+    read_counters(raw, CounterPlaces::Packed(&mut read, length))
+}
+
 /// Reads a raw profile of counters with the few parts of the path map that it needs, from the
 /// program's file. `None` if the program is gone or was built again, or if anything is damaged.
-fn read_with_program(head: &ProfileHead, raw: &[u8]) -> Option<Profile> {
+fn read_with_program(head: &ProfileHead, raw: &SparseBytes) -> Option<Profile> {
     let map = MapSection::open(Path::new(&head.image_path))?;
-    read_counters(raw, &mut |range| map.read(range))
+    let mut read = |range: Range<u64>| map.read(range);
+    read_counters(raw, CounterPlaces::Map(&mut read))
 }

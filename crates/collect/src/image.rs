@@ -5,11 +5,11 @@ use std::borrow::Cow;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use holloway_abi::{self as abi, Kind};
-use object::{Object as _, ObjectSection as _, ObjectSymbol as _, ReadCache, ReadRef};
+use holloway_sample::elf::{read_range, sections};
+use object::{Object as _, ObjectSection as _, ObjectSymbol as _, ReadCache};
 
 use crate::error::ImageError;
 use crate::files::check_regular;
@@ -29,40 +29,6 @@ pub struct WovenFile {
     pub imports_musl_dlopen: bool,
 }
 
-/// The section of a program's file that holds its path map. Only the parts that are asked for are
-/// read.
-pub(crate) struct MapSection {
-    file: File,
-    /// The section's range of the file.
-    range: Range<u64>,
-}
-
-impl MapSection {
-    /// Finds the section. `None` if the file cannot be read, or has no uncompressed section.
-    pub(crate) fn open(program: &Path) -> Option<Self> {
-        let file = open(program).ok()?;
-        let cache = ReadCache::new(&file);
-        let object = object::File::parse(&cache).ok()?;
-        let section = object.section_by_name(abi::MAP_SECTION)?;
-        let data = section.compressed_file_range().ok()?;
-        let is_plain = data.format == object::CompressionFormat::None;
-        let range = data.offset..data.offset.checked_add(data.uncompressed_size)?;
-        let is_inside = range.end <= file.metadata().ok()?.len();
-        (is_plain && is_inside).then_some(Self { file, range })
-    }
-
-    /// Reads a range of bytes of the section, or fewer bytes at its end. `None` if it cannot be
-    /// read.
-    pub(crate) fn read(&self, range: Range<u64>) -> Option<Vec<u8>> {
-        let length = self.range.end - self.range.start;
-        let (start, end) = (range.start.min(length), range.end.min(length));
-        let mut bytes = vec![0; usize::try_from(end.saturating_sub(start)).ok()?];
-        let offset = self.range.start + start;
-        self.file.read_exact_at(&mut bytes, offset).ok()?;
-        Some(bytes)
-    }
-}
-
 /// Inspects a program. Files other than object files, such as scripts, count as not woven.
 ///
 /// # Errors
@@ -72,26 +38,24 @@ pub fn inspect(path: &Path) -> Result<WovenFile, ImageError> {
         path: path.to_owned(),
         source,
     })?;
-    let cache = ReadCache::new(&file);
-    let Ok(file) = object::File::parse(&cache) else {
-        return Ok(WovenFile::default());
+    let sections = sections(&file).unwrap_or_default();
+    let section = |name: &str| {
+        let mut sections = sections.iter();
+        sections.find(|section| section.name == name.as_bytes())
     };
-    let imports_musl_dlopen = imports_musl_dlopen(&file);
-    if file.section_by_name(abi::MAP_SECTION).is_none() {
+    let loader = section(".interp").and_then(|section| read_range(&file, section.range.clone()));
+    let is_musl = loader.is_some_and(|path| path.starts_with(b"/lib/ld-musl-"));
+    let imports_musl_dlopen = is_musl && imports_dlopen(&file);
+    if section(abi::MAP_SECTION).is_none() {
         return Ok(WovenFile {
             imports_musl_dlopen,
             ..WovenFile::default()
         });
     }
-    let header = file
-        .sections()
-        .filter(|section| {
-            // Linkers that merge strings may put all read-only data into a string section.
-            use object::SectionKind::{ReadOnlyData, ReadOnlyString};
-            matches!(section.kind(), ReadOnlyData | ReadOnlyString)
-                && section.name() != Ok(abi::MAP_SECTION)
-        })
-        .find_map(|section| Header::find(section.data().ok()?))
+    let header = sections
+        .iter()
+        .filter(|section| section.is_read_only_data && section.name != abi::MAP_SECTION.as_bytes())
+        .find_map(|section| Header::find(&file, section.range.clone()))
         .unwrap_or_default();
     Ok(WovenFile {
         is_woven: true,
@@ -102,14 +66,16 @@ pub fn inspect(path: &Path) -> Result<WovenFile, ImageError> {
     })
 }
 
-fn imports_musl_dlopen<'data>(file: &object::File<'data, impl ReadRef<'data>>) -> bool {
-    let loader = file.section_by_name(".interp");
-    let loader = loader.and_then(|section| section.data().ok());
-    loader.is_some_and(|path| path.starts_with(b"/lib/ld-musl-"))
-        && file
-            .dynamic_symbols()
-            .any(|symbol| symbol.is_undefined() && symbol.name() == Ok("dlopen"))
+fn imports_dlopen(file: &File) -> bool {
+    let cache = ReadCache::new(file);
+    object::File::parse(&cache).is_ok_and(|file| {
+        let mut symbols = file.dynamic_symbols();
+        symbols.any(|symbol| symbol.is_undefined() && symbol.name() == Ok("dlopen"))
+    })
 }
+
+/// Bytes of a section that are searched at once for the header. The header is aligned to 8 bytes.
+const PART: u64 = 64 << 10;
 
 /// The fields of an [`abi::ImageHeader`] that [`WovenFile`] needs.
 #[derive(Default)]
@@ -120,6 +86,21 @@ struct Header {
 }
 
 impl Header {
+    /// Finds the header in a section of the file. The header is often near its beginning, so the
+    /// section is read in parts.
+    fn find(file: &File, section: Range<u64>) -> Option<Self> {
+        let size = size_of::<abi::ImageHeader>() as u64;
+        let mut start = section.start;
+        while start < section.end {
+            let end = section.end.min(start + PART + size);
+            if let Some(header) = Self::find_in(&read_range(file, start..end)?) {
+                return Some(header);
+            }
+            start += PART;
+        }
+        None
+    }
+
     /// Finds the header in `data`.
     ///
     /// ```text
@@ -130,7 +111,7 @@ impl Header {
     ///     40     8  K for the kind loops, else 0
     ///    128     -  directory for runs, ends with a zero byte
     /// ```
-    fn find(data: &[u8]) -> Option<Self> {
+    fn find_in(data: &[u8]) -> Option<Self> {
         let header = data.chunks(8).position(|chunk| chunk == abi::IMAGE_MAGIC)? * 8;
         let header = data.get(header..header + size_of::<abi::ImageHeader>())?;
         if header[8..12] != abi::ABI_VERSION.to_ne_bytes() {
@@ -177,4 +158,27 @@ pub fn read_map(path: &Path) -> Result<Vec<u8>, ImageError> {
 fn open(path: &Path) -> io::Result<File> {
     check_regular(path)?;
     File::open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    #[test]
+    fn a_header_in_the_second_part_of_a_section_is_found() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("section");
+        for position in [0, 4096, PART - 8, PART, 2 * PART - 64] {
+            let mut bytes = vec![0; position as usize];
+            bytes.extend(abi::IMAGE_MAGIC);
+            bytes.extend(abi::ABI_VERSION.to_ne_bytes());
+            bytes.extend(Kind::Loops.number().to_ne_bytes());
+            bytes.resize(bytes.len() + size_of::<abi::ImageHeader>(), 0);
+            std::fs::write(&path, &bytes).unwrap();
+            let file = File::open(&path).unwrap();
+            let header = Header::find(&file, 0..bytes.len() as u64).unwrap();
+            assert_eq!((header.kind, header.k), (Some(Kind::Loops), None));
+        }
+    }
 }

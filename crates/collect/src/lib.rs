@@ -53,6 +53,7 @@ pub mod run_directory;
 pub mod samples;
 pub mod settings;
 mod side_files;
+pub mod state_runs;
 mod stream_stats;
 pub mod thread_traces;
 mod watch;

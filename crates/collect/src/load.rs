@@ -113,7 +113,9 @@ pub fn load_readable(run: &Path, settings: &Settings) -> Result<Loaded> {
     }
     let mut profile = RunProfile::new(in_order(images));
     profile.interrupt = interrupted::read(run);
-    profile.cpu_records = cpu_records;
+    if !cpu_records.is_empty() {
+        profile.add_cpu_time(&cpu_records);
+    }
     // Notes on whole files come first, because the report shows only the first notes.
     unreadable.append(&mut damaged);
     unreadable.append(&mut loaded.losses);
@@ -331,7 +333,7 @@ impl Waiting {
         let raw = RawProfile::parse(&bytes).ok()?;
         let words = raw.ring_words().iter().fold(0u64, |sum, ring| {
             let spooled = ring.spools.iter().map(|spool| spool.length);
-            let in_ring = ring.ring.map(|ring| ring.end() - ring.first());
+            let in_ring = ring.ring.as_ref().map(|ring| ring.end() - ring.first());
             spooled.chain(in_ring).fold(sum, u64::saturating_add)
         }) / 4;
         (words > 0).then(|| Self {

@@ -1,12 +1,12 @@
 //! Finds the path map of an image: in the file `<build id>.hwm` in the run's directory, or in a
 //! section of the program's file.
 
+use std::fs::File;
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use holloway_analysis::note::Unreadable;
-use holloway_format::image::MAP_EXTENSION;
 use holloway_format::{
     ImageMap, ProfileHead, decode_image, is_intact_packed_map, pack_map, peek_map, read_map,
 };
@@ -14,6 +14,7 @@ use holloway_format::{
 use crate::error::StoreError;
 use crate::files::{map_name, read_beginning, read_regular, write_atomically};
 use crate::image;
+use crate::run_directory::delete_unused_maps;
 use crate::settings::MapDirectories;
 
 /// Stores the path map of a profile's image in the run's directory, unless it is there already.
@@ -79,7 +80,7 @@ fn holds_map(file: &Path, head: &ProfileHead) -> bool {
 /// Whether the file is an undamaged compressed path map of the profile's build. All runs of a build
 /// would share the damage.
 fn holds_intact_map(file: &Path, head: &ProfileHead) -> bool {
-    holds_map(file, head) && read_regular(file).is_ok_and(|bytes| is_intact_packed_map(&bytes))
+    holds_map(file, head) && File::open(file).is_ok_and(|mut file| is_intact_packed_map(&mut file))
 }
 
 /// Adds a map to the store, and deletes the maps that no run links to.
@@ -88,16 +89,7 @@ fn add_to_store(stored: &Path, packed: &[u8]) -> Result<(), StoreError> {
         return Ok(());
     };
     std::fs::create_dir_all(directory).ok();
-    for map in std::fs::read_dir(directory).into_iter().flatten().flatten() {
-        let is_unused = map.metadata().is_ok_and(|metadata| metadata.nlink() == 1);
-        let is_map = map
-            .path()
-            .extension()
-            .is_some_and(|extension| extension == MAP_EXTENSION);
-        if is_unused && is_map {
-            std::fs::remove_file(map.path()).ok();
-        }
-    }
+    delete_unused_maps(directory);
     write_atomically(stored, packed)
 }
 

@@ -10,13 +10,16 @@
 //!     latest -> 20260102-030405-app
 //!     .maps/                      the path maps of all runs, which have hard links to them
 //! ```
+//! The runs of C and C++ programs that are started by hand are elsewhere (`state_runs`).
 //! Existing runs are never overwritten or deleted here.
 
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use holloway_abi::environment;
+use holloway_format::image::MAP_EXTENSION;
 use jiff::Timestamp;
 
 use crate::error::RunDirectoryError;
@@ -149,7 +152,26 @@ pub fn discard_if_empty(directory: &Path) {
     {
         Some(previous) => point_latest(runs, &previous),
         // There was no other run. Removes `target/holloway/runs` as far as it is empty.
-        None => drop(runs.ancestors().take(3).try_for_each(std::fs::remove_dir)),
+        None => {
+            let store = runs.join(MAPS);
+            delete_unused_maps(&store);
+            std::fs::remove_dir(store).ok();
+            drop(runs.ancestors().take(3).try_for_each(std::fs::remove_dir));
+        }
+    }
+}
+
+/// Deletes the path maps in the store that no run links to.
+pub(crate) fn delete_unused_maps(store: &Path) {
+    for map in std::fs::read_dir(store).into_iter().flatten().flatten() {
+        let is_unused = map.metadata().is_ok_and(|metadata| metadata.nlink() == 1);
+        let is_map = map
+            .path()
+            .extension()
+            .is_some_and(|extension| extension == MAP_EXTENSION);
+        if is_unused && is_map {
+            std::fs::remove_file(map.path()).ok();
+        }
     }
 }
 
@@ -228,6 +250,27 @@ mod tests {
         assert_eq!(latest_in(runs.path()).unwrap(), second);
         discard_if_empty(&second);
         assert_eq!(latest_in(runs.path()).unwrap(), first);
+    }
+
+    #[test]
+    fn the_last_run_takes_the_unused_maps_with_it() {
+        let home = tempfile::tempdir().unwrap();
+        let runs = home.path().join("target/holloway/runs");
+        let first = create_in(&runs, "app").unwrap();
+        let store = map_store(&runs).unwrap();
+        std::fs::create_dir(&store).unwrap();
+        let map = store.join("0123.hwm");
+        std::fs::write(&map, "map").unwrap();
+        std::fs::hard_link(&map, home.path().join("moved-run.hwm")).unwrap();
+        std::fs::write(store.join("4567.hwm"), "unused map").unwrap();
+        discard_if_empty(&first);
+        // A run that was moved away still uses the first map.
+        assert!(map.exists() && !store.join("4567.hwm").exists());
+
+        let second = create_in(&runs, "app").unwrap();
+        std::fs::remove_file(home.path().join("moved-run.hwm")).unwrap();
+        discard_if_empty(&second);
+        assert!(!home.path().join("target").exists());
     }
 
     #[test]

@@ -10,6 +10,7 @@
 //!      8    4  format version, 1
 //!     12    …  v user time, v system time (nanoseconds)
 //!              v 0: samples follow    v 1: no samples, v errno of perf_event_open
+//!              v 2: no samples, because reading them failed
 //!              samples:
 //!                v period (nanoseconds)  v lost records  v samples at unknown addresses
 //!                v files, for each: path  1 byte 1 and 16 bytes build id, or 1 byte 0
@@ -58,6 +59,8 @@ pub enum Sampling {
     },
     /// The program was sampled.
     Sampled(Samples),
+    /// The program was sampled, but the collector failed to read the samples.
+    Failed,
 }
 
 impl Default for Sampling {
@@ -140,6 +143,7 @@ impl CpuRecord {
                 put(&mut out, 1);
                 put(&mut out, u64::from(*errno));
             }
+            Sampling::Failed => put(&mut out, 2),
         }
         let crc = crc32fast::hash(&out);
         out.extend_from_slice(&crc.to_le_bytes());
@@ -180,6 +184,7 @@ impl CpuRecord {
                 1 => Sampling::Refused {
                     errno: cursor.var32()?,
                 },
+                2 => Sampling::Failed,
                 code => {
                     return Err(FormatError::Code {
                         what: "state of sampling",
@@ -346,7 +351,11 @@ mod tests {
         let bytes = refused.encode();
         let content = [0xc0, 0x8d, 0xb7, 0x01, 0x01, 0x01, 0x0d];
         assert_eq!(bytes[12..19], content);
-        for record in [record(), refused, CpuRecord::default()] {
+        let failed = CpuRecord {
+            sampling: Sampling::Failed,
+            ..CpuRecord::default()
+        };
+        for record in [record(), refused, failed, CpuRecord::default()] {
             assert_eq!(CpuRecord::decode(&record.encode()).unwrap(), record);
         }
     }

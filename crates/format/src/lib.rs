@@ -71,7 +71,7 @@ pub use map::{
 };
 pub use packed_map::{is_intact_packed_map, pack_map, peek_map, read_map, unpack_map};
 pub use profile::{FunctionCounts, Profile, ProfileHead};
-pub use profile_file::{peek_profile, read_counters, read_profile};
+pub use profile_file::{CounterPlaces, peek_profile, read_counters, read_profile};
 pub use raw::RawProfile;
 pub use result_file::ProcessImage;
 pub use ring_counts::ring_counts;

@@ -131,7 +131,7 @@ pub(crate) use counters::FunctionCounters;
 pub(crate) use decode::{fragment_counters, fragment_counters_size, ring_counters_size};
 pub use function::{Counters, FunctionMap};
 pub use graph::{BlockMap, DagEdgeMap, DagKind, EdgeKind, EdgeMap, Outcome};
-pub use hash::graph_hash;
+pub use hash::{graph_hash, hash_of_words};
 pub use layout::FRAGMENT_MAGIC;
 pub use loads::{Load, LoadShape};
 pub use loops::LoopMap;

@@ -10,21 +10,28 @@
 //!     12    4  c: bytes of a chunk, a power of two from 2^12 to 2^24
 //!     16   16  build id of the map
 //!     32    8  length of the map
-//!     40    4  0
+//!     40    4  t: bytes of the table of counters; 0 if there is none
 //!     44    4  crc32 of bytes 0..44
 //!     48   8n  chunks, n = length / c rounded up:  0 4 bytes in this file
 //!                                                  4 4 crc32 of the chunk's number and these bytes
 //!      …       the chunks, in order: zstd frames; a chunk of c bytes in this file is not compressed
+//!      …    t  the table of counters (crate::counter_map), and its crc32 in the last 4 of these bytes
 //! ```
+//! The table repeats facts of the map. With it, the profile of a short process is sealed without
+//! reading the map. The table is at the end of the file, so readers find it by the file's length.
+//!
 //! A damaged chunk becomes zeros. The checksums of the path map then find the lost records. A map is at
 //! most 64 times as long as its file, so that a wrong length cannot ask for memory.
 
 use std::borrow::Cow;
+use std::io::{self, Read};
+use std::ops::Range;
 
 use crate::checksum::numbered_crc;
+use crate::counter_map::{CounterMap, read_used};
 use crate::cursor::Cursor;
 use crate::error::FormatError;
-use crate::image::{IMAGE_MAP_MAGIC, ImageMap, decode_image};
+use crate::image::{IMAGE_MAP_MAGIC, ImageMap, ReadRange, decode_image};
 
 /// First eight bytes of a compressed path map.
 pub const PACKED_MAP_MAGIC: [u8; 8] = *b"HLWPCMAP";
@@ -46,7 +53,8 @@ pub fn pack_map(map: &[u8], build_id: &[u8; 16]) -> Vec<u8> {
     head.extend_from_slice(&(CHUNK as u32).to_le_bytes());
     head.extend_from_slice(build_id);
     head.extend_from_slice(&(map.len() as u64).to_le_bytes());
-    head.extend_from_slice(&[0; 4]);
+    let counters = counter_table(map, build_id).unwrap_or_default();
+    head.extend_from_slice(&(counters.len() as u32).to_le_bytes());
     let crc = crc32fast::hash(&head);
     head.extend_from_slice(&crc.to_le_bytes());
 
@@ -58,7 +66,49 @@ pub fn pack_map(map: &[u8], build_id: &[u8; 16]) -> Vec<u8> {
         chunks.extend_from_slice(&stored);
     }
     head.extend_from_slice(&chunks);
+    head.extend_from_slice(&counters);
     head
+}
+
+/// The table of counters with its checksum. `None` if the map is damaged.
+fn counter_table(map: &[u8], build_id: &[u8; 16]) -> Option<Vec<u8>> {
+    let mut read = |range: Range<u64>| {
+        let [start, end] = [range.start, range.end].map(|at| at.min(map.len() as u64) as usize);
+        Some(map.get(start..end)?.to_vec())
+    };
+    let counters = read_used(&mut read, build_id, |_| true).ok()?;
+    let mut table = counters.encode()?;
+    table.extend_from_slice(&crc32fast::hash(&table).to_le_bytes());
+    u32::try_from(table.len()).is_ok().then_some(table)
+}
+
+/// Reads the table of counters of a compressed path map. `read` gives the bytes of the compressed
+/// map, which is `length` bytes long. `None` if it has no table.
+///
+/// # Errors
+/// If the map is of another build, or the head or the table is damaged or cut off.
+pub(crate) fn packed_counters(
+    read: &mut ReadRange<'_>,
+    length: u64,
+    build_id: &[u8; 16],
+) -> Result<Option<CounterMap>, FormatError> {
+    let truncated = FormatError::Truncated { offset: length };
+    let head = read(0..HEAD as u64).ok_or(truncated.clone())?;
+    let head = Head::read(&head)?;
+    if head.build_id != *build_id {
+        return Err(FormatError::Head { offset: 16 });
+    }
+    if head.counters == 0 {
+        return Ok(None);
+    }
+    let start = length.checked_sub(head.counters.into());
+    let start = start.ok_or(truncated.clone())?;
+    let table = read(start..length).ok_or(truncated.clone())?;
+    let (table, crc) = table.split_last_chunk().ok_or(truncated)?;
+    match crc32fast::hash(table) == u32::from_le_bytes(*crc) {
+        true => CounterMap::decode(table).map(Some),
+        false => Err(FormatError::Checksum { offset: start }),
+    }
 }
 
 /// The chunk as a zstd frame; the chunk itself if the frame is not shorter, or shorter than the
@@ -92,26 +142,50 @@ pub fn read_map(bytes: &[u8]) -> Result<ImageMap, FormatError> {
     }
 }
 
-/// Whether the bytes are a complete compressed path map whose checksums are right.
-pub fn is_intact_packed_map(bytes: &[u8]) -> bool {
-    let Ok(head) = Head::read(bytes) else {
-        return false;
+/// Whether a file is a complete compressed path map whose checksums are right. Reads it chunk by
+/// chunk: a buffer for the whole file would take longer to allocate than to check.
+pub fn is_intact_packed_map(file: &mut dyn Read) -> bool {
+    check_intact(file).is_ok_and(|is_intact| is_intact)
+}
+
+/// # Errors
+/// If the file cannot be read, or is too short.
+fn check_intact(file: &mut dyn Read) -> io::Result<bool> {
+    let mut head = [0; HEAD];
+    file.read_exact(&mut head)?;
+    let Ok(head) = Head::read(&head) else {
+        return Ok(false);
     };
-    let Ok((table, mut stored)) = head.split(bytes) else {
-        return false;
-    };
-    let chunks_are_intact = table
-        .chunks_exact(ENTRY)
-        .enumerate()
-        .all(|(number, entry)| {
-            let (length, crc) = entry_of(entry);
-            let Some((chunk, after)) = stored.split_at_checked(length) else {
-                return false;
-            };
-            stored = after;
-            numbered_crc(number, chunk) == crc
-        });
-    chunks_are_intact && stored.is_empty()
+    let chunks = head.length.div_ceil(head.chunk as u64);
+    let mut table = Vec::new();
+    let mut entries = Read::take(&mut *file, chunks.saturating_mul(ENTRY as u64));
+    entries.read_to_end(&mut table)?;
+    if (table.len() / ENTRY) as u64 != chunks {
+        return Ok(false);
+    }
+    let mut buffer = vec![0; head.chunk];
+    for (number, entry) in table.chunks_exact(ENTRY).enumerate() {
+        let (length, crc) = entry_of(entry);
+        let Some(chunk) = buffer.get_mut(..length) else {
+            return Ok(false);
+        };
+        file.read_exact(chunk)?;
+        if numbered_crc(number, chunk) != crc {
+            return Ok(false);
+        }
+    }
+    let mut rest = Vec::new();
+    let limit = u64::from(head.counters) + 1;
+    Read::take(file, limit).read_to_end(&mut rest)?;
+    Ok(rest.len() == head.counters as usize && holds_table(&rest))
+}
+
+/// Whether these bytes are an undamaged table of counters, or none.
+fn holds_table(bytes: &[u8]) -> bool {
+    let parts = bytes.split_last_chunk();
+    parts.map_or(bytes.is_empty(), |(table, crc)| {
+        crc32fast::hash(table) == u32::from_le_bytes(*crc)
+    })
 }
 
 /// The length of a chunk in the file, and its checksum.
@@ -151,6 +225,8 @@ struct Head {
     chunk: usize,
     build_id: [u8; 16],
     length: u64,
+    /// Bytes of the table of counters, with its checksum.
+    counters: u32,
 }
 
 impl Head {
@@ -166,7 +242,7 @@ impl Head {
             return Err(FormatError::Version { found, reads });
         }
         let (build_id, length) = (cursor.id()?, cursor.u64()?);
-        cursor.u32()?;
+        let counters = cursor.u32()?;
         let crc = cursor.u32()?;
         let is_sound = chunk.is_power_of_two() && (1 << 12..=1 << 24).contains(&chunk);
         if crc != crc32fast::hash(&bytes[..HEAD - 4]) || !is_sound {
@@ -176,6 +252,7 @@ impl Head {
             chunk: chunk as usize,
             build_id,
             length,
+            counters,
         })
     }
 

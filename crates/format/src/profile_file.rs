@@ -2,18 +2,17 @@
 //!
 //! Cost: linear in the file.
 
-use std::ops::Range;
-
 use crate::counter_map::{CounterMap, read_used};
 use crate::damage::{Damage, DamagedFile};
 use crate::error::FormatError;
 use crate::function_index::FunctionIndex;
 use crate::function_record::lost_function;
 use crate::image::{ImageMap, ReadRange};
+use crate::packed_map::packed_counters;
 use crate::profile::{Profile, ProfileHead};
-use crate::raw::{RawHead, RawProfile};
+use crate::raw::{RawHead, RawProfile, SparseBytes};
 use crate::sealed;
-use crate::thread_sums::sum_raw;
+use crate::thread_sums::{Sums, sum_raw};
 
 /// Reads only the head of a profile, raw or sealed. The first 4096 bytes of the file are enough.
 ///
@@ -42,28 +41,40 @@ pub fn read_profile(bytes: &[u8], map: &ImageMap) -> Result<Profile, FormatError
     }
     check_head(&RawHead::read(bytes)?.profile, map)?;
     let lost = |index, offset, fact| lost_function(map, index, offset, fact);
-    Ok(sum_raw(
-        &RawProfile::parse(bytes)?,
-        &CounterMap::of(map),
-        lost,
-    ))
+    let raw = RawProfile::parse(bytes)?;
+    Ok(sum_raw(Sums::new(&raw), &CounterMap::of(map), lost))
+}
+
+/// Where [`read_counters`] finds the places of the counters.
+pub enum CounterPlaces<'p, 'r> {
+    /// In the path map of a program. This reads the bytes of the map.
+    Map(&'p mut ReadRange<'r>),
+    /// In the table of counters at the end of a compressed path map. This reads the bytes of the
+    /// compressed map, whose length is the number.
+    Packed(&'p mut ReadRange<'r>, u64),
 }
 
 /// Reads an undamaged raw profile of counters with only the parts of the path map that it needs.
-/// `read` gives the bytes of the path map.
 ///
-/// Gives `None` if the profile, or a part of the map that is read, is damaged. [`read_profile`]
-/// then lists the damage.
-pub fn read_counters(bytes: &[u8], read: &mut ReadRange<'_>) -> Option<Profile> {
-    let raw = RawProfile::parse(bytes).ok()?;
+/// Gives `None` if the profile, or a part of the map that is read, is damaged or missing.
+/// [`read_profile`] then lists the damage.
+pub fn read_counters(file: &SparseBytes, places: CounterPlaces<'_, '_>) -> Option<Profile> {
+    let raw = RawProfile::parse_sparse(file).ok()?;
     let head = &raw.header().profile;
     if head.kind.is_stream() {
         return None;
     }
-    let is_used = |range: Range<u64>| raw.counts_in(range);
-    let map = read_used(read, &head.build_id, is_used).ok()?;
+    let sums = Sums::new(&raw);
+    let map = match places {
+        CounterPlaces::Map(read) => {
+            read_used(read, &head.build_id, |range| sums.counts_in(range)).ok()?
+        }
+        CounterPlaces::Packed(read, length) => {
+            packed_counters(read, length, &head.build_id).ok()??
+        }
+    };
     let lost = |_: FunctionIndex, offset, fact| Damage::of_file(DamagedFile::Profile, offset, fact);
-    let profile = sum_raw(&raw, &map, lost);
+    let profile = sum_raw(sums, &map, lost);
     profile.damage.is_empty().then_some(profile)
 }
 

@@ -3,7 +3,7 @@
 //!
 //! After its head, a raw profile consists of *extents*: parts of one or more pages. An extent has a
 //! block of counters, a segment (a hash table of a function's counters), a ring with the words of a
-//! stream, or a spool (compressed words of a ring).
+//! stream, cells of a ring that began small, or a spool (compressed words of a ring).
 //!
 //! The process may still run or may have been killed, so the parser ignores bytes after
 //! [`RawHead::end`]. The raw form has no checksums, because the program only adds to counters. So
@@ -11,7 +11,7 @@
 //! in the keys of segments, and in counters that belong to no path. An extent with a damaged head
 //! is lost. The parser then looks for the next extent at the starts of the following pages.
 //!
-//! Cost: linear in the file.
+//! Cost: linear in the file; of a file with holes, in its data.
 
 mod extent;
 mod head;
@@ -23,16 +23,30 @@ use crate::cursor::Cursor;
 use crate::damage::{Damage, DamagedFile, Fact};
 use crate::error::FormatError;
 use extent::{EXTENT_HEAD_SIZE, ExtentHead, SLOT_SIZE, segment_extent_size};
-use holloway_abi::{EXTENT_BLOCK, EXTENT_RING, EXTENT_SEGMENT, EXTENT_SPOOL, InlineCounts, PAGE};
+use holloway_abi::{
+    EXTENT_BLOCK, EXTENT_CELLS, EXTENT_RING, EXTENT_SEGMENT, EXTENT_SPOOL, InlineCounts, PAGE,
+};
 
 pub use extent::{Block, Segment, block_size};
 pub use head::RawHead;
+use rings::Cells;
 pub use rings::{Piece, Ring, RingWords, Spool};
+
+/// The bytes of a file with holes: parts of the file that take no space and read as zeros.
+#[derive(Clone, Debug)]
+pub struct SparseBytes {
+    /// All bytes, with zeros in the holes.
+    pub bytes: Vec<u8>,
+    /// The ranges outside of the holes, ascending. All other bytes are 0.
+    pub data: Vec<Range<u64>>,
+}
 
 /// A raw profile with its extents.
 #[derive(Clone, Debug)]
 pub struct RawProfile<'a> {
     header: RawHead,
+    /// The ranges of the file that may contain bytes other than 0, ascending.
+    data: Vec<Range<u64>>,
     blocks: Vec<Block<'a>>,
     segments: Vec<Segment<'a>>,
     rings: Vec<Ring<'a>>,
@@ -45,6 +59,7 @@ enum Extent<'a> {
     Segment(Segment<'a>),
     Ring(Ring<'a>),
     Spool(Spool<'a>),
+    Cells(Cells<'a>),
 }
 
 impl<'a> RawProfile<'a> {
@@ -55,9 +70,23 @@ impl<'a> RawProfile<'a> {
     /// If the bytes are not a raw profile or have another version, or if the head is damaged or cut
     /// off.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, FormatError> {
+        let whole = 0..bytes.len() as u64;
+        Self::parse_data(bytes, vec![whole])
+    }
+
+    /// Like [`parse`](Self::parse), for a file with holes. The counters in the holes are not read.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse).
+    pub fn parse_sparse(file: &'a SparseBytes) -> Result<Self, FormatError> {
+        Self::parse_data(&file.bytes, file.data.clone())
+    }
+
+    fn parse_data(bytes: &'a [u8], data: Vec<Range<u64>>) -> Result<Self, FormatError> {
         let header = RawHead::read(bytes)?;
         let mut raw = Self {
             header,
+            data,
             blocks: Vec::new(),
             segments: Vec::new(),
             rings: Vec::new(),
@@ -89,6 +118,7 @@ impl<'a> RawProfile<'a> {
                         Extent::Segment(segment) => self.segments.push(segment),
                         Extent::Ring(ring) => self.push_ring(ring),
                         Extent::Spool(spool) => self.spools.push(spool),
+                        Extent::Cells(cells) => self.add_cells(cells),
                     }
                 }
                 None => {
@@ -98,6 +128,20 @@ impl<'a> RawProfile<'a> {
             }
         }
         self.note_lost(lost_since, bytes.len());
+    }
+
+    /// The index of the ring of these cells. `None` if no such ring is earlier in the file.
+    fn ring_of(&self, cells: &Cells<'a>) -> Option<usize> {
+        self.rings
+            .iter()
+            .rposition(|ring| ring.offset == cells.ring)
+    }
+
+    /// Adds cells to their ring.
+    fn add_cells(&mut self, cells: Cells<'a>) {
+        if let Some(ring) = self.ring_of(&cells) {
+            self.rings[ring].add_cells(cells);
+        }
     }
 
     fn push_ring(&mut self, ring: Ring<'a>) {
@@ -123,7 +167,7 @@ impl<'a> RawProfile<'a> {
     }
 
     /// Returns the extent at `start` and its size. Returns `None` if its head is damaged, or if the
-    /// extent is incomplete and is not a ring.
+    /// extent is incomplete and has no words.
     fn extent(&self, bytes: &'a [u8], start: usize) -> Option<(Extent<'a>, usize)> {
         let mut cursor = Cursor::new(&bytes[start..], start as u64);
         let head = ExtentHead::read(&mut cursor)?;
@@ -131,21 +175,24 @@ impl<'a> RawProfile<'a> {
         let size = usize::try_from(head.size).ok()?;
         let length = size.checked_sub(EXTENT_HEAD_SIZE as usize)?;
         let block_size = self.header.block_size;
-        // In addition to its words, a ring has a page with its header. In the kind `loops` it also
-        // has a block of ring counters.
-        let is_ring = head.kind == EXTENT_RING
-            && head
-                .size
+        // In addition to its words, if they are in its extent, a ring has a page with its header. In
+        // the kind `loops` it also has a block of ring counters.
+        let counts_activations =
+            self.header.profile.kind.traits().inline_counts == InlineCounts::Activations;
+        let with_counters = block_size.saturating_add(PAGE + EXTENT_HEAD_SIZE);
+        let without_words = |size: u64| size == PAGE || counts_activations && size == with_counters;
+        let words_size = match head.size {
+            PAGE if !counts_activations => Some(0),
+            size if counts_activations && size == with_counters => Some(0),
+            size => size
                 .checked_sub(head.slots)
-                .is_some_and(|without_words| {
-                    without_words == PAGE
-                        || (self.header.profile.kind.traits().inline_counts
-                            == InlineCounts::Activations
-                            && without_words.checked_sub(PAGE + EXTENT_HEAD_SIZE)
-                                == Some(block_size))
-                });
+                .and_then(|rest| without_words(rest).then_some(head.slots)),
+        };
+        let words_size = words_size.filter(|_| head.kind == EXTENT_RING);
+        let is_ring = words_size.is_some();
         // If the file ends inside a ring, the words before the end of the file are still used.
-        let is_cut = is_ring && start.checked_add(size)? > bytes.len();
+        let is_cut =
+            (is_ring || head.kind == EXTENT_CELLS) && start.checked_add(size)? > bytes.len();
         let payload = match is_cut {
             true => cursor.remaining(),
             false => cursor.bytes(length).ok()?,
@@ -169,7 +216,16 @@ impl<'a> RawProfile<'a> {
                     slots: &payload[..head.slots as usize * SLOT_SIZE],
                 })
             }
-            EXTENT_RING if is_ring => Extent::Ring(Ring::read(&head, start as u64, payload)?),
+            EXTENT_RING => {
+                let words_size = usize::try_from(words_size?).ok()?;
+                Extent::Ring(Ring::read(&head, start as u64, payload, words_size)?)
+            }
+            EXTENT_CELLS if head.size.is_multiple_of(PAGE) => {
+                let cells = Cells::read(&head, payload)?;
+                // Cells whose ring is lost are of no use.
+                self.ring_of(&cells)?;
+                Extent::Cells(cells)
+            }
             EXTENT_SPOOL if head.size.is_multiple_of(PAGE) => {
                 Extent::Spool(Spool::read(&head, offset, payload)?)
             }
@@ -193,9 +249,12 @@ impl<'a> RawProfile<'a> {
         &self.segments
     }
 
-    /// Whether a counter in this range of bytes of a thread's block is not 0.
-    pub(crate) fn counts_in(&self, range: Range<u64>) -> bool {
-        self.blocks.iter().any(|block| block.counts_in(&range))
+    /// Number and value of each counter of a block that is not 0, ascending.
+    pub(crate) fn nonzero_counters(
+        &self,
+        block: &Block<'a>,
+    ) -> impl Iterator<Item = (usize, u64)> + use<'a> {
+        block.nonzero_counters(&self.data)
     }
 
     /// The threads' rings, in the order in which they were created.

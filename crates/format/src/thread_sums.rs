@@ -4,9 +4,10 @@
 //! the blocks, and then assigns the sums to the functions. It adds up the segments of hashed
 //! functions separately.
 //!
-//! Cost: one pass over the file, and one pass over the sums of a block.
+//! Cost: one pass over the file's data, and two binary searches for each function.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use crate::counter_map::CounterMap;
 use crate::damage::{Damage, DamagedFile, Fact};
@@ -19,14 +20,14 @@ use crate::units::Count;
 /// Adds up the counts of a raw profile's threads, by the functions of the map. `lost` describes
 /// the damage of a function whose counts at an offset of the file cannot be used.
 pub(crate) fn sum_raw(
-    raw: &RawProfile<'_>,
+    mut sums: Sums<'_, '_>,
     map: &CounterMap,
     lost: impl Fn(FunctionIndex, u64, Fact) -> Damage,
 ) -> Profile {
+    let raw = sums.raw;
     let mut profile = Profile::from_head(raw.header().profile.clone());
     profile.damage.extend_from_slice(raw.damage());
     let mut hashed = sum_segments(raw, map, &mut profile.damage);
-    let mut sums = Sums::new(raw);
     for (module, placed) in (0..).zip(&map.modules) {
         for (function, function_map) in (0..).zip(&placed.functions) {
             let Some(function_map) = function_map else {
@@ -95,7 +96,7 @@ impl UnusableCounts {
 }
 
 /// The sums of each counter over all blocks.
-struct Sums<'p, 'a> {
+pub(crate) struct Sums<'p, 'a> {
     raw: &'p RawProfile<'a>,
     sums: Vec<u64>,
     /// The numbers of the sums that were not 0 at first, ascending.
@@ -103,7 +104,7 @@ struct Sums<'p, 'a> {
 }
 
 impl<'p, 'a> Sums<'p, 'a> {
-    fn new(raw: &'p RawProfile<'a>) -> Self {
+    pub(crate) fn new(raw: &'p RawProfile<'a>) -> Self {
         // The blocks are in the file, so the sums take no more memory than the file.
         let max_counters = raw
             .blocks()
@@ -114,7 +115,7 @@ impl<'p, 'a> Sums<'p, 'a> {
         let mut sums = vec![0u64; max_counters];
         let mut counted = Vec::new();
         for block in raw.blocks() {
-            for (number, count) in block.nonzero_counters() {
+            for (number, count) in raw.nonzero_counters(block) {
                 sums[number] = sums[number].saturating_add(count);
                 counted.push(number);
             }
@@ -135,17 +136,30 @@ impl<'p, 'a> Sums<'p, 'a> {
         block.map_or(0, |block| block.offset + offset)
     }
 
-    /// The sums of `len` counters from byte `start` on. The range may be shorter if the blocks end
-    /// before.
-    fn range(&mut self, start: u64, len: u64) -> &mut [u64] {
-        let sum_count = self.sums.len() as u64;
-        let from = (start / 8).min(sum_count);
-        let to = from.saturating_add(len).min(sum_count);
-        &mut self.sums[from as usize..to as usize]
+    /// Whether a counter in this range of bytes of a block was not 0 at first.
+    pub(crate) fn counts_in(&self, range: Range<u64>) -> bool {
+        let first = self.first_counted(range.start / 8);
+        let number = self.counted.get(first);
+        number.is_some_and(|&number| (number as u64) < range.end.div_ceil(8))
+    }
+
+    /// The position in `counted` of the first counter from `number` on.
+    fn first_counted(&self, number: u64) -> usize {
+        self.counted
+            .partition_point(|&counted| (counted as u64) < number)
+    }
+
+    /// The positions in `counted` of `len` counters from byte `start` on. The counters between them
+    /// are 0.
+    fn counted_range(&self, start: u64, len: u64) -> Range<usize> {
+        let from = start / 8;
+        self.first_counted(from)..self.first_counted(from.saturating_add(len))
     }
 
     fn clear(&mut self, start: u64, len: u64) {
-        self.range(start, len).fill(0);
+        for &number in &self.counted[self.counted_range(start, len)] {
+            self.sums[number] = 0;
+        }
     }
 
     /// Returns the counts of a function with an array of counters, and clears their sums. Sums that
@@ -159,10 +173,12 @@ impl<'p, 'a> Sums<'p, 'a> {
         let limit = function_map.counter_limit();
         let mut counts = Vec::new();
         let mut unusable = None;
-        for (path, sum) in (0..).zip(self.range(start, len)) {
+        for &number in &self.counted[self.counted_range(start, len)] {
+            let sum = &mut self.sums[number];
             if *sum == 0 {
                 continue;
             }
+            let path = number as u64 - start / 8;
             if path >= limit || *sum == u64::MAX {
                 unusable.get_or_insert((path, *sum));
             }

@@ -18,6 +18,10 @@ fn packed() -> (Vec<u8>, Vec<u8>) {
     (map, packed)
 }
 
+fn is_intact(mut bytes: &[u8]) -> bool {
+    is_intact_packed_map(&mut bytes)
+}
+
 proptest! {
     #[test]
     fn a_map_survives(modules in vec(module(), 0..4)) {
@@ -64,8 +68,10 @@ fn a_damaged_chunk_costs_its_functions_only() {
     let packed = pack_map(&map, &whole.build_id);
     assert!(packed.len() < map.len() / 2);
     let mut flipped = packed.clone();
-    let last = flipped.len() - 100;
+    let table = u32::from_le_bytes(packed[40..44].try_into().unwrap()) as usize;
+    let last = flipped.len() - table - 100;
     flipped[last] ^= 1;
+    assert!(!is_intact(&flipped));
     let read = read_map(&flipped).unwrap();
     let intact = |map: &ImageMap| {
         let functions = map.modules[0].module.functions.iter();
@@ -91,14 +97,23 @@ fn a_flipped_byte_is_harmless_or_noticed() {
         flipped[at] ^= 0x15;
         let sound = read_map(&flipped).map_or(true, |map| !map.damage.is_empty() || map == whole);
         assert!(sound, "byte {at}");
-        assert!(!is_intact_packed_map(&flipped), "byte {at}");
+        assert!(!is_intact(&flipped), "byte {at}");
     }
-    assert!(is_intact_packed_map(&packed));
+    assert!(is_intact(&packed));
     for length in 0..packed.len() {
-        assert!(!is_intact_packed_map(&packed[..length]), "{length} bytes");
-        let noticed = read_map(&packed[..length]).map_or(true, |map| !map.damage.is_empty());
-        assert!(noticed, "{length} bytes");
+        assert!(!is_intact(&packed[..length]), "{length} bytes");
+        // The table of counters is not needed to read the map.
+        let sound =
+            read_map(&packed[..length]).map_or(true, |map| !map.damage.is_empty() || map == whole);
+        assert!(sound, "{length} bytes");
     }
+}
+
+#[test]
+fn bytes_after_the_end_are_noticed() {
+    let (_, mut packed) = packed();
+    packed.push(0);
+    assert!(!is_intact(&packed));
 }
 
 /// A head that announces more than the file can hold asks for no memory.

@@ -4,13 +4,15 @@
 mod common;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use common::{image, map_and_profile, small_modules};
 use holloway_abi::Kind;
+use holloway_format::raw::SparseBytes;
 use holloway_format::{
-    Count, Fact, FormatError, FunctionCounts, FunctionIndex, ImageMap, Profile, ProfileHead,
-    RawProfile, decode_image, encode_image, peek_profile, raw, read_counters, read_profile,
-    write_sealed,
+    Count, CounterPlaces, Fact, FormatError, FunctionCounts, FunctionIndex, ImageMap, Profile,
+    ProfileHead, RawProfile, decode_image, encode_image, pack_map, peek_profile, raw,
+    read_counters, read_profile, write_sealed,
 };
 use holloway_testkit::{raw::RawWriter, repair};
 use proptest::collection::vec;
@@ -91,8 +93,8 @@ fn threads_are_summed() {
 /// The bytes of a map as [`read_counters`] asks for them. The ranges are noted.
 fn read_range<'m>(
     map: &'m [u8],
-    asked: &'m mut Vec<std::ops::Range<u64>>,
-) -> impl FnMut(std::ops::Range<u64>) -> Option<Vec<u8>> + 'm {
+    asked: &'m mut Vec<Range<u64>>,
+) -> impl FnMut(Range<u64>) -> Option<Vec<u8>> + 'm {
     |range| {
         let end = map.len().min(range.end as usize);
         let bytes = map.get(range.start as usize..end)?.to_vec();
@@ -101,20 +103,48 @@ fn read_range<'m>(
     }
 }
 
+/// A file whose pages of zeros are holes.
+fn sparse(bytes: &[u8]) -> SparseBytes {
+    let pages = bytes.chunks(4096).enumerate();
+    let data = pages.filter(|(_, page)| page.iter().any(|&byte| byte != 0));
+    let data = data.map(|(number, page)| {
+        let start = number as u64 * 4096;
+        start..start + page.len() as u64
+    });
+    SparseBytes {
+        bytes: bytes.to_vec(),
+        data: data.collect(),
+    }
+}
+
+fn read_with_map(raw: &[u8], map: &[u8], asked: &mut Vec<Range<u64>>) -> Option<Profile> {
+    let places = &mut read_range(map, asked);
+    read_counters(&sparse(raw), CounterPlaces::Map(places))
+}
+
+fn read_with_table(raw: &[u8], packed: &[u8]) -> Option<Profile> {
+    let mut asked = Vec::new();
+    let places = &mut read_range(packed, &mut asked);
+    read_counters(
+        &sparse(raw),
+        CounterPlaces::Packed(places, packed.len() as u64),
+    )
+}
+
 #[test]
 fn counters_are_read_with_the_used_modules_only() {
     let bytes = image(&small_modules());
     let map = decode_image(&bytes).unwrap();
     let mut asked = Vec::new();
     let raw = writer(&map).finish();
-    let profile = read_counters(&raw, &mut read_range(&bytes, &mut asked));
+    let profile = read_with_map(&raw, &bytes, &mut asked);
     assert_eq!(profile.unwrap(), read_profile(&raw, &map).unwrap());
 
     let mut first_module = RawWriter::for_image(&map);
     first_module.thread(&map, 1, &[(0, 0, 0, 5), (0, 1, 3, 2)]);
     let raw = first_module.finish();
     asked.clear();
-    let profile = read_counters(&raw, &mut read_range(&bytes, &mut asked));
+    let profile = read_with_map(&raw, &bytes, &mut asked);
     assert_eq!(profile.unwrap(), read_profile(&raw, &map).unwrap());
     let last_byte = bytes.len() as u64 - 1;
     assert!(
@@ -134,24 +164,87 @@ fn counters_of_damaged_files_are_not_guessed() {
     for bit in 0..8 * bytes.len() {
         let mut flipped = bytes.clone();
         flipped[bit / 8] ^= 1 << (bit % 8);
-        match read_counters(&raw, &mut read_range(&flipped, &mut Vec::new())) {
+        match read_with_map(&raw, &flipped, &mut Vec::new()) {
             Some(profile) => assert_eq!(profile, whole, "bit {bit}"),
             None => refused += 1,
         }
     }
     assert!(refused > 1000, "{refused}");
     for length in 0..bytes.len() {
-        let cut = &bytes[..length];
-        let profile = read_counters(&raw, &mut read_range(cut, &mut Vec::new()));
+        let profile = read_with_map(&raw, &bytes[..length], &mut Vec::new());
         assert!(profile.is_none_or(|profile| profile == whole), "{length}");
     }
     for byte in 0..raw.len() {
         let mut flipped = raw.clone();
         flipped[byte] ^= 0x41;
-        let profile = read_counters(&flipped, &mut read_range(&bytes, &mut Vec::new()));
+        let profile = read_with_map(&flipped, &bytes, &mut Vec::new());
         let expected = read_profile(&flipped, &map).ok();
         let expected = expected.filter(|profile| profile.damage.is_empty());
         assert!(profile.is_none() || profile == expected, "byte {byte}");
+    }
+}
+
+#[test]
+fn counters_are_read_with_the_table_of_a_compressed_map() {
+    let bytes = image(&small_modules());
+    let map = decode_image(&bytes).unwrap();
+    let raw = writer(&map).finish();
+    let whole = read_profile(&raw, &map).unwrap();
+    let packed = pack_map(&bytes, &map.build_id);
+    assert_eq!(read_with_table(&raw, &packed), Some(whole.clone()));
+
+    let mut refused = 0;
+    for bit in 0..8 * packed.len() {
+        let mut flipped = packed.clone();
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        match read_with_table(&raw, &flipped) {
+            Some(profile) => assert_eq!(profile, whole, "bit {bit}"),
+            None => refused += 1,
+        }
+    }
+    assert!(refused > 8 * 48, "{refused}");
+    for length in 0..packed.len() {
+        assert_eq!(read_with_table(&raw, &packed[..length]), None, "{length}");
+    }
+    let other_build = pack_map(&bytes, &[1; 16]);
+    assert_eq!(read_with_table(&raw, &other_build), None);
+}
+
+proptest! {
+    /// Holes change nothing, wherever they are, and whether or not the ranges of data touch or
+    /// begin in the middle of a counter.
+    #[test]
+    fn holes_are_zeros(
+        counts in vec((0u32..3, 0u64..2, 1u64..9), 0..9),
+        cuts in vec(0u64..20_000, 0..12),
+    ) {
+        let bytes = image(&small_modules());
+        let map = decode_image(&bytes).unwrap();
+        let mut writer = RawWriter::for_image(&map);
+        for thread in 1..3 {
+            let counts: Vec<_> = (counts.iter())
+                .map(|&(function, path, count)| (0, function, path, count))
+                .collect();
+            writer.thread(&map, thread, &counts);
+        }
+        let raw = writer.finish();
+        let length = raw.len() as u64;
+        let mut cuts: Vec<u64> = cuts.into_iter().map(|cut| cut.min(length)).collect();
+        cuts.extend([0, length]);
+        cuts.sort_unstable();
+        let is_data = |range: &Range<u64>| {
+            raw[range.start as usize..range.end as usize].iter().any(|&byte| byte != 0)
+        };
+        let ranges = cuts.windows(2).map(|cut| cut[0]..cut[1]);
+        let file = SparseBytes {
+            bytes: raw.clone(),
+            data: ranges.filter(is_data).collect(),
+        };
+        let mut asked = Vec::new();
+        let places = &mut read_range(&bytes, &mut asked);
+        let expected = read_profile(&raw, &map).unwrap();
+        let expected = expected.damage.is_empty().then_some(expected);
+        prop_assert_eq!(read_counters(&file, CounterPlaces::Map(places)), expected);
     }
 }
 

@@ -2,7 +2,7 @@
 //! part.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use holloway_abi::{CHUNK, Kind, PAGE, RING_SIZE, WORD_CONTROL};
+use holloway_abi::{CHUNK, FIRST_CELLS, Kind, PAGE, RING_SIZE, WORD_CONTROL};
 use holloway_format::raw::{Piece, RingWords};
 use holloway_format::{
     Damage, ImageMap, ProfileHead, RawProfile, peek_profile, read_profile, write_sealed,
@@ -57,14 +57,14 @@ fn a_ring_and_its_spools_are_in_order() {
             piece(1200, [300, 301, 0, 303])
         ]
     );
-    let ring = first_ring.ring.unwrap();
+    let ring = first_ring.ring.as_ref().unwrap();
     assert_eq!(
         (ring.tid, ring.holes(), ring.missing, ring.owners),
         (7, 1, None, 1)
     );
     assert_eq!(ring.dropped_from(), None);
     assert_eq!(pieces(second_ring), [piece(CHUNK, [1])]);
-    let ring = second_ring.ring.unwrap();
+    let ring = second_ring.ring.as_ref().unwrap();
     assert_eq!((ring.cursor, ring.end()), (CHUNK + 8, CHUNK + 4));
     assert_eq!(ring.missing, Some(CHUNK + 4));
     assert_eq!(ring.dropped_from(), Some(2));
@@ -152,7 +152,7 @@ fn overwritten_words_are_reported() {
         "profile damaged at byte 4096: 262144 bytes of words of thread 7 were written over";
     assert_eq!(message, expected);
     let words = &raw.ring_words()[0];
-    assert_eq!(words.ring.unwrap().overrun(), 4 * CHUNK);
+    assert_eq!(words.ring.as_ref().unwrap().overrun(), 4 * CHUNK);
     assert_eq!(pieces(words)[0].position, 4 * CHUNK);
 }
 
@@ -234,7 +234,10 @@ fn read_all(bytes: &[u8]) {
             assert!(piece.position >= next && piece.words.len() as u64 <= RING_SIZE / 4);
             next = piece.position + 4 * piece.words.len() as u64;
         }
-        let _ = words.ring.map(|ring| (ring.holes(), ring.overrun()));
+        let _ = words
+            .ring
+            .as_ref()
+            .map(|ring| (ring.holes(), ring.overrun()));
     }
 }
 
@@ -301,4 +304,90 @@ proptest! {
         }
         read_all(&bytes);
     }
+}
+
+/// A ring that began small, as the runtime writes it: its cells are in extents of their own, and
+/// its first word is not at the start of a chunk.
+#[test]
+fn words_of_a_ring_that_began_small_are_one_piece() {
+    let first = CHUNK - FIRST_CELLS;
+    let cells = [FIRST_CELLS + PAGE, CHUNK, 2 * CHUNK];
+    let words: Vec<u32> = (1..=30_000).collect();
+    for origin in [first, 5 * RING_SIZE + first] {
+        let mut writer = writer();
+        let ring = writer.small_ring(7, origin, &words, &cells);
+        let other = writer.small_ring(8, first, &words[..10], &cells[..1]);
+        let bytes = writer.finish();
+        let raw = RawProfile::parse(&bytes).unwrap();
+        assert_eq!(raw.damage(), []);
+        let rings = raw.ring_words();
+        assert_eq!([ring, other], [rings[0].offset, rings[1].offset]);
+        assert_eq!(pieces(&rings[0]), [piece(origin, words.clone())]);
+        assert_eq!(pieces(&rings[1]), [piece(first, 1..=10)]);
+    }
+}
+
+/// A small ring whose stream has gone around once, so that its first cells have the last words.
+#[test]
+fn a_ring_that_began_small_wraps_around() {
+    let origin = CHUNK - FIRST_CELLS;
+    let (middle, last) = (RING_SIZE - CHUNK, CHUNK - FIRST_CELLS);
+    let mut writer = writer();
+    let words: Vec<u32> = (1..=(RING_SIZE / 4) as u32).collect();
+    let ring = writer.small_ring(7, origin, &words, &[FIRST_CELLS, middle, last]) as usize;
+    let mut bytes = writer.finish();
+    let raw = RawProfile::parse(&bytes).unwrap();
+    assert_eq!(pieces(&raw.ring_words()[0]), [piece(origin, words.clone())]);
+    // 1,000 words were spooled, and 400 more words took their cells.
+    let cursor = origin + RING_SIZE + 1600;
+    bytes[ring + 64..ring + 72].copy_from_slice(&cursor.to_le_bytes());
+    bytes[ring + 128..ring + 136].copy_from_slice(&(origin + 4000).to_le_bytes());
+    let raw = RawProfile::parse(&bytes).unwrap();
+    let mut expected = words[1000..].to_vec();
+    expected.extend(&words[..400]);
+    assert_eq!(
+        pieces(&raw.ring_words()[0]),
+        [piece(origin + 4000, expected)]
+    );
+}
+
+/// The process was killed before it moved its last words to the file, or the file is cut off.
+#[test]
+fn words_without_cells_are_missing_at_the_end() {
+    let origin = CHUNK - FIRST_CELLS;
+    let words: Vec<u32> = (1..=30_000).collect();
+    let mut writer = writer();
+    writer.small_ring(7, origin, &words, &[FIRST_CELLS + PAGE, CHUNK]);
+    let bytes = writer.finish();
+    let stored = ((FIRST_CELLS + PAGE + CHUNK) / 4) as usize;
+    let raw = RawProfile::parse(&bytes).unwrap();
+    assert_eq!(raw.damage(), []);
+    let expected = piece(origin, words[..stored].to_vec());
+    assert_eq!(pieces(&raw.ring_words()[0]), [expected]);
+    let cut = RawProfile::parse(&bytes[..bytes.len() - 402]).unwrap();
+    assert_eq!(cut.damage().len(), 1);
+    let expected = piece(origin, words[..stored - 101].to_vec());
+    assert_eq!(pieces(&cut.ring_words()[0]), [expected]);
+}
+
+#[test]
+fn only_damaged_cells_are_lost() {
+    let origin = CHUNK - FIRST_CELLS;
+    let words: Vec<u32> = (1..=20_000).collect();
+    let mut writer = writer();
+    let ring = writer.small_ring(7, origin, &words, &[FIRST_CELLS, PAGE, CHUNK]);
+    let mut bytes = writer.finish();
+    let second = (ring + PAGE + PAGE + FIRST_CELLS) as usize;
+    bytes[second] ^= 1;
+    let raw = RawProfile::parse(&bytes).unwrap();
+    assert_eq!(raw.damage().len(), 1);
+    let (one, two) = (FIRST_CELLS as usize / 4, (FIRST_CELLS + PAGE) as usize / 4);
+    let expected = [
+        piece(origin, words[..one].to_vec()),
+        piece(
+            origin + FIRST_CELLS + PAGE,
+            words[two..two + CHUNK as usize / 4].to_vec(),
+        ),
+    ];
+    assert_eq!(pieces(&raw.ring_words()[0]), expected);
 }

@@ -7,6 +7,7 @@
 
 mod cargo;
 mod holloway;
+pub(crate) mod phases;
 mod stream;
 pub(crate) mod trace;
 mod view;

@@ -82,7 +82,7 @@ enum Source {
     /// A file that [`write_for_build`] wrote.
     File(Guide),
     /// A run: its location and its profile.
-    Run(PathBuf, RunProfile),
+    Run(PathBuf, Box<RunProfile>),
 }
 
 fn open(argument: &Path) -> Result<Source> {
@@ -97,7 +97,7 @@ fn open(argument: &Path) -> Result<Source> {
     }
     let run = latest::resolve(argument)?;
     let profile = loading::load(&run).map_err(|failure| unusable(&run, failure))?;
-    Ok(Source::Run(run, profile))
+    Ok(Source::Run(run, Box::new(profile)))
 }
 
 /// Reads the guide that `--guide` names and writes it into `home`, for the links of a build.

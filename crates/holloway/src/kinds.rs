@@ -156,6 +156,11 @@ fn check_stream(kind: Kind, args: &StreamArgs) -> Result<()> {
 /// # Errors
 /// If the view has no data, or one of the given options has no effect.
 pub(crate) fn check_view(kinds: &RecordedKinds, view: &ViewArgs) -> Result<()> {
+    if view.uncovered && kinds.is_timed() {
+        return Err(Failure::usage(
+            "times of paths were recorded, which leave out short functions, so --uncovered cannot tell what never ran: build with --collect paths",
+        ));
+    }
     match view.view {
         Some(View::Loops) if !kinds.has(Kind::Loops) && kinds.has(Kind::Trace) => {
             return Err(Failure::usage(
@@ -180,22 +185,33 @@ pub(crate) fn check_view(kinds: &RecordedKinds, view: &ViewArgs) -> Result<()> {
         Some(View::Paths),
         Some(View::Functions),
         Some(View::Blocks),
+        Some(View::Edges),
     ];
     let is_sortable = page == Page::Counts && sortable_views.contains(&view.view);
     let (is_loops, is_variation) = (page == Page::Loops, page == Page::Variation);
+    let is_json_of_counts = page == Page::Counts && view.list.style.format == OutputFormat::Json;
     let times = &view.times;
+    let function = view.list.function.as_ref();
+    let names_path = function.is_some_and(|function| function.path.is_some());
+    let is_path_view = matches!(view.view, None | Some(View::Paths)) && !view.uncovered;
     let options = [
+        (
+            "--function NAME#DIGITS",
+            names_path,
+            is_loops || is_variation || is_path_view,
+            "paths, loops, or variation",
+        ),
         (
             "--sort",
             view.sort.is_some(),
             is_sortable,
-            "paths, functions or blocks",
+            "paths, functions, blocks or edges",
         ),
         (
             "--all-code",
             view.code.all_code,
-            view.uncovered || view.view == Some(View::Lines),
-            "lines or --uncovered",
+            view.uncovered || view.view == Some(View::Lines) || is_json_of_counts,
+            "lines, --uncovered, or --format json",
         ),
         ("--min-share", view.min_share.is_some(), is_loops, "loops"),
         ("--stats", view.stats, is_loops, "loops"),

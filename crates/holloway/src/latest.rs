@@ -1,18 +1,24 @@
 //! The run that a command reports: the run that the user names, or the latest run around the
-//! current directory.
+//! current directory, or the user's latest run.
 
 use std::path::{Path, PathBuf};
 
 use holloway_collect::run_directory::{DATA, DEFAULT_RUNS, LATEST, RUNS, latest_in, start_time};
+use holloway_collect::state_runs::{builds_around, newest_of_all, newest_run, state_runs};
 
 use crate::failure::{Context, Failure, Result};
 use crate::{project, status};
 
-/// The run to report if the user names none: `$HOLLOWAY_DATA` if it is set, else the newer of two
-/// runs:
+/// The run to report if the user names none: `$HOLLOWAY_DATA` if it is set, else the newest of
+/// three runs:
 ///
 /// - `latest` in cargo's target directory;
-/// - `latest` in the nearest `target` at or above the current directory.
+/// - `latest` in the nearest `target` at or above the current directory;
+/// - the newest run, in the user's state directory, of a program at, below, or above the current
+///   directory.
+///
+/// If there is none of them, it is the newest run in the user's state directory, for example that
+/// of an installed program.
 ///
 /// # Errors
 /// If there is no run.
@@ -25,8 +31,16 @@ pub(crate) fn latest() -> Result<PathBuf> {
     // If two runs started at the same time, the stable sort keeps cargo's run first.
     candidates.sort_by_key(|run| std::cmp::Reverse(start_time(run)));
     let Some((newest, others)) = candidates.split_first() else {
+        if let Some(run) = state_runs().and_then(|runs| newest_of_all(&runs)) {
+            status::note(&format!(
+                "no program in or below {} has a run; this is your newest run, {}",
+                current_dir.display(),
+                run.display()
+            ));
+            return Ok(run);
+        }
         return Err(Failure::new(format_args!(
-            "cannot find a run: no {DEFAULT_RUNS}/{LATEST} here or above {}, nor in cargo's target directory; name a run's directory, or record one with `cargo holloway run` or `holloway run -- ./app`",
+            "cannot find a run: no {DEFAULT_RUNS}/{LATEST} here or above {}, nor in cargo's target directory, nor in your state directory; name a run's directory, or record one with `cargo holloway run` or `holloway run -- ./app`",
             current_dir.display()
         )));
     };
@@ -51,7 +65,8 @@ pub(crate) fn resolve(run: &Path) -> Result<PathBuf> {
     Ok(run.to_owned())
 }
 
-/// The latest run in the project's target directory, and the latest run in the nearest `target`.
+/// The latest run in the project's target directory, the latest run in the nearest `target`, and
+/// the newest run of a program around the current directory in the user's state directory.
 fn candidates(current_dir: &Path) -> Vec<PathBuf> {
     let mut runs_above = current_dir
         .ancestors()
@@ -63,7 +78,9 @@ fn candidates(current_dir: &Path) -> Vec<PathBuf> {
     let of_project = project::configured_target(current_dir)
         .or_else(|| farther.and_then(|_| project::workspace_target(current_dir)))
         .and_then(latest_below);
-    let mut candidates: Vec<PathBuf> = of_project.into_iter().chain(nearest).collect();
+    let of_program = state_runs().and_then(|runs| newest_run(builds_around(&runs, current_dir)));
+    let places = [of_project, nearest, of_program];
+    let mut candidates: Vec<PathBuf> = places.into_iter().flatten().collect();
     candidates.dedup_by_key(|run| run.canonicalize().ok());
     candidates
 }

@@ -10,6 +10,7 @@
 //! | `holloway-rustc` | cargo, by `RUSTC_WRAPPER` | adds options to rustc: `holloway_link::rustc` |
 //! | `holloway-cc` | rustc, by `-Clinker` | weaves and links: `holloway_link::step` |
 //! | `holloway-ld` | clang, by `--ld-path` | weaves and links a raw ld line |
+//! | `holloway-runner` | cargo, as the runner of a target | measures a program: `commands/runner.rs` |
 //! | `holloway-clang`, `holloway-clang++` | build systems | calls clang as `holloway cc` does |
 //!
 //! `holloway-cc` is a linker, and the command `holloway cc` is a compiler. rustc derives the flavor
@@ -46,7 +47,8 @@ use holloway_link::{rustc, step, tools, worker};
 use cli::{CargoCommand, CargoHolloway, Command, Holloway, RunsCommand};
 use commands::cargo::{self, Verb};
 use commands::{
-    clean, demo, doctor, manual, monitor, overlap, report, run, show_env, stability, trace,
+    clean, demo, doctor, manual, monitor, overlap, phases, report, run, runner, show_env,
+    stability, trace,
 };
 use failure::{Failure, Result};
 use link_host::{LinkHost, link};
@@ -63,6 +65,7 @@ pub fn main() -> ExitCode {
         Some(tools::RUSTC) => wrap_rustc(&argv),
         Some(tools::RUST_LINKER) => link(step::rust_linker, args),
         Some(tools::LD) => link(step::ld, args),
+        Some(tools::RUNNER) => runner::main(args),
         Some(tools::CLANG) => compile(Language::C, args),
         Some(tools::CLANGXX) => compile(Language::Cxx, args),
         // `holloway` and `cargo-holloway` both call themselves as workers.
@@ -139,6 +142,7 @@ fn about_runs(command: &RunsCommand) -> Result<ExitCode> {
         RunsCommand::Overlap(args) => overlap::main(args),
         RunsCommand::Stability(args) => stability::main(args),
         RunsCommand::Trace(args) => trace::main(args),
+        RunsCommand::Phases(args) => phases::main(args),
     }
 }
 

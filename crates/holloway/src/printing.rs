@@ -33,7 +33,11 @@ pub(crate) fn source() -> Files {
 /// The report options for a list.
 pub(crate) fn options<'a>(list: &ListArgs, source: &'a Files) -> Options<'a> {
     Options {
-        function: list.function.clone(),
+        function: list.function.as_ref().map(|choice| choice.regex.clone()),
+        path: list
+            .function
+            .as_ref()
+            .and_then(|choice| choice.path.clone()),
         ..unfiltered(list.top, list.style.color, source)
     }
 }

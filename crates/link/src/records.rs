@@ -152,17 +152,26 @@ impl LinkRecords {
 pub struct WeavingReader(PathBuf);
 
 impl WeavingReader {
-    /// Reads the progress of the links that weave modules now, one text for each link.
+    /// Reads the progress of the links that weave modules now, one text for each link. The file of a
+    /// link that was killed is ignored.
     pub fn read(&self) -> Vec<String> {
         let entries = std::fs::read_dir(&self.0).into_iter().flatten();
         let files = entries.filter_map(|entry| Some(entry.ok()?.path()));
         let weaving = files.filter(|file| {
             file.extension()
                 .is_some_and(|extension| extension == WEAVING)
+                && writer_runs(file)
         });
         let texts = weaving.filter_map(|file| std::fs::read_to_string(file).ok());
         texts.filter(|text| !text.is_empty()).collect()
     }
+}
+
+/// Whether the process runs that the name of a progress file gives.
+fn writer_runs(file: &Path) -> bool {
+    let processes = Path::new("/proc");
+    let process = file.file_stem().map(|process| processes.join(process));
+    process.is_some_and(|process| process.exists()) || !processes.join("self").exists()
 }
 
 fn parse_guide_match(text: &str) -> Option<GuideMatch> {
@@ -253,7 +262,7 @@ impl<'a> Recorder<'a> {
         let file = directory.join(format!("{}.{WEAVING}", std::process::id()));
         // Progress is not worth an error.
         match weaving {
-            Some(weaving) => std::fs::write(file, weaving.to_string()).ok(),
+            Some(weaving) => replace(&file, weaving.to_string().as_bytes()).ok(),
             None => std::fs::remove_file(file).ok(),
         };
     }
@@ -291,12 +300,7 @@ impl<'a> Recorder<'a> {
         let Some(directory) = &self.directory else {
             return;
         };
-        let stored = tempfile::NamedTempFile::new_in(directory).and_then(|mut file| {
-            file.write_all(&map.bytes)?;
-            file.persist(directory.join(map.file_name()))?;
-            Ok(())
-        });
-        drop(stored);
+        replace(&directory.join(map.file_name()), &map.bytes).ok();
     }
 
     fn record(&self, kind: &str, message: &str) -> io::Result<()> {
@@ -347,6 +351,15 @@ fn empty_selection(selections: &[Selection], output: &str) -> Option<UnmatchedPa
         selected,
         scope: PatternScope::Link(output.to_owned()),
     })
+}
+
+/// Replaces a file in one step: readers see either the old or the new content.
+fn replace(file: &Path, bytes: &[u8]) -> io::Result<()> {
+    let directory = file.parent().unwrap_or(Path::new("."));
+    let mut temporary = tempfile::NamedTempFile::new_in(directory)?;
+    temporary.write_all(bytes)?;
+    temporary.persist(file)?;
+    Ok(())
 }
 
 /// Appends a line, unless the file already contains it.
@@ -421,6 +434,24 @@ mod tests {
             ],
             Some(nothing),
         );
+    }
+
+    #[test]
+    fn the_progress_of_a_killed_link_is_ignored() {
+        let home = tempfile::tempdir().expect("a temporary directory");
+        let reader = WeavingReader(home.path().to_owned());
+        let write = |process: u32, text: &str| {
+            let file = home.path().join(format!("{process}.{WEAVING}"));
+            replace(&file, text.as_bytes()).expect("written");
+        };
+        assert!(reader.read().is_empty());
+        // No process has this number.
+        write(u32::MAX, "3 of 9: killed");
+        write(std::process::id(), "1 of 2: core");
+        write(std::process::id(), "2 of 2: app");
+        assert_eq!(reader.read(), ["2 of 2: app"]);
+        let files = std::fs::read_dir(home.path()).expect("a directory");
+        assert_eq!(files.count(), 2, "no temporary file is left");
     }
 
     #[test]

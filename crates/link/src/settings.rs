@@ -15,7 +15,7 @@
 //! | `HOLLOWAY_OPT` | optimization level of the link (`holloway cc` sets it to its `-O` level) |
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use holloway_abi::Kind;
 use holloway_abi::environment::{self, Flag, InvalidNumber, Number};
@@ -84,7 +84,7 @@ impl LinkSettings {
                 Some(directory) => (!directory.is_empty()).then(|| directory.into()),
                 None => cache_home().map(|home| home.join("woven")),
             },
-            runs: std::env::var_os(environment::RUNS.name).unwrap_or_default(),
+            runs: runs()?,
             jobs,
             opt: line.opt.or_else(|| level::parse(&opt)),
             shared: line.output_kind != Output::Executable,
@@ -92,6 +92,17 @@ impl LinkSettings {
             function_sections: line.function_sections,
         })
     }
+}
+
+/// The directory of runs that the user chose, as an absolute path without a slash at its end. Empty
+/// if the user chose none.
+fn runs() -> Result<OsString> {
+    let Some(runs) = std::env::var_os(environment::RUNS.name).filter(|runs| !runs.is_empty())
+    else {
+        return Ok(OsString::new());
+    };
+    let absolute = std::path::absolute(&runs).map_err(Error::reading(Path::new(&runs)))?;
+    Ok(absolute.components().as_path().into())
 }
 
 /// Parses the number of worker processes. The default is one per processor.

@@ -21,6 +21,9 @@ pub const LD: &str = "holloway-ld";
 /// Name of the wrapper that cargo calls in place of `rustc`.
 pub const RUSTC: &str = "holloway-rustc";
 
+/// Name of the runner through which cargo starts programs, tests, and benchmarks.
+pub const RUNNER: &str = "holloway-runner";
+
 /// `holloway cc` as a single word, for build systems that accept only a single word.
 pub const CLANG: &str = "holloway-clang";
 /// `holloway c++` as a single word.
@@ -29,7 +32,7 @@ pub const CLANGXX: &str = "holloway-clang++";
 /// Prefix of the names of the directories with symlinks.
 const PREFIX: &str = "bin-";
 
-const NAMES: [&str; 5] = [RUST_LINKER, LD, RUSTC, CLANG, CLANGXX];
+const NAMES: [&str; 6] = [RUST_LINKER, LD, RUSTC, RUNNER, CLANG, CLANGXX];
 
 /// Returns the directory with the symlinks to this executable. Creates missing symlinks. Several
 /// processes may call this function at the same time.

@@ -30,7 +30,8 @@ pub struct CodeFilter {
 /// Whether a report shows only code of the workspace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Origin {
-    /// The workspace in the lines view for the terminal, all code elsewhere.
+    /// The workspace in the lines view for the terminal, the functions that ran in JSON, all code
+    /// elsewhere.
     #[default]
     ByView,
     /// The workspace only.

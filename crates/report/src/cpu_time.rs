@@ -85,7 +85,8 @@ impl Group {
 pub(crate) fn groups(sums: &SampleSums) -> Vec<(Group, Count)> {
     let mut groups: BTreeMap<Group, Count> = BTreeMap::new();
     for UnwovenCode { code, samples } in &sums.unwoven {
-        *groups.entry(Group::of(code)).or_default() += *samples;
+        let sum = groups.entry(Group::of(code)).or_default();
+        *sum = sum.saturating_add(*samples);
     }
     let mut groups: Vec<_> = groups.into_iter().collect();
     groups.sort_by_key(|&(_, samples)| std::cmp::Reverse(samples));

@@ -9,9 +9,10 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::rc::Rc;
 
+use holloway_analysis::path_name::NamePrefix;
 use holloway_analysis::paths::Ranked;
 use holloway_analysis::{Function, FunctionId, RunProfile};
-use holloway_format::{Scope, Text};
+use holloway_format::{PathId, Scope, Text};
 use regex::Regex;
 
 use crate::code::{CodeFilter, crate_of};
@@ -21,6 +22,8 @@ use crate::options::Options;
 /// The filter on functions, with a cache of demangled names.
 pub(crate) struct Filter<'a> {
     regex: Option<&'a Regex>,
+    /// The beginning of the name of the only path to show.
+    path: Option<NamePrefix>,
     /// The filter on code, if the user gave one.
     code: Option<&'a CodeFilter>,
     cwd: Option<&'a Path>,
@@ -40,6 +43,7 @@ impl<'a> Filter<'a> {
     pub(crate) fn new(options: &'a Options<'_>) -> Filter<'a> {
         Filter {
             regex: options.function.as_ref(),
+            path: options.path.as_ref().map(|choice| choice.prefix),
             code: Some(&options.code).filter(|code| code.is_given()),
             cwd: options.cwd.as_deref(),
             ..Filter::all()
@@ -50,6 +54,7 @@ impl<'a> Filter<'a> {
     pub(crate) fn all() -> Filter<'a> {
         Filter {
             regex: None,
+            path: None,
             code: None,
             cwd: None,
             files: RefCell::default(),
@@ -83,12 +88,24 @@ impl<'a> Filter<'a> {
                 && self.keeps_code(run, function, file, (linkage_name, name))
     }
 
+    /// Whether the filter keeps a path of a function that it keeps.
+    pub(crate) fn keeps_path(&self, function: &Function, path: PathId) -> bool {
+        let has_name = |prefix: NamePrefix| {
+            let name = function.path_name(path);
+            name.is_some_and(|name| prefix.matches(name))
+        };
+        self.path.is_none_or(has_name)
+    }
+
     /// The paths of a function that run through code that the filter keeps. All paths of a function
     /// do, if the filter keeps the function; else the paths through inlined functions that it keeps.
     pub(crate) fn paths(&self, run: &RunProfile, id: FunctionId) -> Ranked {
         let function = run.function(id);
         if self.keeps(run, id) {
-            return Ranked::All;
+            return self.path.map_or(Ranked::All, Ranked::Named);
+        }
+        if self.path.is_some() {
+            return Ranked::None;
         }
         let scopes = &function.map.scopes;
         let keeps_inlined = |scope: u32| {

@@ -6,6 +6,7 @@
 //! - [`notes`] writes the sentences about samples, losses, and damage;
 //! - [`code`] selects the code to show, by crate, file, and origin;
 //! - [`loops`] selects the loops and sequences of paths to show;
+//! - [`phases`] has the phases of a thread, with the source of their code;
 //! - [`trace`] has the questions about traces, and their answers;
 //! - [`variation`] selects the paths with varying time to show.
 //!
@@ -27,6 +28,8 @@ pub mod notes;
 mod numbers;
 pub mod options;
 pub mod overlap;
+mod path_names;
+pub mod phases;
 mod places;
 mod samples;
 pub mod source;
@@ -40,6 +43,7 @@ pub use code::{CodeFilter, Glob, Origin};
 pub use holloway_analysis::Sort;
 pub use loops::LoopsOptions;
 pub use numbers::{grouped, plural};
-pub use options::{Options, View, default_view};
+pub use options::{Options, PathChoice, View, default_view};
+pub use path_names::check_choice;
 pub use samples::SampleView;
 pub use source::{Files, Source};

@@ -61,8 +61,15 @@ pub(crate) fn hottest(
     let selected = selected.filter(|(_, function)| names.keeps(&loops.run, function.id));
     let mut counts: Vec<(usize, LoopCount)> = selected
         .flat_map(|(index, function)| {
-            let function_counts = count(loops.run.function(function.id)).into_iter();
-            function_counts.map(move |count| (index, count))
+            let function = loops.run.function(function.id);
+            let has_path = |count: &LoopCount| {
+                let mut turns = count.turns.iter();
+                turns.any(|turn| names.keeps_path(function, turn.0))
+            };
+            let function_counts = count(function).into_iter().filter(has_path);
+            function_counts
+                .map(|count| (index, count))
+                .collect::<Vec<_>>()
         })
         .collect();
     let loop_count = counts.len();

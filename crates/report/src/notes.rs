@@ -126,18 +126,18 @@ impl fmt::Display for Sentence<'_> {
             Note::Unreadable { file, why } => write!(f, "{}: {}", file.display(), Reason(why)),
             Note::NoProfile { file, profile } => write!(
                 f,
-                "{}: its profile {profile} is not there: what was collected can't be read without it; put it back, or record it again",
+                "{}: its profile {profile} is missing, and the file can't be read without it: put the profile back, or record the run again",
                 file.display()
             ),
             Note::MissingFile { file } => write!(
                 f,
-                "{} is not there: what was collected is lost with it; record it again",
+                "{} is missing, and so is its data: record the run again",
                 file.display()
             ),
             Note::UnreadableFile { file, why } => {
                 write!(f, "{} can't be read (", file.display())?;
                 file_damage(f, why)?;
-                f.write_str("): what was collected is lost with it; record it again")
+                f.write_str("), so its data is missing: record the run again")
             }
             Note::Account(account) => account_difference(f, account),
         }
@@ -683,11 +683,11 @@ mod tests {
                 file: file(),
                 profile: "7-app.hwp".to_owned(),
             },
-            "7-app.hwl: its profile 7-app.hwp is not there: what was collected can't be read without it; put it back, or record it again",
+            "7-app.hwl: its profile 7-app.hwp is missing, and the file can't be read without it: put the profile back, or record the run again",
         );
         damaged(
             &Note::MissingFile { file: file() },
-            "7-app.hwl is not there: what was collected is lost with it; record it again",
+            "7-app.hwl is missing, and so is its data: record the run again",
         );
         let message = "Permission denied (os error 13)".to_owned();
         let table = [
@@ -713,7 +713,7 @@ mod tests {
         for (why, text) in table {
             let file = file();
             let text = format!(
-                "7-app.hwl can't be read ({text}): what was collected is lost with it; record it again"
+                "7-app.hwl can't be read ({text}), so its data is missing: record the run again"
             );
             damaged(&Note::UnreadableFile { file, why }, &text);
         }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use holloway_abi::Unit;
 use holloway_analysis::branches::PreviousPaths;
+use holloway_analysis::path_name::NamePrefix;
 use holloway_analysis::{RunProfile, Sort};
 use regex::Regex;
 
@@ -39,21 +40,51 @@ pub fn default_view(run: &RunProfile) -> View {
     }
 }
 
+/// A path that the user wants to see.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PathChoice {
+    /// The name of the path's function, as the user wrote it.
+    pub function: String,
+    /// The beginning of the path's name.
+    pub prefix: NamePrefix,
+}
+
+impl PathChoice {
+    /// Reads `search#3fa2`. `None` if the text does not name a path.
+    pub fn parse(text: &str) -> Option<PathChoice> {
+        let (function, prefix) = NamePrefix::split(text).filter(|(name, _)| !name.is_empty())?;
+        let function = function.to_owned();
+        Some(PathChoice { function, prefix })
+    }
+
+    /// Matches the demangled names of the functions that the user may mean: the name is the
+    /// function's name or its end after a `::`, with or without generic parameters and arguments.
+    ///
+    /// # Panics
+    /// Never: the name is escaped.
+    pub fn functions(&self) -> Regex {
+        let name = regex::escape(&self.function);
+        let regex = Regex::new(&format!("(?:^|::){name}(?:(?:::)?[<(].*)?$"));
+        regex.expect("an escaped name is a regex")
+    }
+}
+
 /// The options of a report.
 pub struct Options<'a> {
     /// The view, or `None` for [`default_view`]. JSON documents contain the data of all views, with
     /// three exceptions: they contain the prediction, the branches, or the lines only if `view` is
     /// that view.
     pub view: Option<View>,
-    /// The order of paths, functions, and blocks: by count or by instructions.
+    /// The order of paths, functions, blocks, and edges: by count or by instructions.
     pub sort: Sort,
-    /// Maximum number of rows: paths, functions, edges, branches, blocks, or
-    /// lines. `None` means all rows in
-    /// JSON, and 10 rows on the terminal. In the lines view, `None` means about a hundred rows, or
-    /// all lines of the selected functions.
+    /// Maximum number of rows: paths, functions, edges, branches, blocks, or lines. `None` means all
+    /// rows in JSON, and 10 rows on the terminal. In the lines view, `None` means about a hundred
+    /// rows, or all lines of the selected functions.
     pub top: Option<usize>,
     /// Shows only functions whose demangled name matches.
     pub function: Option<Regex>,
+    /// Shows only the path of these functions that has this name.
+    pub path: Option<PathChoice>,
     /// Shows only this code.
     pub code: CodeFilter,
     /// Whether to write ANSI colors.
@@ -76,12 +107,44 @@ impl<'a> Options<'a> {
             sort: Sort::default(),
             top: None,
             function: None,
+            path: None,
             code: CodeFilter::default(),
             color: false,
             width: usize::MAX,
             cwd: None,
             source,
             previous_paths: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::PathChoice;
+
+    fn check(name: &str, function: &str, expect: bool) {
+        let choice = PathChoice::parse(&format!("{name}#3fa2")).unwrap();
+        assert_eq!(choice.function, name);
+        let regex = choice.functions();
+        assert_eq!(regex.is_match(function), expect, "{name}: {function}");
+    }
+
+    #[test]
+    fn a_chosen_path_belongs_to_functions_with_the_name() {
+        check("search", "app::search", true);
+        check("app::search", "app::search", true);
+        check("search", "app::research", false);
+        check("search", "search_all", false);
+        check("bar", "foo::bar(int)", true);
+        check("sum", "app::sum::<u32>", true);
+        check("f::{closure#0}", "app::f::{closure#0}", true);
+        check("<a::B as c::D>::go", "<a::B as c::D>::go", true);
+    }
+
+    #[test]
+    fn other_texts_choose_no_path() {
+        for text in ["search", "search#12", "#3fa2", "f::{closure#0}", "a#b.*"] {
+            assert_eq!(PathChoice::parse(text), None, "{text}");
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use holloway_analysis::trail::{Frame, Step, Trail, frames};
-use holloway_format::FunctionMap;
+use holloway_format::{FunctionMap, Place};
 
 use crate::source::below_rustc;
 
@@ -33,6 +33,23 @@ pub(crate) fn is_library(file: &str) -> bool {
     is_rust_library(file) || file.starts_with("/usr/include/") || file.contains("/include/c++/")
 }
 
+/// The line of the user's code that a place in library code was inlined into. `None` if the place
+/// is not in library code, or was not inlined into the user's code.
+pub(crate) fn inlined_at(map: &FunctionMap, place: Place) -> Option<Place> {
+    let is_in_library = |scope: u32| is_library(&map.scopes[scope as usize].file);
+    let place = Some(place).filter(|place| place.line != 0)?;
+    let mut frames = frames(map, &place);
+    frames
+        .next()
+        .filter(|innermost| is_in_library(innermost.scope))?;
+    let user = frames.find(|frame| !is_in_library(frame.scope))?;
+    Some(Place {
+        scope: user.scope,
+        line: user.line,
+        column: 0,
+    })
+}
+
 fn is_rust_library(file: &str) -> bool {
     short(file, None).starts_with("<std>/")
 }
@@ -47,10 +64,19 @@ pub(crate) fn file_and_line(file: &str, line: u32, cwd: Option<&Path>) -> String
     format!("{file}:{line}")
 }
 
-/// Returns the lines that a path passes, in order, and their file. The lines belong to one frame:
-/// the innermost frame outside the standard library that all steps of the path share. Code inlined
-/// into that frame has the line of its call.
+/// Returns the lines that a path passes, in order, and their file. The lines belong to the
+/// [shared frame](shared_frame).
 pub(crate) fn lines_of<'a>(map: &'a FunctionMap, trail: &Trail) -> Option<(&'a str, Vec<u32>)> {
+    let (scope, lines) = shared_frame(map, trail)?;
+    let scope = map.scopes.get(scope as usize);
+    let lines = lines.into_iter().filter(|line| *line != 0);
+    Some((scope.map_or("", |scope| &*scope.file), lines.collect()))
+}
+
+/// Returns the scope of the innermost frame outside the standard library that all steps of a path
+/// share, and the line of each step in this frame. Code inlined into the frame has the line of its
+/// call.
+pub(crate) fn shared_frame(map: &FunctionMap, trail: &Trail) -> Option<(u32, Vec<u32>)> {
     let outermost_first = |step: &Step| -> Vec<Frame> {
         let mut frames: Vec<Frame> = frames(map, &step.place).collect();
         frames.reverse();
@@ -75,7 +101,7 @@ pub(crate) fn lines_of<'a>(map: &'a FunctionMap, trail: &Trail) -> Option<(&'a s
         .find(is_outside_library)
         .unwrap_or(common);
     let lines = steps.iter().map(|frames| frames[depth].line);
-    Some((file(depth), lines.filter(|line| *line != 0).collect()))
+    Some((first[depth].scope, lines.collect()))
 }
 
 #[cfg(test)]

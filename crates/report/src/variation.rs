@@ -28,6 +28,10 @@ pub(crate) fn selected_paths(
     let function_of = |index: &usize| ranking.paths[*index].function;
     let mut selected: Vec<usize> = (0..ranking.paths.len())
         .filter(|index| names.keeps(&run.run, function_of(index)))
+        .filter(|&index| {
+            let path = &ranking.paths[index];
+            names.keeps_path(run.run.function(path.function), path.path)
+        })
         .collect();
     let selected_count = selected.len();
     selected.truncate(top);

@@ -23,11 +23,12 @@ fn run_with(sampling: Sampling) -> RunProfile {
     let image = image("app", vec![module("part.o", vec![slide()])]);
     let counts = profile(&image, 1, &[(0, 0, SLIDE_FIRST)]);
     let mut run = RunProfile::new(vec![(image, vec![counts])]);
-    run.cpu_records = vec![CpuRecord {
+    let record = CpuRecord {
         user_ns: 1_920_000_000,
         system_ns: 110_000_000,
         sampling,
-    }];
+    };
+    run.add_cpu_time(&[record]);
     run
 }
 

@@ -8,10 +8,12 @@ use std::path::PathBuf;
 use build::{
     SLIDE_FIRST, SLIDE_SECOND, function, gone, image, mangled, module, profile, skipped, slide,
 };
-use holloway_analysis::RunProfile;
-use holloway_format::{Damage, DamagedFile, FunctionMap, ImageMap, ModuleMap, Outcome};
+use holloway_analysis::{Function, RunProfile};
+use holloway_format::{Damage, DamagedFile, FunctionMap, ImageMap, ModuleMap, Outcome, PathId};
 use holloway_report::source::Nothing;
-use holloway_report::{CodeFilter, Glob, Options, Origin, Sort, Source, View, json, terminal};
+use holloway_report::{
+    CodeFilter, Glob, Options, Origin, PathChoice, Sort, Source, View, check_choice, json, terminal,
+};
 use insta::assert_snapshot;
 use regex::Regex;
 
@@ -149,6 +151,48 @@ fn options(view: View) -> Options<'static> {
     }
 }
 
+/// The keys that other programs read, at the top level of the report.
+#[test]
+fn branches_in_json_have_their_keys_and_order() {
+    let mut out = Vec::new();
+    json::write(&run(), &options(View::Branches), &mut out).unwrap();
+    let document: serde_json::Value = serde_json::from_slice(&out).unwrap();
+    let branches = document["branches"].as_array().unwrap();
+    let keys = [
+        "function",
+        "file",
+        "line",
+        "executions",
+        "taken",
+        "entropy",
+        "mispredictions",
+    ];
+    for branch in branches {
+        assert!(keys.iter().all(|key| branch.get(key).is_some()), "{branch}");
+    }
+    let figures = branches
+        .iter()
+        .map(|branch| branch["mispredictions"].as_u64());
+    assert!(figures.collect::<Vec<_>>().is_sorted_by(|a, b| a >= b));
+    // A branch of library code names the line of the user's code.
+    let mut inlined = branches
+        .iter()
+        .filter(|branch| branch["function"] == "app::search");
+    let inlined = inlined.find(|branch| branch["line"] == 161).unwrap();
+    assert!(
+        inlined["file"]
+            .as_str()
+            .unwrap()
+            .ends_with("/slice/iter/macros.rs")
+    );
+    let user = &inlined["inlined_at"];
+    assert!(
+        user["file"].as_str().unwrap().ends_with("src/search.rs"),
+        "{inlined}"
+    );
+    assert!(user["line"].is_u64(), "{inlined}");
+}
+
 fn print(run: &RunProfile, options: &Options<'_>) -> String {
     let mut out = Vec::new();
     terminal::write(run, options, &mut out).unwrap();
@@ -177,11 +221,11 @@ fn paths_are_sorted_by_instructions() {
     let text = print(&run(), &options(View::Paths));
     let rank = |path: &str| text.find(path).unwrap();
     assert!(
-        rank("= 500  long_one  p0") < rank("= 240  slide  p5"),
+        rank("= 500  long_one#6fa8  p0") < rank("slide#8204  p5"),
         "{text}"
     );
     assert!(
-        rank("= 2,600  slide  p3") < rank("= 1,200  slide  p0"),
+        rank("= 2,600  slide#156e  p3") < rank("= 1,200  slide#5f21  p0"),
         "{text}"
     );
 }
@@ -220,6 +264,54 @@ fn kept(code: CodeFilter) -> Vec<String> {
     let names: Vec<String> = names.collect();
     assert!(names.iter().all(|name| text.contains(name)), "{text}");
     names
+}
+
+/// The names in a list of the JSON document.
+fn names(options: &Options<'_>, list: &str) -> Vec<String> {
+    let json: serde_json::Value = serde_json::from_str(&print_json(&run(), options)).unwrap();
+    let records = json[list].as_array().unwrap().iter();
+    let names = records.map(|record| record["name"].as_str().unwrap().to_owned());
+    names.collect()
+}
+
+#[test]
+fn json_lists_the_functions_that_ran_unless_all_code_is_asked_for() {
+    let with = |origin, function: Option<&str>, top| {
+        let code = CodeFilter {
+            origin,
+            ..CodeFilter::default()
+        };
+        Options {
+            code,
+            function: function.map(|name| Regex::new(name).unwrap()),
+            top,
+            ..options(View::Functions)
+        }
+    };
+    let functions = |origin, function, top| names(&with(origin, function, top), "functions");
+    let ran = functions(Origin::ByView, None, None);
+    let all = functions(Origin::All, None, None);
+    let run = run();
+    let count = |keeps: fn(&Function) -> bool| {
+        let functions = run.functions.iter();
+        functions.filter(|function| keeps(function)).count()
+    };
+    assert_eq!(ran.len(), count(Function::ran));
+    assert_eq!(all.len(), count(|_| true));
+    assert!(ran.len() < all.len(), "{all:?}");
+    // Functions that the user names are listed, whether or not they ran.
+    assert_eq!(functions(Origin::ByView, Some(""), None), all);
+    // Of N functions, the first are listed, and those of the N hottest paths.
+    let first = functions(Origin::ByView, None, Some(1));
+    assert_eq!(first[0], ran[0]);
+    assert!((1..=2).contains(&first.len()), "{first:?}");
+    assert_eq!(functions(Origin::ByView, None, Some(0)), [""; 0]);
+    for list in ["skipped", "gone"] {
+        let whole = names(&with(Origin::ByView, None, None), list);
+        let first = names(&with(Origin::ByView, None, Some(1)), list);
+        assert!(whole.len() > 1, "{whole:?}");
+        assert_eq!(first, whole[..1]);
+    }
 }
 
 #[test]
@@ -400,7 +492,9 @@ fn functions_of_one_name_in_two_images() {
         );
         for name in ["slide", "plug"] {
             for image in ["app", "libplugin.so"] {
-                assert!(text.contains(&format!("{name} in {image}")), "{text}");
+                // The paths view has the short name of a path after the function's name.
+                let pattern = format!("{name}(#[0-9a-f]{{4}})? in {image}");
+                assert!(Regex::new(&pattern).unwrap().is_match(&text), "{text}");
             }
         }
         assert!(!text.contains("glide in"), "{text}");
@@ -670,4 +764,86 @@ fn code_that_never_ran_as_json() {
     });
     // `next` and `eq`, both inlined into `search`.
     assert_eq!(std["uncovered"]["totals"]["functions"]["all"], 2);
+}
+
+/// The options for one path, as `--function` takes it.
+fn one_path(text: &str) -> Options<'static> {
+    let choice = PathChoice::parse(text).unwrap();
+    Options {
+        function: Some(choice.functions()),
+        path: Some(choice),
+        ..options(View::Paths)
+    }
+}
+
+#[test]
+fn a_path_is_shown_by_its_short_name() {
+    let run = run();
+    for name in ["slide#156e", "slide#156ed4552c8367a7"] {
+        let options = one_path(name);
+        assert_eq!(check_choice(&[&run], &options), Ok(()));
+        let text = print(&run, &options);
+        assert!(text.contains("Hottest paths  1 of 1 path,"), "{text}");
+        assert!(text.contains("slide#156e  p3"), "{text}");
+        assert!(!text.contains("slide#5f21"), "{text}");
+    }
+}
+
+#[test]
+fn an_unknown_short_name_lists_the_paths_that_ran() {
+    let error = check_choice(&[&run()], &one_path("slide#0000")).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "no path `slide#0000` ran; these ran: #156e (p3), #5f21 (p0), #a753 (p1), #8204 (p5), #c0d3 (p4)"
+    );
+    // If there is no such function, the report says where it went.
+    assert_eq!(check_choice(&[&run()], &one_path("slid#0000")), Ok(()));
+}
+
+/// A function with ten branches in a row has 1,024 paths. Some of their names begin alike.
+#[test]
+fn an_ambiguous_short_name_lists_longer_names() {
+    let mut build = function("f", "f.c", 1);
+    for block in 0..31 {
+        build = build.block(1, &[(0, block + 2)]);
+    }
+    build = build.block(0, &[]);
+    for branch in 0..10 {
+        let from = 3 * branch;
+        build = build
+            .edge(from, from + 1, Outcome::True)
+            .edge(from, from + 2, Outcome::False)
+            .edge(from + 1, from + 3, Outcome::Jump)
+            .edge(from + 2, from + 3, Outcome::Jump);
+    }
+    let map = build.edge(30, 31, Outcome::Return).done();
+    assert_eq!(map.path_count, 1024);
+    let counts: Vec<(u64, u64)> = (0..1024).map(|path| (path, 1)).collect();
+    let run = holloway_testkit::build::run_of(map, &counts);
+    let function = &run.functions[0];
+    let paths = (0..1024).map(|id| (function.path_name(PathId(id)).unwrap().full(), id));
+    let mut names: Vec<(String, u64)> = paths.collect();
+    names.sort();
+    let alike = names
+        .windows(2)
+        .find(|pair| pair[0].0[..4] == pair[1].0[..4])
+        .unwrap();
+    let [(first, a), (second, b)] = alike else {
+        unreachable!()
+    };
+    // Six digits are shown of the names in a function with 1,024 routes.
+    let error = check_choice(&[&run], &one_path(&format!("f#{}", &first[..4]))).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "`f#{}` is not one path: write f#{} (p{a}) or f#{} (p{b})",
+            &first[..4],
+            &first[..6],
+            &second[..6]
+        )
+    );
+    assert_eq!(
+        check_choice(&[&run], &one_path(&format!("f#{}", &first[..6]))),
+        Ok(())
+    );
 }

@@ -228,6 +228,7 @@ fn both(question: &Question<'_>, streams: &[Stream<'_>], options: &Options<'_>) 
         damage: &[],
         accounts: &[],
         interrupt: None,
+        profile: None,
     };
     both_of_run(question, &run, options).0
 }
@@ -304,6 +305,7 @@ fn narrow_terminals_lose_no_number() {
                 damage: &[],
                 accounts: &[],
                 interrupt: None,
+                profile: None,
             };
             let mut text = Vec::new();
             terminal::trace::write(question, &run, &options, &mut text).unwrap();
@@ -332,12 +334,14 @@ fn a_trace_is_not_good_if_the_run_is_damaged() {
             damage: &[],
             accounts: &[],
             interrupt: None,
+            profile: None,
         },
         Run {
             streams: &streams,
             damage: &damage,
             accounts: &[],
             interrupt: None,
+            profile: None,
         },
     );
     assert!(both_of_run(&Question::Verify, &whole, &options()).1);
@@ -368,6 +372,7 @@ fn a_profile_is_compared_with_its_traces() {
             damage: &damage,
             accounts: &[account],
             interrupt: None,
+            profile: None,
         };
         both_of_run(&Question::Verify, &run, &options())
     };
@@ -643,6 +648,20 @@ fn query() {
     );
 }
 
+#[test]
+fn short_names_and_numbers_name_the_same_paths() {
+    for [short_name, number] in [
+        ["work#06af", "work:0"],
+        ["app::lock(int)#2a1321b833951bed", "lock:0"],
+    ] {
+        let answers = [short_name, number].map(|pattern| ask(&Question::Query(pattern)));
+        assert!(answers[0].contains(" matches"), "{}", answers[0]);
+        assert_eq!(answers[0], answers[1]);
+        let answers = [short_name, number].map(|pattern| ask(&Question::Context(pattern)));
+        assert_eq!(answers[0], answers[1]);
+    }
+}
+
 fn refused(question: &Question<'_>) -> String {
     let map = app(1);
     let code = Code::new(&map);
@@ -652,6 +671,7 @@ fn refused(question: &Question<'_>) -> String {
         damage: &[],
         accounts: &[],
         interrupt: None,
+        profile: None,
     };
     let answer = terminal::trace::write(question, &run, &options(), &mut Vec::new());
     answer.unwrap_err().to_string()
@@ -662,7 +682,7 @@ fn errors_describe_the_mistake() {
     let expect = [
         (
             Question::Query("lock | ("),
-            "pattern `lock | (`, at character 9: an event is missing: a function's name, `f:12`, `enter f`, `leave f`, `return`, `left` or `.`",
+            "pattern `lock | (`, at character 9: an event is missing: a function's name, `f#3fa2`, `f:12`, `enter f`, `leave f`, `return`, `left` or `.`",
         ),
         (
             Question::Freq("loc"),
@@ -675,6 +695,14 @@ fn errors_describe_the_mistake() {
         (
             Question::Query("lock:0 lock:999"),
             "pattern `lock:0 lock:999`, at character 8: `lock` has no such path: it has 1 path, numbered from 0",
+        ),
+        (
+            Question::Query("lock#0000"),
+            "pattern `lock#0000`, at character 1: no path `lock#0000` ran; these ran: #2a13 (p0)",
+        ),
+        (
+            Question::Query("work#0000"),
+            "pattern `work#0000`, at character 1: no path `work#0000` ran; these ran: #06af (p0), #6174 (p2), #6929 (p3)",
         ),
         (
             Question::Before("lock", "unlock*"),
@@ -899,6 +927,7 @@ fn the_documented_json_is_what_is_written() {
         damage: &[],
         accounts: &[],
         interrupt: None,
+        profile: None,
     };
     json::trace::write(&question, &run, &options(), &mut out).unwrap();
     let docs = include_str!("../../../docs/json.md");

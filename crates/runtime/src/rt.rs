@@ -30,6 +30,7 @@
 //! | `spool`, `lz4` | compresses words into the file if no collector takes them |
 //! | `blocks` | the blocks of living threads, and the reuse of dead threads' blocks |
 //! | `stream` | beginning and end of a thread's stream |
+//! | `cells` | the cells of a ring that are in the file |
 //! | `extents` | extents of the profile file |
 //! | `measure` | the rate of bursts, the cost of a probe |
 //! | `burst` | which paths are timed, and their samples |
@@ -73,12 +74,13 @@
 //! | hashed path | 2 to 4 ns; 0.2 µs for its first execution |
 //! | fork | twice the time of a plain fork |
 //! | word of a repetitive stream | 2.5 ns, including spooling |
-//! | new ring (2 MiB) | 0.4 ms |
+//! | new ring (2 MiB) for a collector | 0.4 ms |
 //! | timed path in a burst | 150 to 275 cycles |
 
 mod arch;
 mod blocks;
 mod burst;
+mod cells;
 mod collector;
 mod enter;
 mod entries;

@@ -73,19 +73,17 @@ impl CpuClock {
         })
     }
 
-    /// Ends sampling. Returns the samples.
-    pub fn finish(mut self) -> SampledProcesses {
+    /// Ends sampling. Returns the samples. Returns `None` if the thread that reads them panicked;
+    /// the panic has printed its message.
+    pub fn finish(mut self) -> Option<SampledProcesses> {
         self.stop()
     }
 
-    fn stop(&mut self) -> SampledProcesses {
+    fn stop(&mut self) -> Option<SampledProcesses> {
         self.has_ended.store(true, Ordering::Release);
-        let Some(reader) = self.reader.take() else {
-            return SampledProcesses::default();
-        };
+        let reader = self.reader.take()?;
         reader.thread().unpark();
-        // If the thread panicked, the panic has printed its message.
-        reader.join().unwrap_or_default()
+        reader.join().ok()
     }
 }
 
@@ -138,6 +136,16 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
+    #[test]
+    fn samples_of_a_reader_that_panicked_are_missing() {
+        let reader = std::thread::spawn(|| -> SampledProcesses { panic!("expected by the test") });
+        let clock = CpuClock {
+            reader: Some(reader),
+            has_ended: Arc::default(),
+        };
+        assert!(clock.finish().is_none());
+    }
+
     /// Passes where sampling is forbidden, too.
     #[test]
     fn a_busy_program_is_sampled_unless_the_kernel_refuses() {
@@ -147,7 +155,7 @@ mod tests {
         let script = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; (exit 0)";
         let mut command = std::process::Command::new("/bin/sh");
         assert!(command.args(["-c", script]).status().unwrap().success());
-        let processes = clock.finish();
+        let processes = clock.finish().unwrap();
         let executions: Vec<_> = processes.spaces.executions().collect();
         assert!(!executions.is_empty());
         let program = executions[0].program.unwrap();

@@ -5,13 +5,11 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::Path;
 
-use holloway_abi::MAP_SECTION;
-use holloway_format::image::IMAGE_MAP_MAGIC;
-use holloway_format::{Count, FunctionSamples};
+use holloway_format::{Count, FunctionSamples, peek_map};
 use object::read::ReadCache;
-use object::{Object as _, ObjectSection as _, ObjectSymbol as _, SymbolKind};
+use object::{Object as _, ObjectSymbol as _, SymbolKind};
 
-use crate::elf::{Segments, open_regular};
+use crate::elf::{MapSection, Segments, open_regular, read_range, section_range};
 
 /// The functions of a file with samples.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -22,17 +20,14 @@ pub struct SampledFunctions {
     pub without_function: Count,
 }
 
+/// Bytes at the beginning of a path map that contain its build id.
+const MAP_HEAD: u64 = 48;
+
 /// Returns the build id of a woven file's path map. `None` if the file is not woven, or cannot be
 /// read.
 pub fn woven_build(path: &Path) -> Option<[u8; 16]> {
-    let cache = ReadCache::new(open_regular(path)?);
-    let file = object::File::parse(&cache).ok()?;
-    let section = file.section_by_name(MAP_SECTION)?;
-    let head = section.data_range(section.address(), 32).ok()??;
-    if !head.starts_with(&IMAGE_MAP_MAGIC) {
-        return None;
-    }
-    head.get(16..32)?.try_into().ok()
+    let map = MapSection::open(path)?;
+    peek_map(&map.read(0..MAP_HEAD)?).ok()
 }
 
 /// Returns the name by which programs ask for a shared library (`DT_SONAME`). `None` if the file has
@@ -45,17 +40,14 @@ pub fn woven_build(path: &Path) -> Option<[u8; 16]> {
 /// ```
 pub fn soname(path: &Path) -> Option<String> {
     const DT_SONAME: u64 = 14;
-    let cache = ReadCache::new(open_regular(path)?);
-    let file = object::File::parse(&cache).ok()?;
-    if !file.is_64() || file.is_little_endian() != cfg!(target_endian = "little") {
-        return None;
-    }
-    let entries = file.section_by_name(".dynamic")?.data().ok()?;
+    let file = open_regular(path)?;
+    let section = |name: &str| read_range(&file, section_range(&file, name)?);
+    let entries = section(".dynamic")?;
     let number = |bytes: &[u8]| bytes.first_chunk().map(|bytes| u64::from_ne_bytes(*bytes));
     let entry = entries
         .chunks_exact(16)
         .find(|entry| number(entry) == Some(DT_SONAME))?;
-    let names = file.section_by_name(".dynstr")?.data().ok()?;
+    let names = section(".dynstr")?;
     let name = names.get(usize::try_from(number(&entry[8..])?).ok()?..)?;
     let name = name.split(|&byte| byte == 0).next()?;
     String::from_utf8(name.to_vec()).ok()

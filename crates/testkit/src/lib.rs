@@ -15,4 +15,5 @@ pub mod repair;
 pub mod samples;
 pub mod sequitur;
 pub mod streams;
+pub mod traces;
 pub mod walk;

@@ -238,7 +238,7 @@ pub fn streams(data: &Path) -> Result<Vec<Stream>> {
         let raw = RawProfile::parse(&bytes)?;
         ensure!(raw.damage().is_empty(), "{:?}", raw.damage());
         for ring in raw.ring_words() {
-            let head = ring.ring.context("a ring without its head")?;
+            let head = ring.ring.as_ref().context("a ring without its head")?;
             ensure!(head.missing.is_none(), "words are missing");
             let (mut next, mut words) = (head.origin, Vec::new());
             for piece in ring.pieces() {

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use holloway_abi::{
-    ABI_VERSION, CHUNK, EXTENT_BLOCK, EXTENT_MAGIC, EXTENT_RING, EXTENT_SEGMENT, EXTENT_SPOOL,
-    ExtentHeader, PAGE, RAW_MAGIC, RING_SIZE, hash_slot,
+    ABI_VERSION, CHUNK, EXTENT_BLOCK, EXTENT_CELLS, EXTENT_MAGIC, EXTENT_RING, EXTENT_SEGMENT,
+    EXTENT_SPOOL, ExtentHeader, PAGE, RAW_MAGIC, RING_SIZE, hash_slot,
 };
 use holloway_format::raw::block_size;
 use holloway_format::{Counters, FunctionIndex, ImageMap, ProfileHead};
@@ -150,13 +150,53 @@ impl RawWriter {
     /// # Panics
     /// If a ring cannot hold so many words.
     pub fn ring(&mut self, tid: u32, position: u64, words: &[u32], missing: Option<u64>) -> u64 {
+        let size = PAGE + RING_SIZE;
+        let origin = position / CHUNK * CHUNK;
+        let start = self.ring_head(tid, size, origin, position, words, missing);
+        for (word_position, word) in (position..).step_by(4).zip(words) {
+            let offset = start + (PAGE + (word_position & (RING_SIZE - 1))) as usize;
+            self.extents[offset..offset + 4].copy_from_slice(&word.to_le_bytes());
+        }
+        PAGE + start as u64
+    }
+
+    /// Adds a ring that began small, with `words` from stream position `origin` on. Its cells are in
+    /// extents of these sizes. Returns the offset of the ring's extent in the file.
+    ///
+    /// # Panics
+    /// If a ring cannot hold so many words.
+    pub fn small_ring(&mut self, tid: u32, origin: u64, words: &[u32], cells: &[u64]) -> u64 {
+        let start = self.ring_head(tid, PAGE, origin, origin, words, None);
+        let ring = PAGE + start as u64;
+        let mut position = origin;
+        for size in cells {
+            let fields = [ring, position, 0];
+            let start = self.extent_head(EXTENT_CELLS, tid, PAGE + size, fields);
+            let first = ((position - origin) / 4) as usize;
+            let words = words.iter().skip(first).take(*size as usize / 4);
+            for (word, at) in words.zip((start + PAGE as usize..).step_by(4)) {
+                self.extents[at..at + 4].copy_from_slice(&word.to_le_bytes());
+            }
+            position += size;
+        }
+        ring
+    }
+
+    /// Adds a ring's extent without words. Returns its start among the extents.
+    fn ring_head(
+        &mut self,
+        tid: u32,
+        size: u64,
+        origin: u64,
+        position: u64,
+        words: &[u32],
+        missing: Option<u64>,
+    ) -> usize {
         assert!(
             words.len() as u64 <= RING_SIZE / 4,
             "a ring holds the words"
         );
-        let size = PAGE + RING_SIZE;
         let start = self.extent_head(EXTENT_RING, tid, size, [0, RING_SIZE, 1]);
-        let origin = position / CHUNK * CHUNK;
         let cursor = position + 4 * words.len() as u64;
         let owner_fields = [cursor, origin, RING_SIZE, origin, 0, 0, 0, 0];
         let reader_fields = [position, 0, missing.unwrap_or(u64::MAX)];
@@ -165,11 +205,7 @@ impl RawWriter {
             self.extents[offset..offset + 8].copy_from_slice(&field.to_le_bytes());
             offset += 8;
         }
-        for (word_position, word) in (position..).step_by(4).zip(words) {
-            let offset = start + (PAGE + (word_position & (RING_SIZE - 1))) as usize;
-            self.extents[offset..offset + 4].copy_from_slice(&word.to_le_bytes());
-        }
-        PAGE + start as u64
+        start
     }
 
     /// Adds a spool of the ring whose extent is at `ring`.

@@ -123,6 +123,13 @@ pub fn guide(bytes: &mut [u8]) {
     }
 }
 
+/// Recomputes the checksum of a record of CPU time (`holloway_format::cpu_time`).
+pub fn cpu_time(bytes: &mut [u8]) {
+    if let Some(offset) = bytes.len().checked_sub(4) {
+        checksum(bytes, 0, offset);
+    }
+}
+
 /// Recomputes the checksums of the index at `index` and of the records at `records`.
 fn records(bytes: &mut [u8], index: usize, records: usize, count: usize) {
     let mut offset = records;

@@ -1,10 +1,18 @@
 //! Runs the optimization pipeline and the code generator with the settings of a normal build.
 //!
-//! Each module is optimized alone by LLVM's pipeline `thinlto<On>`. The code is as fast as the code
-//! of the default release build, within noise. Only rustc's merged module of `lto="fat"` gets the
-//! pipeline `lto<On>`, which assumes that a module is the whole program. That pipeline would
-//! miscompile a module that is one of several. The relocation model and the code model come from
-//! the module's flags, and CPU and features from the functions' attributes.
+//! A module is optimized here only if its compiler left optimization to the link:
+//!
+//! | module | optimized by its compiler | pipeline here |
+//! |---|---|---|
+//! | one crate of rustc, one file of `clang -flto=thin` | the part before the link | `thinlto<On>` |
+//! | one file of `clang -flto`, as in the objects of `holloway cc` | wholly | none |
+//! | rustc's merged module of `lto="fat"` | wholly, after the merge | none |
+//!
+//! A pipeline for wholly optimized modules would repeat the compiler's work.
+//!
+//! Each module is optimized alone. The code is as fast as the code of the default release build,
+//! within noise. The relocation model and the code model come from the module's flags, and CPU and
+//! features from the functions' attributes.
 
 use holloway_llvm::{
     AttributeKind, CodeGenLevel, CodeModel, Function, LlvmError, Machine, Module, PassOptions,
@@ -57,18 +65,17 @@ pub(crate) fn machine(module: &Module<'_>, level: OptLevel) -> Result<Machine, L
     Machine::new(module, codegen_level, reloc, model)
 }
 
-/// Runs the optimization pipeline.
+/// Runs the optimization pipeline, unless the compiler optimized the module wholly.
 pub(crate) fn optimize(
     module: &mut Module<'_>,
     machine: &Machine,
     level: OptLevel,
     options: &ModuleOptions,
 ) -> Result<(), LlvmError> {
-    let pipeline = if options.fat {
-        format!("lto<{level}>")
-    } else {
-        format!("thinlto<{level}>")
-    };
+    if is_wholly_optimized(module, options) {
+        return Ok(());
+    }
+    let pipeline = format!("thinlto<{level}>");
     let is_optimized = matches!(level, OptLevel::O2 | OptLevel::O3 | OptLevel::Os);
     // rustc merges equal functions by default, and clang does not.
     let is_rust = module.ident().is_some_and(|ident| ident.contains("rustc"));
@@ -79,6 +86,15 @@ pub(crate) fn optimize(
         merge_functions: is_rust && is_optimized,
     };
     module.run_passes(&pipeline, machine, passes)
+}
+
+/// Whether the compiler ran a whole optimization pipeline, with vectorization, on the module.
+///
+/// rustc does so after it merged the crates for `lto="fat"`, even if a linker plugin is to generate
+/// code. clang does so with `-flto`, and then writes the module flag `ThinLTO` with the value 0.
+/// With `-flto=thin`, and from rustc, a module has no such flag.
+fn is_wholly_optimized(module: &Module<'_>, options: &ModuleOptions) -> bool {
+    options.fat || module.flag("ThinLTO") == Some(0)
 }
 
 /// Removes blocks that are still empty after probes were inserted, in functions that may be

@@ -393,6 +393,27 @@ static RIPGREP_SOURCE: RustSource = RustSource {
     from_registry: true,
 };
 
+/// The programs, apart from ripgrep, whose builds from scratch are timed: brotli and oxipng with
+/// `lto = "fat"`, jaq without, and SQLite as a C program of one large file.
+pub static FIRST_BUILDS: [Source; 4] = [
+    Source::Rust(&RustSource {
+        name: "brotli",
+        binary: "brotli",
+        from_registry: true,
+    }),
+    Source::Rust(&RustSource {
+        name: "oxipng",
+        binary: "oxipng",
+        from_registry: true,
+    }),
+    Source::Rust(&RustSource {
+        name: "jaq",
+        binary: "jaq",
+        from_registry: true,
+    }),
+    SQLITE.source,
+];
+
 /// rhai.
 pub static SCRIPT: Workload = sized(
     "script",

@@ -97,9 +97,13 @@ fn paths(folder: &Path) -> Result<Vec<ShownPath>> {
             path.lines.push((line.parse()?, decision.to_owned()));
         } else if let Some((head, rest)) = line.split_once(" × ") {
             let count = head.split_whitespace().next_back().context("a count")?;
-            let function = rest.split_whitespace().rev().nth(1);
+            // The function and the short name of the path: `inner#174a`.
+            let name = rest.split_whitespace().rev().nth(1);
+            let (function, _) = name
+                .and_then(|name| name.split_once('#'))
+                .context("a name")?;
             paths.push(ShownPath {
-                function: function.context("a function")?.to_owned(),
+                function: function.to_owned(),
                 count: count.replace(',', "").parse()?,
                 lines: Vec::new(),
             });

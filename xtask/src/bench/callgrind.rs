@@ -68,35 +68,58 @@ pub(crate) fn run(
 /// Counts the instructions of one run with the small input.
 fn instructions(kept_builds: &KeptBuilds, workload: &Workload, flavor: Flavor) -> Result<u64> {
     let scratch = scratch("bench-callgrind")?;
+    let commands = record(kept_builds, workload, flavor, scratch.path())?;
+    Ok(commands.iter().map(|command| command.instructions).sum())
+}
+
+/// What callgrind found out about a command of a run.
+#[derive(Debug)]
+pub(crate) struct CommandCost {
+    /// The instructions that the command executed.
+    pub(crate) instructions: u64,
+    /// The file in callgrind's format. It has the demangled names of functions.
+    pub(crate) file: PathBuf,
+}
+
+/// Runs the commands of one run with the small input under callgrind. A woven program stores its
+/// profile below `folder`/data.
+///
+/// # Errors
+/// If valgrind is missing, or if a command fails.
+pub(crate) fn record(
+    kept_builds: &KeptBuilds,
+    workload: &Workload,
+    flavor: Flavor,
+    folder: &Path,
+) -> Result<Vec<CommandCost>> {
     let input = kept_builds.input(workload, Scale::Small)?;
     let executable = kept_builds.executable(workload.source, flavor);
-    let stripped = without_lines(&executable, scratch.path())?;
-    let mut sum = 0;
+    let stripped = without_lines(&executable, folder)?;
+    let mut costs = Vec::new();
     for (i, program) in workload
         .commands(&stripped, &input, Scale::Small)
         .iter()
         .enumerate()
     {
-        let output =
+        let file =
             executable.with_file_name(format!("{}-{}-{i}.callgrind", workload.name, flavor.name()));
-        let mut command = under_valgrind(program, &output);
-        command.env("HOLLOWAY_DATA", scratch.path().join("data"));
-        command.env("LLVM_PROFILE_FILE", scratch.path().join("peer.profraw"));
+        let mut command = under_valgrind(program, &file);
+        command.env("HOLLOWAY_DATA", folder.join("data"));
+        command.env("LLVM_PROFILE_FILE", folder.join("peer.profraw"));
         let printed = run_ok(&mut command)
             .context("valgrind counts the instructions: `apt-get install valgrind`")?
             .stderr;
-        let count = printed
+        let instructions = printed
             .lines()
-            .find_map(|l| l.split_once("Collected : ")?.1.trim().parse::<u64>().ok());
-        sum +=
-            count.with_context(|| format!("callgrind says nothing of instructions:\n{printed}"))?;
+            .find_map(|l| l.split_once("Collected : ")?.1.trim().parse::<u64>().ok())
+            .with_context(|| format!("callgrind says nothing of instructions:\n{printed}"))?;
+        costs.push(CommandCost { instructions, file });
     }
-    Ok(sum)
+    Ok(costs)
 }
 
 /// Copies a program without its debug information, because older versions of valgrind crash on
 /// clang's DWARF 5. The names of functions stay.
-/// 5. The names of functions stay.
 fn without_lines(executable: &Path, scratch: &Path) -> Result<PathBuf> {
     let name = executable.file_name().context("a program has a name")?;
     let stripped = scratch.join(name);

@@ -41,6 +41,9 @@ pub(crate) fn whole(results: &Results) -> Value {
             "threads": c.threads, "made": c.made, "paths": c.ours[0], "edges": c.ours[1], "peer": c.peers,
         })).collect::<Vec<_>>(),
         "ripgrep_build": builds.map(|b| json!({"plain": times(&b.plain), "woven": times(&b.woven)})),
+        "first_builds": builds.map(|b| b.others.iter().map(|build| json!({
+            "program": build.program, "plain": build.plain.all(), "woven": build.woven.all(),
+        })).collect::<Vec<_>>()),
     })
 }
 

@@ -21,7 +21,7 @@ use crate::graph::{Graph, Prefix};
 use crate::run::Function;
 
 /// Whether control takes an edge because a branch chose it.
-pub(super) fn is_branch_outcome(outcome: Outcome) -> bool {
+pub(crate) fn is_branch_outcome(outcome: Outcome) -> bool {
     match outcome {
         Outcome::True
         | Outcome::False

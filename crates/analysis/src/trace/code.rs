@@ -12,6 +12,7 @@ use holloway_format::{FunctionMap, ImageMap, ModuleMap};
 use super::Terminal;
 use crate::flow::is_before_call;
 use crate::graph::{Graph, check_indices};
+use crate::path_name::{PathName, PathNames};
 use crate::stream::closes;
 
 /// An event of a trace.
@@ -73,6 +74,7 @@ pub struct Code<'a> {
     map: &'a ImageMap,
     functions: Vec<(&'a ModuleMap, &'a FunctionMap)>,
     graphs: Vec<OnceCell<Option<Graph>>>,
+    path_names: Vec<OnceCell<PathNames>>,
 }
 
 impl<'a> Code<'a> {
@@ -88,10 +90,12 @@ impl<'a> Code<'a> {
             })
             .collect();
         let graphs = functions.iter().map(|_| OnceCell::new()).collect();
+        let path_names = functions.iter().map(|_| OnceCell::new()).collect();
         Code {
             map,
             functions,
             graphs,
+            path_names,
         }
     }
 
@@ -123,6 +127,19 @@ impl<'a> Code<'a> {
             Graph::new(map).ok()
         });
         graph.as_ref()?.path(path)
+    }
+
+    /// The name of a path of a function; `None` if the map does not contain the path.
+    pub fn path_name(&self, function: u32, path: PathId) -> Option<PathName> {
+        let (map, path) = (self.function(function)?, self.path(function, path)?);
+        let names = self.path_names[function as usize].get_or_init(|| PathNames::new(map));
+        Some(names.name(&path))
+    }
+
+    /// Whether paths of a function end before calls.
+    pub fn ends_paths_at_calls(&self, function: u32) -> bool {
+        let map = self.function(function);
+        map.is_some_and(|map| map.edges.iter().any(is_before_call))
     }
 
     /// The event of a terminal. A path that is not in the map counts as a gap.

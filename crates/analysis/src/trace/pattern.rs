@@ -8,12 +8,15 @@
 //! event    = "."                 any event
 //!          | name                any path of this function
 //!          | name ":" number     the path of this function with this number
+//!          | name "#" digits     the path of this function with this short name: 4 to 16
+//!                                hexadecimal digits, the beginning of its name
 //!          | "enter" target      a path that starts at the function's entry
 //!          | "leave" target      a path that ends at its exit; "return" is "leave ."
 //!          | "left"              frames were left without a path to their exit
 //! target   = name | "."
 //! name     = letters, digits, "_", "$", "::" between them,
-//!          | anything in "double quotes" (they may also contain a ":" and a number),
+//!          | anything in "double quotes" (they may also contain a ":" and a number, or a "#"
+//!            and digits),
 //!          | a known name as it is printed
 //! ```
 //! An event is one symbol of the trace, so `enter f` and `leave f` may be the same event. `!`
@@ -28,7 +31,7 @@ use super::Terminal;
 use super::code::Event;
 pub(super) use syntax::Node;
 use syntax::{Atom, Choice, error};
-pub use syntax::{NameError, PatternError, PatternFault};
+pub use syntax::{Candidates, NameError, PatternError, PatternFault, WantedPath};
 
 /// A pattern as written.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -45,9 +48,17 @@ pub struct Resolved {
     pub(super) sets: Vec<Vec<bool>>,
 }
 
-/// Looks up a name. Returns the numbers of the functions with this name and, if a path number is
-/// given, with this path.
-pub type Lookup<'a> = dyn Fn(&str, Option<u32>) -> Result<Vec<u32>, NameError> + 'a;
+/// The paths that a name in a pattern refers to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Referent {
+    /// The number of the function.
+    pub function: u32,
+    /// The number of the path. `None` means any path.
+    pub path: Option<u32>,
+}
+
+/// Looks up the paths of the functions with this name.
+pub type Lookup<'a> = dyn Fn(&str, WantedPath) -> Result<Vec<Referent>, NameError> + 'a;
 
 impl Pattern {
     /// Parses a pattern.
@@ -92,14 +103,17 @@ impl Pattern {
         for choice in &self.choices {
             let mut set = vec![false; terminals.len()];
             for atom in &choice.atoms {
-                let functions = functions(atom, lookup)?;
-                let in_functions = |function: u32| {
-                    functions
+                let referents = referents(atom, lookup)?;
+                let is_meant = |function: u32, path: u32| {
+                    let is_meant = |referent: &Referent| {
+                        referent.function == function && referent.path.is_none_or(|p| p == path)
+                    };
+                    referents
                         .as_ref()
-                        .is_none_or(|functions| functions.contains(&function))
+                        .is_none_or(|referents| referents.iter().any(is_meant))
                 };
                 for ((is_match, &terminal), &event) in set.iter_mut().zip(terminals).zip(events) {
-                    *is_match |= matches(atom, terminal, event, &in_functions);
+                    *is_match |= matches(atom, terminal, event, &is_meant);
                 }
             }
             if choice.is_negated {
@@ -156,22 +170,24 @@ impl Resolved {
     }
 }
 
-/// The functions whose paths an atom matches; `None` if paths of any function match.
-fn functions(atom: &Atom, lookup: &Lookup<'_>) -> Result<Option<Vec<u32>>, PatternError> {
+/// The paths that an atom names; `None` if paths of any function match.
+fn referents(atom: &Atom, lookup: &Lookup<'_>) -> Result<Option<Vec<Referent>>, PatternError> {
     let (name, path) = match atom {
         Atom::Any | Atom::Left | Atom::Enter(None) | Atom::Leave(None) => return Ok(None),
-        Atom::Path(name, path) => (name, Some(*path)),
-        Atom::Function(name) | Atom::Enter(Some(name)) | Atom::Leave(Some(name)) => (name, None),
+        Atom::Path(name, path) => (name, *path),
+        Atom::Function(name) | Atom::Enter(Some(name)) | Atom::Leave(Some(name)) => {
+            (name, WantedPath::Any)
+        }
     };
-    let functions = lookup(&name.text, path).map_err(|fault| error(name.position, fault.into()))?;
-    Ok(Some(functions))
+    let referents = lookup(&name.text, path).map_err(|fault| error(name.position, fault.into()))?;
+    Ok(Some(referents))
 }
 
 fn matches(
     atom: &Atom,
     terminal: Terminal,
     event: Event,
-    in_functions: &dyn Fn(u32) -> bool,
+    is_meant: &dyn Fn(u32, u32) -> bool,
 ) -> bool {
     let Terminal::Path { function, path } = terminal else {
         let is_left = matches!(terminal, Terminal::Left(_));
@@ -180,9 +196,8 @@ fn matches(
     match atom {
         Atom::Any => true,
         Atom::Left => false,
-        Atom::Function(_) => in_functions(function),
-        Atom::Path(_, number) => path == *number && in_functions(function),
-        Atom::Enter(_) => event.enters() && in_functions(function),
-        Atom::Leave(_) => event.leaves() && in_functions(function),
+        Atom::Function(_) | Atom::Path(..) => is_meant(function, path),
+        Atom::Enter(_) => event.enters() && is_meant(function, path),
+        Atom::Leave(_) => event.leaves() && is_meant(function, path),
     }
 }

@@ -3,7 +3,9 @@
 use holloway_analysis::trace::Terminal;
 use holloway_analysis::trace::before::{Order, Runs, before};
 use holloway_analysis::trace::code::Event;
-use holloway_analysis::trace::pattern::{NameError, Pattern, PatternError, Resolved};
+use holloway_analysis::trace::pattern::{
+    NameError, Pattern, PatternError, Referent, Resolved, WantedPath,
+};
 use holloway_analysis::trace::query::{Frequency, Matches, freq, query};
 use holloway_format::Count;
 use proptest::prelude::*;
@@ -35,10 +37,22 @@ fn terminals() -> (Vec<Terminal>, Vec<Event>) {
     (terminals, events)
 }
 
-fn lookup(name: &str, _: Option<u32>) -> Result<Vec<u32>, NameError> {
+/// The name of path 1 of each function begins with 1234.
+fn lookup(name: &str, path: WantedPath) -> Result<Vec<Referent>, NameError> {
+    let path = match path {
+        WantedPath::Any => None,
+        WantedPath::Number(number) => Some(number),
+        WantedPath::Named(prefix) => Some(u32::from(prefix.to_string().starts_with("#1234"))),
+    };
+    let referents = |functions: Vec<u32>| {
+        let functions = functions.into_iter();
+        Ok(functions
+            .map(|function| Referent { function, path })
+            .collect())
+    };
     match name {
-        "a" | "b" | "c" | "d" => Ok(letters(name)),
-        "b or c" => Ok(vec![1, 2]),
+        "a" | "b" | "c" | "d" => referents(letters(name)),
+        "b or c" => referents(vec![1, 2]),
         _ => Err(NameError::NoFunction {
             name: name.to_owned(),
             similar: Vec::new(),
@@ -68,6 +82,8 @@ fn patterns_match() {
     assert_eq!(found("fagaed", "enter a"), (1, Some((0, 0))));
     assert_eq!(found("fagaed", "a"), (4, Some((0, 0))));
     assert_eq!(found("fagaed", "a:0 | left"), (3, Some((1, 1))));
+    assert_eq!(found("fagaed", "a#1234"), (1, Some((0, 0))));
+    assert_eq!(found("fagaed", "\"a#1234\" a#abcd"), (1, Some((0, 1))));
     assert_eq!(found("fagaed", "a:0 left d?"), (1, Some((3, 4))));
     assert_eq!(found("fagaed", "leave . a:0"), (1, Some((2, 3))));
     assert_eq!(found("abcd", "\"b or c\" \"b or c\""), (1, Some((1, 2))));
@@ -90,11 +106,11 @@ fn errors_contain_the_position_and_a_remedy() {
     for (pattern, expect) in [
         (
             "",
-            "at character 1: an event is missing: a function's name, `f:12`, `enter f`, `leave f`, `return`, `left` or `.`",
+            "at character 1: an event is missing: a function's name, `f#3fa2`, `f:12`, `enter f`, `leave f`, `return`, `left` or `.`",
         ),
         (
             "a | ",
-            "at character 5: an event is missing: a function's name, `f:12`, `enter f`, `leave f`, `return`, `left` or `.`",
+            "at character 5: an event is missing: a function's name, `f#3fa2`, `f:12`, `enter f`, `leave f`, `return`, `left` or `.`",
         ),
         (
             "(a b",
@@ -124,6 +140,10 @@ fn errors_contain_the_position_and_a_remedy() {
         (
             "a:x",
             "at character 2: `:` must be followed by a path's number, as in `f:12`",
+        ),
+        (
+            "a#12x4",
+            "at character 2: `#` must be followed by 4 to 16 hexadecimal digits, as in `f#3fa2`",
         ),
         (
             "a:99999999999",

@@ -119,7 +119,7 @@ mod tests {
                 };
                 let sentences = damage_sentences(kind, &[(extension, damaged)]);
                 let expect = format!(
-                    "/1-app.{extension} can't be read ({reason}): what was collected is lost with it; record it again"
+                    "/1-app.{extension} can't be read ({reason}), so its data is missing: record the run again"
                 );
                 assert_eq!(sentences, [expect]);
             }
@@ -132,7 +132,7 @@ mod tests {
             let sentences = damage_sentences(kind, &[]);
             assert_eq!(sentences.len(), 1);
             assert!(
-                sentences[0].starts_with(&format!("{name} is not there")),
+                sentences[0].starts_with(&format!("{name} is missing")),
                 "{}",
                 sentences[0]
             );

@@ -131,6 +131,7 @@ fn complete(run: &mut RunProfile, profile: RunProfile) {
     damage.append(&mut run.damage);
     run.damage = damage;
     run.interrupt = profile.interrupt;
+    run.cpu_time.clone_from(&profile.cpu_time);
 }
 
 /// Sums, over all paths, by how much the count in `counts` exceeds the count in `others`. Only

@@ -1,9 +1,17 @@
 //! The counters of a function, without the rest of its map.
 
+use crate::cursor::Cursor;
+use crate::error::FormatError;
 use crate::map::function::{Counters, FunctionMap};
+use crate::varint::put;
+
+/// The kinds of counters in a table of counters.
+const ARRAY: u8 = 0;
+const HASH: u8 = 1;
+const EDGES: u8 = 2;
 
 /// The counters of a function.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FunctionCounters {
     /// Where its counters are.
     pub(crate) counters: Counters,
@@ -20,6 +28,43 @@ impl FunctionCounters {
             counters: function.counters,
             hash: function.hash,
             path_count: function.path_count,
+        })
+    }
+
+    /// Appends the counters to a table of counters ([`crate::counter_map`]).
+    pub(crate) fn put(&self, out: &mut Vec<u8>) {
+        let (kind, offset, len) = match self.counters {
+            Counters::Array { offset, len } => (ARRAY, offset, len),
+            Counters::Hash { offset } => (HASH, offset, 0),
+            Counters::Edges { offset, len } => (EDGES, offset, len),
+        };
+        out.push(kind);
+        for number in [offset, len, self.path_count] {
+            put(out, number);
+        }
+        out.extend_from_slice(&self.hash.to_le_bytes());
+    }
+
+    /// Reads the counters of a function from a table of counters.
+    pub(crate) fn read(cursor: &mut Cursor<'_>) -> Result<Self, FormatError> {
+        let (start, kind) = (cursor.offset(), cursor.u8()?);
+        let (offset, len) = (cursor.var()?, cursor.var()?);
+        let counters = match kind {
+            ARRAY => Counters::Array { offset, len },
+            HASH => Counters::Hash { offset },
+            EDGES => Counters::Edges { offset, len },
+            code => {
+                return Err(FormatError::Code {
+                    what: "kind of counters",
+                    code: code.into(),
+                    offset: start,
+                });
+            }
+        };
+        Ok(Self {
+            counters,
+            path_count: cursor.var()?,
+            hash: cursor.u64()?,
         })
     }
 

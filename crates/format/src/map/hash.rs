@@ -90,6 +90,13 @@ pub fn graph_hash(
     hash.finish()
 }
 
+/// The hash of a description that is a sequence of words. It is the same on every machine.
+pub fn hash_of_words(words: &[u64]) -> u64 {
+    let mut hash = Hash::default();
+    hash.put(words);
+    hash.finish()
+}
+
 /// The first eight bytes of the blake3 hash of a sequence of words.
 #[derive(Default)]
 struct Hash(blake3::Hasher);

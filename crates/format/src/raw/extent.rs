@@ -84,24 +84,44 @@ impl<'a> Block<'a> {
         words.iter().map(|word| u64::from_le_bytes(*word))
     }
 
-    /// Whether a counter in this range of bytes is not 0.
-    pub(super) fn counts_in(&self, range: &Range<u64>) -> bool {
-        let size = self.bytes.len() as u64;
-        let [start, end] = [range.start, range.end].map(|at| at.min(size) as usize);
-        let (lines, rest) = self.bytes[start..end].as_chunks::<LINE>();
-        lines.iter().any(|line| *line != [0; LINE]) || rest.iter().any(|&byte| byte != 0)
-    }
-
-    /// Number and value of each counter that is not 0. Most counters of a large program are.
-    pub(crate) fn nonzero_counters(&self) -> impl Iterator<Item = (usize, u64)> + 'a {
-        let lines = self.bytes.chunks(LINE).enumerate();
-        let lines = lines.filter(|(_, line)| **line != [0; LINE][..line.len()]);
-        lines.flat_map(|(number, line)| {
+    /// Number and value of each counter that is not 0. Most counters of a large program are 0.
+    /// Reads only the lines of the block that `data` touches: ascending ranges of the file.
+    pub(super) fn nonzero_counters(
+        &self,
+        data: &[Range<u64>],
+    ) -> impl Iterator<Item = (usize, u64)> + use<'a> {
+        let bytes = self.bytes;
+        let lines = self.lines_in(data).into_iter().flatten();
+        lines.flat_map(move |number| {
+            let start = number * LINE;
+            let line = &bytes[start..bytes.len().min(start + LINE)];
+            let is_empty = *line == [0; LINE][..line.len()];
             let (words, _) = line.as_chunks::<8>();
+            let words = if is_empty { &[] } else { words };
             let counters = words.iter().map(|word| u64::from_le_bytes(*word));
             let numbers = number * (LINE / 8)..;
             numbers.zip(counters).filter(|&(_, count)| count != 0)
         })
+    }
+
+    /// The numbers of the block's lines that ascending ranges of the file touch, each once.
+    fn lines_in(&self, data: &[Range<u64>]) -> Vec<Range<usize>> {
+        let size = self.bytes.len() as u64;
+        let mut lines: Vec<Range<usize>> = Vec::new();
+        for range in data {
+            let [start, end] =
+                [range.start, range.end].map(|at| at.saturating_sub(self.offset).min(size));
+            if start >= end {
+                continue;
+            }
+            let start = start as usize / LINE;
+            let end = (end as usize).div_ceil(LINE);
+            match lines.last_mut() {
+                Some(last) if start < last.end => last.end = last.end.max(end),
+                Some(_) | None => lines.push(start..end),
+            }
+        }
+        lines
     }
 
     /// Returns the counter at this byte offset, or 0 after the end of the block.

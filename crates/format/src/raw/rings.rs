@@ -5,6 +5,10 @@
 //! before it, plus the position of the first word. A *hole* is a word that was reserved but not
 //! written; it reads as 0.
 //!
+//! A ring that a collector reads has all its cells in its extent. Any other ring begins small: its
+//! cells are in extents of their own ([`Cells`]), and the cells that the stream has not reached are
+//! not in the file.
+//!
 //! The file has the words in pieces: first the spooled words, then the words that are still in the
 //! ring. Words that a collector took are not in the file. A spool and its ring overlap if the
 //! process was killed after it had written the spool and before it advanced `taken` in the ring.
@@ -23,7 +27,7 @@ const RING_HEADER_SIZE: usize = size_of::<RingHeader>();
 const RUNTIME_PRIVATE_SIZE: usize = 32;
 
 /// The ring of one thread, or of several threads that owned it one after the other.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Ring<'a> {
     /// The last thread that owned the ring.
     pub tid: u32,
@@ -49,10 +53,21 @@ pub struct Ring<'a> {
     pub taken_holes: u64,
     /// Bytes of words, a power of two.
     size: u64,
-    /// The words, little-endian. Incomplete if the file is cut off.
-    word_bytes: &'a [u8],
+    /// The cells that are in the file, ascending by place. Incomplete if the file is cut off.
+    cells: Vec<Cells<'a>>,
     /// The ring counters after the words, little-endian.
     counters: &'a [u8],
+}
+
+/// Cells of a ring.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cells<'a> {
+    /// Offset of the ring's extent in the file.
+    pub(super) ring: u64,
+    /// Offset of the first cell among all cells of the ring.
+    place: u64,
+    /// The words, little-endian.
+    words: &'a [[u8; 4]],
 }
 
 /// Compressed words of a ring.
@@ -92,9 +107,14 @@ pub struct Piece {
 }
 
 impl<'a> Ring<'a> {
-    /// Reads the payload of a ring's extent. The last words may be missing. Returns `None` if the
-    /// payload is damaged.
-    pub(super) fn read(head: &ExtentHead, offset: u64, payload: &'a [u8]) -> Option<Self> {
+    /// Reads the payload of a ring's extent, with `words_size` bytes of words. The last words may be
+    /// missing. Returns `None` if the payload is damaged.
+    pub(super) fn read(
+        head: &ExtentHead,
+        offset: u64,
+        payload: &'a [u8],
+        words_size: usize,
+    ) -> Option<Self> {
         let mut cursor = Cursor::new(payload, offset + EXTENT_HEAD_SIZE);
         let mut word = || cursor.u64().ok();
         let (end, origin, size, start) = (word()?, word()?, word()?, word()?);
@@ -108,8 +128,13 @@ impl<'a> Ring<'a> {
             .bytes((PAGE - EXTENT_HEAD_SIZE) as usize - RING_HEADER_SIZE + 16)
             .ok()?;
         let content = cursor.remaining();
-        let words_size = usize::try_from(head.slots).ok()?;
         let (word_bytes, counters) = content.split_at(content.len().min(words_size));
+        let (words, _) = word_bytes.as_chunks::<4>();
+        let cells = Cells {
+            ring: offset,
+            place: 0,
+            words,
+        };
         let ring = Self {
             tid: head.tid,
             owners: head.used,
@@ -123,20 +148,26 @@ impl<'a> Ring<'a> {
             left_out,
             taken_holes,
             size,
-            word_bytes,
+            cells: vec![cells],
             counters,
         };
         let is_valid = size == head.slots
-            && word_bytes.len() as u64 <= size
             && size.is_power_of_two()
             && size >= 4 * CHUNK
-            && origin.is_multiple_of(CHUNK)
-            && [taken, ring.end()]
+            && [origin, taken, ring.end()]
                 .iter()
                 .all(|position| position.is_multiple_of(4))
             && origin <= taken
             && taken <= ring.end();
         is_valid.then_some(ring)
+    }
+
+    /// Adds cells of the ring that are in an extent of their own.
+    pub(super) fn add_cells(&mut self, cells: Cells<'a>) {
+        if cells.end() <= self.size {
+            self.cells.push(cells);
+            self.cells.sort_by_key(|cells| cells.place);
+        }
     }
 
     /// Position after the last word that was not dropped.
@@ -188,34 +219,77 @@ impl<'a> Ring<'a> {
         self.words().filter(|&word| word == 0).count() as u64
     }
 
-    /// The words from a position on. They are one piece if the ring is complete. If the file ends
-    /// inside the ring, they are one piece for each lap around the ring.
+    /// The words from a position on. They are one piece if all of them are in the file. If cells are
+    /// missing, because the file ends inside the ring, there is a piece before and after them.
     fn pieces(&self, from: u64) -> impl Iterator<Item = Piece> + use<'a> {
-        let (words_in_ring, _) = self.word_bytes.as_chunks::<4>();
-        let (size, stored_size) = (self.size, 4 * words_in_ring.len() as u64);
-        let (mut position, end) = (self.first().max(from), self.end());
+        let cells = self.cells.clone();
+        let (size, end) = (self.size, self.end());
+        let mut position = self.first().max(from);
         std::iter::from_fn(move || {
-            if position % size >= stored_size {
-                // Continues at the start of the next lap.
-                position = (position / size + 1).saturating_mul(size);
-            }
-            if position >= end || stored_size == 0 {
-                return None;
-            }
-            // After its end, a complete ring continues at its start.
-            let length = if stored_size == size {
-                size
-            } else {
-                stored_size - position % size
+            position = next_stored(&cells, size, position)?;
+            let mut piece = Piece {
+                position,
+                words: Vec::new(),
             };
-            let piece_end = position.saturating_add(length).min(end);
-            let word = |index: u64| words_in_ring[(index % (size / 4)) as usize];
-            let words = (position / 4..piece_end / 4).map(|index| u32::from_le_bytes(word(index)));
-            let words: Vec<u32> = words.collect();
-            let piece = Piece { position, words };
-            position = piece_end;
-            Some(piece)
+            while position < end
+                && let Some(words) = words_at(&cells, position % size)
+            {
+                let count = (words.len() as u64).min((end - position) / 4);
+                let words = words.iter().take(count as usize);
+                piece
+                    .words
+                    .extend(words.map(|word| u32::from_le_bytes(*word)));
+                position += 4 * count;
+            }
+            (!piece.words.is_empty()).then_some(piece)
         })
+    }
+}
+
+/// The words in the cells from a place on, up to the end of these cells. `None` if the file does
+/// not have the cell at the place.
+fn words_at<'a>(cells: &[Cells<'a>], place: u64) -> Option<&'a [[u8; 4]]> {
+    let cells = cells
+        .iter()
+        .find(|cells| (cells.place..cells.end()).contains(&place))?;
+    cells.words.get(((place - cells.place) / 4) as usize..)
+}
+
+/// The first position, from a position on, whose cell is in the file.
+fn next_stored(cells: &[Cells<'_>], size: u64, position: u64) -> Option<u64> {
+    let place = position % size;
+    if words_at(cells, place).is_some() {
+        return Some(position);
+    }
+    let mut places = cells
+        .iter()
+        .filter(|cells| !cells.words.is_empty())
+        .map(|cells| cells.place);
+    let first = places.clone().next()?;
+    match places.find(|&start| start > place) {
+        Some(start) => position.checked_add(start - place),
+        // Continues at the start of the next lap.
+        None => (position / size + 1).checked_mul(size)?.checked_add(first),
+    }
+}
+
+impl<'a> Cells<'a> {
+    /// Reads cells. The last of them may be missing. Returns `None` if the extent is damaged.
+    pub(super) fn read(head: &ExtentHead, payload: &'a [u8]) -> Option<Self> {
+        let place = head.slots & (RING_SIZE - 1);
+        let bytes = payload.get((PAGE - EXTENT_HEAD_SIZE) as usize..)?;
+        let (words, _) = bytes.as_chunks::<4>();
+        let cells = Self {
+            ring: head.head,
+            place,
+            words,
+        };
+        (place.is_multiple_of(PAGE) && cells.end() <= RING_SIZE).then_some(cells)
+    }
+
+    /// Offset after the last cell among all cells of the ring.
+    fn end(&self) -> u64 {
+        self.place + 4 * self.words.len() as u64
     }
 }
 
@@ -295,7 +369,8 @@ impl RingWords<'_> {
                 Err(damage) => Some(Err(damage)),
             }
         });
-        let in_ring = self.ring.map(|ring| ring.pieces(self.spooled_end()));
+        let ring = self.ring.as_ref();
+        let in_ring = ring.map(|ring| ring.pieces(self.spooled_end()));
         spools.chain(in_ring.into_iter().flatten().map(Ok))
     }
 }
@@ -314,7 +389,7 @@ pub(super) fn join<'a>(rings: &[Ring<'a>], spools: &[Spool<'a>]) -> Vec<RingWord
         let words = joined
             .entry(ring.offset)
             .or_insert_with(|| empty(ring.offset));
-        words.ring = Some(*ring);
+        words.ring = Some(ring.clone());
     }
     for spool in spools_in_order {
         let words = joined

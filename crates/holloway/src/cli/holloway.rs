@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
 use holloway_abi::environment::VARIABLES;
 
+use super::phases::{self, PhasesArgs};
 use super::stream::{OutputArgs, StreamArgs};
 use super::trace::{self, TraceArgs};
 use super::view::{ListArgs, StyleArgs, TimesArgs, ViewArgs};
@@ -109,6 +110,9 @@ pub(crate) enum RunsCommand {
     /// Answer questions about the trace of a program that was built with --collect trace
     #[command(after_help = trace::EXAMPLES)]
     Trace(TraceArgs),
+    /// Find the phases of a run that was recorded with --collect trace: what is hot, and when
+    #[command(after_help = phases::EXAMPLES)]
+    Phases(Box<PhasesArgs>),
 }
 
 const RUN_EXAMPLES: &str = "\
@@ -132,6 +136,7 @@ Examples:
   holloway report --function 'parse_.*' --view lines
   holloway report --workspace --view functions     without library code
   holloway report --uncovered                      what never ran
+  holloway report --phase C --view lines           one phase of a trace
   holloway report --format json > paths.json";
 
 const OVERLAP_EXAMPLES: &str = "\
@@ -218,13 +223,16 @@ pub(crate) struct MonitorArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
     /// Directory of a run, one profile of it, or `latest` [default: $HOLLOWAY_DATA, else the latest
-    /// run of the project around the current directory]
+    /// run of the project or programs around the current directory, else your latest run]
     #[arg(value_name = "RUN", value_hint = ValueHint::AnyPath)]
     pub(crate) run: Option<PathBuf>,
     /// Show only code of the workspace: hide the standard library, system headers, and crates that
     /// cargo downloaded [default in the lines view]
     #[arg(long, help_heading = "Report", conflicts_with = "all_code")]
     pub(crate) workspace: bool,
+    /// Show only one phase of the longest trace, by its letter in `holloway phases`
+    #[arg(long, help_heading = "Report", value_name = "LETTER")]
+    pub(crate) phase: Option<char>,
     /// The report.
     #[command(flatten)]
     pub(crate) view: ViewArgs,

@@ -1,12 +1,13 @@
 //! Options of reports: the view, the list, and the format.
 
 use clap::{Args, ValueEnum};
+use holloway_report::PathChoice;
 
 /// Options of a report.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Report")]
 pub(crate) struct ViewArgs {
-    /// Order of paths, functions and blocks [default: instructions]
+    /// Order of paths, functions, blocks, and edges [default: instructions]
     #[arg(long, value_enum)]
     pub(crate) sort: Option<SortKey>,
     /// What to list [default: the collected kind; for a trace, its statistics and hot subpaths]
@@ -62,7 +63,7 @@ pub(crate) struct CodeArgs {
     #[arg(long = "file", value_name = "GLOB")]
     pub(crate) files: Vec<String>,
     /// Also show, in the lines view, the standard library, system headers, and crates that cargo
-    /// downloaded
+    /// downloaded. In JSON: also the functions that never ran
     #[arg(long)]
     pub(crate) all_code: bool,
     /// `--workspace` of `holloway report`. Verbs of cargo give this option to cargo.
@@ -101,17 +102,26 @@ pub(crate) enum TimeOf {
     Exclusive,
 }
 
+/// `--function`.
+#[derive(Debug, Clone)]
+pub(crate) struct FunctionChoice {
+    /// Matches the names of the functions.
+    pub(crate) regex: regex::Regex,
+    /// The path to show, if the user named one.
+    pub(crate) path: Option<PathChoice>,
+}
+
 /// Options of a list.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Report")]
 pub(crate) struct ListArgs {
-    /// Number of rows to show [default: 10; JSON: all]
+    /// Number of rows to show [default: 10; JSON: all that ran]
     #[arg(long, value_name = "N")]
     pub(crate) top: Option<usize>,
     /// Show only functions whose name matches; a report also says which of them were inlined or
-    /// skipped
-    #[arg(long, value_name = "REGEX", value_parser = parse_regex)]
-    pub(crate) function: Option<regex::Regex>,
+    /// skipped. `search#3fa2` shows one path of a function by its short name
+    #[arg(long, value_name = "REGEX", value_parser = parse_function)]
+    pub(crate) function: Option<FunctionChoice>,
     /// The output.
     #[command(flatten)]
     pub(crate) style: StyleArgs,
@@ -190,8 +200,16 @@ fn parse_share(text: &str) -> Result<u64, String> {
         .ok_or_else(|| "give a share from 0% to 100%, as in 10%".to_owned())
 }
 
-fn parse_regex(text: &str) -> Result<regex::Regex, String> {
-    regex::Regex::new(text).map_err(|error| last_line(&error))
+/// Parses `--function`: the short name of a path, or a regex.
+fn parse_function(text: &str) -> Result<FunctionChoice, String> {
+    if let Some(path) = PathChoice::parse(text) {
+        return Ok(FunctionChoice {
+            regex: path.functions(),
+            path: Some(path),
+        });
+    }
+    let regex = regex::Regex::new(text).map_err(|error| last_line(&error))?;
+    Ok(FunctionChoice { regex, path: None })
 }
 
 /// The message of a regex error. The regex crate puts a drawing above the message, so the message

@@ -15,6 +15,7 @@ use clap::Parser as _;
 use holloway_abi::environment::{self, Flag};
 use holloway_collect::burst::Burst;
 use holloway_collect::child::ProgramEnd;
+use holloway_collect::collector::Measurement;
 use holloway_collect::error::RunError;
 use holloway_collect::settings::MapDirectories;
 use holloway_collect::{Collector, child, collector, run_directory};
@@ -29,7 +30,7 @@ use holloway_llvm::Library;
 use holloway_weave::Pattern;
 
 use crate::cli::{CargoArgs, CargoCommand, CargoHolloway, StreamArgs};
-use crate::commands::{clean, report};
+use crate::commands::{clean, report, runner};
 use crate::failure::{Context, Failure, Result};
 use crate::progress::{self, WeavingWatch};
 use crate::project::Project;
@@ -116,6 +117,7 @@ pub(crate) struct CargoCall {
     patterns: Vec<String>,
     split: Split,
     verb: Verb,
+    measurement: Measurement,
 }
 
 impl CargoCall {
@@ -141,6 +143,7 @@ impl CargoCall {
             .first()
             .map_or(project.host.as_str(), String::as_str);
         set_environment(&mut command, &project, &settings, target, verb)?;
+        let measurement = runner::install(&mut command, &project, target, &split.cargo)?;
         let records = LinkRecords::new(&project.home)?;
         command.env(RECORDS, records.directory());
         Ok(Self {
@@ -150,6 +153,7 @@ impl CargoCall {
             patterns: settings.patterns(),
             split,
             verb,
+            measurement,
         })
     }
 
@@ -299,9 +303,14 @@ impl CargoCall {
         self.append_program_args();
         let settings = stream.settings(&self.maps());
         let _weaving = self.show_weaving();
-        let (end, collector) =
-            collector::run(&mut self.command, directory, settings, notices::warn)
-                .map_err(|error| self.run_failure(error))?;
+        let (end, collector) = collector::run(
+            &mut self.command,
+            directory,
+            settings,
+            self.measurement,
+            notices::warn,
+        )
+        .map_err(|error| self.run_failure(error))?;
         loading::catch_up(&collector);
         Ok((end, collector))
     }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use holloway_analysis::RunProfile;
 
 use crate::cli::{OutputFormat, OverlapArgs};
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::printing::{options, source, write_out};
 use crate::{latest, loading, status};
 
@@ -18,6 +18,7 @@ pub(crate) fn main(args: &OverlapArgs) -> Result<ExitCode> {
     let [first, second] = [read(&args.first)?, read(&args.second)?];
     let source = source();
     let options = options(&args.list, &source);
+    holloway_report::check_choice(&[&first, &second], &options).map_err(Failure::usage)?;
     write_out(|out| match args.list.style.format {
         OutputFormat::Text => holloway_report::overlap::write(&first, &second, &options, out),
         OutputFormat::Json => holloway_report::overlap::json(&first, &second, &options, out),

@@ -8,11 +8,11 @@ use holloway_analysis::{Function, RunProfile};
 use holloway_collect::load::{self, Loaded};
 use holloway_collect::samples;
 use holloway_report::{
-    CodeFilter, Glob, LoopsOptions, Options, Origin, SampleView, Sort, View as ReportView,
+    CodeFilter, Files, Glob, LoopsOptions, Options, Origin, SampleView, Sort, View as ReportView,
 };
 
 use crate::cli::{CodeArgs, OutputFormat, ReportArgs, SortKey, View, ViewArgs};
-use crate::commands::trace;
+use crate::commands::{phases, trace};
 use crate::failure::{Failure, Result};
 use crate::kinds::Page;
 use crate::printing::{options, rank_options, source, write_out};
@@ -36,7 +36,11 @@ pub(crate) fn main(args: &ReportArgs) -> Result<ExitCode> {
     }
     let loaded = loading::load_with_streams(&run)?;
     refuse_view_without_data(&loaded, &view)?;
-    print_loaded(loaded, &view, std::env::current_dir().ok())?;
+    let base = std::env::current_dir().ok();
+    match args.phase {
+        Some(phase) => print_phase(loaded, phase, &view, base)?,
+        None => print_loaded(loaded, &view, base)?,
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -85,9 +89,23 @@ fn refuse_view_without_data(loaded: &Loaded, view: &ViewArgs) -> Result<()> {
     kinds::check_view(&loaded.kinds, view)
 }
 
-fn print_loaded(loaded: Loaded, view: &ViewArgs, base: Option<PathBuf>) -> Result<()> {
+/// Prints the counts of one phase of a trace.
+fn print_phase(loaded: Loaded, phase: char, view: &ViewArgs, base: Option<PathBuf>) -> Result<()> {
+    if matches!(view.view, Some(View::Loops | View::Variation)) || view.uncovered {
+        return Err(Failure::usage(
+            "--phase shows counts: leave out --uncovered, --view loops, and --view variation",
+        ));
+    }
     let source = source();
-    let options = Options {
+    let options = report_options(view, base, &source);
+    let (profile, text) = phases::of_phase(loaded, phase)?;
+    holloway_report::check_choice(&[&profile], &options).map_err(Failure::usage)?;
+    status::note(&text);
+    print_counts(&profile, view, &options)
+}
+
+fn report_options<'a>(view: &ViewArgs, base: Option<PathBuf>, source: &'a Files) -> Options<'a> {
+    Options {
         view: match view.uncovered {
             true => Some(ReportView::Uncovered),
             false => view.view.and_then(report_view),
@@ -99,8 +117,14 @@ fn print_loaded(loaded: Loaded, view: &ViewArgs, base: Option<PathBuf>) -> Resul
         },
         code: code_filter(&view.code),
         cwd: base,
-        ..options(&view.list, &source)
-    };
+        ..options(&view.list, source)
+    }
+}
+
+fn print_loaded(loaded: Loaded, view: &ViewArgs, base: Option<PathBuf>) -> Result<()> {
+    let source = source();
+    let options = report_options(view, base, &source);
+    holloway_report::check_choice(&[&loaded.profile], &options).map_err(Failure::usage)?;
     let page = Page::for_view(&loaded.kinds, view);
     if let Some(left_out) = kinds::left_out(&loaded.kinds, page, view.view) {
         status::note(&left_out);

@@ -7,6 +7,7 @@ use std::process::{Command, ExitCode};
 
 use holloway_abi::Kind;
 use holloway_collect::burst::Burst;
+use holloway_collect::collector::Measurement;
 use holloway_collect::error::RunError;
 use holloway_collect::settings::MapDirectories;
 use holloway_collect::{child, collector, image, run_directory};
@@ -36,6 +37,7 @@ pub(crate) fn main(args: &RunArgs) -> Result<ExitCode> {
     let runs = image_info
         .as_ref()
         .and_then(|image| image.runs.clone())
+        .filter(|runs| runs.parent().is_some_and(Path::is_dir))
         .unwrap_or_else(|| PathBuf::from(run_directory::DEFAULT_RUNS));
     let name = Path::new(program)
         .file_name()
@@ -73,7 +75,13 @@ pub(crate) fn main(args: &RunArgs) -> Result<ExitCode> {
         store: run_directory::map_store(&runs),
     };
     let settings = args.stream.settings(&maps);
-    let run = collector::run(&mut command, &directory, settings, notices::warn);
+    let run = collector::run(
+        &mut command,
+        &directory,
+        settings,
+        Measurement::Here,
+        notices::warn,
+    );
     let (end, collector) = match run {
         Ok(run) => run,
         Err(RunError::Start(error)) => {

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use holloway_abi::Kind;
-use holloway_analysis::Interrupt;
+use holloway_analysis::RunProfile;
 use holloway_analysis::note::{Account, Note};
 use holloway_analysis::trace::code::Code;
 use holloway_analysis::trace::diff::Unit;
@@ -113,7 +113,8 @@ fn ask(question: Question<'_>, answer_args: &AnswerArgs) -> Result<ExitCode> {
         streams: &streams,
         damage,
         accounts: &traces.accounts,
-        interrupt: traces.interrupt,
+        interrupt: traces.profile.interrupt,
+        profile: Some(&traces.profile),
     };
     let mut is_good = true;
     let result =
@@ -177,11 +178,12 @@ pub(crate) fn summary(loaded: Loaded, options: &Options<'_>) -> Result<()> {
         damage: &[],
         accounts: &[],
         interrupt: None,
+        profile: None,
     };
     answer(|out| {
         if left_out == 0 || !streams.is_empty() {
             let whole = Run {
-                interrupt: traces.interrupt,
+                interrupt: traces.profile.interrupt,
                 ..run(&streams)
             };
             write(&Question::Stats, &whole, options, out)?;
@@ -287,28 +289,28 @@ fn answer(
 }
 
 /// The traces of a run.
-struct RunTraces {
+pub(super) struct RunTraces {
     /// The traces by process and image. Threads are in the order in which they began.
     streams: Vec<(Streams, Vec<ThreadTrace>)>,
     /// Damage of each thread's trace, in the order of `streams`.
     notes: Vec<Vec<Vec<Note>>>,
     /// Damage of the run: data that could not be read or was not recorded.
-    damage: Vec<Note>,
+    pub(super) damage: Vec<Note>,
     /// Differences between traces and profiles, if the traces were checked.
     accounts: Vec<Account>,
-    /// The signal that ended the run early, if one did.
-    interrupt: Option<Interrupt>,
+    /// The counts, without the damage.
+    pub(super) profile: RunProfile,
 }
 
 /// The position of a stream in [`RunTraces`]: the index of its process and image, then of its
 /// thread.
-struct StreamIndex {
+pub(super) struct StreamIndex {
     process: usize,
     thread: usize,
 }
 
 impl RunTraces {
-    fn read(run: &Path, selection: TraceSelection) -> Result<Self> {
+    pub(super) fn read(run: &Path, selection: TraceSelection) -> Result<Self> {
         let load = match selection {
             TraceSelection::Check => loading::load_readable,
             _ => loading::load_with_streams,
@@ -333,7 +335,7 @@ impl RunTraces {
         Ok(traces)
     }
 
-    fn new(loaded: Loaded, selection: TraceSelection) -> Self {
+    pub(super) fn new(loaded: Loaded, selection: TraceSelection) -> Self {
         let _progress = Progress::start("Reading", "the traces");
         let mut streams = loaded.streams;
         streams.sort_by_key(|streams| (streams.head.start_ns, streams.head.pid));
@@ -349,8 +351,8 @@ impl RunTraces {
         let checked = traced.iter().filter(|_| is_checked);
         let accounts = checked.filter_map(|(streams, traces)| streams.account(traces));
         let accounts: Vec<Account> = accounts.collect();
-        let interrupt = loaded.profile.interrupt;
-        let mut damage = loaded.profile.damage;
+        let mut profile = loaded.profile;
+        let mut damage = std::mem::take(&mut profile.damage);
         damage.extend(accounts.iter().filter_map(Account::note));
         traced.retain(|(_, traces)| !traces.is_empty());
         let notes = |trace: &ThreadTrace| trace.damage.iter().cloned().map(Note::Trace).collect();
@@ -363,17 +365,17 @@ impl RunTraces {
             streams: traced,
             damage,
             accounts,
-            interrupt,
+            profile,
         }
     }
 
-    fn codes(&self) -> Vec<Code<'_>> {
+    pub(super) fn codes(&self) -> Vec<Code<'_>> {
         let maps = self.streams.iter().map(|(streams, _)| &streams.map);
         maps.map(|map| Code::new(map)).collect()
     }
 
     /// The streams that the user chose.
-    fn selected(&self, choice: &ChoiceArgs) -> Vec<StreamIndex> {
+    pub(super) fn selected(&self, choice: &ChoiceArgs) -> Vec<StreamIndex> {
         let mut indices = Vec::new();
         for (process, (streams, traces)) in self.streams.iter().enumerate() {
             let head = &streams.head;
@@ -402,7 +404,7 @@ impl RunTraces {
     ///
     /// # Errors
     /// If the choice selects no stream of the run.
-    fn choose(&self, run: &Path, choice: &ChoiceArgs) -> Result<Vec<StreamIndex>> {
+    pub(super) fn choose(&self, run: &Path, choice: &ChoiceArgs) -> Result<Vec<StreamIndex>> {
         let indices = self.selected(choice);
         if indices.is_empty() && !self.streams.is_empty() {
             return Err(self.empty_choice(run, choice));
@@ -457,7 +459,7 @@ impl RunTraces {
         failure("such thread", &chosen_so_far, &available)
     }
 
-    fn stream<'a>(&'a self, index: &StreamIndex, codes: &'a [Code<'a>]) -> Stream<'a> {
+    pub(super) fn stream<'a>(&'a self, index: &StreamIndex, codes: &'a [Code<'a>]) -> Stream<'a> {
         let (Streams { head, .. }, traces) = &self.streams[index.process];
         let trace = &traces[index.thread];
         Stream {
@@ -474,8 +476,13 @@ impl RunTraces {
         }
     }
 
+    /// The head of the profile of a stream's process.
+    pub(super) fn head(&self, index: &StreamIndex) -> &ProfileHead {
+        &self.streams[index.process].0.head
+    }
+
     /// Damage of the run and of the stream.
-    fn all_damage(&self, index: &StreamIndex) -> Vec<Note> {
+    pub(super) fn all_damage(&self, index: &StreamIndex) -> Vec<Note> {
         let stream_damage = &self.notes[index.process][index.thread];
         self.damage.iter().chain(stream_damage).cloned().collect()
     }

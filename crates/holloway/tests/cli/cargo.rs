@@ -268,6 +268,65 @@ fn the_users_flags_linker_and_wrapper_stay_in_force() {
     assert!(!project.path().join("wrapper.log").exists());
 }
 
+/// Passes where the kernel refuses to sample, too.
+#[test]
+fn the_cpu_time_is_that_of_the_programs_without_the_build() {
+    let project = Project::binary("", LOOPING);
+    let text = project.cargo_holloway("run -- 30").ok().stdout;
+    assert!(text.starts_with("sum 50\nCPU time\n"), "{text}");
+    assert!(!text.contains("outside"), "{text}");
+    let report = project.holloway("report --format json").ok().json();
+    let time = &report.0["cpu_time"];
+    assert!(time["user_seconds"].is_number(), "{time}");
+    if time["sampling"] == "sampled" {
+        assert_eq!(
+            time["other_programs"].as_array().unwrap().len(),
+            0,
+            "{time}"
+        );
+    }
+}
+
+#[test]
+fn the_users_runner_stays_in_force_and_programs_see_only_it() {
+    const VARIABLES: &str = r#"
+fn main() {
+    let names = std::env::vars().filter(|(name, _)| name.ends_with("_RUNNER"));
+    println!("{:?}", names.collect::<Vec<_>>());
+    std::process::exit(std::env::args().count() as i32);
+}
+"#;
+    let project = Project::binary("", VARIABLES);
+    project.script(
+        "own runner.sh",
+        "#!/bin/sh\necho \"runner [$1]\"\nshift\nexec \"$@\"\n",
+    );
+    project.write(
+        ".cargo/config.toml",
+        "[target.'cfg(unix)']\nrunner = [\"./own runner.sh\", \"a b\"]\n",
+    );
+    let from_file = project.cargo_holloway("run -- x y").exits(3);
+    assert!(
+        from_file.stdout.starts_with("runner [a b]\n[]\n"),
+        "{}",
+        from_file.stdout
+    );
+    let triple = cli_support::host().to_uppercase().replace('-', "_");
+    let variable = format!("CARGO_TARGET_{triple}_RUNNER");
+    let call = project.cargo_holloway("run").env(&variable, "env A=1");
+    let from_variable = call.exits(1);
+    let expect = format!("[({variable:?}, \"env A=1\")]\n");
+    assert!(
+        from_variable.stdout.starts_with(&expect),
+        "{}",
+        from_variable.stdout
+    );
+    // Cargo prefers this runner to the variable that holloway sets. The build is then measured, too.
+    let option = format!("--config target.{}.runner='env'", cli_support::host());
+    let call = project.cargo_holloway(&format!("run {option}"));
+    call.exits(1).says("CPU time\n  total  ");
+}
+
 #[test]
 fn target_directories_of_options_variables_and_configuration_are_used() {
     let project = Project::binary("", LOOPING);

@@ -235,6 +235,7 @@ fn every_command_has_help() {
     for command in [
         "run",
         "report",
+        "phases",
         "demo",
         "doctor",
         "show-env",

@@ -70,7 +70,7 @@ fn a_truncated_stream_file_is_named() {
             let bytes = std::fs::read(file).unwrap();
             std::fs::write(file, &bytes[..bytes.len().min(length)]).unwrap();
             let result = project.holloway("report run --format json").ok();
-            result.says(name).says("record it again");
+            result.says(name).says("record the run again");
         }
         if kind == "loops" {
             let result = project.holloway("report run").ok();

@@ -202,9 +202,9 @@ fn a_diff_finds_the_first_difference() {
     assert_ne!(good[common].id, bad[common].id);
     ask(&project, &["diff", "good", "bad"])
         .says(&format!("the first {common} events are the same"))
-        .says(&format!("main:{}", good[common].id))
-        .says(&format!("main:{}", bad[common].id))
-        .says(&format!("app.c:{} … :{branch_line}", branch_line - 1));
+        .says(&format!(" p{} ", good[common].id))
+        .says(&format!(" p{} ", bad[common].id))
+        .says(&format!("app.c:{}, {branch_line}", branch_line - 1));
 }
 
 /// A slow reference for `trace loops`: the sequences of up to `k` paths of one activation, with

@@ -295,6 +295,24 @@ fn a_signal_to_holloway_reaches_the_program_and_the_report_follows() {
     }
 }
 
+/// The shell ends as usual right after the signal to its parent, which is holloway. It ignores the
+/// signal that holloway may forward to it.
+#[test]
+fn an_interrupt_just_before_the_end_is_noticed() {
+    let (_, app) = built();
+    let project = Project::new(&[]);
+    for round in 0..20 {
+        let run = format!("run-{round}");
+        project
+            .holloway(&format!("run -o {run} --no-report -- sh -c"))
+            .arg(r#""$0"; trap '' INT; kill -INT $PPID"#)
+            .arg(&app)
+            .ok();
+        let report = project.holloway(&format!("report {run} --format json"));
+        assert_eq!(report.ok().json().0["interrupted"], "SIGINT", "{run}");
+    }
+}
+
 #[test]
 fn a_program_without_a_profile_leaves_no_run_when_it_is_interrupted() {
     let project = Project::new(&[]);

@@ -663,7 +663,7 @@ fn a_trace_that_does_not_belong_to_the_profile_is_not_good() {
     std::fs::remove_file(&path).unwrap();
     let (numbers, sentences) = verified();
     assert_eq!(numbers, [counted, counted, 0]);
-    assert!(sentences.contains("is not there"), "{sentences}");
+    assert!(sentences.contains("is missing"), "{sentences}");
     for question in [
         "stats",
         "cat",
@@ -675,15 +675,12 @@ fn a_trace_that_does_not_belong_to_the_profile_is_not_good() {
         "query step",
     ] {
         let words = format!("trace {question} run");
-        project
-            .holloway(&words)
-            .exits(125)
-            .fails_with("is not there");
+        project.holloway(&words).exits(125).fails_with("is missing");
     }
     project
         .holloway("trace diff run other")
         .exits(125)
-        .fails_with("is not there");
+        .fails_with("is missing");
 }
 
 #[test]
@@ -918,7 +915,7 @@ fn a_run_is_not_good_without_one_of_its_profiles() {
     let profile = file_of(&other, ".hwp");
     let deleted_name = profile.file_name().unwrap().to_str().unwrap();
     std::fs::remove_file(run_path.join(deleted_name)).unwrap();
-    let why = format!("its profile {deleted_name} is not there");
+    let why = format!("its profile {deleted_name} is missing");
     let verified = || {
         let result = project.holloway("trace verify run --format json").exits(1);
         let verdict = result.json();
@@ -962,7 +959,7 @@ fn files_without_their_profile_are_reported() {
         let file = file_of(&project.path().join("run"), extension);
         std::fs::copy(&file, file.with_file_name(format!("0-gone{extension}"))).unwrap();
         let sentences = damage(&report(&project, "run")).concat();
-        let expect = format!("0-gone{extension}: its profile 0-gone.hwp is not there");
+        let expect = format!("0-gone{extension}: its profile 0-gone.hwp is missing");
         assert!(sentences.contains(&expect), "{kind}: {sentences}");
     }
 }
@@ -978,8 +975,8 @@ fn a_trace_answers_questions() {
     let file = names.find(|name| name.ends_with(".hwt")).unwrap();
     ask(&format!("stats run/{file}")).says("17 traces");
     ask("verify run").says("just the events that came");
-    ask("hot run --min-cost 5% --cost paths --max-len 4").says("step:");
-    ask("loops 4 run").says("work:");
+    ask("hot run --min-cost 5% --cost paths --max-len 4").says("step#");
+    ask("loops 4 run").says("work#");
     ask("context step run").says("work");
     let stats = ask("stats run --format json").json();
     assert_eq!(stats.0["streams"].as_array().unwrap().len(), 17);

@@ -64,7 +64,7 @@ fn damage(report: &Value) -> Vec<&str> {
 fn a_run_shows_paths_that_vary() {
     let project = Project::new(&[]);
     let result = run(&project, "-o few --burst 50:2", "variation", "300000");
-    result.says("Variation ").says("step p");
+    result.says("Variation ").says("step#");
     let few = view(&project, "few");
     assert_eq!(few["timed"], "bursts");
     assert_eq!(damage(&few), [""; 0]);
@@ -258,7 +258,7 @@ fn a_missing_file_of_timings_is_named() {
     project
         .holloway("report few --view paths")
         .ok()
-        .says(".hwv is not there");
+        .says(".hwv is missing");
 }
 
 #[test]

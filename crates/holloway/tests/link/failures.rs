@@ -350,7 +350,7 @@ fn a_crash_of_llvm_costs_the_probes_of_one_module_and_is_reported() {
 #[test]
 fn if_llvm_always_crashes_fat_objects_are_linked_without_probes() {
     let sandbox = sandbox();
-    let llvm = crashing_llvm(&sandbox, "LLVMRunPasses");
+    let llvm = crashing_llvm(&sandbox, "LLVMTargetMachineEmitToMemoryBuffer");
     let stderr = succeed(
         sandbox
             .holloway("cc -O1 main.c f.c -o app")

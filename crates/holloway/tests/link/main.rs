@@ -6,5 +6,6 @@ mod c;
 mod cc_builds;
 mod failures;
 mod link_support;
+mod places;
 mod rust;
 mod sanitizers;

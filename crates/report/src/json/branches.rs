@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::context::RunContext;
 use super::fields::bound;
+use crate::places::inlined_at;
 
 /// The record that section `branches` of docs/json.md explains.
 #[derive(Serialize)]
@@ -19,6 +20,8 @@ pub(super) struct BranchRecord<'a> {
     file: &'a str,
     line: u32,
     column: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    inlined_at: Option<LineRecord<'a>>,
     executions: Count,
     #[serde(skip_serializing_if = "Option::is_none")]
     bound: Option<&'static str>,
@@ -33,6 +36,13 @@ pub(super) struct BranchRecord<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     mispredictions_previous: Vec<Count>,
     outcomes: Vec<OutcomeRecord<'a>>,
+}
+
+/// A line of the user's code.
+#[derive(Serialize)]
+struct LineRecord<'a> {
+    file: &'a str,
+    line: u32,
 }
 
 #[derive(Serialize)]
@@ -80,6 +90,10 @@ fn record<'a>(document: &RunContext<'a>, branch: &Branch) -> BranchRecord<'a> {
         file: file(map, place),
         line: place.line,
         column: place.column,
+        inlined_at: inlined_at(map, place).map(|user| LineRecord {
+            file: file(map, user),
+            line: user.line,
+        }),
         executions: branch.executions,
         bound: bound(branch.bound),
         taken: branch.taken,

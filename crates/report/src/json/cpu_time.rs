@@ -1,7 +1,7 @@
 //! The CPU time of a run in JSON (section `cpu_time` of docs/json.md).
 
 use holloway_analysis::RunProfile;
-use holloway_analysis::cpu_time::{SampleSums, Shares, cpu_time};
+use holloway_analysis::cpu_time::{CpuTime, SampleSums, Shares};
 use holloway_format::Count;
 use serde::Serialize;
 
@@ -12,7 +12,7 @@ use crate::cpu_time::{groups, margin};
 pub(super) struct CpuTimeRecord {
     user_seconds: f64,
     system_seconds: f64,
-    /// `sampled` or `refused`.
+    /// `sampled`, `refused`, or `failed`.
     sampling: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     errno: Option<u32>,
@@ -28,6 +28,7 @@ struct SamplesRecord {
     woven_share: Option<f64>,
     margin: Option<f64>,
     lost: u64,
+    unsampled_seconds: f64,
     unwoven: Vec<UnwovenRecord>,
     other_programs: Vec<ProgramRecord>,
     unused_libraries: Vec<LibraryRecord>,
@@ -57,18 +58,23 @@ struct LibraryRecord {
 impl CpuTimeRecord {
     /// The record of a run, if its CPU time was recorded.
     pub(super) fn new(run: &RunProfile) -> Option<Self> {
-        let time = cpu_time(run)?;
+        run.cpu_time.as_ref().map(Self::of)
+    }
+
+    /// The record of a CPU time.
+    pub(super) fn of(time: &CpuTime) -> Self {
         let (sampling, errno, samples) = match &time.shares {
             Shares::Refused { errno } => ("refused", Some(*errno), None),
+            Shares::Failed => ("failed", None, None),
             Shares::Sampled(sums) => ("sampled", None, Some(SamplesRecord::new(sums))),
         };
-        Some(Self {
+        Self {
             user_seconds: time.user_ns as f64 / 1e9,
             system_seconds: time.system_ns as f64 / 1e9,
             sampling,
             errno,
             samples,
-        })
+        }
     }
 }
 
@@ -94,6 +100,7 @@ impl SamplesRecord {
             woven_share: has_samples.then(|| share(sums.woven)),
             margin: has_samples.then(|| margin(sums.woven, sums.total)),
             lost: sums.lost,
+            unsampled_seconds: sums.unsampled_ns as f64 / 1e9,
             unwoven: unwoven.collect(),
             other_programs: programs
                 .map(|(path, samples)| ProgramRecord {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use holloway_analysis::edges::{EdgeCount, block_number, of_function};
 use holloway_analysis::functions::{Weight, summary};
+use holloway_analysis::glue::is_glue;
 use holloway_analysis::paths::{hottest, regenerate};
 use holloway_analysis::{Function, FunctionId, Sort};
 use holloway_flow::{Path, PathEnd, PathId, PathStart};
@@ -14,10 +15,15 @@ use serde::{Serialize, Serializer};
 
 use super::context::RunContext;
 use super::fields::{bound, collected, places};
+use crate::code::Origin;
 
 /// The functions that the filter keeps, and functions with paths through inlined code that it
-/// keeps, ordered by instructions. If the user sorts by count, they
-/// are ordered by path executions, or by block executions if any function counted edges.
+/// keeps, ordered by instructions. If the user sorts by count, they are ordered by path executions,
+/// or by block executions if any function counted edges.
+///
+/// Functions that never ran are listed only if the user names functions or asks for all code. Of a
+/// large program, they take ten times the space of the functions that ran. `--top` limits the list to
+/// the first functions, and the functions of the listed paths.
 pub(super) struct Functions<'a>(pub(super) &'a RunContext<'a>);
 
 impl Serialize for Functions<'_> {
@@ -39,13 +45,22 @@ impl Serialize for Functions<'_> {
         // A function with inlined code that the filter keeps is listed if it has a path to list.
         let has_listed_path =
             |id: FunctionId| top.as_ref().is_some_and(|listed| listed.contains_key(&id));
-        let ids = run.ids().map(|(id, _)| id);
-        let mut ids: Vec<FunctionId> = ids.filter(|&id| keep(id) || has_listed_path(id)).collect();
+        let lists_all = options.function.is_some() || options.code.origin == Origin::All;
+        let is_listed = |&(id, function): &(FunctionId, &Function)| {
+            (lists_all || function.ran()) && keep(id) || has_listed_path(id)
+        };
+        let ids = run.ids().filter(is_listed);
+        let mut ids: Vec<FunctionId> = ids.map(|(id, _)| id).collect();
         let weight = Weight::of(run, options.sort);
         let weigh = |id| {
             summary(id, run.function(id)).map_or(Count::ZERO, |summary| summary.weight(weight))
         };
-        ids.sort_by_cached_key(|&id| Reverse(weigh(id)));
+        ids.sort_by_cached_key(|&id| (is_glue(&run.function(id).map), Reverse(weigh(id))));
+        let mut rank = 0..;
+        ids.retain(|&id| {
+            let rank = rank.next();
+            options.top.is_none_or(|top| rank < Some(top)) || has_listed_path(id)
+        });
         let mut functions = serializer.serialize_seq(Some(ids.len()))?;
         for id in ids {
             let listed = top
@@ -164,6 +179,7 @@ impl Serialize for Paths<'_> {
 #[derive(Serialize)]
 struct PathRecord<'a> {
     id: u64,
+    path_name: String,
     count: Count,
     instructions: u64,
     blocks: Vec<u32>,
@@ -195,6 +211,7 @@ fn path_record<'a>(
     passed.dedup();
     PathRecord {
         id: id.0,
+        path_name: function.name_of(path).full(),
         count,
         instructions,
         blocks: path.blocks.iter().map(|block| block.0).collect(),

@@ -50,7 +50,7 @@ pub(super) struct IntoRecord<'a> {
 }
 
 impl<'a> RunContext<'a> {
-    pub(super) fn skipped(&self, left_out: &LeftOut<'a>) -> BTreeSet<SkippedRecord<'a>> {
+    pub(super) fn skipped(&self, left_out: &LeftOut<'a>) -> Vec<SkippedRecord<'a>> {
         let selected = left_out.skipped.iter().filter(|&&(id, function)| {
             self.keeps_uncounted(id, &function.linkage_name, &function.name)
         });
@@ -60,10 +60,10 @@ impl<'a> RunContext<'a> {
             module: self.module(id),
             reason: &function.reason,
         };
-        selected.map(record).collect()
+        self.first(selected.map(record).collect())
     }
 
-    pub(super) fn gone(&self, left_out: &LeftOut<'a>) -> BTreeSet<GoneRecord<'a>> {
+    pub(super) fn gone(&self, left_out: &LeftOut<'a>) -> Vec<GoneRecord<'a>> {
         let selected = left_out.gone.iter().filter(|&&(id, function, _)| {
             self.keeps_uncounted(id, &function.linkage_name, &function.name)
         });
@@ -74,7 +74,13 @@ impl<'a> RunContext<'a> {
                 module: self.module(id),
                 inlined,
             };
-        selected.map(record).collect()
+        self.first(selected.map(record).collect())
+    }
+
+    /// The first records, as many as `--top` allows.
+    fn first<T: Ord>(&self, records: BTreeSet<T>) -> Vec<T> {
+        let top = self.options.top.unwrap_or(usize::MAX);
+        records.into_iter().take(top).collect()
     }
 
     pub(super) fn found(&self) -> Vec<FoundRecord<'a>> {

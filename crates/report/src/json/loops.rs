@@ -125,6 +125,7 @@ struct Sequence {
 #[derive(Serialize)]
 struct PathRecord {
     id: u64,
+    path_name: String,
     blocks: Vec<u32>,
     instructions: u64,
     places: Vec<String>,
@@ -247,6 +248,7 @@ fn path_record(
     places.dedup();
     Some(PathRecord {
         id: id.0,
+        path_name: function.name_of(&path).full(),
         blocks: path.blocks.iter().map(|block| block.0).collect(),
         instructions: instructions(function, &path),
         places,

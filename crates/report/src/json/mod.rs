@@ -16,6 +16,7 @@ mod left_out;
 mod lines;
 pub mod loops;
 pub(crate) mod overlap;
+pub mod phases;
 mod prediction;
 pub mod samples;
 pub(crate) mod stability;
@@ -46,8 +47,8 @@ use functions::Functions;
 use lines::lines;
 use prediction::PredictionRecord;
 
-/// Writes the run as one object and a newline. [`Options::function`] and [`Options::top`] limit
-/// functions and paths; totals refer to the whole run. The document has the prediction only for
+/// Writes the run as one object and a newline. [`Options::function`], [`Options::code`], and
+/// [`Options::top`] limit the lists; totals refer to the whole run. The document has the prediction only for
 /// [`View::PathsFromEdges`], branches only for [`View::Branches`], and lines only for
 /// [`View::Lines`]. [`View::Uncovered`] has a separate document.
 ///

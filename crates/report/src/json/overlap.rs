@@ -14,11 +14,13 @@ use holloway_analysis::{Function, RunProfile};
 use holloway_flow::PathId;
 use serde::Serialize;
 
+use super::cpu_time::CpuTimeRecord;
 use super::document::{self, SCHEMA};
 use super::fields::{collected, exits, places_of};
 use crate::filter::Filter;
 use crate::notes::Sentences;
 use crate::options::Options;
+use crate::path_names::{full_name, keep_chosen_path};
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -48,6 +50,8 @@ fn is_zero(number: &u64) -> bool {
 
 #[derive(Serialize)]
 struct RunRecord<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cpu_time: Option<CpuTimeRecord>,
     images: Vec<&'a str>,
     collected: &'static str,
     exits: &'static str,
@@ -91,6 +95,8 @@ struct DifferenceRecord<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    path_name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     edge: Option<[i64; 2]>,
     a: Count,
     b: Count,
@@ -109,7 +115,8 @@ pub(crate) fn write(
 ) -> io::Result<()> {
     let names = Filter::new(options);
     let keep = |function: &Function| names.matches(&function.map.linkage_name, &function.map.name);
-    let overlap = overlap(runs, &keep, &|function| names.name(function));
+    let mut overlap = overlap(runs, &keep, &|function| names.name(function));
+    keep_chosen_path(&mut overlap, runs, &names);
     document::write(&document(runs, &names, &overlap, options.top), out)
 }
 
@@ -120,6 +127,7 @@ fn document<'a>(
     top: Option<usize>,
 ) -> Document<'a> {
     let run = |side: usize| RunRecord {
+        cpu_time: CpuTimeRecord::new(runs[side]),
         images: runs[side].images.iter().map(|image| &*image.name).collect(),
         collected: collected(runs[side].unit()),
         exits: exits(runs[side].exits()),
@@ -208,6 +216,7 @@ fn difference_record<'a>(
         linkage_name: &function.map.linkage_name,
         r#in: ["a", "b"][difference.side],
         path: (!by_edges).then_some(difference.number),
+        path_name: (!by_edges).then(|| full_name(function, PathId(difference.number))),
         edge: edge.filter(|_| by_edges),
         a: difference.counts[0],
         b: difference.counts[1],

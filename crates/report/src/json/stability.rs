@@ -7,9 +7,11 @@ use holloway_analysis::variation::stability::{StablePath, stability};
 use holloway_analysis::variation::{RankOptions, VariationRun};
 use serde::Serialize;
 
+use super::cpu_time::CpuTimeRecord;
 use super::document::{self, SCHEMA};
 use crate::filter::Filter;
 use crate::options::Options;
+use crate::path_names::full_name;
 use crate::variation::{FIRST_PATHS, lines, trail_of};
 
 /// Writes the net variation of each run's first paths in all runs, as one object and a newline.
@@ -33,6 +35,7 @@ pub(crate) fn write(
             function: names.name(function).to_string(),
             run: path.run,
             path: path.path.0,
+            path_name: full_name(function, path.path),
             file: lines.map_or_else(String::new, |(file, ..)| file.to_owned()),
             lines: lines.map(|(_, first, last)| [first, last]),
             ranks: path
@@ -43,8 +46,10 @@ pub(crate) fn write(
             shares: path.shares.clone(),
         }
     };
+    let cpu_times = runs.iter().map(|run| CpuTimeRecord::new(&run.run));
     let document = Document {
         schema: SCHEMA,
+        cpu_times: cpu_times.collect(),
         first,
         all: &stability.all,
         shares: &stability.shares,
@@ -56,6 +61,8 @@ pub(crate) fn write(
 #[derive(Serialize)]
 struct Document<'a> {
     schema: u32,
+    /// For each run, its CPU time, if it was recorded.
+    cpu_times: Vec<Option<CpuTimeRecord>>,
     first: usize,
     /// For each run, the certain net variation of all paths, as a share of the run's time.
     all: &'a [f64],
@@ -72,6 +79,7 @@ struct PathRecord {
     /// Index of the run to which the path number `path` belongs.
     run: usize,
     path: u64,
+    path_name: String,
     file: String,
     lines: Option<[u32; 2]>,
     ranks: Vec<Option<usize>>,

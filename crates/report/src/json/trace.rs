@@ -12,6 +12,7 @@ use holloway_analysis::note::Account;
 use holloway_format::Count;
 use serde::Serialize;
 
+use super::cpu_time::CpuTimeRecord;
 use super::document::{self, SCHEMA};
 use crate::notes::Sentences;
 use crate::options::Options;
@@ -24,6 +25,8 @@ use stream::{Head, Table, TerminalRecord};
 #[derive(Serialize)]
 struct Document<'a> {
     schema: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cpu_time: Option<CpuTimeRecord>,
     question: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     interrupted: Option<&'static str>,
@@ -134,6 +137,7 @@ pub fn write(
     let good = !is_verified || are_good(&answers);
     let document = Document {
         schema: SCHEMA,
+        cpu_time: run.profile.and_then(CpuTimeRecord::new),
         question: name(question),
         interrupted: run.interrupt.map(Interrupt::name),
         damage: Sentences(run.damage),

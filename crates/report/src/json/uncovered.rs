@@ -12,6 +12,7 @@ use super::document::{self, SCHEMA};
 use crate::filter::Filter;
 use crate::notes::Sentences;
 use crate::options::Options;
+use crate::path_names::full_name;
 use crate::uncovered::of_run;
 
 /// Maximum number of paths that are listed for a function.
@@ -87,6 +88,7 @@ struct PathsRecord<'a> {
     possible: u64,
     versions: u64,
     never_ran: Vec<u64>,
+    never_ran_names: Vec<String>,
 }
 
 /// Writes the document. `--top` limits each list.
@@ -193,6 +195,11 @@ fn paths<'a>(
             possible: paths.possible,
             versions: paths.versions,
             never_ran: paths.never.iter().map(|path| path.0).collect(),
+            never_ran_names: paths
+                .never
+                .iter()
+                .map(|&path| full_name(function, path))
+                .collect(),
         }
     });
     records.collect()

@@ -19,6 +19,7 @@ use super::fields::{places, places_of};
 use crate::filter::Filter;
 use crate::notes::Sentences;
 use crate::options::Options;
+use crate::path_names::full_name;
 use crate::variation::{
     FIRST_PATHS, lines, load_lines, prefetch, selected_paths, selected_spreads, trail_of,
 };
@@ -117,6 +118,7 @@ struct PathRecord<'a> {
     module: &'a str,
     image: &'a str,
     path: u64,
+    path_name: String,
     file: &'a str,
     lines: Option<[u32; 2]>,
     blocks: Vec<u32>,
@@ -252,6 +254,7 @@ impl<'a> View<'a> {
             module: &module.name,
             image: &run.images[module.image.index()].name,
             path: rank.path.0,
+            path_name: full_name(function, rank.path),
             file: lines.map_or("", |(file, ..)| file),
             lines: lines.map(|(_, first, last)| [first, last]),
             blocks: blocks.iter().map(|block| block.0).collect(),

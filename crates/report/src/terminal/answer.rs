@@ -24,11 +24,11 @@ pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
             .matches(linkage_name, name)
             .then(|| sheet.names.name_of(linkage_name, name))
     });
-    let pattern = sheet
-        .options
-        .function
-        .as_ref()
-        .map_or("", regex::Regex::as_str);
+    let options = sheet.options;
+    let pattern = match &options.path {
+        Some(choice) => &choice.function,
+        None => options.function.as_ref().map_or("", regex::Regex::as_str),
+    };
     sheet.page.gap()?;
     let mut title = Line::new();
     title.put(Ink::Strong, &format!("Functions that match {pattern}"));

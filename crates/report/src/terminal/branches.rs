@@ -2,9 +2,9 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::path::Path;
 use std::rc::Rc;
 
-use holloway_analysis::Function;
 use holloway_analysis::directions::{Destination, Directions};
 use holloway_format::FunctionMap;
 
@@ -14,6 +14,8 @@ use crate::places::is_library;
 /// into words.
 pub(super) struct Branches<'a> {
     pub(super) map: &'a FunctionMap,
+    /// The names of files below this directory are shown relative to it.
+    pub(super) cwd: Option<&'a Path>,
     directions: Directions<'a>,
 }
 
@@ -24,18 +26,18 @@ pub(super) struct KnownBranches<'a>(RefCell<HashMap<*const FunctionMap, Rc<Branc
 
 impl<'a> KnownBranches<'a> {
     /// The branches of a function.
-    pub(super) fn branches(&self, function: &'a Function) -> Rc<Branches<'a>> {
-        let map = &function.map;
+    pub(super) fn branches(&self, map: &'a FunctionMap, cwd: Option<&'a Path>) -> Rc<Branches<'a>> {
         let mut known = self.0.borrow_mut();
         let branches = known.entry(std::ptr::from_ref(map));
-        Rc::clone(branches.or_insert_with(|| Rc::new(Branches::new(map))))
+        Rc::clone(branches.or_insert_with(|| Rc::new(Branches::new(map, cwd))))
     }
 }
 
 impl<'a> Branches<'a> {
-    fn new(map: &'a FunctionMap) -> Self {
+    pub(super) fn new(map: &'a FunctionMap, cwd: Option<&'a Path>) -> Self {
         Self {
             map,
+            cwd,
             directions: Directions::new(map, is_library),
         }
     }

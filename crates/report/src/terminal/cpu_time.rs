@@ -11,7 +11,8 @@
 
 use std::io;
 
-use holloway_analysis::cpu_time::{CpuTime, SampleSums, Shares, cpu_time};
+use holloway_analysis::RunProfile;
+use holloway_analysis::cpu_time::{CpuTime, SampleSums, Shares};
 use holloway_format::{Count, UnusedLibrary};
 
 use super::paint::Ink;
@@ -24,16 +25,48 @@ const MAX_NAMES: usize = 5;
 
 /// Writes the section, if the CPU time was recorded.
 pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
-    let Some(time) = cpu_time(sheet.run) else {
+    let Some(time) = &sheet.run.cpu_time else {
         return Ok(());
     };
     sheet.page.text(Ink::Strong, "CPU time")?;
-    sheet.fact("total", &total(&time))?;
+    sheet.fact("total", &total(time))?;
     match &time.shares {
         Shares::Refused { errno } => {
             sheet.fact("woven", &refused(*errno))?;
         }
+        Shares::Failed => sheet.labeled(Ink::Alarm, "woven", FAILED)?,
         Shares::Sampled(sums) => write_samples(sheet, sums)?,
+    }
+    sheet.page.gap()
+}
+
+/// The share of woven code if the thread that reads the samples panicked.
+const FAILED: &str =
+    "unknown: holloway failed to read the samples; the counts below are not affected";
+
+/// Writes the section of a report that compares runs: a line for each run whose CPU time was
+/// recorded.
+///
+/// ```text
+/// CPU time
+///   A             2.03 s: 1.92 s user, 110 ms system · woven 61.2 % of the user time (±2.2)
+/// ```
+pub(super) fn write_runs(sheet: &mut Sheet<'_>, runs: &[(&str, &RunProfile)]) -> io::Result<()> {
+    let times = runs
+        .iter()
+        .filter_map(|&(name, run)| Some((name, run.cpu_time.as_ref()?)));
+    let times: Vec<(&str, &CpuTime)> = times.collect();
+    if times.is_empty() {
+        return Ok(());
+    }
+    sheet.page.text(Ink::Strong, "CPU time")?;
+    for (name, time) in &times {
+        let woven = match &time.shares {
+            Shares::Refused { errno } => refused(*errno),
+            Shares::Failed => FAILED.to_owned(),
+            Shares::Sampled(sums) => woven(sums),
+        };
+        sheet.fact(name, &format!("{} · woven {woven}", total(time)))?;
     }
     sheet.page.gap()
 }
@@ -67,34 +100,30 @@ const EACCES: u32 = 13;
 const EMFILE: u32 = 24;
 
 fn write_samples(sheet: &mut Sheet<'_>, sums: &SampleSums) -> io::Result<()> {
-    let about = |samples: Count| {
-        let time = samples.to_f64() * sums.period_ns as f64 / 1e9;
-        format!("about {}", seconds(time))
-    };
     if sums.other() > Count::ZERO {
         let programs = sums.other_programs.iter();
         let names = programs.map(|(path, _)| file_name(path).to_owned());
         let names = listed(names.collect());
         let text = format!(
             "{} of user time in programs without woven code: {names}",
-            about(sums.other())
+            about(sums, sums.other())
         );
         sheet.fact("outside", &text)?;
     }
     for library in &sums.unused_libraries {
         sheet.labeled(Ink::Alarm, "not loaded", &unused(library))?;
     }
-    if sums.total == Count::ZERO {
-        let text = "unknown: the program used too little user time for a sample";
-        return sheet.fact("woven", text);
+    if sums.unsampled_ns > 0 {
+        let text = format!(
+            "{} of user time, in processes that were not sampled",
+            seconds(sums.unsampled_ns as f64 / 1e9)
+        );
+        sheet.fact("unsampled", &text)?;
     }
-    let of = match sums.other() {
-        Count::ZERO => "the user time".to_owned(),
-        _ => format!("the remaining user time, {}", about(sums.total)),
-    };
-    let margin = (1000.0 * margin(sums.woven, sums.total)).ceil() / 10.0;
-    let woven = share(sums.woven, sums.total);
-    sheet.fact("woven", &format!("{woven} of {of} (±{margin:.1})"))?;
+    sheet.fact("woven", &woven(sums))?;
+    if sums.total == Count::ZERO {
+        return Ok(());
+    }
     let groups = groups(sums);
     if !groups.is_empty() {
         let name = |(group, samples): &(crate::cpu_time::Group, Count)| {
@@ -111,6 +140,26 @@ fn write_samples(sheet: &mut Sheet<'_>, sums: &SampleSums) -> io::Result<()> {
         estimate += &format!("; {} lost", plural(sums.lost, "record"));
     }
     sheet.fact("estimate", &estimate)
+}
+
+/// The share of woven code in the user time.
+fn woven(sums: &SampleSums) -> String {
+    if sums.total == Count::ZERO {
+        return "unknown: the program used too little user time for a sample".to_owned();
+    }
+    let of = match sums.other() {
+        Count::ZERO => "the user time".to_owned(),
+        _ => format!("the remaining user time, {}", about(sums, sums.total)),
+    };
+    let margin = (1000.0 * margin(sums.woven, sums.total)).ceil() / 10.0;
+    let woven = share(sums.woven, sums.total);
+    format!("{woven} of {of} (±{margin:.1})")
+}
+
+/// The user time that samples stand for.
+fn about(sums: &SampleSums, samples: Count) -> String {
+    let time = samples.to_f64() * sums.period_ns as f64 / 1e9;
+    format!("about {}", seconds(time))
 }
 
 /// Writes that a woven library exists but another copy of it ran, and what to do.

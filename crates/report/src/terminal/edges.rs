@@ -2,6 +2,7 @@
 
 use std::io;
 
+use holloway_analysis::Sort;
 use holloway_analysis::edges::{HotEdge, block_number, hottest};
 use holloway_analysis::trail::{first_place, is_choice, last_place};
 use holloway_format::{Count, Outcome, Place};
@@ -27,20 +28,29 @@ const COLUMNS: [(&str, Align); 7] = [
 const MIN_PLACE_WIDTH: usize = 20;
 
 pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
-    let ranking = hottest(sheet.run, Some(sheet.top()), &|id| sheet.keeps(id));
+    let sort = sheet.options.sort;
+    let ranking = hottest(sheet.run, sort, Some(sheet.top()), &|id| sheet.keeps(id));
+    let measure = match sort {
+        Sort::Count => "times taken",
+        Sort::Instructions => "instructions in the blocks that they lead to",
+    };
     let mut shown = format!(
-        "{} of {}, by share of {} times taken",
+        "{} of {}, by share of {} {measure}",
         ranking.edges.len(),
         grouped(ranking.ranked),
         grouped(ranking.total)
     );
     if ranking.left > Count::ZERO {
-        shown += &format!(", {} of them left in a call", grouped(ranking.left));
+        let left = grouped(ranking.left);
+        shown += &match sort {
+            Sort::Count => format!(", {left} of them left in a call"),
+            Sort::Instructions => format!("; left in a call {}", plural(ranking.left, "time")),
+        };
     }
     sheet.title("Hottest edges", &shown)?;
     let mut table = Table::new(&COLUMNS);
     for edge in &ranking.edges {
-        table.row(row(sheet, edge, ranking.total));
+        table.row(row(sheet, edge, edge.weight(sort), ranking.total));
     }
     table.write(&mut sheet.page)?;
     legend(sheet, ranking.edges.iter().map(|edge| edge.bound))?;
@@ -55,7 +65,7 @@ fn write_reentries(sheet: &mut Sheet<'_>, edges: &[HotEdge<'_>]) -> io::Result<(
     }
     sheet.page.gap()?;
     for edge in edges.iter().take(sheet.top()) {
-        let times = plural(edge.weight(), "time");
+        let times = plural(edge.times(), "time");
         let name = sheet.name(sheet.run.function(edge.function));
         let place = place(sheet, edge, start(sheet, edge));
         let text = format!(
@@ -67,7 +77,7 @@ fn write_reentries(sheet: &mut Sheet<'_>, edges: &[HotEdge<'_>]) -> io::Result<(
     Ok(())
 }
 
-fn row(sheet: &Sheet<'_>, edge: &HotEdge<'_>, total: Count) -> Vec<(Ink, String)> {
+fn row(sheet: &Sheet<'_>, edge: &HotEdge<'_>, weight: Count, total: Count) -> Vec<(Ink, String)> {
     let function = sheet.run.function(edge.function);
     let (from, to) = (edge.edge.from, edge.to);
     let places = |block: u32| &*function.map.blocks[block as usize].places;
@@ -83,7 +93,7 @@ fn row(sheet: &Sheet<'_>, edge: &HotEdge<'_>, total: Count) -> Vec<(Ink, String)
         format!("b{from} → b{to}")
     };
     vec![
-        (Ink::Number, share(edge.weight(), total)),
+        (Ink::Number, share(weight, total)),
         (Ink::Plain, marked(edge.bound, &signed(edge.count))),
         (Ink::Faint, blocks),
         (Ink::Place, place(sheet, edge, start(sheet, edge))),
@@ -110,7 +120,7 @@ fn decision(sheet: &Sheet<'_>, edge: &HotEdge<'_>) -> String {
         return outcome::word(edge.edge.outcome).to_owned();
     }
     let branches = sheet.branches(sheet.run.function(edge.function));
-    branches.unless_shown(sheet, edge.number, start(sheet, edge), edge.to)
+    branches.unless_shown(edge.number, start(sheet, edge), edge.to)
 }
 
 fn place(sheet: &Sheet<'_>, edge: &HotEdge<'_>, place: Option<Place>) -> String {

@@ -11,6 +11,7 @@ use super::paint::Ink;
 use super::sheet::Sheet;
 use super::table::{Align, Table};
 use crate::numbers::{grouped, share};
+use crate::path_names::short_name;
 
 /// The columns if all shown functions counted paths.
 const BY_PATHS: [(&str, Align); 8] = [
@@ -105,7 +106,11 @@ fn row(
         row.push((Ink::Faint, grouped(paths.possible)));
         row.push((
             Ink::Plain,
-            format!("{} {path}", share(count, paths.executions)),
+            format!(
+                "{} {path}{}",
+                share(count, paths.executions),
+                short_name(function, path)
+            ),
         ));
     }
     row.push((Ink::Strong, name.to_string()));

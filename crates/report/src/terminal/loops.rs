@@ -4,32 +4,35 @@
 //!   1  app::scan  src/scan.rs:40
 //!      3 executions, 3,000 iterations, 1,000.0 each
 //!      p38 p86 ×3 p755 repeats: 50.1 % of the turns begin it twice in a row. …
-//!      600   20.0 %  p38
-//!      396   66.0 %  └ p86 ×3 p755
-//!      168   28.0 %  └ p87
-//!      p38    src/scan.rs:41 → leaves the loop, 44, exit: returns
+//!      600   20.0 %  p38  41 → leaves the loop
+//!      396   66.0 %  └ p86 ×3 p755  43 → case 'a' · 43 → case 'b'
+//!      168   28.0 %  └ p87  43 → case 'c'
+//!      p38#3fa2 src/scan.rs:41 → leaves the loop, 44, exit: returns
 //! ```
 //! A sequence without `└` has its share of the loop's turns. A sequence with `└` has its share of
 //! the executions of its first path.
 
-use holloway_flow::PathId;
+use holloway_flow::{Path, PathId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufWriter, Write};
 
 use holloway_analysis::Function;
 use holloway_analysis::bounds::Bound;
+use holloway_analysis::divergence::{Divergence, KnownPaths};
 use holloway_analysis::loops::LoopsRun;
 use holloway_analysis::loops::shape::{Finding, Thousandths, path_of};
-use holloway_analysis::trail::{End, trail};
+use holloway_analysis::trail::{End, Trail, trail};
 use holloway_format::{Count, LoopMap};
 
 use super::bounds::{legend, marked};
 use super::paint::{Ink, Line};
 use super::paths::{end, in_brief, place_in_words};
+use super::route::sequence_of_decisions;
 use super::sheet::{Detail, Sheet};
 use crate::loops::{Branch, LoopsOptions, ShownLoop, hottest};
 use crate::numbers::{grouped, mean, plural, share};
 use crate::options::Options;
+use crate::path_names::numbered_name;
 
 /// Maximum number of groups of equal paths (`p86 ×3`) that are shown of a period.
 const MAX_GROUPS: usize = 24;
@@ -204,17 +207,18 @@ fn write_loop(
         .iter()
         .map(|branch| grouped(branch.count).len())
         .max();
+    let used: BTreeSet<PathId> = branches[..rows]
+        .iter()
+        .flat_map(|branch| branch.paths.iter().copied())
+        .collect();
+    let known = known_paths(function, &used);
     for branch in &branches[..rows] {
-        write_branch(sheet, shown_loop, branch, width.unwrap_or(0))?;
+        write_branch(sheet, shown_loop, branch, width.unwrap_or(0), &known)?;
     }
     if rows < branches.len() {
         let more = plural((branches.len() - rows) as u64, "sequence");
         sheet.indented(Ink::Faint, &format!("… {more} more"))?;
     }
-    let used: BTreeSet<PathId> = branches[..rows]
-        .iter()
-        .flat_map(|branch| branch.paths.iter().copied())
-        .collect();
     for path in used {
         write_path(sheet, shown_loop, function, path)?;
     }
@@ -357,11 +361,30 @@ fn sequence(paths: &[PathId], max_groups: usize) -> String {
     words.join(" ")
 }
 
+/// The paths of a loop's sequences, with the decisions that distinguish them.
+fn known_paths(
+    function: &Function,
+    used: &BTreeSet<PathId>,
+) -> BTreeMap<PathId, (Trail, Vec<Divergence>)> {
+    let paths = used
+        .iter()
+        .filter_map(|&id| Some((id, path_of(function, id)?)));
+    let paths: Vec<(PathId, Path)> = paths.collect();
+    let mut known = KnownPaths::default();
+    paths.iter().for_each(|(_, path)| known.add(path));
+    let described = paths.iter().map(|(id, path)| {
+        let trail = trail(&function.map, path);
+        (*id, (trail, known.divergences(path)))
+    });
+    described.collect()
+}
+
 fn write_branch(
     sheet: &mut Sheet<'_>,
     shown_loop: &ShownLoop,
     branch: &Branch,
     width: usize,
+    known: &BTreeMap<PathId, (Trail, Vec<Divergence>)>,
 ) -> io::Result<()> {
     let base = match branch.depth {
         0 => shown_loop.count.starts(),
@@ -381,6 +404,16 @@ fn write_branch(
             Ink::Alarm,
             &format!("  (+ up to {})", grouped(branch.missed)),
         );
+    }
+    // Each path is described where it first occurs in the row.
+    let mut described = BTreeSet::new();
+    let paths = branch.paths.iter().filter(|path| described.insert(**path));
+    let paths = paths.filter_map(|path| known.get(path).cloned());
+    let paths: Vec<(Trail, Vec<Divergence>)> = paths.collect();
+    let branches = sheet.branches(sheet.run.function(shown_loop.function));
+    let decisions = sequence_of_decisions(&branches, &paths);
+    if !decisions.is_empty() {
+        line.put(Ink::Outcome, &format!("  {decisions}"));
     }
     sheet.page.line(&line)
 }
@@ -403,7 +436,7 @@ fn write_path<'a>(
     }
     let mut line = Line::new();
     line.put(Ink::Plain, "     ")
-        .left(Ink::Faint, &number.to_string(), 6)
+        .left(Ink::Faint, &numbered_name(function, number), 6)
         .put(Ink::Plain, " ");
     sheet.page.wrapped(line, Ink::Faint, &places.join(", "))
 }

@@ -18,31 +18,27 @@ use holloway_format::{Outcome, Place, Text};
 
 use super::branches::Branches;
 use super::paint::clip_start;
-use super::sheet::{PLACE, Sheet};
+use super::sheet::PLACE;
+use crate::places::file_and_line;
 
 impl<'a> Branches<'a> {
     /// The decisions at a step's line, in words and in order. A repeated decision is written once,
     /// with its number: `→ line 3 ×2`.
-    pub(super) fn decided(&self, sheet: &Sheet<'_>, step: &Step) -> String {
+    pub(super) fn decided(&self, step: &Step) -> String {
         let decisions = step.decisions.iter();
         let destinations: Vec<_> = decisions.map(|&edge| self.destination(edge)).collect();
-        self.in_words(sheet, step.place, &destinations)
+        self.in_words(step.place, &destinations)
     }
 
     /// Decisions at a place in words, such as `→ line 3`. The text is empty if there are no
     /// decisions except passed checks.
-    pub(super) fn in_words(
-        &self,
-        sheet: &Sheet<'_>,
-        place: Place,
-        destinations: &[Destination<'_>],
-    ) -> String {
+    pub(super) fn in_words(&self, place: Place, destinations: &[Destination<'_>]) -> String {
         let mut words: Vec<(String, usize)> = Vec::new();
         for destination in destinations
             .iter()
             .filter(|destination| **destination != Destination::GoesOn)
         {
-            let word = self.word(sheet, Some(place), destination);
+            let word = self.word(Some(place), destination);
             match words.last_mut() {
                 Some((last, times)) if *last == word => *times += 1,
                 _ => words.push((word, 1)),
@@ -62,20 +58,14 @@ impl<'a> Branches<'a> {
     /// Where control goes along an edge, in words. `branch` is the place of the branch, and `to` is
     /// the target block of the edge. The text is empty if the report already shows where control
     /// goes, because it shows the first place of `to`.
-    pub(super) fn unless_shown(
-        &self,
-        sheet: &Sheet<'_>,
-        edge: u32,
-        branch: Option<Place>,
-        to: u32,
-    ) -> String {
+    pub(super) fn unless_shown(&self, edge: u32, branch: Option<Place>, to: u32) -> String {
         let destination = self.destination(edge);
         let block = self.map.blocks.get(to as usize);
         let first = block.and_then(|block| first_place(&block.places));
         if first.is_some_and(|first| self.is_line(&destination, first)) {
             return String::new();
         }
-        self.word(sheet, branch, &destination)
+        self.word(branch, &destination)
     }
 
     /// Whether the line of `place` says completely where control goes.
@@ -90,13 +80,8 @@ impl<'a> Branches<'a> {
     }
 
     /// Where control goes from a branch at the place `branch`, in words.
-    pub(super) fn word(
-        &self,
-        sheet: &Sheet<'_>,
-        branch: Option<Place>,
-        destination: &Destination<'_>,
-    ) -> String {
-        let spot = |spot: &ShownPlace<'_>| self.spot(sheet, branch, spot);
+    pub(super) fn word(&self, branch: Option<Place>, destination: &Destination<'_>) -> String {
+        let spot = |spot: &ShownPlace<'_>| self.spot(branch, spot);
         match destination {
             Destination::Case(names) => cases(names),
             Destination::LeavesLoop(None) => "leaves the loop".to_owned(),
@@ -115,7 +100,7 @@ impl<'a> Branches<'a> {
 
     /// The target of a branch at the place `branch`: its line, and its column or block if
     /// necessary.
-    fn spot(&self, sheet: &Sheet<'_>, branch: Option<Place>, spot: &ShownPlace<'_>) -> String {
+    fn spot(&self, branch: Option<Place>, spot: &ShownPlace<'_>) -> String {
         let scope = |place: Place| self.map.scopes.get(place.scope as usize);
         let file = branch.and_then(scope).map(|scope| &*scope.file);
         let line = branch.map_or(0, |branch| branch.line);
@@ -126,7 +111,7 @@ impl<'a> Branches<'a> {
         let place = match spot {
             ShownPlace { line: 0, .. } => String::new(),
             _ if file != Some(spot.file) => {
-                let place = format!("{}{column}", sheet.place(spot.file, spot.line));
+                let place = format!("{}{column}", file_and_line(spot.file, spot.line, self.cwd));
                 clip_start(&place, PLACE)
             }
             _ if line == spot.line && spot.column != 0 => format!("column {}", spot.column),

@@ -17,12 +17,13 @@ use holloway_format::{Count, Place};
 use super::outcome;
 use unicode_width::UnicodeWidthStr as _;
 
-use super::paint::{Ink, clip_start};
+use super::paint::{Ink, Line, clip_start};
 use super::sheet::Sheet;
 use super::table::{Align, Table};
 use crate::notes::sentence;
 use crate::numbers::{grouped, plural, share};
 use crate::options::Options;
+use crate::path_names::{keep_chosen_path, numbered_name};
 
 const IN_COMMON: [(&str, Align); 3] = [("", Align::Left), ("A", Align::Right), ("B", Align::Right)];
 
@@ -84,7 +85,9 @@ pub(crate) fn write(
             let map = &function.map;
             sheet.names.matches(&map.linkage_name, &map.name)
         };
-        overlap(runs, &keep, &|function| sheet.names.name(function))
+        let mut overlap = overlap(runs, &keep, &|function| sheet.names.name(function));
+        keep_chosen_path(&mut overlap, runs, &sheet.names);
+        overlap
     };
     Comparison { runs, overlap }.write(&mut sheet)?;
     out.flush()
@@ -102,6 +105,7 @@ impl<'a> Comparison<'a> {
             sides,
             ..
         } = &self.overlap;
+        super::cpu_time::write_runs(sheet, &[("A", self.runs[0]), ("B", self.runs[1])])?;
         sheet.page.text(Ink::Strong, "Overlap of A and B")?;
         for (name, run) in ["A", "B"].into_iter().zip(self.runs) {
             sheet.fact(name, &description(run))?;
@@ -248,7 +252,17 @@ impl<'a> Comparison<'a> {
     fn write_differences(&self, sheet: &mut Sheet<'a>) -> io::Result<()> {
         let differences = &self.overlap.differences;
         if differences.is_empty() {
-            return Ok(());
+            return match &sheet.options.path {
+                Some(choice) => {
+                    sheet.page.gap()?;
+                    let text = format!(
+                        "{}{} has the same share of executions in both runs",
+                        choice.function, choice.prefix
+                    );
+                    sheet.page.wrapped(Line::new(), Ink::Plain, &text)
+                }
+                None => Ok(()),
+            };
         }
         let (title, noun, columns) = match self.overlap.unit {
             Unit::Paths => ("Paths that differ most", "path", &DIFFERENCES),
@@ -382,7 +396,7 @@ fn path_ends<'a>(sheet: &Sheet<'a>, function: &'a Function, id: PathId) -> [Stri
         End::Exit(outcome) => format!("{} {}", near(last), outcome::word(outcome)),
     };
     let branches = branches(sheet, function, &trail);
-    [id.to_string(), start, to, branches]
+    [numbered_name(function, id), start, to, branches]
 }
 
 /// The decisions on a path and their lines: `7 → line 10, 12 → leaves the loop`. Lines outside the
@@ -396,7 +410,7 @@ fn branches<'a>(sheet: &Sheet<'a>, function: &'a Function, trail: &Trail) -> Str
     let branches = sheet.branches(function);
     let decided = trail.steps.iter().filter(|step| !step.decisions.is_empty());
     let decided = decided.map(|step| {
-        let decided = branches.decided(sheet, step);
+        let decided = branches.decided(step);
         format!("{} {decided}", line(step.place))
     });
     clip_list(decided, DECISIONS_WIDTH.max(sheet.page.width() / 3))
@@ -430,7 +444,7 @@ fn edge_ends<'a>(sheet: &Sheet<'a>, function: &'a Function, common_number: u64) 
     let target = target(&function.map, edge.to);
     let decided = if is_choice(edge.outcome) {
         let branches = sheet.branches(function);
-        branches.unless_shown(sheet, number, edge.place, target)
+        branches.unless_shown(number, edge.place, target)
     } else {
         String::new()
     };

@@ -1,7 +1,7 @@
 //! The paths view: the hottest paths, each with its source lines.
 //!
 //! ```text
-//!   1   40.0 %    40.0 %        100 runs × 8 instructions   app::search  p12
+//!   1   40.0 %    40.0 %        100 runs × 8 instructions   app::search#3fa2  p12
 //!     ┌ loop head
 //!     │ src/search.rs:40           while let Some(x) = it.next() {
 //!     │                            ┊ inlined core::iter::Range::next at src/search.rs:40
@@ -96,7 +96,7 @@ fn write_head(
     widths: &Widths,
 ) -> io::Result<()> {
     let function = sheet.run.function(path.function);
-    let name = sheet.name(function);
+    let name = sheet.name_of_path(function, path.path);
     let instructions = if path.instructions == 1 {
         "instruction "
     } else {
@@ -237,7 +237,7 @@ pub(super) fn in_brief<'a>(
             }
             destination => next.is_some_and(|next| branches.is_line(destination, next.place)),
         });
-        let decided = branches.in_words(sheet, step.place, &destinations);
+        let decided = branches.in_words(step.place, &destinations);
         places.push(if decided.is_empty() {
             text
         } else {
@@ -334,7 +334,7 @@ fn rows<'a>(sheet: &Sheet<'a>, function: &'a Function, trail: &Trail) -> Vec<Row
         if scopes.len() > shared {
             rows.push(inlined_frames_row(sheet, function, &scopes, shared));
         }
-        let decided = branches.decided(sheet, step);
+        let decided = branches.decided(step);
         rows.push(step_row(
             sheet,
             function,

@@ -4,7 +4,6 @@
 use std::io;
 
 use holloway_analysis::branches::{Branch, Ranking, hardest};
-use holloway_analysis::trail::frames;
 use holloway_format::{Count, Place};
 
 use super::bounds::{legend, marked};
@@ -12,7 +11,7 @@ use super::paint::{Ink, Line, clip, clip_start};
 use super::sheet::Sheet;
 use super::table::{Align, Table};
 use crate::numbers::{grouped, share};
-use crate::places::is_library;
+use crate::places::inlined_at;
 
 /// The columns after the contexts.
 const COLUMNS: [(&str, Align); 5] = [
@@ -122,7 +121,18 @@ fn write_contexts(
         return Ok(());
     }
     let explanations = contexts.iter().map(|context| context.explanation());
-    let text = explanations.collect::<Vec<String>>().join(" · ");
+    let mut text = explanations.collect::<Vec<String>>().join(" · ");
+    let has_previous = |context: &Context| matches!(context, Context::Previous(_));
+    if !contexts.iter().any(has_previous) {
+        text += " · patterns over iterations are not seen here: build with --collect loops or trace to see them";
+    }
+    let is_unknown = |context: &Context| {
+        let mut branches = ranking.branches.iter();
+        branches.any(|branch| context.figure(branch).is_none())
+    };
+    if contexts.iter().any(is_unknown) {
+        text += " · -: not known, for example because a call of the function runs only one path";
+    }
     sheet.page.gap()?;
     sheet.page.wrapped(Line::new(), Ink::Faint, &text)
 }
@@ -166,17 +176,16 @@ fn row(sheet: &Sheet<'_>, branch: &Branch, contexts: &[Context]) -> Vec<(Ink, St
 fn note(sheet: &Sheet<'_>, branch: &Branch) -> Line {
     let mut line = Line::new();
     line.up_to(INDENT);
-    if let Some(text) = source(sheet, branch, branch.place) {
+    let user = user_place(sheet, branch);
+    let text = source(sheet, branch, branch.place);
+    if let Some(text) = text.or_else(|| source(sheet, branch, user)) {
         let width = MIN_WIDTH.max(sheet.page.width() / 3);
         line.put(Ink::Plain, &clip(&text, width))
             .put(Ink::Plain, "  ");
     }
     line.put(Ink::Outcome, &outcomes(sheet, branch));
-    if let Some(user) = user_place(sheet, branch) {
-        line.put(
-            Ink::Faint,
-            &format!("  in {}", place(sheet, branch, Some(user))),
-        );
+    if user.is_some() {
+        line.put(Ink::Faint, &format!("  in {}", place(sheet, branch, user)));
     }
     line
 }
@@ -187,7 +196,7 @@ fn outcomes(sheet: &Sheet<'_>, branch: &Branch) -> String {
     let shown = branch.outcomes.iter().take(SHOWN_OUTCOMES);
     let words = shown.map(|outcome| {
         let destination = branches.destination(outcome.edge);
-        let word = branches.word(sheet, branch.place, &destination);
+        let word = branches.word(branch.place, &destination);
         format!("{word} {}", share(outcome.count, branch.executions))
     });
     let mut words: Vec<String> = words.collect();
@@ -202,18 +211,7 @@ fn outcomes(sheet: &Sheet<'_>, branch: &Branch) -> String {
 /// The place in the user's code that a branch in library code was inlined into.
 fn user_place(sheet: &Sheet<'_>, branch: &Branch) -> Option<Place> {
     let map = &sheet.run.function(branch.function).map;
-    let is_in_library = |scope: u32| is_library(&map.scopes[scope as usize].file);
-    let place = branch.place.filter(|place| place.line != 0)?;
-    let mut frames = frames(map, &place);
-    frames
-        .next()
-        .filter(|innermost| is_in_library(innermost.scope))?;
-    let user = frames.find(|frame| !is_in_library(frame.scope))?;
-    Some(Place {
-        scope: user.scope,
-        line: user.line,
-        column: 0,
-    })
+    inlined_at(map, branch.place?)
 }
 
 fn source(sheet: &Sheet<'_>, branch: &Branch, place: Option<Place>) -> Option<String> {

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use holloway_abi::Unit;
 use holloway_analysis::paths::Ranked;
 use holloway_analysis::{Function, FunctionId, RunProfile};
-use holloway_format::Count;
+use holloway_format::{Count, PathId};
 
 use super::branches::{Branches, KnownBranches};
 use super::paint::{Ink, Line, Page};
@@ -17,6 +17,7 @@ use crate::code::crate_of;
 use crate::filter::Filter;
 use crate::numbers::plural;
 use crate::options::Options;
+use crate::path_names::short_name;
 
 /// Number of rows of a table without `--top`.
 pub(super) const TOP: usize = 10;
@@ -73,7 +74,8 @@ impl<'a> Sheet<'a> {
 
     /// The branches of a function.
     pub(super) fn branches(&self, function: &'a Function) -> Rc<Branches<'a>> {
-        self.known_branches.branches(function)
+        self.known_branches
+            .branches(&function.map, self.options.cwd.as_deref())
     }
 
     /// Maximum number of rows of a table (`--top`).
@@ -97,10 +99,23 @@ impl<'a> Sheet<'a> {
     /// another image that ran has the same name.
     pub(super) fn name(&self, function: &Function) -> Rc<str> {
         let name = self.names.name(function);
-        if !self.shared_names().contains(&name) {
-            return name;
+        format!("{name}{}", self.where_it_is(function, &name)).into()
+    }
+
+    /// The short name of a path with its function's name: `helper#3fa2`, or `helper#3fa2 in
+    /// libplugin.so`.
+    pub(super) fn name_of_path(&self, function: &Function, path: PathId) -> String {
+        let name = self.names.name(function);
+        let short_name = short_name(function, path);
+        format!("{name}{short_name}{}", self.where_it_is(function, &name))
+    }
+
+    /// The image of a function, if its name alone does not say which function is meant.
+    fn where_it_is(&self, function: &Function, name: &Rc<str>) -> String {
+        match self.shared_names().contains(name) {
+            true => format!(" in {}", self.image(function)),
+            false => String::new(),
         }
-        format!("{name} in {}", self.image(function)).into()
     }
 
     fn shared_names(&self) -> &HashSet<Rc<str>> {

@@ -15,7 +15,8 @@ use super::table::{Align, Table};
 use super::variation::report::{place_of, time};
 use crate::numbers::{grouped, one_decimal, plural};
 use crate::options::Options;
-use crate::variation::{FIRST_PATHS, letter, trail_of};
+use crate::path_names::short_name;
+use crate::variation::{letter, trail_of};
 
 /// A run with fewer samples in all than this number times the number of first paths gets a warning.
 /// The net variation of a path with a hundred samples is known to about 10 %.
@@ -44,6 +45,10 @@ pub(crate) fn write(
         "the first {} of each run by certain net variation, evaluated in every run",
         plural(first as u64, "path")
     );
+    let letters: Vec<String> = (0..runs.len()).map(letter).collect();
+    let profiles = letters.iter().zip(runs);
+    let profiles: Vec<_> = profiles.map(|(name, run)| (&**name, &run.run)).collect();
+    super::cpu_time::write_runs(sheet, &profiles)?;
     sheet.page.text(Ink::Strong, "Stability of variation")?;
     sheet
         .page
@@ -52,21 +57,17 @@ pub(crate) fn write(
         sheet.fact(&letter(index), &description(run))?;
     }
     let has_few_samples =
-        |run: &&VariationRun| run.stats.samples < Count(MIN_SAMPLES * first as u64);
+        |run: &&VariationRun| run.stats.samples < Count(MIN_SAMPLES.saturating_mul(first as u64));
+    let advice = advice(runs);
     if runs.iter().any(has_few_samples) {
         let sentence = format!(
-            "a run with fewer than {} samples ({MIN_SAMPLES} for each first path) may rank other paths first the next time: let it run longer, or time more with --burst 100",
-            grouped(MIN_SAMPLES * first as u64)
+            "a run with fewer than {} samples ({MIN_SAMPLES} for each first path) may rank other paths first the next time: {advice}",
+            grouped(MIN_SAMPLES.saturating_mul(first as u64))
         );
         sheet.labeled(Ink::Alarm, "few samples", &sentence)?;
     }
     if stability.paths.is_empty() {
-        let advice = match runs.iter().all(|run| run.is_exact) {
-            true => "",
-            false => ", or time more with --burst 100",
-        };
-        let text =
-            format!("nothing varies for certain in any of the runs: let them run longer{advice}");
+        let text = format!("nothing varies for certain in any of the runs: {advice}");
         sheet.page.gap()?;
         sheet
             .page
@@ -77,6 +78,14 @@ pub(crate) fn write(
     write_all_and_first(sheet, &stability)?;
     write_paths(sheet, runs, &stability)?;
     out.flush()
+}
+
+/// How to get more samples. An exact run times all paths already, so only a longer run has more.
+fn advice(runs: &[&VariationRun]) -> &'static str {
+    match runs.iter().all(|run| run.is_exact) {
+        true => "let the program run longer",
+        false => "let the program run longer, or time more with --burst 100",
+    }
 }
 
 fn description(run: &VariationRun) -> String {
@@ -188,7 +197,7 @@ fn write_paths(
         let mut cells = Vec::new();
         for (rank, share) in path.ranks.iter().zip(&path.shares) {
             cells.push(match rank {
-                Some(rank) if *rank < FIRST_PATHS => (Ink::Number, (rank + 1).to_string()),
+                Some(rank) if *rank < sheet.top() => (Ink::Number, (rank + 1).to_string()),
                 Some(rank) => (Ink::Plain, (rank + 1).to_string()),
                 None => (Ink::Alarm, "-".to_owned()),
             });
@@ -198,7 +207,8 @@ fn write_paths(
         let place = trail.map_or_else(String::new, |trail| place_of(sheet, function, &trail));
         cells.push((Ink::Place, clip_start(&place, PLACE)));
         let name = sheet.names.name(function);
-        cells.push((Ink::Strong, format!("{name} {}", path.path)));
+        let short_name = short_name(function, path.path);
+        cells.push((Ink::Strong, format!("{name}{short_name} {}", path.path)));
         table.row(cells);
     }
     table.write(&mut sheet.page)

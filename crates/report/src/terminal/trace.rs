@@ -16,6 +16,7 @@ use std::io::{self, BufWriter, Write};
 use sheet::TraceSheet;
 
 use super::paint::{Ink, Line, Page};
+use super::sheet::Sheet;
 use crate::notes::interrupted;
 use crate::numbers::{grouped, plural};
 use crate::options::Options;
@@ -40,6 +41,9 @@ pub fn write(
     out: &mut dyn Write,
 ) -> Result<bool, AskError> {
     let mut out = BufWriter::new(out);
+    if let (Question::Stats, Some(profile)) = (question, run.profile) {
+        super::cpu_time::write(&mut Sheet::new(profile, options, &mut out))?;
+    }
     let mut sheet = TraceSheet {
         options,
         page: Page::new(&mut out, options),

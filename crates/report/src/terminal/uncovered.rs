@@ -9,8 +9,10 @@
 //!   paths         20 of 44
 //! ```
 
+use std::collections::BTreeSet;
 use std::io;
 
+use holloway_analysis::RunProfile;
 use holloway_analysis::paths::regenerate;
 use holloway_analysis::trail::trail;
 use holloway_analysis::uncovered::{Uncovered, UncoveredPaths, UncoveredWay};
@@ -21,6 +23,7 @@ use super::paths::in_brief;
 use super::sheet::{PLACE, Sheet};
 use super::table::{Align, Table};
 use crate::numbers::{grouped, plural};
+use crate::path_names::numbered_name;
 use crate::places::short;
 use crate::uncovered::{of_run, shows_workspace};
 
@@ -58,16 +61,7 @@ pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
 }
 
 fn write_totals(sheet: &mut Sheet<'_>, uncovered: &Uncovered<'_>) -> io::Result<()> {
-    let images = sheet.run.images.iter();
-    let ran = images.filter(|image| !image.processes.is_empty());
-    let (programs, processes) = ran.fold((0u64, 0u64), |(programs, processes), image| {
-        (programs + 1, processes + image.processes.len() as u64)
-    });
-    let processes = match processes {
-        1 => "1 process".to_owned(),
-        _ => format!("{} processes", grouped(processes)),
-    };
-    let merged = format!("{processes} of {} merged", plural(programs, "program"));
+    let merged = merged(sheet.run);
     let code = match shows_workspace(&sheet.names, sheet.options) {
         true => "in the workspace, ",
         false => "",
@@ -86,6 +80,29 @@ fn write_totals(sheet: &mut Sheet<'_>, uncovered: &Uncovered<'_>) -> io::Result<
         sheet.fact("paths", &format!("{paths} in functions that ran"))?;
     }
     Ok(())
+}
+
+/// The number of processes and programs of a run: `3 processes of 2 programs merged`. A process may
+/// have several woven images: its program and shared objects.
+fn merged(run: &RunProfile) -> String {
+    let images = || run.images.iter();
+    let processes = images().flat_map(|image| &image.processes);
+    let processes: BTreeSet<u32> = processes.map(|process| process.pid).collect();
+    let programs = images().filter(|image| !image.processes.is_empty());
+    let programs = programs.filter(|image| !is_shared_object(&image.name));
+    let processes = match processes.len() {
+        1 => "1 process".to_owned(),
+        count => format!("{} processes", grouped(count as u64)),
+    };
+    match programs.count() {
+        0 => format!("{processes} merged"),
+        count => format!("{processes} of {} merged", plural(count as u64, "program")),
+    }
+}
+
+/// Whether a file name is that of a shared object: `libz.so`, `libz.so.1`.
+fn is_shared_object(name: &str) -> bool {
+    name.ends_with(".so") || name.contains(".so.")
 }
 
 /// Writes the heading of a list: the number of rows and the order. Returns whether there are rows.
@@ -172,7 +189,7 @@ fn way_row(sheet: &Sheet<'_>, way: &UncoveredWay<'_>) -> Vec<(Ink, String)> {
     let branches = sheet.branches(function);
     let destination = branches.destination(way.edge);
     let goes = place.map_or_else(String::new, |place| {
-        branches.in_words(sheet, place, &[destination])
+        branches.in_words(place, &[destination])
     });
     let text = sheet.options.source.line(way.file, way.line);
     vec![
@@ -222,15 +239,45 @@ fn in_words(sheet: &Sheet<'_>, paths: &UncoveredPaths, path: PathId) -> String {
     let lines = regenerate(function, path).map_or_else(Vec::new, |path| {
         in_brief(sheet, function, &trail(&function.map, &path))
     });
+    let name = numbered_name(function, path);
     match lines.is_empty() {
-        true => path.to_string(),
-        false => format!("{path}: {}", lines.join(" · ")),
+        true => name,
+        false => format!("{name}: {}", lines.join(" · ")),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::ranges;
+    use super::{merged, ranges};
+    use holloway_analysis::RunProfile;
+    use holloway_testkit::build::{image, module, profile, slide};
+
+    #[test]
+    fn a_process_with_two_woven_images_is_one_process_of_one_program() {
+        let [app, lib, other] = ["app", "lib.so.1", "other"].map(slide_image);
+        let of = |image, pids: &[u32]| {
+            let pids = pids.iter();
+            pids.map(|&pid| profile(image, pid, &[]))
+                .collect::<Vec<_>>()
+        };
+        let profiles = [of(&app, &[7, 8]), of(&lib, &[7, 8, 9]), of(&other, &[9])];
+        let [of_app, of_lib, of_other] = profiles;
+        let run = RunProfile::new(vec![
+            (app, of_app),
+            (lib, of_lib.clone()),
+            (other, of_other),
+        ]);
+        assert_eq!(merged(&run), "3 processes of 2 programs merged");
+        let lib = slide_image("lib.so.1");
+        assert_eq!(
+            merged(&RunProfile::new(vec![(lib, of_lib)])),
+            "3 processes merged"
+        );
+    }
+
+    fn slide_image(name: &str) -> holloway_format::ImageMap {
+        image(name, vec![module("part.o", vec![slide()])])
+    }
 
     #[test]
     fn consecutive_lines_form_ranges() {

@@ -1,13 +1,17 @@
 //! A stream with the labels of its terminals: their events, names, and source lines.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
 use std::path::Path as FilePath;
 use std::rc::Rc;
 
+use holloway_analysis::divergence::{Divergence, KnownPaths};
+use holloway_analysis::path_name::PathName;
 use holloway_analysis::trace::Terminal;
 use holloway_analysis::trace::code::Event;
 use holloway_analysis::trace::pattern::{Pattern, Resolved};
 use holloway_analysis::trail::{Trail, trail};
+use holloway_flow::Path;
 use holloway_format::{FunctionMap, PathId};
 
 use super::names::{self, look_up};
@@ -15,7 +19,6 @@ use super::question::{AskError, Cost};
 use super::stream::Stream;
 use crate::filter::Filter;
 use crate::options::Options;
-use crate::places::{lines_of, short};
 
 /// A stream with the labels of its terminals.
 pub(crate) struct LabeledStream<'a> {
@@ -24,7 +27,11 @@ pub(crate) struct LabeledStream<'a> {
     pub(crate) events: Vec<Event>,
     /// Demangles the names of functions.
     pub(crate) names: Filter<'a>,
-    cwd: Option<&'a FilePath>,
+    pub(crate) cwd: Option<&'a FilePath>,
+    /// By function: its paths in the stream.
+    known_paths: OnceCell<HashMap<u32, KnownPaths>>,
+    /// By terminal: a description of the path for rows.
+    routes: RefCell<HashMap<u32, Rc<str>>>,
 }
 
 /// A pattern whose names are resolved to the terminals of one stream.
@@ -60,7 +67,33 @@ impl<'a> LabeledStream<'a> {
             events: stream.code.events(&stream.trace.terminals),
             names: Filter::all(),
             cwd: options.cwd.as_deref(),
+            known_paths: OnceCell::new(),
+            routes: RefCell::default(),
         }
+    }
+
+    /// The decisions that distinguish a terminal's path from the function's other paths in the
+    /// stream.
+    pub(crate) fn divergences(&self, terminal: u32) -> Vec<Divergence> {
+        let Some((function, path)) = self.path(terminal) else {
+            return Vec::new();
+        };
+        let known_paths = self.known_paths.get_or_init(|| {
+            let mut known_paths: HashMap<u32, KnownPaths> = HashMap::new();
+            let terminals = 0..self.stream.trace.terminals.len() as u32;
+            for (function, path) in terminals.filter_map(|terminal| self.path(terminal)) {
+                known_paths.entry(function).or_default().add(&path);
+            }
+            known_paths
+        });
+        known_paths[&function].divergences(&path)
+    }
+
+    /// The description of a terminal's path for rows. `describe` makes it on first use.
+    pub(crate) fn route(&self, terminal: u32, describe: impl FnOnce() -> String) -> Rc<str> {
+        let mut routes = self.routes.borrow_mut();
+        let route = routes.entry(terminal);
+        Rc::clone(route.or_insert_with(|| describe().into()))
     }
 
     /// A function's name.
@@ -71,14 +104,31 @@ impl<'a> LabeledStream<'a> {
         }
     }
 
-    /// The name by which questions refer to a terminal: `search:12`.
+    /// The name by which questions refer to a terminal, and the number of its path:
+    /// `search#3fa2 p12`.
     pub(crate) fn label(&self, terminal: u32) -> String {
         match self.stream.trace.terminals[terminal as usize] {
-            Terminal::Path { function, path } => format!("{}:{path}", self.function(function)),
+            Terminal::Path { function, path } => {
+                let id = PathId(path.into());
+                let name = self.stream.code.path_name(function, id);
+                let name = name.map_or_else(String::new, |name| name.to_string());
+                format!("{}{name} {id}", self.function(function))
+            }
             Terminal::Left(1) => "left a frame".to_owned(),
             Terminal::Left(frames) => format!("left {frames} frames"),
             Terminal::Gap => "missing".to_owned(),
         }
+    }
+
+    /// The full name of a terminal's path. Empty if the terminal is not a path.
+    pub(crate) fn full_name(&self, terminal: u32) -> String {
+        let name = match self.stream.trace.terminals[terminal as usize] {
+            Terminal::Path { function, path } => {
+                self.stream.code.path_name(function, PathId(path.into()))
+            }
+            Terminal::Left(_) | Terminal::Gap => None,
+        };
+        name.map_or_else(String::new, PathName::full)
     }
 
     /// Returns two columns of marks: `>` if a terminal begins an activation, `<` if it ends one.
@@ -92,29 +142,29 @@ impl<'a> LabeledStream<'a> {
         }
     }
 
-    /// The source lines of a terminal's path: their file, the first line, and the last line.
-    pub(crate) fn source_lines(&self, terminal: u32) -> Option<(String, u32, u32)> {
-        let (map, trail) = self.trail(terminal)?;
-        let (file, lines) = lines_of(map, &trail)?;
-        Some((short(file, self.cwd), *lines.first()?, *lines.last()?))
-    }
-
     /// The steps of a terminal's path through the source, and the map of its function.
     pub(crate) fn trail(&self, terminal: u32) -> Option<(&'a FunctionMap, Trail)> {
-        let Terminal::Path { function, path } = self.stream.trace.terminals[terminal as usize]
-        else {
-            return None;
-        };
-        let code = self.stream.code;
-        let path = code.path(function, PathId(path.into()));
-        let (map, path) = code.function(function).zip(path)?;
+        let (function, path) = self.path(terminal)?;
+        let map = self.stream.code.function(function)?;
         Some((map, trail(map, &path)))
+    }
+
+    /// A terminal's path, with the number of its function.
+    fn path(&self, terminal: u32) -> Option<(u32, Path)> {
+        match self.stream.trace.terminals[terminal as usize] {
+            Terminal::Path { function, path } => {
+                let path = self.stream.code.path(function, PathId(path.into()))?;
+                Some((function, path))
+            }
+            Terminal::Left(_) | Terminal::Gap => None,
+        }
     }
 
     /// Parses a pattern and looks up its names in this stream's image.
     pub(crate) fn pattern(&self, text: &str) -> Result<StreamPattern, AskError> {
         let terminals = &self.stream.trace.terminals;
-        let lookup = |name: &str, path| look_up(self.stream.code, &self.names, name, path);
+        let lookup =
+            |name: &str, path| look_up(self.stream.code, &self.names, name, path, terminals);
         let known_names = OnceCell::new();
         let name_length = |text: &str| {
             let known_names =

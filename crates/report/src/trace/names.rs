@@ -1,28 +1,37 @@
 //! Looks functions up by the names that users write.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+use holloway_analysis::path_name::{NamePrefix, PathName};
+use holloway_analysis::trace::Terminal;
 use holloway_analysis::trace::code::Code;
-use holloway_analysis::trace::pattern::NameError;
+use holloway_analysis::trace::pattern::{NameError, Referent, WantedPath};
+use holloway_format::PathId;
 
 use super::excerpt::excerpt;
 use crate::filter::Filter;
+use crate::path_names::distinguished;
 
 /// Maximum number of names that an error suggests.
 const MAX_SUGGESTIONS: usize = 3;
 
-/// Returns the numbers of the functions that have the wanted name and, if it is given, the wanted
-/// path.
+/// Maximum number of paths of a function whose names are computed to find a path that did not run.
+const MAX_NAMED_PATHS: u64 = 1 << 16;
+
+/// Returns the paths that the user wants, of the functions that have the wanted name. A path's name
+/// is first looked up among `terminals`, then among the paths that did not run.
 ///
 /// # Errors
-/// If no function has the name (the error suggests similar names), or if no function of this name
-/// has the path (the error reports the largest number of paths).
+/// If no function has the name (the error suggests similar names), if no function of this name
+/// has the path, or if several paths have the wanted name.
 pub(crate) fn look_up(
     code: &Code<'_>,
     names: &Filter<'_>,
     wanted: &str,
-    path: Option<u32>,
-) -> Result<Vec<u32>, NameError> {
+    path: WantedPath,
+    terminals: &[Terminal],
+) -> Result<Vec<Referent>, NameError> {
     let functions = || {
         code.functions().map(|(number, map)| {
             let demangled = names.name_of(&map.linkage_name, &map.name);
@@ -35,16 +44,11 @@ pub(crate) fn look_up(
         .filter(|(_, map, demangled)| is_wanted(demangled, &map.linkage_name))
         .map(|(number, map, _)| (number, map.path_count))
         .collect();
-    if let Some(max_paths) = matching.iter().map(|(_, paths)| *paths).max() {
-        let has_path = |paths: u64| path.is_none_or(|path| u64::from(path) < paths);
-        let with_path = matching.iter().filter(|(_, paths)| has_path(*paths));
-        let with_path: Vec<u32> = with_path.map(|(number, _)| *number).collect();
-        return match with_path.is_empty() {
-            false => Ok(with_path),
-            true => Err(NameError::NoSuchPath {
-                name: excerpt(wanted, 0),
-                paths: max_paths,
-            }),
+    if !matching.is_empty() {
+        return match path {
+            WantedPath::Any => Ok(all_paths(&matching)),
+            WantedPath::Number(number) => with_number(&matching, wanted, number),
+            WantedPath::Named(prefix) => with_name(code, &matching, wanted, prefix, terminals),
         };
     }
     let mut similar: Vec<Rc<str>> = functions()
@@ -58,6 +62,114 @@ pub(crate) fn look_up(
         name: excerpt(wanted, 0),
         similar: similar.iter().map(ToString::to_string).collect(),
     })
+}
+
+/// All paths of functions, each given with its number of paths.
+fn all_paths(functions: &[(u32, u64)]) -> Vec<Referent> {
+    let functions = functions.iter();
+    functions
+        .map(|&(function, _)| Referent {
+            function,
+            path: None,
+        })
+        .collect()
+}
+
+/// The paths of functions that have a number.
+fn with_number(
+    functions: &[(u32, u64)],
+    wanted: &str,
+    number: u32,
+) -> Result<Vec<Referent>, NameError> {
+    let with_path = functions
+        .iter()
+        .filter(|(_, paths)| u64::from(number) < *paths);
+    let referents: Vec<Referent> = with_path
+        .map(|&(function, _)| Referent {
+            function,
+            path: Some(number),
+        })
+        .collect();
+    match referents.is_empty() {
+        false => Ok(referents),
+        true => Err(NameError::NoSuchPath {
+            name: excerpt(wanted, 0),
+            paths: functions.iter().map(|(_, paths)| *paths).max().unwrap_or(0),
+        }),
+    }
+}
+
+/// The paths of functions whose names begin with these digits.
+fn with_name(
+    code: &Code<'_>,
+    functions: &[(u32, u64)],
+    wanted: &str,
+    prefix: NamePrefix,
+    terminals: &[Terminal],
+) -> Result<Vec<Referent>, NameError> {
+    let is_known = |function: u32| functions.iter().any(|(number, _)| *number == function);
+    let ran = terminals.iter().filter_map(|terminal| match *terminal {
+        Terminal::Path { function, path } if is_known(function) => Some((function, path)),
+        Terminal::Path { .. } | Terminal::Left(_) | Terminal::Gap => None,
+    });
+    let named = |(function, path): (u32, u32)| {
+        let name = code.path_name(function, PathId(path.into()))?;
+        Some((name, function, path))
+    };
+    let ran: Vec<(PathName, u32, u32)> = ran.filter_map(named).collect();
+    let with_prefix = |(name, ..): &(PathName, u32, u32)| prefix.matches(*name);
+    let mut matching: Vec<_> = ran.iter().copied().filter(with_prefix).collect();
+    if matching.is_empty() {
+        let possible = functions.iter().flat_map(|&(function, paths)| {
+            let paths = if paths > MAX_NAMED_PATHS {
+                0
+            } else {
+                paths as u32
+            };
+            (0..paths).map(move |path| (function, path))
+        });
+        matching.extend(possible.filter_map(named).filter(with_prefix));
+    }
+    let listed = |paths: &[(PathName, u32, u32)]| {
+        let names: BTreeMap<PathName, PathId> = paths
+            .iter()
+            .map(|&(name, _, path)| (name, PathId(path.into())))
+            .collect();
+        distinguished(&names.into_iter().collect::<Vec<_>>())
+    };
+    let different: BTreeSet<PathName> = matching.iter().map(|(name, ..)| *name).collect();
+    match different.len() {
+        0 => {
+            let (name, digits, candidates) = (excerpt(wanted, 0), prefix, listed(&ran));
+            let mut numbers = functions.iter().map(|(function, _)| *function);
+            Err(
+                match numbers.any(|function| code.ends_paths_at_calls(function)) {
+                    true => NameError::NoPieceWithName {
+                        name,
+                        digits,
+                        candidates,
+                    },
+                    false => NameError::NoPathWithName {
+                        name,
+                        digits,
+                        candidates,
+                    },
+                },
+            )
+        }
+        1 => Ok(matching
+            .iter()
+            .map(|&(_, function, path)| Referent {
+                function,
+                path: Some(path),
+            })
+            .collect()),
+        _ => Err(NameError::AmbiguousPath {
+            name: excerpt(wanted, 0),
+            digits: prefix,
+            candidates: listed(&matching),
+        }),
+    }
 }
 
 /// Returns the length in bytes of the longest known name with which a text begins. The part of a

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 
 use holloway_analysis::Interrupt;
 use holloway_analysis::Note;
+use holloway_analysis::RunProfile;
 use holloway_analysis::note::Account;
 use holloway_analysis::trace::code::Code;
 use holloway_analysis::trace::{Checked, Extent, Trace};
@@ -21,6 +22,9 @@ pub struct Run<'a> {
     pub accounts: &'a [Account],
     /// The signal that ended the run early, if one did.
     pub interrupt: Option<Interrupt>,
+    /// The run's profile, for the CPU time: JSON answers and the text of
+    /// [`Question::Stats`](super::Question::Stats) have it. `None` leaves it out.
+    pub profile: Option<&'a RunProfile>,
 }
 
 /// The trace of one thread in one image of one process.

@@ -13,17 +13,24 @@ use super::sys::{
 };
 use super::{image, proc, process};
 use crate::text::{Text, file_name, push_time, until_nul};
-use holloway_abi::{PAGE, environment};
+use holloway_abi::{PAGE, STATE_IN_HOME, STATE_RUNS, build_name, environment};
 
-/// The default directory of runs, below the current directory.
+/// The directory of runs below the current directory, if no other can be written.
 const DEFAULT_RUNS: &[u8] = b"target/holloway/runs";
 
 /// Greatest number of files of one process and image. A process that calls `exec` repeatedly with
 /// the same program has several.
 const MAX_FILES: u64 = 1_000_000;
 
-/// Creates the profile's directory: HOLLOWAY_DATA, or a new directory for this process in the
-/// directory of runs. A setuid program gets no directory, because its caller could choose a
+/// Creates the profile's directory: HOLLOWAY_DATA, or a new directory for this process in the first
+/// directory of runs that can be written:
+///
+/// 1. the directory of runs of the build, if the directory above it exists: a build directory that
+///    was deleted stays deleted;
+/// 2. the directory of the build in the user's state directory;
+/// 3. [`DEFAULT_RUNS`].
+///
+/// A setuid program gets no directory, because its caller could choose a
 /// directory to which the caller has no access.
 pub(super) fn make_directory(runtime: &mut Runtime, boot_start: u64) -> Result<(), Errno> {
     if proc::has_foreign_rights(&mut runtime.scratch) {
@@ -37,14 +44,73 @@ pub(super) fn make_directory(runtime: &mut Runtime, boot_start: u64) -> Result<(
         make_absolute(runtime)?;
         return make_path(&mut runtime.directory);
     }
-    runtime.directory.clear();
+    let places = [runs_of_build, runs_of_user, runs_below_current_directory];
+    let mut result = Err(ENOENT);
+    for find_runs in places {
+        result = find_runs(runtime)
+            .and_then(|()| make_path(&mut runtime.directory))
+            .and_then(|()| make_run(runtime, boot_start));
+        if result.is_ok() {
+            break;
+        }
+    }
+    result
+}
+
+/// Stores the directory of runs in the image's header in `directory`.
+fn runs_of_build(runtime: &mut Runtime) -> Result<(), Errno> {
     let runs = until_nul(&image::header().runs);
-    runtime
-        .directory
-        .push_all(if runs.is_empty() { DEFAULT_RUNS } else { runs });
+    if runs.is_empty() {
+        return Err(ENOENT);
+    }
+    runtime.directory.clear();
+    runtime.directory.push_all(runs);
     make_absolute(runtime)?;
-    make_path(&mut runtime.directory)?;
-    make_run(runtime, boot_start)
+    let path = &mut runtime.directory;
+    let parent = path.len() - file_name(path.as_bytes()).len();
+    path.end_at(parent);
+    let opened = sys::open_directory(path);
+    path.restore_end();
+    opened.map(sys::close)
+}
+
+/// Stores the directory of the build's runs in the user's state directory in `directory`.
+fn runs_of_user(runtime: &mut Runtime) -> Result<(), Errno> {
+    let Runtime {
+        directory, scratch, ..
+    } = runtime;
+    let is_absolute = |path: &Text<4096>| path.as_bytes().first() == Some(&b'/');
+    let has_state = proc::variable(b"XDG_STATE_HOME", scratch, directory) && is_absolute(directory);
+    if !has_state {
+        if !proc::variable(b"HOME", scratch, directory) || !is_absolute(directory) {
+            return Err(ENOENT);
+        }
+        sys::close(sys::open_directory(directory)?); // a home that does not exist is not created
+        directory.push(b'/');
+        directory.push_all(STATE_IN_HOME.as_bytes());
+    }
+    directory.push(b'/');
+    directory.push_all(STATE_RUNS.as_bytes());
+    directory.push(b'/');
+    let length = sys::read_link(c"/proc/self/exe", scratch.room())?;
+    scratch.set_len(length);
+    let program = scratch.as_bytes();
+    let parent = (program.len() - file_name(program).len()).saturating_sub(1);
+    for byte in build_name(program.get(..parent.max(1)).unwrap_or(&[])) {
+        directory.push(byte);
+    }
+    if directory.is_whole() {
+        Ok(())
+    } else {
+        Err(ENAMETOOLONG)
+    }
+}
+
+/// Stores [`DEFAULT_RUNS`] in `directory`.
+fn runs_below_current_directory(runtime: &mut Runtime) -> Result<(), Errno> {
+    runtime.directory.clear();
+    runtime.directory.push_all(DEFAULT_RUNS);
+    make_absolute(runtime)
 }
 
 /// Puts the current directory before a relative path.

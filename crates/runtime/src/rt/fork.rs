@@ -91,7 +91,7 @@ fn start_new_profile(runtime: &mut Runtime) {
         block.wrapping_sub(1)
     };
     // SAFETY: null, or the thread's block, which is mapped.
-    let size = unsafe { block.as_ref() }.map_or(0, |header| header.size as usize);
+    let size = unsafe { block.as_ref() }.map_or(0, blocks::mapped_size);
     // SAFETY: these mappings come from the parent. The only thread of this process uses only its
     // own block and perhaps, in an interrupted frame, a segment.
     let zeroed_segments = unsafe {
@@ -132,7 +132,7 @@ unsafe fn unmap_all(list: *mut ExtentHeader, except: *mut ExtentHeader) {
     let mut extent = list;
     while !extent.is_null() {
         // SAFETY: an extent of the list, still mapped.
-        let (size, next) = unsafe { ((*extent).size as usize, extents::next(extent)) };
+        let (size, next) = unsafe { (blocks::mapped_size(&*extent), extents::next(extent)) };
         if extent != except {
             // SAFETY: guaranteed by the caller.
             unsafe { sys::unmap(extent.cast(), size) };

@@ -9,7 +9,13 @@ use core::cell::UnsafeCell;
 use core::ops::{Deref, DerefMut};
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use super::sys;
+use super::{arch, sys};
+
+/// The stack that every slow path has room for, in bytes: the deepest one needs 3,000 on x86-64.
+///
+/// A kernel kills a process whose stack overflows while SIGSEGV is masked. So the stack must
+/// overflow before the mask is set, where the program's own handler can run.
+const STACK: usize = 3072;
 
 /// A guard. Every signal is masked while it lives.
 pub(super) struct Masked {
@@ -17,7 +23,9 @@ pub(super) struct Masked {
 }
 
 impl Masked {
+    #[inline(always)]
     pub(super) fn all() -> Masked {
+        arch::probe_stack::<STACK>();
         Masked {
             old: sys::set_signal_mask(u64::MAX),
         }

@@ -100,6 +100,7 @@ fn start_phase(state: &TimingState) {
 
 /// Measures empty probes. The rate of bursts is not set yet, so there are no warm-up paths.
 fn calibrate(ring: Ring, state: &TimingState) {
+    ring.rewind_chunk();
     state.last_clock.set(arch::clock());
     state.timed.set(1);
     state.remaining.set(u32::MAX);

@@ -15,6 +15,12 @@ use holloway_abi::{
 /// Size of a ring's extent in bytes, without ring counters.
 pub(super) const EXTENT_SIZE: usize = (PAGE + RING_SIZE) as usize;
 
+/// Size of the page of a ring's extent before the cells.
+pub(super) const FIRST_PAGE: usize = PAGE as usize;
+
+/// Value of [`Ring::covered`] if all cells are in the file, or none of them ever will be.
+pub(super) const ALL_CELLS: u64 = u64::MAX;
+
 /// Value of `missing_from` while no words are missing.
 pub(super) const NONE_MISSING: u64 = u64::MAX;
 
@@ -102,6 +108,49 @@ impl Ring {
         unsafe { AtomicU32::from_ptr(&raw mut (*self.0).waiting) }
     }
 
+    /// Position of the first word.
+    pub(super) fn origin(self) -> u64 {
+        // SAFETY: as in `file_offset`.
+        unsafe { (*self.0).origin }
+    }
+
+    /// The position up to which cells are in the file (see `cells`).
+    pub(super) fn covered(self) -> u64 {
+        self.covered_field().load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_covered(self, position: u64) {
+        self.covered_field().store(position, Ordering::Relaxed);
+    }
+
+    fn covered_field<'a>(self) -> &'a AtomicU64 {
+        // SAFETY: as in `cursor`. The field is the last of four words.
+        unsafe { AtomicU64::from_ptr((&raw mut (*self.0).runtime_private).cast::<u64>().add(3)) }
+    }
+
+    /// Are the cells of the present chunk in the file, and a page of the next one?
+    pub(super) fn covers_chunk(self) -> bool {
+        let covered = self.covered();
+        covered == ALL_CELLS || self.chunk_start() + CHUNK + PAGE <= covered
+    }
+
+    /// The address of the cell at a position.
+    pub(super) fn cell_address(self, position: u64) -> *mut u8 {
+        self.words()
+            .cast::<u8>()
+            .wrapping_add((position & (RING_SIZE - 1)) as usize)
+    }
+
+    /// The word at a position.
+    pub(super) fn word(self, position: u64) -> u32 {
+        self.cell(position).load(Ordering::Relaxed)
+    }
+
+    /// Makes the page of the cell at a position present in memory.
+    pub(super) fn touch(self, position: u64) {
+        self.cell(position).fetch_or(0, Ordering::Relaxed);
+    }
+
     /// The low half of `taken`, for a futex.
     pub(super) fn taken_low<'a>(self) -> &'a AtomicU32 {
         // SAFETY: the first half of `taken` on a little-endian processor; the kernel only reads it.
@@ -137,19 +186,18 @@ impl Ring {
         self.chunk_start() + bytes <= taken + RING_SIZE
     }
 
-    /// The first position of the next chunk, where the child of a fork continues.
-    pub(super) fn next_chunk(self) -> u64 {
+    /// Moves the cursor of a ring that no other thread knows yet to the start of its first chunk.
+    pub(super) fn rewind_chunk(self) {
         self.cursor()
-            .load(Ordering::Relaxed)
-            .next_multiple_of(CHUNK)
+            .store(self.origin() & !(CHUNK - 1), Ordering::Relaxed);
     }
 
-    /// Removes all words of a ring that no other thread knows yet. They fill less than a chunk.
+    /// Removes all words that were appended since [`Ring::rewind_chunk`]. They fill less than a
+    /// chunk.
     pub(super) fn clear_words(self) {
-        // SAFETY: as in `file_offset`.
-        let origin = unsafe { (*self.0).origin };
+        let origin = self.origin();
         let end = self.cursor().load(Ordering::Relaxed);
-        for position in (origin..end).step_by(4) {
+        for position in (origin & !(CHUNK - 1)..end).step_by(4) {
             self.put(position, 0);
         }
         self.cursor().store(origin, Ordering::Relaxed);

@@ -2,9 +2,10 @@
 //! section 3, passes its trace to the compactor the same way, one buffer at a time.
 //!
 //! Woven code appends words itself. After it began a chunk, it calls [`chunk`], which ensures that
-//! the next chunks are free. After an exception or a `longjmp` came back to a frame, it calls
-//! [`caught`]. A ring becomes full if the collector is too slow, or if there is no collector. Then
-//! the ring's owner waits for the collector, or spools (see `spool`).
+//! the next chunks are free and that the next cells are in the file (see `cells`). After an
+//! exception or a `longjmp` came back to a frame, it calls [`caught`]. A ring becomes full if the
+//! collector is too slow, or if there is no collector. Then the ring's owner waits for the
+//! collector, or spools (see `spool`).
 //!
 //! # Waiting
 //! A wait may be long: the collector may be stopped, or the machine busy. So the program's signals
@@ -25,7 +26,7 @@
 //!   between reserving the first cell of a chunk and the call of [`chunk`].
 //!
 //! Readers detect overwritten words. Page faults do not make these sequences more likely, because
-//! `stream::begin` writes the first cells of all chunks beforehand.
+//! the first cells of chunks are written beforehand (`stream::touch_chunks`, `cells`).
 //!
 //! If a handler jumps out while [`caught`] writes its record, the record lacks words. Then readers
 //! keep the frames that the record ends open until the next word of an older frame.
@@ -39,7 +40,7 @@ use super::lock::Masked;
 use super::ring::{NONE_MISSING, Ring};
 use super::runtime::RUNTIME;
 use super::sys::{self, NO_COLLECTOR};
-use super::{arch, fork, spool, stream};
+use super::{arch, cells, fork, spool, stream};
 use holloway_abi::{CHUNK, OPERAND, RESERVE, RING_SIZE, WORD_CAUGHT};
 
 /// Signals stay unmasked during a wait while at least this many bytes are free, counted from the
@@ -87,6 +88,7 @@ pub(super) extern "C" fn caught(position: u64, catcher: u32) {
 /// Waits or spools until [`RESERVE`] bytes are free, counted from the start of the present chunk.
 /// Returns at once if the stream has ended.
 pub(super) fn make_space(ring: Ring) {
+    cover(ring);
     let (mut yields, mut masked) = (0, None);
     while !ring.has_free(RESERVE) && ring.missing_from().load(Ordering::Relaxed) == NONE_MISSING {
         if ring.has_free(MASK_BELOW) {
@@ -108,6 +110,19 @@ pub(super) fn make_space(ring: Ring) {
         }
     }
     drop(masked);
+}
+
+/// Moves the cells of the present chunk to the file, if they are not there. If that fails, the
+/// stream ends.
+fn cover(ring: Ring) {
+    if ring.covers_chunk() || ring.missing_from().load(Ordering::Relaxed) != NONE_MISSING {
+        return;
+    }
+    let _masked = Masked::all();
+    let mut runtime = RUNTIME.lock();
+    if cells::cover(&mut runtime, ring).is_err() {
+        stream::end(ring, &mut runtime);
+    }
 }
 
 /// Sleeps until the collector has taken words, for at most 20 ms. Returns whether the 20 ms are

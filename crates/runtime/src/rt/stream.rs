@@ -2,7 +2,7 @@
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use super::ring::{NONE_MISSING, Ring};
+use super::ring::{ALL_CELLS, NONE_MISSING, Ring};
 use super::runtime::Runtime;
 use super::sys::{self, Placement};
 use super::timing::TimingState;
@@ -22,7 +22,8 @@ pub(super) struct StreamStart {
     pub(super) parent: Option<BurstState>,
 }
 
-/// Begins a stream in a ring of zeros that no other thread knows yet.
+/// Begins a stream in a ring of zeros that no other thread knows yet. The caller then appends the
+/// [first record](append_owner).
 pub(super) fn begin(ring: Ring, start: StreamStart, runtime: &Runtime) {
     let StreamStart {
         origin,
@@ -39,7 +40,7 @@ pub(super) fn begin(ring: Ring, start: StreamStart, runtime: &Runtime) {
             file_offset.unwrap_or(0),
             u64::from(collector.id),
             collector.start,
-            0,
+            ALL_CELLS,
         ],
         taken: origin,
         waiting: 0,
@@ -56,13 +57,17 @@ pub(super) fn begin(ring: Ring, start: StreamStart, runtime: &Runtime) {
     };
     // SAFETY: an extent of a ring's size, which no other thread knows yet.
     unsafe { ring.header().write(header) };
-    for first in (0..RING_SIZE).step_by(CHUNK as usize) {
-        ring.put(first, 0); // avoids later page faults, during which signals often arrive
-    }
     if image::is_timed() {
         measure::begin(runtime, ring, parent);
     }
-    append_owner(ring, sys::thread_id());
+}
+
+/// Writes the first cells of all chunks. This avoids later page faults, during which signals often
+/// arrive.
+pub(super) fn touch_chunks(ring: Ring) {
+    for first in (0..RING_SIZE).step_by(CHUNK as usize) {
+        ring.touch(first);
+    }
 }
 
 /// Gives the ring to another thread. Cells that the old owner reserved but never wrote stay holes.
@@ -79,7 +84,7 @@ pub(super) fn hand_on(ring: Ring, tid: u32, runtime: &Runtime) {
 }
 
 /// Appends the first record of a stream. With timed paths, a clock record follows.
-fn append_owner(ring: Ring, tid: u32) {
+pub(super) fn append_owner(ring: Ring, tid: u32) {
     ring.append(&[WORD_OWNER, OPERAND | tid]);
     if image::is_timed() {
         append_clock(ring);
@@ -133,7 +138,11 @@ pub(super) fn end(ring: Ring, runtime: &mut Runtime) {
         // SAFETY: this process continues to write words there, and never reads them.
         unsafe { sys::map_memory(words, RING_SIZE as usize) }.is_ok()
     };
-    let missing_from = if keeps_words { cursor } else { taken };
+    let missing_from = if keeps_words {
+        cursor.min(ring.covered()).max(taken)
+    } else {
+        taken
+    };
     ring.missing_from().store(missing_from, Ordering::Release);
     if let Some(mut page) = runtime.page() {
         page.add_lost();

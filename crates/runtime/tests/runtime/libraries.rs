@@ -104,6 +104,9 @@ fn loads_without_a_file_share_one_page(libc: Libc) {
 
 fn images_of_one_process_share_a_run(libc: Libc) {
     let (mut command, data) = loader_command(libc, "two-libraries");
+    for name in ["HOME", "XDG_STATE_HOME"] {
+        command.env_remove(name);
+    }
     run_silently(command.env("HOLLOWAY_DATA", ""));
     let runs = data.with_file_name("target/holloway/runs");
     let latest = std::fs::read_link(runs.join("latest")).unwrap();

@@ -1,5 +1,5 @@
-//! Tests the directories of profiles: HOLLOWAY_DATA, the directory of runs in the image header, or
-//! `target/holloway/runs`.
+//! Tests the directories of profiles: HOLLOWAY_DATA, the directory of runs in the image header, the
+//! user's state directory, or `target/holloway/runs`.
 
 use crate::harness;
 use std::fs;
@@ -14,7 +14,9 @@ fn run_in(program: &Path, directory: &Path, data: Option<&str>) {
     command
         .arg("one")
         .current_dir(directory)
-        .env_remove("HOLLOWAY_DATA");
+        .env_remove("HOLLOWAY_DATA")
+        .env_remove("XDG_STATE_HOME")
+        .env_remove("HOME");
     if let Some(data) = data {
         command.env("HOLLOWAY_DATA", data);
     }
@@ -55,6 +57,7 @@ fn below_the_current_directory() {
 fn directory_in_the_image_header() {
     let test_directory = test_directory(Libc::Glibc, "places-baked");
     let directory = test_directory.join("deep/er/runs");
+    fs::create_dir_all(test_directory.join("deep/er")).unwrap();
     let program = compile(
         Libc::Glibc,
         &test_directory,
@@ -63,6 +66,86 @@ fn directory_in_the_image_header() {
     );
     run_in(&program, Path::new("/"), None);
     assert_eq!(only(profiles(&directory.join("latest"))).counter(1), 100);
+}
+
+/// Runs `threads one` in a directory, with these variables.
+fn run_with(program: &Path, directory: &Path, variables: &[(&str, &Path)]) {
+    let mut command = Command::new(program);
+    command
+        .arg("one")
+        .current_dir(directory)
+        .env_remove("HOLLOWAY_DATA")
+        .env_remove("XDG_STATE_HOME")
+        .env_remove("HOME")
+        .envs(variables.iter().copied());
+    run_silently(&mut command);
+}
+
+/// The name of a build in the user's state directory.
+fn name_of(directory: &Path) -> String {
+    let path = directory.canonicalize().unwrap();
+    path.to_str()
+        .unwrap()
+        .replacen('/', "", 1)
+        .replace('/', "%")
+}
+
+#[test]
+fn state_directory_of_the_user() {
+    let test_directory = test_directory(Libc::Glibc, "places-state");
+    let program = compile(Libc::Glibc, &test_directory, &["threads.c"], &[]);
+    let build = name_of(&test_directory);
+    let [state, home, elsewhere] = ["state", "home", "elsewhere"].map(|name| {
+        let directory = test_directory.join(name);
+        fs::create_dir(&directory).unwrap();
+        directory
+    });
+    let latest = |runs: &Path| only(profiles(&runs.join("latest"))).counter(1);
+
+    let variables = [("XDG_STATE_HOME", &*state), ("HOME", &*home)];
+    run_with(&program, &elsewhere, &variables);
+    let runs_in_state = state.join("holloway/runs").join(&build);
+    assert_eq!(latest(&runs_in_state), 100);
+
+    // A relative XDG_STATE_HOME is ignored, as its specification says.
+    let variables = [("XDG_STATE_HOME", Path::new("state")), ("HOME", &*home)];
+    run_with(&program, &elsewhere, &variables);
+    let runs_in_home = home.join(".local/state/holloway/runs").join(&build);
+    assert_eq!(latest(&runs_in_home), 100);
+    assert_eq!(
+        runs(&elsewhere),
+        [""; 0],
+        "nothing below the current directory"
+    );
+
+    // A home that does not exist is not created.
+    let missing = test_directory.join("missing");
+    run_with(&program, &elsewhere, &[("HOME", &missing)]);
+    assert!(!missing.exists());
+    assert_eq!(latest(&elsewhere.join("target/holloway/runs")), 100);
+}
+
+#[test]
+fn a_deleted_build_directory_is_not_created_again() {
+    let test_directory = test_directory(Libc::Glibc, "places-deleted");
+    let build = test_directory.join("build/target/holloway");
+    let option = format!("-DRUNS=\"{}\"", build.join("runs").display());
+    let program = compile(Libc::Glibc, &test_directory, &["threads.c"], &[&option]);
+    let state = test_directory.join("state");
+    run_with(&program, &test_directory, &[("XDG_STATE_HOME", &state)]);
+    assert!(!test_directory.join("build").exists());
+    let of_user = state.join("holloway/runs").join(name_of(&test_directory));
+    assert_eq!(only(profiles(&of_user.join("latest"))).counter(1), 100);
+
+    // A file in place of the directory of runs stands for a directory that cannot be written.
+    fs::create_dir_all(&build).unwrap();
+    fs::write(build.join("runs"), "").unwrap();
+    run_with(&program, &test_directory, &[("XDG_STATE_HOME", &state)]);
+    assert_eq!(runs(&of_user).len(), 2);
+
+    fs::remove_file(build.join("runs")).unwrap();
+    run_with(&program, &test_directory, &[("XDG_STATE_HOME", &state)]);
+    assert_eq!(only(profiles(&build.join("runs/latest"))).counter(1), 100);
 }
 
 #[test]

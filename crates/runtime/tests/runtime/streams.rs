@@ -2,8 +2,10 @@
 
 use crate::harness::streams::{MANY, Run, SERIES, assert_series, paths, program, runs};
 use crate::harness::{Libc, command, kill, only, run, run_silently, test_with_each_libc};
-use holloway_abi::Kind;
-use holloway_abi::RING_SIZE;
+use holloway_abi::{CHUNK, FIRST_CELLS, Kind, PAGE, RING_SIZE};
+
+/// Position of the first word of a stream.
+const FIRST: u64 = CHUNK - FIRST_CELLS;
 
 test_with_each_libc! {
     words_of_a_short_run_are_in_the_ring,
@@ -12,7 +14,7 @@ test_with_each_libc! {
     each_thread_has_its_own_stream,
     rings_of_dead_threads_are_handed_on,
     holes_of_dead_threads_do_not_stop_the_reader,
-    a_child_begins_at_the_next_chunk,
+    a_child_begins_at_a_later_position,
     the_child_of_a_vfork_appends_to_its_parents_stream,
     frames_that_catch,
     signals_while_main_appends,
@@ -52,6 +54,8 @@ fn words_of_a_short_run_are_in_the_ring(libc: Libc) {
     let stream = only(run.streams);
     assert_series(&stream, &[(0, 1000)]);
     assert_eq!(stream.tid, pid);
+    // The file's first page, the ring's first page, the header of the cells, and the first cells.
+    assert_eq!(run.size as u64, 3 * PAGE + FIRST_CELLS + PAGE);
 }
 
 fn words_that_do_not_repeat(libc: Libc) {
@@ -102,7 +106,7 @@ fn holes_of_dead_threads_do_not_stop_the_reader(libc: Libc) {
     assert_series(main, &[(SERIES, MANY)]);
 }
 
-fn a_child_begins_at_the_next_chunk(libc: Libc) {
+fn a_child_begins_at_a_later_position(libc: Libc) {
     let [parent, child] = &run_spooled(libc, "forked")[..] else {
         panic!("two processes")
     };
@@ -121,8 +125,11 @@ fn frames_that_catch(libc: Libc) {
     let run = only(run_spooled(libc, "come-back"));
     let stream = only(run.streams);
     assert_series(&stream, &[(0, 100 + MANY)]);
-    let (words, position) = (100 + MANY as usize, 8 + 4 * u64::from(104 + MANY));
-    assert_eq!(stream.caught[..2], [(100, 8, 77), (words, position, 78)]);
+    let (words, position) = (100 + MANY as usize, FIRST + 8 + 4 * u64::from(104 + MANY));
+    assert_eq!(
+        stream.caught[..2],
+        [(100, FIRST + 8, 77), (words, position, 78)]
+    );
     for (i, caught) in (0..).zip(&stream.caught[2..]) {
         assert_eq!(*caught, (words, i << 33 & !3, 1 + i as u32));
     }
@@ -157,7 +164,7 @@ fn handlers_at_the_boundaries_of_chunks(libc: Libc) {
     let stream = only(run.streams);
     assert!(stream.words.len() as u32 > MANY);
     assert!(
-        (3..)
+        (FIRST as u32 / 4 + 3..)
             .zip(&stream.words)
             .all(|(expected, word)| *word == expected)
     );
@@ -271,7 +278,7 @@ fn run_without_space(libc: Libc, name: &str, directory: &str, reason: &str) -> u
             continue;
         };
         let words = stream.words.len() as u32;
-        assert_eq!(u64::from(8 + 4 * words), missing_from);
+        assert_eq!(FIRST + u64::from(8 + 4 * words), missing_from);
         assert_series(stream, &[(stream.words[0] - 1, words)]);
     }
     run.spools

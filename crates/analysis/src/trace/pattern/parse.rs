@@ -1,6 +1,7 @@
 //! Parser of patterns: splits the text into tokens, then parses them by recursive descent.
 
-use super::syntax::{Atom, Choice, Name, Node, PatternError, PatternFault, error};
+use super::syntax::{Atom, Choice, Name, Node, PatternError, PatternFault, WantedPath, error};
+use crate::path_name::NamePrefix;
 
 /// Returns the length in bytes of the longest known name at the start of a text, or 0.
 type Known<'a> = dyn Fn(&str) -> usize + 'a;
@@ -23,8 +24,8 @@ enum TokenKind {
     Name(String),
     /// A word without quotes: a keyword such as `enter`, or a name.
     Word(String),
-    /// A name and a path number.
-    Path(String, u32),
+    /// A name, and the number or short name of a path.
+    Path(String, WantedPath),
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -311,21 +312,34 @@ fn read_token(chars: &[char], next: &mut usize) -> Result<TokenKind, PatternErro
     }
 }
 
-/// The token of a quoted text: a name, or a name with a path number.
+/// The token of a quoted text: a name, or a name with the number or short name of a path.
 fn quoted(text: String) -> TokenKind {
+    if let Some((name, prefix)) = NamePrefix::split(&text)
+        && !name.is_empty()
+    {
+        return TokenKind::Path(name.to_owned(), WantedPath::Named(prefix));
+    }
     let path = text.rsplit_once(':').and_then(|(name, number)| {
         let is_name = !name.is_empty() && !name.ends_with(':');
         let number = number.parse().ok()?;
-        is_name.then(|| TokenKind::Path(name.to_owned(), number))
+        is_name.then(|| TokenKind::Path(name.to_owned(), WantedPath::Number(number)))
     });
     path.unwrap_or(TokenKind::Name(text))
 }
 
-/// Adds the path number to a name that a `:` follows.
+/// Adds the path to a name that a `:` or `#` follows.
 fn with_path(kind: TokenKind, chars: &[char], next: &mut usize) -> Result<TokenKind, PatternError> {
     let (TokenKind::Name(name) | TokenKind::Word(name)) = &kind else {
         return Ok(kind);
     };
+    if chars.get(*next) == Some(&'#') {
+        let digits = chars[*next + 1..].iter().take_while(|c| is_name_char(**c));
+        let digits: String = digits.collect();
+        let prefix = NamePrefix::parse(&digits);
+        let prefix = prefix.ok_or_else(|| error(*next, PatternFault::NoPathName))?;
+        *next += 1 + digits.chars().count();
+        return Ok(TokenKind::Path(name.clone(), WantedPath::Named(prefix)));
+    }
     if chars.get(*next) != Some(&':') {
         return Ok(kind);
     }
@@ -335,7 +349,7 @@ fn with_path(kind: TokenKind, chars: &[char], next: &mut usize) -> Result<TokenK
         .parse()
         .map_err(|_| error(*next, PatternFault::NoPathNumber))?;
     *next += 1 + digits.len();
-    Ok(TokenKind::Path(name.clone(), number))
+    Ok(TokenKind::Path(name.clone(), WantedPath::Number(number)))
 }
 
 fn is_name_char(c: char) -> bool {

@@ -2,6 +2,8 @@
 
 use holloway_format::words::plural;
 
+use crate::path_name::{MIN_DIGITS, NamePrefix};
+
 /// The text is not a pattern, or an analysis cannot use the pattern.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("at character {}: {fault}", position + 1)]
@@ -31,7 +33,7 @@ pub enum PatternFault {
     NegatedTooOften,
     /// A sequence has no event.
     #[error(
-        "an event is missing: a function's name, `f:12`, `enter f`, `leave f`, `return`, `left` or `.`"
+        "an event is missing: a function's name, `f#3fa2`, `f:12`, `enter f`, `leave f`, `return`, `left` or `.`"
     )]
     NoEvent,
     /// `!` negates a sequence or a repetition.
@@ -60,6 +62,9 @@ pub enum PatternFault {
     /// No path number follows `:`, or the number is too large.
     #[error("`:` must be followed by a path's number, as in `f:12`")]
     NoPathNumber,
+    /// No short name of a path follows `#`.
+    #[error("`#` must be followed by {MIN_DIGITS} to 16 hexadecimal digits, as in `f#3fa2`")]
+    NoPathName,
     /// The analysis takes only a plain sequence of events.
     #[error(
         "a sequence of single events is asked for: without `*`, `+` and `?` (`holloway trace query` takes them)"
@@ -94,6 +99,43 @@ pub enum NameError {
         /// The highest number of paths among these functions.
         paths: u64,
     },
+    /// The functions with this name have no path whose name begins with these digits.
+    #[error("no path `{name}{digits}` ran; {}", candidate_list(name, candidates))]
+    NoPathWithName {
+        /// The function's name; a long name is shortened.
+        name: String,
+        /// The digits.
+        digits: NamePrefix,
+        /// The paths of these functions that ran, most likely candidates first.
+        candidates: Candidates,
+    },
+    /// The functions with this name have no such path, but they have calls, at which a trace ends
+    /// paths.
+    #[error(
+        "no path `{name}{digits}` in this trace, where paths also end before calls; {}",
+        candidate_list(name, candidates)
+    )]
+    NoPieceWithName {
+        /// The function's name; a long name is shortened.
+        name: String,
+        /// The digits.
+        digits: NamePrefix,
+        /// The paths of these functions that ran.
+        candidates: Candidates,
+    },
+    /// The names of several paths begin with these digits.
+    #[error(
+        "`{name}{digits}` is not one path: write {}",
+        alternatives(name, candidates)
+    )]
+    AmbiguousPath {
+        /// The function's name; a long name is shortened.
+        name: String,
+        /// The digits.
+        digits: NamePrefix,
+        /// The names of these paths, with enough digits, and their numbers.
+        candidates: Candidates,
+    },
     /// No function with this name was recorded.
     #[error("no function `{name}` was recorded: {}", suggestion(similar))]
     NoFunction {
@@ -102,6 +144,40 @@ pub enum NameError {
         /// Similar names of recorded functions.
         similar: Vec<String>,
     },
+}
+
+/// Paths that the user may have meant.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Candidates {
+    /// Their names and numbers, such as `#3fa2 (p1)`.
+    pub paths: Vec<String>,
+    /// The number of candidates that are not in the list, because it would be too long.
+    pub left_out: usize,
+}
+
+impl Candidates {
+    fn joined(&self, paths: &[String], separator: &str) -> String {
+        let list = paths.join(separator);
+        match self.left_out {
+            0 => list,
+            count => format!("{list}, … {count} more"),
+        }
+    }
+}
+
+/// `these ran: #3fa2 (p1), #77ab (p2)`, or the fact that no path ran.
+fn candidate_list(name: &str, candidates: &Candidates) -> String {
+    match candidates.paths.is_empty() {
+        true => format!("no path of `{name}` ran"),
+        false => format!("these ran: {}", candidates.joined(&candidates.paths, ", ")),
+    }
+}
+
+/// `f#3fa21 (p1) or f#3fa27 (p4)`
+fn alternatives(name: &str, candidates: &Candidates) -> String {
+    let paths = candidates.paths.iter();
+    let names: Vec<String> = paths.map(|path| format!("{name}{path}")).collect();
+    candidates.joined(&names, " or ")
 }
 
 fn suggestion(similar: &[String]) -> String {
@@ -113,6 +189,17 @@ fn suggestion(similar: &[String]) -> String {
     format!("{}?", quoted.join(", "))
 }
 
+/// The paths of a function that a pattern refers to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WantedPath {
+    /// Any path.
+    Any,
+    /// The path with this number.
+    Number(u32),
+    /// The path whose name begins with these digits.
+    Named(NamePrefix),
+}
+
 /// An event as written in a pattern.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Atom {
@@ -120,8 +207,8 @@ pub(super) enum Atom {
     Any,
     /// Any path of the function.
     Function(Name),
-    /// The path of the function with this number.
-    Path(Name, u32),
+    /// The wanted path of the function.
+    Path(Name, WantedPath),
     /// A path that starts at the entry of the function, or of any function.
     Enter(Option<Name>),
     /// A path that ends at the exit of the function, or of any function.

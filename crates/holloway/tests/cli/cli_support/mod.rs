@@ -130,6 +130,7 @@ impl Call {
         let mut command = Command::new(program);
         command
             .current_dir(directory)
+            .env("XDG_STATE_HOME", directory.join("state"))
             .stdin(std::process::Stdio::null());
         let is_inherited_setting = |name: &str| {
             name.starts_with("HOLLOWAY_")

@@ -62,7 +62,8 @@ impl Sandbox {
             .env_remove("CARGO_TARGET_DIR");
         command
             .env("HOLLOWAY_CACHE", self.path("cache"))
-            .env("XDG_CACHE_HOME", self.path("home"));
+            .env("XDG_CACHE_HOME", self.path("home"))
+            .env("XDG_STATE_HOME", self.path("state"));
         command
     }
 

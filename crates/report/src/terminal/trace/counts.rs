@@ -7,9 +7,9 @@ use holloway_analysis::trace::context::Context;
 use holloway_analysis::trace::query::{Frequency, Matches};
 use holloway_format::Count;
 
-use super::sheet::{TraceSheet, place};
+use super::sheet::{TraceSheet, route_of};
 use crate::numbers::{grouped, plural, share};
-use crate::terminal::paint::Ink;
+use crate::terminal::paint::{Ink, Line};
 use crate::terminal::table::{Align, Table};
 use crate::trace::LabeledStream;
 use crate::trace::answer::CountedAs;
@@ -23,6 +23,9 @@ const NEIGHBORS: [(&str, Align); 4] = [
     ("event", Align::Left),
     ("source", Align::Left),
 ];
+
+/// Columns of a page on which the neighbors of an event have their source in their rows.
+const WIDE: usize = 90;
 
 const CALLERS: [(&str, Align); 3] = [
     ("times", Align::Right),
@@ -167,17 +170,32 @@ pub(super) fn context(
             plural(list.len() as u64, "different event")
         );
         sheet.title(title, &shown)?;
-        let mut table = Table::new(&NEIGHBORS);
+        let is_wide = sheet.page.width() >= WIDE;
+        let columns = if is_wide {
+            &NEIGHBORS[..]
+        } else {
+            &NEIGHBORS[..NEIGHBORS.len() - 1]
+        };
+        let mut table = Table::new(columns);
         for &(terminal, count) in list.iter().take(sheet.top()) {
-            table.row(vec![
+            let route = route_of(labeled, terminal);
+            let mut cells = vec![
                 (Ink::Number, grouped(count)),
                 (Ink::Plain, share(count, context.count)),
                 (
                     Ink::Strong,
                     format!("{} {}", labeled.marks(terminal), labeled.label(terminal)),
                 ),
-                (Ink::Place, place(labeled, terminal)),
-            ]);
+            ];
+            if is_wide {
+                cells.push((Ink::Place, route.to_string()));
+                table.row(cells);
+            } else {
+                table.row(cells);
+                let mut note = Line::new();
+                note.up_to(5).put(Ink::Place, &route);
+                table.note(note);
+            }
         }
         table.write(&mut sheet.page)?;
     }

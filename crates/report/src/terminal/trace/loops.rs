@@ -5,7 +5,7 @@ use std::io;
 
 use holloway_analysis::trace::grams::Grams;
 
-use super::sheet::{TraceSheet, place};
+use super::sheet::{LABELS_WIDTH, TraceSheet};
 use crate::numbers::{grouped, plural, share};
 use crate::terminal::paint::{Ink, Line};
 use crate::trace::LabeledStream;
@@ -87,9 +87,8 @@ fn write_row(
         .left(
             Ink::Strong,
             &labeled.label(node.symbol),
-            30usize.saturating_sub(depth),
+            LABELS_WIDTH.saturating_sub(depth),
         )
-        .put(Ink::Plain, "  ")
-        .put(Ink::Place, &place(labeled, node.symbol));
-    sheet.page.line(&line)
+        .put(Ink::Plain, "  ");
+    sheet.with_route(line, labeled, node.symbol)
 }

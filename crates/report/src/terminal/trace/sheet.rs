@@ -1,18 +1,21 @@
 //! The output of answers about traces: headings, facts, events, and notes of damage.
 
 use std::io;
+use std::rc::Rc;
 
 use holloway_analysis::Note;
 
 use crate::notes::{Label, sentence};
 use crate::numbers::{grouped, plural};
 use crate::options::Options;
-use crate::terminal::paint::{Ink, Line, Page, clip_start};
+use crate::terminal::branches::Branches;
+use crate::terminal::paint::{Ink, Line, Page};
+use crate::terminal::route::route;
 use crate::terminal::sheet::TOP;
 use crate::trace::LabeledStream;
 
-/// Maximum columns of a place.
-const PLACE_WIDTH: usize = 40;
+/// Columns of the names of events, so that their places align.
+pub(super) const LABELS_WIDTH: usize = 24;
 /// Maximum number of notes of damage that are shown.
 const MAX_NOTES: usize = 10;
 /// Columns of a label.
@@ -107,23 +110,33 @@ impl TraceSheet<'_> {
             .left(
                 Ink::Strong,
                 &labeled.label(terminal),
-                30usize.saturating_sub(2 * depth),
+                LABELS_WIDTH.saturating_sub(2 * depth),
             )
-            .put(Ink::Plain, "  ")
-            .put(Ink::Place, &place(labeled, terminal));
+            .put(Ink::Plain, "  ");
+        self.with_route(line, labeled, terminal)
+    }
+
+    /// Writes a line that ends with an event's place in the source.
+    pub(super) fn with_route(
+        &mut self,
+        mut line: Line,
+        labeled: &LabeledStream<'_>,
+        terminal: u32,
+    ) -> io::Result<()> {
+        let route = route_of(labeled, terminal);
+        line.put(Ink::Place, &route);
         self.page.line(&line)
     }
 }
 
-/// The source lines of an event, shortened: `src/a.rs:3 … :12`.
-pub(super) fn place(labeled: &LabeledStream<'_>, terminal: u32) -> String {
-    let Some((file, first, last)) = labeled.source_lines(terminal) else {
-        return String::new();
-    };
-    let start = clip_start(&format!("{file}:{first}"), PLACE_WIDTH);
-    if last == first {
-        start
-    } else {
-        format!("{start} … :{last}")
-    }
+/// An event's place in the source: its first line, the decisions that distinguish its path, and its
+/// last line.
+pub(super) fn route_of(labeled: &LabeledStream<'_>, terminal: u32) -> Rc<str> {
+    labeled.route(terminal, || {
+        let Some((map, trail)) = labeled.trail(terminal) else {
+            return String::new();
+        };
+        let branches = Branches::new(map, labeled.cwd);
+        route(&branches, &trail, &labeled.divergences(terminal))
+    })
 }

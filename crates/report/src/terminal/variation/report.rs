@@ -40,7 +40,8 @@ impl Report<'_> {
 
     pub(super) fn name(&self, sheet: &Sheet<'_>, rank: &RankedPath) -> String {
         let function = self.run.run.function(rank.function);
-        format!("{} {}", sheet.name(function), rank.path)
+        let name = sheet.name_of_path(function, rank.path);
+        format!("{name} {}", rank.path)
     }
 
     pub(super) fn place(&self, sheet: &Sheet<'_>, rank: &RankedPath) -> String {

@@ -19,6 +19,22 @@ global_asm!(
     ".popsection",
 );
 
+/// Reads a byte `STACK` bytes below the stack pointer. If the stack has no room for them, this is
+/// where the program's handler of SIGSEGV runs.
+pub(crate) fn probe_stack<const STACK: usize>() {
+    // SAFETY: reads one byte below the stack pointer. Either it is part of the stack, or the access
+    // faults as a push would. The stack pointer moves first, so that a handler's frame lies below.
+    unsafe {
+        asm!(
+            "sub sp, sp, #{stack}",
+            "ldrb {byte:w}, [sp]",
+            "add sp, sp, #{stack}",
+            stack = const STACK,
+            byte = out(reg) _,
+        );
+    }
+}
+
 /// The thread's slot: the address of its block of counters or ring, or null.
 pub(crate) fn slot() -> *mut u8 {
     let block;

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::Duration;
 
-use holloway_abi::{CHUNK, OPERAND, WORD_CAUGHT, WORD_CONTROL, WORD_OWNER};
+use holloway_abi::{CHUNK, FIRST_CELLS, OPERAND, WORD_CAUGHT, WORD_CONTROL, WORD_OWNER};
 use holloway_format::RawProfile;
 use holloway_format::raw::{Piece, RawHead};
 use holloway_rings::{Opened, Ring, RingFile};
@@ -81,8 +81,10 @@ pub fn read(bytes: &[u8], taken: &BTreeMap<u64, Vec<Piece>>) -> Run {
     assert_eq!(raw.damage(), []);
     let (mut streams, mut rings) = (Vec::new(), Vec::new());
     for words in raw.ring_words() {
-        let ring = words.ring.unwrap();
-        assert!(ring.origin.is_multiple_of(CHUNK));
+        let ring = words.ring.as_ref().unwrap();
+        let begins_small = raw.header().collector == 0;
+        let first = if begins_small { CHUNK - FIRST_CELLS } else { 0 };
+        assert_eq!(ring.origin % CHUNK, first);
         rings.push((ring.origin, ring.missing));
         let earlier = taken.get(&words.offset).cloned().unwrap_or_default();
         let pieces = earlier

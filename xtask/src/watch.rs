@@ -1,0 +1,66 @@
+//! `cargo xtask study watch`: the hot spots and the phases of the suite's programs, beside the
+//! figures of Merten et al. (1999).
+//!
+//! 1. `record` runs each program once, woven for traces. `holloway phases` evaluates its longest
+//!    trace.
+//! 2. `page` writes docs/studies/watch.md.
+//!
+//! Nothing is timed, so the machine may be busy.
+
+mod page;
+mod record;
+
+use crate::bench::KeptBuilds;
+use crate::suite;
+use crate::workspace::root;
+use anyhow::{Context, Result};
+use holloway_tests::workload::{Flavor, Scale};
+use record::{Program, phases};
+
+/// The options of `cargo xtask study watch`.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Options {
+    /// Use smaller inputs
+    #[arg(long)]
+    quick: bool,
+    /// Run only these programs
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = suite::parse_name)]
+    only: Vec<String>,
+}
+
+impl Options {
+    fn scale(&self) -> Scale {
+        match self.quick {
+            true => Scale::Quick,
+            false => Scale::Full,
+        }
+    }
+
+    /// Whether the whole suite runs at its full size, so that the result is worth keeping.
+    fn is_all(&self) -> bool {
+        self.only.is_empty() && !self.quick
+    }
+}
+
+/// Runs the study, prints it, and writes the page if nothing was left out.
+///
+/// # Errors
+/// If a build or a run fails.
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let kept_builds = KeptBuilds::open()?;
+    let chosen = suite::chosen(&options.only);
+    kept_builds.build(chosen.iter().copied(), &[Flavor::Trace], options.scale())?;
+    let mut programs = Vec::new();
+    for workload in chosen {
+        let phases = phases(&kept_builds, workload, options.scale());
+        let phases = phases.with_context(|| workload.name)?;
+        eprintln!("{}: {} branches", workload.name, phases.branches);
+        programs.push(Program { workload, phases });
+    }
+    println!("{}", page::tables(&programs));
+    if options.is_all() {
+        page::write(&programs, &root().join("docs/studies/watch.md"))?;
+        println!("written to docs/studies/watch.md");
+    }
+    Ok(())
+}

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use holloway_tests::tool::{clean, holloway, holloway_command, installed, run, run_ok, scratch};
 use serde_json::Value;
 
-/// Uses time in `spin` in a thread and in `turn` in a child process, and ends with status 3. With
-/// an argument, it runs until it is killed.
+/// Uses time in `spin` in a thread and in `turn` in a child process, and ends with status 3. The
+/// loop of each is one block. With an argument, the program runs until it is killed.
 const SOURCE: &str = r#"
 #include <pthread.h>
 #include <stdio.h>
@@ -18,14 +18,16 @@ const SOURCE: &str = r#"
 #include <unistd.h>
 static __attribute__((noinline)) unsigned spin(unsigned turns) {
     unsigned x = 1;
+#pragma clang loop unroll(disable) vectorize(disable)
     for (unsigned i = 0; i < turns; i++)
         x = x * 1664525 + (x >> 7); /* the loop of spin */
     return x;
 }
 static __attribute__((noinline)) double turn(unsigned turns) {
     double x = 1;
+#pragma clang loop unroll(disable) vectorize(disable)
     for (unsigned i = 1; i < turns; i++)
-        x = x / i + 1;
+        x = x / i + 1; /* the loop of turn */
     return x;
 }
 static volatile double sink;
@@ -92,7 +94,7 @@ fn threads_and_children_of_a_program_are_sampled() {
         (&"known".into(), &0.into())
     );
     let line_of = |text: &str| SOURCE.lines().position(|line| line.contains(text)).unwrap() + 1;
-    for name in ["spin", "turn"] {
+    for (name, loop_text) in [("spin", "the loop of spin"), ("turn", "the loop of turn")] {
         let function = function(&document, name);
         assert_eq!(function["found_by"], "blocks");
         let samples = function["samples"].as_u64().unwrap();
@@ -102,6 +104,9 @@ fn threads_and_children_of_a_program_are_sampled() {
             hottest["samples"].as_u64().unwrap() * 10 >= samples * 9,
             "{function}"
         );
+        let loop_line = line_of(loop_text) as u64;
+        let line = hottest["line"].as_u64().unwrap();
+        assert!((loop_line - 1..=loop_line).contains(&line), "{function}");
     }
     let lines = document["lines"].as_array().unwrap();
     let loop_line = line_of("the loop of spin") as u64;
@@ -135,6 +140,44 @@ fn a_running_process_is_watched_until_it_ends() {
     let document = json(folder.path(), "run");
     let samples = function(&document, "spin")["samples"].as_u64().unwrap();
     assert!(samples > 50, "{document}");
+}
+
+#[test]
+fn samples_of_a_program_that_is_killed_are_kept() {
+    let folder = scratch("monitor-killed").unwrap();
+    build(folder.path(), &["--collect", "none"]);
+    let script = "./app forever & sleep 2; kill -KILL $!; kill -KILL $$";
+    let mut command = holloway_command(["monitor", "-o", "run", "--no-report", "--", "sh", "-c"]);
+    let output = run(command.arg(script).current_dir(folder.path())).unwrap();
+    assert_eq!(output.ending(), "exit 137", "{output:?}");
+    let document = json(folder.path(), "run");
+    assert_eq!(document["state"], "ended");
+    let samples = function(&document, "spin")["samples"].as_u64().unwrap();
+    assert!(samples > 50, "{document}");
+}
+
+#[test]
+fn a_truncated_file_is_named_in_one_line() {
+    let folder = scratch("monitor-truncated").unwrap();
+    build(folder.path(), &["--collect", "none"]);
+    let mut command = holloway_command(["monitor", "-o", "run", "--no-report", "--", "./app"]);
+    run(command.current_dir(folder.path())).unwrap();
+    let mut files = std::fs::read_dir(folder.path().join("run")).unwrap();
+    let is_record = |file: &PathBuf| file.extension().is_some_and(|end| end == "hws");
+    let record = files
+        .find_map(|file| Some(file.unwrap().path()).filter(is_record))
+        .unwrap();
+    let bytes = std::fs::read(&record).unwrap();
+    for length in [0, 4, 40, bytes.len() / 2, bytes.len() - 1] {
+        std::fs::write(&record, &bytes[..length]).unwrap();
+        let mut command = holloway_command(["report", "run"]);
+        let output = run(command.current_dir(folder.path())).unwrap();
+        assert_eq!(output.ending(), "exit 125", "{length}: {output:?}");
+        let text = &output.stderr;
+        assert_eq!(text.lines().count(), 1, "{length}: {text}");
+        let name = record.file_name().unwrap().to_str().unwrap();
+        assert!(text.contains(name), "{length}: {text}");
+    }
 }
 
 #[test]
@@ -194,6 +237,7 @@ fn commands_that_cannot_work_say_why_in_one_line() {
     let (ending, text) = refused(&["monitor", "-o", "run", "--pid", "999999999"]);
     assert_eq!(ending, "exit 125");
     assert!(text.contains("no process 999999999"), "{text}");
+    assert_eq!(text.lines().count(), 1, "{text}");
     let (ending, _) = refused(&["monitor"]);
     assert_eq!(ending, "exit 2");
 }

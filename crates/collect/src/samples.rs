@@ -31,25 +31,15 @@ use crate::path_map::read_map_file;
 /// Time between two writings of the samples.
 const WRITE_INTERVAL: Duration = Duration::from_secs(10);
 
-/// Watches `target` until `has_ended` returns true, and stores the samples in `directory`. Returns
-/// them.
+/// Watches until `has_ended` returns true, and stores the samples in `directory`. Returns them.
 ///
 /// # Errors
-/// If the kernel does not permit it, or the directory cannot be written.
+/// If the directory cannot be written.
 pub fn watch(
-    target: Target,
+    mut monitor: Monitor,
     directory: &Path,
     has_ended: &dyn Fn() -> bool,
-) -> Result<SampleRecord, MonitorRunError> {
-    let mut monitor = Monitor::start(target)?;
-    keep_watching(&mut monitor, directory, has_ended)
-}
-
-fn keep_watching(
-    monitor: &mut Monitor,
-    directory: &Path,
-    has_ended: &dyn Fn() -> bool,
-) -> Result<SampleRecord, MonitorRunError> {
+) -> Result<SampleRecord, StoreError> {
     let name = format!("{}.{SAMPLES_EXTENSION}", std::process::id());
     let file = directory.join(name);
     let mut written = Instant::now();
@@ -57,12 +47,12 @@ fn keep_watching(
         std::thread::sleep(INTERVAL);
         monitor.read();
         if written.elapsed() >= WRITE_INTERVAL {
-            store(monitor, directory, &file, MonitorState::Watching)?;
+            store(&mut monitor, directory, &file, MonitorState::Watching)?;
             written = Instant::now();
         }
     }
     monitor.read_rest();
-    Ok(store(monitor, directory, &file, MonitorState::Ended)?)
+    store(&mut monitor, directory, &file, MonitorState::Ended)
 }
 
 fn store(
@@ -98,16 +88,16 @@ pub fn run_watched(
     let has_ended = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let has_ended = &has_ended;
-        let monitor = scope.spawn(move || {
+        let monitor = scope.spawn(move || -> Result<_, MonitorRunError> {
             let Some((process, stream)) = started(&listener) else {
                 return Ok(None);
             };
-            let mut monitor = Monitor::start(Target::AfterExec(process))?;
+            let monitor = Monitor::start(Target::AfterExec(process))?;
             let permission = (&stream).write_all(b"\n");
             drop(stream);
             permission.map_err(MonitorRunError::Socket)?;
             let has_ended = || has_ended.load(Ordering::Acquire);
-            keep_watching(&mut monitor, directory, &has_ended).map(Some)
+            Ok(Some(watch(monitor, directory, &has_ended)?))
         });
         let end = child::run(&mut command(&socket));
         has_ended.store(true, Ordering::Release);

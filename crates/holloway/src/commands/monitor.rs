@@ -14,7 +14,7 @@ use holloway_collect::{child, run_directory, samples};
 use holloway_format::samples::SampleRecord;
 use holloway_link::program::find_program;
 use holloway_report::plural;
-use holloway_sample::monitor::Target;
+use holloway_sample::monitor::{Monitor, Target};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::cli::{MonitorArgs, OutputArgs, ViewArgs};
@@ -90,7 +90,6 @@ fn watch_running(target: Target, name: &str, args: &MonitorArgs) -> Result<ExitC
         signal_hook::flag::register(signal, Arc::clone(&is_interrupted))
             .cannot(|| "prepare for Ctrl-C".to_owned())?;
     }
-    status::line("Watching", &format!("{name}; Ctrl-C ends it"));
     let has_ended = || {
         is_interrupted.load(Ordering::Acquire)
             || match target {
@@ -98,7 +97,13 @@ fn watch_running(target: Target, name: &str, args: &MonitorArgs) -> Result<ExitC
                 Target::System | Target::AfterExec(_) => false,
             }
     };
-    let watched = samples::watch(target, &directory, &has_ended);
+    let watched = Monitor::start(target)
+        .map_err(MonitorRunError::from)
+        .and_then(|monitor| {
+            // The user can trust this line: the events are open.
+            status::line("Watching", &format!("{name}; Ctrl-C ends it"));
+            Ok(samples::watch(monitor, &directory, &has_ended)?)
+        });
     let record = watched.map_err(|error| failure(&directory, name.as_ref(), &error))?;
     finish(&directory, &record, &args.output, &args.view)?;
     Ok(ExitCode::SUCCESS)

@@ -269,7 +269,7 @@ impl Program {
     #[must_use]
     pub fn is_woven_without_counters(&self, variant: &Variant) -> bool {
         let variants = self.sample();
-        variants[self.number() / 3 % variants.len()] == *variant
+        variants[self.number() / 4 % variants.len()] == *variant
     }
 }
 

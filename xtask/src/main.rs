@@ -78,7 +78,8 @@ enum Study {
     ///
     /// Writes docs/studies/variation.md.
     Variation,
-    /// Find the hot spots and phases of the suite, beside the figures of Merten et al. (1999)
+    /// Find the hot spots and phases of the suite, and simulate branch predictors on it, beside the
+    /// figures of Merten et al. (1999) and of Conte et al. (1994)
     ///
     /// Writes docs/studies/watch.md if the whole suite ran at its full size.
     Watch(watch::Options),

@@ -1,13 +1,14 @@
-//! `cargo xtask study watch`: the hot spots and the phases of the suite's programs, beside the
-//! figures of Merten et al. (1999).
+//! `cargo xtask study watch`: the hot spots, phases, and predicted branches of the suite's programs,
+//! beside the figures of Merten et al. (1999) and of Conte et al. (1994).
 //!
-//! 1. `record` runs each program once, woven for traces. `holloway phases` evaluates its longest
-//!    trace.
+//! 1. `record` runs each program once, woven for traces. `holloway phases` and `holloway predict`
+//!    evaluate its longest trace.
 //! 2. `page` writes docs/studies/watch.md.
 //!
 //! Nothing is timed, so the machine may be busy.
 
 mod page;
+mod predictors;
 mod record;
 
 use crate::bench::KeptBuilds;
@@ -15,7 +16,7 @@ use crate::suite;
 use crate::workspace::root;
 use anyhow::{Context, Result};
 use holloway_tests::workload::{Flavor, Scale};
-use record::{Program, phases};
+use record::watch;
 
 /// The options of `cargo xtask study watch`.
 #[derive(Debug, Clone, clap::Args)]
@@ -52,10 +53,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     kept_builds.build(chosen.iter().copied(), &[Flavor::Trace], options.scale())?;
     let mut programs = Vec::new();
     for workload in chosen {
-        let phases = phases(&kept_builds, workload, options.scale());
-        let phases = phases.with_context(|| workload.name)?;
-        eprintln!("{}: {} branches", workload.name, phases.branches);
-        programs.push(Program { workload, phases });
+        let program = watch(&kept_builds, workload, options.scale());
+        let program = program.with_context(|| workload.name)?;
+        eprintln!("{}: {} branches", workload.name, program.phases.branches);
+        programs.push(program);
     }
     println!("{}", page::tables(&programs));
     if options.is_all() {

@@ -32,7 +32,8 @@ pub const PAGE: u64 = 4096;
 ///     64    8  lost: threads and hash segments whose counts are not in the file, and rings whose
 ///              owner dropped words
 ///     72    4  threads: threads that have entered woven code
-///     76    4  flags; bit 0: the process is the child of a fork
+///     76    4  flags; bit 0: the process is the child of a fork; bits 16 to 31: Linux's error
+///              number of the first loss (0xfffe: the collector ended), 0 if there is none
 ///     80    8  start of the process on the boot clock in nanoseconds, which distinguishes
 ///              processes with the same process id; 0: unknown
 ///     88    8  PID namespace of the process: inode of /proc/self/ns/pid; 0: unknown
@@ -76,7 +77,7 @@ pub struct RawHeader {
     pub lost: u64,
     /// Threads that have entered woven code.
     pub threads: u32,
-    /// Bit 0: the process is the child of a fork.
+    /// Bit 0: the process is the child of a fork. Bits 16 to 31: error number of the first loss.
     pub flags: u32,
     /// Start of the process on the boot clock, in nanoseconds; 0: unknown.
     pub boot_start: u64,

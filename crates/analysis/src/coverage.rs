@@ -5,7 +5,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use holloway_format::{Count, EdgeKind, EdgeMap, Skipped, VanishedFunction};
+use holloway_format::{Count, EdgeKind, EdgeMap, Skipped, VanishedFunction, WriteFailure};
 
 use crate::edges::jumps;
 use crate::flow::add;
@@ -23,6 +23,8 @@ pub struct Coverage {
     pub threads: u64,
     /// Number of threads and hash segments whose counts were lost.
     pub lost: u64,
+    /// Why counts or words were lost, if a process recorded it.
+    pub failure: Option<WriteFailure>,
     /// Functions instrumented.
     pub instrumented: u64,
     /// Instrumented functions that ran.
@@ -189,6 +191,7 @@ fn count_processes(run: &RunProfile, coverage: &mut Coverage) {
             forked.insert(process.pid);
         }
         coverage.lost = coverage.lost.saturating_add(process.lost);
+        coverage.failure = coverage.failure.or(process.failure);
     }
     coverage.processes = pids.len() as u64;
     coverage.forked = forked.len() as u64;

@@ -286,17 +286,17 @@ impl<'a> Directions<'a> {
             } else {
                 let (block, place) = outside.map_or(arrival, |(block, place)| (block, Some(place)));
                 candidates.push(Destination::LeavesLoop(None));
-                let shown_places = self.shown_places(&branch_frames, place, block).into_iter();
-                candidates.extend(
-                    shown_places.map(|shown_place| Destination::LeavesLoop(Some(shown_place))),
-                );
+                let shown_places = self.shown_places(&branch_frames, place, block);
+                let shown_places = by_first_block(shown_places, edge.to).into_iter();
+                candidates.extend(shown_places.map(Some).map(Destination::LeavesLoop));
                 return candidates;
             }
         }
         let (block, place) = arrival;
         candidates.extend(self.on_same_line(&branch_frames, branch, chain, place));
-        let shown_places = self.shown_places(&branch_frames, place, block).into_iter();
-        candidates.extend(shown_places.map(Destination::To));
+        let shown_places = self.shown_places(&branch_frames, place, block);
+        let shown_places = by_first_block(shown_places, edge.to);
+        candidates.extend(shown_places.into_iter().map(Destination::To));
         candidates
     }
 
@@ -768,4 +768,18 @@ impl<'a> Directions<'a> {
 fn shared_frames(a: &[Place], b: &[Place]) -> usize {
     let pairs = a.iter().zip(b);
     pairs.take_while(|(a, b)| a.scope == b.scope).count()
+}
+
+/// Adds the description by the first block of an edge's chain. Two edges may come to one block by
+/// different blocks without a line.
+fn by_first_block(mut shown_places: Vec<ShownPlace<'_>>, first: u32) -> Vec<ShownPlace<'_>> {
+    if let Some(&longest) = shown_places.last()
+        && longest.block != Some(first)
+    {
+        shown_places.push(ShownPlace {
+            block: Some(first),
+            ..longest
+        });
+    }
+    shown_places
 }

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use holloway_format::{Count, EdgeKind, EdgeMap, FunctionMap, Outcome};
 
 use crate::bounds::Bound;
+use crate::chain::chains;
 use crate::glue::is_glue;
 use crate::paths::Sort;
 use crate::run::{Function, FunctionId, RunProfile};
@@ -38,8 +39,7 @@ pub fn block_number(function: &Function, block: u32) -> i64 {
 }
 
 /// Returns all edges of a function in the order of (from, to), including edges that were never
-/// taken. The edge from -1
-/// to the entry counts the calls. An exit edge is listed only if its count is not 0.
+/// taken. The edge from -1 to the entry counts the calls. An exit edge is listed only if its count is not 0.
 ///
 /// Several edges between the same two blocks, such as cases of a switch, are added up.
 pub fn of_function(function: &Function) -> Vec<EdgeCount> {
@@ -148,6 +148,7 @@ pub fn hottest<'a>(
     for (id, function) in run.ids().filter(|(_, function)| function.ran()) {
         let is_accepted = keep(id);
         let jumps = jumps(&function.map);
+        let targets = jump_targets(&jumps);
         let instructions = instructions_to_branch(&function.map);
         let counted = function.map.edges.iter().zip(&function.flow().edges);
         let bounds = &function.bounds().edges;
@@ -155,7 +156,7 @@ pub fn hottest<'a>(
             if jumps[edge.from as usize].is_some() || edge.outcome == Outcome::Returned {
                 continue;
             }
-            let to = follow_jumps(&jumps, edge.to);
+            let to = targets[edge.to as usize];
             let hot = HotEdge {
                 function: id,
                 edge,
@@ -202,15 +203,8 @@ fn instructions_to_branch(map: &FunctionMap) -> Vec<u64> {
     for edge in returned.filter(|edge| edge.outcome == Outcome::Returned) {
         next[edge.from as usize] = Some(edge.to as usize);
     }
-    let sum = |block: usize| {
-        let parts = std::iter::successors(Some(block), |&part| next[part]);
-        // The number of parts is limited: calls may form a cycle.
-        let parts = parts.take(map.blocks.len());
-        parts
-            .map(|part| u64::from(map.blocks[part].instructions))
-            .sum()
-    };
-    (0..map.blocks.len()).map(sum).collect()
+    let chains = chains(&next, |block| map.blocks[block].instructions.into());
+    chains.into_iter().map(|chain| chain.weight).collect()
 }
 
 /// By block: the target of its jump, if the block is only a jump. Such a block has no other
@@ -233,18 +227,13 @@ pub(crate) fn jumps(map: &FunctionMap) -> Vec<Option<u32>> {
 /// Returns the block that an edge into `block` leads to: the target of the jump if `block` is only
 /// a jump, else `block`.
 pub fn target(map: &FunctionMap, block: u32) -> u32 {
-    follow_jumps(&jumps(map), block)
+    jump_targets(&jumps(map))[block as usize]
 }
 
-/// Follows jumps from a block to the first block that is not only a jump. The number of jumps is
-/// limited to the number of blocks, since jumps may form a cycle.
-fn follow_jumps(jumps: &[Option<u32>], from: u32) -> u32 {
-    let mut block = from;
-    for _ in 0..jumps.len() {
-        match jumps[block as usize] {
-            Some(to) => block = to,
-            None => break,
-        }
-    }
-    block
+/// By block: the first block on its way that is not only a jump. If jumps form a cycle, it is one of
+/// them.
+fn jump_targets(jumps: &[Option<u32>]) -> Vec<u32> {
+    let next: Vec<Option<usize>> = jumps.iter().map(|to| to.map(|to| to as usize)).collect();
+    let chains = chains(&next, |_| 0).into_iter();
+    chains.map(|chain| chain.last as u32).collect()
 }

@@ -4,9 +4,11 @@
 
 use holloway_format::Count;
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use holloway_flow::PathId;
 
+use crate::bounds::Bound;
 use crate::glue::is_glue;
 use crate::paths::Sort;
 use crate::run::{Function, FunctionId, RunProfile};
@@ -74,14 +76,82 @@ impl Summary {
     }
 }
 
+/// Sums over functions that ran.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Sums {
+    /// Number of functions.
+    pub functions: u64,
+    /// Times the functions were entered.
+    pub calls: Count,
+    /// How the calls may differ from the real number.
+    pub calls_bound: Bound,
+    /// Executions of paths, of the functions whose paths were counted.
+    pub path_executions: Count,
+    /// Different paths that ran, of the functions whose paths were counted.
+    pub distinct_paths: u64,
+    /// Executions of blocks with instructions.
+    pub blocks: Count,
+    /// Instructions run.
+    pub instructions: Count,
+    /// How all sums but the calls may differ from the real numbers.
+    pub bound: Bound,
+}
+
+impl Sums {
+    /// Adds a function.
+    fn add(&mut self, function: &Function, summary: &Summary) {
+        let bounds = function.bounds();
+        let paths = summary.paths;
+        let executions = paths.map_or(Count::ZERO, |paths| paths.executions);
+        self.functions += 1;
+        self.calls = self.calls.saturating_add(summary.calls);
+        self.calls_bound = self.calls_bound.and(bounds.calls);
+        self.path_executions = self.path_executions.saturating_add(executions);
+        self.distinct_paths += paths.map_or(0, |paths| paths.distinct);
+        self.blocks = self.blocks.saturating_add(summary.blocks);
+        self.instructions = self.instructions.saturating_add(summary.instructions);
+        self.bound = self.bound.and(bounds.sum());
+    }
+
+    /// The sum of the measure.
+    pub fn weight(&self, weight: Weight) -> Count {
+        match weight {
+            Weight::Paths => self.path_executions,
+            Weight::Blocks => self.blocks,
+            Weight::Instructions => self.instructions,
+        }
+    }
+}
+
+/// Sums over the functions that ran, by group. A function for which `group` returns `None` is left
+/// out.
+pub fn sums_by<G: Ord>(
+    run: &RunProfile,
+    group: &dyn Fn(FunctionId) -> Option<G>,
+) -> BTreeMap<G, Sums> {
+    let mut groups: BTreeMap<G, Sums> = BTreeMap::new();
+    for (id, function) in run.ids() {
+        if let Some(summary) = summary(id, function)
+            && let Some(group) = group(id)
+        {
+            groups.entry(group).or_default().add(function, &summary);
+        }
+    }
+    groups
+}
+
 /// The hottest functions, with the total that their shares refer to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Ranking {
     /// Hottest first, but [glue](crate::glue) after all others. Functions of equal weight are in the
     /// order of the run.
     pub functions: Vec<Summary>,
-    /// Number of functions that ran and that `keep` accepts.
-    pub ranked: u64,
+    /// Sums over these functions.
+    pub listed: Sums,
+    /// Sums over the functions that `keep` accepts and that `top` leaves out.
+    pub unlisted: Sums,
+    /// Sums over all functions that ran and that `keep` accepts.
+    pub ranked: Sums,
     /// The measure that ranks the functions.
     pub weight: Weight,
     /// Weight of all functions of the run.
@@ -108,16 +178,27 @@ pub fn hottest(
             functions.push(summary);
         }
     }
-    let ranked = functions.len() as u64;
     // The sort is stable: functions of equal weight stay in the order of their ids.
     functions.sort_by_cached_key(|summary| {
         let is_glue = is_glue(&run.function(summary.function).map);
         (is_glue, Reverse(summary.weight(weight)))
     });
-    functions.truncate(top.unwrap_or(usize::MAX));
+    let sums = |functions: &[Summary]| {
+        let mut sums = Sums::default();
+        for summary in functions {
+            sums.add(run.function(summary.function), summary);
+        }
+        sums
+    };
+    let listed = functions.len().min(top.unwrap_or(usize::MAX));
+    let unlisted = sums(&functions[listed..]);
+    let ranked = sums(&functions);
+    functions.truncate(listed);
     Ranking {
-        functions,
+        listed: sums(&functions),
+        unlisted,
         ranked,
+        functions,
         weight,
         total,
     }

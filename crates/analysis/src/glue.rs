@@ -38,29 +38,35 @@ const RUST_SHIMS: [&str; 6] = [
 /// Beginnings of the linkage names of C++'s `operator new` and `operator delete`.
 const CXX_OPERATORS: [&str; 4] = ["_Znw", "_Zna", "_Zdl", "_Zda"];
 
+/// Whether a function is a shim of Rust's allocator, which the compiler makes.
+pub fn is_allocator_shim(linkage_name: &str) -> bool {
+    RUST_SHIMS.iter().any(|shim| linkage_name.contains(shim))
+}
+
 /// Whether a function is glue.
 pub fn is_glue(map: &FunctionMap) -> bool {
     let linkage_name = map.linkage_name.as_str();
-    if RUST_SHIMS.iter().any(|shim| linkage_name.contains(shim)) {
+    if is_allocator_shim(linkage_name) {
         return true;
     }
     let blocks = map.blocks.iter();
     let instructions: u64 = blocks.map(|block| u64::from(block.instructions)).sum();
-    let name = match map.name.is_empty() {
-        true => linkage_name,
-        false => map.name.as_str(),
-    };
-    let name = without_generics(name);
-    let is_wrapper = || {
-        let mut operators = CXX_OPERATORS.iter();
-        let mut words = name.split(|c: char| !c.is_ascii_alphanumeric());
-        operators.any(|operator| linkage_name.starts_with(operator)) || words.any(is_about_memory)
-    };
     match instructions {
         0..=MAX_GLUE if !has_branch(map) => true,
-        0..=MAX_WRAPPER => is_wrapper() && !has_loop(map),
+        0..=MAX_WRAPPER => is_allocator_wrapper(linkage_name, &map.name) && !has_loop(map),
         _ => false,
     }
+}
+
+/// Whether the names of a function say that it allocates or frees memory.
+pub(crate) fn is_allocator_wrapper(linkage_name: &str, name: &str) -> bool {
+    let name = match name.is_empty() {
+        true => linkage_name,
+        false => name,
+    };
+    let mut operators = CXX_OPERATORS.iter();
+    let mut words = without_generics(name).split(|c: char| !c.is_ascii_alphanumeric());
+    operators.any(|operator| linkage_name.starts_with(operator)) || words.any(is_about_memory)
 }
 
 /// A name without its generic arguments: rustc and clang put them into the name.

@@ -243,6 +243,7 @@ fn processes(profiles: &[Profile]) -> Vec<Process> {
             ppid: profile.head.ppid,
             threads: profile.head.threads,
             lost: profile.head.lost,
+            failure: profile.head.failure,
             forked: profile.head.forked,
             image_path: profile.head.image_path.clone(),
         })

@@ -5,7 +5,7 @@
 //!
 //! Each of these modules computes one answer from these counts: [`paths`], [`trail`],
 //! [`directions`], [`edges`], [`branches`], [`blocks`], [`functions`], [`lines`], [`bounds`],
-//! [`find`], [`coverage`], [`cpu_time`], [`uncovered`], [`predict`], and, for two runs, [`overlap`].
+//! [`glue_lines`], [`find`], [`coverage`], [`cpu_time`], [`uncovered`], [`predict`], and, for two runs, [`overlap`].
 //! [`path_name`] names paths by their decisions, and [`divergence`] finds the decisions that
 //! distinguish paths.
 //!
@@ -27,6 +27,7 @@ pub mod blocks;
 pub mod bounds;
 pub mod branch_stream;
 pub mod branches;
+mod chain;
 pub mod coverage;
 pub mod cpu_time;
 pub mod directions;
@@ -36,6 +37,7 @@ pub mod find;
 pub mod flow;
 pub mod functions;
 pub mod glue;
+pub mod glue_lines;
 pub mod graph;
 pub mod interrupt;
 mod join;
@@ -48,6 +50,7 @@ pub mod path_name;
 pub mod paths;
 pub mod phases;
 pub mod predict;
+pub mod predictors;
 pub mod run;
 pub mod samples;
 pub mod stream;

@@ -78,7 +78,10 @@ pub fn counts(
 }
 
 /// By scope of a function: whether it has a file and `keep` accepts it.
-fn accepted_scopes(function: &Function, keep: &dyn Fn(&Function, &Scope) -> bool) -> Vec<bool> {
+pub(crate) fn accepted_scopes(
+    function: &Function,
+    keep: &dyn Fn(&Function, &Scope) -> bool,
+) -> Vec<bool> {
     let scopes = function.map.scopes.iter();
     scopes
         .map(|scope| !scope.file.is_empty() && keep(function, scope))

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 use holloway_format::damage::Sample;
-use holloway_format::{Count, Damage, Fact, FormatError};
+use holloway_format::{Count, Damage, Fact, FormatError, WriteFailure};
 
 use crate::misfit::Misfit;
 
@@ -42,6 +42,8 @@ pub enum Note {
         origin: Origin,
         /// Minimum number of these threads.
         threads: u64,
+        /// Why, if it is known.
+        failure: Option<WriteFailure>,
     },
     /// A function is left out because its counts do not fit its map, or only some of its counts are
     /// left out.

@@ -39,6 +39,8 @@ use holloway_flow::{EdgeId, Path, PathEnd, PathStart};
 use holloway_format::map::hash_of_words;
 use holloway_format::{EdgeKind, FunctionMap, Outcome};
 
+use crate::chain::chains;
+
 /// The fewest digits of a name that reports show, and that users may write.
 pub const MIN_DIGITS: usize = 4;
 /// The most digits of a name that reports show, unless shorter names would be ambiguous.
@@ -198,21 +200,21 @@ impl PathNames {
                 beginning: shared.beginnings[part],
             }
         });
-        let steps = (0u32..).zip(&map.edges).map(|(number, edge)| Step {
-            from: edge.from as usize,
-            kind: match within(edge.outcome) {
-                Some(beginning) => StepKind::Within(beginning),
-                None if edge.kind == EdgeKind::Exit => StepKind::Left,
-                None => {
-                    let ways = &shared.ways[shared.roots[edge.from as usize]];
-                    let way = ways.iter().position(|&way| way == number);
-                    StepKind::Way {
-                        ways: ways.len() as u64,
-                        way: way.unwrap_or_default() as u64,
-                    }
-                }
-            },
-        });
+        let steps = map
+            .edges
+            .iter()
+            .zip(&shared.way_numbers)
+            .map(|(edge, &way)| Step {
+                from: edge.from as usize,
+                kind: match within(edge.outcome) {
+                    Some(beginning) => StepKind::Within(beginning),
+                    None if edge.kind == EdgeKind::Exit => StepKind::Left,
+                    None => StepKind::Way {
+                        ways: shared.ways[shared.roots[edge.from as usize]].len() as u64,
+                        way,
+                    },
+                },
+            });
         PathNames {
             parts: parts.collect(),
             edges: steps.collect(),
@@ -317,6 +319,9 @@ struct SharedGraph<'a> {
     beginnings: Vec<Beginning>,
     /// By first part of a block: the edges out of the block.
     ways: Vec<Vec<u32>>,
+    /// By edge: its number among the edges out of its block. 0 for edges within a block and exit
+    /// edges.
+    way_numbers: Vec<u64>,
 }
 
 /// The result of the search over a graph.
@@ -338,31 +343,27 @@ impl SharedGraph<'_> {
                 beginnings[edge.to as usize] = beginning;
             }
         }
-        let (mut roots, mut offsets) = (Vec::with_capacity(count), Vec::with_capacity(count));
-        for part in 0..count {
-            let (mut root, mut offset) = (part, 0);
-            // The parts of an unchecked map may form a cycle, so the number of steps is limited.
-            for _ in 0..count {
-                let Some(before) = previous[root] else { break };
-                root = before;
-                offset += u64::from(map.blocks[root].instructions);
-            }
-            roots.push(root);
-            offsets.push(offset);
-        }
-        let mut ways = vec![Vec::new(); count];
-        for (number, edge) in (0u32..).zip(&map.edges) {
-            if edge.kind != EdgeKind::Exit && within(edge.outcome).is_none() {
-                ways[roots[edge.from as usize]].push(number);
-            }
-        }
-        SharedGraph {
+        let instructions = |part: usize| u64::from(map.blocks[part].instructions);
+        let (roots, offsets) = (0..count)
+            .zip(chains(&previous, instructions))
+            .map(|(part, chain)| (chain.last, chain.weight - instructions(part)))
+            .unzip();
+        let mut graph = SharedGraph {
             map,
             roots,
             offsets,
             beginnings,
-            ways,
+            ways: vec![Vec::new(); count],
+            way_numbers: vec![0; map.edges.len()],
+        };
+        for (number, edge) in (0u32..).zip(&map.edges) {
+            if edge.kind != EdgeKind::Exit && within(edge.outcome).is_none() {
+                let ways = &mut graph.ways[graph.roots[edge.from as usize]];
+                graph.way_numbers[number as usize] = ways.len() as u64;
+                ways.push(number);
+            }
         }
+        graph
     }
 
     /// Numbers the blocks in the order in which a depth-first search from the entry finds them.

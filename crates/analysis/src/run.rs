@@ -9,7 +9,9 @@ use std::fmt;
 use std::sync::OnceLock;
 
 use holloway_abi::{Kind, PathEnds, Unit};
-use holloway_format::{Count, Counters, CpuRecord, FunctionMap, Skipped, Text, VanishedFunction};
+use holloway_format::{
+    Count, Counters, CpuRecord, FunctionMap, Skipped, Text, VanishedFunction, WriteFailure,
+};
 
 use crate::bounds::{Bounds, Forks};
 use crate::cpu_time::{CpuTime, WovenNames, cpu_time};
@@ -114,6 +116,8 @@ pub struct Process {
     pub threads: u32,
     /// Number of threads and hash segments whose counts were lost.
     pub lost: u64,
+    /// The reason of the first loss, if it is known.
+    pub failure: Option<WriteFailure>,
     /// Whether the process is a child of a fork that did not call `exec`.
     pub forked: bool,
     /// Path of the image's file, as the process saw it.

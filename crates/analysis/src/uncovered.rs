@@ -10,7 +10,9 @@
 //! programs, have equal numbers, so their paths are merged. Copies with other graphs are *versions*
 //! of the function. The paths of each version that ran are counted separately and added up.
 //!
-//! Functions without a file are left out, because the compiler made them. Ways of branches that lead
+//! Functions without a file are left out, because the compiler made them, and so are the shims of
+//! Rust's allocator: they have the file and the line of the `#[global_allocator]`, but the user did
+//! not write them. Ways of branches that lead
 //! to calls that never return or to landing pads are left out, because most of them are checks that
 //! the compiler inserted. If such code was written by the user, its lines are listed.
 //!
@@ -26,6 +28,7 @@ use holloway_format::{Count, EdgeKind, FunctionMap, Scope};
 
 use crate::directions::{Destination, Directions, ShownPlace};
 use crate::flow::add;
+use crate::glue::{is_allocator_shim, is_glue};
 use crate::lines;
 use crate::run::{Function, FunctionId, RunProfile};
 use crate::trail::{frames, is_choice};
@@ -43,16 +46,20 @@ pub struct Uncovered<'a> {
     pub uncovered_line_count: u64,
     /// Number of lines with code.
     pub line_count: u64,
-    /// Ways never taken of branches that ran, the most executed branch first.
+    /// Ways never taken of branches that ran, the most executed branch first, but those of
+    /// [glue](crate::glue) last.
     pub ways: Vec<UncoveredWay<'a>>,
     /// Number of ways of branches that ran.
     pub way_count: u64,
-    /// Functions that ran, with paths that never ran, the one with the most instructions first.
+    /// Functions that ran, with paths that never ran, the one with the most instructions first, but
+    /// [glue](crate::glue) last.
     pub paths: Vec<UncoveredPaths>,
     /// Different paths that ran of functions whose paths were counted.
     pub paths_run: u64,
     /// Paths of these functions.
     pub path_count: u64,
+    /// Number of shims of Rust's allocator that are left out.
+    pub allocator_shims: u64,
 }
 
 /// A function that never ran.
@@ -119,9 +126,13 @@ pub fn uncovered<'a>(
     is_library: fn(&str) -> bool,
     max_paths: usize,
 ) -> Uncovered<'a> {
+    let all_code = keep;
+    let keep: &dyn Fn(&Function, &Scope) -> bool =
+        &|function, scope| all_code(function, scope) && !is_shim(function, scope);
     let sources = sources(run, keep);
     let mut uncovered = Uncovered {
         function_count: sources.len() as u64,
+        allocator_shims: allocator_shims(run, all_code),
         ..Uncovered::default()
     };
     let mut lines_of_functions: BTreeSet<(&str, u32)> = BTreeSet::new();
@@ -154,6 +165,26 @@ pub fn uncovered<'a>(
     add_ways(run, keep, is_library, &mut uncovered);
     add_paths(run, &sources, max_paths, &mut uncovered);
     uncovered
+}
+
+/// Whether a scope is a shim of Rust's allocator.
+fn is_shim(function: &Function, scope: &Scope) -> bool {
+    is_allocator_shim(match scope.parent {
+        None => &function.map.linkage_name,
+        Some(_) => &scope.linkage_name,
+    })
+}
+
+/// The number of shims of Rust's allocator among the functions that `keep` accepts.
+fn allocator_shims(run: &RunProfile, keep: &dyn Fn(&Function, &Scope) -> bool) -> u64 {
+    let functions = run.functions.iter();
+    let shims = functions.filter(|function| is_allocator_shim(&function.map.linkage_name));
+    let kept = shims.filter(|function| {
+        let mut scopes = function.map.scopes.iter();
+        scopes.any(|scope| scope.parent.is_none() && keep(function, scope))
+    });
+    let names: BTreeSet<&str> = kept.map(|shim| &*shim.map.linkage_name).collect();
+    names.len() as u64
 }
 
 /// A function of the source, with all of its copies.
@@ -281,7 +312,10 @@ fn add_ways<'a>(
         }));
     }
     // The sort is stable: branches with equal executions stay in the order of files and lines.
-    uncovered.ways.sort_by_key(|way| Reverse(way.executions));
+    uncovered.ways.sort_by_cached_key(|way| {
+        let is_glue = is_glue(&run.function(way.function).map);
+        (is_glue, Reverse(way.executions))
+    });
 }
 
 /// The edges of a function that are ways of branches in the scopes that `keep` accepts.
@@ -352,9 +386,10 @@ fn add_paths(
             });
         }
     }
-    uncovered
-        .paths
-        .sort_by_key(|paths| Reverse(paths.instructions));
+    uncovered.paths.sort_by_cached_key(|paths| {
+        let is_glue = is_glue(&run.function(paths.function).map);
+        (is_glue, Reverse(paths.instructions))
+    });
 }
 
 /// Copies of a function with equal graphs. At least one copy ran.

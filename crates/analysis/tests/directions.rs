@@ -493,3 +493,20 @@ fn a_switch_with_ten_thousand_cases_in_a_loop_takes_linear_time() {
     assert_eq!(descriptions.collect::<Vec<_>>(), expect);
     // This takes a second. Comparing each edge with all others would take hours.
 }
+
+/// Both edges of the branch come to block 3, by blocks without a line.
+#[test]
+fn edges_to_one_block_by_different_blocks_are_distinguished() {
+    let build = function("f", "f.c", 1)
+        .block_at(&[(0, 2, 5)])
+        .block_at(&[])
+        .block_at(&[])
+        .block_at(&[(0, 89, 63)])
+        .block(0, &[])
+        .edge(0, 1, True)
+        .edge(0, 2, False)
+        .edge(1, 3, Outcome::Jump)
+        .edge(2, 3, Outcome::Jump)
+        .edge(3, 4, Return);
+    check(build, &["0→1 f.c:89:63 b1", "0→2 f.c:89:63 b2"]);
+}

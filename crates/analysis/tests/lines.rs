@@ -2,9 +2,12 @@
 //! that visits every block.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use build::{Build, count_edges, function, path_number, run_of, slide};
+use build::{
+    Build, count_edges, function, image, mangled, module, path_number, profile, run_of, slide,
+};
 use holloway_analysis::RunProfile;
 use holloway_analysis::bounds::Bound;
+use holloway_analysis::glue_lines::glue_lines;
 use holloway_analysis::lines::{bounds, counts};
 use holloway_format::{FunctionMap, Outcome};
 use holloway_testkit::build;
@@ -593,4 +596,47 @@ fn a_function_without_scopes_has_no_lines() {
     map.leaks = vec![1];
     assert_eq!(bounds_of(map.clone()), []);
     assert!(line_counts(&run_of(map, &[(0, 1)])).is_empty());
+}
+
+/// The counts of a function: its module, its number, (path, executions).
+type FunctionCounts = (u32, u32, &'static [(u64, u64)]);
+
+#[test]
+fn lines_of_glue_are_those_without_other_code() {
+    let function = |name: &str, line: u32, instructions: u32| {
+        mangled(name, name, "a.rs", line)
+            .inlined("xfree", "lib.rs", 0, line + 1)
+            .block(instructions, &[(0, line + 1), (1, 8)])
+            .block(0, &[])
+            .edge(0, 1, Outcome::Return)
+            .done()
+    };
+    let functions = vec![
+        function("__rust_alloc", 10, 9),
+        function("getter", 20, 2),
+        function("work", 30, 9),
+        // The same lines as of `getter`, with more code.
+        function("copy", 20, 9),
+        function("never_ran", 40, 2),
+    ];
+    let image = image("app", vec![module("app", functions)]);
+    let counts: Vec<FunctionCounts> = vec![(0, 0, &[(0, 5)]), (0, 1, &[(0, 5)]), (0, 2, &[(0, 5)])];
+    let glue = |with_copy: bool| {
+        let mut counts = counts.clone();
+        let copy: FunctionCounts = (0, 3, &[(0, 1)]);
+        counts.extend(with_copy.then_some(copy));
+        let profile = profile(&image, 1, &counts);
+        let run = RunProfile::new(vec![(image.clone(), vec![profile])]);
+        let lines = glue_lines(&run, &|_, _| true);
+        let lines = lines.into_iter().flat_map(|(file, lines)| {
+            let lines = lines.into_iter();
+            lines.map(move |line| format!("{file}:{line}"))
+        });
+        lines.collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(
+        glue(false),
+        "a.rs:10 a.rs:11 a.rs:20 a.rs:21 lib.rs:1 lib.rs:8"
+    );
+    assert_eq!(glue(true), "a.rs:10 a.rs:11 lib.rs:1 lib.rs:8");
 }

@@ -109,6 +109,46 @@ fn test_programs_are_merged() {
     assert_eq!(merged.paths[0].versions, 1);
 }
 
+/// A function like `work`, with other names and another file.
+fn work_named(linkage_name: &str, name: &str, file: &str) -> FunctionMap {
+    let mut map = work();
+    (map.linkage_name, map.name) = (linkage_name.into(), name.into());
+    map.file = file.into();
+    map.scopes[0].file = file.into();
+    map
+}
+
+#[test]
+fn allocator_shims_are_left_out_and_glue_comes_last() {
+    let functions = || {
+        let shim = "_RNvCs1_7___rustc12___rust_alloc";
+        let shim = work_named(shim, "__rust_alloc", "main.rs");
+        vec![
+            shim,
+            work(),
+            work_named("xmalloc", "xmalloc", "wrap.c"),
+            straight("_RNvCs1_7___rustc14___rust_dealloc", "__rust_dealloc", 40),
+        ]
+    };
+    let run = run(
+        &functions,
+        &[&[(0, &[(0, 900)]), (1, &[(0, 5)]), (2, &[(0, 700)])]],
+    );
+    let uncovered = of_run(&run);
+    assert_eq!(uncovered.allocator_shims, 2);
+    assert_eq!((uncovered.function_count, names(&uncovered)), (2, vec![]));
+    let files: Vec<&String> = uncovered.lines.keys().collect();
+    assert_eq!(files, ["a.rs", "wrap.c"]);
+    let ways = uncovered.ways.iter();
+    let ways: Vec<_> = ways.map(|way| (way.file, way.executions)).collect();
+    let of_work = ("a.rs", Count(5));
+    let of_glue = ("wrap.c", Count(700));
+    assert_eq!(ways, [of_work, of_work, of_glue, of_glue]);
+    let paths = uncovered.paths.iter();
+    let paths: Vec<_> = paths.map(|paths| paths.function.0).collect();
+    assert_eq!(paths, [1, 2]);
+}
+
 #[test]
 fn a_way_has_the_executions_of_its_branch() {
     let run = run(&|| vec![work()], &[&[(0, &[(0, 5)])], &[(0, &[(1, 7)])]]);

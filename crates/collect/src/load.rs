@@ -251,6 +251,7 @@ fn add_streams(
         loaded.losses.push(Note::LostThreads {
             origin: origin.clone(),
             threads: profile.head.lost,
+            failure: profile.head.failure,
         });
     }
     let facts = std::mem::take(&mut profile.damage).into_iter();

@@ -304,7 +304,8 @@ impl ProcessStreams {
         profile.damage.extend(damage);
         let analysis = self.analysis.as_ref();
         let stored = analysis.and_then(|analysis| analysis.process.stored_paths());
-        let missing = self.recording.stats().damage(raw.rings(), stored.as_ref());
+        let stats = self.recording.stats();
+        let missing = stats.damage(raw.rings(), stored.as_ref(), profile.head.failure);
         profile.damage.extend(missing);
         // The lost paths of rings that dropped words are among `missing`. So these rings are not
         // counted as lost threads, too.

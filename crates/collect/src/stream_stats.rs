@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use holloway_format::damage::{MissingPart, MissingPaths, Percent, Sample};
 use holloway_format::raw::Ring;
-use holloway_format::{Count, Damage, Fact};
+use holloway_format::{Count, Damage, Fact, WriteFailure};
 
 /// Statistics about the words of streams.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -29,11 +29,13 @@ impl StreamStats {
 
     /// Returns facts about lost and left-out words. For a trace, `stored` has the number of stored
     /// paths of each thread, so the facts can say which paths are missing. For other kinds,
-    /// `stored` is `None`, and the facts say which words are missing.
+    /// `stored` is `None`, and the facts say which words are missing. `failure` is the reason that the program
+    /// recorded, if there is one.
     pub(crate) fn damage(
         self,
         rings: &[Ring<'_>],
         stored: Option<&BTreeMap<u32, Count>>,
+        failure: Option<WriteFailure>,
     ) -> Vec<Damage> {
         let Self {
             analyzed,
@@ -41,7 +43,12 @@ impl StreamStats {
             lost,
             cut,
         } = self;
-        let missing = (lost > 0).then(|| Fact::MissingPaths(missing_paths(rings, stored, lost)));
+        let missing = (lost > 0).then(|| {
+            Fact::MissingPaths(MissingPaths {
+                failure,
+                ..missing_paths(rings, stored, lost)
+            })
+        });
         let sample = (left_out > 0).then(|| {
             let analyzed = Percent::of(analyzed, left_out);
             Fact::Sample(Sample::Streams { analyzed })
@@ -84,6 +91,7 @@ fn missing_paths(
         paths: lost,
         parts,
         more_threads,
+        failure: None,
     }
 }
 
@@ -196,7 +204,7 @@ mod tests {
             ..StreamStats::default()
         };
         let stored = stored.map(|paths| (7..).zip(vec![Count(paths); rings.len()]).collect());
-        let damage = stats.damage(&read, stored.as_ref());
+        let damage = stats.damage(&read, stored.as_ref(), None);
         let sentences: String = damage
             .into_iter()
             .map(|damage| damage.fact.to_string())

@@ -70,7 +70,7 @@ pub use map::{
     LoadShape, LoopMap, ModuleMap, Outcome, Place, Scope, Skipped, VanishedFunction, graph_hash,
 };
 pub use packed_map::{is_intact_packed_map, pack_map, peek_map, read_map, unpack_map};
-pub use profile::{FunctionCounts, Profile, ProfileHead};
+pub use profile::{FunctionCounts, Profile, ProfileHead, WriteFailure};
 pub use profile_file::{CounterPlaces, peek_profile, read_counters, read_profile};
 pub use raw::RawProfile;
 pub use result_file::ProcessImage;

@@ -2,6 +2,7 @@
 
 mod counts;
 mod head;
+mod write_failure;
 
 use crate::damage::Damage;
 use crate::error::FormatError;
@@ -10,6 +11,7 @@ use crate::function_index::FunctionIndex;
 pub use counts::FunctionCounts;
 pub(crate) use counts::add_up;
 pub use head::ProfileHead;
+pub use write_failure::WriteFailure;
 
 /// A profile.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -65,6 +67,7 @@ impl Profile {
         }
         self.head.threads = self.head.threads.saturating_add(other.head.threads);
         self.head.lost = self.head.lost.saturating_add(other.head.lost);
+        self.head.failure = self.head.failure.or(other.head.failure);
         self.damage.extend(other.damage);
         self.functions =
             counts::merge_functions(std::mem::take(&mut self.functions), other.functions);

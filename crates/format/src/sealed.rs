@@ -10,7 +10,7 @@
 //!     32    4  process id                 36  4  parent's process id
 //!     40    8  start: nanoseconds since 1970
 //!     48    8  number of losses (`ProfileHead::lost`)
-//!     56    4  threads                    60  4  flags: 1 child of fork
+//!     56    4  threads                    60  4  flags (RawHeader)
 //!     64    4  n: number of functions     68  4  d: number of notes of damage
 //!     72    4  l: length of image name    76  4  p: length of the image's path
 //!     80    8  r: bytes of function records
@@ -44,7 +44,7 @@ use crate::frames::{Frame, FrameWriter, Frames, index_size};
 use crate::function_index::FunctionIndex;
 use crate::function_record::{self, lost_record};
 use crate::image::ImageMap;
-use crate::profile::{FunctionCounts, Profile, ProfileHead, add_up};
+use crate::profile::{FunctionCounts, Profile, ProfileHead, WriteFailure, add_up};
 use crate::units::Count;
 use crate::varint::put;
 use crate::version::{MAP_VERSION, check_version};
@@ -101,7 +101,8 @@ fn write_head(head: &ProfileHead, functions: u32, notes: u32, records: u64) -> V
     for word in [head.start_ns, head.lost] {
         out.extend_from_slice(&word.to_le_bytes());
     }
-    let flags = u32::from(head.forked);
+    let failure = head.failure.map_or(0, WriteFailure::flags);
+    let flags = u32::from(head.forked) | failure;
     for word in [
         head.threads,
         flags,

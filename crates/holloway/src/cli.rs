@@ -8,6 +8,7 @@
 mod cargo;
 mod holloway;
 pub(crate) mod phases;
+pub(crate) mod predict;
 mod stream;
 pub(crate) mod trace;
 mod view;

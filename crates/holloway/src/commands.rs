@@ -8,6 +8,7 @@ pub(crate) mod manual;
 pub(crate) mod monitor;
 pub(crate) mod overlap;
 pub(crate) mod phases;
+pub(crate) mod predict;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod runner;

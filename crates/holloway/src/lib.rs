@@ -47,7 +47,7 @@ use holloway_link::{rustc, step, tools, worker};
 use cli::{CargoCommand, CargoHolloway, Command, Holloway, RunsCommand};
 use commands::cargo::{self, Verb};
 use commands::{
-    clean, demo, doctor, manual, monitor, overlap, phases, report, run, runner, show_env,
+    clean, demo, doctor, manual, monitor, overlap, phases, predict, report, run, runner, show_env,
     stability, trace,
 };
 use failure::{Failure, Result};
@@ -143,6 +143,7 @@ fn about_runs(command: &RunsCommand) -> Result<ExitCode> {
         RunsCommand::Stability(args) => stability::main(args),
         RunsCommand::Trace(args) => trace::main(args),
         RunsCommand::Phases(args) => phases::main(args),
+        RunsCommand::Predict(args) => predict::main(args),
     }
 }
 

@@ -46,6 +46,16 @@ impl CodeFilter {
         self.origin == Origin::Workspace || !self.crates.is_empty() || !self.files.is_empty()
     }
 
+    /// The patterns that match none of these files, as the user wrote them.
+    pub(crate) fn without_file(&self, files: &[&str], cwd: Option<&Path>) -> Vec<&str> {
+        let matches = |glob: &Glob, file: &str| {
+            !file.is_empty() && (glob.matches(file) || glob.matches(&short(file, cwd)))
+        };
+        let globs = self.files.iter();
+        let without = globs.filter(|glob| !files.iter().any(|file| matches(glob, file)));
+        without.map(|glob| &*glob.text).collect()
+    }
+
     /// Whether the filter keeps code of a file.
     pub(crate) fn keeps_file(&self, file: &str, cwd: Option<&Path>) -> bool {
         let short = short(file, cwd);
@@ -65,7 +75,10 @@ impl CodeFilter {
 /// A pattern of file names. `*` stands for characters of one name, `**` for any characters, and `?`
 /// for one character. The pattern matches the whole path or the end of it, from a `/` on.
 #[derive(Clone, Debug)]
-pub struct Glob(Regex);
+pub struct Glob {
+    text: String,
+    regex: Regex,
+}
 
 impl Glob {
     /// Reads a pattern. Every text is a pattern.
@@ -84,12 +97,14 @@ impl Glob {
             rest = &rest[length..];
         }
         regex.push('$');
-        Glob(Regex::new(&regex).expect("the expression has no syntax but its own"))
+        let regex = Regex::new(&regex).expect("the expression has no syntax but its own");
+        let text = text.to_owned();
+        Glob { text, regex }
     }
 
     /// Whether the pattern matches a path.
     pub fn matches(&self, path: &str) -> bool {
-        self.0.is_match(path)
+        self.regex.is_match(path)
     }
 }
 

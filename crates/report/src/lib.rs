@@ -7,6 +7,8 @@
 //! - [`code`] selects the code to show, by crate, file, and origin;
 //! - [`loops`] selects the loops and sequences of paths to show;
 //! - [`phases`] has the phases of a thread, with the source of their code;
+//! - [`predictors`] has what simulated branch predictors find in a thread;
+//! - [`thread`] is a thread whose branches a report is about;
 //! - [`trace`] has the questions about traces, and their answers;
 //! - [`variation`] selects the paths with varying time to show.
 //!
@@ -28,13 +30,16 @@ pub mod notes;
 mod numbers;
 pub mod options;
 pub mod overlap;
+mod parts;
 mod path_names;
 pub mod phases;
 mod places;
+pub mod predictors;
 mod samples;
 pub mod source;
 pub mod stability;
 pub mod terminal;
+pub mod thread;
 pub mod trace;
 mod uncovered;
 pub mod variation;

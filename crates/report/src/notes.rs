@@ -8,8 +8,8 @@ use std::fmt::{self, Write as _};
 
 use holloway_analysis::note::{Account, FileDamage, FunctionPlace, Origin, Unreadable};
 use holloway_analysis::{Interrupt, Note};
-use holloway_format::Count;
 use holloway_format::error::short_id;
+use holloway_format::{Count, WriteFailure};
 use serde::{Serialize, Serializer};
 
 use crate::numbers::{grouped, is_or_are, plural};
@@ -62,6 +62,28 @@ pub fn unreadable(reason: &Unreadable) -> String {
     Reason(reason).to_string()
 }
 
+/// Writes why a profile could not be written, and what to do.
+fn write_failure(f: &mut fmt::Formatter<'_>, failure: Option<WriteFailure>) -> fmt::Result {
+    const ELSEWHERE: &str = "make room, or set HOLLOWAY_DATA to another directory";
+    let remedy = match failure {
+        None => {
+            f.write_str("the profile could not be written (disk full, or a limit on file sizes)")?;
+            ELSEWHERE
+        }
+        Some(failure) => {
+            write!(f, "{failure}")?;
+            match failure {
+                WriteFailure::FileSystemFull | WriteFailure::QuotaExceeded => ELSEWHERE,
+                WriteFailure::FileSizeLimit => "raise the limit",
+                WriteFailure::NoMemory => "raise the limit on memory",
+                WriteFailure::CollectorEnded => "let holloway run until the program ends",
+                WriteFailure::Error { .. } => "set HOLLOWAY_DATA to another directory",
+            }
+        }
+    };
+    write!(f, "; {remedy}, and record it again")
+}
+
 /// Notes in a JSON document: a list of sentences.
 #[derive(Clone, Copy)]
 pub(crate) struct Sentences<'a>(pub(crate) &'a [Note]);
@@ -88,13 +110,15 @@ impl fmt::Display for Sentence<'_> {
                 write!(f, "{fact}")
             }
             Note::Trace(fact) => write!(f, "{fact}"),
-            Note::LostThreads { origin, threads } => {
+            Note::LostThreads {
+                origin,
+                threads,
+                failure,
+            } => {
                 process(f, origin)?;
-                write!(
-                    f,
-                    "what ran in {} or more is lost: the profile could not be written (disk full, or a limit on file sizes); make room, or set HOLLOWAY_DATA to another directory, and record it again",
-                    plural(*threads, "thread")
-                )
+                let threads = plural(*threads, "thread");
+                write!(f, "what ran in {threads} or more is lost: ")?;
+                write_failure(f, *failure)
             }
             Note::LeftOut { function, misfit } => {
                 let FunctionPlace {
@@ -508,6 +532,7 @@ mod tests {
                 paths,
                 parts: parts.to_vec(),
                 more_threads,
+                failure: None,
             }))
         };
         let begin = "missing: not taken in time, or not written down by their collector";
@@ -717,11 +742,21 @@ mod tests {
             );
             damaged(&Note::UnreadableFile { file, why }, &text);
         }
+        let lost = |failure| Note::LostThreads {
+            origin: origin(),
+            threads: 2,
+            failure,
+        };
         damaged(
-            &Note::LostThreads {
-                origin: origin(),
-                threads: 2,
-            },
+            &lost(Some(WriteFailure::FileSystemFull)),
+            "app, process 7: what ran in 2 threads or more is lost: the file system was full; make room, or set HOLLOWAY_DATA to another directory, and record it again",
+        );
+        damaged(
+            &lost(Some(WriteFailure::FileSizeLimit)),
+            "app, process 7: what ran in 2 threads or more is lost: the limit on file sizes was reached (ulimit -f); raise the limit, and record it again",
+        );
+        damaged(
+            &lost(None),
             "app, process 7: what ran in 2 threads or more is lost: the profile could not be written (disk full, or a limit on file sizes); make room, or set HOLLOWAY_DATA to another directory, and record it again",
         );
     }

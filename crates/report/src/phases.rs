@@ -5,39 +5,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use holloway_analysis::phases::{Answer, CodeSet, Detector, Phase, PhaseId, Question};
-use holloway_analysis::trail::{Frame, frames};
-use holloway_analysis::{Note, RunProfile};
-use holloway_format::{Count, FunctionMap, Place};
+use holloway_format::{Count, FunctionMap};
 
-use crate::places::{is_library, short};
-use crate::trace::{LabeledStream, Stream};
+use crate::places::{short, user_place};
+use crate::thread::Thread;
+use crate::trace::LabeledStream;
 
 /// The phases of a thread.
 #[derive(Clone, Copy)]
 pub struct Phases<'a> {
-    /// The thread's stream.
-    pub stream: &'a Stream<'a>,
-    /// Number of other streams of the run that were chosen. They are not shown.
-    pub other_streams: usize,
+    /// The thread.
+    pub thread: Thread<'a>,
     /// What was asked.
     pub question: &'a Question,
     /// The answer.
     pub answer: &'a Answer<'a>,
-    /// Damage of the run.
-    pub damage: &'a [Note],
-    /// The run's counts: its CPU time, and the signal that ended the run early, if one did.
-    pub profile: Option<&'a RunProfile>,
-}
-
-/// A place in the source of a function: the innermost frame outside of libraries.
-pub(crate) fn user_place<'a>(map: &'a FunctionMap, place: &Place) -> Option<(&'a str, u32)> {
-    let file = |frame: &Frame| &*map.scopes[frame.scope as usize].file;
-    let known = |frame: &Frame| (frame.scope as usize) < map.scopes.len() && frame.line != 0;
-    let mut known_frames = frames(map, place).filter(known).peekable();
-    let innermost = known_frames.peek().map(|frame| (file(frame), frame.line));
-    let mut user_frames = known_frames.filter(|frame| !is_library(file(frame)));
-    let user = user_frames.next().map(|frame| (file(&frame), frame.line));
-    user.or(innermost)
 }
 
 /// The source lines of blocks, by file: `src/a.c:3-5, 9`. The file with the most lines is first. Of

@@ -250,6 +250,53 @@ fn top_counts_lines_in_the_lines_view() {
     assert_eq!(json["lines"].as_array().unwrap().len(), 2);
 }
 
+/// `slide`, and an allocator shim with the line of a `static` in slide.c that runs more often.
+fn run_with_a_shim() -> RunProfile {
+    let shim = "_RNvCs1_7___rustc12___rust_alloc";
+    let shim = mangled(shim, "__rust_alloc", "slide.c", 9)
+        .block(3, &[(0, 9)])
+        .block(0, &[])
+        .edge(0, 1, Outcome::Return)
+        .done();
+    let app = image("app", vec![module("app", vec![slide(), shim])]);
+    let counts: &[(u64, u64)] = &[(0, 1_000_000)];
+    let counts = profile(&app, 1, &[(0, 0, &[(0, 7)]), (0, 1, counts)]);
+    RunProfile::new(vec![(app, vec![counts])])
+}
+
+/// The numbers of the lines that a lines view shows with this count.
+fn lines_with_count(text: &str, count: &str) -> Vec<u32> {
+    let rows = text.lines().filter_map(|line| {
+        let mut cells = line.split('│').map(str::trim);
+        (cells.next()? == count).then(|| cells.next()?.parse().ok())?
+    });
+    rows.collect()
+}
+
+#[test]
+fn lines_of_glue_and_lines_that_never_ran_are_not_the_hottest() {
+    let top = |top| Options {
+        top,
+        ..options(View::Lines)
+    };
+    let run = run_with_a_shim();
+    let hottest = print(&run, &top(Some(2)));
+    assert!(hottest.contains("Hottest lines  2 of"), "{hottest}");
+    assert_eq!(lines_with_count(&hottest, "1,000,000"), [0; 0], "{hottest}");
+    assert_eq!(lines_with_count(&hottest, "7").len(), 2, "{hottest}");
+    assert_eq!(lines_with_count(&hottest, "0"), [0; 0], "{hottest}");
+    assert!(hottest.contains("1 line of glue"), "{hottest}");
+    let json: serde_json::Value = serde_json::from_str(&print_json(&run, &top(Some(2)))).unwrap();
+    let counts = json["lines"].as_array().unwrap().iter();
+    let counts: Vec<_> = counts.map(|line| line["count"].as_u64().unwrap()).collect();
+    assert_eq!(counts, [7, 7]);
+    // If all lines that ran are shown, so are the others of their files.
+    let all = print(&run, &top(None));
+    assert!(all.contains("\nLines  "), "{all}");
+    assert_eq!(lines_with_count(&all, "1,000,000"), [9], "{all}");
+    assert!(!lines_with_count(&all, "0").is_empty(), "{all}");
+}
+
 /// The names of the functions that a filter on code keeps, in the order of the JSON document.
 fn kept(code: CodeFilter) -> Vec<String> {
     let options = Options {
@@ -314,6 +361,66 @@ fn json_lists_the_functions_that_ran_unless_all_code_is_asked_for() {
     }
 }
 
+/// The cells of the first row that ends with this label: share, path runs, calls, instructions.
+fn row_of<'a>(text: &'a str, label: &str) -> Vec<&'a str> {
+    let row = text.lines().find(|line| line.ends_with(label));
+    let row = row.unwrap_or_else(|| panic!("no {label} in {text}"));
+    let cells = row.strip_suffix(label).unwrap().split("  ");
+    cells
+        .map(str::trim)
+        .filter(|cell| !cell.is_empty())
+        .collect()
+}
+
+#[test]
+fn functions_have_sums_of_the_shown_and_of_the_others() {
+    let with = |top, crates: &[&str]| Options {
+        top: Some(top),
+        code: CodeFilter {
+            crates: crates.iter().map(|&name| name.to_owned()).collect(),
+            ..CodeFilter::default()
+        },
+        ..options(View::Functions)
+    };
+    // The paths in `run`: search 35,706 runs of 5 paths, slide 540 of 5, long_one 10 of 2.
+    let text = print(&run(), &with(1, &[]));
+    let shown = row_of(&text, "sum of 1 shown");
+    assert_eq!(shown, ["97.6 %", "35,706", "3", "247,548", "5"]);
+    let others = row_of(&text, "sum of 2 not shown (--top)");
+    assert_eq!(others, ["2.4 %", "550", "545", "6,200", "7"]);
+    let all = row_of(&text, "sum of all 3");
+    assert_eq!(all, ["100.0 %", "36,256", "548", "253,748", "12"]);
+    // Shares of selected code are shares of the run.
+    let app = print(&run(), &with(9, &["app"]));
+    let selected = row_of(&app, "sum of all 2 selected");
+    assert_eq!(selected, ["98.0 %", "35,716", "8", "248,548", "7"]);
+    // A single function is its own sum.
+    let one = print(&run(), &with(9, &["slide.o"]));
+    assert!(!one.contains("sum of"), "{one}");
+    assert!(!one.contains("By "), "{one}");
+}
+
+#[test]
+fn sums_in_json_are_those_of_all_functions_and_of_each_part() {
+    let top = Options {
+        top: Some(1),
+        ..options(View::Functions)
+    };
+    let document: serde_json::Value = serde_json::from_str(&print_json(&run(), &top)).unwrap();
+    let (sums, totals) = (&document["sums"], &document["totals"]);
+    for key in ["path_executions", "distinct_paths", "instructions", "calls"] {
+        assert_eq!(sums["all"][key], totals[key], "{key}");
+        let parts = sums["by_part"].as_array().unwrap().iter();
+        let sum: u64 = parts.map(|part| part[key].as_u64().unwrap()).sum();
+        assert_eq!(sum, totals[key].as_u64().unwrap(), "{key}");
+    }
+    assert_eq!(sums["all"]["functions"], totals["functions_run"]);
+    assert_eq!(sums["by_part"][0]["crate"], "app");
+    assert_eq!(sums["by_part"][1]["file"], "slide.c");
+    let lines = print_json(&run(), &options(View::Lines));
+    assert!(!lines.contains("by_part"));
+}
+
 #[test]
 fn filters_select_code_by_crate_file_and_origin() {
     let crates = |name: &str| {
@@ -359,6 +466,35 @@ fn code_that_no_filter_finds_is_said() {
         text.ends_with("no function that ran is in this code; crates that ran: app, slide.o\n"),
         "{text}"
     );
+}
+
+#[test]
+fn a_pattern_without_a_file_is_said_in_every_view() {
+    let with = |view, globs: &[&str]| {
+        let code = CodeFilter {
+            files: globs.iter().map(|glob| Glob::new(glob)).collect(),
+            ..CodeFilter::default()
+        };
+        print(
+            &run(),
+            &Options {
+                code,
+                ..options(view)
+            },
+        )
+    };
+    for view in [View::Paths, View::Functions, View::Lines, View::Uncovered] {
+        let text = with(view, &["serch.rs", "*.py"]);
+        let sentence = "no file of this program matches --file serch.rs, *.py: ";
+        assert!(text.contains(sentence), "{text}");
+        assert!(!text.contains("no line ran"), "{text}");
+        // A pattern that matches is no mistake, and the others are said.
+        let text = with(view, &["slide.c", "serch.rs"]);
+        let sentence = "no file of this program matches --file serch.rs: ";
+        assert!(text.contains(sentence), "{text}");
+        assert!(text.contains("slide"), "{text}");
+        assert!(!with(view, &["slide.c"]).contains("no file of this program"));
+    }
 }
 
 /// The lines view hides the inlined code of the standard library, unless the user wants it.

@@ -17,6 +17,7 @@ use holloway_analysis::trace::code::Code;
 use holloway_format::{FunctionMap, ImageMap, Outcome};
 use holloway_report::phases::Phases;
 use holloway_report::source::Nothing;
+use holloway_report::thread::Thread;
 use holloway_report::trace::Stream;
 use holloway_report::{Options, json, terminal};
 use holloway_testkit::build::{function, path_number};
@@ -101,12 +102,14 @@ fn report(functions: &[usize], damage: &[Note], write: impl Fn(&Phases<'_>) -> V
     };
     let answer = Answer::new(&code, &trace, &question).unwrap();
     let phases = Phases {
-        stream: &stream,
-        other_streams: 2,
+        thread: Thread {
+            stream: &stream,
+            other_streams: 2,
+            damage: &[],
+            profile: None,
+        },
         question: &question,
         answer: &answer,
-        damage: &[],
-        profile: None,
     };
     String::from_utf8(write(&phases)).unwrap()
 }

@@ -7,7 +7,7 @@ use holloway_abi::{
     EXTENT_SPOOL, ExtentHeader, PAGE, RAW_MAGIC, RING_SIZE, hash_slot,
 };
 use holloway_format::raw::block_size;
-use holloway_format::{Counters, FunctionIndex, ImageMap, ProfileHead};
+use holloway_format::{Counters, FunctionIndex, ImageMap, ProfileHead, WriteFailure};
 
 /// Size of an extent's header.
 const EXTENT_HEAD: u64 = size_of::<ExtentHeader>() as u64;
@@ -254,7 +254,8 @@ impl RawWriter {
         out.extend_from_slice(&head.start_ns.to_le_bytes());
         out.extend_from_slice(&head.lost.to_le_bytes());
         out.extend_from_slice(&head.threads.to_le_bytes());
-        out.extend_from_slice(&u32::from(head.forked).to_le_bytes());
+        let failure = head.failure.map_or(0, WriteFailure::flags);
+        out.extend_from_slice(&(u32::from(head.forked) | failure).to_le_bytes());
         out.resize(128, 0);
         for (text, size) in [(&head.image, 80), (&head.image_path, 1024)] {
             let end = out.len() + size;

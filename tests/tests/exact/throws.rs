@@ -61,7 +61,7 @@ impl Runs {
     fn lines(&self, kind: Kind) -> String {
         let mut report = holloway_command(["report", "--view", "lines", "--top", "1000"]);
         let text = run_ok(report.arg(self.run(kind))).unwrap().text();
-        let (_, lines) = text.split_once("\nHottest lines").unwrap();
+        let (_, lines) = text.split_once(" lines that ran, in ").unwrap();
         lines.to_owned()
     }
 

@@ -1,4 +1,5 @@
-//! Runs a program, and reads its phases from `holloway phases`.
+//! Runs a program, and reads its phases from `holloway phases`, and what predictors find from
+//! `holloway predict`.
 
 use crate::bench::KeptBuilds;
 use anyhow::{Context, Result};
@@ -6,11 +7,12 @@ use holloway_tests::tool::{holloway_command, run_ok, scratch};
 use holloway_tests::workload::{Flavor, Scale, Workload};
 use serde::Deserialize;
 
-/// A program with its phases.
+/// A program with its phases, and what predictors find.
 #[derive(Debug)]
 pub(super) struct Program {
     pub(super) workload: &'static Workload,
     pub(super) phases: Phases,
+    pub(super) predictions: Predictions,
 }
 
 /// The fields of the document "Phases" of docs/json.md that the page needs.
@@ -59,21 +61,75 @@ pub(super) struct Detector {
     pub(super) median_latency: Option<u64>,
 }
 
-/// Runs a program, and reads its phases.
+/// The fields of the document "Branch predictors" of docs/json.md that the page needs.
+#[derive(Debug, Deserialize)]
+pub(super) struct Predictions {
+    pub(super) instructions: u64,
+    pub(super) models: Vec<Model>,
+    pub(super) longer_history: Remedy,
+    pub(super) select: Remedy,
+    pub(super) schemes: Vec<Scheme>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Model {
+    pub(super) name: String,
+    pub(super) mispredictions: u64,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Remedy {
+    pub(super) mispredictions: u64,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Scheme {
+    pub(super) name: String,
+    pub(super) tse: TraceSelectionErrors,
+    pub(super) arc_weight_error: f64,
+}
+
+/// The trace selection errors, by threshold in percent.
+#[derive(Debug, Deserialize)]
+pub(super) struct TraceSelectionErrors {
+    #[serde(rename = "0.1")]
+    tenth: f64,
+    #[serde(rename = "1")]
+    one: f64,
+    #[serde(rename = "3")]
+    three: f64,
+    #[serde(rename = "5")]
+    five: f64,
+}
+
+impl TraceSelectionErrors {
+    /// The errors in percent, smallest threshold first.
+    pub(super) fn percents(&self) -> [f64; 4] {
+        [self.tenth, self.one, self.three, self.five].map(|error| 100.0 * error)
+    }
+}
+
+/// Runs a program, and reads its phases, and what predictors find.
 ///
 /// # Errors
-/// If the run or the report fails.
-pub(super) fn phases(
+/// If the run or a report fails.
+pub(super) fn watch(
     kept_builds: &KeptBuilds,
-    workload: &Workload,
+    workload: &'static Workload,
     scale: Scale,
-) -> Result<Phases> {
+) -> Result<Program> {
     let scratch = scratch(&format!("watch-{}", workload.name))?;
     let data = scratch.path().join("run");
     let executable = kept_builds.executable(workload.source, Flavor::Trace);
     let input = kept_builds.input(workload, scale)?;
     workload.run(&executable, &input, scale, Some(&data))?;
-    let mut command = holloway_command(["phases", "--trigger", "--format", "json"]);
-    let printed = run_ok(command.arg(&data))?.stdout;
-    serde_json::from_slice(&printed).context("the phases as JSON")
+    let mut phases = holloway_command(["phases", "--trigger", "--format", "json"]);
+    let phases = run_ok(phases.arg(&data))?.stdout;
+    let mut predict = holloway_command(["predict", "--sweep", "--format", "json"]);
+    let predictions = run_ok(predict.arg(&data))?.stdout;
+    Ok(Program {
+        workload,
+        phases: serde_json::from_slice(&phases).context("the phases as JSON")?,
+        predictions: serde_json::from_slice(&predictions).context("the predictions as JSON")?,
+    })
 }

@@ -42,6 +42,7 @@
 //! Cost: linear in the paths, except for sorting.
 
 use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
 
 use holloway_format::{Count, Cycles, Distribution};
 
@@ -52,6 +53,9 @@ pub use super::ranked_path::{Certainty, RankedPath};
 use super::run::{TimedPath, VariationRun};
 use crate::run::FunctionId;
 
+/// If the paths of a function take more than this multiple of the run's time, its activations
+/// overlap. Estimates from samples may exceed the run slightly.
+const OVERLAP: f64 = 1.5;
 /// Minimum number of samples that can show variation.
 const MIN_SAMPLES: Count = Count(2);
 
@@ -243,6 +247,20 @@ impl Ranking {
             Cycles::ZERO => 0.0,
             run_cycles => cycles / run_cycles.to_f64(),
         }
+    }
+
+    /// The functions whose paths take longer, all their executions together, than half again the
+    /// run. Activations of such a function overlap: it calls itself, so the time of inner calls is
+    /// also in the outer ones.
+    pub fn recursive(&self) -> BTreeSet<FunctionId> {
+        let mut totals: BTreeMap<FunctionId, f64> = BTreeMap::new();
+        for path in &self.paths {
+            // Not `total`, which is limited to the time of the run.
+            *totals.entry(path.function).or_default() += path.executions * path.times.mean();
+        }
+        let limit = OVERLAP * self.cycles.to_f64();
+        totals.retain(|_, total| *total > limit);
+        totals.into_keys().collect()
     }
 
     /// Indices of the first paths that are not among the same number of first paths in the order

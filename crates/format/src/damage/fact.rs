@@ -11,6 +11,7 @@ use crate::units::Count;
 use std::fmt;
 
 use crate::error::{AssembleError, FormatError};
+use crate::profile::WriteFailure;
 use crate::words::{grouped, is_or_are, plural};
 
 /// A loss or damage that a parser found in a file, or a missing part of a profile's streams.
@@ -201,6 +202,8 @@ pub struct MissingPaths {
     pub parts: Vec<MissingPart>,
     /// Number of other threads with missing paths, in addition to the threads of `parts`.
     pub more_threads: u64,
+    /// Why paths are missing, if the program recorded it.
+    pub failure: Option<WriteFailure>,
 }
 
 /// A missing part of one thread's stream.
@@ -430,10 +433,14 @@ impl fmt::Display for MissingPaths {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} {} missing: not taken in time, or not written down by their collector",
+            "{} {} missing: ",
             plural(self.paths, "path"),
             is_or_are(self.paths)
         )?;
+        match self.failure {
+            Some(failure) => failure.fmt(f)?,
+            None => f.write_str("not taken in time, or not written down by their collector")?,
+        }
         for part in &self.parts {
             write!(f, "; {part}")?;
         }

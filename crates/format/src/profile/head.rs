@@ -4,6 +4,7 @@ use holloway_abi::Kind;
 
 use crate::cursor::Cursor;
 use crate::error::FormatError;
+use crate::profile::write_failure::WriteFailure;
 
 /// The head of a profile.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,6 +30,8 @@ pub struct ProfileHead {
     /// Number of losses: threads and segments whose counts did not fit into the file, and rings
     /// that dropped words.
     pub lost: u64,
+    /// The reason of the first loss. `None`: nothing is lost, or the reason is unknown.
+    pub failure: Option<WriteFailure>,
     /// Whether the process is the child of a fork.
     pub forked: bool,
 }
@@ -49,6 +52,7 @@ impl ProfileHead {
             start_ns,
             threads,
             lost,
+            failure: WriteFailure::from_flags(flags),
             forked: flags & 1 != 0,
             ..Self::default()
         })

@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use holloway_abi::environment::VARIABLES;
 
 use super::phases::{self, PhasesArgs};
+use super::predict::{self, PredictArgs};
 use super::stream::{OutputArgs, StreamArgs};
 use super::trace::{self, TraceArgs};
 use super::view::{ListArgs, StyleArgs, TimesArgs, ViewArgs};
@@ -113,6 +114,10 @@ pub(crate) enum RunsCommand {
     /// Find the phases of a run that was recorded with --collect trace: what is hot, and when
     #[command(after_help = phases::EXAMPLES)]
     Phases(Box<PhasesArgs>),
+    /// Simulate branch predictors on a run that was recorded with --collect trace: what they
+    /// mispredict, and how good profiles from their tables would be
+    #[command(after_help = predict::EXAMPLES)]
+    Predict(PredictArgs),
 }
 
 const RUN_EXAMPLES: &str = "\

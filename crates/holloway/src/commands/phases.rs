@@ -16,14 +16,14 @@ use holloway_collect::thread_traces::TraceSelection;
 use holloway_report::grouped;
 use holloway_report::phases::{Phases, phase_name};
 
-use super::trace::{RunTraces, StreamIndex};
+use super::trace::{RunTraces, with_longest};
 use crate::cli::OutputFormat;
 use crate::cli::phases::{BranchesKey, DetectorArgs, PhasesArgs};
 use crate::cli::trace::ChoiceArgs;
 use crate::failure::{Failure, Result};
+use crate::kinds;
 use crate::printing::{source, unfiltered, write_out};
 use crate::progress::Progress;
-use crate::{kinds, latest};
 
 /// Shows the phases of the longest chosen trace.
 ///
@@ -33,26 +33,6 @@ use crate::{kinds, latest};
 pub(crate) fn main(args: &PhasesArgs) -> Result<ExitCode> {
     let parameters = parameters(&args.detector);
     parameters.check().map_err(Failure::usage)?;
-    let run = match &args.answer.run {
-        Some(run) => latest::resolve(run)?,
-        None => latest::latest()?,
-    };
-    let traces = RunTraces::read(&run, TraceSelection::All)?;
-    let chosen = traces.choose(&run, &args.answer.choice)?;
-    let codes = traces.codes();
-    let streams: Vec<_> = chosen
-        .iter()
-        .map(|index| traces.stream(index, &codes))
-        .collect();
-    // Of equally long traces, the first.
-    let longest = streams.iter().rev();
-    let longest = longest.max_by_key(|stream| stream.trace.grammar.len());
-    let Some(stream) = longest else {
-        return Err(Failure::new(format_args!(
-            "cannot find a trace in {}",
-            run.display()
-        )));
-    };
     let question = Question {
         branches: match args.branches {
             BranchesKey::Conditional => BranchSet::Choices,
@@ -68,27 +48,27 @@ pub(crate) fn main(args: &PhasesArgs) -> Result<ExitCode> {
         window: args.window,
         trigger: args.trigger.then(TriggerParameters::default),
     };
-    let answer = {
-        let _progress = Progress::start("Following", "the branches");
-        Answer::new(stream.code, stream.trace, &question).map_err(Failure::usage)?
-    };
-    let phases = Phases {
-        stream,
-        other_streams: streams.len() - 1,
-        question: &question,
-        answer: &answer,
-        damage: &traces.damage,
-        profile: Some(&traces.profile),
-    };
-    let source = source();
-    let display = &args.answer.display;
-    let options = unfiltered(display.top, display.style.color, &source);
-    let write = match display.style.format {
-        OutputFormat::Text => holloway_report::terminal::phases::write,
-        OutputFormat::Json => holloway_report::json::phases::write,
-    };
-    write_out(|out| write(&phases, &options, out))?;
-    Ok(ExitCode::SUCCESS)
+    with_longest(&args.answer, |thread| {
+        let stream = thread.stream;
+        let answer = {
+            let _progress = Progress::start("Following", "the branches");
+            Answer::new(stream.code, stream.trace, &question).map_err(Failure::usage)?
+        };
+        let phases = Phases {
+            thread,
+            question: &question,
+            answer: &answer,
+        };
+        let source = source();
+        let display = &args.answer.display;
+        let options = unfiltered(display.top, display.style.color, &source);
+        let write = match display.style.format {
+            OutputFormat::Text => holloway_report::terminal::phases::write,
+            OutputFormat::Json => holloway_report::json::phases::write,
+        };
+        write_out(|out| write(&phases, &options, out))?;
+        Ok(ExitCode::SUCCESS)
+    })
 }
 
 /// The counts of one phase of the longest trace of a run, and a sentence about them.
@@ -103,9 +83,7 @@ pub(crate) fn of_phase(loaded: Loaded, name: char) -> Result<(RunProfile, String
     let traces = RunTraces::new(loaded, TraceSelection::All);
     let codes = traces.codes();
     let chosen = traces.selected(&ChoiceArgs::default());
-    let length = |index: &&StreamIndex| traces.stream(index, &codes).trace.grammar.len();
-    // Of equally long traces, the first.
-    let Some(longest) = chosen.iter().rev().max_by_key(length) else {
+    let Some(longest) = traces.longest(&chosen, &codes) else {
         return Err(Failure::new("cannot find a trace: nothing ran"));
     };
     let stream = traces.stream(longest, &codes);

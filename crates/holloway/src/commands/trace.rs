@@ -19,6 +19,7 @@ use holloway_collect::load::{Loaded, Streams};
 use holloway_collect::thread_traces::{ThreadTrace, TraceSelection};
 use holloway_format::ProfileHead;
 use holloway_report::notes::sentence;
+use holloway_report::thread::Thread;
 use holloway_report::trace::{
     AskError, Comparison, Cost, HotQuestion, Method, MinCost, Question, Run, Stream,
 };
@@ -309,6 +310,33 @@ pub(super) struct StreamIndex {
     thread: usize,
 }
 
+/// Answers a question about the longest chosen trace of a run.
+///
+/// # Errors
+/// If there is no such trace, it cannot be read, or `answer` fails.
+pub(super) fn with_longest<T>(
+    args: &AnswerArgs,
+    answer: impl FnOnce(Thread<'_>) -> Result<T>,
+) -> Result<T> {
+    let run = match &args.run {
+        Some(run) => latest::resolve(run)?,
+        None => latest::latest()?,
+    };
+    let traces = RunTraces::read(&run, TraceSelection::All)?;
+    let chosen = traces.choose(&run, &args.choice)?;
+    let codes = traces.codes();
+    let Some(longest) = traces.longest(&chosen, &codes) else {
+        let run = run.display();
+        return Err(Failure::new(format_args!("cannot find a trace in {run}")));
+    };
+    answer(Thread {
+        stream: &traces.stream(longest, &codes),
+        other_streams: chosen.len() - 1,
+        damage: &traces.damage,
+        profile: Some(&traces.profile),
+    })
+}
+
 impl RunTraces {
     pub(super) fn read(run: &Path, selection: TraceSelection) -> Result<Self> {
         let load = match selection {
@@ -398,6 +426,16 @@ impl RunTraces {
             indices.extend(threads.map(|thread| StreamIndex { process, thread }));
         }
         indices
+    }
+
+    /// The longest of these streams; of equally long ones, the first.
+    pub(super) fn longest<'a>(
+        &self,
+        chosen: &'a [StreamIndex],
+        codes: &[Code<'_>],
+    ) -> Option<&'a StreamIndex> {
+        let length = |index: &&StreamIndex| self.stream(index, codes).trace.grammar.len();
+        chosen.iter().rev().max_by_key(length)
     }
 
     /// The streams that the user chose.

@@ -236,6 +236,7 @@ fn every_command_has_help() {
         "run",
         "report",
         "phases",
+        "predict",
         "demo",
         "doctor",
         "show-env",

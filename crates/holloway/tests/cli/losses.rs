@@ -91,6 +91,58 @@ fn a_limit_on_file_sizes_is_reported() {
         call.command.arg(limited).args(["./app", "threads", "3"]);
         call.ok();
         let result = project.holloway("report run --format json").ok();
-        result.says("a limit on file sizes");
+        result.says("is lost: the limit on file sizes was reached (ulimit -f)");
     }
 }
+
+/// A limit on file sizes needs no privilege. The report names it, and blames nothing else.
+#[test]
+fn a_limit_on_file_sizes_is_named() {
+    let reason = "the limit on file sizes was reached (ulimit -f)";
+    for kind in ["trace", "loops", "times"] {
+        let project = Project::new(&[("app.c", ENDLESS_STREAM)]);
+        project
+            .holloway(&format!("cc --collect {kind} -O2 app.c -o app"))
+            .ok();
+        let status = std::process::Command::new("sh")
+            .args(["-c", "ulimit -f 600 && exec ./app 2000000"])
+            .current_dir(project.path())
+            .env("HOLLOWAY_DATA", project.path().join("run"))
+            .status()
+            .unwrap();
+        assert!(status.success(), "{kind}");
+        let report = project.holloway("report run").ok();
+        let text = format!("{}{}", report.stdout, report.stderr);
+        assert!(
+            text.contains(&format!("paths are missing: {reason}")),
+            "{text}"
+        );
+        if kind != "trace" {
+            report.says("a part of the run could not be written");
+        }
+        if kind == "times" {
+            report.says("all later readings of the clock are lost");
+        }
+        for wrong in ["not taken in time", "read once only", "disk full"] {
+            assert!(!text.contains(wrong), "{kind}: {wrong}: {text}");
+        }
+        let json = project.holloway("report run --format json").ok();
+        json.says("limit on file sizes was reached");
+    }
+}
+
+const ENDLESS_STREAM: &str = r#"
+#include <stdlib.h>
+static volatile unsigned sink;
+__attribute__((noinline)) static void step(unsigned i) {
+    for (unsigned k = 0; k < i % 5; k++) if (i >> k & 1) sink += k; else sink ^= i;
+}
+int main(int count, char **words) {
+    unsigned random = 1;
+    for (int i = 0; i < atoi(words[1]); i++) {
+        random = random * 1664525u + 1013904223u;
+        step(random >> 8);
+    }
+    return 0;
+}
+"#;

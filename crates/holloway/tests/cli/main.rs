@@ -10,6 +10,7 @@ mod iterations;
 mod losses;
 mod names;
 mod phases;
+mod predict;
 mod questions;
 mod report;
 mod run;

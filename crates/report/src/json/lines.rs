@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::fields::bound;
 use crate::filter::Filter;
-use crate::lines::{line_bounds, line_counts};
+use crate::lines::{line_bounds, line_counts, lines_of_glue};
 
 /// A line that has code.
 #[derive(Serialize)]
@@ -22,7 +22,7 @@ pub(super) struct LineRecord {
 }
 
 /// The lines with code of the functions that the filter keeps, ordered by file and line number. If
-/// `top` is given, only that many lines: those with the highest counts.
+/// `top` is given, only that many lines: those with the highest counts, but lines of glue last.
 pub(super) fn lines(run: &RunProfile, names: &Filter<'_>, top: Option<usize>) -> Vec<LineRecord> {
     let bounds = line_bounds(run, names);
     let bound_of = |file: &str, line: u32| {
@@ -41,8 +41,13 @@ pub(super) fn lines(run: &RunProfile, names: &Filter<'_>, top: Option<usize>) ->
         }
     }
     let Some(top) = top else { return records };
+    let glue = lines_of_glue(run, names);
+    let is_glue = |record: &LineRecord| {
+        let lines = glue.get(&record.file);
+        lines.is_some_and(|lines| lines.contains(&record.line))
+    };
     // The sort is stable: lines with equal counts stay in the order of files and lines.
-    records.sort_by_key(|record| Reverse(record.count));
+    records.sort_by_cached_key(|record| (is_glue(record), Reverse(record.count)));
     records.truncate(top);
     records.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
     records

@@ -18,8 +18,11 @@ pub mod loops;
 pub(crate) mod overlap;
 pub mod phases;
 mod prediction;
+pub mod predictors;
 pub mod samples;
 pub(crate) mod stability;
+mod sums;
+mod thread;
 pub mod trace;
 mod uncovered;
 pub mod variation;
@@ -30,6 +33,7 @@ use std::io::{self, Write};
 use holloway_abi::Unit;
 use holloway_analysis::RunProfile;
 use holloway_analysis::coverage::{coverage, left_out};
+use holloway_analysis::functions::Weight;
 use holloway_analysis::paths::Ranked;
 use holloway_analysis::predict::prediction;
 use serde::ser::SerializeStruct;
@@ -46,11 +50,13 @@ use fields::{collected, exits};
 use functions::Functions;
 use lines::lines;
 use prediction::PredictionRecord;
+use sums::SumsRecord;
 
 /// Writes the run as one object and a newline. [`Options::function`], [`Options::code`], and
 /// [`Options::top`] limit the lists; totals refer to the whole run. The document has the prediction only for
-/// [`View::PathsFromEdges`], branches only for [`View::Branches`], and lines only for
-/// [`View::Lines`]. [`View::Uncovered`] has a separate document.
+/// [`View::PathsFromEdges`], sums only for [`View::Functions`], branches only for
+/// [`View::Branches`], and lines only for [`View::Lines`]. [`View::Uncovered`] has a separate
+/// document.
 ///
 /// # Errors
 /// If writing to `out` fails.
@@ -83,6 +89,10 @@ impl Serialize for RunContext<'_> {
             document.serialize_field("found", &self.found())?;
         }
         document.serialize_field("functions", &Functions(self))?;
+        if self.options.view == Some(View::Functions) {
+            let weight = Weight::of(self.run, self.options.sort);
+            document.serialize_field("sums", &SumsRecord::new(self.run, &self.names, weight))?;
+        }
         let left_out = left_out(self.run);
         document.serialize_field("skipped", &self.skipped(&left_out))?;
         document.serialize_field("gone", &self.gone(&left_out))?;
@@ -121,6 +131,8 @@ struct ProcessRecord<'a> {
     threads: u32,
     forked: bool,
     lost: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lost_reason: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -157,6 +169,7 @@ impl<'a> RunContext<'a> {
             threads: process.threads,
             forked: process.forked,
             lost: process.lost,
+            lost_reason: process.failure.map(|failure| failure.to_string()),
         };
         let image = |image: &'a holloway_analysis::Image| ImageRecord {
             name: &image.name,

@@ -2,36 +2,25 @@
 
 use std::io::{self, Write};
 
-use holloway_analysis::branch_stream::{BranchId, BranchKind, BranchSet, Direction};
-use holloway_analysis::interrupt::Interrupt;
+use holloway_analysis::branch_stream::{BranchId, BranchSet, Direction};
 use holloway_analysis::phases::hot_spots::{Executed, HotBranch};
 use holloway_analysis::phases::{Detector, HotSpotId, ModeChange, PhaseId};
 use holloway_analysis::trace::Terminal;
 use holloway_format::Count;
 use serde::Serialize;
 
-use super::cpu_time::CpuTimeRecord;
 use super::document::{self, SCHEMA};
-use crate::notes::Sentences;
+use super::thread::{SiteRecord, ThreadRecord};
 use crate::options::Options;
-use crate::phases::{PhaseFunction, Phases, phase_functions, phase_name, source_lines, user_place};
+use crate::phases::{PhaseFunction, Phases, phase_functions, phase_name, source_lines};
+use crate::places::user_place;
 use crate::trace::LabeledStream;
 
 #[derive(Serialize)]
 struct Document<'a> {
     schema: u32,
-    image: &'a str,
-    process: u32,
-    thread: u32,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    nth: Option<u32>,
-    other_streams: usize,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cpu_time: Option<CpuTimeRecord>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    interrupted: Option<&'static str>,
-    damage: Sentences<'a>,
-    stream_damage: Sentences<'a>,
+    #[serde(flatten)]
+    thread: ThreadRecord<'a>,
     covers: &'static str,
     addresses: &'static str,
     branch_set: &'static str,
@@ -115,17 +104,6 @@ struct ExecutedRecord {
     instructions: Count,
 }
 
-/// A branch of the program.
-#[derive(Serialize)]
-struct SiteRecord<'a> {
-    function: String,
-    block: u32,
-    file: &'a str,
-    line: u32,
-    address: u64,
-    kind: &'static str,
-}
-
 #[derive(Serialize)]
 struct HotBranchRecord<'a> {
     #[serde(flatten)]
@@ -193,27 +171,17 @@ struct SampleRecord {
 /// # Errors
 /// If writing to `out` fails.
 pub fn write(phases: &Phases<'_>, options: &Options<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let labeled = LabeledStream::new(phases.stream, options);
+    let labeled = LabeledStream::new(phases.thread.stream, options);
     let records = Records {
         phases,
         labeled: &labeled,
     };
-    let (answer, stream) = (phases.answer, phases.stream);
+    let (answer, stream) = (phases.answer, phases.thread.stream);
     let hot_spots = 0..answer.hot_spots.hot_spots.len();
     let hot_spots = hot_spots.take(options.top.unwrap_or(usize::MAX));
     let document = Document {
         schema: SCHEMA,
-        image: stream.image,
-        process: stream.process,
-        thread: stream.thread,
-        nth: stream.nth,
-        other_streams: phases.other_streams,
-        cpu_time: phases.profile.and_then(CpuTimeRecord::new),
-        interrupted: phases
-            .profile
-            .and_then(|profile| profile.interrupt.map(Interrupt::name)),
-        damage: Sentences(phases.damage),
-        stream_damage: Sentences(stream.damage),
+        thread: ThreadRecord::new(phases.thread),
         covers: "woven",
         addresses: "synthetic",
         branch_set: match phases.question.branches {
@@ -249,7 +217,7 @@ struct Records<'a> {
 impl<'a> Records<'a> {
     fn hot_spot(&self, index: usize) -> HotSpotRecord<'a> {
         let answer = self.phases.answer;
-        let code = self.phases.stream.code;
+        let code = self.phases.thread.stream.code;
         let hot_spot = &answer.hot_spots.hot_spots[index];
         let hot_code = &answer.hot_code[index];
         let functions = hot_code.functions.iter().filter_map(|(&function, blocks)| {
@@ -306,31 +274,7 @@ impl<'a> Records<'a> {
     }
 
     fn site(&self, branch: BranchId) -> SiteRecord<'a> {
-        let site = self.phases.answer.stream.site(branch);
-        let map = self.phases.stream.code.function(site.function);
-        let place = map.and_then(|map| {
-            let edges = map.edges.iter().filter(|edge| edge.from == site.block);
-            let of_edges = edges.filter_map(|edge| edge.place.as_ref());
-            let of_block = map.blocks[site.block as usize].places.iter().rev();
-            of_edges
-                .chain(of_block)
-                .find_map(|place| user_place(map, place))
-        });
-        let (file, line) = place.unwrap_or_default();
-        SiteRecord {
-            function: self.labeled.function(site.function).to_string(),
-            block: site.block,
-            file,
-            line,
-            address: site.address,
-            kind: match site.kind {
-                BranchKind::Conditional => "conditional",
-                BranchKind::Indirect => "indirect",
-                BranchKind::Jump => "jump",
-                BranchKind::Call => "call",
-                BranchKind::Return => "return",
-            },
-        }
+        SiteRecord::new(self.labeled, self.phases.answer.stream.site(branch))
     }
 
     fn mode_changes(&self) -> Vec<TransitionRecord> {
@@ -407,10 +351,10 @@ impl<'a> Records<'a> {
     }
 
     fn function(&self, function: &PhaseFunction) -> PhaseFunctionRecord {
-        let map = self.phases.stream.code.function(function.function);
+        let map = self.phases.thread.stream.code.function(function.function);
         let blocks = function.hot_blocks(self.labeled);
         let paths = function.paths.iter().filter_map(|&(terminal, count)| {
-            match self.phases.stream.trace.terminals[terminal as usize] {
+            match self.phases.thread.stream.trace.terminals[terminal as usize] {
                 Terminal::Path { path, .. } => Some(PathRecord {
                     id: path,
                     count,

@@ -53,13 +53,8 @@ pub(super) fn write_with(
     if !coverage.without_lines.is_empty() {
         alarm(sheet, "no lines", &without_lines(&coverage))?;
     }
-    if coverage.lost > 0 {
-        let blocks = plural(coverage.lost, "counter block");
-        alarm(
-            sheet,
-            "lost",
-            &format!("{blocks} could not be written (disk full?): all counts are too low"),
-        )?;
+    if let Some(text) = lost(&coverage) {
+        alarm(sheet, "lost", &text)?;
     }
     damage(sheet)
 }
@@ -112,6 +107,20 @@ fn write_without_exits(sheet: &mut Sheet<'_>, coverage: &Coverage) -> io::Result
     Ok(())
 }
 
+/// The loss of counts or words, and its reason.
+fn lost(coverage: &Coverage) -> Option<String> {
+    let blocks = match (coverage.lost, coverage.failure) {
+        (0, None) => return None,
+        (0, Some(_)) => "a part of the run".to_owned(),
+        (lost, _) => plural(lost, "counter block"),
+    };
+    let reason = match coverage.failure {
+        Some(failure) => format!(": {failure}; all counts are too low"),
+        None => " (disk full?): all counts are too low".to_owned(),
+    };
+    Some(format!("{blocks} could not be written{reason}"))
+}
+
 fn alarm(sheet: &mut Sheet<'_>, label: &str, text: &str) -> io::Result<()> {
     sheet.labeled(Ink::Alarm, label, text)
 }
@@ -122,7 +131,13 @@ fn processes(sheet: &Sheet<'_>, coverage: &Coverage) -> String {
         text += &format!(" ({} forked)", grouped(coverage.forked));
     }
     text += &format!(" · {}", plural(coverage.threads, "thread"));
-    let images: Vec<&str> = sheet.run.images.iter().map(|image| &*image.name).collect();
+    // Several builds of a program have one name.
+    let mut images: Vec<&str> = Vec::new();
+    for image in &sheet.run.images {
+        if !images.contains(&&*image.name) {
+            images.push(&image.name);
+        }
+    }
     if !images.is_empty() {
         text += &format!(" · {}", images.join(", "));
     }

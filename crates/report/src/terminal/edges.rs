@@ -21,7 +21,7 @@ const COLUMNS: [(&str, Align); 7] = [
     ("from", Align::Left),
     ("to", Align::Left),
     ("branch", Align::Left),
-    ("function", Align::Left),
+    ("function", Align::Name),
 ];
 
 /// Minimum columns of a place.

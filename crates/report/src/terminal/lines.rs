@@ -4,7 +4,8 @@
 //! even if they have no code. Other lines are left out, and `⋮` marks the gap. With
 //! `--function` or `--file`, the view shows whole functions or files. Otherwise it shows only the hottest lines and their
 //! neighbors: about a hundred rows, or the number of lines that `--top` gives. These lines are only
-//! from files whose text is available.
+//! from files whose text is available. Lines of glue come after all others. Neighbors that never ran
+//! are not shown among the hottest lines, unless all lines that ran are shown.
 
 use holloway_format::Count;
 use std::cmp::Reverse;
@@ -18,7 +19,7 @@ use super::bounds::{legend, marked};
 use super::paint::{Ink, Line};
 use super::sheet::Sheet;
 use crate::code::{Origin, is_workspace, library};
-use crate::lines::{line_bounds, line_counts};
+use crate::lines::{line_bounds, line_counts, lines_of_glue};
 use crate::numbers::{grouped, plural, share};
 use crate::places;
 
@@ -37,8 +38,19 @@ struct File {
     lines: Lines,
     /// Bounds of the lines whose counts may differ from the executions.
     bounds: BTreeMap<u32, Bound>,
+    /// The lines whose code is only in glue.
+    glue: BTreeSet<u32>,
     /// Sum of the lines' counts.
     sum: Count,
+}
+
+impl File {
+    /// Sum of the counts of lines that are not only glue.
+    fn sum_without_glue(&self) -> Count {
+        let lines = self.lines.iter();
+        let lines = lines.filter(|(line, _)| !self.glue.contains(line));
+        sum(lines.map(|(_, &count)| count))
+    }
 }
 
 pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
@@ -141,17 +153,22 @@ fn sum(counts: impl Iterator<Item = Count>) -> Count {
 fn files(sheet: &Sheet<'_>) -> Vec<File> {
     let counts = line_counts(sheet.run, &sheet.names);
     let mut bounds = line_bounds(sheet.run, &sheet.names);
+    let mut glue = lines_of_glue(sheet.run, &sheet.names);
     let mut files: Vec<File> = counts
         .into_iter()
         .map(|(name, lines)| File {
             sum: sum(lines.values().copied()),
             bounds: bounds.remove(&name).unwrap_or_default(),
+            glue: glue.remove(&name).unwrap_or_default(),
             name,
             lines,
         })
         .filter(|file| file.sum > Count::ZERO)
         .collect();
-    files.sort_by(|a, b| (b.sum, &a.name).cmp(&(a.sum, &b.name)));
+    files.sort_by_cached_key(|file| {
+        let sums = (file.sum_without_glue(), file.sum);
+        (Reverse(sums), file.name.clone())
+    });
     files
 }
 
@@ -182,26 +199,32 @@ fn write_hottest(sheet: &mut Sheet<'_>, files: &[File], limit: Limit) -> io::Res
         hot.files.len(),
         plural(files.len() as u64, "file")
     );
-    sheet.title("Hottest lines", &shown)?;
+    let shows_all = hot.shown == hot.ran;
+    sheet.title(if shows_all { "Lines" } else { "Hottest lines" }, &shown)?;
     let mut marks = Vec::new();
     for (&file, lines) in &hot.files {
         let file = with_text[file];
-        let neighbors = if hot.shown < hot.ran {
-            NEIGHBORS_OF_HOT
-        } else {
-            NEIGHBORS
+        let mut visible = match shows_all {
+            true => visible(&file.lines, lines, NEIGHBORS),
+            false => visible(&file.lines, lines, NEIGHBORS_OF_HOT),
         };
-        let visible = visible(&file.lines, lines, neighbors);
+        let never_ran = |line: &u32| file.lines.get(line) == Some(&Count::ZERO);
+        visible.retain(|line| shows_all || !never_ran(line));
         write_file(sheet, file, &visible, &mut marks)?;
     }
     legend(sheet, marks)?;
     let mut omitted = Vec::new();
-    if hot.shown < hot.ran {
-        let lines = plural(hot.ran - hot.shown, "colder line");
+    let colder = hot.ran - hot.shown - hot.glue;
+    if colder > 0 {
+        let lines = plural(colder, "colder line");
         omitted.push(format!(
             "{lines}, {} at most",
             plural(hot.next_count, "run")
         ));
+    }
+    if hot.glue > 0 {
+        let lines = plural(hot.glue, "line");
+        omitted.push(format!("{lines} of glue (allocator shims and the like)"));
     }
     if hidden > 0 {
         let lines = plural(hidden, "line");
@@ -250,15 +273,20 @@ struct HotLines {
     shown: u64,
     /// Number of lines that ran.
     ran: u64,
-    /// Count of the hottest line that is not selected.
+    /// Count of the hottest line that is not selected and not glue.
     next_count: Count,
+    /// Number of lines of glue that are not selected.
+    glue: u64,
 }
 
 impl HotLines {
     fn select(files: &[&File], limit: Limit) -> HotLines {
         let lines = files.iter().enumerate();
         let lines = lines.flat_map(|(index, file)| {
-            ran(&file.lines).map(move |(line, count)| (Reverse(count), index, line))
+            ran(&file.lines).map(move |(line, count)| {
+                let is_glue = file.glue.contains(&line);
+                (is_glue, Reverse(count), index, line)
+            })
         });
         let mut lines: Vec<_> = lines.collect();
         lines.sort_unstable();
@@ -267,15 +295,18 @@ impl HotLines {
             shown: 0,
             ran: lines.len() as u64,
             next_count: Count::ZERO,
+            glue: 0,
         };
         let mut rows: BTreeSet<(usize, u32)> = BTreeSet::new();
-        for (Reverse(count), file, line) in lines {
+        for &(is_glue, Reverse(count), file, line) in &lines {
             let is_full = match limit {
                 Limit::Lines(lines) => hot.shown >= lines as u64,
                 Limit::Rows(limit) => rows.len() >= limit,
             };
             if is_full {
-                hot.next_count = count;
+                hot.next_count = if is_glue { Count::ZERO } else { count };
+                let others = lines[hot.shown as usize..].iter();
+                hot.glue = others.filter(|(is_glue, ..)| *is_glue).count() as u64;
                 break;
             }
             let neighborhood =

@@ -19,11 +19,13 @@ mod paths;
 pub mod phases;
 mod predictability;
 mod prediction;
+pub mod predictors;
 mod route;
 pub mod samples;
 mod sheet;
 pub(crate) mod stability;
 mod table;
+mod thread;
 pub mod trace;
 mod uncovered;
 pub mod variation;
@@ -70,6 +72,9 @@ fn write_all(sheet: &mut Sheet<'_>) -> io::Result<()> {
     }
     if !run.functions.iter().any(Function::ran) {
         return sheet.write_nothing_ran();
+    }
+    if sheet.write_globs_without_file()? {
+        return Ok(());
     }
     let view = options.view.unwrap_or_else(|| default_view(run));
     let any_selected_ran = match view {

@@ -33,7 +33,7 @@ const FUNCTIONS: [(&str, Align); 6] = [
     ("common", Align::Right),
     ("only A", Align::Right),
     ("only B", Align::Right),
-    ("function", Align::Left),
+    ("function", Align::Name),
 ];
 
 /// Columns of differences between paths.
@@ -44,7 +44,7 @@ const DIFFERENCES: [(&str, Align); 7] = [
     ("from", Align::Left),
     ("to", Align::Left),
     ("branches", Align::Left),
-    ("function", Align::Left),
+    ("function", Align::Name),
 ];
 
 const EDGES: [(&str, Align); 7] = {
@@ -57,7 +57,7 @@ const ALONE: [(&str, Align); 4] = [
     ("run", Align::Left),
     ("share", Align::Right),
     ("why", Align::Left),
-    ("function", Align::Left),
+    ("function", Align::Name),
 ];
 
 /// Profiles with a larger overlap are usually called similar.

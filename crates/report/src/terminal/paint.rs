@@ -1,7 +1,8 @@
 //! Writes lines of colored text, folded to the width of the terminal.
 //!
 //! A line that is too long continues on the next line, so no number is ever cut. Only text that
-//! the reader finds elsewhere is clipped: source text, and the name at the end of a table's row.
+//! the reader finds elsewhere is clipped: source text at its end, and the name at the end of a
+//! table's row in its middle.
 //!
 //! Names and source text come from files with arbitrary content. Control characters, such as those
 //! of escape sequences, are replaced before they reach the terminal.
@@ -53,6 +54,8 @@ enum Overflow {
     Fold,
     /// The end is replaced by `…`.
     Clip,
+    /// The middle is replaced by `…`.
+    ClipMiddle,
 }
 
 /// A piece of a line.
@@ -82,7 +85,12 @@ impl Line {
         self.push(ink, text, Overflow::Fold)
     }
 
-    /// Appends text whose end is clipped if it does not fit: source text, or a last name.
+    /// Appends a name whose middle is clipped if it does not fit.
+    pub(crate) fn put_name(&mut self, ink: Ink, text: &str) -> &mut Line {
+        self.push(ink, text, Overflow::ClipMiddle)
+    }
+
+    /// Appends text whose end is clipped if it does not fit, such as source text.
     pub(crate) fn put_clipped(&mut self, ink: Ink, text: &str) -> &mut Line {
         self.push(ink, text, Overflow::Clip)
     }
@@ -262,11 +270,15 @@ impl Fold {
             return self.append(piece.ink, &piece.text);
         }
         match piece.overflow {
-            Overflow::Clip => {
+            Overflow::Clip | Overflow::ClipMiddle => {
                 if width > self.room() && self.room() < MIN_CLIPPED_WIDTH {
                     self.next_row();
                 }
-                self.append(piece.ink, &clip(&piece.text, self.room()));
+                let clipped = match piece.overflow {
+                    Overflow::ClipMiddle => clip_middle(&piece.text, self.room()),
+                    Overflow::Clip | Overflow::Fold => clip(&piece.text, self.room()),
+                };
+                self.append(piece.ink, &clipped);
             }
             Overflow::Fold => self.put_words(piece),
         }
@@ -374,6 +386,40 @@ pub(crate) fn clip(text: &str, width: usize) -> String {
     clipped
 }
 
+/// Returns a name that fits unchanged, and of a longer name the beginning and the end with `…`
+/// between them. The last segment stays if it takes at most two thirds of the width.
+pub(crate) fn clip_middle(name: &str, width: usize) -> String {
+    if name.width() <= width {
+        return name.to_owned();
+    }
+    let room = width.saturating_sub(1);
+    let segment = last_segment(name).width();
+    let end = match segment <= room * 2 / 3 {
+        true => segment.max(room / 2),
+        false => room / 2,
+    };
+    let beginning = clip(name, width - end.min(width));
+    let end = clip_start(name, end + 1);
+    match end.strip_prefix('…') {
+        Some(end) => format!("{beginning}{end}"),
+        None => beginning,
+    }
+}
+
+/// The last segment of a name, with the `::` before it: `::next` of `<A<b::C> as D>::next`.
+fn last_segment(name: &str) -> &str {
+    let (mut depth, mut start) = (0u32, 0);
+    for (at, c) in name.char_indices() {
+        match c {
+            '<' | '(' => depth += 1,
+            '>' | ')' => depth = depth.saturating_sub(1),
+            ':' if depth == 0 && name[at..].starts_with("::") => start = at,
+            _ => {}
+        }
+    }
+    &name[start..]
+}
+
 /// Returns a text that fits unchanged, and of a longer text the end with `…` in the first column.
 pub(crate) fn clip_start(text: &str, width: usize) -> String {
     if text.width() <= width {
@@ -414,9 +460,10 @@ fn clean(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
-    use super::{Ink, Line, Page, clip, clip_start};
+    use super::{Ink, Line, Page, clip, clip_middle, clip_start};
     use crate::options::Options;
     use crate::source::Nothing;
+    use unicode_width::UnicodeWidthStr;
 
     fn print(line: &Line, color: bool, width: usize) -> String {
         let mut out = Vec::new();
@@ -483,6 +530,22 @@ mod tests {
             print(Line::new().put(Ink::Plain, "a\u{1b}[2Jb\tc"), false, 80),
             "a·[2Jb    c\n"
         );
+    }
+
+    #[test]
+    fn names_keep_their_last_segment() {
+        let check = |name: &str, width: usize, expect: &str| {
+            let clipped = clip_middle(name, width);
+            assert_eq!(clipped, expect);
+            assert!(clipped.width() <= width);
+        };
+        check("app::run", 8, "app::run");
+        check("app::parse::number", 16, "app::pa…::number");
+        check("<a::List<T> as b::Iterator>::next", 16, "<a::List…>::next");
+        check("app::a_very_long_name_of_all", 16, "app::a_v…_of_all");
+        check("日本語日本語", 7, "日…語");
+        check("abc", 1, "…");
+        check("abc", 0, "");
     }
 
     #[test]

@@ -348,15 +348,16 @@ fn rows<'a>(sheet: &Sheet<'a>, function: &'a Function, trail: &Trail) -> Vec<Row
 }
 
 /// Selects the steps to show. Steps of the standard library without source text and without
-/// decisions are left out. Neighboring steps on one line become one step. If all steps would be
+/// decisions (except passed checks) are left out. Neighboring steps on one line become one step. If all steps would be
 /// left out, all steps are shown.
-fn shown_steps(sheet: &Sheet<'_>, function: &Function, steps: &[Step]) -> Vec<Step> {
+fn shown_steps<'a>(sheet: &Sheet<'a>, function: &'a Function, steps: &[Step]) -> Vec<Step> {
     let scopes = &function.map.scopes;
+    let branches = sheet.branches(function);
     let is_left_out = |step: &Step| {
         let file = scopes
             .get(step.place.scope as usize)
             .map_or("", |scope| &scope.file);
-        step.decisions.is_empty()
+        branches.decided(step).is_empty()
             && sheet.place(file, step.place.line).starts_with("<std>/")
             && sheet.options.source.line(file, step.place.line).is_none()
     };

@@ -6,20 +6,15 @@ mod timeline;
 use std::collections::BTreeSet;
 use std::io::{self, BufWriter, Write};
 
-use holloway_analysis::branch_stream::BranchSet;
 use holloway_analysis::phases::{HotSpots, ModeChange};
 use holloway_format::Count;
 
-use super::paint::{Ink, Line, Page};
-use super::sheet::{Sheet, TOP};
-use crate::notes::{Label, interrupted, sentence};
+use super::paint::{Ink, Line};
+use super::thread::{ThreadSheet, branches};
 use crate::numbers::{grouped, plural, share};
 use crate::options::Options;
 use crate::phases::{Phases, hot_functions, source_lines};
-use crate::trace::LabeledStream;
 
-/// Columns of a label.
-const LABEL_WIDTH: usize = 16;
 /// Columns of a function's name.
 const NAME_WIDTH: usize = 24;
 /// Maximum number of functions of a hot spot, of files of a function, and of ranges of lines in a
@@ -31,9 +26,7 @@ const MAX_RANGES: usize = 5;
 /// The output.
 struct PhasesSheet<'a> {
     phases: &'a Phases<'a>,
-    labeled: LabeledStream<'a>,
-    options: &'a Options<'a>,
-    page: Page<'a>,
+    sheet: ThreadSheet<'a>,
 }
 
 /// Writes the phases of a thread.
@@ -42,19 +35,13 @@ struct PhasesSheet<'a> {
 /// If writing to `out` fails.
 pub fn write(phases: &Phases<'_>, options: &Options<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut out = BufWriter::new(out);
-    if let Some(profile) = phases.profile {
-        super::cpu_time::write(&mut Sheet::new(profile, options, &mut out))?;
-    }
     let mut sheet = PhasesSheet {
         phases,
-        labeled: LabeledStream::new(phases.stream, options),
-        options,
-        page: Page::new(&mut out, options),
+        sheet: ThreadSheet::begin(phases.thread, options, &mut out)?,
     };
-    sheet.head()?;
-    if phases.answer.stream.is_empty() {
-        let text = "no branches: the thread ran no woven code with a condition or a switch";
-        sheet.page.wrapped(Line::new(), Ink::Alarm, text)?;
+    let answer = phases.answer;
+    let set = phases.question.branches;
+    if !sheet.sheet.head(&answer.stream, set, answer.instructions)? {
         return out.flush();
     }
     sheet.exact_phases()?;
@@ -65,69 +52,15 @@ pub fn write(phases: &Phases<'_>, options: &Options<'_>, out: &mut dyn Write) ->
 }
 
 impl PhasesSheet<'_> {
-    fn top(&self) -> usize {
-        self.options.top.unwrap_or(TOP)
-    }
-
-    fn alarm(&mut self, label: &str, text: &str) -> io::Result<()> {
-        let mut line = Line::new();
-        line.put(Ink::Plain, "  ")
-            .left(Ink::Alarm, label, LABEL_WIDTH);
-        self.page.wrapped(line, Ink::Plain, text)
-    }
-
-    fn fact(&mut self, label: &str, text: &str) -> io::Result<()> {
-        let mut line = Line::new();
-        line.put(Ink::Plain, "  ")
-            .left(Ink::Faint, label, LABEL_WIDTH);
-        self.page.wrapped(line, Ink::Plain, text)
-    }
-
-    fn heading(&mut self, title: &str, description: &str) -> io::Result<()> {
-        let mut line = Line::new();
-        line.put(Ink::Strong, title).put(Ink::Plain, "  ");
-        self.page.wrapped(line, Ink::Faint, description)
-    }
-
-    /// Writes the thread, the damage, and what the branches cover.
-    fn head(&mut self) -> io::Result<()> {
-        let phases = self.phases;
-        let stream = &phases.answer.stream;
-        let branch_count = branches(stream.len());
-        let instructions = plural(phases.answer.instructions, "instruction");
-        let text = format!("{branch_count}, {instructions}");
-        self.heading(&phases.stream.title(), &text)?;
-        if let Some(interrupt) = phases.profile.and_then(|profile| profile.interrupt) {
-            self.alarm("interrupted", &interrupted(interrupt))?;
-        }
-        for note in phases.damage.iter().chain(phases.stream.damage) {
-            self.alarm(Label::for_note(note).text(), &sentence(note))?;
-        }
-        if phases.other_streams > 0 {
-            let others = plural(phases.other_streams as u64, "shorter trace");
-            let text = format!("{others} not shown: choose with --thread, --process, --image");
-            self.fact("threads", &text)?;
-        }
-        let kinds = match phases.question.branches {
-            BranchSet::Choices => "conditions and switches",
-            BranchSet::All => "conditions, switches, jumps, calls, and returns",
-        };
-        let sites = branches(stream.sites().len() as u64);
-        let text = format!(
-            "{kinds} of woven code only ({sites} of the program ran); addresses are synthetic, in the order of the path map; instructions are LLVM's"
-        );
-        self.fact("branches", &text)
-    }
-
     /// Writes the hot spots, with the columns of table 3 of Merten et al. (1999).
     fn hot_spots(&mut self) -> io::Result<()> {
         let answer = self.phases.answer;
         let result = &answer.hot_spots;
-        self.page.gap()?;
+        self.sheet.page.gap()?;
         let count = plural(result.hot_spots.len() as u64, "hot spot");
         let text = format!("{count} found by the detector of Merten et al. (1999), simulated");
-        self.heading("Hot spots", &text)?;
-        let code = self.phases.stream.code;
+        self.sheet.heading("Hot spots", &text)?;
+        let code = self.phases.thread.stream.code;
         let sum = |part: fn(&holloway_analysis::phases::HotSpot) -> Count| {
             result
                 .hot_spots
@@ -142,7 +75,7 @@ impl PhasesSheet<'_> {
             share(whole, answer.instructions),
             share(detected, answer.instructions)
         );
-        self.fact("execution", &text)?;
+        self.sheet.fact("execution", &text)?;
         let (size, executed) = (
             answer.all_hot_code().instructions(code),
             answer.executed.instructions(code),
@@ -152,19 +85,19 @@ impl PhasesSheet<'_> {
             plural(size, "instruction"),
             share(size, executed)
         );
-        self.fact("size", &text)?;
+        self.sheet.fact("size", &text)?;
         let text = mode_changes(result);
-        self.fact("detector", &text)?;
-        for index in 0..result.hot_spots.len().min(self.top()) {
+        self.sheet.fact("detector", &text)?;
+        for index in 0..result.hot_spots.len().min(self.sheet.top()) {
             self.hot_spot(index)?;
         }
-        match result.hot_spots.len().saturating_sub(self.top()) {
+        match result.hot_spots.len().saturating_sub(self.sheet.top()) {
             0 => Ok(()),
             more => {
                 let more = plural(more as u64, "more hot spot");
-                self.page.gap()?;
+                self.sheet.page.gap()?;
                 let text = format!("… and {more} (--top shows more)");
-                self.page.wrapped(Line::new(), Ink::Faint, &text)
+                self.sheet.page.wrapped(Line::new(), Ink::Faint, &text)
             }
         }
     }
@@ -173,8 +106,8 @@ impl PhasesSheet<'_> {
         let phases = self.phases;
         let answer = phases.answer;
         let hot_spot = &answer.hot_spots.hot_spots[index];
-        let code = phases.stream.code;
-        self.page.gap()?;
+        let code = phases.thread.stream.code;
+        self.sheet.page.gap()?;
         let mut line = Line::new();
         line.right(Ink::Faint, &(index + 1).to_string(), 3)
             .right(
@@ -189,7 +122,7 @@ impl PhasesSheet<'_> {
             "of the instructions; detected at branch {}; {size} of code, {branches}",
             grouped(hot_spot.detected_at)
         );
-        self.page.wrapped(line, Ink::Plain, &text)?;
+        self.sheet.page.wrapped(line, Ink::Plain, &text)?;
         let functions = hot_functions(answer, index);
         let executed: u64 = functions.iter().map(|hot| hot.executed).sum();
         for hot in functions.iter().take(MAX_FUNCTIONS) {
@@ -203,15 +136,19 @@ impl PhasesSheet<'_> {
         let mut line = Line::new();
         line.right(Ink::Number, share, 14)
             .put(Ink::Plain, "  ")
-            .left(Ink::Strong, &self.labeled.function(function), NAME_WIDTH)
+            .left(
+                Ink::Strong,
+                &self.sheet.labeled.function(function),
+                NAME_WIDTH,
+            )
             .put(Ink::Plain, "  ");
-        let map = self.phases.stream.code.function(function);
+        let map = self.phases.thread.stream.code.function(function);
         let lines = map.map(|map| {
-            let files = source_lines(map, blocks, self.options.cwd.as_deref(), MAX_RANGES);
+            let files = source_lines(map, blocks, self.sheet.options.cwd.as_deref(), MAX_RANGES);
             files[..files.len().min(MAX_FILES)].join("; ")
         });
         line.put(Ink::Place, &lines.unwrap_or_default());
-        self.page.line(&line)
+        self.sheet.page.line(&line)
     }
 
     /// Writes the number of functions that are not shown.
@@ -222,17 +159,9 @@ impl PhasesSheet<'_> {
                 let mut line = Line::new();
                 line.put(Ink::Plain, &" ".repeat(16));
                 let text = format!("… and {}", plural(more as u64, "more function"));
-                self.page.wrapped(line, Ink::Faint, &text)
+                self.sheet.page.wrapped(line, Ink::Faint, &text)
             }
         }
-    }
-}
-
-/// A number of branches, in words.
-fn branches(count: u64) -> String {
-    match count {
-        1 => "1 branch".to_owned(),
-        count => format!("{} branches", grouped(count)),
     }
 }
 

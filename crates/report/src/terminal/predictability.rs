@@ -1,8 +1,10 @@
 //! The branches view: the branches that are hardest to predict. Below each branch stand its source
 //! line and its most frequent outcomes.
 
+use std::collections::HashMap;
 use std::io;
 
+use holloway_analysis::FunctionId;
 use holloway_analysis::branches::{Branch, Ranking, hardest};
 use holloway_format::{Count, Place};
 
@@ -19,7 +21,7 @@ const COLUMNS: [(&str, Align); 5] = [
     ("taken", Align::Right),
     ("entropy", Align::Right),
     ("branch", Align::Left),
-    ("function", Align::Left),
+    ("function", Align::Name),
 ];
 
 /// Minimum columns of a place and of a source line.
@@ -102,8 +104,9 @@ pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
     columns.extend(COLUMNS);
     let mut table = Table::new(&columns);
     table.group(1..1 + contexts.len(), "expected mispredictions");
-    for branch in &ranking.branches {
-        table.row(row(sheet, branch, &contexts));
+    let places = distinct_places(sheet, &ranking.branches);
+    for (branch, place) in ranking.branches.iter().zip(places) {
+        table.row(row(sheet, branch, &place, &contexts));
         table.note(note(sheet, branch));
     }
     table.write(&mut sheet.page)?;
@@ -147,11 +150,40 @@ fn subtitle(ranking: &Ranking) -> String {
     )
 }
 
-fn row(sheet: &Sheet<'_>, branch: &Branch, contexts: &[Context]) -> Vec<(Ink, String)> {
-    let place = clip_start(
-        &place(sheet, branch, branch.place),
-        MIN_WIDTH.max(sheet.page.width() / 4),
-    );
+/// The places of the branches. Branches of one function on one line have their columns, and, if
+/// these are equal too, their blocks.
+fn distinct_places(sheet: &Sheet<'_>, branches: &[Branch]) -> Vec<String> {
+    let places = branches
+        .iter()
+        .map(|branch| place(sheet, branch, branch.place));
+    let mut places: Vec<String> = places.collect();
+    let column = |branch: &Branch| {
+        let column = branch.place.map_or(0, |place| place.column);
+        (column != 0).then(|| format!(":{column}"))
+    };
+    let block = |branch: &Branch| Some(format!(" b{}", branch.block));
+    let columns: Vec<Option<String>> = branches.iter().map(column).collect();
+    let blocks: Vec<Option<String>> = branches.iter().map(block).collect();
+    for additions in [columns, blocks] {
+        let mut rows: HashMap<(FunctionId, String), Vec<usize>> = HashMap::new();
+        for (row, (branch, place)) in branches.iter().zip(&places).enumerate() {
+            let key = (branch.function, place.clone());
+            rows.entry(key).or_default().push(row);
+        }
+        for row in rows.into_values().filter(|rows| rows.len() > 1).flatten() {
+            places[row] += additions[row].as_deref().unwrap_or_default();
+        }
+    }
+    places
+}
+
+fn row(
+    sheet: &Sheet<'_>,
+    branch: &Branch,
+    place: &str,
+    contexts: &[Context],
+) -> Vec<(Ink, String)> {
+    let place = clip_start(place, MIN_WIDTH.max(sheet.page.width() / 4));
     let executions = marked(branch.bound, &grouped(branch.executions));
     let rate = share(branch.mispredictions.expected(), branch.executions);
     let name = sheet.name(sheet.run.function(branch.function));

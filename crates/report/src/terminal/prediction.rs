@@ -30,7 +30,7 @@ const FUNCTIONS: [(&str, Align); 9] = [
     ("hottest", Align::Left),
     ("ran", Align::Right),
     ("predicted", Align::Right),
-    ("function", Align::Left),
+    ("function", Align::Name),
 ];
 
 pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {

@@ -8,6 +8,8 @@
 //! decisions are left out ([`by_importance`]). The terminal's width has no effect, because no
 //! number may depend on it.
 
+use std::rc::Rc;
+
 use holloway_analysis::directions::Destination;
 use holloway_analysis::divergence::{Divergence, by_importance};
 use holloway_analysis::trail::{End, Trail};
@@ -18,6 +20,7 @@ use super::branches::Branches;
 use super::paint::clip_start;
 use super::sheet::PLACE;
 use crate::places::{file_and_line, shared_frame};
+use crate::trace::LabeledStream;
 
 /// Columns in which a path is described, if at least one decision fits.
 const ROUTE_WIDTH: usize = 48;
@@ -37,6 +40,18 @@ pub(super) fn route(branches: &Branches<'_>, trail: &Trail, divergences: &[Diver
         let shown_lines = lines.with_ends(shown);
         let first = clip_start(&place, PLACE);
         lines.text(&shown_lines, shown, &first)
+    })
+}
+
+/// An event's place in the source: its first line, the decisions that distinguish its path, and its
+/// last line.
+pub(super) fn route_of(labeled: &LabeledStream<'_>, terminal: u32) -> Rc<str> {
+    labeled.route(terminal, || {
+        let Some((map, trail)) = labeled.trail(terminal) else {
+            return String::new();
+        };
+        let branches = Branches::new(map, labeled.cwd);
+        route(&branches, &trail, &labeled.divergences(terminal))
     })
 }
 

@@ -17,6 +17,8 @@ const CONTINUED_INDENT: usize = 4;
 pub(super) enum Align {
     Left,
     Right,
+    /// A last column of names: left, and cut in the middle if it does not fit.
+    Name,
 }
 
 /// A table: rows under headings.
@@ -97,7 +99,8 @@ impl<'a> Table<'a> {
         line.put(Ink::Plain, "  ");
         match self.columns[column].1 {
             Align::Left if column + 1 == self.columns.len() => line.put_clipped(*ink, cell),
-            Align::Left => line.left(*ink, cell, width),
+            Align::Name if column + 1 == self.columns.len() => line.put_name(*ink, cell),
+            Align::Left | Align::Name => line.left(*ink, cell, width),
             Align::Right => line.right(*ink, cell, width),
         };
     }
@@ -109,8 +112,10 @@ impl<'a> Table<'a> {
         let (mut start, mut used) = (0, 0);
         for (column, &(_, align)) in self.columns.iter().enumerate() {
             let least = match align {
-                Align::Left if column + 1 == widths.len() => widths[column].min(MIN_CLIPPED_WIDTH),
-                Align::Left | Align::Right => widths[column],
+                Align::Left | Align::Name if column + 1 == widths.len() => {
+                    widths[column].min(MIN_CLIPPED_WIDTH)
+                }
+                Align::Left | Align::Name | Align::Right => widths[column],
             };
             if column > start && used + 2 + least > page_width {
                 breaks.push(start..column);

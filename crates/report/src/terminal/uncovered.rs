@@ -30,7 +30,7 @@ use crate::uncovered::{of_run, shows_workspace};
 const FUNCTIONS: [(&str, Align); 3] = [
     ("lines", Align::Right),
     ("declared at", Align::Left),
-    ("function", Align::Left),
+    ("function", Align::Name),
 ];
 
 const WAYS: [(&str, Align); 5] = [
@@ -78,6 +78,12 @@ fn write_totals(sheet: &mut Sheet<'_>, uncovered: &Uncovered<'_>) -> io::Result<
         let never = uncovered.path_count.saturating_sub(uncovered.paths_run);
         let paths = share(never, uncovered.path_count);
         sheet.fact("paths", &format!("{paths} in functions that ran"))?;
+    }
+    if uncovered.allocator_shims > 0 {
+        let shims = plural(uncovered.allocator_shims, "function");
+        let text =
+            format!("{shims} that the compiler makes to call the allocator (__rust_alloc, …)");
+        sheet.fact("left out", &text)?;
     }
     Ok(())
 }
@@ -177,13 +183,23 @@ fn write_ways(sheet: &mut Sheet<'_>, uncovered: &Uncovered<'_>) -> io::Result<()
         return Ok(());
     }
     let mut table = Table::new(&WAYS);
-    for way in ways.iter().take(sheet.top()) {
-        table.row(way_row(sheet, way));
+    let shown = &ways[..ways.len().min(sheet.top())];
+    let line = |way: &UncoveredWay<'_>| sheet.place(way.file, way.line);
+    let line_and_column = |way: &UncoveredWay<'_>| format!("{}:{}", line(way), way.column);
+    for way in shown {
+        // Branches on one line have their columns.
+        let is_other = |other: &&UncoveredWay<'_>| (other.file, other.line) == (way.file, way.line);
+        let mut on_line = shown.iter().filter(is_other);
+        let place = match on_line.any(|other| other.column != way.column) {
+            true => line_and_column(way),
+            false => line(way),
+        };
+        table.row(way_row(sheet, way, &place));
     }
     table.write(&mut sheet.page)
 }
 
-fn way_row(sheet: &Sheet<'_>, way: &UncoveredWay<'_>) -> Vec<(Ink, String)> {
+fn way_row(sheet: &Sheet<'_>, way: &UncoveredWay<'_>, branch: &str) -> Vec<(Ink, String)> {
     let function = sheet.run.function(way.function);
     let place = function.map.edges[way.edge as usize].place;
     let branches = sheet.branches(function);
@@ -194,10 +210,7 @@ fn way_row(sheet: &Sheet<'_>, way: &UncoveredWay<'_>) -> Vec<(Ink, String)> {
     let text = sheet.options.source.line(way.file, way.line);
     vec![
         (Ink::Number, grouped(way.executions)),
-        (
-            Ink::Place,
-            clip_start(&sheet.place(way.file, way.line), PLACE),
-        ),
+        (Ink::Place, clip_start(branch, PLACE)),
         (Ink::Outcome, goes),
         (Ink::Strong, sheet.names.name(function).to_string()),
         (

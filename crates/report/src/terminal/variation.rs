@@ -63,7 +63,7 @@ const COLUMNS: [(&str, Align); 11] = [
     ("max", Align::Right),
     ("samples", Align::Right),
     ("place", Align::Left),
-    ("path", Align::Left),
+    ("path", Align::Name),
 ];
 
 /// Writes the paths of a run, ranked by certain net variation.
@@ -130,6 +130,7 @@ fn write_ranking(
         ties.retain(|tie| shown.iter().any(|index| tie.contains(index)));
         report.table(sheet, &shown, &ties)?;
         ties::write(sheet, &report, &ties)?;
+        write_recursion(sheet, &report, &shown)?;
         doubts::write_others(sheet, &report, &others)?;
         for index in shown.iter().take(MAX_CHARTS) {
             report.path(sheet, *index)?;
@@ -153,6 +154,29 @@ fn none_has_samples(sheet: &mut Sheet<'_>, report: &Report<'_>) -> io::Result<()
     };
     let text = format!("no path{scope} has two samples{with_own_time}: {advice}");
     sheet.page.wrapped(Line::new(), Ink::Alarm, &text)
+}
+
+/// If the first paths are of functions that call themselves, writes that their own times say more.
+fn write_recursion(sheet: &mut Sheet<'_>, report: &Report<'_>, shown: &[usize]) -> io::Result<()> {
+    if report.rank_options.time == Time::Exclusive {
+        return Ok(());
+    }
+    let recursive = report.ranking.recursive();
+    let functions = shown
+        .iter()
+        .map(|&index| report.ranking.paths[index].function);
+    let of_recursive = functions.filter(|function| recursive.contains(function));
+    let paths = of_recursive.count();
+    if 2 * paths < shown.len() || paths == 0 {
+        return Ok(());
+    }
+    let text = format!(
+        "recursion: {paths} of these {} paths are of functions that call themselves, so each call's time is in its callers' paths again; --time exclusive ranks paths by their own time",
+        shown.len()
+    );
+    let mut line = Line::new();
+    line.put(Ink::Plain, "  ↻  ");
+    sheet.page.wrapped(line, Ink::Strong, &text)
 }
 
 fn heading(shown: usize, varying: usize, rank_options: RankOptions) -> String {

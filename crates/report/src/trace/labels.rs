@@ -28,8 +28,10 @@ pub(crate) struct LabeledStream<'a> {
     /// Demangles the names of functions.
     pub(crate) names: Filter<'a>,
     pub(crate) cwd: Option<&'a FilePath>,
-    /// By function: its paths in the stream.
-    known_paths: OnceCell<HashMap<u32, KnownPaths>>,
+    /// By function: its terminals.
+    terminals: OnceCell<HashMap<u32, Vec<u32>>>,
+    /// By function that a question has shown: its paths in the stream.
+    known_paths: RefCell<HashMap<u32, KnownPaths>>,
     /// By terminal: a description of the path for rows.
     routes: RefCell<HashMap<u32, Rc<str>>>,
 }
@@ -67,7 +69,8 @@ impl<'a> LabeledStream<'a> {
             events: stream.code.events(&stream.trace.terminals),
             names: Filter::all(),
             cwd: options.cwd.as_deref(),
-            known_paths: OnceCell::new(),
+            terminals: OnceCell::new(),
+            known_paths: RefCell::default(),
             routes: RefCell::default(),
         }
     }
@@ -78,15 +81,31 @@ impl<'a> LabeledStream<'a> {
         let Some((function, path)) = self.path(terminal) else {
             return Vec::new();
         };
-        let known_paths = self.known_paths.get_or_init(|| {
-            let mut known_paths: HashMap<u32, KnownPaths> = HashMap::new();
-            let terminals = 0..self.stream.trace.terminals.len() as u32;
-            for (function, path) in terminals.filter_map(|terminal| self.path(terminal)) {
-                known_paths.entry(function).or_default().add(&path);
+        let mut known_paths = self.known_paths.borrow_mut();
+        let known_paths = known_paths.entry(function);
+        known_paths
+            .or_insert_with(|| self.known_paths(function))
+            .divergences(&path)
+    }
+
+    /// The paths of a function in the stream.
+    fn known_paths(&self, function: u32) -> KnownPaths {
+        let terminals = self.terminals.get_or_init(|| {
+            let mut by_function: HashMap<u32, Vec<u32>> = HashMap::new();
+            for (number, terminal) in (0u32..).zip(&self.stream.trace.terminals) {
+                if let Terminal::Path { function, .. } = *terminal {
+                    by_function.entry(function).or_default().push(number);
+                }
             }
-            known_paths
+            by_function
         });
-        known_paths[&function].divergences(&path)
+        let mut known_paths = KnownPaths::default();
+        for &terminal in terminals.get(&function).into_iter().flatten() {
+            if let Some((_, path)) = self.path(terminal) {
+                known_paths.add(&path);
+            }
+        }
+        known_paths
     }
 
     /// The description of a terminal's path for rows. `describe` makes it on first use.

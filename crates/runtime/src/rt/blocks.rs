@@ -300,8 +300,9 @@ pub(super) fn replace_block(runtime: &mut Runtime, block: *mut ExtentHeader, siz
         Ok(offset) => Some(offset),
         Err(error) => {
             runtime.failure.get_or_insert(error);
+            let reason = runtime.failure;
             if let Some(mut page) = runtime.page() {
-                page.add_lost();
+                page.add_lost(reason);
             }
             report::print_failure(runtime);
             // SAFETY: the counts in the old mapping belong to the parent, and stay in the parent's

@@ -101,8 +101,9 @@ fn make_room(runtime: &mut Runtime, size: usize) -> Result<(), Errno> {
 /// Private memory in place of an extent of the file. Its counts are lost. The runtime prints the
 /// reason on standard error.
 pub(super) fn private_extent(runtime: &mut Runtime, size: usize) -> Option<*mut ExtentHeader> {
+    let reason = runtime.failure;
     if let Some(mut page) = runtime.page() {
-        page.add_lost();
+        page.add_lost(reason);
     }
     report::print_failure(runtime);
     // SAFETY: a new mapping, over nothing.

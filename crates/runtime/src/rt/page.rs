@@ -15,11 +15,14 @@
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use super::collector::Collector;
-use super::sys::File;
+use super::sys::{Errno, File};
 use holloway_abi::{ExtentHeader, PAGE, RAW_MAGIC, RawHeader};
 
 /// Identifies a first page with [`Notes`] of this layout.
 pub(super) const NOTES_STAMP: u64 = u64::from_le_bytes(*b"HLWLIVE2");
+
+/// The bits of `RawHeader::flags` from here on are the error number of the first loss.
+const FAILURE_SHIFT: u32 = 16;
 
 /// The runtime's notes about its profile file. Addresses are valid in this process.
 #[repr(C)]
@@ -108,7 +111,12 @@ impl OpenPage<'_> {
     }
 
     /// Counts one more block or segment whose counts are not in the file.
-    pub(super) fn add_lost(&mut self) {
+    /// `reason` is the failure behind it; the header keeps the first one.
+    pub(super) fn add_lost(&mut self, reason: Option<Errno>) {
         self.header.lost = self.header.lost.wrapping_add(1);
+        if self.header.flags >> FAILURE_SHIFT == 0 {
+            let number = reason.map_or(0, |error| error.0) << FAILURE_SHIFT;
+            self.header.flags |= number;
+        }
     }
 }

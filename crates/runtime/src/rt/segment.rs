@@ -164,10 +164,11 @@ unsafe fn add_to_new(pointer: *mut u64, path: u64) {
         return;
     }
     // There is no memory: use more slots of the old segment.
+    let reason = runtime.failure;
     if !current.is_some_and(|segment| segment.count(path, segment.hard_limit()))
         && let Some(mut page) = runtime.page()
     {
-        page.add_lost();
+        page.add_lost(reason);
     }
 }
 

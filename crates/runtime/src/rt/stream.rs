@@ -144,8 +144,9 @@ pub(super) fn end(ring: Ring, runtime: &mut Runtime) {
         taken
     };
     ring.missing_from().store(missing_from, Ordering::Release);
+    let reason = runtime.failure;
     if let Some(mut page) = runtime.page() {
-        page.add_lost();
+        page.add_lost(reason);
     }
     report::print_failure(runtime);
 }

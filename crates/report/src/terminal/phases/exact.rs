@@ -6,11 +6,12 @@ use std::io;
 use holloway_analysis::phases::PhaseId;
 use holloway_format::Count;
 
-use super::{LABEL_WIDTH, MAX_FUNCTIONS, PhasesSheet, branches};
+use super::{MAX_FUNCTIONS, PhasesSheet};
 use crate::numbers::{grouped, plural, share};
 use crate::phases::{PhaseFunction, detector_name, phase_functions, phase_name};
 use crate::terminal::paint::{Ink, Line};
 use crate::terminal::table::{Align, Table};
+use crate::terminal::thread::{LABEL_WIDTH, branches};
 
 /// Maximum columns of the order of phases.
 const MAX_COLUMNS: usize = 100;
@@ -19,7 +20,7 @@ impl PhasesSheet<'_> {
     /// Writes which phases the run has, how long each is, and what is hot in each.
     pub(super) fn exact_phases(&mut self) -> io::Result<()> {
         let exact = &self.phases.answer.exact;
-        self.page.gap()?;
+        self.sheet.page.gap()?;
         let count = plural(exact.phases.len() as u64, "phase");
         let windows = plural(exact.windows, "window");
         let text = match exact.phases.len() {
@@ -34,7 +35,7 @@ impl PhasesSheet<'_> {
                 exact.silhouette
             ),
         };
-        self.heading("Phases", &text)?;
+        self.sheet.heading("Phases", &text)?;
         self.order()?;
         for phase in (0..exact.phases.len() as u32).map(PhaseId) {
             self.phase(phase)?;
@@ -46,7 +47,7 @@ impl PhasesSheet<'_> {
     fn order(&mut self) -> io::Result<()> {
         let exact = &self.phases.answer.exact;
         let all = self.phases.answer.stream.len();
-        let room = self.page.width().saturating_sub(LABEL_WIDTH + 4);
+        let room = self.sheet.page.width().saturating_sub(LABEL_WIDTH + 4);
         let columns = room.clamp(10, MAX_COLUMNS).min(exact.windows as usize) as u64;
         let mut line = Line::new();
         line.put(Ink::Plain, "  ")
@@ -66,7 +67,7 @@ impl PhasesSheet<'_> {
         });
         let marks: String = marks.collect();
         line.put(Ink::Outcome, &marks).put(Ink::Faint, "│");
-        self.page.line(&line)
+        self.sheet.page.line(&line)
     }
 
     fn phase(&mut self, id: PhaseId) -> io::Result<()> {
@@ -79,7 +80,7 @@ impl PhasesSheet<'_> {
             .filter(|segment| segment.phase == id);
         let starts = own.clone().map(|segment| segment.start);
         let longest = own.map(|segment| segment.end - segment.start).max();
-        self.page.gap()?;
+        self.sheet.page.gap()?;
         let mut line = Line::new();
         line.right(Ink::Strong, &phase_name(id).to_string(), 3)
             .right(
@@ -106,8 +107,8 @@ impl PhasesSheet<'_> {
             },
             starts.join(", "),
         );
-        self.page.wrapped(line, Ink::Plain, &text)?;
-        let functions = phase_functions(&self.labeled, phase);
+        self.sheet.page.wrapped(line, Ink::Plain, &text)?;
+        let functions = phase_functions(&self.sheet.labeled, phase);
         let is_shown = |(index, function): &(usize, &PhaseFunction)| {
             let percent = function.instructions.saturating_mul(100);
             *index == 0 || percent >= phase.instructions.0
@@ -115,7 +116,7 @@ impl PhasesSheet<'_> {
         let shown = functions.iter().enumerate().filter(is_shown);
         let shown: Vec<&PhaseFunction> = shown.map(|(_, function)| function).collect();
         for function in shown.iter().take(MAX_FUNCTIONS) {
-            let blocks = function.hot_blocks(&self.labeled);
+            let blocks = function.hot_blocks(&self.sheet.labeled);
             let share = share(function.instructions, phase.instructions);
             self.function(&share, function.function, &blocks)?;
         }
@@ -131,12 +132,12 @@ impl PhasesSheet<'_> {
         if transitions == 0 && !has_alarms {
             return Ok(());
         }
-        self.page.gap()?;
+        self.sheet.page.gap()?;
         let text = format!(
             "of {}; a latency is the number of branches from a transition to its first signal",
             plural(transitions, "transition")
         );
-        self.heading("Detectors", &text)?;
+        self.sheet.heading("Detectors", &text)?;
         let mut table = Table::new(&[
             ("detector", Align::Left),
             ("signals", Align::Right),
@@ -160,10 +161,10 @@ impl PhasesSheet<'_> {
             let name = (Ink::Strong, detector_name(detector).to_owned());
             table.row([name].into_iter().chain(figures).collect());
         }
-        table.write(&mut self.page)?;
+        table.write(&mut self.sheet.page)?;
         if answer.trigger.is_some() {
             let text = "the trigger counter is Holloway's own design, after US patent 7,032,217";
-            self.page.wrapped(Line::new(), Ink::Faint, text)?;
+            self.sheet.page.wrapped(Line::new(), Ink::Faint, text)?;
         }
         Ok(())
     }

@@ -20,7 +20,7 @@ impl PhasesSheet<'_> {
         if samples.is_empty() {
             return Ok(());
         }
-        let room = self.page.width().min(NAME_WIDTH + 4 + MAX_COLUMNS);
+        let room = self.sheet.page.width().min(NAME_WIDTH + 4 + MAX_COLUMNS);
         let room = room.saturating_sub(NAME_WIDTH + 4).max(10);
         let samples_per_column = samples.len().div_ceil(room);
         let columns = samples.len().div_ceil(samples_per_column);
@@ -38,7 +38,7 @@ impl PhasesSheet<'_> {
                 *cell = marks.max(*cell);
             }
         }
-        self.page.gap()?;
+        self.sheet.page.gap()?;
         let sampling = &answer.sampling;
         let text = format!(
             "{} of {} branches, one every {}{}; marks show how many branches of a function ran {} times or more: ░ 1, ▒ 2-3, ▓ 4-7, █ 8 or more",
@@ -51,27 +51,27 @@ impl PhasesSheet<'_> {
             },
             sampling.threshold,
         );
-        self.heading("Timeline", &text)?;
+        self.sheet.heading("Timeline", &text)?;
         // The functions that are marked most often.
         let mut shown: Vec<u32> = rows.keys().copied().collect();
         let marks = |function: &u32| rows[function].iter().filter(|&&cell| cell > 0).count();
         shown.sort_by_key(|function| std::cmp::Reverse(marks(function)));
-        let left_out = shown.len().saturating_sub(2 * self.top());
-        shown.truncate(2 * self.top());
+        let left_out = shown.len().saturating_sub(2 * self.sheet.top());
+        shown.truncate(2 * self.sheet.top());
         shown.sort_unstable();
         for function in shown {
             let cells: String = rows[&function].iter().map(|&cell| glyph(cell)).collect();
-            let name = clip(&self.labeled.function(function), NAME_WIDTH);
+            let name = clip(&self.sheet.labeled.function(function), NAME_WIDTH);
             let mut line = Line::new();
             line.put(Ink::Plain, "  ")
                 .left(Ink::Strong, &name, NAME_WIDTH)
                 .put(Ink::Faint, "│")
                 .put_clipped(Ink::Outcome, &cells);
-            self.page.line(&line)?;
+            self.sheet.page.line(&line)?;
         }
         if left_out > 0 {
             let text = format!("  … and {}", plural(left_out as u64, "more function"));
-            self.page.text(Ink::Faint, &text)?;
+            self.sheet.page.text(Ink::Faint, &text)?;
         }
         Ok(())
     }

@@ -7,9 +7,10 @@ use holloway_analysis::trace::context::Context;
 use holloway_analysis::trace::query::{Frequency, Matches};
 use holloway_format::Count;
 
-use super::sheet::{TraceSheet, route_of};
+use super::sheet::TraceSheet;
 use crate::numbers::{grouped, plural, share};
 use crate::terminal::paint::{Ink, Line};
+use crate::terminal::route::route_of;
 use crate::terminal::table::{Align, Table};
 use crate::trace::LabeledStream;
 use crate::trace::answer::CountedAs;
@@ -30,7 +31,7 @@ const WIDE: usize = 90;
 const CALLERS: [(&str, Align); 3] = [
     ("times", Align::Right),
     ("share", Align::Right),
-    ("function", Align::Left),
+    ("function", Align::Name),
 ];
 
 /// `3 times, first as event 7, last as event 90`. A sum over threads has no positions: `3 times`.

@@ -1,16 +1,14 @@
 //! The output of answers about traces: headings, facts, events, and notes of damage.
 
 use std::io;
-use std::rc::Rc;
 
 use holloway_analysis::Note;
 
 use crate::notes::{Label, sentence};
 use crate::numbers::{grouped, plural};
 use crate::options::Options;
-use crate::terminal::branches::Branches;
 use crate::terminal::paint::{Ink, Line, Page};
-use crate::terminal::route::route;
+use crate::terminal::route::route_of;
 use crate::terminal::sheet::TOP;
 use crate::trace::LabeledStream;
 
@@ -127,16 +125,4 @@ impl TraceSheet<'_> {
         line.put(Ink::Place, &route);
         self.page.line(&line)
     }
-}
-
-/// An event's place in the source: its first line, the decisions that distinguish its path, and its
-/// last line.
-pub(super) fn route_of(labeled: &LabeledStream<'_>, terminal: u32) -> Rc<str> {
-    labeled.route(terminal, || {
-        let Some((map, trail)) = labeled.trail(terminal) else {
-            return String::new();
-        };
-        let branches = Branches::new(map, labeled.cwd);
-        route(&branches, &trail, &labeled.divergences(terminal))
-    })
 }

@@ -16,6 +16,9 @@ use crate::terminal::sheet::Sheet;
 use crate::terminal::table::{Align, Table};
 use crate::variation::{FIRST_PATHS, selected_spreads};
 
+/// What the time of a run is, and why it is not the CPU time.
+const WHAT_TIME_IS: &str = "by the clock, from each thread's first sample to its last, waiting included, probes left out: not the CPU time";
+
 /// Maximum number of names in a line. The other names are only counted.
 const MAX_NAMES: usize = 3;
 /// The verdict names a single cause if this share of the difference, or more, is due to it.
@@ -27,7 +30,7 @@ const SPREADS: [(&str, Align); 6] = [
     ("by choice", Align::Right),
     ("paths", Align::Right),
     ("", Align::Left),
-    ("function", Align::Left),
+    ("function", Align::Name),
 ];
 
 /// Writes the lines of the coverage section about samples and the clock.
@@ -74,11 +77,13 @@ pub(super) fn write_measurement(sheet: &mut Sheet<'_>, run: &VariationRun) -> io
         }
     }
     sheet.fact("time", &text)?;
+    sheet.fact("", WHAT_TIME_IS)?;
     if frequency.is_none() && stats.samples > Count::ZERO {
-        sheet.fact(
-            "seconds",
-            "not known: the clock was read once only, the run was too short",
-        )?;
+        let reason = match stats.lost_words {
+            0 => "the clock was read once only, the run was too short",
+            _ => "all later readings of the clock are lost",
+        };
+        sheet.fact("seconds", &format!("not known: {reason}"))?;
     }
     write_lost_samples(sheet, run)
 }

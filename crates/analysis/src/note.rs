@@ -158,7 +158,7 @@ pub enum Unreadable {
     },
     /// The program's file has no readable path map.
     NoMapInProgram {
-        /// The reason, with advice for the user.
+        /// The reason.
         message: String,
     },
     /// The head of the path map in the program's file is damaged.

@@ -30,6 +30,7 @@ mod loading;
 mod missing_profile;
 mod notices;
 mod printing;
+mod profile_directory;
 mod progress;
 mod project;
 mod shell;

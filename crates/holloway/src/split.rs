@@ -231,6 +231,34 @@ pub(crate) fn cargo_values<'a>(
     values
 }
 
+/// Whether cargo's options contain a short option without a value: alone, or after others, as in
+/// `-qr`.
+pub(crate) fn has_short_option(cargo: &[OsString], option: u8) -> bool {
+    let mut remaining = cargo.iter();
+    while let Some(arg) = remaining.next() {
+        let is_named = |names: &[&str]| names.iter().any(|name| arg == name);
+        if is_named(CARGO_LONG) || is_named(CARGO_SHORT) {
+            detached_value(arg, &mut remaining);
+            continue;
+        }
+        let letters = match arg.as_encoded_bytes() {
+            [b'-', letters @ ..] if !letters.starts_with(b"-") => letters,
+            _ => continue,
+        };
+        let has_value = |letter: &u8| {
+            CARGO_SHORT
+                .iter()
+                .any(|name| name.as_bytes() == [b'-', *letter])
+        };
+        // An option with a value takes the rest of the word: `-pregex`.
+        let flags = letters.split(has_value).next().unwrap_or_default();
+        if flags.contains(&option) {
+            return true;
+        }
+    }
+    false
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,12 +1,22 @@
-//! Stores the settings of the last cargo build in the build directory, so that cargo links again if
-//! a setting changes.
+//! Stores the settings of the last cargo build of each profile, so that cargo links again if a
+//! setting changes.
 //!
 //! Cargo does not know holloway's options. After a change of `--collect` or `--only`, or after an
 //! update of holloway, cargo would consider the build up to date. So holloway writes the settings
-//! of each build to a file. If they differ from the last settings, holloway deletes the linked
-//! files (programs, test binaries, shared objects) of the woven build. Cargo then compiles the last
-//! crate of each linked file and links again (1.4 s on ripgrep). Holloway deletes only files in its
-//! own build directory.
+//! of each build to a file in the directory of the target and the profile. If they differ from the
+//! last settings, holloway deletes the files that the linker wrote (programs, test binaries, shared
+//! objects). Cargo then compiles the last crate of each linked file and links again (1.4 s on
+//! ripgrep).
+//!
+//! ```text
+//! target/holloway/x86_64-unknown-linux-gnu/release/
+//!     .holloway-settings      the settings of the last release build
+//!     app                     cargo's second name for deps/app-0f5e7a5f257ae57d; it stays
+//!     deps/app-0f5e7a5f257ae57d, examples/one-222ab669c12d8568    deleted
+//! ```
+//! The second names stay, because not every build makes them again: after `cargo holloway test`, the
+//! program of the last `cargo holloway run` can still be run. The directories of other profiles keep
+//! their files and settings, too.
 
 use std::ffi::OsString;
 use std::fs;
@@ -19,7 +29,7 @@ use crate::collect_options::{CollectOptions, Switch};
 use crate::error::{Error, Result};
 use crate::records::SELECTIONS;
 
-/// Name of the file with the settings, in holloway's build directory.
+/// Name of the file with the settings, in the directory of a profile.
 const SETTINGS_FILE: &str = ".holloway-settings";
 
 /// The settings that affect the weaving of a build's links.
@@ -102,29 +112,29 @@ fn executable_identity() -> String {
     )
 }
 
-/// Writes the settings to a file in `build_directory`. If they differ from the last settings,
-/// deletes the linked files of every target and profile, and the record of the functions that the
-/// patterns select.
+/// Writes the settings to a file in the directory of a target's profile. If they differ from the
+/// last settings, deletes the linked files of this profile, and the record of the functions that
+/// the patterns select.
 ///
 /// # Errors
-/// If the build directory cannot be written.
-pub fn apply(build_directory: &Path, settings: &BuildSettings) -> Result<()> {
-    fs::create_dir_all(build_directory).map_err(|source| Error::BuildDirectory {
-        path: build_directory.to_owned(),
+/// If the directory cannot be written.
+pub fn apply(profile_directory: &Path, settings: &BuildSettings) -> Result<()> {
+    fs::create_dir_all(profile_directory).map_err(|source| Error::BuildDirectory {
+        path: profile_directory.to_owned(),
         source,
     })?;
-    let file = build_directory.join(SETTINGS_FILE);
+    let file = profile_directory.join(SETTINGS_FILE);
     let record = settings.record();
     if fs::read_to_string(&file).is_ok_and(|last| last == record) {
         return Ok(());
     }
-    for linked in linked_files(build_directory) {
+    for linked in linked_files(profile_directory) {
         fs::remove_file(&linked).map_err(|source| Error::RemoveOutdated {
             path: linked,
             source,
         })?;
     }
-    let path = build_directory.join(SELECTIONS);
+    let path = profile_directory.join(SELECTIONS);
     match fs::remove_file(&path) {
         Err(source) if source.kind() != io::ErrorKind::NotFound => {
             return Err(Error::Remove { path, source });
@@ -134,19 +144,23 @@ pub fn apply(build_directory: &Path, settings: &BuildSettings) -> Result<()> {
     fs::write(&file, record).map_err(Error::writing(file))
 }
 
-/// Finds the programs and shared objects in `<build
-/// directory>/<triple>/<profile>/{.,deps,examples}`.
-fn linked_files(build_directory: &Path) -> Vec<PathBuf> {
-    let profiles = directories(build_directory)
-        .into_iter()
-        .flat_map(|triple| directories(&triple))
-        .filter(|profile| profile.join("deps").is_dir());
-    let directories =
-        profiles.flat_map(|profile| [profile.join("deps"), profile.join("examples"), profile]);
-    directories
-        .flat_map(|directory| entries(&directory))
-        .filter(|path| is_linked(path))
-        .collect()
+/// Finds the programs and shared objects that the linker wrote: those in `deps`, and those in
+/// `examples` whose name ends with cargo's hash. The others are links to them.
+fn linked_files(profile_directory: &Path) -> Vec<PathBuf> {
+    let mut files = entries(&profile_directory.join("deps"));
+    let examples = entries(&profile_directory.join("examples"));
+    files.extend(examples.into_iter().filter(|path| has_hash(path)));
+    files.retain(|path| is_linked(path));
+    files
+}
+
+/// Returns whether the name of a file ends with `-` and cargo's hash of 16 digits.
+fn has_hash(path: &Path) -> bool {
+    let name = path.file_stem().and_then(|name| name.to_str());
+    let hash = name.and_then(|name| name.rsplit_once('-'));
+    hash.is_some_and(|(_, hash)| {
+        hash.len() == 16 && hash.bytes().all(|digit| digit.is_ascii_hexdigit())
+    })
 }
 
 fn entries(directory: &Path) -> Vec<PathBuf> {
@@ -155,13 +169,6 @@ fn entries(directory: &Path) -> Vec<PathBuf> {
         .flatten()
         .flatten()
         .map(|entry| entry.path())
-        .collect()
-}
-
-fn directories(parent: &Path) -> Vec<PathBuf> {
-    entries(parent)
-        .into_iter()
-        .filter(|path| path.is_dir())
         .collect()
 }
 
@@ -183,13 +190,21 @@ mod tests {
     #[test]
     fn changed_settings_delete_linked_files_and_no_others() {
         let home = tempfile::tempdir().unwrap();
-        let deps = home.path().join("t/release/deps");
+        let deps = home.path().join("deps");
+        let examples = home.path().join("examples");
         fs::create_dir_all(&deps).unwrap();
+        fs::create_dir_all(&examples).unwrap();
         let elf = |kind| [b"\x7fELF".as_slice(), &[0; 12], &[kind, 0, 0]].concat();
         for (name, kind) in [("app-1", 3), ("a.o", 1)] {
             fs::write(deps.join(name), elf(kind)).unwrap();
         }
         fs::write(deps.join("lib.rlib"), "!<arch>\n................").unwrap();
+        let links = [home.path().join("app"), examples.join("one")];
+        for path in &links {
+            fs::write(path, elf(3)).unwrap();
+        }
+        let example = examples.join("one-0123456789abcdef");
+        fs::write(&example, elf(3)).unwrap();
         let paths = BuildSettings::default();
         apply(home.path(), &paths).unwrap();
         assert!(
@@ -197,6 +212,7 @@ mod tests {
                 && deps.join("a.o").exists()
                 && deps.join("lib.rlib").exists()
         );
+        assert!(!example.exists() && links.iter().all(|path| path.exists()));
         fs::write(deps.join("app-1"), elf(3)).unwrap();
         apply(home.path(), &paths).unwrap();
         assert!(deps.join("app-1").exists());

@@ -10,7 +10,7 @@
 //! - the progress of each link that weaves modules now, in the file `<process id>.weaving`.
 //!
 //! All but the third are in a directory that the cargo call creates and names in the variable
-//! [`RECORDS`]. The third is in holloway's build directory, where it remains for later cargo calls:
+//! [`RECORDS`]. The third is in the directory of the cargo profile, where it remains for later cargo calls:
 //! cargo links only changed programs, and a pattern may be meant for a program that is not linked
 //! again. `build_settings` deletes this file when the settings change.
 
@@ -40,26 +40,26 @@ const GUIDE: &str = "guided";
 /// Extension of the file with the progress of a link that weaves now. Its name is the process id.
 const WEAVING: &str = "weaving";
 
-/// Name of the file in holloway's build directory with a [`Selection`] per line, of all links since
-/// the settings changed.
+/// Name of the file in the directory of a cargo profile with a [`Selection`] per line, of all links
+/// since the settings changed.
 pub(crate) const SELECTIONS: &str = ".holloway-sought";
 
 /// The records of one cargo call. Dropping this value deletes the directory.
 pub struct LinkRecords(tempfile::TempDir);
 
 impl LinkRecords {
-    /// Creates an empty directory of records in `build_directory`.
+    /// Creates an empty directory of records in the directory of a cargo profile.
     ///
     /// # Errors
     /// If the directory cannot be created.
-    pub fn new(build_directory: &Path) -> Result<Self> {
+    pub fn new(profile_directory: &Path) -> Result<Self> {
         let directory = tempfile::Builder::new()
             .prefix(".linked-")
-            .tempdir_in(build_directory);
+            .tempdir_in(profile_directory);
         directory
             .map(Self)
             .map_err(|source| Error::RecordsDirectory {
-                path: build_directory.to_owned(),
+                path: profile_directory.to_owned(),
                 source,
             })
     }

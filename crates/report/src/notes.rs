@@ -180,9 +180,11 @@ struct Reason<'a>(&'a Unreadable);
 impl fmt::Display for Reason<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Unreadable::System { message } | Unreadable::NoMapInProgram { message } => {
-                f.write_str(message)
-            }
+            Unreadable::System { message } => f.write_str(message),
+            Unreadable::NoMapInProgram { message } => write!(
+                f,
+                "{message}; put the program back there as it was built, or record the run again"
+            ),
             Unreadable::Format(error) => error.fmt(f),
             Unreadable::MapFile { file, message } => {
                 write!(f, "cannot read {}: {message}", file.display())
@@ -665,7 +667,7 @@ mod tests {
                 Unreadable::NoMapInProgram {
                     message: "cannot find a path map in app".to_owned(),
                 },
-                "cannot find a path map in app",
+                "cannot find a path map in app; put the program back there as it was built, or record the run again",
             ),
             (
                 Unreadable::MapInProgram {

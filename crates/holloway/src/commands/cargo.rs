@@ -3,7 +3,7 @@
 //!
 //! 1. separate holloway's options from cargo's (`split.rs`);
 //! 2. find the project (`project.rs`);
-//! 3. delete programs that were linked with other settings (`holloway_link::build_settings`);
+//! 3. have cargo link again what was linked with other settings (`holloway_link::build_settings`);
 //! 4. call cargo with the environment that the rustc wrapper and the link step read;
 //! 5. finish the run's directory and report.
 
@@ -32,6 +32,7 @@ use holloway_weave::Pattern;
 use crate::cli::{CargoArgs, CargoCommand, CargoHolloway, StreamArgs};
 use crate::commands::{clean, report, runner};
 use crate::failure::{Context, Failure, Result};
+use crate::profile_directory::{DEBUG, RELEASE, profile_directories};
 use crate::progress::{self, WeavingWatch};
 use crate::project::Project;
 use crate::split::{Positional, Split, split};
@@ -62,6 +63,14 @@ impl Verb {
         match self {
             Self::Run => Positional::Program,
             Self::Build | Self::Test | Self::Bench => Positional::Cargo,
+        }
+    }
+
+    /// The directory of the profile that cargo takes for this verb, without an option.
+    fn profile_directory(self) -> &'static str {
+        match self {
+            Self::Build | Self::Run | Self::Test => DEBUG,
+            Self::Bench => RELEASE,
         }
     }
 
@@ -130,7 +139,16 @@ impl CargoCall {
         let targets = project.chosen_targets(&split.cargo)?;
         check_tools(&project)?;
         let settings = weave_settings(holloway_args, &project.home)?;
-        build_settings::apply(&project.home, &settings)?;
+        let profiles = profile_directories(
+            &project.home,
+            &targets,
+            &project.host,
+            verb.profile_directory(),
+            &split.cargo,
+        );
+        for directory in &profiles {
+            build_settings::apply(directory, &settings)?;
+        }
         let mut command = Command::new(&project.cargo);
         command
             .arg(verb.name())
@@ -144,7 +162,7 @@ impl CargoCall {
             .map_or(project.host.as_str(), String::as_str);
         set_environment(&mut command, &project, &settings, target, verb)?;
         let measurement = runner::install(&mut command, &project, target, &split.cargo)?;
-        let records = LinkRecords::new(&project.home)?;
+        let records = LinkRecords::new(&profiles[0])?;
         command.env(RECORDS, records.directory());
         Ok(Self {
             project,

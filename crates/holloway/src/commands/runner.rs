@@ -19,6 +19,7 @@ use rustix::process::{Resource, Rlimit, setrlimit};
 
 use crate::failure::{Context, Failure, Result};
 use crate::notices;
+use crate::profile_directory::triple;
 use crate::project::Project;
 use crate::split::cargo_values;
 
@@ -72,17 +73,6 @@ pub(crate) fn install(
 /// Whether a value of `--config` may name a runner: a setting with this word, or a file.
 fn may_name_runner(config: &str) -> bool {
     config.contains("runner") || !config.contains('=') || Path::new(config).is_file()
-}
-
-/// The name of a target. A target may be given as the path of its specification.
-fn triple(target: &str) -> String {
-    let name = Path::new(target)
-        .file_stem()
-        .filter(|_| target.ends_with(".json"));
-    name.map_or_else(
-        || target.to_owned(),
-        |name| name.to_string_lossy().into_owned(),
-    )
 }
 
 /// Cargo's variable for the runner of a target.

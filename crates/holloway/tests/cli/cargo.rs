@@ -171,6 +171,32 @@ fn other_patterns_link_again() {
 }
 
 #[test]
+fn a_build_with_other_settings_keeps_the_programs_of_earlier_builds() {
+    let project = Project::binary("", LOOPING);
+    let run = |words: &str| {
+        let call = project.cargo_holloway(&format!("run --format json {words}"));
+        call.ok()
+    };
+    run("--release --collect edges -- 6");
+    let program = project.built("release", "app");
+    let kept = std::fs::read(&program).unwrap();
+    // Another profile, and a build that does not make the program.
+    for words in ["test --no-report", "test --release --no-report"] {
+        project.cargo_holloway(words).result();
+        assert_eq!(std::fs::read(&program).unwrap(), kept, "{words}");
+    }
+    // The release build of the test had other settings, so the program is linked again.
+    let edges = run("--release --collect edges -- 7");
+    edges.complains("Compiling app");
+    assert_eq!(edges.json().calls("classify"), 7);
+    // The dev build had other settings too, but is in another directory.
+    project.cargo_holloway("run --no-report -- 8").ok();
+    let fresh = run("--release --collect edges -- 9");
+    assert!(!fresh.stderr.contains("Compiling"), "{fresh}");
+    assert_eq!(fresh.json().calls("classify"), 9);
+}
+
+#[test]
 fn code_that_build_scripts_and_proc_macros_make_is_woven() {
     let project = Project::new(&[
         (

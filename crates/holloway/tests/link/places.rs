@@ -101,3 +101,32 @@ fn fifty_short_runs_leave_little_behind() {
         assert!(size < 50 * 40_000, "{kind}: {size} bytes");
     }
 }
+
+/// A run that no command has read yet needs its program. If the program was moved, the message says
+/// how to read the run.
+#[test]
+fn a_moved_program_can_be_put_back() {
+    let sandbox = Sandbox::new();
+    sandbox.write("app.c", PROGRAM);
+    sandbox.build("cc -O1 -o app app.c");
+    let [program, moved, data] = ["app", "moved", "data"].map(|name| sandbox.path(name));
+    let mut run = sandbox.command(&program);
+    succeed(run.arg("1000").env("HOLLOWAY_DATA", &data));
+    let report = || {
+        sandbox
+            .holloway("report --format text data")
+            .output()
+            .unwrap()
+    };
+
+    std::fs::rename(&program, &moved).unwrap();
+    let without_program = report();
+    let message = String::from_utf8_lossy(&without_program.stderr);
+    let remedy = "app: No such file or directory (os error 2); put the program back there as it was built, or record the run again";
+    assert!(message.contains(remedy), "{without_program:?}");
+
+    std::fs::rename(&moved, &program).unwrap();
+    let with_program = report();
+    let text = String::from_utf8_lossy(&with_program.stdout);
+    assert!(text.contains("halve"), "{with_program:?}");
+}

@@ -2,6 +2,7 @@
 //! functions and blocks that use the time. The tests need the permission to sample.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -132,7 +133,9 @@ fn a_running_process_is_watched_until_it_ends() {
     let mut command = Command::new(holloway());
     clean(command.args(["monitor", "--no-report", "-o", "run", "--pid"]));
     command.arg(app.id().to_string()).current_dir(folder.path());
-    let mut monitor = command.stderr(Stdio::null()).spawn().unwrap();
+    let mut monitor = command.stderr(Stdio::piped()).spawn().unwrap();
+    let mut messages = BufReader::new(monitor.stderr.take().unwrap()).lines();
+    assert!(messages.any(|line| line.unwrap().contains("Watching")));
     std::thread::sleep(Duration::from_secs(2));
     app.kill().unwrap();
     app.wait().unwrap();

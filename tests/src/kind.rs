@@ -29,6 +29,8 @@ pub enum Kind {
     Variation,
     /// The stream of timed paths, with all paths timed.
     Times,
+    /// Nothing: the program has addresses of blocks for `holloway monitor`, and writes no profile.
+    None,
 }
 
 impl Kind {
@@ -46,6 +48,7 @@ impl Kind {
             Self::Trace => "trace",
             Self::Variation => "variation",
             Self::Times => "times",
+            Self::None => "none",
         }
     }
 
@@ -64,7 +67,7 @@ impl Kind {
         match self {
             Self::Paths | Self::Edges | Self::Guided | Self::GuidedEdges | Self::Loops => true,
             Self::PathsWithoutExits | Self::EdgesWithoutExits => false,
-            Self::Trace | Self::Variation | Self::Times => false,
+            Self::Trace | Self::Variation | Self::Times | Self::None => false,
         }
     }
 
@@ -104,6 +107,7 @@ impl Kind {
             Self::Trace => &[("collect", "trace")],
             Self::Variation => &[("collect", "variation")],
             Self::Times => &[("collect", "times")],
+            Self::None => &[("collect", "none")],
         }
     }
 }

@@ -25,11 +25,16 @@ pub enum Kind {
     Variation = 4,
     /// A stream of timed paths: every path is timed.
     Times = 5,
+    /// No counts and no stream. The program has the path map, and a section with the address of
+    /// each block, so that a monitor finds the block of a sampled address.
+    Nothing = 6,
 }
 
 /// The memory where a thread records its paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Storage {
+    /// None: the thread records nothing.
+    Nothing,
     /// Counters, in a block of counters that belongs to the thread.
     Counters,
     /// A ring. A collector takes its words, or the thread spools them.
@@ -59,7 +64,7 @@ pub enum PathEnds {
 /// The paths or edges that woven code counts inline, in counters that the thread owns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InlineCounts {
-    /// Nothing: each path that ends appends to the stream.
+    /// Nothing: each path that ends appends to the stream, if there is one.
     Nothing,
     /// Paths.
     Paths,
@@ -89,6 +94,8 @@ pub enum LeftFrames {
     Traced,
     /// These frames are missing: only a path that ends has a time.
     Untimed,
+    /// These frames are missing: nothing is recorded.
+    Unrecorded,
 }
 
 /// A file next to the profile, with the collector's result from the streams.
@@ -126,13 +133,14 @@ pub const DEFAULT_K: u32 = 8;
 
 impl Kind {
     /// All kinds, by number.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Paths,
         Self::Edges,
         Self::Loops,
         Self::Trace,
         Self::Variation,
         Self::Times,
+        Self::Nothing,
     ];
 
     /// The kind with this number.
@@ -218,6 +226,26 @@ impl Kind {
                 left_frames: LeftFrames::Untimed,
                 stream_file: Some(TIMINGS_FILE),
             },
+            Self::Nothing => Traits {
+                name: "none",
+                storage: Storage::Nothing,
+                timing: Timing::Untimed,
+                path_ends: PathEnds::Iterations,
+                inline_counts: InlineCounts::Nothing,
+                unit: Unit::Paths,
+                left_frames: LeftFrames::Unrecorded,
+                stream_file: None,
+            },
+        }
+    }
+
+    /// Whether the program records anything while it runs.
+    #[inline]
+    #[must_use]
+    pub const fn is_recorded(self) -> bool {
+        match self.traits().storage {
+            Storage::Nothing => false,
+            Storage::Counters | Storage::Stream => true,
         }
     }
 
@@ -226,7 +254,7 @@ impl Kind {
     #[must_use]
     pub const fn is_stream(self) -> bool {
         match self.traits().storage {
-            Storage::Counters => false,
+            Storage::Nothing | Storage::Counters => false,
             Storage::Stream => true,
         }
     }
@@ -247,7 +275,7 @@ impl Kind {
     #[must_use]
     pub const fn base_unit(self) -> u64 {
         match self.traits().storage {
-            Storage::Counters => 1,
+            Storage::Nothing | Storage::Counters => 1,
             Storage::Stream => 8,
         }
     }
@@ -259,7 +287,7 @@ impl Kind {
     pub const fn counts_exits(self) -> bool {
         match self.traits().left_frames {
             LeftFrames::Counted => true,
-            LeftFrames::Traced | LeftFrames::Untimed => false,
+            LeftFrames::Traced | LeftFrames::Untimed | LeftFrames::Unrecorded => false,
         }
     }
 }
@@ -338,7 +366,7 @@ mod tests {
         assert_eq!("path".parse::<Kind>(), Err(UnknownKind));
         assert_eq!(
             UnknownKind.to_string(),
-            "no such kind; use paths, edges, loops, trace, variation or times"
+            "no such kind; use paths, edges, loops, trace, variation, times or none"
         );
     }
 

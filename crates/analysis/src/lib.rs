@@ -15,6 +15,8 @@
 //! branches from it. [`phases`] divides a trace into phases. [`variation`] ranks paths by how much their
 //! time varies.
 //!
+//! [`samples`] adds up sampled addresses of programs that count nothing.
+//!
 //! [`note`] holds facts that the counts do not show, and [`interrupt`] the signal that ended a run.
 //! [`misfit`] holds the reasons why the counts of a function do not fit its map. `holloway-report` puts both into words.
 //!
@@ -50,6 +52,7 @@ pub mod phases;
 pub mod predict;
 pub mod predictors;
 pub mod run;
+pub mod samples;
 pub mod stream;
 pub mod trace;
 pub mod trail;

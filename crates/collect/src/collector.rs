@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use holloway_abi::COLLECTOR_VARIABLE;
+use holloway_sample::cpu_clock::CpuClock;
 
 use crate::burst::Burst;
 use crate::child::{self, ProgramEnd};
-use crate::cpu_clock::CpuClock;
 use crate::cpu_time;
 use crate::error::RunError;
 use crate::files::profiles;

@@ -12,13 +12,13 @@ use holloway_format::cpu_time::CPU_TIME_EXTENSION;
 use holloway_format::{
     Count, CpuRecord, ProgramSamples, SampledFile, Samples, Sampling, UnusedLibrary,
 };
+use holloway_sample::address_spaces::{AddressSpaces, Execution, FileId};
+use holloway_sample::cpu_clock::{CpuClock, PERIOD_NS, SampledProcesses};
+use holloway_sample::sampled_file::{sampled_functions, soname, woven_build};
 use wait4::ResourceUsage;
 
-use crate::address_spaces::{AddressSpaces, Execution, FileId};
-use crate::cpu_clock::{CpuClock, PERIOD_NS, SampledProcesses};
 use crate::error::StoreError;
 use crate::files::{files, read_regular, write_atomically};
-use crate::sampled_file::{sampled_functions, soname, woven_build};
 
 /// Makes the record of a program that has ended.
 pub(crate) fn record(usage: &ResourceUsage, clock: io::Result<CpuClock>) -> CpuRecord {
@@ -89,7 +89,6 @@ fn samples(processes: &SampledProcesses) -> Samples {
     let spaces = &processes.spaces;
     let mapped: BTreeSet<FileId> = spaces
         .executions()
-        .iter()
         .flat_map(|execution| execution.files.iter().copied())
         .collect();
     let builds: Builds = mapped
@@ -100,7 +99,7 @@ fn samples(processes: &SampledProcesses) -> Samples {
         let mut files = execution.files.iter();
         files.any(|file| builds.contains_key(file))
     };
-    let (woven, others): (Vec<_>, Vec<_>) = spaces.executions().iter().partition(is_woven);
+    let (woven, others): (Vec<_>, Vec<_>) = spaces.executions().partition(is_woven);
     let mut by_file: BTreeMap<&str, (FileId, BTreeMap<u64, u64>)> = BTreeMap::new();
     let mut without_file = 0;
     let mut libraries = Libraries::new();

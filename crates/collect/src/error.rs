@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use holloway_abi::environment;
 use holloway_analysis::note::Note;
+use holloway_sample::monitor::MonitorError;
 
 /// A program or shared object could not be inspected.
 #[derive(Debug, thiserror::Error)]
@@ -176,6 +177,26 @@ pub enum RunError {
     /// Waiting for the program's end failed.
     #[error("cannot wait for the program: {0}")]
     Wait(io::Error),
+}
+
+/// A program could not be watched.
+#[derive(Debug, thiserror::Error)]
+pub enum MonitorRunError {
+    /// The monitor could not start.
+    #[error(transparent)]
+    Monitor(#[from] MonitorError),
+    /// The samples could not be written.
+    #[error("{0}; the samples written before are there, make room and watch again")]
+    Store(#[from] StoreError),
+    /// The program could not be run.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// The process of the program and the monitor could not talk to each other.
+    #[error("cannot prepare the program's process: {0}")]
+    Socket(io::Error),
+    /// The process of the program ended before it could be watched.
+    #[error("the program's process ended before it could be watched")]
+    NotStarted,
 }
 
 /// A run could not be loaded.

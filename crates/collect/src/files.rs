@@ -2,7 +2,6 @@
 
 use std::fs::{File, Permissions};
 use std::io::{self, Read as _, Write as _};
-use std::ops::Range;
 use std::os::unix::fs::{FileExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
@@ -108,15 +107,6 @@ pub(crate) fn read_sparse(path: &Path) -> io::Result<SparseBytes> {
         bytes,
         data: ranges,
     })
-}
-
-/// Reads a range of bytes of a file, or fewer bytes at its end. `None` if it cannot be read.
-pub(crate) fn read_range(file: &File, range: Range<u64>) -> Option<Vec<u8>> {
-    let length = file.metadata().ok()?.len();
-    let (start, end) = (range.start.min(length), range.end.min(length));
-    let mut bytes = vec![0; usize::try_from(end.saturating_sub(start)).ok()?];
-    file.read_exact_at(&mut bytes, start).ok()?;
-    Some(bytes)
 }
 
 /// The magic numbers of the file systems whose holes are reliable: ext4, XFS, Btrfs, tmpfs.

@@ -21,12 +21,12 @@ use std::sync::Arc;
 
 use holloway_format::raw::{RawHead, SparseBytes};
 use holloway_format::{CounterPlaces, ImageMap, Profile, ProfileHead, read_counters, write_sealed};
+use holloway_sample::elf::{MapSection, read_range};
 
 use crate::error::StoreError;
 use crate::files::{
-    map_name, profile_head, profiles, read_beginning, read_range, read_sparse, write_atomically,
+    map_name, profile_head, profiles, read_beginning, read_sparse, write_atomically,
 };
-use crate::image::MapSection;
 use crate::kinds::{KindImplementation, implementation_of};
 use crate::path_map::{store_map, stored_map};
 use crate::process::{has_ended, is_collected};

@@ -8,12 +8,11 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use holloway_abi::{self as abi, Kind};
-use object::elf::{self, FileHeader64, SectionFlags, SectionHeader64};
-use object::read::elf::{FileHeader as _, SectionHeader as _};
-use object::{Endianness, Object as _, ObjectSection as _, ObjectSymbol as _, ReadCache};
+use holloway_sample::elf::{read_range, sections};
+use object::{Object as _, ObjectSection as _, ObjectSymbol as _, ReadCache};
 
 use crate::error::ImageError;
-use crate::files::{check_regular, read_range};
+use crate::files::check_regular;
 
 /// Facts about an ELF file that are needed to run it.
 #[derive(Debug, Default)]
@@ -28,84 +27,6 @@ pub struct WovenFile {
     pub k: Option<u32>,
     /// Whether the file imports `dlopen` from musl. This is known even if the file is not woven.
     pub imports_musl_dlopen: bool,
-}
-
-/// The section of a program's file that holds its path map. Only the parts that are asked for are
-/// read.
-pub(crate) struct MapSection {
-    file: File,
-    /// The section's range of the file.
-    range: Range<u64>,
-}
-
-impl MapSection {
-    /// Finds the section. `None` if the file cannot be read, or has no uncompressed section.
-    pub(crate) fn open(program: &Path) -> Option<Self> {
-        let file = open(program).ok()?;
-        let range = section_range(&file, abi::MAP_SECTION)?;
-        let is_inside = range.end <= file.metadata().ok()?.len();
-        is_inside.then_some(Self { file, range })
-    }
-
-    /// Reads a range of bytes of the section, or fewer bytes at its end. `None` if it cannot be
-    /// read.
-    pub(crate) fn read(&self, range: Range<u64>) -> Option<Vec<u8>> {
-        let place = |at: u64| self.range.start.saturating_add(at).min(self.range.end);
-        read_range(&self.file, place(range.start)..place(range.end))
-    }
-}
-
-/// A section of an ELF file.
-struct Section {
-    name: Vec<u8>,
-    /// Whether its bytes are in memory at run time, and neither code nor writable.
-    is_read_only_data: bool,
-    /// Its range of the file.
-    range: Range<u64>,
-}
-
-/// The uncompressed sections of an ELF file for a machine of 64 bits and this byte order. Reads the
-/// head of the file, and the table and the names of the sections. A symbol table may be long, and
-/// is not read. `None` for other files.
-fn sections(file: &File) -> Option<Vec<Section>> {
-    let cache = ReadCache::new(file);
-    let head = FileHeader64::<Endianness>::parse(&cache).ok()?;
-    let endian = head.endian().ok()?;
-    if endian != Endianness::default() {
-        return None;
-    }
-    let headers = head.section_headers(endian, &cache).ok()?;
-    let length = file.metadata().ok()?.len();
-    let names = headers.get(head.shstrndx(endian, &cache).ok()? as usize)?;
-    let (start, size) = names.file_range(endian)?;
-    // All names at once: the library would read them one by one.
-    let names = read_range(file, start..start.checked_add(size)?)?;
-    let section = |header: &SectionHeader64<Endianness>| {
-        let flags = header.sh_flags(endian);
-        let is = |flag: SectionFlags| flags.contains(flag);
-        let (start, size) = header.file_range(endian)?;
-        let name = header.sh_name(endian) as usize;
-        let has_data = header.sh_type(endian) == elf::SHT_PROGBITS;
-        let is_constant = is(elf::SHF_ALLOC) && !is(elf::SHF_WRITE) && !is(elf::SHF_EXECINSTR);
-        Some(Section {
-            name: names
-                .get(name..)?
-                .split(|&byte| byte == 0)
-                .next()?
-                .to_owned(),
-            is_read_only_data: has_data && is_constant,
-            range: start..start.checked_add(size).filter(|&end| end <= length)?,
-        })
-        .filter(|_| !is(elf::SHF_COMPRESSED))
-    };
-    Some(headers.iter().filter_map(section).collect())
-}
-
-/// Finds an uncompressed section: its range of the file.
-pub(crate) fn section_range(file: &File, name: &str) -> Option<Range<u64>> {
-    let mut sections = sections(file)?.into_iter();
-    let section = sections.find(|section| section.name == name.as_bytes());
-    section.map(|section| section.range)
 }
 
 /// Inspects a program. Files other than object files, such as scripts, count as not woven.
@@ -243,29 +164,6 @@ fn open(path: &Path) -> io::Result<File> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
-
-    #[test]
-    fn the_sections_of_the_test_program_are_found() {
-        let path = std::env::current_exe().unwrap();
-        let file = File::open(&path).unwrap();
-        let cache = ReadCache::new(&file);
-        let object = object::File::parse(&cache).unwrap();
-        let mut compared = 0;
-        for section in object.sections() {
-            let data = section.compressed_file_range().unwrap();
-            let is_plain = data.format == object::CompressionFormat::None;
-            let Some((start, size)) = section.file_range().filter(|_| is_plain) else {
-                continue;
-            };
-            let found = section_range(&file, section.name().unwrap());
-            assert_eq!(found, Some(start..start + size), "{:?}", section.name());
-            compared += 1;
-        }
-        assert!(compared > 10, "{compared}");
-        assert_eq!(section_range(&file, ".bss"), None);
-        assert_eq!(section_range(&file, "no such section"), None);
-        assert!(!inspect(&path).unwrap().is_woven);
-    }
 
     #[test]
     fn a_header_in_the_second_part_of_a_section_is_found() {

@@ -4,8 +4,9 @@
 //!   thread (`watch`) finds the rings of running processes. Workers (`pool`) take words out of the
 //!   rings and feed them (`process_streams`, `ring_stream`) to the analysis of their kind in
 //!   `kinds/`.
-//! - CPU time: (`cpu_clock`) samples the program, (`address_spaces`, `sampled_file`) attribute the
-//!   samples to files and functions, and (`cpu_time`) stores them.
+//! - CPU time: the crate `sample` samples the program, and (`cpu_time`) stores the samples by file
+//!   and function.
+//! - Without counters: [`samples`] watches programs, stores the samples, and loads them.
 //! - After a run: [`finish()`](finish::finish) seals profiles, and [`load`] reads them.
 //! - Files: [`files`], [`image`], [`path_map`], `side_files`.
 //!
@@ -27,11 +28,9 @@
 //! them.
 #![forbid(unsafe_code)]
 
-mod address_spaces;
 pub mod burst;
 pub mod child;
 pub mod collector;
-mod cpu_clock;
 mod cpu_time;
 pub mod error;
 pub mod files;
@@ -51,7 +50,7 @@ pub mod recorded;
 mod recording;
 mod ring_stream;
 pub mod run_directory;
-mod sampled_file;
+pub mod samples;
 pub mod settings;
 mod side_files;
 pub mod state_runs;

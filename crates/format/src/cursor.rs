@@ -95,6 +95,28 @@ impl<'a> Cursor<'a> {
         Ok(varint::unzigzag(self.var()?))
     }
 
+    /// Reads the next signed LEB128 number, in which the highest bit of the last byte's seven is
+    /// the sign.
+    pub(crate) fn sleb(&mut self) -> Result<i64, FormatError> {
+        let offset = self.offset();
+        let mut value = 0i64;
+        for shift in (0..64).step_by(7) {
+            let byte = self.u8()?;
+            value |= i64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                let is_negative = byte & 0x40 != 0;
+                let sign = (-1i64).checked_shl(shift + 7).unwrap_or(0);
+                return Ok(if is_negative { value | sign } else { value });
+            }
+        }
+        Err(FormatError::Number { offset })
+    }
+
+    /// Returns whether all bytes were read.
+    pub(crate) fn is_at_end(&self) -> bool {
+        self.position == self.bytes.len()
+    }
+
     /// Reads a signed variable-length difference, and adds it to `from`. The sum must be less than
     /// `limit`.
     #[inline]

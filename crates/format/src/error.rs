@@ -52,6 +52,9 @@ pub enum FormatError {
     /// The first bytes are not the magic number of a CPU time record.
     #[error("not a record of CPU time; give a .hwc file of a run")]
     NotCpuTime,
+    /// The first bytes are not the magic number of a record of samples.
+    #[error("not samples; give a .hws file of `holloway monitor`")]
+    NotSamples,
     /// The file was written by a version of holloway with another format.
     #[error(
         "format {found}, this holloway reads {}; record it again",
@@ -234,7 +237,8 @@ impl FormatError {
             | Self::NotATrace
             | Self::NotLoops
             | Self::NotTimings
-            | Self::NotCpuTime => Some(0),
+            | Self::NotCpuTime
+            | Self::NotSamples => Some(0),
             Self::Version { .. } => Some(8),
             Self::Unfinished | Self::BuildMismatch { .. } => None,
             Self::Truncated { offset }

@@ -12,6 +12,7 @@
 //! | traces, `*.hwt` | [`trace`] | the collector, while the process runs | reports |
 //! | timings of paths, `*.hwv` | [`variation`] | the collector, after the process | reports |
 //! | CPU time of a run, `*.hwc` | [`cpu_time`] | the collector, after the program | reports |
+//! | starts of blocks, in the program | [`block_probes`] | the code generator | monitors |
 //! | guide of a build | [`guide`] | the link step, from an earlier run | the weaver |
 //!
 //! The parsers accept arbitrary bytes and return a value or a [`FormatError`] with the byte offset.
@@ -20,6 +21,7 @@
 //! loss as [`Damage`].
 #![forbid(unsafe_code)]
 
+pub mod block_probes;
 mod checksum;
 mod counter_map;
 pub mod cpu_time;
@@ -39,6 +41,7 @@ mod profile_file;
 pub mod raw;
 mod result_file;
 mod ring_counts;
+pub mod samples;
 pub mod sealed;
 pub mod text;
 mod thread_sums;
@@ -49,6 +52,7 @@ pub mod varint;
 mod version;
 pub mod words;
 
+pub use block_probes::{BlockStart, ProbedCode, read_block_probes};
 pub use cpu_time::{
     CpuRecord, FunctionSamples, ProgramSamples, SampledFile, Samples, Sampling, UnusedLibrary,
 };

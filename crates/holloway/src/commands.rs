@@ -5,6 +5,7 @@ pub(crate) mod clean;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod manual;
+pub(crate) mod monitor;
 pub(crate) mod overlap;
 pub(crate) mod phases;
 pub(crate) mod predict;

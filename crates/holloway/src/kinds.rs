@@ -15,7 +15,7 @@ use crate::failure::{Failure, Result};
 /// The command that shows a kind.
 fn command(kind: Kind) -> &'static str {
     match kind {
-        Kind::Paths => "holloway report --view paths",
+        Kind::Paths | Kind::Nothing => "holloway report --view paths",
         Kind::Edges => "holloway report --view edges",
         Kind::Loops => "holloway report --view loops",
         Kind::Trace => "holloway trace stats",
@@ -103,7 +103,7 @@ impl Page {
     /// The page that shows all data of a kind. Every kind has counts, but some have more.
     fn of_kind(kind: Kind) -> Self {
         match kind {
-            Kind::Paths | Kind::Edges => Self::Counts,
+            Kind::Paths | Kind::Edges | Kind::Nothing => Self::Counts,
             Kind::Loops => Self::Loops,
             Kind::Trace => Self::Trace,
             Kind::Variation | Kind::Times => Self::Variation,

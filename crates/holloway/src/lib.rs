@@ -48,7 +48,7 @@ use holloway_link::{rustc, step, tools, worker};
 use cli::{CargoCommand, CargoHolloway, Command, Holloway, RunsCommand};
 use commands::cargo::{self, Verb};
 use commands::{
-    clean, demo, doctor, manual, overlap, phases, predict, report, run, runner, show_env,
+    clean, demo, doctor, manual, monitor, overlap, phases, predict, report, run, runner, show_env,
     stability, trace,
 };
 use failure::{Failure, Result};
@@ -72,6 +72,12 @@ pub fn main() -> ExitCode {
         // `holloway` and `cargo-holloway` both call themselves as workers.
         _ if args.first().is_some_and(|word| word == worker::COMMAND) => {
             Ok(worker::run(args[1..].to_vec()))
+        }
+        _ if args
+            .first()
+            .is_some_and(|word| word == monitor::BEGIN_COMMAND) =>
+        {
+            monitor::begin(&args[1..])
         }
         Some("cargo-holloway") => cargo_holloway(args),
         _ => holloway(args),
@@ -116,6 +122,7 @@ fn holloway(args: &[OsString]) -> Result<ExitCode> {
     }
     match Holloway::parse().command {
         Command::Run(args) => run::main(&args),
+        Command::Monitor(args) => monitor::main(&args),
         Command::Runs(command) => about_runs(&command),
         Command::Demo(args) => demo::main(&args),
         Command::Cc(_) | Command::Cxx(_) | Command::Ld(_) => {

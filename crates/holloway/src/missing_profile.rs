@@ -4,12 +4,19 @@ use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::Path;
 
-use holloway_abi::Timing;
+use holloway_abi::{Kind, Timing};
 use holloway_collect::run_directory;
 use holloway_format::ImageMap;
 use holloway_report::grouped;
 
 use crate::status;
+
+/// Says that a program was built with `--collect none`, and what to do.
+pub(crate) fn records_nothing(program: &str) -> String {
+    format!(
+        "{program} was built with --collect none and counts nothing: use `holloway monitor -- {program}`"
+    )
+}
 
 /// The maximum number of reasons for skipping that the message names.
 const MAX_REASONS: usize = 2;
@@ -49,6 +56,9 @@ fn surroundings_with(environment: &Path, directory: &Path, fallback: &Path) -> O
 
 /// Checks for a reason in the program's path maps: none of its functions is instrumented.
 pub(crate) fn uninstrumented(program: &str, maps: &[ImageMap]) -> Option<String> {
+    if !maps.is_empty() && maps.iter().all(|map| map.kind == Kind::Nothing) {
+        return Some(records_nothing(program));
+    }
     let modules = maps.iter().flat_map(|map| &map.modules);
     let modules = modules.map(|placed| &placed.module);
     if maps.is_empty() || modules.clone().any(|module| !module.functions.is_empty()) {

@@ -119,6 +119,7 @@ impl CollectOptions {
         let reason = match kind.traits().left_frames {
             LeftFrames::Counted => return Ok(self),
             LeftFrames::Untimed => "takes times of paths that end",
+            LeftFrames::Unrecorded => "records nothing",
             LeftFrames::Traced => "sees frames that are left in any case",
         };
         if self.exits.is_some() {

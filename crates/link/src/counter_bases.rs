@@ -161,7 +161,12 @@ impl CounterBases {
     pub(crate) fn size(&self, collect: Kind) -> u64 {
         match collect {
             Kind::Loops => self.ring_counters.end,
-            Kind::Paths | Kind::Edges | Kind::Trace | Kind::Variation | Kind::Times => self.end,
+            Kind::Paths
+            | Kind::Edges
+            | Kind::Trace
+            | Kind::Variation
+            | Kind::Times
+            | Kind::Nothing => self.end,
         }
     }
 

@@ -114,7 +114,7 @@ fn link(
     };
     let args = line.write(&|word| woven.replacements.get(&word).cloned(), &objects);
     let status = linker::run(&linker, &args, Some(scratch.path()))?;
-    if woven.has_runtime() {
+    if woven.has_runtime {
         if status.success() {
             note_musl(&line, host);
         } else {

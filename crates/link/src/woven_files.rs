@@ -31,8 +31,10 @@ const BLOCK_HEADER: u64 = 64;
 pub(crate) struct WovenFiles {
     /// The file to link instead of a word of the line, by the word's index.
     pub(crate) replacements: HashMap<usize, PathBuf>,
-    /// The image object and the runtime object. Empty for `-r`.
+    /// The image object, and the runtime object if the program records anything. Empty for `-r`.
     pub(crate) objects: Vec<PathBuf>,
+    /// Whether the runtime object is among `objects`.
+    pub(crate) has_runtime: bool,
     /// The index of the word before which the objects are inserted.
     pub(crate) objects_before: usize,
     /// The path map in the image object, if the link has an image object.
@@ -87,13 +89,9 @@ impl WovenFiles {
             };
             let (objects, map) = image.finish(name, settings, scratch)?;
             (files.objects, files.map) = (objects, Some(map));
+            files.has_runtime = settings.collect.is_recorded();
         }
         Ok(files)
-    }
-
-    /// Returns whether the runtime is linked.
-    pub(crate) fn has_runtime(&self) -> bool {
-        !self.objects.is_empty()
     }
 }
 
@@ -206,7 +204,8 @@ impl Image {
         });
     }
 
-    /// Writes the image object and the runtime object. Returns both and the path map.
+    /// Writes the image object, and the runtime object unless the kind records nothing. Returns
+    /// their files and the path map.
     fn finish(
         self,
         name: &str,
@@ -244,15 +243,17 @@ impl Image {
             .machine
             .or_else(|| Machine::of_object(holloway_runtime::OBJECT))
             .expect("the runtime is an object of a known machine");
-        let runtime = runtime(machine)?;
+        let runtime = match settings.collect.is_recorded() {
+            true => Some(runtime(machine)?),
+            false => None,
+        };
         let image = image_object(&header, &map, machine, &self.bases.constants)
             .map_err(|error| Error::ImageObject(error.into()))?;
-        let files = [
-            ("holloway-image.o", &image[..]),
-            ("holloway-runtime.o", runtime),
-        ];
-        let objects: Result<_> = files
+        let image = Some(("holloway-image.o", &image[..]));
+        let runtime = runtime.map(|object| ("holloway-runtime.o", object));
+        let objects: Result<_> = [image, runtime]
             .iter()
+            .flatten()
             .map(|(name, bytes)| write(scratch.join(name), bytes))
             .collect();
         let map = StoredMap {
@@ -346,7 +347,9 @@ fn runs(settings: &LinkSettings) -> Result<[u8; 896]> {
 fn parameter(settings: &LinkSettings) -> u64 {
     match settings.collect {
         Kind::Loops => settings.k.into(),
-        Kind::Paths | Kind::Edges | Kind::Trace | Kind::Variation | Kind::Times => 0,
+        Kind::Paths | Kind::Edges | Kind::Trace | Kind::Variation | Kind::Times | Kind::Nothing => {
+            0
+        }
     }
 }
 

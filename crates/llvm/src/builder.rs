@@ -238,6 +238,27 @@ impl<'m> Builder<'m> {
         call
     }
 
+    /// Inserts a pseudo-probe: it emits no instruction, but its address is written into the section
+    /// `.pseudo_probe` ([`Module::emit_pseudo_probes`]). `guid` identifies the function, and `index`
+    /// the probe in the function. The probe has no debug location: LLVM would take an inlined
+    /// location for a function that was inlined with its probes.
+    pub fn pseudo_probe(&self, guid: u64, index: u32) {
+        const WHOLE_WEIGHT: u64 = u64::MAX;
+        let (wide, narrow) = (Type::i64(self.module), Type::i32(self.module));
+        let parameters = [wide, wide, narrow, wide];
+        let void = Type::void(self.module);
+        let intrinsic = self.module.declare("llvm.pseudoprobe", void, &parameters);
+        let arguments = [
+            wide.int(guid.cast_signed()),
+            wide.int(index.into()),
+            narrow.int(0),
+            wide.int(WHOLE_WEIGHT.cast_signed()),
+        ];
+        let call = self.call(intrinsic, void, &arguments);
+        // SAFETY: a call was just built; null removes its location.
+        unsafe { (self.api().LLVMInstructionSetDebugLoc)(call.raw(), std::ptr::null_mut()) };
+    }
+
     fn call_value(
         &self,
         callee: Value<'m>,

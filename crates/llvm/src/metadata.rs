@@ -249,6 +249,16 @@ impl Module<'_> {
             .as_string()
     }
 
+    /// Makes the code generator write the addresses of pseudo-probes. It does so in modules with
+    /// descriptions of probed functions, which may be empty.
+    pub fn emit_pseudo_probes(&self) {
+        let name = "llvm.pseudo_probe_desc";
+        // SAFETY: the name is given with its length.
+        unsafe {
+            (self.api().LLVMGetOrInsertNamedMetadata)(self.raw(), name.as_ptr().cast(), name.len());
+        }
+    }
+
     /// Returns the number of a metadata kind, such as `prof`.
     pub fn metadata_kind(&self, name: &str) -> u32 {
         // SAFETY: the name is given with its length.

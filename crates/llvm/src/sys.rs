@@ -15,7 +15,7 @@ macro_rules! opaque {
     )* };
 }
 
-opaque! { LDbgRecord LContext LModule LValue LType LBlock LBuilder LMetadata LAttribute LComdat LBuffer LError LMachine LTarget LPassOptions LDiagnostic LDataLayout }
+opaque! { LDbgRecord LContext LModule LValue LType LBlock LBuilder LMetadata LNamedMetadata LAttribute LComdat LBuffer LError LMachine LTarget LPassOptions LDiagnostic LDataLayout }
 
 pub(crate) type Bool = c_int;
 pub(crate) type DiagnosticHandler = extern "C" fn(*mut LDiagnostic, *mut c_void);
@@ -81,6 +81,7 @@ api! {
         fn LLVMGetModuleFlag(*mut LModule, *const c_char, usize) -> *mut LMetadata;
         fn LLVMGetNamedMetadataNumOperands(*mut LModule, *const c_char) -> c_uint;
         fn LLVMGetNamedMetadataOperands(*mut LModule, *const c_char, *mut *mut LValue);
+        fn LLVMGetOrInsertNamedMetadata(*mut LModule, *const c_char, usize) -> *mut LNamedMetadata;
         fn LLVMPrintModuleToString(*mut LModule) -> *mut c_char;
         fn LLVMVerifyModule(*mut LModule, c_int, *mut *mut c_char) -> Bool;
         fn LLVMGetFirstFunction(*mut LModule) -> *mut LValue;

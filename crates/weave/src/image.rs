@@ -8,11 +8,12 @@
 //! .tbss           alloc, write, tls     __holloway_slot: 8 bytes
 //!                                       if timed in bursts, __holloway_countdown: 4 bytes
 //! .holloway_map   alloc                 the path map
+//! .note.holloway  alloc                 only without a runtime: an ELF note with the build id
 //! ```
 //! Every symbol is hidden, because one process may contain several woven shared objects, each with
 //! these symbols. The section of the path map has the flag *alloc* so that `strip` keeps it. The
-//! runtime uses the header, and a relocation of type NONE in the header refers to the map. So the
-//! map also survives `--gc-sections` in GNU ld, gold, and lld. The flag SHF_GNU_RETAIN would not
+//! runtime uses the header, and a relocation of type NONE in the header refers to the map. Without a
+//! runtime, the note refers to the header, and linkers keep every note. So the map also survives `--gc-sections` in GNU ld, gold, and lld. The flag SHF_GNU_RETAIN would not
 //! do: gold does not know it.
 
 use std::collections::BTreeMap;
@@ -25,6 +26,12 @@ use object::{
     Architecture, BinaryFormat, Endianness, RelocationFlags, SectionFlags, SectionKind,
     SymbolFlags, SymbolKind, SymbolScope, elf,
 };
+
+/// The section with the note of an image without runtime.
+const NOTE_SECTION: &str = ".note.holloway";
+
+/// The owner of the note.
+const NOTE_NAME: &[u8] = b"Holloway\0";
 
 /// The machine an image is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,24 +104,50 @@ pub fn image_object(
     };
     object.append_section_data(section, map, 16);
     let symbol = object.section_symbol(section);
-    object.add_relocation(
-        rodata,
-        Relocation {
-            offset: start,
-            symbol,
-            addend: 0,
-            flags: RelocationFlags::Elf {
-                r_type: none_relocation,
-            },
+    // A relocation that only makes the linker keep the symbol's section.
+    let kept = |symbol, offset| Relocation {
+        offset,
+        symbol,
+        addend: 0,
+        flags: RelocationFlags::Elf {
+            r_type: none_relocation,
         },
-    )?;
-    define_thread_local(&mut object, SLOT_SYMBOL, 8);
-    let kind = Kind::from_number(header.kind);
-    if kind.is_some_and(|kind| kind.traits().timing == Timing::Bursts) {
-        define_thread_local(&mut object, COUNTDOWN_SYMBOL, 4);
+    };
+    object.add_relocation(rodata, kept(symbol, start))?;
+    match Kind::from_number(header.kind) {
+        Some(kind) if !kind.is_recorded() => {
+            let image = object.section_symbol(rodata);
+            let note = add_note(&mut object, &header.build_id);
+            object.add_relocation(note, kept(image, 0))?;
+        }
+        kind => {
+            define_thread_local(&mut object, SLOT_SYMBOL, 8);
+            if kind.is_some_and(|kind| kind.traits().timing == Timing::Bursts) {
+                define_thread_local(&mut object, COUNTDOWN_SYMBOL, 4);
+            }
+        }
     }
     object.add_section(Vec::new(), b".note.GNU-stack".to_vec(), SectionKind::Other);
     object.write()
+}
+
+/// Adds an ELF note with the build id. Linkers never drop notes.
+fn add_note(object: &mut Object<'_>, build_id: &[u8; 16]) -> object::write::SectionId {
+    const TYPE: u32 = 1;
+    let mut note = Vec::new();
+    for word in [NOTE_NAME.len() as u32, build_id.len() as u32, TYPE] {
+        note.extend(word.to_le_bytes());
+    }
+    note.extend(NOTE_NAME);
+    note.resize(note.len().next_multiple_of(4), 0);
+    note.extend(build_id);
+    let section = object.add_section(Vec::new(), NOTE_SECTION.into(), SectionKind::Note);
+    object.section_mut(section).flags = SectionFlags::Elf {
+        sh_type: elf::SHT_NOTE,
+        sh_flags: elf::SHF_ALLOC,
+    };
+    object.append_section_data(section, &note, 4);
+    section
 }
 
 /// Defines a hidden symbol with this content. Returns its offset in the section.

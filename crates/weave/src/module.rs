@@ -13,12 +13,12 @@ use holloway_llvm::{AttributeKind, Context, Function, Library, Linkage, Module};
 
 use crate::error::{Defect, WeaveError};
 use crate::image::Machine;
-use crate::instrument::ShortLeaves;
 use crate::instrument::globals::Globals;
 use crate::instrument::insert::{CountPlacement, ProbeInserter};
 use crate::instrument::plan::{Plan, plan};
 use crate::instrument::ring_counters::RingCounterAllocator;
 use crate::instrument::selector::InstructionSelector;
+use crate::instrument::{ShortLeaves, block_probes};
 use crate::lower::{CallAttributes, SubprogramCache};
 use crate::options::{ModuleOptions, OptLevel};
 use crate::patch::{self, Reference};
@@ -262,6 +262,10 @@ fn instrument(
     if plans.is_empty() {
         return Ok(());
     }
+    if !options.collect.is_recorded() {
+        mark_blocks(module, &plans, &subprograms, options, map);
+        return Ok(());
+    }
     let globals = Globals::declare(module, base_symbol, options.kind);
     let changed_attributes = ChangedAttributes::lookup(module);
     let mut ring_counters = RingCounterAllocator::new(options);
@@ -301,6 +305,28 @@ fn instrument(
         changed_attributes.remove_memory(function);
     }
     Ok(())
+}
+
+/// Marks the blocks of the planned functions, for a program that records nothing.
+fn mark_blocks<'m>(
+    module: &'m Module<'m>,
+    plans: &[Plan<'m>],
+    subprograms: &'m SubprogramCache<'m>,
+    options: &ModuleOptions,
+    map: &mut ModuleMap,
+) {
+    for plan in plans {
+        // The counters number the paths. They take no memory.
+        let placement = CountPlacement {
+            counters: plan.counters(map.counters_size, options),
+            ring_counters: None,
+        };
+        map.counters_size += placement.counters.size();
+        let function = fragment::function_map(plan, &placement, subprograms, options);
+        block_probes::insert(&plan.lowered, &function, function.guid(&map.name));
+        map.functions.push(function);
+    }
+    module.emit_pseudo_probes();
 }
 
 /// LLVM's ids of the attributes that probes depend on or make wrong.

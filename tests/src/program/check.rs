@@ -62,6 +62,10 @@ impl Program {
                 self.is_unequal(f)
             }));
         }
+        if self.is_woven_without_counters(variant) {
+            self.check_without_counters(variant, scratch.path(), &plain)
+                .context(Kind::None.name())?;
+        }
         let data = |kind: Kind| (kind, scratch.path().join(kind.name()).join("data"));
         let mut runs: Vec<(Kind, PathBuf)> = kinds.iter().copied().map(data).collect();
         for kind in self.streams(variant) {
@@ -104,8 +108,48 @@ impl Program {
             .weave(variant, scratch, &weaving)
             .context("woven build")?;
         let data = folder(kind).join("data");
+        let woven = self.run_as_plain(variant, &executable, &data, plain)?;
+        let report = Report::of_run(&data)?;
+        let reported = self_reported(&woven.stderr)?;
+        let expectations = self
+            .directives
+            .expectations_at(&variant.level, kind)
+            .chain(&reported);
+        let mut failures = expect::failures(&report, kind, &self.directives, expectations);
+        failures.extend(self.wrong_processes(&data)?);
+        let open = self.directives.open && !kind.has_exits();
+        failures.extend(inconsistencies(&report, &|f| open || self.is_unequal(f)));
+        ensure!(failures.is_empty(), "{}", failures.join("\n"));
+        Ok(report)
+    }
+
+    /// Checks the program without counters: it ends like the plain program, has the same output,
+    /// and writes no profile.
+    fn check_without_counters(
+        &self,
+        variant: &Variant,
+        scratch: &Path,
+        plain: &Output,
+    ) -> Result<()> {
+        let executable = self
+            .weave(variant, scratch, &Kind::None.into())
+            .context("woven build")?;
+        let data = scratch.join(Kind::None.name()).join("data");
+        self.run_as_plain(variant, &executable, &data, plain)?;
+        ensure!(!data.exists(), "the program wrote a profile");
+        Ok(())
+    }
+
+    /// Runs a woven program. It ends like the plain program and has the same output.
+    fn run_as_plain(
+        &self,
+        variant: &Variant,
+        executable: &Path,
+        data: &Path,
+        plain: &Output,
+    ) -> Result<Output> {
         let woven = self
-            .run(variant, &executable, Some(&data))
+            .run(variant, executable, Some(data))
             .context("woven run")?;
         let wanted = self.directives.ending();
         ensure!(
@@ -121,18 +165,7 @@ impl Program {
             plain.text(),
             woven.text()
         );
-        let report = Report::of_run(&data)?;
-        let reported = self_reported(&woven.stderr)?;
-        let expectations = self
-            .directives
-            .expectations_at(&variant.level, kind)
-            .chain(&reported);
-        let mut failures = expect::failures(&report, kind, &self.directives, expectations);
-        failures.extend(self.wrong_processes(&data)?);
-        let open = self.directives.open && !kind.has_exits();
-        failures.extend(inconsistencies(&report, &|f| open || self.is_unequal(f)));
-        ensure!(failures.is_empty(), "{}", failures.join("\n"));
-        Ok(report)
+        Ok(woven)
     }
 }
 

@@ -64,7 +64,7 @@ impl Program {
             Kind::Paths | Kind::Edges | Kind::Guided | Kind::GuidedEdges => true,
             Kind::Loops | Kind::Trace => true,
             Kind::PathsWithoutExits | Kind::EdgesWithoutExits => !self.directives.open,
-            Kind::Variation | Kind::Times => false,
+            Kind::Variation | Kind::Times | Kind::None => false,
         }
     }
 

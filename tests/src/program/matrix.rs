@@ -263,6 +263,14 @@ impl Program {
         let kinds = (0..).zip(STREAMS).filter(|(more, _)| is_this(*more));
         kinds.map(|(_, kind)| kind).collect()
     }
+
+    /// Whether the program is also woven without counters in a variant: in one variant of the
+    /// sample. Different programs use different variants.
+    #[must_use]
+    pub fn is_woven_without_counters(&self, variant: &Variant) -> bool {
+        let variants = self.sample();
+        variants[self.number() / 4 % variants.len()] == *variant
+    }
 }
 
 #[cfg(test)]
@@ -296,6 +304,23 @@ mod tests {
             }
             let ways = C_WAYS.len() + RUST_WAYS.len() + 1;
             assert_eq!(seen.len(), 4 * ways, "{matrix:?}: {seen:?}");
+        }
+    }
+
+    #[test]
+    fn each_program_is_woven_without_counters_once_and_in_every_variant_of_some() {
+        for matrix in [Matrix::Sample, Matrix::Whole] {
+            let mut seen = BTreeSet::new();
+            for program in all().unwrap() {
+                let mut variants = matrix.variants(&program);
+                variants.retain(|variant| program.is_woven_without_counters(variant));
+                assert_eq!(variants.len(), 1, "{}", program.name);
+                seen.insert(match variants[0].machine {
+                    Machine::Host => variants[0].name(program.language),
+                    Machine::Aarch64 => "aarch64".to_owned(),
+                });
+            }
+            assert_eq!(seen.len(), C_WAYS.len() + RUST_WAYS.len() + 1, "{seen:?}");
         }
     }
 

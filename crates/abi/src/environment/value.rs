@@ -98,9 +98,12 @@ impl fmt::Display for Collection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind {
             Kind::Loops => write!(f, "{}={}", self.kind, self.k),
-            Kind::Paths | Kind::Edges | Kind::Trace | Kind::Variation | Kind::Times => {
-                self.kind.fmt(f)
-            }
+            Kind::Paths
+            | Kind::Edges
+            | Kind::Trace
+            | Kind::Variation
+            | Kind::Times
+            | Kind::Nothing => self.kind.fmt(f),
         }
     }
 }

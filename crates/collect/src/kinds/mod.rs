@@ -26,7 +26,8 @@ pub(crate) enum KindImplementation {
 /// Returns the implementation of a kind.
 pub(crate) fn implementation_of(kind: Kind) -> KindImplementation {
     match kind {
-        Kind::Paths => KindImplementation::Counters(&paths::PATHS),
+        // Woven code writes no profile of the kind none. A file with this kind has counts of paths.
+        Kind::Paths | Kind::Nothing => KindImplementation::Counters(&paths::PATHS),
         Kind::Edges => KindImplementation::Counters(&edges::EDGES),
         Kind::Loops => KindImplementation::Streams(&loops::LOOPS),
         Kind::Trace => KindImplementation::Streams(&trace::TRACE),

@@ -32,6 +32,18 @@ impl FunctionMap {
         hash.finish()
     }
 
+    /// Identifies the function in the section `.pseudo_probe` of a program: a hash of the module's
+    /// name, the linkage name, and the graph. Functions with equal identifiers have equal graphs.
+    pub fn guid(&self, module: &str) -> u64 {
+        let mut hash = Hash::default();
+        for text in [module, self.linkage_name.as_str()] {
+            hash.put(&[text.len() as u64]);
+            hash.0.update(text.as_bytes());
+        }
+        hash.put(&[self.graph_hash()]);
+        hash.finish()
+    }
+
     /// Hash of the graph without exit edges and with the parts of each block joined. Two builds of
     /// the same code have equal hashes, even if the builds collect different kinds of data.
     pub fn graph_hash(&self) -> u64 {

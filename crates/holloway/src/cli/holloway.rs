@@ -63,6 +63,10 @@ pub(crate) enum Command {
     /// Run a woven program and report its hottest paths
     #[command(after_help = RUN_EXAMPLES)]
     Run(RunArgs),
+    /// Sample the code that a program, a process, or the whole machine executes, and report where
+    /// the time goes; needs no counters
+    #[command(after_help = MONITOR_EXAMPLES)]
+    Monitor(MonitorArgs),
     /// A question about recorded runs.
     #[command(flatten)]
     Runs(RunsCommand),
@@ -121,6 +125,15 @@ Examples:
   holloway run -- ./app input.txt
   holloway run -o runs/first --top 20 -- ./app input.txt";
 
+const MONITOR_EXAMPLES: &str = "\
+Examples:
+  holloway cc --collect none -O2 -g a.c -o app && holloway monitor -- ./app input.txt
+  holloway monitor --pid 4711 --view lines
+  sudo holloway monitor --system -o runs/day
+
+Samples name blocks of programs that were built with --collect none, and functions and lines of all
+others. They are time-based: they tell where the time goes, not how often code runs.";
+
 const REPORT_EXAMPLES: &str = "\
 Examples:
   holloway report                                  the latest run
@@ -151,7 +164,7 @@ Examples:
   CC=\"holloway cc\" CXX=\"holloway c++\" ./configure && make
 
 Holloway's options, anywhere before `--` (they take effect when a program is linked):
-  --collect paths|edges|loops[=K]|trace|variation|times
+  --collect paths|edges|loops[=K]|trace|variation|times|none
                          kind of profile (HOLLOWAY_COLLECT)
   --exits on|off         count frames that are left early: by longjmp, unwinding, or the
                          end of the process; on by default (HOLLOWAY_EXITS)
@@ -188,6 +201,26 @@ pub(crate) struct RunArgs {
     pub(crate) view: ViewArgs,
     /// The program and its arguments
     #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM", value_hint = ValueHint::CommandWithArguments)]
+    pub(crate) program: Vec<OsString>,
+}
+
+/// `holloway monitor`.
+#[derive(Debug, Args)]
+pub(crate) struct MonitorArgs {
+    /// Watch all processes of the machine, until Ctrl-C
+    #[arg(long, conflicts_with_all = ["pid", "program"])]
+    pub(crate) system: bool,
+    /// Watch a running process, its threads, and its child processes, until it ends or Ctrl-C
+    #[arg(long, value_name = "PID", conflicts_with = "program")]
+    pub(crate) pid: Option<u32>,
+    /// The directory for the run's data.
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+    /// The report.
+    #[command(flatten)]
+    pub(crate) view: ViewArgs,
+    /// The program to run and watch, and its arguments
+    #[arg(required_unless_present_any = ["system", "pid"], trailing_var_arg = true, value_name = "PROGRAM", value_hint = ValueHint::CommandWithArguments)]
     pub(crate) program: Vec<OsString>,
 }
 

@@ -5,9 +5,10 @@ use std::process::ExitCode;
 
 use holloway_abi::Unit;
 use holloway_analysis::{Function, RunProfile};
-use holloway_collect::load::Loaded;
+use holloway_collect::load::{self, Loaded};
+use holloway_collect::samples;
 use holloway_report::{
-    CodeFilter, Files, Glob, LoopsOptions, Options, Origin, Sort, View as ReportView,
+    CodeFilter, Files, Glob, LoopsOptions, Options, Origin, SampleView, Sort, View as ReportView,
 };
 
 use crate::cli::{CodeArgs, OutputFormat, ReportArgs, SortKey, View, ViewArgs};
@@ -29,6 +30,10 @@ pub(crate) fn main(args: &ReportArgs) -> Result<ExitCode> {
     };
     let mut view = args.view.clone();
     view.code.workspace = args.workspace;
+    if has_samples(&run) {
+        print_samples(&run, &view, std::env::current_dir().ok())?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let loaded = loading::load_with_streams(&run)?;
     refuse_view_without_data(&loaded, &view)?;
     let base = std::env::current_dir().ok();
@@ -52,6 +57,9 @@ pub(crate) fn print(run: &Path, view: &ViewArgs) -> Result<()> {
 /// # Errors
 /// If no part of the run can be read, or stdout cannot be written.
 pub(crate) fn print_below(run: &Path, view: &ViewArgs, base: Option<PathBuf>) -> Result<()> {
+    if has_samples(run) {
+        return print_samples(run, view, base);
+    }
     let loaded = loading::load_with_streams(run)?;
     if let Err(refusal) = refuse_view_without_data(&loaded, view) {
         // The program has run already, so the report shows the data that the run has.
@@ -142,6 +150,54 @@ fn print_counts(profile: &RunProfile, view: &ViewArgs, options: &Options<'_>) ->
         OutputFormat::Text => holloway_report::terminal::write(profile, options, out),
         OutputFormat::Json => holloway_report::json::write(profile, options, out),
     })
+}
+
+/// Whether a monitor watched the run, and nothing was counted.
+fn has_samples(run: &Path) -> bool {
+    let has_profiles = || !load::profile_files(run).is_ok_and(|files| files.is_empty());
+    !samples::sample_files(run).is_empty() && (run.is_file() || !has_profiles())
+}
+
+fn print_samples(run: &Path, view: &ViewArgs, base: Option<PathBuf>) -> Result<()> {
+    let sample_view = sample_view(view)?;
+    let source = source();
+    let options = Options {
+        code: code_filter(&view.code),
+        cwd: base,
+        ..options(&view.list, &source)
+    };
+    let run = samples::load(run)?;
+    write_out(|out| match view.list.style.format {
+        OutputFormat::Text => {
+            holloway_report::terminal::samples::write(&run, sample_view, &options, out)
+        }
+        OutputFormat::Json => holloway_report::json::samples::write(&run, &options, out),
+    })
+}
+
+/// The view of samples that the options ask for.
+///
+/// # Errors
+/// If samples have no such view.
+fn sample_view(args: &ViewArgs) -> Result<SampleView> {
+    let counted_only = args.uncovered || args.sort.is_some() || args.min_share.is_some();
+    match args.view {
+        None if !counted_only => Ok(SampleView::Functions),
+        Some(View::Functions) => Ok(SampleView::Functions),
+        Some(View::Blocks) => Ok(SampleView::Blocks),
+        Some(View::Lines) => Ok(SampleView::Lines),
+        None
+        | Some(
+            View::Paths
+            | View::Edges
+            | View::Branches
+            | View::Loops
+            | View::Variation
+            | View::PathsFromEdges,
+        ) => Err(Failure::usage(
+            "this run has samples, not counts: use --view functions, blocks, or lines",
+        )),
+    }
 }
 
 fn print_loops(loaded: Loaded, view: &ViewArgs, options: &Options<'_>) -> Result<()> {

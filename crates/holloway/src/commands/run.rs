@@ -5,6 +5,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
+use holloway_abi::Kind;
 use holloway_collect::burst::Burst;
 use holloway_collect::collector::Measurement;
 use holloway_collect::error::RunError;
@@ -57,6 +58,11 @@ pub(crate) fn main(args: &RunArgs) -> Result<ExitCode> {
             &args.stream,
             (!args.output.no_report).then_some(&args.view),
         )?;
+    }
+    if image_info.as_ref().and_then(|image| image.kind) == Some(Kind::Nothing) {
+        return Err(Failure::usage(missing_profile::records_nothing(
+            &program.to_string_lossy(),
+        )));
     }
     Burst::check_environment()?;
     let directory = run_directory::create(args.output.output.as_deref(), &runs, &name)?;

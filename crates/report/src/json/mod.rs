@@ -19,6 +19,7 @@ pub(crate) mod overlap;
 pub mod phases;
 mod prediction;
 pub mod predictors;
+pub mod samples;
 pub(crate) mod stability;
 mod sums;
 mod thread;

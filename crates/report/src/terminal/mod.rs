@@ -21,6 +21,7 @@ mod predictability;
 mod prediction;
 pub mod predictors;
 mod route;
+pub mod samples;
 mod sheet;
 pub(crate) mod stability;
 mod table;

@@ -36,6 +36,10 @@ fn block() -> *mut u8 {
 /// before woven handlers of the program count. Before the fork, the runtime's `prepare` handler
 /// takes the lock after the program's `prepare` handlers ran. Registration in the first [`enter`]
 /// would be too late. Moreover, libc may use vector registers, which `enter` must preserve.
+///
+/// An image that records nothing has no file, so a fork needs no handlers.
 pub(super) extern "C" fn constructor() {
-    fork::register();
+    if image::is_recorded() {
+        fork::register();
+    }
 }

@@ -27,6 +27,11 @@ fn kind() -> Kind {
     Kind::from_number(header().kind).unwrap_or(Kind::Paths)
 }
 
+/// Does woven code record anything?
+pub(super) fn is_recorded() -> bool {
+    kind().is_recorded()
+}
+
 /// Do threads append words to rings? If not, they count in blocks of counters.
 pub(super) fn is_stream() -> bool {
     kind().is_stream()

@@ -7,6 +7,7 @@
 //! | trace | `stream` |
 //! | variation | `bursts` |
 //! | times | `times` |
+//! | none | no probes; [`super::block_probes`] marks the blocks |
 
 use holloway_abi::{Kind, RING_SIZE, RING_WORDS};
 use holloway_format::Counters;
@@ -75,6 +76,7 @@ impl ProbeInserter<'_> {
                 bursts::insert::insert(parts, &sites, &frequencies, first, globals, self.leaves);
             }
             Kind::Times => times::insert(parts, &usual_sites(plan)?, first, globals),
+            Kind::Nothing => {}
         }
         Ok(())
     }

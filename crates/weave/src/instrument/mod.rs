@@ -3,8 +3,8 @@
 //! - Planning: [`plan`] makes the graph of a function, decides what is counted, and chooses the
 //!   edges with probes. It uses `weights`, `paths`, and `edges`.
 //! - Inserting: [`insert`] chooses the style of the probes by the kind of collection: `counters`
-//!   (arrays and hash tables), `stream` (rings), `times` (every path timed), or `bursts` (some
-//!   paths timed).
+//!   (arrays and hash tables), `stream` (rings), `times` (every path timed), `bursts` (some
+//!   paths timed), or `block_probes` (nothing counted).
 //! - Counters: `promote` keeps a loop's counters in registers, with `natural_loops`, `loop_counts`,
 //!   and `write_back`. `likely_counts` makes the count of a likely path cheaper. `ring_counters`
 //!   manages the counters next to a ring.
@@ -16,6 +16,7 @@
 
 mod aarch64;
 mod anchors;
+pub(crate) mod block_probes;
 mod boundaries;
 mod bursts;
 mod clock;

@@ -15,66 +15,105 @@ use std::sync::Arc;
 
 /// An event of a process, with the time at which it happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Event {
+pub struct Event {
     /// Nanoseconds of the kernel's clock. Only the order matters.
-    pub(crate) time: u64,
-    pub(crate) process: u32,
-    pub(crate) action: Action,
+    pub time: u64,
+    /// The process.
+    pub process: u32,
+    /// What happened.
+    pub action: Action,
 }
 
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Action {
+pub enum Action {
     /// The process began to run a program.
     Exec,
     /// The process was forked from another.
-    Fork { parent: u32 },
+    Fork {
+        /// The parent process.
+        parent: u32,
+    },
     /// A thread of the process began.
     ThreadStart,
     /// A thread of the process ended.
     ThreadEnd,
     /// The process mapped code.
     Map {
+        /// Its first address.
         start: u64,
+        /// Its length in bytes.
         length: u64,
         /// Offset of the mapping in the file.
         offset: u64,
-        path: String,
+        /// The file.
+        file: MappedFile,
     },
     /// A thread of the process executed this address.
-    Sample { address: u64 },
+    Sample {
+        /// The address.
+        address: u64,
+    },
 }
 
-/// The index of a file in [`AddressSpaces::files`].
+/// A file that a process mapped. Two builds of a program may have one path.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MappedFile {
+    /// The path, as the process sees it.
+    pub path: String,
+    /// Tells files with equal paths apart.
+    pub identity: FileIdentity,
+}
+
+/// What the kernel says about the content of a mapped file.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum FileIdentity {
+    /// The build id in the file's notes.
+    BuildId(Vec<u8>),
+    /// The file has no build id, or the kernel does not report it.
+    Inode {
+        /// Major and minor number of the device.
+        device: (u32, u32),
+        /// The inode.
+        inode: u64,
+    },
+}
+
+/// The index of a file in [`AddressSpaces`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct FileId(u32);
+pub struct FileId(u32);
 
 /// The mappings of the running processes, and the samples of all executions.
 #[derive(Debug, Default)]
-pub(crate) struct AddressSpaces {
-    /// Paths of the mapped files. The index is the [`FileId`].
-    files: Vec<String>,
-    file_ids: HashMap<String, FileId>,
+pub struct AddressSpaces {
+    /// The mapped files. The index is the [`FileId`].
+    files: Vec<MappedFile>,
+    file_ids: HashMap<MappedFile, FileId>,
     processes: HashMap<u32, Process>,
-    executions: Vec<Execution>,
+    /// The executions by number, in the order of their begin.
+    executions: BTreeMap<u64, Execution>,
+    /// Number of the next execution.
+    next_execution: u64,
 }
 
 /// The samples of one execution.
 #[derive(Debug, Default)]
-pub(crate) struct Execution {
+pub struct Execution {
     /// The file that was mapped first: the program.
-    pub(crate) program: Option<FileId>,
+    pub program: Option<FileId>,
     /// All files that were mapped.
-    pub(crate) files: BTreeSet<FileId>,
+    pub files: BTreeSet<FileId>,
     /// Samples by file and offset in the file.
-    pub(crate) samples: HashMap<(FileId, u64), u64>,
+    pub samples: HashMap<(FileId, u64), u64>,
     /// Samples outside of all mappings.
-    pub(crate) unmapped: u64,
+    pub unmapped: u64,
+    /// A process with samples. The last one that had any.
+    pub process: u32,
 }
 
 #[derive(Debug)]
 struct Process {
-    execution: usize,
+    execution: u64,
     mappings: Arc<BTreeMap<u64, Mapping>>,
     threads: u32,
 }
@@ -88,7 +127,7 @@ struct Mapping {
 
 impl AddressSpaces {
     /// Adds an event. Events must be added in the order of their times.
-    pub(crate) fn add(&mut self, event: Event) {
+    pub fn add(&mut self, event: Event) {
         match event.action {
             Action::Exec => self.exec(event.process),
             Action::Fork { parent } => self.fork(parent, event.process),
@@ -98,9 +137,9 @@ impl AddressSpaces {
                 start,
                 length,
                 offset,
-                path,
+                file,
             } => {
-                let file = self.file_id(path);
+                let file = self.file_id(file);
                 let mapping = Mapping {
                     end: start.saturating_add(length),
                     offset,
@@ -109,7 +148,7 @@ impl AddressSpaces {
                 let process = self.process(event.process);
                 map(Arc::make_mut(&mut process.mappings), start, mapping);
                 let execution = process.execution;
-                let execution = &mut self.executions[execution];
+                let execution = self.executions.entry(execution).or_default();
                 execution.program.get_or_insert(file);
                 execution.files.insert(file);
             }
@@ -117,7 +156,8 @@ impl AddressSpaces {
                 let process = self.process(event.process);
                 let location = locate(&process.mappings, address);
                 let execution = process.execution;
-                let execution = &mut self.executions[execution];
+                let execution = self.executions.entry(execution).or_default();
+                execution.process = event.process;
                 match location {
                     Some(location) => *execution.samples.entry(location).or_default() += 1,
                     None => execution.unmapped += 1,
@@ -126,33 +166,62 @@ impl AddressSpaces {
         }
     }
 
+    /// A file.
+    pub fn file(&self, id: FileId) -> &MappedFile {
+        &self.files[id.0 as usize]
+    }
+
     /// The path of a file.
-    pub(crate) fn path(&self, file: FileId) -> &str {
-        &self.files[file.0 as usize]
+    pub fn path(&self, id: FileId) -> &str {
+        &self.file(id).path
     }
 
     /// The executions, in the order of their begin.
-    pub(crate) fn executions(&self) -> &[Execution] {
-        &self.executions
+    pub fn executions(&self) -> impl Iterator<Item = &Execution> {
+        self.executions.values()
     }
 
-    fn file_id(&mut self, path: String) -> FileId {
-        if let Some(&id) = self.file_ids.get(&path) {
+    /// Takes the samples of all executions, and forgets the executions that have ended. So a long
+    /// observation needs memory only for the processes that run.
+    pub fn take_samples(&mut self) -> Vec<Execution> {
+        let processes = self.processes.values();
+        let running: BTreeSet<u64> = processes.map(|process| process.execution).collect();
+        let mut taken = Vec::new();
+        self.executions.retain(|number, execution| {
+            let has_samples = !execution.samples.is_empty() || execution.unmapped > 0;
+            if has_samples {
+                taken.push(Execution {
+                    program: execution.program,
+                    files: BTreeSet::new(),
+                    samples: std::mem::take(&mut execution.samples),
+                    unmapped: std::mem::take(&mut execution.unmapped),
+                    process: execution.process,
+                });
+            }
+            running.contains(number)
+        });
+        taken
+    }
+
+    fn file_id(&mut self, file: MappedFile) -> FileId {
+        if let Some(&id) = self.file_ids.get(&file) {
             return id;
         }
         let id = FileId(self.files.len() as u32);
-        self.files.push(path.clone());
-        self.file_ids.insert(path, id);
+        self.files.push(file.clone());
+        self.file_ids.insert(file, id);
         id
     }
 
     /// The process. A process whose begin was not reported gets an execution of its own.
     fn process(&mut self, id: u32) -> &mut Process {
-        let executions = &mut self.executions;
+        let (executions, next) = (&mut self.executions, &mut self.next_execution);
         self.processes.entry(id).or_insert_with(|| {
-            executions.push(Execution::default());
+            let execution = *next;
+            *next += 1;
+            executions.insert(execution, Execution::default());
             Process {
-                execution: executions.len() - 1,
+                execution,
                 mappings: Arc::default(),
                 threads: 1,
             }
@@ -232,12 +301,16 @@ mod tests {
             start,
             length,
             offset,
-            path: path.to_owned(),
+            file: MappedFile {
+                path: path.to_owned(),
+                identity: FileIdentity::BuildId(Vec::new()),
+            },
         }
     }
 
     fn samples(spaces: &AddressSpaces, execution: usize) -> Vec<(&str, u64, u64)> {
-        let samples = spaces.executions()[execution].samples.iter();
+        let execution = spaces.executions().nth(execution).unwrap();
+        let samples = execution.samples.iter();
         let mut list: Vec<_> = samples
             .map(|(&(file, offset), &count)| (spaces.path(file), offset, count))
             .collect();
@@ -261,9 +334,51 @@ mod tests {
         add(&mut spaces, 8, sample);
         assert_eq!(samples(&spaces, 0), [("app", 0x434, 2)]);
         assert_eq!(samples(&spaces, 1), [("sh", 0x234, 1)]);
-        assert_eq!(spaces.executions()[1].unmapped, 1);
-        let program = spaces.executions()[1].program.unwrap();
-        assert_eq!(spaces.path(program), "sh");
+        let shell = spaces.executions().nth(1).unwrap();
+        assert_eq!((shell.unmapped, shell.process), (1, 8));
+        assert_eq!(spaces.path(shell.program.unwrap()), "sh");
+    }
+
+    #[test]
+    fn samples_are_taken_once_and_ended_executions_are_forgotten() {
+        let mut spaces = AddressSpaces::default();
+        let sample = Action::Sample { address: 0x1234 };
+        for process in [7, 8] {
+            add(&mut spaces, process, Action::Exec);
+            add(&mut spaces, process, mapping(0x1000, 0x2000, 0, "app"));
+            add(&mut spaces, process, sample.clone());
+        }
+        add(&mut spaces, 8, Action::ThreadEnd);
+        let taken = spaces.take_samples();
+        let processes: Vec<u32> = taken.iter().map(|execution| execution.process).collect();
+        assert_eq!(processes, [7, 8]);
+        assert!(taken.iter().all(|execution| execution.samples.len() == 1));
+        assert_eq!(spaces.executions().count(), 1);
+        assert!(spaces.take_samples().is_empty());
+        add(&mut spaces, 7, sample);
+        let taken = spaces.take_samples();
+        assert_eq!(spaces.path(taken[0].program.unwrap()), "app");
+    }
+
+    #[test]
+    fn two_builds_with_one_path_are_two_files() {
+        let mut spaces = AddressSpaces::default();
+        for (process, build_id) in [(7, 1), (8, 2), (9, 1)] {
+            let file = MappedFile {
+                path: "app".to_owned(),
+                identity: FileIdentity::BuildId(vec![build_id]),
+            };
+            let action = Action::Map {
+                start: 0,
+                length: 1,
+                offset: 0,
+                file,
+            };
+            add(&mut spaces, process, action);
+        }
+        let programs: Vec<_> = spaces.executions().map(|one| one.program).collect();
+        assert_eq!(programs[0], programs[2]);
+        assert_ne!(programs[0], programs[1]);
     }
 
     #[test]

@@ -9,16 +9,15 @@ use holloway_format::{Count, FunctionSamples, peek_map};
 use object::read::ReadCache;
 use object::{Object as _, ObjectSymbol as _, SymbolKind};
 
-use crate::files::read_range;
-use crate::image::{MapSection, section_range};
+use crate::elf::{MapSection, Segments, open_regular, read_range, section_range};
 
 /// The functions of a file with samples.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct SampledFunctions {
+pub struct SampledFunctions {
     /// The functions, ascending by address.
-    pub(crate) functions: Vec<FunctionSamples>,
+    pub functions: Vec<FunctionSamples>,
     /// The number of samples that belong to no function.
-    pub(crate) without_function: Count,
+    pub without_function: Count,
 }
 
 /// Bytes at the beginning of a path map that contain its build id.
@@ -26,7 +25,7 @@ const MAP_HEAD: u64 = 48;
 
 /// Returns the build id of a woven file's path map. `None` if the file is not woven, or cannot be
 /// read.
-pub(crate) fn woven_build(path: &Path) -> Option<[u8; 16]> {
+pub fn woven_build(path: &Path) -> Option<[u8; 16]> {
     let map = MapSection::open(path)?;
     peek_map(&map.read(0..MAP_HEAD)?).ok()
 }
@@ -39,7 +38,7 @@ pub(crate) fn woven_build(path: &Path) -> Option<[u8; 16]> {
 ///      0    8  tag: 14 is DT_SONAME, 0 the end
 ///      8    8  offset of the name in .dynstr
 /// ```
-pub(crate) fn soname(path: &Path) -> Option<String> {
+pub fn soname(path: &Path) -> Option<String> {
     const DT_SONAME: u64 = 14;
     let file = open_regular(path)?;
     let section = |name: &str| read_range(&file, section_range(&file, name)?);
@@ -55,7 +54,7 @@ pub(crate) fn soname(path: &Path) -> Option<String> {
 }
 
 /// Finds the functions at sampled file offsets. `samples` has the number of samples at each offset.
-pub(crate) fn sampled_functions(path: &Path, samples: &BTreeMap<u64, u64>) -> SampledFunctions {
+pub fn sampled_functions(path: &Path, samples: &BTreeMap<u64, u64>) -> SampledFunctions {
     find_functions(path, samples).unwrap_or_else(|| SampledFunctions {
         functions: Vec::new(),
         without_function: Count(samples.values().sum()),
@@ -65,14 +64,11 @@ pub(crate) fn sampled_functions(path: &Path, samples: &BTreeMap<u64, u64>) -> Sa
 fn find_functions(path: &Path, samples: &BTreeMap<u64, u64>) -> Option<SampledFunctions> {
     let cache = ReadCache::new(open_regular(path)?);
     let file = object::File::parse(&cache).ok()?;
-    let segments: Vec<Segment> = file
-        .segments()
-        .map(|segment| Segment::new(&segment))
-        .collect();
+    let segments = Segments::new(&file);
     let mut addresses = BTreeMap::new();
     let mut without_function = 0;
     for (&offset, &count) in samples {
-        match segments.iter().find_map(|segment| segment.address(offset)) {
+        match segments.address(offset) {
             Some(address) => *addresses.entry(address).or_insert(0) += count,
             None => without_function += count,
         }
@@ -108,36 +104,6 @@ fn find_functions(path: &Path, samples: &BTreeMap<u64, u64>) -> Option<SampledFu
     Some(result)
 }
 
-/// A part of a file that is mapped to addresses.
-struct Segment {
-    address: u64,
-    offset: u64,
-    size: u64,
-}
-
-impl Segment {
-    fn new<'data>(segment: &impl object::ObjectSegment<'data>) -> Self {
-        let (offset, size) = segment.file_range();
-        Self {
-            address: segment.address(),
-            offset,
-            size,
-        }
-    }
-
-    /// The address of a file offset, if the segment contains the offset.
-    fn address(&self, offset: u64) -> Option<u64> {
-        let distance = offset.checked_sub(self.offset)?;
-        (distance < self.size).then(|| self.address.wrapping_add(distance))
-    }
-}
-
-/// Opens a file. Does not open devices or FIFOs.
-fn open_regular(path: &Path) -> Option<File> {
-    let is_regular = std::fs::metadata(path).ok()?.is_file();
-    File::open(path).ok().filter(|_| is_regular)
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
@@ -153,14 +119,7 @@ mod tests {
             .symbols()
             .find(|symbol| symbol.name().is_ok_and(|name| name == "main"))
             .unwrap();
-        let segments = file.segments().map(|segment| Segment::new(&segment));
-        let offset = segments
-            .filter_map(|segment| {
-                let distance = symbol.address().checked_sub(segment.address)?;
-                (distance < segment.size).then(|| segment.offset + distance)
-            })
-            .next()
-            .unwrap();
+        let offset = Segments::new(&file).offset(symbol.address()).unwrap();
         let end_of_file = bytes.len() as u64 + 4096;
         let samples = BTreeMap::from([(offset, 2), (offset + 1, 3), (end_of_file, 5)]);
         let found = sampled_functions(&program, &samples);

@@ -1,0 +1,90 @@
+//! The words and the selection that the text and the JSON document of a watched run share.
+
+use holloway_analysis::samples::{SampledFile, SampledRun, TimeProfile, TimedFunction};
+use holloway_format::samples::{KnownBlocks, SampleClock};
+
+use crate::names;
+use crate::options::Options;
+
+/// The views of samples.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SampleView {
+    /// A row for each function.
+    #[default]
+    Functions,
+    /// A row for each block.
+    Blocks,
+    /// A row for each line.
+    Lines,
+}
+
+/// What was counted between two samples, for people.
+pub(crate) fn clock_words(clock: SampleClock) -> &'static str {
+    match clock {
+        SampleClock::Cycles => "processor cycles",
+        SampleClock::CpuTime => "CPU time, by the kernel's timer",
+    }
+}
+
+/// What was counted between two samples, in JSON.
+pub(crate) fn clock_code(clock: SampleClock) -> &'static str {
+    match clock {
+        SampleClock::Cycles => "cycles",
+        SampleClock::CpuTime => "cpu-time",
+    }
+}
+
+/// Whether the blocks of a file are known, in JSON.
+pub(crate) fn blocks_code(blocks: KnownBlocks) -> &'static str {
+    match blocks {
+        KnownBlocks::NotWoven => "not-woven",
+        KnownBlocks::NoProbes => "no-probes",
+        KnownBlocks::NoSymbols => "no-symbols",
+        KnownBlocks::Damaged => "damaged",
+        KnownBlocks::Unread => "unread",
+        KnownBlocks::Known { .. } => "known",
+    }
+}
+
+/// Why the blocks of a file are not known, and what to do. `None` if they are known, or if the user
+/// cannot change it.
+pub(crate) fn advice(file: &SampledFile) -> Option<&'static str> {
+    match file.blocks {
+        KnownBlocks::Known { .. } if file.map.is_none() => Some("its path map cannot be read"),
+        KnownBlocks::Known { .. } | KnownBlocks::NotWoven => None,
+        KnownBlocks::NoProbes => Some("it was not built with --collect none"),
+        KnownBlocks::NoSymbols => {
+            Some("its symbol table was stripped: strip with --strip-debug, which keeps it")
+        }
+        KnownBlocks::Damaged => Some("its path map or its section .pseudo_probe is damaged"),
+        KnownBlocks::Unread => Some("the file was gone when its first sample came"),
+    }
+}
+
+/// The name of a function.
+pub(crate) fn name(function: &TimedFunction) -> String {
+    names::display(&function.linkage_name, &function.name)
+}
+
+/// The functions that `--function`, `--crate`, and `--file` keep, each with its index and name.
+pub(crate) fn kept<'p>(
+    run: &SampledRun,
+    profile: &'p TimeProfile,
+    options: &Options<'_>,
+) -> Vec<(usize, String, &'p TimedFunction)> {
+    let functions = profile.functions.iter().enumerate();
+    let named = functions.map(|(index, function)| (index, name(function), function));
+    named
+        .filter(|(_, name, function)| {
+            let matches = options.function.as_ref();
+            let keeps_name = matches.is_none_or(|regex| regex.is_match(name));
+            let cwd = options.cwd.as_deref();
+            let module = &run.files[function.file].path;
+            let of_crate = crate::code::crate_of(&function.place.file, name, module);
+            keeps_name
+                && (!options.code.is_given()
+                    || options.code.keeps_file(&function.place.file, cwd)
+                        && options.code.keeps_crate(&of_crate))
+        })
+        .collect()
+}

@@ -1,0 +1,390 @@
+//! The report of a watched run: where the time went.
+//!
+//! ```text
+//! Samples  time-based: 3,021 in 3.1 s, about 1,024 per second of CPU time
+//!   programs      app 98.2 % · sh 1.8 %
+//!   blocks        app
+//!   no blocks     libc.so.6: functions by symbol
+//! ```
+
+use std::io::{self, BufWriter, Write};
+
+use holloway_analysis::samples::{
+    Basis, SampledRun, SourceLine, TimeProfile, TimedBlock, TimedFunction, time_profile,
+};
+use holloway_format::samples::{KnownBlocks, MonitorState};
+use holloway_format::{Count, ProgramSamples};
+
+use super::paint::{Ink, Line, Page, clip, clip_start};
+use super::sheet::TOP;
+use super::table::{Align, Table};
+use crate::cpu_time::file_name;
+use crate::notes::sentence;
+use crate::numbers::{grouped, plural, seconds, share, three_digits};
+use crate::options::Options;
+use crate::samples::{SampleView, advice, clock_words, kept};
+
+/// Maximum number of names in a list.
+const MAX_NAMES: usize = 5;
+/// Minimum columns of a place and of a source line.
+const MIN_WIDTH: usize = 20;
+
+/// Writes the report.
+///
+/// # Errors
+/// If writing to `out` fails.
+pub fn write(
+    run: &SampledRun,
+    view: SampleView,
+    options: &Options<'_>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut out = BufWriter::new(out);
+    let profile = time_profile(run);
+    let mut sheet = Sheet {
+        functions: kept(run, &profile, options),
+        page: Page::new(&mut out, options),
+        run,
+        profile: &profile,
+        options,
+    };
+    sheet.write_head()?;
+    match view {
+        _ if profile.samples == Count::ZERO => {
+            let text = "no sample: the watched programs used no CPU time in user mode";
+            sheet.page.text(Ink::Alarm, text)?;
+        }
+        _ if sheet.functions.is_empty() => {
+            sheet.page.gap()?;
+            let text = "no selected function has samples";
+            sheet.page.text(Ink::Alarm, text)?;
+        }
+        SampleView::Functions => sheet.write_functions()?,
+        SampleView::Blocks => sheet.write_blocks()?,
+        SampleView::Lines => sheet.write_lines()?,
+    }
+    drop(sheet);
+    out.flush()
+}
+
+struct Sheet<'a> {
+    run: &'a SampledRun,
+    profile: &'a TimeProfile,
+    options: &'a Options<'a>,
+    /// The selected functions, with index and name.
+    functions: Vec<(usize, String, &'a TimedFunction)>,
+    page: Page<'a>,
+}
+
+impl Sheet<'_> {
+    fn top(&self) -> usize {
+        self.options.top.unwrap_or(TOP)
+    }
+
+    fn write_head(&mut self) -> io::Result<()> {
+        let run = self.run;
+        let facts = format!(
+            "time-based: {} in {}, about {} per second of {}",
+            plural(self.profile.samples, "sample"),
+            seconds(run.duration_ns as f64 / 1e9),
+            grouped(run.frequency),
+            clock_words(run.clock)
+        );
+        self.title("Samples", &facts)?;
+        if run.state == MonitorState::Watching {
+            self.fact(
+                "state",
+                "the monitor still watches, or was killed: samples up to its last writing",
+            )?;
+        }
+        self.fact("programs", &programs(run, self.profile.samples))?;
+        let (known, unknown): (Vec<usize>, Vec<usize>) =
+            self.files_by_samples().into_iter().partition(|&file| {
+                let file = &run.files[file];
+                file.map.is_some()
+            });
+        if !known.is_empty() {
+            let names = known.iter().map(|&file| {
+                let file = &run.files[file];
+                match file.blocks {
+                    KnownBlocks::Known { left_out, .. } if left_out > 0 => format!(
+                        "{} ({} left out: symbols of equal names)",
+                        file_name(&file.path),
+                        plural(left_out, "function")
+                    ),
+                    _ => file_name(&file.path).to_owned(),
+                }
+            });
+            self.fact("blocks", &listed(names.collect()))?;
+        }
+        let mut plain = Vec::new();
+        for file in unknown {
+            let file = &run.files[file];
+            match advice(file) {
+                Some(advice) => {
+                    let text = format!("{}: {advice}", file_name(&file.path));
+                    self.fact("no blocks", &text)?;
+                }
+                None => plain.push(file_name(&file.path).to_owned()),
+            }
+        }
+        if !plain.is_empty() {
+            let text = format!("{}: functions by symbol", listed(plain));
+            self.fact("no blocks", &text)?;
+        }
+        if let Some(text) = self.unknown() {
+            self.fact("unknown", &text)?;
+        }
+        if run.lost > 0 {
+            let text = format!(
+                "{}: the buffers were full, samples are missing",
+                plural(run.lost, "record")
+            );
+            self.labeled(Ink::Alarm, "lost", &text)?;
+        }
+        for note in &run.damage {
+            self.labeled(Ink::Alarm, "damage", &sentence(note))?;
+        }
+        Ok(())
+    }
+
+    /// The samples whose function is unknown, by file. `None` if there are none.
+    fn unknown(&self) -> Option<String> {
+        let total = self.profile.samples;
+        let files = self.run.files.iter().zip(&self.profile.without_function);
+        let files = files.map(|(file, &samples)| (samples, file_name(&file.path)));
+        let generated = (self.run.without_file, "code without a file");
+        let mut files: Vec<(Count, &str)> = files
+            .chain([generated])
+            .filter(|(samples, _)| *samples > Count::ZERO)
+            .collect();
+        files.sort_by_key(|(samples, _)| std::cmp::Reverse(*samples));
+        let sum = files.iter().map(|(samples, _)| *samples);
+        let sum = sum.fold(Count::ZERO, Count::saturating_add);
+        let names = files.iter();
+        let names = names.map(|(samples, name)| format!("{name} {}", share(*samples, total)));
+        (sum > Count::ZERO).then(|| {
+            format!(
+                "{} have no known function: {}",
+                share(sum, total),
+                listed(names.collect())
+            )
+        })
+    }
+
+    /// The files with samples, most samples first.
+    fn files_by_samples(&self) -> Vec<usize> {
+        let total = |file: usize| {
+            let code = self.run.files[file].code.iter();
+            code.fold(Count::ZERO, |sum, code| sum.saturating_add(code.samples))
+        };
+        let mut files: Vec<usize> = (0..self.run.files.len()).collect();
+        files.sort_by_key(|&file| std::cmp::Reverse(total(file)));
+        files
+    }
+
+    fn write_functions(&mut self) -> io::Result<()> {
+        const COLUMNS: [(&str, Align); 6] = [
+            ("share", Align::Right),
+            ("samples", Align::Right),
+            ("hottest block", Align::Right),
+            ("basis", Align::Left),
+            ("function", Align::Left),
+            ("file", Align::Left),
+        ];
+        let shown = self.functions.len().min(self.top());
+        self.view_title("Hottest functions", shown, self.functions.len())?;
+        let mut table = Table::new(&COLUMNS);
+        for (_, name, function) in &self.functions[..shown] {
+            let block = function.blocks.first().map_or_else(
+                || "-".to_owned(),
+                |block| {
+                    let share = share(block.samples, function.samples);
+                    format!("{share} b{}", block.block)
+                },
+            );
+            table.row(vec![
+                (Ink::Number, share(function.samples, self.profile.samples)),
+                (Ink::Plain, grouped(function.samples)),
+                (Ink::Plain, block),
+                (Ink::Faint, basis(function.basis).to_owned()),
+                (Ink::Strong, name.clone()),
+                (
+                    Ink::Place,
+                    file_name(&self.run.files[function.file].path).to_owned(),
+                ),
+            ]);
+        }
+        table.write(&mut self.page)
+    }
+
+    fn write_blocks(&mut self) -> io::Result<()> {
+        const COLUMNS: [(&str, Align); 8] = [
+            ("share", Align::Right),
+            ("samples", Align::Right),
+            ("length", Align::Right),
+            ("per instruction", Align::Right),
+            ("block", Align::Left),
+            ("place", Align::Left),
+            ("function", Align::Left),
+            ("source", Align::Left),
+        ];
+        let mut blocks: Vec<(&TimedBlock, &str)> = self
+            .functions
+            .iter()
+            .flat_map(|(_, name, function)| {
+                let blocks = function.blocks.iter();
+                blocks.map(move |block| (block, name.as_str()))
+            })
+            .collect();
+        blocks.sort_by_key(|(block, _)| std::cmp::Reverse(block.samples));
+        let mut table = Table::new(&COLUMNS);
+        let shown = blocks.len().min(self.top());
+        for (block, name) in &blocks[..shown] {
+            let [place, text] = self.place_and_text(&block.place);
+            table.row(vec![
+                (Ink::Number, share(block.samples, self.profile.samples)),
+                (Ink::Plain, grouped(block.samples)),
+                (Ink::Plain, grouped(block.instructions)),
+                (Ink::Plain, three_digits(block.weight())),
+                (Ink::Faint, format!("b{}", block.block)),
+                place,
+                (Ink::Strong, (*name).to_owned()),
+                text,
+            ]);
+        }
+        let ranked = blocks.len();
+        drop(blocks);
+        self.view_title("Hottest blocks", shown, ranked)?;
+        match ranked {
+            0 => {
+                let text = "no sampled block is known: build the program with --collect none";
+                self.page.text(Ink::Alarm, text)
+            }
+            _ => table.write(&mut self.page),
+        }
+    }
+
+    fn write_lines(&mut self) -> io::Result<()> {
+        const COLUMNS: [(&str, Align); 5] = [
+            ("share", Align::Right),
+            ("samples", Align::Right),
+            ("place", Align::Left),
+            ("function", Align::Left),
+            ("source", Align::Left),
+        ];
+        let names: std::collections::HashMap<usize, &str> = self
+            .functions
+            .iter()
+            .map(|(index, name, _)| (*index, name.as_str()))
+            .collect();
+        let lines = self.profile.lines.iter();
+        let lines: Vec<_> = lines
+            .filter_map(|line| Some((line, *names.get(&line.function)?)))
+            .collect();
+        let mut table = Table::new(&COLUMNS);
+        let shown = lines.len().min(self.top());
+        for (line, name) in &lines[..shown] {
+            let [place, text] = self.place_and_text(&line.place);
+            table.row(vec![
+                (Ink::Number, share(line.samples, self.profile.samples)),
+                (Ink::Plain, grouped(line.samples)),
+                place,
+                (Ink::Strong, (*name).to_owned()),
+                text,
+            ]);
+        }
+        let ranked = lines.len();
+        drop(lines);
+        self.view_title("Hottest lines", shown, ranked)?;
+        match ranked {
+            0 => {
+                let text =
+                    "no sampled line is known: build the program with debug information (-g)";
+                self.page.text(Ink::Alarm, text)
+            }
+            _ => table.write(&mut self.page),
+        }
+    }
+
+    fn place_and_text(&self, place: &SourceLine) -> [(Ink, String); 2] {
+        let shown = match place.is_known() {
+            true => {
+                crate::places::file_and_line(&place.file, place.line, self.options.cwd.as_deref())
+            }
+            false => "-".to_owned(),
+        };
+        let text = self.options.source.line(&place.file, place.line);
+        [
+            (
+                Ink::Place,
+                clip_start(&shown, MIN_WIDTH.max(self.page.width() / 4)),
+            ),
+            (
+                Ink::Plain,
+                clip(
+                    text.unwrap_or_default().trim(),
+                    MIN_WIDTH.max(self.page.width() / 3),
+                ),
+            ),
+        ]
+    }
+
+    fn view_title(&mut self, title: &str, shown: usize, ranked: usize) -> io::Result<()> {
+        let text = format!(
+            "{} of {} with samples, by share of {} (time-based)",
+            grouped(shown as u64),
+            grouped(ranked as u64),
+            plural(self.profile.samples, "sample")
+        );
+        self.page.gap()?;
+        self.title(title, &text)
+    }
+
+    fn title(&mut self, title: &str, subtitle: &str) -> io::Result<()> {
+        let mut line = Line::new();
+        line.put(Ink::Strong, title).put(Ink::Plain, "  ");
+        self.page.wrapped(line, Ink::Faint, subtitle)
+    }
+
+    fn fact(&mut self, label: &str, text: &str) -> io::Result<()> {
+        self.labeled(Ink::Faint, label, text)
+    }
+
+    fn labeled(&mut self, ink: Ink, label: &str, text: &str) -> io::Result<()> {
+        let mut line = Line::new();
+        line.put(Ink::Plain, "  ").left(ink, label, 14);
+        self.page.wrapped(line, Ink::Plain, text)
+    }
+}
+
+/// How a function was found.
+fn basis(basis: Basis) -> &'static str {
+    match basis {
+        Basis::Blocks => "blocks",
+        Basis::Symbols => "symbols",
+    }
+}
+
+fn programs(run: &SampledRun, total: Count) -> String {
+    let mut programs: Vec<&ProgramSamples> = run.programs.iter().collect();
+    programs.sort_by_key(|program| std::cmp::Reverse(program.samples));
+    let names = programs.iter().map(|program| {
+        let name = match program.path.is_empty() {
+            true => "unknown",
+            false => file_name(&program.path),
+        };
+        format!("{name} {}", share(program.samples, total))
+    });
+    listed(names.collect())
+}
+
+/// The first names of a list, and the number of the others.
+fn listed(names: Vec<String>) -> String {
+    let more = names.len().saturating_sub(MAX_NAMES);
+    let mut shown: Vec<String> = names.into_iter().take(MAX_NAMES).collect();
+    if more > 0 {
+        shown.push(format!("{more} more"));
+    }
+    shown.join(" · ")
+}

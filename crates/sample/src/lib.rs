@@ -1,0 +1,26 @@
+//! Samples the code that programs execute, and finds its functions and blocks.
+//!
+//! - [`cpu_clock`] samples the user time of one program for the share of woven code.
+//! - [`address_spaces`] attributes sampled addresses to files; (`buffers`) reads the kernel's
+//!   records.
+//! - [`code_map`] finds the function and block of an address in a program that was built with
+//!   `--collect none`. [`source_map`] finds the function and line in any program.
+//! - [`monitor`] samples processes or the whole system for as long as the user wants; (`files`) has
+//!   the sampled files, (`processes`) the processes that ran before, and (`period`) draws the time
+//!   to the next sample.
+//! - [`sampled_file`] reads facts about the files that a program mapped.
+//!
+//! This crate prints nothing and writes no files.
+#![deny(unsafe_code)]
+
+pub mod address_spaces;
+mod buffers;
+pub mod code_map;
+pub mod cpu_clock;
+pub mod elf;
+mod files;
+pub mod monitor;
+mod period;
+mod processes;
+pub mod sampled_file;
+pub mod source_map;

@@ -1,0 +1,409 @@
+//! Samples the code that processes, or all processes of the machine, execute in user mode, for as
+//! long as the user wants (Morph's monitor: Zhang et al. 1997, section 3).
+//!
+//! - 1,024 samples per second of CPU time on average. Each period is drawn at random (`period`), 10
+//!   times a second. Threads that start later inherit the last period of their parent.
+//! - The clock is the processor's cycle counter, or the kernel's timer on machines without one.
+//! - Samples in the kernel, and so idle time, are not taken.
+//! - Each buffer has 256 KiB, as Morph's; several threads that are watched from the start share
+//!   this size. The kernel counts the records that do not fit.
+//! - Exec, mappings, forks, and exits are followed (`address_spaces`). Mappings of processes that
+//!   run at the start come from /proc.
+//!
+//! Memory grows with the number of sampled addresses and of running processes, not with time.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::time::{Duration, Instant};
+
+use holloway_format::samples::{MonitorState, SampleClock, SampleRecord};
+use holloway_format::{Count, ProgramSamples};
+use perf_event::events::{Hardware, Software};
+use perf_event::{Builder, SampleFlag, Sampler};
+use rustix::io::Errno;
+
+use crate::address_spaces::AddressSpaces;
+use crate::buffers::{Buffers, online_processors};
+use crate::files::SampledFiles;
+use crate::period::{self, RandomFactors};
+use crate::processes;
+
+pub use crate::files::PathMap;
+
+/// Samples per second of CPU time, on average.
+pub const FREQUENCY: u64 = 1024;
+/// Time between two readings of the buffers, and between two random periods.
+pub const INTERVAL: Duration = Duration::from_millis(100);
+/// CPU time between two samples, on average, in nanoseconds.
+const PERIOD_NS: f64 = 1e9 / FREQUENCY as f64;
+/// Bytes of the buffers of a processor.
+const BUFFER_SIZE: usize = 256 << 10;
+/// Minimum bytes of a buffer. The size is a power of two of pages.
+const MIN_BUFFER_SIZE: usize = 16 << 10;
+
+/// What a monitor watches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// All processes of the machine.
+    System,
+    /// A process with its threads and child processes.
+    Process(u32),
+    /// A process from its next exec on, with the threads and child processes that it starts.
+    AfterExec(u32),
+}
+
+/// The reason why a monitor cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum MonitorError {
+    /// The kernel does not permit it.
+    #[error("the kernel does not permit to sample {}{}", of(.target), remedy(.target, *.paranoid))]
+    NotPermitted {
+        /// What should be watched.
+        target: Target,
+        /// The sysctl `kernel.perf_event_paranoid`, if it can be read.
+        paranoid: Option<i32>,
+    },
+    /// The process does not run.
+    #[error("there is no process {process}: `ps` lists the processes")]
+    NoProcess {
+        /// The process.
+        process: u32,
+    },
+    /// The limit of open files is too low.
+    #[error("watching {} needs more open files than the limit permits: raise it (ulimit -n)", of(.target))]
+    TooManyFiles {
+        /// What should be watched.
+        target: Target,
+    },
+    /// Another error of the system.
+    #[error("cannot sample {}: {source}", of(.target))]
+    System {
+        /// What should be watched.
+        target: Target,
+        /// The system's error.
+        source: io::Error,
+    },
+}
+
+fn of(target: &Target) -> String {
+    match target {
+        Target::System => "the whole system".to_owned(),
+        Target::Process(process) => format!("process {process}"),
+        Target::AfterExec(_) => "the program".to_owned(),
+    }
+}
+
+fn remedy(target: &Target, paranoid: Option<i32>) -> String {
+    let (needed, permission) = match target {
+        Target::System => (0, "run as root, or"),
+        Target::Process(_) => (2, "run as root or as the process's user, and"),
+        Target::AfterExec(_) => (2, "run as root, or"),
+    };
+    let level = paranoid.map_or(String::new(), |level| format!(" (it is {level})"));
+    format!(": {permission} set kernel.perf_event_paranoid to {needed} or less{level}")
+}
+
+/// A running monitor.
+pub struct Monitor {
+    buffers: Buffers,
+    clock: SampleClock,
+    factors: RandomFactors,
+    spaces: AddressSpaces,
+    files: SampledFiles,
+    programs: BTreeMap<String, u64>,
+    without_file: u64,
+    start: Instant,
+}
+
+impl Monitor {
+    /// Starts to sample.
+    ///
+    /// # Errors
+    /// If the kernel does not permit it, or the process does not run.
+    pub fn start(target: Target) -> Result<Self, MonitorError> {
+        let error = |source: io::Error| error_of(target, source);
+        let processors = online_processors().map_err(error)?;
+        let mut factors = RandomFactors::new();
+        let period = (PERIOD_NS * factors.draw()) as u64;
+        let (mut samplers, mut clock) = (Vec::new(), SampleClock::Cycles);
+        match open_all(target, &processors, clock, period) {
+            Ok(opened) => samplers.extend(opened),
+            Err(error) if has_no_counter(&error) => {
+                clock = SampleClock::CpuTime;
+                samplers = open_all(target, &processors, clock, period)
+                    .map_err(|error| error_of(target, error))?;
+            }
+            Err(source) => return Err(error(source)),
+        }
+        let mut spaces = AddressSpaces::default();
+        // The events are enabled already, so no mapping is missed in between.
+        let running = match target {
+            Target::System => processes::running(None),
+            Target::Process(process) => processes::running(Some(process)),
+            Target::AfterExec(_) => BTreeSet::new(),
+        };
+        for process in running {
+            processes::state(process)
+                .into_iter()
+                .for_each(|event| spaces.add(event));
+        }
+        Ok(Self {
+            buffers: Buffers::new(samplers),
+            clock,
+            factors,
+            spaces,
+            files: SampledFiles::default(),
+            programs: BTreeMap::new(),
+            without_file: 0,
+            start: Instant::now(),
+        })
+    }
+
+    /// Reads the buffers, and draws the next period. Call it each [`INTERVAL`].
+    pub fn read(&mut self) {
+        self.buffers.read();
+        let spaces = &mut self.spaces;
+        self.buffers
+            .take_ordered()
+            .for_each(|event| spaces.add(event));
+        self.attribute();
+        let factor = self.factors.draw();
+        let period = match self.clock {
+            // Such events have a frequency instead of a period.
+            SampleClock::Cycles => FREQUENCY as f64 / factor,
+            SampleClock::CpuTime => PERIOD_NS * factor,
+        };
+        for sampler in self.buffers.samplers() {
+            // Fails if the thread has ended.
+            period::set(sampler, period as u64).ok();
+        }
+    }
+
+    /// Reads all that is left in the buffers, at the end.
+    pub fn read_rest(&mut self) {
+        self.buffers.read();
+        let spaces = &mut self.spaces;
+        self.buffers.take_all().for_each(|event| spaces.add(event));
+        self.attribute();
+    }
+
+    /// Takes the path maps of programs that were sampled for the first time since the last call.
+    pub fn take_maps(&mut self) -> Vec<PathMap> {
+        self.files.take_maps()
+    }
+
+    /// The samples up to now.
+    pub fn record(&self, state: MonitorState) -> SampleRecord {
+        let programs = self.programs.iter();
+        SampleRecord {
+            clock: self.clock,
+            state,
+            frequency: FREQUENCY,
+            duration_ns: u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX),
+            lost: self.buffers.lost,
+            without_file: Count(self.without_file),
+            files: self.files.monitored(),
+            programs: programs
+                .map(|(path, &samples)| ProgramSamples {
+                    path: path.clone(),
+                    samples: Count(samples),
+                })
+                .collect(),
+        }
+    }
+
+    /// Attributes the samples that the address spaces have located to files and programs.
+    fn attribute(&mut self) {
+        for execution in self.spaces.take_samples() {
+            let samples = execution.samples.values().sum::<u64>() + execution.unmapped;
+            let program = execution.program.map_or("", |file| self.spaces.path(file));
+            match self.programs.get_mut(program) {
+                Some(sum) => *sum += samples,
+                None => drop(self.programs.insert(program.to_owned(), samples)),
+            }
+            self.without_file += execution.unmapped;
+            for (&(id, offset), &samples) in &execution.samples {
+                let file = self.spaces.file(id);
+                match file.path.starts_with("//anon") {
+                    true => self.without_file += samples,
+                    false => self
+                        .files
+                        .add(id, file, execution.process, (offset, samples)),
+                }
+            }
+        }
+    }
+}
+
+/// Opens an event on each processor, for each watched thread.
+fn open_all(
+    target: Target,
+    processors: &[usize],
+    clock: SampleClock,
+    period: u64,
+) -> io::Result<Vec<Sampler>> {
+    let threads: Vec<Option<u32>> = match target {
+        Target::System => vec![None],
+        Target::AfterExec(process) => vec![Some(process)],
+        Target::Process(process) => {
+            let processes = processes::running(Some(process));
+            let threads = processes.into_iter().flat_map(processes::threads);
+            threads.map(Some).collect()
+        }
+    };
+    let share = BUFFER_SIZE / threads.len().next_power_of_two();
+    let size = share.max(MIN_BUFFER_SIZE);
+    let mut samplers = Vec::new();
+    let mut ended = None;
+    for &thread in &threads {
+        for &processor in processors {
+            let builder =
+                |reports: BuildIds| builder(target, thread, processor, clock, period, reports);
+            let opened = builder(BuildIds::Reported)
+                .build()
+                .or_else(
+                    |error| match error.raw_os_error() == Some(Errno::INVAL.raw_os_error()) {
+                        // Linux reports build ids since 5.12.
+                        true => builder(BuildIds::Unreported).build(),
+                        false => Err(error),
+                    },
+                )
+                .and_then(|counter| counter.sampled(size));
+            match opened {
+                Ok(sampler) => samplers.push(sampler),
+                // The processor went offline, or the thread has ended.
+                Err(error) if is(&error, Errno::NODEV) || is(&error, Errno::SRCH) => {
+                    ended = Some(error);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    match (samplers.is_empty(), ended) {
+        (true, error) => Err(error.unwrap_or_else(|| Errno::SRCH.into())),
+        (false, _) => Ok(samplers),
+    }
+}
+
+/// Whether mappings are reported with the build ids of files.
+#[derive(Clone, Copy)]
+enum BuildIds {
+    Reported,
+    Unreported,
+}
+
+fn builder(
+    target: Target,
+    thread: Option<u32>,
+    processor: usize,
+    clock: SampleClock,
+    period: u64,
+    build_ids: BuildIds,
+) -> Builder<'static> {
+    let mut builder = match clock {
+        SampleClock::Cycles => Builder::new(Hardware::CPU_CYCLES),
+        SampleClock::CpuTime => Builder::new(Software::CPU_CLOCK),
+    };
+    match clock {
+        SampleClock::Cycles => builder.sample_frequency(FREQUENCY),
+        SampleClock::CpuTime => builder.sample_period(period),
+    };
+    match thread {
+        None => builder.any_pid(),
+        Some(thread) => builder.observe_pid(thread as i32).inherit(true),
+    };
+    match target {
+        Target::System | Target::Process(_) => builder.enabled(true),
+        Target::AfterExec(_) => builder.enable_on_exec(true),
+    };
+    builder
+        .one_cpu(processor)
+        .sample(SampleFlag::IP | SampleFlag::TID | SampleFlag::TIME)
+        .sample_id_all(true)
+        .exclude_kernel(true)
+        .mmap(true)
+        .mmap2(true)
+        .build_id(matches!(build_ids, BuildIds::Reported))
+        .comm(true)
+        .comm_exec(true)
+        .task(true);
+    builder
+}
+
+fn is(error: &io::Error, errno: Errno) -> bool {
+    error.raw_os_error() == Some(errno.raw_os_error())
+}
+
+/// Whether the machine has no counter of cycles, or does not let programs use it.
+fn has_no_counter(error: &io::Error) -> bool {
+    [Errno::NOENT, Errno::OPNOTSUPP, Errno::NODEV]
+        .into_iter()
+        .any(|errno| is(error, errno))
+}
+
+fn error_of(target: Target, source: io::Error) -> MonitorError {
+    let paranoid = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid");
+    match target {
+        Target::Process(process) | Target::AfterExec(process) if is(&source, Errno::SRCH) => {
+            MonitorError::NoProcess { process }
+        }
+        _ if is(&source, Errno::PERM) || is(&source, Errno::ACCESS) => MonitorError::NotPermitted {
+            target,
+            paranoid: paranoid.ok().and_then(|text| text.trim().parse().ok()),
+        },
+        _ if is(&source, Errno::MFILE) => MonitorError::TooManyFiles { target },
+        _ => MonitorError::System { target, source },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    #[test]
+    fn a_process_that_does_not_run_is_an_error() {
+        let Err(error) = Monitor::start(Target::Process(u32::MAX >> 1)) else {
+            panic!("there is no such process");
+        };
+        let text = error.to_string();
+        assert!(
+            text.contains("no process") && !text.contains('\n'),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn refusals_name_the_remedy() {
+        let error = MonitorError::NotPermitted {
+            target: Target::System,
+            paranoid: Some(2),
+        };
+        assert_eq!(
+            error.to_string(),
+            "the kernel does not permit to sample the whole system: run as root, or set kernel.perf_event_paranoid to 0 or less (it is 2)"
+        );
+    }
+
+    /// Passes where sampling is forbidden, too.
+    #[test]
+    fn this_process_is_sampled_unless_the_kernel_refuses() {
+        let Ok(mut monitor) = Monitor::start(Target::Process(std::process::id())) else {
+            return;
+        };
+        let start = Instant::now();
+        let mut sum = 0u64;
+        while start.elapsed() < Duration::from_millis(300) {
+            sum = std::hint::black_box(sum.wrapping_mul(31) + 1);
+        }
+        monitor.read();
+        monitor.read_rest();
+        let record = monitor.record(MonitorState::Ended);
+        let program = std::env::current_exe().unwrap();
+        let mut files = record.files.iter();
+        let file = files.find(|file| std::path::Path::new(&file.path) == program);
+        let file = file.unwrap_or_else(|| panic!("{record:?}"));
+        assert_eq!(file.blocks, holloway_format::samples::KnownBlocks::NotWoven);
+        assert!(file.total() > Count(10), "{:?}", file.total());
+    }
+}

@@ -104,6 +104,26 @@ pub(crate) fn shared_frame(map: &FunctionMap, trail: &Trail) -> Option<(u32, Vec
     Some((first[depth].scope, lines.collect()))
 }
 
+/// A place in the source of a function: the innermost frame outside of libraries.
+pub(crate) fn user_place<'a>(map: &'a FunctionMap, place: &Place) -> Option<(&'a str, u32)> {
+    let file = |frame: &Frame| &*map.scopes[frame.scope as usize].file;
+    let known = |frame: &Frame| (frame.scope as usize) < map.scopes.len() && frame.line != 0;
+    let mut known_frames = frames(map, place).filter(known).peekable();
+    let innermost = known_frames.peek().map(|frame| (file(frame), frame.line));
+    let mut user_frames = known_frames.filter(|frame| !is_library(file(frame)));
+    let user = user_frames.next().map(|frame| (file(&frame), frame.line));
+    user.or(innermost)
+}
+
+/// The place of the branch at the end of a block.
+pub(crate) fn branch_place(map: &FunctionMap, block: u32) -> Option<(&str, u32)> {
+    let edges = map.edges.iter().filter(|edge| edge.from == block);
+    let of_edges = edges.filter_map(|edge| edge.place.as_ref());
+    let of_block = map.blocks[block as usize].places.iter().rev();
+    let mut places = of_edges.chain(of_block);
+    places.find_map(|place| user_place(map, place))
+}
+
 #[cfg(test)]
 mod tests {
     use std::path::Path;
@@ -147,24 +167,4 @@ mod tests {
             assert!(!is_library(file), "{file}");
         }
     }
-}
-
-/// A place in the source of a function: the innermost frame outside of libraries.
-pub(crate) fn user_place<'a>(map: &'a FunctionMap, place: &Place) -> Option<(&'a str, u32)> {
-    let file = |frame: &Frame| &*map.scopes[frame.scope as usize].file;
-    let known = |frame: &Frame| (frame.scope as usize) < map.scopes.len() && frame.line != 0;
-    let mut known_frames = frames(map, place).filter(known).peekable();
-    let innermost = known_frames.peek().map(|frame| (file(frame), frame.line));
-    let mut user_frames = known_frames.filter(|frame| !is_library(file(frame)));
-    let user = user_frames.next().map(|frame| (file(&frame), frame.line));
-    user.or(innermost)
-}
-
-/// The place of the branch at the end of a block.
-pub(crate) fn branch_place(map: &FunctionMap, block: u32) -> Option<(&str, u32)> {
-    let edges = map.edges.iter().filter(|edge| edge.from == block);
-    let of_edges = edges.filter_map(|edge| edge.place.as_ref());
-    let of_block = map.blocks[block as usize].places.iter().rev();
-    let mut places = of_edges.chain(of_block);
-    places.find_map(|place| user_place(map, place))
 }

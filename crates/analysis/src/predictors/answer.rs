@@ -145,15 +145,26 @@ impl<'a> Answer<'a> {
             })
             .collect();
         let mut pass = Pass::new(&stream, trace.terminals.len());
-        for terminal in trace.grammar.expand() {
-            pass.execute(&stream, terminal);
-            for step in &steps[terminal as usize] {
-                let address = conditions.conditions[step.condition as usize].address;
-                for (_, _, simulator) in &mut simulators {
-                    simulator.execute(step.condition, address, step.is_taken, step.instructions);
+        // The models take about as long as the schemes.
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let executed = trace.grammar.expand();
+                executed.for_each(|terminal| pass.execute(&stream, terminal));
+            });
+            for terminal in trace.grammar.expand() {
+                for step in &steps[terminal as usize] {
+                    let address = conditions.conditions[step.condition as usize].address;
+                    for (_, _, simulator) in &mut simulators {
+                        simulator.execute(
+                            step.condition,
+                            address,
+                            step.is_taken,
+                            step.instructions,
+                        );
+                    }
                 }
             }
-        }
+        });
         let schemes = simulators.into_iter().map(|(scheme, interval, simulator)| {
             compare(scheme, interval, simulator, &actual, &conditions.conditions)
         });

@@ -1,9 +1,11 @@
 //! Completes an estimated profile. Predictors know only conditions, so the weights of other blocks
 //! follow from the structure of the graph (Conte et al. 1994, section 3.1).
 //!
-//! A block with conditions has the sum of their executions that left the block. A block with one
-//! arc has the sum of the arcs that lead to it. The entry, to which calls lead, has what its
-//! successor has more than the successor's other arcs bring.
+//! A block with conditions has the sum of their executions that left the block. For other blocks,
+//! what enters a block is what leaves it. So a block has the sum of the arcs that lead to it, or what
+//! its successor has more than the successor's other arcs bring.
+//!
+//! Cost: linear in the arcs.
 
 use std::collections::HashMap;
 
@@ -53,74 +55,99 @@ pub(super) fn estimate(
 
 /// Computes the weights of blocks with one arc, and of those without.
 fn propagate(graph: &mut FlowGraph) {
-    let blocks = graph.weights.len();
-    let mut incoming = vec![Vec::new(); blocks];
-    for (from, arcs) in graph.arcs.iter().enumerate() {
-        for &(to, _) in arcs {
-            incoming[to as usize].push(from);
-        }
-    }
-    let mut is_known: Vec<bool> = graph.arcs.iter().map(|arcs| arcs.len() >= 2).collect();
-    // Block 0 is the entry.
-    let is_entry = |block: usize| block == 0 || incoming[block].is_empty();
-    let mut unknown: Vec<usize> = (0..blocks).filter(|&block| !is_known[block]).collect();
-    while !unknown.is_empty() {
-        let before = unknown.len();
-        unknown.retain(|&block| {
-            let weight = if is_entry(block) {
-                successor_share(graph, &incoming, &is_known, block)
-            } else {
-                let is_complete = incoming[block].iter().all(|&from| is_known[from]);
-                is_complete.then(|| sum_into(graph, &incoming[block], block))
-            };
-            let Some(weight) = weight else { return true };
-            set(graph, block, weight);
-            is_known[block] = true;
-            false
-        });
-        if unknown.len() == before {
-            // Blocks that wait for one another: the first takes what is known.
-            let block = unknown.remove(0);
-            let known: Vec<usize> = incoming[block].iter().copied().collect();
-            let weight = sum_into(graph, &known, block);
-            set(graph, block, weight);
-            is_known[block] = true;
+    let mut flow = Flow::new(graph);
+    flow.solve();
+    // Blocks that wait for one another take what is known, entries last.
+    for is_entry in [false, true] {
+        for block in 0..flow.is_known.len() {
+            if !flow.is_known[block] && flow.is_entry(block) == is_entry {
+                let weight = flow.known_into(block);
+                flow.set(block, weight);
+                flow.solve();
+            }
         }
     }
 }
 
-fn sum_into(graph: &FlowGraph, from: &[usize], block: usize) -> f64 {
-    let arcs = from.iter().flat_map(|&from| &graph.arcs[from]);
-    let arcs = arcs.filter(|arc| arc.0 as usize == block);
-    arcs.map(|arc| arc.1).sum()
+/// A graph in which what enters a block is what leaves it.
+struct Flow<'a> {
+    graph: &'a mut FlowGraph,
+    /// By block: the blocks with an arc to it.
+    incoming: Vec<Vec<usize>>,
+    /// By block: how many of these have no weight yet.
+    waiting: Vec<usize>,
+    /// By block: whether it has its weight, and so have its arcs.
+    is_known: Vec<bool>,
+    /// Blocks to look at.
+    pending: Vec<usize>,
 }
 
-/// What the only successor of an entry has more than its other arcs bring. `None` if that is not
-/// known yet.
-fn successor_share(
-    graph: &FlowGraph,
-    incoming: &[Vec<usize>],
-    is_known: &[bool],
-    entry: usize,
-) -> Option<f64> {
-    let Some(&(to, _)) = graph.arcs[entry].first() else {
-        return Some(0.0);
-    };
-    let to = to as usize;
-    let others: Vec<usize> = incoming[to]
-        .iter()
-        .copied()
-        .filter(|&from| from != entry)
-        .collect();
-    if !is_known[to] || others.iter().any(|&from| !is_known[from]) {
-        return None;
+impl<'a> Flow<'a> {
+    fn new(graph: &'a mut FlowGraph) -> Flow<'a> {
+        let blocks = graph.weights.len();
+        let is_known: Vec<bool> = graph.arcs.iter().map(|arcs| arcs.len() >= 2).collect();
+        let mut incoming = vec![Vec::new(); blocks];
+        let mut waiting = vec![0; blocks];
+        for (from, arcs) in graph.arcs.iter().enumerate() {
+            for &(to, _) in arcs {
+                incoming[to as usize].push(from);
+                waiting[to as usize] += usize::from(!is_known[from]);
+            }
+        }
+        Flow {
+            graph,
+            incoming,
+            waiting,
+            is_known,
+            pending: (0..blocks).collect(),
+        }
     }
-    Some((graph.weights[to] - sum_into(graph, &others, to)).max(0.0))
-}
 
-fn set(graph: &mut FlowGraph, block: usize, weight: f64) {
-    graph.weights[block] = weight;
-    if let [arc] = &mut graph.arcs[block][..] {
-        arc.1 = weight;
+    /// Whether control comes to the block from outside. Block 0 is the function's entry.
+    fn is_entry(&self, block: usize) -> bool {
+        block == 0 || self.incoming[block].is_empty()
+    }
+
+    /// What enters a block from blocks whose weight is known.
+    fn known_into(&self, block: usize) -> f64 {
+        let known = self.incoming[block]
+            .iter()
+            .filter(|&&from| self.is_known[from]);
+        let arcs = known.flat_map(|&from| &self.graph.arcs[from]);
+        let arcs = arcs.filter(|arc| arc.0 as usize == block);
+        arcs.map(|arc| arc.1).sum()
+    }
+
+    fn set(&mut self, block: usize, weight: f64) {
+        self.graph.weights[block] = weight;
+        self.is_known[block] = true;
+        self.pending.push(block);
+        if let [arc] = &mut self.graph.arcs[block][..] {
+            arc.1 = weight;
+            let to = arc.0 as usize;
+            self.waiting[to] -= 1;
+            self.pending.push(to);
+        }
+    }
+
+    /// Computes all weights that follow from others.
+    fn solve(&mut self) {
+        while let Some(block) = self.pending.pop() {
+            if self.is_entry(block) {
+                continue;
+            }
+            match (self.is_known[block], self.waiting[block]) {
+                (false, 0) => self.set(block, self.known_into(block)),
+                (true, 1) => {
+                    let mut incoming = self.incoming[block].iter();
+                    let missing = incoming.find(|&&from| !self.is_known[from]).copied();
+                    let rest = self.graph.weights[block] - self.known_into(block);
+                    if let Some(missing) = missing {
+                        self.set(missing, rest.max(0.0));
+                    }
+                }
+                (true | false, _) => {}
+            }
+        }
     }
 }

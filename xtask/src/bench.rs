@@ -34,7 +34,8 @@ mod totals;
 pub(crate) use callgrind::{CommandCost, record as record_instructions};
 pub(crate) use options::Options;
 pub(crate) use programs::KeptBuilds;
-pub(crate) use samples::Samples;
+pub(crate) use samples::{Samples, geometric_mean};
+pub(crate) use sizes::code_bytes;
 pub(crate) use totals::Totals;
 
 use crate::machine;

@@ -5,6 +5,7 @@ mod bench;
 mod changes;
 mod counting_cost;
 mod machine;
+mod monitor;
 mod packages;
 mod paths;
 mod slides;
@@ -83,6 +84,11 @@ enum Study {
     ///
     /// Writes docs/studies/watch.md if the whole suite ran at its full size.
     Watch(watch::Options),
+    /// Measure what `--collect none` and `holloway monitor --system` cost, beside the figures of
+    /// Zhang et al. (1997)
+    ///
+    /// Writes docs/studies/monitor.md if the whole suite ran. The machine should be idle.
+    Monitor(monitor::Options),
 }
 
 fn main() -> ExitCode {
@@ -106,6 +112,7 @@ fn run(task: &Task) -> Result<()> {
         Task::Study(Study::CountingCost(options)) => counting_cost::run(options),
         Task::Study(Study::Variation) => variation::run(),
         Task::Study(Study::Watch(options)) => watch::run(options),
+        Task::Study(Study::Monitor(options)) => monitor::run(options),
         Task::Packages => {
             println!("{}", packages::NEEDED.join("\n"));
             Ok(())

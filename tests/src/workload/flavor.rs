@@ -26,11 +26,13 @@ pub enum Flavor {
     Variation,
     /// By Holloway, with every path timed.
     Times,
+    /// By Holloway, without counters, for `holloway monitor`.
+    None,
     /// With the compilers' own edge counters: `-fprofile-generate`, `-Cprofile-generate`.
     Peer,
 }
 
-/// Every flavor, in the order of the tables.
+/// Every flavor but [`Flavor::None`], which counts nothing, in the order of the tables.
 pub const FLAVORS: [Flavor; 10] = [
     Flavor::Native,
     Flavor::Paths,
@@ -58,6 +60,7 @@ impl Flavor {
             Self::Trace => "trace",
             Self::Variation => "variation",
             Self::Times => "times",
+            Self::None => "none",
             Self::Peer => "peer",
         }
     }
@@ -123,6 +126,7 @@ impl Flavor {
             Self::Trace => drop(command.env("HOLLOWAY_COLLECT", "trace")),
             Self::Variation => drop(command.env("HOLLOWAY_COLLECT", "variation")),
             Self::Times => drop(command.env("HOLLOWAY_COLLECT", "times")),
+            Self::None => drop(command.env("HOLLOWAY_COLLECT", "none")),
             Self::Guided => drop(command.env("HOLLOWAY_GUIDE", Self::guide(folder))),
         }
     }

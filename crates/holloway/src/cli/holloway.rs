@@ -236,7 +236,7 @@ pub(crate) struct ReportArgs {
     #[arg(long, help_heading = "Report", conflicts_with = "all_code")]
     pub(crate) workspace: bool,
     /// Show only one phase of the longest trace, by its letter in `holloway phases`
-    #[arg(long, help_heading = "Report", value_name = "LETTER")]
+    #[arg(long, help_heading = "Report", value_name = "LETTER", value_parser = phases::parse_phase)]
     pub(crate) phase: Option<char>,
     /// The report.
     #[command(flatten)]

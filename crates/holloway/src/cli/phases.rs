@@ -115,3 +115,12 @@ pub(crate) struct TimelineArgs {
     #[arg(long, value_name = "N", default_value_t = 40)]
     pub(crate) sample_threshold: u32,
 }
+
+/// Parses the letter of a phase, as in `C`.
+pub(super) fn parse_phase(text: &str) -> Result<char, String> {
+    let mut letters = text.chars();
+    match (letters.next(), letters.next()) {
+        (Some(letter), None) if letter.is_ascii_alphabetic() => Ok(letter.to_ascii_uppercase()),
+        (Some(_) | None, _) => Err("give the letter of a phase, as in C".to_owned()),
+    }
+}

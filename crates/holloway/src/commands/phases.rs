@@ -94,9 +94,13 @@ pub(crate) fn of_phase(loaded: Loaded, name: char) -> Result<(RunProfile, String
     let phases = &answer.exact.phases;
     let number = (name as usize).checked_sub('A' as usize);
     let Some(phase) = number.and_then(|number| phases.get(number)) else {
-        let last = phase_name(PhaseId(phases.len().saturating_sub(1) as u32));
+        let known = match phases.len() {
+            0 => "no phases".to_owned(),
+            1 => "only phase A".to_owned(),
+            count => format!("the phases A to {}", phase_name(PhaseId(count as u32 - 1))),
+        };
         return Err(Failure::usage(format_args!(
-            "there is no phase {name}: the trace has the phases A to {last}"
+            "there is no phase {name}: the trace has {known}"
         )));
     };
     let head = traces.head(longest).clone();

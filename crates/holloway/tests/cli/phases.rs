@@ -125,6 +125,17 @@ fn views_show_one_phase() {
     text.says("app.c").complains("phase B of thread");
     let refused = project.holloway("report run --phase C").exits(2);
     refused.fails_with("there is no phase C: the trace has the phases A to B");
+    assert_eq!(functions("--phase b"), second);
+    for wrong in ["AB", "1"] {
+        let refused = project
+            .holloway(&format!("report run --phase {wrong}"))
+            .exits(2);
+        assert!(
+            refused
+                .stderr
+                .contains("give the letter of a phase, as in C")
+        );
+    }
     let refused = project
         .holloway("report run --phase A --uncovered")
         .exits(2);

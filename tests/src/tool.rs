@@ -62,8 +62,8 @@ pub fn ending(status: ExitStatus) -> String {
 /// Runs a command to its end. Captures both outputs. Standard input is empty.
 ///
 /// # Errors
-/// If the command cannot be started, or takes longer than [`MAX_RUN_TIME`] (its process group is killed
-/// then).
+/// If the command cannot be started, or takes longer than [`MAX_RUN_TIME`] (its process group is
+/// killed then).
 pub fn run(command: &mut Command) -> Result<Output> {
     run_with_input(command, Stdio::null())
 }

@@ -5,8 +5,8 @@
 //! 2. In each round, each program runs in three setups, one after the other: native, with
 //!    `--collect none`, and so watched by `holloway monitor --system`. The next round begins with
 //!    another setup.
-//! 3. A ratio compares two setups of the same round. The tables have medians over the rounds, so the
-//!    machine should be idle.
+//! 3. A ratio compares two setups of the same round. The tables have medians over the rounds, so
+//!    the machine should be idle.
 
 use crate::bench::{KeptBuilds, Samples, code_bytes, geometric_mean};
 use crate::suite;

@@ -1,5 +1,5 @@
-//! `cargo xtask study watch`: the hot spots, phases, and predicted branches of the suite's programs,
-//! beside the figures of Merten et al. (1999) and of Conte et al. (1994).
+//! `cargo xtask study watch`: the hot spots, phases, and predicted branches of the suite's
+//! programs, beside the figures of Merten et al. (1999) and of Conte et al. (1994).
 //!
 //! 1. `record` runs each program once, woven for traces. `holloway phases` and `holloway predict`
 //!    evaluate its longest trace.

@@ -43,7 +43,8 @@ pub struct BurstRate {
     pub timed: u32,
 }
 
-/// The rate if [`BURST_VARIABLE`](crate::BURST_VARIABLE) is unset (Perelman, Chilimbi, Calder 2005).
+/// The rate if [`BURST_VARIABLE`](crate::BURST_VARIABLE) is unset (Perelman, Chilimbi, Calder
+/// 2005).
 pub const DEFAULT_BURST_RATE: BurstRate = BurstRate {
     untimed: 10_000,
     timed: 1,

@@ -22,11 +22,11 @@
 //! a reader continues in the ring where the last spool ends.
 //!
 //! # Cells
-//! If no collector reads the ring, the ring begins small: its extent has no cells. The cells come in
-//! extents of their own, each before the owner needs them. A page with the [`ExtentHeader`] comes
-//! first, then the cells. So the file of a short process is small. [`FIRST_CELLS`](crate::FIRST_CELLS)
-//! has the sizes. With a collector, the ring's extent has all cells, because the collector maps
-//! them.
+//! If no collector reads the ring, the ring begins small: its extent has no cells. The cells come
+//! in extents of their own, each before the owner needs them. A page with the [`ExtentHeader`]
+//! comes first, then the cells. So the file of a short process is small.
+//! [`FIRST_CELLS`](crate::FIRST_CELLS) has the sizes. With a collector, the ring's extent has all
+//! cells, because the collector maps them.
 
 /// First eight bytes of an extent.
 pub const EXTENT_MAGIC: [u8; 8] = *b"HLWEXTNT";

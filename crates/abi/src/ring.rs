@@ -91,9 +91,9 @@ pub const RING_SIZE: u64 = 1 << 21;
 /// Such a ring begins its stream this many bytes before the end of a chunk, so that the owner soon
 /// calls [`CHUNK_SYMBOL`](crate::CHUNK_SYMBOL). The first cells in the file are these, and a page
 /// of the next chunk. At each call, the cells of the new chunk and a page of the next one must be
-/// in the file. If they are not, the cells in the file at least double. Until then, the owner writes
-/// later words, which only signal handlers append, to private memory. They are copied to the file
-/// when their cells become a part of it.
+/// in the file. If they are not, the cells in the file at least double. Until then, the owner
+/// writes later words, which only signal handlers append, to private memory. They are copied to the
+/// file when their cells become a part of it.
 pub const FIRST_CELLS: u64 = 2 * PAGE;
 
 /// Bytes from the start of the current chunk that are free when

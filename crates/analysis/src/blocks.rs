@@ -47,8 +47,8 @@ impl HotBlock<'_> {
 /// The blocks that control reached most often, with the total that their shares refer to.
 #[derive(Clone, Debug)]
 pub struct Ranking<'a> {
-    /// Hottest first, but blocks of [glue](crate::glue) after all others. Blocks of equal weight are
-    /// in the order of functions and numbers.
+    /// Hottest first, but blocks of [glue](crate::glue) after all others. Blocks of equal weight
+    /// are in the order of functions and numbers.
     pub blocks: Vec<HotBlock<'a>>,
     /// Number of blocks that control reached, in the functions that `keep` accepts.
     pub ranked: u64,

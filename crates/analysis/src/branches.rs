@@ -19,8 +19,8 @@
 //!
 //! With long contexts, each execution has a context of its own, and nothing would be mispredicted.
 //! But a predictor has to learn each context. So each context after the first costs one more
-//! misprediction (our addition). A predictor may also ignore a context. So more context never raises
-//! the figure: it is the smallest figure of all shorter contexts.
+//! misprediction (our addition). A predictor may also ignore a context. So more context never
+//! raises the figure: it is the smallest figure of all shorter contexts.
 //!
 //! Real predictors have limited tables, and also see branches of other functions. So the figures
 //! rank branches. They do not predict what a processor counts.
@@ -129,8 +129,8 @@ pub struct Ranking {
     pub mispredictions: Count,
 }
 
-/// Ranks the branches of the functions that `keep` accepts. Returns at most `top` of them, or all if
-/// `top` is `None`. The sequences in `previous_paths` are further contexts.
+/// Ranks the branches of the functions that `keep` accepts. Returns at most `top` of them, or all
+/// if `top` is `None`. The sequences in `previous_paths` are further contexts.
 pub fn hardest(
     run: &RunProfile,
     previous_paths: Option<&PreviousPaths>,

@@ -47,7 +47,8 @@ pub struct SampleSums {
     pub period_ns: u64,
     /// Records that the kernel dropped.
     pub lost: u64,
-    /// User time of programs that were not sampled, although others of the run were, in nanoseconds.
+    /// User time of programs that were not sampled, although others of the run were, in
+    /// nanoseconds.
     pub unsampled_ns: u64,
     /// All samples in woven processes: processes that loaded a woven image.
     pub total: Count,
@@ -104,8 +105,8 @@ impl SampleSums {
     }
 }
 
-/// Computes the CPU time of a run from its records. Returns `None` if there are no records: holloway
-/// did not start the program, or an earlier version did.
+/// Computes the CPU time of a run from its records. Returns `None` if there are no records:
+/// holloway did not start the program, or an earlier version did.
 pub(crate) fn cpu_time(records: &[CpuRecord], woven_names: &WovenNames<'_>) -> Option<CpuTime> {
     let first = records.first()?;
     let sum = |time: fn(&CpuRecord) -> u64| {

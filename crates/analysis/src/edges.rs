@@ -39,7 +39,8 @@ pub fn block_number(function: &Function, block: u32) -> i64 {
 }
 
 /// Returns all edges of a function in the order of (from, to), including edges that were never
-/// taken. The edge from -1 to the entry counts the calls. An exit edge is listed only if its count is not 0.
+/// taken. The edge from -1 to the entry counts the calls. An exit edge is listed only if its count
+/// is not 0.
 ///
 /// Several edges between the same two blocks, such as cases of a switch, are added up.
 pub fn of_function(function: &Function) -> Vec<EdgeCount> {
@@ -112,8 +113,8 @@ impl HotEdge<'_> {
 /// The edges taken most often, with the total that their shares refer to.
 #[derive(Clone, Debug)]
 pub struct Ranking<'a> {
-    /// Hottest first, but edges of [glue](crate::glue) after all others. Edges of equal weight are in
-    /// the order of functions and numbers.
+    /// Hottest first, but edges of [glue](crate::glue) after all others. Edges of equal weight are
+    /// in the order of functions and numbers.
     pub edges: Vec<HotEdge<'a>>,
     /// Exit edges with a negative count, in the functions that `keep` accepts: frames were entered
     /// again more often than left. The largest absolute count comes first. These edges are not
@@ -230,8 +231,8 @@ pub fn target(map: &FunctionMap, block: u32) -> u32 {
     jump_targets(&jumps(map))[block as usize]
 }
 
-/// By block: the first block on its way that is not only a jump. If jumps form a cycle, it is one of
-/// them.
+/// By block: the first block on its way that is not only a jump. If jumps form a cycle, it is one
+/// of them.
 fn jump_targets(jumps: &[Option<u32>]) -> Vec<u32> {
     let next: Vec<Option<usize>> = jumps.iter().map(|to| to.map(|to| to as usize)).collect();
     let chains = chains(&next, |_| 0).into_iter();

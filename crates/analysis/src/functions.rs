@@ -143,8 +143,8 @@ pub fn sums_by<G: Ord>(
 /// The hottest functions, with the total that their shares refer to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Ranking {
-    /// Hottest first, but [glue](crate::glue) after all others. Functions of equal weight are in the
-    /// order of the run.
+    /// Hottest first, but [glue](crate::glue) after all others. Functions of equal weight are in
+    /// the order of the run.
     pub functions: Vec<Summary>,
     /// Sums over these functions.
     pub listed: Sums,

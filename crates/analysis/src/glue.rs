@@ -122,7 +122,8 @@ mod tests {
     use super::*;
     use holloway_format::{BlockMap, EdgeMap, Outcome};
 
-    /// A function with these instructions of its blocks and these edges. The last block is the exit.
+    /// A function with these instructions of its blocks and these edges. The last block is the
+    /// exit.
     fn function(
         name: &str,
         linkage_name: &str,

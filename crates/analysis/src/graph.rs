@@ -207,8 +207,8 @@ impl Graph {
         }
     }
 
-    /// Calls `visit` for each prefix of these paths, which are sorted by number. All longer prefixes
-    /// that begin with a prefix are visited before it.
+    /// Calls `visit` for each prefix of these paths, which are sorted by number. All longer
+    /// prefixes that begin with a prefix are visited before it.
     pub(crate) fn prefixes(
         &self,
         map: &FunctionMap,

@@ -5,15 +5,15 @@
 //!
 //! Each of these modules computes one answer from these counts: [`paths`], [`trail`],
 //! [`directions`], [`edges`], [`branches`], [`blocks`], [`functions`], [`lines`], [`bounds`],
-//! [`glue_lines`], [`find`], [`coverage`], [`cpu_time`], [`uncovered`], [`predict`], and, for two runs, [`overlap`].
-//! [`path_name`] names paths by their decisions, and [`divergence`] finds the decisions that
-//! distinguish paths.
+//! [`glue_lines`], [`find`], [`coverage`], [`cpu_time`], [`uncovered`], [`predict`], and, for two
+//! runs, [`overlap`]. [`path_name`] names paths by their decisions, and [`divergence`] finds the
+//! decisions that distinguish paths.
 //!
 //! Some images write each path to a stream instead of counting it. [`stream`] divides the words of
 //! a thread into activations, each with its paths. [`loops`] counts sequences of paths over loop
 //! iterations. [`trace`] keeps the complete sequence, and [`branch_stream`] derives the order of
-//! branches from it. [`phases`] divides a trace into phases. [`variation`] ranks paths by how much their
-//! time varies.
+//! branches from it. [`phases`] divides a trace into phases. [`variation`] ranks paths by how much
+//! their time varies.
 //!
 //! [`samples`] adds up sampled addresses of programs that count nothing.
 //!

@@ -12,8 +12,8 @@
 //! Builds of different kinds have different graphs of the same code. Exit edges and the division of
 //! blocks after calls depend on the kind (`--exits`), and a trace also divides blocks before calls.
 //! So the description refers to the graph without these differences. The parts of a block count as
-//! one block, and exit edges do not count as ways of a branch. A block is identified by its place in
-//! a depth-first search from the entry that takes the ways of each branch in order. A position
+//! one block, and exit edges do not count as ways of a branch. A block is identified by its place
+//! in a depth-first search from the entry that takes the ways of each branch in order. A position
 //! inside a block is the number of its instructions before the position. Names, lines, edge values,
 //! and the order of blocks have no effect.
 //!
@@ -24,8 +24,8 @@
 //! The hash has 16 hexadecimal digits. Reports show its first digits; any beginning that is unique
 //! among the paths in question is accepted, as for the commits of git. The number of shown digits
 //! depends on the function's graph alone, so a name never changes because other paths ran: with up
-//! to 64 routes through the function 4 digits, and one more for each fourfold, up to 8. Then even if
-//! all of these routes run, the chance that two of them share their digits is at most 3 %.
+//! to 64 routes through the function 4 digits, and one more for each fourfold, up to 8. Then even
+//! if all of these routes run, the chance that two of them share their digits is at most 3 %.
 //!
 //! Example: the shortest way through `b0 → b1 | b2`, `b1 → b2`, `b2 → return` starts at the entry,
 //! takes way 1 of 2 in block 0, and ends in block 2 by its way 0. The description is the words

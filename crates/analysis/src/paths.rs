@@ -2,9 +2,9 @@
 //!
 //! Cost: ranking by count takes one pass over the counted paths and a selection; only the selected
 //! paths are regenerated. Ranking by instructions walks the paths of each function (see
-//! [`graph`](crate::graph)). If only paths through inlined code are ranked, each path of the functions
-//! with such code is regenerated. Functions whose edges were counted have no paths to rank: their
-//! [`counts`](Function::counts) are empty.
+//! [`graph`](crate::graph)). If only paths through inlined code are ranked, each path of the
+//! functions with such code is regenerated. Functions whose edges were counted have no paths to
+//! rank: their [`counts`](Function::counts) are empty.
 
 use std::cmp::Reverse;
 
@@ -58,8 +58,8 @@ impl HotPath {
 /// The hottest paths, with the total that their shares refer to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Ranking {
-    /// Hottest first, but paths of [glue](crate::glue) after all others. Paths of equal weight are in
-    /// the order of functions and numbers.
+    /// Hottest first, but paths of [glue](crate::glue) after all others. Paths of equal weight are
+    /// in the order of functions and numbers.
     pub paths: Vec<HotPath>,
     /// Number of distinct paths that were ranked.
     pub ranked: u64,

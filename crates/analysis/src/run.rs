@@ -244,8 +244,8 @@ impl Function {
 }
 
 impl RunProfile {
-    /// Computes [`cpu_time`](Self::cpu_time) from the records of the run. All images of the run must
-    /// be there, because code of other images counts as unwoven.
+    /// Computes [`cpu_time`](Self::cpu_time) from the records of the run. All images of the run
+    /// must be there, because code of other images counts as unwoven.
     pub fn add_cpu_time(&mut self, records: &[CpuRecord]) {
         let mut names = WovenNames::default();
         for function in &self.functions {

@@ -118,8 +118,8 @@ fn declaration(scope: &Scope) -> Declaration<'_> {
 }
 
 /// Finds the code that never ran in the scopes that `keep` accepts: functions, and functions
-/// inlined into them. `max_paths` limits the paths that are listed for a function. `is_library` says
-/// whether a file belongs to a standard library (see [`Directions::new`]).
+/// inlined into them. `max_paths` limits the paths that are listed for a function. `is_library`
+/// says whether a file belongs to a standard library (see [`Directions::new`]).
 pub fn uncovered<'a>(
     run: &'a RunProfile,
     keep: &dyn Fn(&Function, &Scope) -> bool,

@@ -317,8 +317,8 @@ proptest! {
     }
 }
 
-/// `outer` calls `inner` in one arm of a branch, and `inner` is inlined there. Of its two paths, one
-/// runs through `inner`.
+/// `outer` calls `inner` in one arm of a branch, and `inner` is inlined there. Of its two paths,
+/// one runs through `inner`.
 #[test]
 fn paths_through_an_inlined_function() {
     let outer = function("outer", "a.c", 1)

@@ -29,8 +29,8 @@ impl StreamStats {
 
     /// Returns facts about lost and left-out words. For a trace, `stored` has the number of stored
     /// paths of each thread, so the facts can say which paths are missing. For other kinds,
-    /// `stored` is `None`, and the facts say which words are missing. `failure` is the reason that the program
-    /// recorded, if there is one.
+    /// `stored` is `None`, and the facts say which words are missing. `failure` is the reason that
+    /// the program recorded, if there is one.
     pub(crate) fn damage(
         self,
         rings: &[Ring<'_>],

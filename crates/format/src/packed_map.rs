@@ -20,8 +20,8 @@
 //! The table repeats facts of the map. With it, the profile of a short process is sealed without
 //! reading the map. The table is at the end of the file, so readers find it by the file's length.
 //!
-//! A damaged chunk becomes zeros. The checksums of the path map then find the lost records. A map is at
-//! most 64 times as long as its file, so that a wrong length cannot ask for memory.
+//! A damaged chunk becomes zeros. The checksums of the path map then find the lost records. A map
+//! is at most 64 times as long as its file, so that a wrong length cannot ask for memory.
 
 use std::borrow::Cow;
 use std::io::{self, Read};

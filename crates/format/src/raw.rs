@@ -175,8 +175,8 @@ impl<'a> RawProfile<'a> {
         let size = usize::try_from(head.size).ok()?;
         let length = size.checked_sub(EXTENT_HEAD_SIZE as usize)?;
         let block_size = self.header.block_size;
-        // In addition to its words, if they are in its extent, a ring has a page with its header. In
-        // the kind `loops` it also has a block of ring counters.
+        // In addition to its words, if they are in its extent, a ring has a page with its header.
+        // In the kind `loops` it also has a block of ring counters.
         let counts_activations =
             self.header.profile.kind.traits().inline_counts == InlineCounts::Activations;
         let with_counters = block_size.saturating_add(PAGE + EXTENT_HEAD_SIZE);

@@ -14,9 +14,9 @@
 //!     app                     cargo's second name for deps/app-0f5e7a5f257ae57d; it stays
 //!     deps/app-0f5e7a5f257ae57d, examples/one-222ab669c12d8568    deleted
 //! ```
-//! The second names stay, because not every build makes them again: after `cargo holloway test`, the
-//! program of the last `cargo holloway run` can still be run. The directories of other profiles keep
-//! their files and settings, too.
+//! The second names stay, because not every build makes them again: after `cargo holloway test`,
+//! the program of the last `cargo holloway run` can still be run. The directories of other profiles
+//! keep their files and settings, too.
 
 use std::ffi::OsString;
 use std::fs;

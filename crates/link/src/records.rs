@@ -10,9 +10,9 @@
 //! - the progress of each link that weaves modules now, in the file `<process id>.weaving`.
 //!
 //! All but the third are in a directory that the cargo call creates and names in the variable
-//! [`RECORDS`]. The third is in the directory of the cargo profile, where it remains for later cargo calls:
-//! cargo links only changed programs, and a pattern may be meant for a program that is not linked
-//! again. `build_settings` deletes this file when the settings change.
+//! [`RECORDS`]. The third is in the directory of the cargo profile, where it remains for later
+//! cargo calls: cargo links only changed programs, and a pattern may be meant for a program that is
+//! not linked again. `build_settings` deletes this file when the settings change.
 
 use std::collections::HashSet;
 use std::io::{self, Write as _};
@@ -152,8 +152,8 @@ impl LinkRecords {
 pub struct WeavingReader(PathBuf);
 
 impl WeavingReader {
-    /// Reads the progress of the links that weave modules now, one text for each link. The file of a
-    /// link that was killed is ignored.
+    /// Reads the progress of the links that weave modules now, one text for each link. The file of
+    /// a link that was killed is ignored.
     pub fn read(&self) -> Vec<String> {
         let entries = std::fs::read_dir(&self.0).into_iter().flatten();
         let files = entries.filter_map(|entry| Some(entry.ok()?.path()));

@@ -239,9 +239,9 @@ impl<'m> Builder<'m> {
     }
 
     /// Inserts a pseudo-probe: it emits no instruction, but its address is written into the section
-    /// `.pseudo_probe` ([`Module::emit_pseudo_probes`]). `guid` identifies the function, and `index`
-    /// the probe in the function. The probe has no debug location: LLVM would take an inlined
-    /// location for a function that was inlined with its probes.
+    /// `.pseudo_probe` ([`Module::emit_pseudo_probes`]). `guid` identifies the function, and
+    /// `index` the probe in the function. The probe has no debug location: LLVM would take an
+    /// inlined location for a function that was inlined with its probes.
     pub fn pseudo_probe(&self, guid: u64, index: u32) {
         const WHOLE_WEIGHT: u64 = u64::MAX;
         let (wide, narrow) = (Type::i64(self.module), Type::i32(self.module));

@@ -6,8 +6,8 @@
 //! instantiated them.
 //!
 //! The workspace is what remains after all files that the user did not write: the standard
-//! libraries of Rust and C++, system headers, and crates that cargo downloaded. This needs no cargo,
-//! so it also holds for C programs, and for runs that were recorded elsewhere.
+//! libraries of Rust and C++, system headers, and crates that cargo downloaded. This needs no
+//! cargo, so it also holds for C programs, and for runs that were recorded elsewhere.
 
 use std::path::Path;
 
@@ -147,10 +147,11 @@ pub(crate) fn library(file: &str) -> &str {
 /// function's demangled name, and `module` is the crate or object file that holds the compiled
 /// function.
 ///
-/// The file decides for the standard library and for downloaded crates. The crate of another file is
-/// the first crate in the name: `app` for `app::run` and for `<app::Point as core::fmt::Debug>::fmt`.
-/// If that crate is of the standard library (`<alloc::vec::Vec<app::Point> as app::Draw>::draw`), or
-/// the name has none (C), the module decides.
+/// The file decides for the standard library and for downloaded crates. The crate of another file
+/// is the first crate in the name: `app` for `app::run` and for
+/// `<app::Point as core::fmt::Debug>::fmt`. If that crate is of the standard library
+/// (`<alloc::vec::Vec<app::Point> as app::Draw>::draw`), or the name has none (C), the module
+/// decides.
 pub(crate) fn crate_of<'a>(file: &'a str, name: &'a str, module: &'a str) -> String {
     const STD: [&str; 5] = ["core", "alloc", "std", "proc_macro", "test"];
     if let Some(below) = short(file, None).strip_prefix("<std>/") {

@@ -98,7 +98,8 @@ impl<'a> Filter<'a> {
     }
 
     /// The paths of a function that run through code that the filter keeps. All paths of a function
-    /// do, if the filter keeps the function; else the paths through inlined functions that it keeps.
+    /// do, if the filter keeps the function; else the paths through inlined functions that it
+    /// keeps.
     pub(crate) fn paths(&self, run: &RunProfile, id: FunctionId) -> Ranked {
         let function = run.function(id);
         if self.keeps(run, id) {
@@ -115,8 +116,8 @@ impl<'a> Filter<'a> {
         Ranked::through_scopes(&function.map, &keeps_inlined)
     }
 
-    /// Whether the filter keeps a function without counters. Only the module and the names of such a
-    /// function are known.
+    /// Whether the filter keeps a function without counters. Only the module and the names of such
+    /// a function are known.
     pub(crate) fn keeps_uncounted(&self, module: &Text, linkage_name: &Text, name: &Text) -> bool {
         let keeps_code = |code: &CodeFilter| {
             let name = self.name_of(linkage_name, name);

@@ -77,9 +77,9 @@ pub struct Options<'a> {
     pub view: Option<View>,
     /// The order of paths, functions, blocks, and edges: by count or by instructions.
     pub sort: Sort,
-    /// Maximum number of rows: paths, functions, edges, branches, blocks, or lines. `None` means all
-    /// rows in JSON, and 10 rows on the terminal. In the lines view, `None` means about a hundred
-    /// rows, or all lines of the selected functions.
+    /// Maximum number of rows: paths, functions, edges, branches, blocks, or lines. `None` means
+    /// all rows in JSON, and 10 rows on the terminal. In the lines view, `None` means about a
+    /// hundred rows, or all lines of the selected functions.
     pub top: Option<usize>,
     /// Shows only functions whose demangled name matches.
     pub function: Option<Regex>,

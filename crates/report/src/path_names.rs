@@ -13,8 +13,8 @@ use holloway_format::{Count, PathId};
 use crate::filter::Filter;
 use crate::options::Options;
 
-/// The short name of a path, to be put after the name of its function: `#3fa2`. Empty if the function
-/// has no such path.
+/// The short name of a path, to be put after the name of its function: `#3fa2`. Empty if the
+/// function has no such path.
 pub(crate) fn short_name(function: &Function, path: PathId) -> String {
     let name = function.path_name(path);
     name.map_or_else(String::new, |name| name.to_string())
@@ -98,8 +98,8 @@ pub(crate) fn keep_chosen_path(overlap: &mut Overlap, runs: Both<&RunProfile>, n
 /// Maximum number of paths that a list has.
 const MAX_PATHS: usize = 8;
 
-/// Returns the names of paths with their numbers, such as `#3fa2 (p1)`. The names have enough digits
-/// to distinguish them. The end of a long list is left out.
+/// Returns the names of paths with their numbers, such as `#3fa2 (p1)`. The names have enough
+/// digits to distinguish them. The end of a long list is left out.
 pub(crate) fn distinguished(paths: &[(PathName, PathId)]) -> Candidates {
     let mut names: Vec<PathName> = paths.iter().map(|(name, _)| *name).collect();
     names.sort_unstable();

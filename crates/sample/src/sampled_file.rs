@@ -30,8 +30,8 @@ pub fn woven_build(path: &Path) -> Option<[u8; 16]> {
     peek_map(&map.read(0..MAP_HEAD)?).ok()
 }
 
-/// Returns the name by which programs ask for a shared library (`DT_SONAME`). `None` if the file has
-/// none, or cannot be read.
+/// Returns the name by which programs ask for a shared library (`DT_SONAME`). `None` if the file
+/// has none, or cannot be read.
 ///
 /// ```text
 /// OFFSET SIZE MEANING   of an entry of .dynamic (64 bit)

@@ -160,8 +160,8 @@ impl RawWriter {
         PAGE + start as u64
     }
 
-    /// Adds a ring that began small, with `words` from stream position `origin` on. Its cells are in
-    /// extents of these sizes. Returns the offset of the ring's extent in the file.
+    /// Adds a ring that began small, with `words` from stream position `origin` on. Its cells are
+    /// in extents of these sizes. Returns the offset of the ring's extent in the file.
     ///
     /// # Panics
     /// If a ring cannot hold so many words.

@@ -12,9 +12,10 @@
 //! ```
 //! Every symbol is hidden, because one process may contain several woven shared objects, each with
 //! these symbols. The section of the path map has the flag *alloc* so that `strip` keeps it. The
-//! runtime uses the header, and a relocation of type NONE in the header refers to the map. Without a
-//! runtime, the note refers to the header, and linkers keep every note. So the map also survives `--gc-sections` in GNU ld, gold, and lld. The flag SHF_GNU_RETAIN would not
-//! do: gold does not know it.
+//! runtime uses the header, and a relocation of type NONE in the header refers to the map. Without
+//! a runtime, the note refers to the header, and linkers keep every note. So the map also survives
+//! `--gc-sections` in GNU ld, gold, and lld. The flag SHF_GNU_RETAIN would not do: gold does not
+//! know it.
 
 use std::collections::BTreeMap;
 

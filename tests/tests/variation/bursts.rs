@@ -10,9 +10,9 @@
 //! first. Two runs with full timing have 18 to 20 of their first 20 paths in common (measured once:
 //! six runs, 15 pairs; 17 on a busy machine). Paths near the twentieth rank often swap ranks. In
 //! six runs with bursts, 18 to 20 paths were among the first 20 of either run with full timing, and
-//! 19 or 20 among its first 24; on a busy machine, 17 and 19. So at least 16 must be among the first
-//! 20, and 18 among the first 24. A path may also rank among the first twenty by chance. This is
-//! assumed if its net variation minus two standard errors is not above that of the twenty-first
+//! 19 or 20 among its first 24; on a busy machine, 17 and 19. So at least 16 must be among the
+//! first 20, and 18 among the first 24. A path may also rank among the first twenty by chance. This
+//! is assumed if its net variation minus two standard errors is not above that of the twenty-first
 //! path.
 //!
 //! Estimated executions do not depend on a clock. Their errors are those of a random sample

@@ -91,8 +91,8 @@ impl Program {
     }
 }
 
-/// Joins both runs with the report. Functions with one name, such as copies of a function in several
-/// modules, become one.
+/// Joins both runs with the report. Functions with one name, such as copies of a function in
+/// several modules, become one.
 fn joined(
     native: &HashMap<String, u64>,
     woven: &HashMap<String, u64>,

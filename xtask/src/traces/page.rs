@@ -1,5 +1,5 @@
-//! Writes docs/studies/traces.md: the tables of both papers for our suite. The last part of the page is
-//! written by hand and is kept.
+//! Writes docs/studies/traces.md: the tables of both papers for our suite. The last part of the
+//! page is written by hand and is kept.
 
 use super::files::{COMPRESSORS, Packed, SEQUITUR_SYMBOLS};
 use super::forests::KS;

@@ -95,8 +95,8 @@ impl Contexts {
         });
     }
 
-    /// The contexts of a function's paths without previous paths, with one previous path, and so on.
-    /// `None` if edges were counted.
+    /// The contexts of a function's paths without previous paths, with one previous path, and so
+    /// on. `None` if edges were counted.
     pub(super) fn of_function(
         function: &Function,
         sequences: Option<&SequenceCounts>,

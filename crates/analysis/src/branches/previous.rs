@@ -127,8 +127,8 @@ fn keys(run: &RunProfile) -> Vec<Key> {
     functions.collect()
 }
 
-/// Adds the sequences of the longest path forest within the limit. The forests have up to 2, 4, or 8
-/// paths. The attempts that exceed the limit take little more time than the forest that fits.
+/// Adds the sequences of the longest path forest within the limit. The forests have up to 2, 4, or
+/// 8 paths. The attempts that exceed the limit take little more time than the forest that fits.
 fn add_sequences(counts: &mut SequenceCounts, sequences: &Sequences) {
     let mut fitting = None;
     for previous in [1, 3, MAX_PREVIOUS] {

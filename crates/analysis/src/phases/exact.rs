@@ -85,8 +85,8 @@ pub struct ExactPhases {
     pub window: u64,
     /// Number of windows.
     pub windows: u64,
-    /// The mean silhouette of the windows, before single windows join their neighbors; 0 if there is
-    /// one phase.
+    /// The mean silhouette of the windows, before single windows join their neighbors; 0 if there
+    /// is one phase.
     pub silhouette: f64,
     /// The phases.
     pub phases: Vec<Phase>,

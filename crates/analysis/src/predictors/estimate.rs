@@ -2,8 +2,8 @@
 //! follow from the structure of the graph (Conte et al. 1994, section 3.1).
 //!
 //! A block with conditions has the sum of their executions that left the block. For other blocks,
-//! what enters a block is what leaves it. So a block has the sum of the arcs that lead to it, or what
-//! its successor has more than the successor's other arcs bring.
+//! what enters a block is what leaves it. So a block has the sum of the arcs that lead to it, or
+//! what its successor has more than the successor's other arcs bring.
 //!
 //! Cost: linear in the arcs.
 

@@ -59,8 +59,8 @@ impl Loaded {
         loops
     }
 
-    /// Returns the counts, and how often sequences of paths ran in one activation. If the streams of
-    /// a process cannot be read, the process counts as a process without streams.
+    /// Returns the counts, and how often sequences of paths ran in one activation. If the streams
+    /// of a process cannot be read, the process counts as a process without streams.
     pub fn into_branches(self) -> (RunProfile, PreviousPaths) {
         let mut previous_paths = PreviousPaths::default();
         let streams = self.streams.into_iter();

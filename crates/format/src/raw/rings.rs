@@ -107,8 +107,8 @@ pub struct Piece {
 }
 
 impl<'a> Ring<'a> {
-    /// Reads the payload of a ring's extent, with `words_size` bytes of words. The last words may be
-    /// missing. Returns `None` if the payload is damaged.
+    /// Reads the payload of a ring's extent, with `words_size` bytes of words. The last words may
+    /// be missing. Returns `None` if the payload is damaged.
     pub(super) fn read(
         head: &ExtentHead,
         offset: u64,
@@ -219,8 +219,8 @@ impl<'a> Ring<'a> {
         self.words().filter(|&word| word == 0).count() as u64
     }
 
-    /// The words from a position on. They are one piece if all of them are in the file. If cells are
-    /// missing, because the file ends inside the ring, there is a piece before and after them.
+    /// The words from a position on. They are one piece if all of them are in the file. If cells
+    /// are missing, because the file ends inside the ring, there is a piece before and after them.
     fn pieces(&self, from: u64) -> impl Iterator<Item = Piece> + use<'a> {
         let cells = self.cells.clone();
         let (size, end) = (self.size, self.end());

@@ -28,8 +28,8 @@ use crate::progress::Progress;
 /// Shows the phases of the longest chosen trace.
 ///
 /// # Errors
-/// If there is no trace, the trace cannot be read, the parameters make no detector, or stdout cannot
-/// be written.
+/// If there is no trace, the trace cannot be read, the parameters make no detector, or stdout
+/// cannot be written.
 pub(crate) fn main(args: &PhasesArgs) -> Result<ExitCode> {
     let parameters = parameters(&args.detector);
     parameters.check().map_err(Failure::usage)?;

@@ -1,8 +1,9 @@
-//! `holloway-runner TRIPLE PROGRAM ARGS…`: the runner through which `cargo holloway` has cargo start
-//! programs, tests, benchmarks, and doctests. It measures the CPU time of each program, so that the
-//! run's CPU time does not contain the build. It then ends as the program ended.
+//! `holloway-runner TRIPLE PROGRAM ARGS…`: the runner through which `cargo holloway` has cargo
+//! start programs, tests, benchmarks, and doctests. It measures the CPU time of each program, so
+//! that the run's CPU time does not contain the build. It then ends as the program ended.
 //!
-//! Cargo accepts one runner for each target. If the user has configured a runner, this one calls it.
+//! Cargo accepts one runner for each target. If the user has configured a runner, this one calls
+//! it.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};

@@ -135,8 +135,8 @@ fn ask(question: Question<'_>, answer_args: &AnswerArgs) -> Result<ExitCode> {
 /// The default number of traces in the summary of a report.
 const DEFAULT_TOP: usize = 10;
 
-/// Prints a report's summary of traces: the CPU time, the statistics of the longest traces, and the hot sequences
-/// of the longest trace.
+/// Prints a report's summary of traces: the CPU time, the statistics of the longest traces, and the
+/// hot sequences of the longest trace.
 ///
 /// # Errors
 /// If stdout cannot be written.

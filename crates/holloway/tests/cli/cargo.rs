@@ -347,7 +347,8 @@ fn main() {
         "{}",
         from_variable.stdout
     );
-    // Cargo prefers this runner to the variable that holloway sets. The build is then measured, too.
+    // Cargo prefers this runner to the variable that holloway sets. The build is then measured,
+    // too.
     let option = format!("--config target.{}.runner='env'", cli_support::host());
     let call = project.cargo_holloway(&format!("run {option}"));
     call.exits(1).says("CPU time\n  total  ");

@@ -22,8 +22,8 @@ use crate::code::Origin;
 /// or by block executions if any function counted edges.
 ///
 /// Functions that never ran are listed only if the user names functions or asks for all code. Of a
-/// large program, they take ten times the space of the functions that ran. `--top` limits the list to
-/// the first functions, and the functions of the listed paths.
+/// large program, they take ten times the space of the functions that ran. `--top` limits the list
+/// to the first functions, and the functions of the listed paths.
 pub(super) struct Functions<'a>(pub(super) &'a RunContext<'a>);
 
 impl Serialize for Functions<'_> {

@@ -53,8 +53,8 @@ use prediction::PredictionRecord;
 use sums::SumsRecord;
 
 /// Writes the run as one object and a newline. [`Options::function`], [`Options::code`], and
-/// [`Options::top`] limit the lists; totals refer to the whole run. The document has the prediction only for
-/// [`View::PathsFromEdges`], sums only for [`View::Functions`], branches only for
+/// [`Options::top`] limit the lists; totals refer to the whole run. The document has the prediction
+/// only for [`View::PathsFromEdges`], sums only for [`View::Functions`], branches only for
 /// [`View::Branches`], and lines only for [`View::Lines`]. [`View::Uncovered`] has a separate
 /// document.
 ///

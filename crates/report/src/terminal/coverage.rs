@@ -1,5 +1,5 @@
-//! The coverage section, which is above each view, after the CPU time: the numbers of processes, functions, paths,
-//! and edges that ran. The section has more lines only if data is missing.
+//! The coverage section, which is above each view, after the CPU time: the numbers of processes,
+//! functions, paths, and edges that ran. The section has more lines only if data is missing.
 
 use holloway_format::Count;
 use std::io;

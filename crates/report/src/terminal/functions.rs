@@ -1,6 +1,6 @@
-//! The functions view: a row for each function that ran, the sums of these rows and of the functions
-//! that are not shown, and the sums by crate. The table has a column for selects only if a shown
-//! function has selects.
+//! The functions view: a row for each function that ran, the sums of these rows and of the
+//! functions that are not shown, and the sums by crate. The table has a column for selects only if
+//! a shown function has selects.
 //!
 //! ```text
 //!    share  path runs  calls  instructions  paths run  possible    hottest path  function

@@ -1,11 +1,11 @@
 //! The lines view: the source with a count for each line that has code.
 //!
 //! Files are ordered by the sum of their lines' counts. Lines near lines that ran are shown too,
-//! even if they have no code. Other lines are left out, and `⋮` marks the gap. With
-//! `--function` or `--file`, the view shows whole functions or files. Otherwise it shows only the hottest lines and their
-//! neighbors: about a hundred rows, or the number of lines that `--top` gives. These lines are only
-//! from files whose text is available. Lines of glue come after all others. Neighbors that never ran
-//! are not shown among the hottest lines, unless all lines that ran are shown.
+//! even if they have no code. Other lines are left out, and `⋮` marks the gap. With `--function` or
+//! `--file`, the view shows whole functions or files. Otherwise it shows only the hottest lines and
+//! their neighbors: about a hundred rows, or the number of lines that `--top` gives. These lines
+//! are only from files whose text is available. Lines of glue come after all others. Neighbors that
+//! never ran are not shown among the hottest lines, unless all lines that ran are shown.
 
 use holloway_format::Count;
 use std::cmp::Reverse;

@@ -1,4 +1,5 @@
-//! Writes the report as text for the terminal: the CPU time, the coverage, then the view that the user chose.
+//! Writes the report as text for the terminal: the CPU time, the coverage, then the view that the
+//! user chose.
 //!
 //! Each view has its own module.
 

@@ -348,8 +348,8 @@ fn rows<'a>(sheet: &Sheet<'a>, function: &'a Function, trail: &Trail) -> Vec<Row
 }
 
 /// Selects the steps to show. Steps of the standard library without source text and without
-/// decisions (except passed checks) are left out. Neighboring steps on one line become one step. If all steps would be
-/// left out, all steps are shown.
+/// decisions (except passed checks) are left out. Neighboring steps on one line become one step. If
+/// all steps would be left out, all steps are shown.
 fn shown_steps<'a>(sheet: &Sheet<'a>, function: &'a Function, steps: &[Step]) -> Vec<Step> {
     let scopes = &function.map.scopes;
     let branches = sheet.branches(function);

@@ -41,8 +41,8 @@ enum Context {
 }
 
 impl Context {
-    /// The contexts that any of the branches has. Of the numbers of previous paths, the smallest and
-    /// the largest.
+    /// The contexts that any of the branches has. Of the numbers of previous paths, the smallest
+    /// and the largest.
     fn all(branches: &[Branch]) -> Vec<Context> {
         let mut all = vec![Context::Alone];
         let mispredictions = branches.iter().map(|branch| &branch.mispredictions);

@@ -56,8 +56,8 @@ pub(super) fn route_of(labeled: &LabeledStream<'_>, terminal: u32) -> Rc<str> {
 }
 
 /// Describes each of a sequence of paths by the decisions that distinguish it:
-/// `6 → case 'b', 9 → line 10 · 6 → case 'c'`. Paths at the end are left out if they do not fit. Empty
-/// if nothing distinguishes the paths.
+/// `6 → case 'b', 9 → line 10 · 6 → case 'c'`. Paths at the end are left out if they do not fit.
+/// Empty if nothing distinguishes the paths.
 pub(super) fn sequence_of_decisions(
     branches: &Branches<'_>,
     paths: &[(Trail, Vec<Divergence>)],

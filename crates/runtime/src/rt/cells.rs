@@ -1,9 +1,10 @@
 //! The cells of a ring that are in the file, if no collector reads the ring.
 //!
-//! A collector maps a ring once, so its ring is complete from the start: 2 MiB. Without a collector,
-//! only the runtime uses the mappings of a ring. So the ring begins as private memory. Its first
-//! page (and its ring counters) are in a ring extent of the file, and its cells move to the file in
-//! pieces, each in a cells extent, before the owner needs them ([`FIRST_CELLS`] has the sizes).
+//! A collector maps a ring once, so its ring is complete from the start: 2 MiB. Without a
+//! collector, only the runtime uses the mappings of a ring. So the ring begins as private memory.
+//! Its first page (and its ring counters) are in a ring extent of the file, and its cells move to
+//! the file in pieces, each in a cells extent, before the owner needs them ([`FIRST_CELLS`] has the
+//! sizes).
 //!
 //! Words whose cells are not in the file yet are lost if the process is killed. Only a signal
 //! handler can append such words: it must interrupt the owner between the first cell of a chunk and

@@ -430,8 +430,7 @@ fn undisturbed(program: &Path, folder: &Path) -> Report {
 /// Returns the number of missing paths in a report.
 fn missing(report: &Report) -> u64 {
     let damage = report.json["damage"].as_array().unwrap().iter();
-    let damage_text =
-        damage.filter_map(|one| one.as_str()?.split_once(" missing: not taken in time"));
+    let damage_text = damage.filter_map(|one| one.as_str()?.split_once(" missing: "));
     // `7 paths are` or `1 path is`.
     damage_text
         .map(|(before, _)| number(before.rsplit(' ').nth(2).unwrap()))

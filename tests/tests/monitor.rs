@@ -116,6 +116,18 @@ fn threads_and_children_of_a_program_are_sampled() {
         "{lines:?}"
     );
 
+    for command in [
+        &["phases", "run"][..],
+        &["predict", "run"],
+        &["overlap", "run", "run"],
+    ] {
+        let mut command = holloway_command(command);
+        let output = run(command.current_dir(folder.path())).unwrap();
+        assert_eq!(output.ending(), "exit 2", "{output:?}");
+        assert!(output.stderr.contains("run has samples"), "{output:?}");
+        assert_eq!(output.stderr.lines().count(), 1, "{output:?}");
+    }
+
     // The maps are in the run's directory, so blocks are known without the program.
     std::fs::remove_file(folder.path().join("app")).unwrap();
     let without_program = json(folder.path(), "run");

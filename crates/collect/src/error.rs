@@ -231,6 +231,15 @@ pub enum LoadError {
         /// The run.
         run: PathBuf,
     },
+    /// A monitor watched the run, and nothing was counted.
+    #[error(
+        "{} has samples of `holloway monitor`, not counts: see them with `holloway report`, or record a run with `holloway run -- ./app`",
+        run.display()
+    )]
+    OnlySamples {
+        /// The run.
+        run: PathBuf,
+    },
     /// None of the run's profiles could be read.
     #[error("cannot read any profile in {}", run.display())]
     NoReadableProfile {

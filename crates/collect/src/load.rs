@@ -33,6 +33,7 @@ use crate::path_map::find_map;
 use crate::process::has_ended;
 use crate::process_streams::{ProcessStreams, RawResult};
 use crate::recorded::RecordedKinds;
+use crate::samples::sample_files;
 use crate::settings::Settings;
 
 type Result<T> = std::result::Result<T, LoadError>;
@@ -364,6 +365,7 @@ fn in_order(images: Images) -> Vec<(ImageMap, Vec<Profile>)> {
 fn nothing_readable(run: &Path, unreadable: &[Note]) -> LoadError {
     let run = run.to_owned();
     match unreadable {
+        [] if !sample_files(&run).is_empty() => LoadError::OnlySamples { run },
         [] => LoadError::NoProfile { run },
         [first, others @ ..] => LoadError::NoReadableProfile {
             run,

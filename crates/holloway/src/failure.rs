@@ -119,7 +119,7 @@ failures! {
 impl From<LoadError> for Failure {
     fn from(error: LoadError) -> Self {
         match error {
-            LoadError::PathMap { .. } => Self::usage(error),
+            LoadError::PathMap { .. } | LoadError::OnlySamples { .. } => Self::usage(error),
             LoadError::NoReadableProfile { run, first, others } => match others {
                 0 => Self::new(format_args!("cannot read {}", sentence(&first))),
                 _ => Self::new(format_args!(

@@ -19,7 +19,7 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::process::{Child, ChildStderr, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use wait4::Wait4;
 
 /// The tight loops that are hit hardest: they sort, fill the cache, and have short paths.
@@ -32,7 +32,7 @@ const HEAD: &str = "\
 Written by `cargo xtask study monitor`: what it costs to build a program with `--collect none`, and
 what it costs to [watch](../monitor.md) it with `holloway monitor --system`. Times are CPU times of
 the program: medians of ratios within a round. The spread is the interquartile range of these ratios.
-The monitor's share is its own CPU time, as a share of the time for which it watched.
+The monitor's share is the CPU time that it used while it watched, as a share of that time.
 
 Zhang and others (1997) measured their monitor, Morph, with a kernel of its own: slowdowns from
 0.07 % (sort) to 0.24 % (vortex) in their table 4, and 0.07, 0.50 (a program that fills the cache),
@@ -171,6 +171,8 @@ struct Monitor {
     child: Child,
     messages: BufReader<ChildStderr>,
     start: Instant,
+    /// Its CPU time when it began to watch.
+    cpu_at_start: Duration,
 }
 
 impl Monitor {
@@ -186,23 +188,39 @@ impl Monitor {
         messages.read_line(&mut line)?;
         ensure!(line.contains("Watching"), "holloway monitor: {line}");
         Ok(Self {
+            cpu_at_start: cpu_time(child.id())?,
             child,
             messages,
             start: Instant::now(),
         })
     }
 
-    /// Ends the monitor. Returns its CPU time as a share of its run time.
+    /// Ends the monitor. Returns the CPU time that it used to watch, as a share of the time for
+    /// which it watched. Its start and its end are left out: they do not recur.
     fn stop(mut self) -> Result<f64> {
-        let seconds = self.start.elapsed().as_secs_f64();
+        let cpu = cpu_time(self.child.id())?.saturating_sub(self.cpu_at_start);
+        let share = cpu.as_secs_f64() / self.start.elapsed().as_secs_f64();
         kill_process(Pid::from_child(&self.child), Signal::INT)?;
         let mut rest = String::new();
         self.messages.read_to_string(&mut rest)?;
         let end = self.child.wait4()?;
         ensure!(end.status.success(), "holloway monitor: {rest}");
-        let cpu = (end.rusage.utime + end.rusage.stime).as_secs_f64();
-        Ok(cpu / seconds)
+        Ok(share)
     }
+}
+
+/// The CPU time of all threads of a process.
+fn cpu_time(process: u32) -> Result<Duration> {
+    let mut nanoseconds = 0u64;
+    for thread in std::fs::read_dir(format!("/proc/{process}/task"))? {
+        let text = std::fs::read_to_string(thread?.path().join("schedstat"))?;
+        let running = text
+            .split_whitespace()
+            .next()
+            .context("schedstat is empty")?;
+        nanoseconds += running.parse::<u64>()?;
+    }
+    Ok(Duration::from_nanos(nanoseconds))
 }
 
 /// A ratio as an increase in percent.

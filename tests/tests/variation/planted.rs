@@ -22,6 +22,11 @@ const FREQUENT_BURSTS: &str = "1000:1";
 /// Of the `RUNS / 2` runs with default bursts, at least this many must find the planted variation
 /// certain.
 const MIN_CERTAIN_RUNS: usize = 3;
+/// Where a control's net variation is certain, it is at most this multiple of the planted path's.
+const MAX_CONTROL_SHARE: f64 = 0.1;
+/// The largest share of the timed cycles that a certain net variation has in a program without a
+/// planted variation.
+const MAX_UNPLANTED_SHARE: f64 = 0.05;
 
 /// Most turns of the control `steady` take at most this multiple of its base time. The allowance is
 /// for other programs, which use the same caches and cores.
@@ -61,15 +66,21 @@ fn a_system_call_that_blocks_at_times_ranks_first() {
 fn steady_code_does_not_rank() {
     let scratch = scratch("planted-control").unwrap();
     let program = build("control", scratch.path()).unwrap();
+    let mut quiet = Vec::new();
     for run in 0..RUNS {
         let view = record(&program, scratch.path(), run).unwrap();
         controls_hold(&view).unwrap_or_else(|error| panic!("run {run}: {error}"));
-        let rows: Vec<&Row> = view.rows.iter().filter(|row| row.certain).collect();
-        assert!(rows.is_empty(), "run {run}: {rows:?}");
+        let certain: Vec<&Row> = view.rows.iter().filter(|row| row.certain).collect();
+        let is_small = |row: &&Row| row.share < MAX_UNPLANTED_SHARE;
+        assert!(certain.iter().all(is_small), "run {run}: {certain:?}");
+        if certain.is_empty() {
+            quiet.push(run);
+        }
         assert!(view.rows.iter().all(|row| row.base > 0.0), "run {run}");
         assert!(view.rows.iter().all(|row| row.share <= 1.0), "run {run}");
     }
-    let data = scratch.path().join("run-0");
+    assert!(quiet.len() > RUNS / 2, "only runs {quiet:?} are quiet");
+    let data = scratch.path().join(format!("run-{}", quiet[0]));
     let report = run_ok(holloway_command(["report", "--view", "variation"]).arg(data)).unwrap();
     let text = report.text();
     assert!(text.contains("nothing varies here"), "{text}");
@@ -89,15 +100,17 @@ fn check(name: &str, planted: &str) -> Result<Vec<Row>> {
             format!("run {run} of {name}: {rows:#?}")
         };
         controls_hold(&view).with_context(shown)?;
-        for control in ["steady", "tiny"] {
-            ensure!(!turn(&view, control)?.certain, "{}", shown());
-        }
-        let first = view.rows.first().context("nothing was timed")?;
-        if !first.certain && !has_frequent_bursts(run) {
+        let row = turn(&view, planted)?;
+        if !row.certain && !has_frequent_bursts(run) {
             continue;
         }
-        ensure!(first.certain, "{}", shown());
-        ensure!(first.path == turn(&view, planted)?.path, "{}", shown());
+        let most = MAX_CONTROL_SHARE * row.share;
+        for control in ["steady", "tiny"] {
+            let control = turn(&view, control)?;
+            ensure!(!control.certain || control.share <= most, "{}", shown());
+        }
+        let first = view.rows.first().context("nothing was timed")?;
+        ensure!(first.certain && first.path == row.path, "{}", shown());
         let is_marked = |place: &String| place.contains(&marked);
         ensure!(first.places.iter().any(is_marked), "{}", shown());
         ensure!(first.samples > 10 && first.mean > first.base, "{}", shown());

@@ -32,6 +32,8 @@ pub const RUNS: &str = "runs";
 pub const LATEST: &str = "latest";
 /// The default directory of runs, below the current directory.
 pub const DEFAULT_RUNS: &str = "target/holloway/runs";
+/// The length of the time at the beginning of a run's name.
+const TIMESTAMP_LENGTH: usize = "YYYYMMDD-HHMMSS".len();
 /// Directory of the path maps that the runs beside it share.
 const MAPS: &str = ".maps";
 /// The environment variable that names the directory of one run.
@@ -130,7 +132,7 @@ fn check_writable(directory: &Path) -> Result<()> {
         })
 }
 
-/// Removes a run's directory if it is empty, and makes `latest` point to the previous run.
+/// Removes a run's directory if it is empty, and makes `latest` point to the run before it.
 pub fn discard_if_empty(directory: &Path) {
     // `remove_dir` fails if the directory is not empty.
     if std::fs::remove_dir(directory).is_err() {
@@ -144,12 +146,7 @@ pub fn discard_if_empty(directory: &Path) {
     if !was_latest || std::fs::remove_file(&link).is_err() {
         return;
     }
-    let entries = std::fs::read_dir(runs).into_iter().flatten().flatten();
-    match entries
-        .map(|entry| entry.path())
-        .filter(|path| path.is_dir() && !path.ends_with(MAPS))
-        .max()
-    {
+    match newest_in(runs) {
         Some(previous) => point_latest(runs, &previous),
         // There was no other run. Removes `target/holloway/runs` as far as it is empty.
         None => {
@@ -159,6 +156,22 @@ pub fn discard_if_empty(directory: &Path) {
             drop(runs.ancestors().take(3).try_for_each(std::fs::remove_dir));
         }
     }
+}
+
+/// The run that began last. Runs of one second are ordered by the time of their last change, because
+/// their names are not in order.
+fn newest_in(runs: &Path) -> Option<PathBuf> {
+    let entries = std::fs::read_dir(runs).into_iter().flatten().flatten();
+    let directories = entries
+        .filter(|entry| entry.file_type().is_ok_and(|file_type| file_type.is_dir()))
+        .map(|entry| entry.path())
+        .filter(|path| !path.ends_with(MAPS));
+    directories.max_by_key(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let second: String = name.chars().take(TIMESTAMP_LENGTH).collect();
+        let modified = std::fs::metadata(path).and_then(|metadata| metadata.modified());
+        (second, modified.ok())
+    })
 }
 
 /// Deletes the path maps in the store that no run links to.
@@ -250,6 +263,17 @@ mod tests {
         assert_eq!(latest_in(runs.path()).unwrap(), second);
         discard_if_empty(&second);
         assert_eq!(latest_in(runs.path()).unwrap(), first);
+    }
+
+    #[test]
+    fn a_run_that_did_not_start_leaves_the_latest_run_as_it_was() {
+        let runs = tempfile::tempdir().unwrap();
+        create_in(runs.path(), "zoo").unwrap();
+        let latest = create_in(runs.path(), "app").unwrap();
+        std::fs::write(latest.join("1-app.hwp"), "").unwrap();
+        let failed = create_in(runs.path(), "app").unwrap();
+        discard_if_empty(&failed);
+        assert_eq!(latest_in(runs.path()).unwrap(), latest);
     }
 
     #[test]

@@ -45,16 +45,20 @@ pub(super) fn make_directory(runtime: &mut Runtime, boot_start: u64) -> Result<(
         return make_path(&mut runtime.directory);
     }
     let places = [runs_of_build, runs_of_user, runs_below_current_directory];
-    let mut result = Err(ENOENT);
+    // Places that do not exist are no failures. Of the others, the first one is where the user
+    // expects the profile.
+    let mut failure = ENOENT;
     for find_runs in places {
-        result = find_runs(runtime)
+        let made = find_runs(runtime)
             .and_then(|()| make_path(&mut runtime.directory))
             .and_then(|()| make_run(runtime, boot_start));
-        if result.is_ok() {
-            break;
+        match made {
+            Ok(()) => return Ok(()),
+            Err(error) if failure == ENOENT => failure = error,
+            Err(_) => {}
         }
     }
-    result
+    Err(failure)
 }
 
 /// Stores the directory of runs in the image's header in `directory`.

@@ -18,6 +18,7 @@ use holloway_collect::burst::BurstVariableError;
 use holloway_collect::error::{ImageError, LoadError, RunDirectoryError, StoreError};
 use holloway_link::Fault;
 use holloway_report::notes::sentence;
+use rustix::io::Errno;
 
 /// The exit code if holloway itself could not do its work.
 pub(crate) const FAILED: u8 = 125;
@@ -60,7 +61,7 @@ impl Failure {
         };
         Self::with_code(
             code,
-            format_args!("cannot run {}: {error}", program.display()),
+            format_args!("cannot run {}: {error}{}", program.display(), remedy(error)),
         )
     }
 
@@ -77,6 +78,18 @@ impl Failure {
             code,
             message: lines.join("; "),
         }
+    }
+}
+
+/// What the user can do about an error of the system. Empty if the error says enough.
+fn remedy(error: &std::io::Error) -> &'static str {
+    match Errno::from_io_error(error) {
+        Some(Errno::MFILE) => ": raise the limit of open files (ulimit -n)",
+        Some(Errno::NFILE) => ": raise the machine's limit of open files (sysctl fs.file-max)",
+        Some(Errno::AGAIN) => ": raise the limit of processes (ulimit -u)",
+        Some(Errno::NOMEM) => ": free memory, or raise its limit (ulimit -v)",
+        // The variants of the system's errors are not a closed list.
+        Some(_) | None => "",
     }
 }
 

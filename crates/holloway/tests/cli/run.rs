@@ -365,3 +365,13 @@ fn reports_begin_with_the_cpu_time_and_its_woven_share() {
     let again = project.holloway("report here --format json").ok().json();
     assert_eq!(&again.0["cpu_time"], time);
 }
+
+#[test]
+fn too_few_open_files_have_a_remedy() {
+    let project = Project::new(&[]);
+    let holloway = env!("CARGO_BIN_EXE_holloway");
+    let script = format!("#!/bin/sh\nulimit -n 4\nexec {holloway} run -- /bin/true\n");
+    let limited = project.script("limited", &script);
+    let result = project.program(&limited.to_string_lossy()).exits(126);
+    result.fails_with("raise the limit of open files (ulimit -n)");
+}

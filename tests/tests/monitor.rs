@@ -87,6 +87,7 @@ fn threads_and_children_of_a_program_are_sampled() {
     let document = json(folder.path(), "run");
     assert_eq!(document["basis"], "time");
     assert_eq!(document["state"], "ended");
+    assert_eq!(document["frequency"], 1024);
     let files = document["files"].as_array().unwrap();
     let is_app = |file: &&Value| file["path"].as_str().unwrap().ends_with("/app");
     let app = files.iter().find(is_app).unwrap();
@@ -119,13 +120,27 @@ fn threads_and_children_of_a_program_are_sampled() {
     for command in [
         &["phases", "run"][..],
         &["predict", "run"],
-        &["overlap", "run", "run"],
+        &["report", "--view", "paths", "run"],
     ] {
         let mut command = holloway_command(command);
         let output = run(command.current_dir(folder.path())).unwrap();
         assert_eq!(output.ending(), "exit 2", "{output:?}");
         assert!(output.stderr.contains("run has samples"), "{output:?}");
         assert_eq!(output.stderr.lines().count(), 1, "{output:?}");
+    }
+    for (command, text) in [
+        (
+            &["overlap", "run", "run"][..],
+            "  overlap       1.000, similar",
+        ),
+        (&["report", "--view", "edges", "run"], "Hottest edges"),
+        (&["report", "--view", "branches", "run"], "Hardest branches"),
+    ] {
+        let mut command = holloway_command(command);
+        let output = run(command.current_dir(folder.path())).unwrap();
+        assert_eq!(output.ending(), "exit 0", "{output:?}");
+        assert!(output.text().contains("time-based"), "{}", output.text());
+        assert!(output.text().contains(text), "{}", output.text());
     }
 
     // The maps are in the run's directory, so blocks are known without the program.
@@ -255,4 +270,9 @@ fn commands_that_cannot_work_say_why_in_one_line() {
     assert_eq!(text.lines().count(), 1, "{text}");
     let (ending, _) = refused(&["monitor"]);
     assert_eq!(ending, "exit 2");
+    for frequency in ["0", "10001", "often"] {
+        let (ending, text) = refused(&["monitor", "--frequency", frequency, "--", "./app"]);
+        assert_eq!(ending, "exit 2");
+        assert!(text.contains("from 1 to 10000"), "{text}");
+    }
 }

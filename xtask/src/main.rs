@@ -4,6 +4,7 @@
 mod bench;
 mod changes;
 mod counting_cost;
+mod fidelity;
 mod machine;
 mod monitor;
 mod packages;
@@ -89,6 +90,10 @@ enum Study {
     ///
     /// Writes docs/studies/monitor.md if the whole suite ran. The machine should be idle.
     Monitor(monitor::Options),
+    /// Compare blocks and edges that are estimated from samples with exact counts
+    ///
+    /// By number of samples. Writes docs/studies/fidelity.md if the whole suite ran.
+    Fidelity(fidelity::Options),
 }
 
 fn main() -> ExitCode {
@@ -113,6 +118,7 @@ fn run(task: &Task) -> Result<()> {
         Task::Study(Study::Variation) => variation::run(),
         Task::Study(Study::Watch(options)) => watch::run(options),
         Task::Study(Study::Monitor(options)) => monitor::run(options),
+        Task::Study(Study::Fidelity(options)) => fidelity::run(options),
         Task::Packages => {
             println!("{}", packages::NEEDED.join("\n"));
             Ok(())

@@ -32,7 +32,12 @@ const HEAD: &str = "\
 Written by `cargo xtask study monitor`: what it costs to build a program with `--collect none`, and
 what it costs to [watch](../monitor.md) it with `holloway monitor --system`. Times are CPU times of
 the program: medians of ratios within a round. The spread is the interquartile range of these ratios.
-The monitor's share is the CPU time that it used while it watched, as a share of that time.
+The monitor's share is the CPU time that it used while it watched, as a share of that time. Most of
+it is the reading of a program's path map, once, when its first sample arrives: a short run pays a
+larger share.
+
+The monitor took its default number of samples per second. `--frequency HZ` repeats the study with
+another number.
 
 Zhang and others (1997) measured their monitor, Morph, with a kernel of its own: slowdowns from
 0.07 % (sort) to 0.24 % (vortex) in their table 4, and 0.07, 0.50 (a program that fills the cache),
@@ -48,6 +53,9 @@ pub(crate) struct Options {
     /// Run each program this many times in each setup
     #[arg(long, value_name = "N", default_value = "11")]
     rounds: NonZeroUsize,
+    /// Take this many samples per second, and do not write the page
+    #[arg(long, value_name = "HZ")]
+    frequency: Option<NonZeroUsize>,
 }
 
 /// How a program is built and run.
@@ -110,7 +118,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
                 let setup = SETUPS[(round + number) % SETUPS.len()];
                 let name = figures.workload.name;
                 figures
-                    .measure(&kept_builds, setup)
+                    .measure(&kept_builds, setup, options.frequency)
                     .with_context(|| name.to_owned())?;
             }
         }
@@ -118,7 +126,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
     let tables = table(&all_figures);
     println!("{tables}");
-    if options.only.is_empty() {
+    if options.only.is_empty() && options.frequency.is_none() {
         let page = root().join("docs/studies/monitor.md");
         let rounds = options.rounds;
         std::fs::write(&page, format!("{HEAD}\n{rounds} rounds.\n\n{tables}"))
@@ -129,13 +137,18 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 }
 
 impl Figures {
-    fn measure(&mut self, kept_builds: &KeptBuilds, setup: Setup) -> Result<()> {
+    fn measure(
+        &mut self,
+        kept_builds: &KeptBuilds,
+        setup: Setup,
+        frequency: Option<NonZeroUsize>,
+    ) -> Result<()> {
         let workload = self.workload;
         let executable = kept_builds.executable(workload.source, setup.flavor());
         let input = kept_builds.input(workload, Scale::Full)?;
         let scratch = scratch("study-monitor")?;
         let monitor = match setup {
-            Setup::Watched => Some(Monitor::start(&scratch.path().join("run"))?),
+            Setup::Watched => Some(Monitor::start(&scratch.path().join("run"), frequency)?),
             Setup::Native | Setup::WithoutCounters => None,
         };
         let cpu = cpu_seconds(workload, &executable, &input)?;
@@ -167,7 +180,7 @@ fn cpu_seconds(workload: &Workload, executable: &Path, input: &Path) -> Result<f
 }
 
 /// A running monitor.
-struct Monitor {
+pub(crate) struct Monitor {
     child: Child,
     messages: BufReader<ChildStderr>,
     start: Instant,
@@ -177,9 +190,12 @@ struct Monitor {
 
 impl Monitor {
     /// Starts a monitor that writes into `run`, and waits until it watches.
-    fn start(run: &Path) -> Result<Self> {
+    pub(crate) fn start(run: &Path, frequency: Option<NonZeroUsize>) -> Result<Self> {
         let mut command = holloway_command(["monitor", "--system", "--no-report", "-o"]);
         command.arg(run);
+        if let Some(frequency) = frequency {
+            command.arg("--frequency").arg(frequency.to_string());
+        }
         command.stdin(Stdio::null()).stdout(Stdio::null());
         let mut child = command.stderr(Stdio::piped()).spawn()?;
         let stderr = child.stderr.take().context("stderr was piped")?;
@@ -197,7 +213,7 @@ impl Monitor {
 
     /// Ends the monitor. Returns the CPU time that it used to watch, as a share of the time for
     /// which it watched. Its start and its end are left out: they do not recur.
-    fn stop(mut self) -> Result<f64> {
+    pub(crate) fn stop(mut self) -> Result<f64> {
         let cpu = cpu_time(self.child.id())?.saturating_sub(self.cpu_at_start);
         let share = cpu.as_secs_f64() / self.start.elapsed().as_secs_f64();
         kill_process(Pid::from_child(&self.child), Signal::INT)?;

@@ -23,10 +23,10 @@ use crate::flow::Flow;
 use crate::graph::{Graph, check_indices};
 use crate::misfit::Misfit;
 use crate::note::{FunctionPlace, Note, Origin};
-use crate::run::{Function, Image, ImageId, Module, ModuleId, Process, RunProfile};
+use crate::run::{CountBasis, Function, Image, ImageId, Module, ModuleId, Process, RunProfile};
 
-/// Sums of counts by module and function.
-type Sums = HashMap<FunctionIndex, Vec<(u64, Count)>>;
+/// Sums of counts by module and function. Each count has the number of a path, counter, or block.
+pub(crate) type Sums = HashMap<FunctionIndex, Vec<(u64, Count)>>;
 
 impl RunProfile {
     /// Joins images, each with its path map and the profiles of the processes that ran it.
@@ -41,27 +41,49 @@ impl RunProfile {
             damage: Vec::new(),
             interrupt: None,
             cpu_time: None,
+            basis: CountBasis::Counts,
         };
         for (map, profiles) in images {
-            run.add(map, &profiles);
+            run.note_damage(&map);
+            let sums = run.sum(&map, &profiles);
+            let forks = match profiles.iter().any(|profile| profile.head.forked) {
+                true => Forks::Present,
+                false => Forks::Absent,
+            };
+            let mut derive = |run: &mut RunProfile, function: &mut Function| {
+                run.derive_counts(function);
+            };
+            run.add(map, sums, processes(&profiles), forks, &mut derive);
         }
         run
     }
 
-    fn add(&mut self, map: ImageMap, profiles: &[Profile]) {
-        let image = ImageId(self.images.len() as u32);
+    /// Lists the damage of a path map.
+    pub(crate) fn note_damage(&mut self, map: &ImageMap) {
         self.damage
             .extend(map.damage.iter().map(|damage| Note::Map {
                 image: map.name.clone(),
                 damage: damage.clone(),
             }));
-        let mut counts = self.sum(&map, profiles);
+    }
+
+    /// Adds an image. `sums` are the counts of each function, and `derive` derives its flow from
+    /// them.
+    pub(crate) fn add(
+        &mut self,
+        map: ImageMap,
+        mut sums: Sums,
+        processes: Vec<Process>,
+        forks: Forks,
+        derive: &mut dyn FnMut(&mut RunProfile, &mut Function),
+    ) {
+        let image = ImageId(self.images.len() as u32);
         self.images.push(Image {
             name: map.name,
             build_id: map.build_id,
             kind: map.kind,
             leaks_unknown: map.leaks_unknown && map.kind.counts_exits(),
-            processes: processes(profiles),
+            processes,
         });
         let mut functions = Vec::new();
         for (module_index, image_module) in (0u32..).zip(map.modules) {
@@ -75,7 +97,7 @@ impl RunProfile {
                     module: module_index,
                     function: number,
                 };
-                let counts = counts.remove(&index).unwrap_or_default();
+                let counts = sums.remove(&index).unwrap_or_default();
                 let counts = counts.into_iter();
                 let counts: Vec<_> = counts.map(|(path, count)| (PathId(path), count)).collect();
                 functions.push(Function {
@@ -88,10 +110,7 @@ impl RunProfile {
                     increments: Count::ZERO,
                     graph: None,
                     flow: OnceLock::new(),
-                    forks: match profiles.iter().any(|profile| profile.head.forked) {
-                        true => Forks::Present,
-                        false => Forks::Absent,
-                    },
+                    forks,
                     bounds: OnceLock::new(),
                     path_names: OnceLock::new(),
                 });
@@ -111,7 +130,7 @@ impl RunProfile {
                 continue;
             }
             if function.ran {
-                self.derive_counts(&mut function);
+                derive(self, &mut function);
             }
             self.functions.push(function);
         }
@@ -220,7 +239,7 @@ impl RunProfile {
         }
     }
 
-    fn leave_out(&mut self, function: &Function, misfit: Misfit) {
+    pub(crate) fn leave_out(&mut self, function: &Function, misfit: Misfit) {
         let function = self.place_of(function);
         self.damage.push(Note::LeftOut { function, misfit });
     }

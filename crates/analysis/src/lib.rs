@@ -15,7 +15,8 @@
 //! branches from it. [`phases`] divides a trace into phases. [`variation`] ranks paths by how much
 //! their time varies.
 //!
-//! [`samples`] adds up sampled addresses of programs that count nothing.
+//! [`samples`] adds up sampled addresses of programs that count nothing. [`estimate`] derives the
+//! executions of blocks and edges from them. [`block_times`] keeps the time of blocks over many runs.
 //!
 //! [`note`] holds facts that the counts do not show, and [`interrupt`] the signal that ended a run.
 //! [`misfit`] holds the reasons why the counts of a function do not fit its map. `holloway-report` puts both into words.
@@ -23,6 +24,7 @@
 //! This crate is pure: it opens no files, reads no clock, and prints nothing.
 #![forbid(unsafe_code)]
 
+pub mod block_times;
 pub mod blocks;
 pub mod bounds;
 pub mod branch_stream;
@@ -33,6 +35,7 @@ pub mod cpu_time;
 pub mod directions;
 pub mod divergence;
 pub mod edges;
+pub mod estimate;
 pub mod find;
 pub mod flow;
 pub mod functions;
@@ -64,4 +67,6 @@ pub use flow::Flow;
 pub use interrupt::Interrupt;
 pub use note::Note;
 pub use paths::Sort;
-pub use run::{Exits, Function, FunctionId, Image, ImageId, Module, ModuleId, Process, RunProfile};
+pub use run::{
+    CountBasis, Exits, Function, FunctionId, Image, ImageId, Module, ModuleId, Process, RunProfile,
+};

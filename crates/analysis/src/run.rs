@@ -87,6 +87,22 @@ pub struct RunProfile {
     pub interrupt: Option<Interrupt>,
     /// The CPU time of the programs that holloway started for this run, if it was recorded.
     pub cpu_time: Option<CpuTime>,
+    /// Where the counts come from.
+    pub basis: CountBasis,
+}
+
+/// Where the counts of a run come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CountBasis {
+    /// The program counted. The counts are exact, except for what
+    /// [`damage`](RunProfile::damage) lists.
+    Counts,
+    /// Samples. The counts are estimates: executions if each instruction took 1 ns
+    /// ([`estimate`](crate::estimate)).
+    Time {
+        /// Samples in blocks.
+        samples: Count,
+    },
 }
 
 /// A program or shared object.
@@ -257,6 +273,10 @@ impl RunProfile {
 
     /// The unit that the run counts: paths, if any image that ran was woven for paths.
     pub fn unit(&self) -> Unit {
+        match self.basis {
+            CountBasis::Counts => {}
+            CountBasis::Time { .. } => return Unit::Edges,
+        }
         let ran = |image: &&Image| !image.processes.is_empty();
         let unit = |image: &Image| image.kind.traits().unit;
         let units_that_ran = self.images.iter().filter(ran).map(unit).min();

@@ -199,6 +199,36 @@ pub enum MonitorRunError {
     NotStarted,
 }
 
+/// The reason why a store of profiles cannot be updated.
+#[derive(Debug, thiserror::Error)]
+pub enum ProfileStoreError {
+    /// The directory could not be created.
+    #[error("cannot create the store {}: {source}", store.display())]
+    Create {
+        /// The store.
+        store: PathBuf,
+        /// The reason.
+        source: io::Error,
+    },
+    /// Another manager uses the store.
+    #[error("another manager uses the store {}: try again when it has finished", store.display())]
+    InUse {
+        /// The store.
+        store: PathBuf,
+    },
+    /// The database could not be read or written.
+    #[error("cannot use the store {}: {source}; make room, or delete the store to begin again", store.display())]
+    Database {
+        /// The store.
+        store: PathBuf,
+        /// The reason.
+        source: Box<redb::Error>,
+    },
+    /// A file of the store could not be written.
+    #[error(transparent)]
+    Write(StoreError),
+}
+
 /// A run could not be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {

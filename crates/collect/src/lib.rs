@@ -46,6 +46,7 @@ pub mod path_map;
 mod pool;
 mod process;
 mod process_streams;
+pub mod profile_store;
 pub mod recorded;
 mod recording;
 mod ring_stream;

@@ -6,6 +6,7 @@
 //! stored beside the record, so that reports do not need the programs.
 
 use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::num::NonZeroU64;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -73,13 +74,14 @@ fn store(
 
 /// Runs a program to its end, and watches it from its first instruction. `command` makes a process
 /// that calls [`begin_watched`] with its last argument but those of the program; the arguments
-/// follow the socket's path.
+/// follow the socket's path. `frequency`: samples per second of CPU time, or the default.
 ///
 /// # Errors
 /// If the program cannot be started, the kernel does not permit to watch it, or the directory
 /// cannot be written.
 pub fn run_watched(
     command: impl FnOnce(&Path) -> Command,
+    frequency: Option<NonZeroU64>,
     directory: &Path,
 ) -> Result<(ProgramEnd, SampleRecord), MonitorRunError> {
     let folder = tempfile::tempdir().map_err(MonitorRunError::Socket)?;
@@ -92,7 +94,7 @@ pub fn run_watched(
             let Some((process, stream)) = started(&listener) else {
                 return Ok(None);
             };
-            let monitor = Monitor::start(Target::AfterExec(process))?;
+            let monitor = Monitor::start(Target::AfterExec(process), frequency)?;
             let permission = (&stream).write_all(b"\n");
             drop(stream);
             permission.map_err(MonitorRunError::Socket)?;

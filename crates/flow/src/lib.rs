@@ -19,6 +19,9 @@
 //! possible, on the edges off a spanning tree (Burger and Dybvig 1998). Both ways produce
 //! [`Probes`], and both support *exit edges* ([`EdgeKind::Exit`]) for calls that do not come back.
 //!
+//! [`inference`] derives the executions of edges from measured executions of blocks, which come from
+//! samples.
+//!
 //! This crate does not depend on LLVM, files, or profiles. Nothing in it recurses, so graphs may be
 //! as deep as memory allows.
 //!
@@ -70,6 +73,7 @@ mod edges;
 mod error;
 mod explosion;
 mod ids;
+pub mod inference;
 mod lists;
 mod loops;
 mod numbering;

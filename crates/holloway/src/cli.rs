@@ -16,8 +16,9 @@ mod weave;
 
 pub(crate) use cargo::{CargoArgs, CargoCommand, CargoHolloway};
 pub(crate) use holloway::{
-    CleanArgs, Command, CompletionsArgs, DemoArgs, EnvFormat, Holloway, ManArgs, MonitorArgs,
-    OverlapArgs, ReportArgs, RunArgs, RunsCommand, ShowEnvArgs, StabilityArgs,
+    CleanArgs, Combine, Command, CompletionsArgs, DemoArgs, EnvFormat, Holloway, ManArgs,
+    ManagerArgs, MonitorArgs, OverlapArgs, ReportArgs, RunArgs, RunsCommand, ShowEnvArgs,
+    StabilityArgs,
 };
 pub(crate) use stream::{OutputArgs, StreamArgs};
 pub(crate) use view::{

@@ -4,6 +4,7 @@ pub(crate) mod cargo;
 pub(crate) mod clean;
 pub(crate) mod demo;
 pub(crate) mod doctor;
+pub(crate) mod manager;
 pub(crate) mod manual;
 pub(crate) mod monitor;
 pub(crate) mod overlap;

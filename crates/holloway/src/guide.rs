@@ -2,7 +2,7 @@
 //! (`holloway_format::guide`).
 //!
 //! A guide holds, for every function that ran, the counts of all edges except exit edges. The run
-//! may have counted edges or paths. The weaver uses the counts as weights of the spanning tree, for
+//! may have counted edges or paths, or a monitor sampled it. The weaver uses the counts as weights of the spanning tree, for
 //! the order in which paths are numbered, and to choose where paths are cut. A guide changes costs,
 //! never counts. So a guide from an unrepresentative run does no harm to counts.
 //!
@@ -12,7 +12,7 @@
 
 use std::path::{Path, PathBuf};
 
-use holloway_analysis::RunProfile;
+use holloway_analysis::{CountBasis, RunProfile};
 use holloway_collect::files::{read_regular, write_atomically};
 use holloway_collect::load::profile_files;
 use holloway_collect::run_directory::LATEST;
@@ -21,6 +21,7 @@ use holloway_format::{Count, Guide, GuideFunction};
 use holloway_link::guide::hash;
 use holloway_link::records::record_warning;
 use holloway_report::notes::sentence;
+use holloway_report::plural;
 
 use crate::failure::{Context, Failure, Result};
 use crate::{latest, loading, status};
@@ -74,6 +75,14 @@ pub(crate) fn read(argument: &Path) -> Result<Guide> {
         status::warn(&warning);
         record_warning(&warning);
     }
+    match profile.basis {
+        CountBasis::Counts => {}
+        CountBasis::Time { samples } => status::note(&format!(
+            "the guide {} is time-based: its counts are estimated from {}",
+            run.display(),
+            plural(samples, "sample")
+        )),
+    }
     Ok(guide_of(&profile))
 }
 
@@ -96,7 +105,7 @@ fn open(argument: &Path) -> Result<Source> {
             .map_err(|error| unusable(argument, error));
     }
     let run = latest::resolve(argument)?;
-    let profile = loading::load(&run).map_err(|failure| unusable(&run, failure))?;
+    let profile = loading::load_or_estimate(&run).map_err(|failure| unusable(&run, failure))?;
     Ok(Source::Run(run, Box::new(profile)))
 }
 

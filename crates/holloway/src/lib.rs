@@ -48,8 +48,8 @@ use holloway_link::{rustc, step, tools, worker};
 use cli::{CargoCommand, CargoHolloway, Command, Holloway, RunsCommand};
 use commands::cargo::{self, Verb};
 use commands::{
-    clean, demo, doctor, manual, monitor, overlap, phases, predict, report, run, runner, show_env,
-    stability, trace,
+    clean, demo, doctor, manager, manual, monitor, overlap, phases, predict, report, run, runner,
+    show_env, stability, trace,
 };
 use failure::{Failure, Result};
 use link_host::{LinkHost, link};
@@ -123,6 +123,7 @@ fn holloway(args: &[OsString]) -> Result<ExitCode> {
     match Holloway::parse().command {
         Command::Run(args) => run::main(&args),
         Command::Monitor(args) => monitor::main(&args),
+        Command::Manager(args) => manager::main(&args),
         Command::Runs(command) => about_runs(&command),
         Command::Demo(args) => demo::main(&args),
         Command::Cc(_) | Command::Cxx(_) | Command::Ld(_) => {

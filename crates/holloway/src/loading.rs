@@ -3,9 +3,11 @@
 use std::path::Path;
 
 use holloway_analysis::RunProfile;
+use holloway_analysis::estimate::estimate;
 use holloway_collect::Collector;
 use holloway_collect::finish::FinishSummary;
 use holloway_collect::load::{self, Loaded, Untaken};
+use holloway_collect::samples;
 use holloway_collect::settings::{MapDirectories, Settings};
 use holloway_report::{grouped, plural};
 
@@ -23,6 +25,23 @@ const ANNOUNCED_WORDS: u64 = 10_000_000;
 /// If the run does not exist, or no part of it can be read.
 pub(crate) fn load(run: &Path) -> Result<RunProfile> {
     load_with_streams(run).map(|loaded| loaded.profile)
+}
+
+/// Reads `run`. If it has samples and no counts, estimates the counts.
+///
+/// # Errors
+/// If the run does not exist, or no part of it can be read.
+pub(crate) fn load_or_estimate(run: &Path) -> Result<RunProfile> {
+    match has_samples(run) {
+        true => Ok(estimate(&samples::load(run)?)),
+        false => load(run),
+    }
+}
+
+/// Whether a monitor watched the run, and nothing was counted.
+pub(crate) fn has_samples(run: &Path) -> bool {
+    let has_profiles = || !load::profile_files(run).is_ok_and(|files| files.is_empty());
+    !samples::sample_files(run).is_empty() && (run.is_file() || !has_profiles())
 }
 
 /// Reads `run` with its analyzed streams.

@@ -1,9 +1,11 @@
 //! The words and the selection that the text and the JSON document of a watched run share.
 
+use holloway_analysis::CountBasis;
 use holloway_analysis::samples::{SampledFile, SampledRun, TimeProfile, TimedFunction};
 use holloway_format::samples::{KnownBlocks, SampleClock};
 
 use crate::names;
+use crate::numbers::plural;
 use crate::options::Options;
 
 /// The views of samples.
@@ -16,6 +18,10 @@ pub enum SampleView {
     Blocks,
     /// A row for each line.
     Lines,
+    /// A row for each edge, with estimated executions.
+    Edges,
+    /// A row for each branch, with estimated executions.
+    Branches,
 }
 
 /// What was counted between two samples, for people.
@@ -31,6 +37,25 @@ pub(crate) fn clock_code(clock: SampleClock) -> &'static str {
     match clock {
         SampleClock::Cycles => "cycles",
         SampleClock::CpuTime => "cpu-time",
+    }
+}
+
+/// Where the counts of a run come from, in JSON.
+pub(crate) fn basis_code(basis: CountBasis) -> &'static str {
+    match basis {
+        CountBasis::Counts => "counts",
+        CountBasis::Time { .. } => "time",
+    }
+}
+
+/// What the reader must know of estimated counts. `None` if the counts are exact.
+pub(crate) fn basis_words(basis: CountBasis) -> Option<String> {
+    match basis {
+        CountBasis::Counts => None,
+        CountBasis::Time { samples } => Some(format!(
+            "time-based: executions are estimated from {}, as if each instruction took 1 ns",
+            plural(samples, "sample")
+        )),
     }
 }
 

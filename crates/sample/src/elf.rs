@@ -6,6 +6,7 @@ use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 use holloway_abi::MAP_SECTION;
+use object::ObjectSection as _;
 use object::elf::{self, FileHeader64, SectionFlags, SectionHeader64};
 use object::read::elf::{FileHeader as _, SectionHeader as _};
 use object::{Endianness, Object, ObjectSegment, ReadCache};
@@ -97,6 +98,17 @@ impl MapSection {
         let place = |at: u64| self.range.start.saturating_add(at).min(self.range.end);
         read_range(&self.file, place(range.start)..place(range.end))
     }
+}
+
+/// The bytes of machine code of an object file. `None` if it cannot be read.
+pub fn code_size(path: &Path) -> Option<u64> {
+    let file = File::open(path).ok()?;
+    let cache = ReadCache::new(&file);
+    let object = object::File::parse(&cache).ok()?;
+    let code = object
+        .sections()
+        .filter(|section| section.kind() == object::SectionKind::Text);
+    Some(code.map(|section| section.size()).sum())
 }
 
 /// A section of an ELF file.

@@ -1,8 +1,9 @@
 //! Samples the code that processes, or all processes of the machine, execute in user mode, for as
 //! long as the user wants (Morph's monitor: Zhang et al. 1997, section 3).
 //!
-//! - 1,024 samples per second of CPU time on average. Each period is drawn at random (`period`), 10
-//!   times a second. Threads that start later inherit the last period of their parent.
+//! - A stated number of samples per second of CPU time, on average ([`default_frequency`]). Each
+//!   period is drawn at random (`period`), 10 times a second. Threads that start later inherit the
+//!   last period of their parent.
 //! - The clock is the processor's cycle counter, or the kernel's timer on machines without one.
 //! - Samples in the kernel, and so idle time, are not taken.
 //! - Each buffer has 256 KiB, as Morph's; several threads that are watched from the start share
@@ -14,6 +15,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::num::NonZeroU64;
 use std::time::{Duration, Instant};
 
 use holloway_format::samples::{MonitorState, SampleClock, SampleRecord};
@@ -30,12 +32,14 @@ use crate::processes;
 
 pub use crate::files::PathMap;
 
-/// Samples per second of CPU time, on average.
-pub const FREQUENCY: u64 = 1024;
+/// Samples per second of CPU time of Morph's monitor (Zhang et al. 1997, section 3).
+const FREQUENCY: u64 = 1024;
+/// Samples per second if the kernel's timer interrupts all processes of a machine. In a virtual
+/// machine, each interrupt takes more than 10 µs. Other designs have this cost, too: timers of single
+/// threads, and periods in step with the scheduler's tick.
+const FREQUENCY_OF_TIMER: u64 = 256;
 /// Time between two readings of the buffers, and between two random periods.
 pub const INTERVAL: Duration = Duration::from_millis(100);
-/// CPU time between two samples, on average, in nanoseconds.
-const PERIOD_NS: f64 = 1e9 / FREQUENCY as f64;
 /// Bytes of the buffers of a processor.
 const BUFFER_SIZE: usize = 256 << 10;
 /// Minimum bytes of a buffer. The size is a power of two of pages.
@@ -50,6 +54,16 @@ pub enum Target {
     Process(u32),
     /// A process from its next exec on, with the threads and child processes that it starts.
     AfterExec(u32),
+}
+
+/// The samples per second of CPU time, on average, unless the user chooses another number.
+pub fn default_frequency(target: Target, clock: SampleClock) -> u64 {
+    match (target, clock) {
+        (Target::System, SampleClock::CpuTime) => FREQUENCY_OF_TIMER,
+        (Target::System, SampleClock::Cycles) | (Target::Process(_) | Target::AfterExec(_), _) => {
+            FREQUENCY
+        }
+    }
 }
 
 /// The reason why a monitor cannot start.
@@ -107,6 +121,7 @@ fn remedy(target: &Target, paranoid: Option<i32>) -> String {
 pub struct Monitor {
     buffers: Buffers,
     clock: SampleClock,
+    frequency: u64,
     factors: RandomFactors,
     spaces: AddressSpaces,
     files: SampledFiles,
@@ -116,25 +131,27 @@ pub struct Monitor {
 }
 
 impl Monitor {
-    /// Starts to sample.
+    /// Starts to take `frequency` samples per second of CPU time on average, or
+    /// [`default_frequency`].
     ///
     /// # Errors
     /// If the kernel does not permit it, or the process does not run.
-    pub fn start(target: Target) -> Result<Self, MonitorError> {
+    pub fn start(target: Target, frequency: Option<NonZeroU64>) -> Result<Self, MonitorError> {
         let error = |source: io::Error| error_of(target, source);
         let processors = online_processors().map_err(error)?;
         let mut factors = RandomFactors::new();
-        let period = (PERIOD_NS * factors.draw()) as u64;
-        let (mut samplers, mut clock) = (Vec::new(), SampleClock::Cycles);
-        match open_all(target, &processors, clock, period) {
-            Ok(opened) => samplers.extend(opened),
-            Err(error) if has_no_counter(&error) => {
-                clock = SampleClock::CpuTime;
-                samplers = open_all(target, &processors, clock, period)
-                    .map_err(|error| error_of(target, error))?;
-            }
-            Err(source) => return Err(error(source)),
-        }
+        let mut open = |clock| {
+            let frequency =
+                frequency.map_or_else(|| default_frequency(target, clock), NonZeroU64::get);
+            let setting = setting(clock, frequency, factors.draw());
+            let samplers = open_all(target, &processors, clock, setting)?;
+            Ok((samplers, clock, frequency))
+        };
+        let opened = open(SampleClock::Cycles).or_else(|error| match has_no_counter(&error) {
+            true => open(SampleClock::CpuTime),
+            false => Err(error),
+        });
+        let (samplers, clock, frequency) = opened.map_err(error)?;
         let mut spaces = AddressSpaces::default();
         // The events are enabled already, so no mapping is missed in between.
         let running = match target {
@@ -150,6 +167,7 @@ impl Monitor {
         Ok(Self {
             buffers: Buffers::new(samplers),
             clock,
+            frequency,
             factors,
             spaces,
             files: SampledFiles::default(),
@@ -167,15 +185,10 @@ impl Monitor {
             .take_ordered()
             .for_each(|event| spaces.add(event));
         self.attribute();
-        let factor = self.factors.draw();
-        let period = match self.clock {
-            // Such events have a frequency instead of a period.
-            SampleClock::Cycles => FREQUENCY as f64 / factor,
-            SampleClock::CpuTime => PERIOD_NS * factor,
-        };
+        let setting = setting(self.clock, self.frequency, self.factors.draw());
         for sampler in self.buffers.samplers() {
             // Fails if the thread has ended.
-            period::set(sampler, period as u64).ok();
+            period::set(sampler, setting).ok();
         }
     }
 
@@ -198,7 +211,7 @@ impl Monitor {
         SampleRecord {
             clock: self.clock,
             state,
-            frequency: FREQUENCY,
+            frequency: self.frequency,
             duration_ns: u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX),
             lost: self.buffers.lost,
             without_file: Count(self.without_file),
@@ -235,12 +248,23 @@ impl Monitor {
     }
 }
 
+/// What determines the time between two samples: the number of samples per second of an event that
+/// counts cycles, or the nanoseconds between two samples of the kernel's timer. `factor` makes the
+/// average time longer or shorter.
+fn setting(clock: SampleClock, frequency: u64, factor: f64) -> u64 {
+    let setting = match clock {
+        SampleClock::Cycles => frequency as f64 / factor,
+        SampleClock::CpuTime => 1e9 / frequency as f64 * factor,
+    };
+    (setting as u64).max(1)
+}
+
 /// Opens an event on each processor, for each watched thread.
 fn open_all(
     target: Target,
     processors: &[usize],
     clock: SampleClock,
-    period: u64,
+    setting: u64,
 ) -> io::Result<Vec<Sampler>> {
     let threads: Vec<Option<u32>> = match target {
         Target::System => vec![None],
@@ -258,7 +282,7 @@ fn open_all(
     for &thread in &threads {
         for &processor in processors {
             let builder =
-                |reports: BuildIds| builder(target, thread, processor, clock, period, reports);
+                |reports: BuildIds| builder(target, thread, processor, clock, setting, reports);
             let opened = builder(BuildIds::Reported)
                 .build()
                 .or_else(
@@ -297,7 +321,7 @@ fn builder(
     thread: Option<u32>,
     processor: usize,
     clock: SampleClock,
-    period: u64,
+    setting: u64,
     build_ids: BuildIds,
 ) -> Builder<'static> {
     let mut builder = match clock {
@@ -305,8 +329,8 @@ fn builder(
         SampleClock::CpuTime => Builder::new(Software::CPU_CLOCK),
     };
     match clock {
-        SampleClock::Cycles => builder.sample_frequency(FREQUENCY),
-        SampleClock::CpuTime => builder.sample_period(period),
+        SampleClock::Cycles => builder.sample_frequency(setting),
+        SampleClock::CpuTime => builder.sample_period(setting),
     };
     match thread {
         None => builder.any_pid(),
@@ -363,7 +387,7 @@ mod tests {
 
     #[test]
     fn a_process_that_does_not_run_is_an_error() {
-        let Err(error) = Monitor::start(Target::Process(u32::MAX >> 1)) else {
+        let Err(error) = Monitor::start(Target::Process(u32::MAX >> 1), None) else {
             panic!("there is no such process");
         };
         let text = error.to_string();
@@ -385,10 +409,31 @@ mod tests {
         );
     }
 
+    #[test]
+    fn the_average_time_between_samples_follows_from_the_frequency() {
+        assert_eq!(setting(SampleClock::CpuTime, 1000, 1.0), 1_000_000);
+        assert_eq!(setting(SampleClock::CpuTime, 1000, 0.5), 500_000);
+        assert_eq!(setting(SampleClock::Cycles, 1000, 0.5), 2000);
+        assert_eq!(setting(SampleClock::Cycles, 1, 1.5), 1);
+    }
+
+    #[test]
+    fn the_timer_samples_a_whole_machine_less_often() {
+        let program = Target::AfterExec(1);
+        for (target, clock, expected) in [
+            (Target::System, SampleClock::CpuTime, 256),
+            (Target::System, SampleClock::Cycles, 1024),
+            (program, SampleClock::CpuTime, 1024),
+            (program, SampleClock::Cycles, 1024),
+        ] {
+            assert_eq!(default_frequency(target, clock), expected);
+        }
+    }
+
     /// Passes where sampling is forbidden, too.
     #[test]
     fn this_process_is_sampled_unless_the_kernel_refuses() {
-        let Ok(mut monitor) = Monitor::start(Target::Process(std::process::id())) else {
+        let Ok(mut monitor) = Monitor::start(Target::Process(std::process::id()), None) else {
             return;
         };
         let start = Instant::now();

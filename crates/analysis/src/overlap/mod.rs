@@ -16,8 +16,8 @@
 //!   number that one run executed
 //! - *dynamic*: the share of one run's executions on paths that the other run executed too, and the
 //!   share of one run's instructions on these paths
-//! - *overlap*: the sum over paths of the smaller share of executions. It is 1 if each path has the
-//!   same share in both runs. Profiles above 0.9 are usually called similar.
+//! - *overlap*: the sum over paths of the smaller share of executions, and the sum over paths (or
+//!   blocks) of the smaller share of instructions. It is 1 if each path has the same share in both runs. Profiles above 0.9 are usually called similar.
 //!
 //! Cost: linear in functions and counted paths, plus sorting.
 
@@ -113,8 +113,11 @@ pub struct Overlap {
     pub sides: Both<Side>,
     /// Different paths or edges that both runs executed.
     pub common: u64,
-    /// The sum of the smaller shares, 0 to 1.
+    /// The sum over paths or edges of the smaller share of executions, 0 to 1.
     pub overlap: f64,
+    /// The sum over paths, or over blocks if edges are compared, of the smaller share of
+    /// instructions, 0 to 1.
+    pub overlap_of_instructions: f64,
     /// Functions that both runs have and at least one run executed. The largest difference comes
     /// first.
     pub pairs: Vec<Pair>,
@@ -196,6 +199,7 @@ pub fn overlap(
         sides: Default::default(),
         common: 0,
         overlap: 0.0,
+        overlap_of_instructions: 0.0,
         pairs: Vec::new(),
         differences: Vec::new(),
         by_exits: 0,
@@ -212,13 +216,14 @@ pub fn overlap(
         overlap.ends_at_calls = ends_at_calls.iter().position(|has| *has);
     }
     let mut by_exits = Vec::new();
+    let mut instructions = Vec::new();
     let exits = match runs[0].exits() == runs[1].exits() {
         true => ExitCounting::Same,
         false => ExitCounting::Different,
     };
     for pair in matched {
         let groups = [&groups[0][pair[0]], &groups[1][pair[1]]];
-        overlap.add_pair(groups, exits, &mut by_exits);
+        overlap.add_pair(groups, exits, &mut by_exits, &mut instructions);
     }
     for (side, alone) in alone.into_iter().enumerate() {
         for (index, why) in alone {
@@ -226,14 +231,16 @@ pub fn overlap(
         }
         overlap.alone[side].sort_by_key(|alone| Reverse(alone.executions));
     }
+    let totals = [0, 1].map(|side: usize| overlap.sides[side].instructions);
+    overlap.overlap_of_instructions = sum_of_smaller_shares(instructions, totals);
     overlap.rank(&by_exits);
     overlap
 }
 
 impl Pair {
     /// Adds the instructions of both runs.
-    fn add_instructions(&mut self, instructions: Both<&Counts>) {
-        for (_, counts) in merge(instructions) {
+    fn add_instructions(&mut self, instructions: impl Iterator<Item = Both<Count>>) {
+        for counts in instructions {
             let common = counts.iter().all(|&count| count > Count::ZERO);
             for (side, &count) in self.sides.iter_mut().zip(&counts) {
                 let common_count = if common { count } else { Count::ZERO };
@@ -246,12 +253,14 @@ impl Pair {
 
 impl Overlap {
     /// Adds a function that both runs have. `by_exits` gets an entry for each new difference:
-    /// whether frames that only one run counts may explain the difference.
+    /// whether frames that only one run counts may explain the difference. `instructions` gets the
+    /// instructions of each path or block.
     fn add_pair(
         &mut self,
         groups: Both<&Group<'_>>,
         exit_counting: ExitCounting,
         by_exits: &mut Vec<bool>,
+        instructions: &mut Vec<Both<Count>>,
     ) {
         let copies = groups.map(Group::representative);
         // Both counts use the numbers of this side's copy: the first copy with numbered paths.
@@ -320,7 +329,10 @@ impl Overlap {
             }));
             self.differences.push(difference);
         }
-        pair.add_instructions([&a.instructions, &b.instructions]);
+        let instructions_of_pair = merge([&a.instructions, &b.instructions]);
+        let counts = instructions_of_pair.into_iter().map(|(_, counts)| counts);
+        pair.add_instructions(counts.clone());
+        instructions.extend(counts);
         self.common += pair.common;
         for (sum, side) in self.sides.iter_mut().zip(&pair.sides) {
             sum.merge(side);
@@ -368,23 +380,15 @@ impl Overlap {
             (a - b).abs()
         };
         let mut pair_distances = vec![0.0; self.pairs.len()];
-        // Shares are exact fractions of the product of both totals, because rounded shares of equal
-        // counts do not add up to 1.
-        let [total_a, total_b] = totals.map(u128::from);
-        let mut smaller = 0u128;
         for (difference, &by_exits) in self.differences.iter().zip(by_exits) {
-            let [a, b] = difference.counts.map(u128::from);
-            smaller = smaller.saturating_add((a * total_b).min(b * total_a));
             if by_exits {
                 self.by_exits += u64::from(distance(difference.counts) > 0.0);
             } else {
                 pair_distances[difference.pair] += distance(difference.counts);
             }
         }
-        if total_a > 0 && total_b > 0 {
-            // Saturated totals may give more than 1.
-            self.overlap = (smaller as f64 / (total_a * total_b) as f64).min(1.0);
-        }
+        let counts = self.differences.iter().map(|difference| difference.counts);
+        self.overlap = sum_of_smaller_shares(counts, totals);
         let mut is_ranked = by_exits.iter().map(|&by_exits| !by_exits);
         self.differences.retain(|difference| {
             is_ranked.next() == Some(true) && distance(difference.counts) > 0.0
@@ -403,6 +407,26 @@ impl Overlap {
         }
         self.pairs = order.iter().map(|&pair| self.pairs[pair].clone()).collect();
     }
+}
+
+/// The sum of the smaller share of each element, 0 to 1. 0 if a total is 0.
+fn sum_of_smaller_shares(
+    counts: impl IntoIterator<Item = Both<Count>>,
+    totals: Both<Count>,
+) -> f64 {
+    // Shares are exact fractions of the product of both totals, because rounded shares of equal
+    // counts do not add up to 1.
+    let [total_a, total_b] = totals.map(u128::from);
+    if total_a == 0 || total_b == 0 {
+        return 0.0;
+    }
+    let smaller = counts.into_iter().map(|counts| {
+        let [a, b] = counts.map(u128::from);
+        (a * total_b).min(b * total_a)
+    });
+    let sum = smaller.fold(0, u128::saturating_add);
+    // Saturated totals may give more than 1.
+    (sum as f64 / (total_a * total_b) as f64).min(1.0)
 }
 
 /// Whether a path ends with an exit edge.

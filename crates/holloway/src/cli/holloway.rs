@@ -1,7 +1,9 @@
 //! `holloway …`: its commands and their options.
 
 use std::ffi::OsString;
+use std::num::NonZeroU64;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
@@ -67,6 +69,10 @@ pub(crate) enum Command {
     /// the time goes; needs no counters
     #[command(after_help = MONITOR_EXAMPLES)]
     Monitor(MonitorArgs),
+    /// Keep the profiles of watched programs in a store: add new runs, let old ones fade, and say
+    /// what is worth optimizing again
+    #[command(after_help = MANAGER_EXAMPLES)]
+    Manager(ManagerArgs),
     /// A question about recorded runs.
     #[command(flatten)]
     Runs(RunsCommand),
@@ -133,6 +139,15 @@ Examples:
 
 Samples name blocks of programs that were built with --collect none, and functions and lines of all
 others. They are time-based: they tell where the time goes, not how often code runs.";
+
+const MANAGER_EXAMPLES: &str = "\
+Examples:
+  holloway monitor --no-report -- ./app && holloway manager
+  holloway manager --store /var/lib/holloway/profiles --every 10m /var/lib/holloway/runs
+  holloway report --view edges ~/.local/state/holloway/profiles
+
+The store is a run of samples: report, overlap, and --guide read it. Its counts are time-based.
+Programs must be built with --collect none.";
 
 const REPORT_EXAMPLES: &str = "\
 Examples:
@@ -213,6 +228,10 @@ pub(crate) struct MonitorArgs {
     /// Watch a running process, its threads, and its child processes, until it ends or Ctrl-C
     #[arg(long, value_name = "PID", conflicts_with = "program")]
     pub(crate) pid: Option<u32>,
+    /// Samples per second of CPU time, on average: 1 to 10000 [default: 1024, and 256 with --system
+    /// on machines without a counter of cycles]
+    #[arg(long, value_name = "HZ", value_parser = parse_frequency)]
+    pub(crate) frequency: Option<NonZeroU64>,
     /// The directory for the run's data.
     #[command(flatten)]
     pub(crate) output: OutputArgs,
@@ -222,6 +241,61 @@ pub(crate) struct MonitorArgs {
     /// The program to run and watch, and its arguments
     #[arg(required_unless_present_any = ["system", "pid"], trailing_var_arg = true, value_name = "PROGRAM", value_hint = ValueHint::CommandWithArguments)]
     pub(crate) program: Vec<OsString>,
+}
+
+/// `holloway manager`.
+#[derive(Debug, Args)]
+pub(crate) struct ManagerArgs {
+    /// Directories of watched runs, or of several runs [default: target/holloway/runs]
+    #[arg(value_name = "RUN", value_hint = ValueHint::DirPath)]
+    pub(crate) runs: Vec<PathBuf>,
+    /// The directory of the store [default: holloway/profiles in your state directory]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) store: Option<PathBuf>,
+    /// Go on, and update the store each time that this time has passed (such as 10m), until Ctrl-C
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub(crate) every: Option<Duration>,
+    /// Time in which the weight of a run halves
+    #[arg(long, value_name = "TIME", default_value = "7d", value_parser = parse_time)]
+    pub(crate) half_life: Duration,
+    /// Maximum size of the store in MiB: programs that were sampled least recently are forgotten
+    #[arg(long, value_name = "MIB", default_value = "256")]
+    pub(crate) max_size: NonZeroU64,
+    /// How runs are combined
+    #[arg(long, value_enum, default_value_t = Combine::Sum)]
+    pub(crate) combine: Combine,
+    /// The format.
+    #[command(flatten)]
+    pub(crate) style: StyleArgs,
+}
+
+/// `--combine`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Combine {
+    /// Add times: a long run counts more than a short one
+    Sum,
+    /// Each run counts the same
+    Normalized,
+    /// Each function of each run counts the same
+    Poll,
+}
+
+/// Parses a time such as `10m`, `7d`, or `1h 30m`.
+fn parse_time(text: &str) -> Result<Duration, String> {
+    let span = text.parse::<jiff::Span>().ok();
+    let time = span.and_then(|span| {
+        let relative = jiff::SpanRelativeTo::days_are_24_hours();
+        Duration::try_from(span.to_duration(relative).ok()?).ok()
+    });
+    time.filter(|time| !time.is_zero())
+        .ok_or_else(|| "not a time such as 10m, 1h 30m, or 7d".to_owned())
+}
+
+/// Parses a number of samples per second. The kernel's timer takes at most 100,000.
+fn parse_frequency(text: &str) -> Result<NonZeroU64, String> {
+    let frequency = text.parse::<NonZeroU64>().ok();
+    let frequency = frequency.filter(|frequency| frequency.get() <= 10_000);
+    frequency.ok_or_else(|| "not a number from 1 to 10000".to_owned())
 }
 
 /// `holloway report`.

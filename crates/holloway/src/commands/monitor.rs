@@ -60,7 +60,7 @@ fn watch_program(
         command.arg(program).args(program_args);
         command
     };
-    let watched = samples::run_watched(command, &directory);
+    let watched = samples::run_watched(command, args.frequency, &directory);
     let (end, record) = watched.map_err(|error| failure(&directory, program, &error))?;
     finish(&directory, &record, &args.output, &args.view)?;
     Ok(ExitCode::from(child::exit_code(end.status)))
@@ -97,7 +97,7 @@ fn watch_running(target: Target, name: &str, args: &MonitorArgs) -> Result<ExitC
                 Target::System | Target::AfterExec(_) => false,
             }
     };
-    let watched = Monitor::start(target)
+    let watched = Monitor::start(target, args.frequency)
         .map_err(MonitorRunError::from)
         .and_then(|monitor| {
             // The user can trust this line: the events are open.

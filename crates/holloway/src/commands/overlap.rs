@@ -26,10 +26,13 @@ pub(crate) fn main(args: &OverlapArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Reads the counts of a run. For a run with times of paths, prints a note that names the command
+/// Reads the counts of a run, or estimates them from samples. For a run with times of paths, prints a note that names the command
 /// that compares times.
 fn read(argument: &Path) -> Result<RunProfile> {
     let run = latest::resolve(argument)?;
+    if loading::has_samples(&run) {
+        return loading::load_or_estimate(&run);
+    }
     let loaded = loading::load_with_streams(&run)?;
     if loaded.kinds.is_timed() {
         status::note(&format!(

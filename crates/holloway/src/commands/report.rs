@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use holloway_abi::Unit;
 use holloway_analysis::{Function, RunProfile};
-use holloway_collect::load::{self, Loaded};
+use holloway_collect::load::Loaded;
 use holloway_collect::samples;
 use holloway_report::{
     CodeFilter, Files, Glob, LoopsOptions, Options, Origin, SampleView, Sort, View as ReportView,
@@ -30,7 +30,7 @@ pub(crate) fn main(args: &ReportArgs) -> Result<ExitCode> {
     };
     let mut view = args.view.clone();
     view.code.workspace = args.workspace;
-    if has_samples(&run) {
+    if loading::has_samples(&run) {
         print_samples(&run, &view, std::env::current_dir().ok())?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -57,7 +57,7 @@ pub(crate) fn print(run: &Path, view: &ViewArgs) -> Result<()> {
 /// # Errors
 /// If no part of the run can be read, or stdout cannot be written.
 pub(crate) fn print_below(run: &Path, view: &ViewArgs, base: Option<PathBuf>) -> Result<()> {
-    if has_samples(run) {
+    if loading::has_samples(run) {
         return print_samples(run, view, base);
     }
     let loaded = loading::load_with_streams(run)?;
@@ -152,12 +152,6 @@ fn print_counts(profile: &RunProfile, view: &ViewArgs, options: &Options<'_>) ->
     })
 }
 
-/// Whether a monitor watched the run, and nothing was counted.
-fn has_samples(run: &Path) -> bool {
-    let has_profiles = || !load::profile_files(run).is_ok_and(|files| files.is_empty());
-    !samples::sample_files(run).is_empty() && (run.is_file() || !has_profiles())
-}
-
 fn print_samples(run: &Path, view: &ViewArgs, base: Option<PathBuf>) -> Result<()> {
     let sample_view = sample_view(view)?;
     let source = source();
@@ -186,17 +180,13 @@ fn sample_view(args: &ViewArgs) -> Result<SampleView> {
         Some(View::Functions) => Ok(SampleView::Functions),
         Some(View::Blocks) => Ok(SampleView::Blocks),
         Some(View::Lines) => Ok(SampleView::Lines),
-        None
-        | Some(
-            View::Paths
-            | View::Edges
-            | View::Branches
-            | View::Loops
-            | View::Variation
-            | View::PathsFromEdges,
-        ) => Err(Failure::usage(
-            "this run has samples, not counts: use --view functions, blocks, or lines",
-        )),
+        Some(View::Edges) => Ok(SampleView::Edges),
+        Some(View::Branches) => Ok(SampleView::Branches),
+        None | Some(View::Paths | View::Loops | View::Variation | View::PathsFromEdges) => {
+            Err(Failure::usage(
+                "this run has samples, not counts: use --view functions, blocks, lines, edges, or branches",
+            ))
+        }
     }
 }
 

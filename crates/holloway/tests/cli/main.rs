@@ -8,6 +8,7 @@ mod counts;
 mod heads;
 mod iterations;
 mod losses;
+mod manager;
 mod names;
 mod phases;
 mod predict;

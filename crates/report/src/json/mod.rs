@@ -15,6 +15,7 @@ mod functions;
 mod left_out;
 mod lines;
 pub mod loops;
+pub mod manager;
 pub(crate) mod overlap;
 pub mod phases;
 mod prediction;

@@ -21,12 +21,14 @@ use crate::filter::Filter;
 use crate::notes::Sentences;
 use crate::options::Options;
 use crate::path_names::{full_name, keep_chosen_path};
+use crate::samples::basis_code;
 
 #[derive(Serialize)]
 struct Document<'a> {
     schema: u32,
     compared: &'static str,
     overlap: f64,
+    overlap_of_instructions: f64,
     common: u64,
     a: RunRecord<'a>,
     b: RunRecord<'a>,
@@ -54,6 +56,7 @@ struct RunRecord<'a> {
     cpu_time: Option<CpuTimeRecord>,
     images: Vec<&'a str>,
     collected: &'static str,
+    basis: &'static str,
     exits: &'static str,
     #[serde(flatten)]
     counts: SideRecord,
@@ -130,6 +133,7 @@ fn document<'a>(
         cpu_time: CpuTimeRecord::new(runs[side]),
         images: runs[side].images.iter().map(|image| &*image.name).collect(),
         collected: collected(runs[side].unit()),
+        basis: basis_code(runs[side].basis),
         exits: exits(runs[side].exits()),
         counts: counts(&overlap.sides[side]),
         alone: overlap.alone[side]
@@ -143,6 +147,7 @@ fn document<'a>(
         schema: SCHEMA,
         compared: collected(overlap.unit),
         overlap: overlap.overlap,
+        overlap_of_instructions: overlap.overlap_of_instructions,
         common: overlap.common,
         a: run(0),
         b: run(1),

@@ -13,6 +13,7 @@ mod edges;
 mod functions;
 mod lines;
 pub mod loops;
+pub mod manager;
 mod outcome;
 pub(crate) mod overlap;
 mod paint;

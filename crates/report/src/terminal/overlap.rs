@@ -24,6 +24,7 @@ use crate::notes::sentence;
 use crate::numbers::{grouped, plural, share};
 use crate::options::Options;
 use crate::path_names::{keep_chosen_path, numbered_name};
+use crate::samples::basis_words;
 
 const IN_COMMON: [(&str, Align); 3] = [("", Align::Left), ("A", Align::Right), ("B", Align::Right)];
 
@@ -109,6 +110,9 @@ impl<'a> Comparison<'a> {
         sheet.page.text(Ink::Strong, "Overlap of A and B")?;
         for (name, run) in ["A", "B"].into_iter().zip(self.runs) {
             sheet.fact(name, &description(run))?;
+            if let Some(text) = basis_words(run.basis) {
+                sheet.fact("", &text)?;
+            }
         }
         let verdict = if *value > SIMILAR {
             "similar"

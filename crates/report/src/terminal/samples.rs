@@ -9,6 +9,8 @@
 
 use std::io::{self, BufWriter, Write};
 
+use holloway_analysis::Function;
+use holloway_analysis::estimate::estimate;
 use holloway_analysis::samples::{
     Basis, SampledRun, SourceLine, TimeProfile, TimedBlock, TimedFunction, time_profile,
 };
@@ -22,7 +24,7 @@ use crate::cpu_time::file_name;
 use crate::notes::sentence;
 use crate::numbers::{grouped, plural, seconds, share, three_digits};
 use crate::options::Options;
-use crate::samples::{SampleView, advice, clock_words, kept};
+use crate::samples::{SampleView, advice, basis_words, clock_words, kept};
 
 /// Maximum number of names in a list.
 const MAX_NAMES: usize = 5;
@@ -62,9 +64,40 @@ pub fn write(
         SampleView::Functions => sheet.write_functions()?,
         SampleView::Blocks => sheet.write_blocks()?,
         SampleView::Lines => sheet.write_lines()?,
+        SampleView::Edges | SampleView::Branches => {
+            drop(sheet);
+            write_estimate(run, view, options, &mut out)?;
+            return out.flush();
+        }
     }
     drop(sheet);
     out.flush()
+}
+
+/// Writes estimated executions of edges or branches.
+fn write_estimate(
+    run: &SampledRun,
+    view: SampleView,
+    options: &Options<'_>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let estimate = estimate(run);
+    let mut sheet = super::sheet::Sheet::new(&estimate, options, out);
+    if let Some(text) = basis_words(estimate.basis) {
+        sheet.fact("estimate", &text)?;
+    }
+    let selected = |(id, function): (_, &Function)| function.ran() && sheet.keeps(id);
+    if !estimate.ids().any(selected) {
+        sheet.page.gap()?;
+        let text = "no selected function has samples in known blocks: build with --collect none";
+        return sheet.page.text(Ink::Alarm, text);
+    }
+    match view {
+        SampleView::Branches => super::predictability::write(&mut sheet),
+        SampleView::Edges | SampleView::Functions | SampleView::Blocks | SampleView::Lines => {
+            super::edges::write(&mut sheet)
+        }
+    }
 }
 
 struct Sheet<'a> {

@@ -53,8 +53,11 @@ pub use kind::{
     DEFAULT_K, InlineCounts, Kind, LeftFrames, PathEnds, Storage, StreamFile, Timing, Traits, Unit,
     UnknownKind,
 };
-pub use place::{BUILD_NAME_LIMIT, STATE_IN_HOME, STATE_RUNS, build_name};
-pub use profile::{PAGE, RAW_MAGIC, RawHeader};
+pub use place::{
+    BUILD_NAME_LIMIT, STATE_IN_HOME, STATE_RUNS, build_name, build_name_beginning,
+    is_cut_build_name,
+};
+pub use profile::{PAGE, RAW_MAGIC, RAW_PATH_SIZE, RawHeader, raw_path_size};
 pub use ring::{CHUNK, FIRST_CELLS, RESERVE, RING_SIZE, RING_WORDS, RingHeader};
 pub use sample::{
     CLOCK_AGE, CLOCK_WORDS, SAMPLE_CALLED, SAMPLE_CHECK, SAMPLE_FLAG_BITS, SAMPLE_MIGRATED,
@@ -68,5 +71,9 @@ pub use word::{OPERAND, WORD_CAUGHT, WORD_CLOCK, WORD_CONTROL, WORD_OWNER};
 
 /// The version of the layouts and names in this crate.
 ///
-/// The link step, the runtime, and the readers reject objects and files of other versions.
-pub const ABI_VERSION: u32 = 5;
+/// The link step and the runtime reject objects of other versions.
+pub const ABI_VERSION: u32 = 6;
+
+/// The oldest version whose programs and raw profiles can be read. Since version 6, the header of a
+/// raw profile has more room for the image's path.
+pub const OLDEST_ABI_VERSION: u32 = 5;

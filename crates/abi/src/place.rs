@@ -15,18 +15,88 @@ pub const STATE_RUNS: &str = "holloway/runs";
 /// The user's state directory in the home directory, if `XDG_STATE_HOME` is unset.
 pub const STATE_IN_HOME: &str = ".local/state";
 
-/// The greatest length of a build's name. A longer name loses its beginning.
+/// The greatest length of a build's name. Of a longer name, a hash replaces the end.
 pub const BUILD_NAME_LIMIT: usize = 200;
 
+/// The length of the end of a cut name: `=` and 16 hexadecimal digits.
+const HASH_LENGTH: usize = 17;
+
 /// The name of the build in a directory, an absolute path: the path without its first `/`, with `%`
-/// in place of each other `/`.
+/// in place of each other `/`. No two directories have the same name:
+///
+/// | in the path | in the name |
+/// |---|---|
+/// | `/` | `%` |
+/// | `%` | `=%` |
+/// | `=` | `==` |
+///
+/// A name of more than [`BUILD_NAME_LIMIT`] bytes ends with `=` and a hash of the whole path, which
+/// is 64 bits long.
 #[inline]
 pub fn build_name(directory: &[u8]) -> impl Iterator<Item = u8> + '_ {
-    let path = match directory {
+    let path = without_first_slash(directory);
+    let is_cut = encoded(path).count() > BUILD_NAME_LIMIT;
+    let kept = if is_cut {
+        BUILD_NAME_LIMIT - HASH_LENGTH
+    } else {
+        BUILD_NAME_LIMIT
+    };
+    let end = hash_digits(path).take(if is_cut { HASH_LENGTH } else { 0 });
+    encoded(path).take(kept).chain(end)
+}
+
+/// The beginning that the names of all builds below a directory have. Of a long name, only the part
+/// that names of builds keep.
+#[inline]
+pub fn build_name_beginning(directory: &[u8]) -> impl Iterator<Item = u8> + '_ {
+    let path = without_first_slash(directory);
+    encoded(path).take(BUILD_NAME_LIMIT - HASH_LENGTH)
+}
+
+/// Whether a name is that of a build whose path is too long for it.
+#[inline]
+pub fn is_cut_build_name(name: &[u8]) -> bool {
+    let end = name
+        .len()
+        .checked_sub(HASH_LENGTH)
+        .and_then(|start| name.get(start..));
+    name.len() == BUILD_NAME_LIMIT
+        && end.is_some_and(|end| {
+            let mut bytes = end.iter();
+            bytes.next() == Some(&b'=') && bytes.all(|byte| byte.is_ascii_hexdigit())
+        })
+}
+
+#[inline]
+fn without_first_slash(directory: &[u8]) -> &[u8] {
+    match directory {
         [b'/', rest @ ..] if !rest.is_empty() => rest,
         all => all,
-    };
-    let skipped = path.len().saturating_sub(BUILD_NAME_LIMIT);
-    let replace = |byte: &u8| if *byte == b'/' { b'%' } else { *byte };
-    path.iter().skip(skipped).map(replace)
+    }
+}
+
+#[inline]
+fn encoded(path: &[u8]) -> impl Iterator<Item = u8> + '_ {
+    path.iter().flat_map(|byte| {
+        let bytes = match *byte {
+            b'/' => [None, Some(b'%')],
+            b'%' | b'=' => [Some(b'='), Some(*byte)],
+            other => [None, Some(other)],
+        };
+        bytes.into_iter().flatten()
+    })
+}
+
+/// `=`, and the digits of the hash of a path (FNV-1a, and a last step that spreads its bits).
+#[inline]
+fn hash_digits(path: &[u8]) -> impl Iterator<Item = u8> {
+    let hash = path.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    let hash = (hash ^ (hash >> 32)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let digits = (0..16_u32).map(move |index| match (hash >> (60 - 4 * index)) as u8 & 15 {
+        digit @ 0..=9 => b'0' + digit,
+        digit => b'a' + (digit - 10),
+    });
+    core::iter::once(b'=').chain(digits)
 }

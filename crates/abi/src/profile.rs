@@ -41,13 +41,13 @@ pub const PAGE: u64 = 4096;
 ///              and each thread spools its own stream
 ///    100   28  reserved, 0
 ///    128   80  image name, NUL padded
-///    208 1024  path of the image's file, NUL padded; empty if unknown
+///    208 3776  path of the image's file, NUL padded; empty if unknown (1024 bytes in version 5)
 /// ```
 ///
 /// The header of process 1234 (parent 1200) with one block of 4,096 bytes:
 ///
 /// ```text
-///  0  48 4c 57 52 41 57 50 52  05 00 00 00 00 00 00 00   HLWRAWPR, version 5, kind 0
+///  0  48 4c 57 52 41 57 50 52  06 00 00 00 00 00 00 00   HLWRAWPR, version 6, kind 0
 /// 16  (16 bytes of the build id)
 /// 32  c0 0f 00 00 00 00 00 00  00 20 00 00 00 00 00 00   block_size 4032, end 8192
 /// 48  d2 04 00 00 b0 04 00 00  ...                       process 1234, parent 1200
@@ -90,7 +90,19 @@ pub struct RawHeader {
     /// Image name, NUL padded.
     pub name: [u8; 80],
     /// Path of the image's file, NUL padded.
-    pub path: [u8; 1024],
+    pub path: [u8; RAW_PATH_SIZE],
 }
 
-const _: () = assert!(size_of::<RawHeader>() == 1232);
+const _: () = assert!(size_of::<RawHeader>() == 3984);
+
+/// The size of [`RawHeader::path`]: nearly all of the page. Linux takes paths of up to 4095 bytes.
+pub const RAW_PATH_SIZE: usize = 3776;
+
+/// The size of the path in the header of a version.
+#[inline]
+pub const fn raw_path_size(version: u32) -> usize {
+    match version {
+        ..=5 => 1024,
+        _ => RAW_PATH_SIZE,
+    }
+}

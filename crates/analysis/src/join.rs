@@ -264,7 +264,7 @@ fn processes(profiles: &[Profile]) -> Vec<Process> {
             lost: profile.head.lost,
             failure: profile.head.failure,
             forked: profile.head.forked,
-            image_path: profile.head.image_path.clone(),
+            image_path: profile.head.image_path.to_string_lossy().into_owned(),
         })
         .collect();
     processes.sort_by_key(|process| process.pid);

@@ -93,14 +93,14 @@ fn samples(processes: &SampledProcesses) -> Samples {
         .collect();
     let builds: Builds = mapped
         .into_iter()
-        .filter_map(|file| Some((file, woven_build(Path::new(spaces.path(file)))?)))
+        .filter_map(|file| Some((file, woven_build(spaces.path(file))?)))
         .collect();
     let is_woven = |execution: &&Execution| {
         let mut files = execution.files.iter();
         files.any(|file| builds.contains_key(file))
     };
     let (woven, others): (Vec<_>, Vec<_>) = spaces.executions().partition(is_woven);
-    let mut by_file: BTreeMap<&str, (FileId, BTreeMap<u64, u64>)> = BTreeMap::new();
+    let mut by_file: BTreeMap<&Path, (FileId, BTreeMap<u64, u64>)> = BTreeMap::new();
     let mut without_file = 0;
     let mut libraries = Libraries::new();
     let mut search = LibrarySearch::new(spaces, &builds);
@@ -115,14 +115,15 @@ fn samples(processes: &SampledProcesses) -> Samples {
     }
     let mut files = Vec::new();
     for (path, (file, offsets)) in by_file {
-        match path.starts_with("//anon") {
+        match spaces.file(file).is_anonymous() {
             true => without_file += offsets.values().sum::<u64>(),
             false => files.push(sampled_file(path, builds.get(&file).copied(), &offsets)),
         }
     }
-    let mut other_programs: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut other_programs: BTreeMap<&Path, u64> = BTreeMap::new();
     for execution in others {
-        let program = execution.program.map_or("", |program| spaces.path(program));
+        let program = execution.program.map(|program| spaces.path(program));
+        let program = program.unwrap_or(Path::new(""));
         *other_programs.entry(program).or_default() +=
             execution.samples.values().sum::<u64>() + execution.unmapped;
     }
@@ -130,7 +131,7 @@ fn samples(processes: &SampledProcesses) -> Samples {
         .into_iter()
         .filter(|&(_, samples)| samples > 0)
         .map(|(path, samples)| ProgramSamples {
-            path: path.to_owned(),
+            path: path.to_string_lossy().into_owned(),
             samples: Count(samples),
         });
     let unused_libraries = libraries.into_iter().map(|(loaded, woven)| UnusedLibrary {
@@ -179,7 +180,7 @@ impl<'s> LibrarySearch<'s> {
         let files = |is_woven: bool| {
             let files = execution.files.iter().copied();
             let files = files.filter(move |file| builds.contains_key(file) == is_woven);
-            files.map(|file| (file, Path::new(spaces.path(file))))
+            files.map(|file| (file, spaces.path(file)))
         };
         let mut directories: BTreeSet<PathBuf> = files(true)
             .filter_map(|(_, image)| image.parent().map(Path::to_owned))
@@ -215,19 +216,19 @@ type Builds = HashMap<FileId, [u8; 16]>;
 type Libraries = BTreeSet<(PathBuf, PathBuf)>;
 
 fn sampled_file(
-    path: &str,
+    path: &Path,
     build_id: Option<[u8; 16]>,
     offsets: &BTreeMap<u64, u64>,
 ) -> SampledFile {
     let (functions, without_function) = match build_id {
         None => (Vec::new(), Count(offsets.values().sum())),
         Some(_) => {
-            let found = sampled_functions(Path::new(path), offsets);
+            let found = sampled_functions(path, offsets);
             (found.functions, found.without_function)
         }
     };
     SampledFile {
-        path: path.to_owned(),
+        path: path.to_string_lossy().into_owned(),
         build_id,
         without_function,
         functions,

@@ -130,14 +130,15 @@ pub(crate) fn profile_head(profile: &Path) -> Option<ProfileHead> {
     peek_profile(&read_beginning(profile)?).ok()
 }
 
-/// The first 4096 bytes of a regular file, or all bytes of a shorter one.
+/// The first 8192 bytes of a regular file, or all bytes of a shorter one. The heads of all files
+/// are shorter, even with the longest path.
 pub(crate) fn read_beginning(path: &Path) -> Option<Vec<u8>> {
     if !std::fs::metadata(path).ok()?.is_file() {
         return None;
     }
     let mut bytes = Vec::new();
     let file = File::open(path).ok()?;
-    file.take(4096).read_to_end(&mut bytes).ok()?;
+    file.take(8192).read_to_end(&mut bytes).ok()?;
     Some(bytes)
 }
 

@@ -2,9 +2,11 @@
 //! object.
 
 use std::borrow::Cow;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use holloway_abi::{self as abi, Kind};
@@ -114,12 +116,12 @@ impl Header {
     fn find_in(data: &[u8]) -> Option<Self> {
         let header = data.chunks(8).position(|chunk| chunk == abi::IMAGE_MAGIC)? * 8;
         let header = data.get(header..header + size_of::<abi::ImageHeader>())?;
-        if header[8..12] != abi::ABI_VERSION.to_ne_bytes() {
+        let version = u32::from_ne_bytes(*header[8..].first_chunk()?);
+        if !(abi::OLDEST_ABI_VERSION..=abi::ABI_VERSION).contains(&version) {
             return None;
         }
         let runs = header[128..].split(|&byte| byte == 0).next()?;
-        let runs =
-            (!runs.is_empty()).then(|| PathBuf::from(String::from_utf8_lossy(runs).into_owned()));
+        let runs = (!runs.is_empty()).then(|| PathBuf::from(OsStr::from_bytes(runs)));
         let k = u64::from_ne_bytes(*header[40..].first_chunk()?);
         Some(Self {
             runs,

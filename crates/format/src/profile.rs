@@ -11,6 +11,7 @@ use crate::function_index::FunctionIndex;
 pub use counts::FunctionCounts;
 pub(crate) use counts::add_up;
 pub use head::ProfileHead;
+pub(crate) use head::{bytes_of_path, path_of_bytes};
 pub use write_failure::WriteFailure;
 
 /// A profile.

@@ -12,7 +12,7 @@
 //!     56    4  p: length of image path     60    4  0
 //!     64   8m  m numbers (m depends on the magic and the version)
 //!  64+8m    l  image name, UTF-8
-//!      …    p  path of the image's file, UTF-8
+//!      …    p  path of the image's file (any bytes)
 //!      …    4  crc32 of all bytes before it
 //!      … 12n+4  index of the function records (crate::frames): keys are module and function
 //!      …       function records (crate::frames), ascending by module and function; each payload
@@ -25,7 +25,8 @@ use crate::error::FormatError;
 use crate::frames::{FrameWriter, Frames, index_size};
 use crate::function_record::{RecordedFunction, lost_record, read_function};
 use crate::image::ImageMap;
-use crate::profile::{Profile, ProfileHead};
+use crate::profile::{Profile, ProfileHead, bytes_of_path, path_of_bytes};
+use std::path::PathBuf;
 
 /// The process and the image that a file belongs to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,8 +35,8 @@ pub struct ProcessImage {
     pub build_id: [u8; 16],
     /// File name of the image.
     pub image: String,
-    /// Path of the image's file.
-    pub image_path: String,
+    /// Path of the image's file. Empty if it is unknown.
+    pub image_path: PathBuf,
     /// Process id.
     pub pid: u32,
     /// Parent's process id.
@@ -129,7 +130,7 @@ impl<const N: usize> ResultHead<N> {
     /// If a name has 4 GiB or more.
     pub(crate) fn write(self, file_type: &FileType, records: FrameWriter) -> Vec<u8> {
         let process = self.process;
-        let length = |text: &str| u32::try_from(text.len()).expect("a name is below 4 GiB");
+        let length = |name: &[u8]| u32::try_from(name.len()).expect("a name is below 4 GiB");
         let mut out = file_type.magic.to_vec();
         for word in [file_type.version, self.parameter] {
             out.extend_from_slice(&word.to_le_bytes());
@@ -141,8 +142,8 @@ impl<const N: usize> ResultHead<N> {
             process.threads,
             u32::from(process.forked),
             records.len(),
-            length(&process.image),
-            length(&process.image_path),
+            length(process.image.as_bytes()),
+            length(bytes_of_path(&process.image_path)),
             0,
         ] {
             out.extend_from_slice(&word.to_le_bytes());
@@ -151,7 +152,7 @@ impl<const N: usize> ResultHead<N> {
             out.extend_from_slice(&number.to_le_bytes());
         }
         out.extend_from_slice(process.image.as_bytes());
-        out.extend_from_slice(process.image_path.as_bytes());
+        out.extend_from_slice(bytes_of_path(&process.image_path));
         let crc = crc32fast::hash(&out);
         out.extend_from_slice(&crc.to_le_bytes());
         let (index, records) = records.finish();
@@ -190,13 +191,13 @@ impl<const N: usize> ResultHead<N> {
         let end = cursor.offset() as usize;
         let is_intact = cursor.u32()? == crc32fast::hash(&bytes[..end]);
         let text = |bytes: &[u8]| str::from_utf8(bytes).map(str::to_owned);
-        let (Ok(image), Ok(image_path), true) = (text(image), text(image_path), is_intact) else {
+        let (Ok(image), true) = (text(image), is_intact) else {
             return Err(FormatError::Head { offset: 0 });
         };
         let process = ProcessImage {
             build_id,
             image,
-            image_path,
+            image_path: path_of_bytes(image_path),
             pid,
             ppid,
             threads,

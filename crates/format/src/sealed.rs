@@ -15,7 +15,7 @@
 //!     72    4  l: length of image name    76  4  p: length of the image's path
 //!     80    8  r: bytes of function records
 //!     88    l  image name, UTF-8
-//!   88+l    p  path of the image's file, UTF-8
+//!   88+l    p  path of the image's file (any bytes)
 //!      …    4  crc32 of all bytes before it
 //!      … 12n+4  index of the function records (crate::frames): keys are module and function
 //!      … 12d+4  index of the notes: keys are 0
@@ -44,7 +44,9 @@ use crate::frames::{Frame, FrameWriter, Frames, index_size};
 use crate::function_index::FunctionIndex;
 use crate::function_record::{self, lost_record};
 use crate::image::ImageMap;
-use crate::profile::{FunctionCounts, Profile, ProfileHead, WriteFailure, add_up};
+use crate::profile::{
+    FunctionCounts, Profile, ProfileHead, WriteFailure, add_up, bytes_of_path, path_of_bytes,
+};
 use crate::units::Count;
 use crate::varint::put;
 use crate::version::{MAP_VERSION, check_version};
@@ -90,7 +92,7 @@ pub fn write_sealed(profile: &Profile) -> Vec<u8> {
 
 fn write_head(head: &ProfileHead, functions: u32, notes: u32, records: u64) -> Vec<u8> {
     let mut out = SEALED_MAGIC.to_vec();
-    let length = |text: &str| u32::try_from(text.len()).expect("a name is below 4 GiB");
+    let length = |name: &[u8]| u32::try_from(name.len()).expect("a name is below 4 GiB");
     for word in [MAP_VERSION, head.kind.number()] {
         out.extend_from_slice(&word.to_le_bytes());
     }
@@ -108,14 +110,14 @@ fn write_head(head: &ProfileHead, functions: u32, notes: u32, records: u64) -> V
         flags,
         functions,
         notes,
-        length(&head.image),
-        length(&head.image_path),
+        length(head.image.as_bytes()),
+        length(bytes_of_path(&head.image_path)),
     ] {
         out.extend_from_slice(&word.to_le_bytes());
     }
     out.extend_from_slice(&records.to_le_bytes());
     out.extend_from_slice(head.image.as_bytes());
-    out.extend_from_slice(head.image_path.as_bytes());
+    out.extend_from_slice(bytes_of_path(&head.image_path));
     let crc = crc32fast::hash(&out);
     out.extend_from_slice(&crc.to_le_bytes());
     out
@@ -186,10 +188,10 @@ impl Head {
         if cursor.u32()? != crc32fast::hash(&bytes[..end]) {
             return Err(damaged);
         }
-        let text = |bytes: &[u8]| str::from_utf8(bytes).map(str::to_owned);
-        let (Ok(image), Ok(image_path)) = (text(image), text(image_path)) else {
+        let Ok(image) = str::from_utf8(image).map(str::to_owned) else {
             return Err(damaged);
         };
+        let image_path = path_of_bytes(image_path);
         let profile = ProfileHead {
             sealed: true,
             kind: known_kind(kind)?,

@@ -51,7 +51,7 @@ fn profile() -> impl Strategy<Value = LoopsProfile> {
                 head: LoopsHead {
                     process: ProcessImage {
                         build_id: [9; 16],
-                        image_path: format!("/bin/{image}"),
+                        image_path: format!("/bin/{image}").into(),
                         image,
                         pid,
                         ppid: 1,

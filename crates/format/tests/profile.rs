@@ -350,7 +350,7 @@ fn other_files_and_versions_are_rejected() {
     sealed[8] = 9;
     let abi = holloway_abi::ABI_VERSION;
     let version = |found, reads| FormatError::Version { found, reads };
-    check(&raw, version(7, abi..=abi));
+    check(&raw, version(7, holloway_abi::OLDEST_ABI_VERSION..=abi));
     check(&sealed, version(9, 2..=3));
     raw[8] = abi as u8;
     raw[12] = 9;
@@ -560,7 +560,7 @@ fn a_truncated_raw_profile_keeps_its_complete_extents() {
         .thread(&map, 3, &[(0, 0, 0, 100)]);
     let bytes = writer.finish();
     assert_eq!(bytes.len(), 4 * 4096);
-    let heads = (0..1232).chain((1232..bytes.len()).step_by(97));
+    let heads = (0..3984).chain((3984..bytes.len()).step_by(97));
     for length in heads.chain(bytes.len() - 100..bytes.len()) {
         match read_profile(&bytes[..length], &map) {
             Ok(profile) => {
@@ -578,7 +578,42 @@ fn a_truncated_raw_profile_keeps_its_complete_extents() {
                 let missing = format!("the last {} bytes are missing", bytes.len() - length);
                 assert_eq!(profile.damage[0].fact.to_string(), missing);
             }
-            Err(_) => assert!(length < 1232, "{length}"),
+            Err(_) => assert!(length < 3984, "{length}"),
+        }
+    }
+}
+
+/// Profiles of programs that earlier versions built have less room for the path.
+#[test]
+fn raw_profiles_of_earlier_versions_are_read() {
+    let map = map();
+    let mut writer = writer(&map);
+    let new = read_profile(&writer.finish(), &map).unwrap();
+    let old = writer.version(holloway_abi::OLDEST_ABI_VERSION).finish();
+    assert_eq!(read_profile(&old, &map).unwrap(), new);
+    assert!(!new.functions.is_empty());
+}
+
+/// Paths are any bytes, and may be as long as the system allows.
+#[test]
+fn paths_of_any_bytes_and_length_are_kept() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+    let map = map();
+    let long = "/x".repeat(1800);
+    for path in [&b"/no \xff UTF-8/new\nline"[..], long.as_bytes(), b""] {
+        let mut writer = writer(&map);
+        writer.head().image_path = OsStr::from_bytes(path).into();
+        let raw = writer.finish();
+        let profile = read_profile(&raw, &map).unwrap();
+        assert_eq!(profile.head.image_path.as_os_str().as_bytes(), path);
+        let sealed = write_sealed(&profile);
+        let read = read_profile(&sealed, &map).unwrap();
+        assert_eq!(read.head.image_path, profile.head.image_path);
+        // The beginning of a file has the whole head.
+        for bytes in [&raw, &sealed] {
+            let head = peek_profile(&bytes[..bytes.len().min(8192)]).unwrap();
+            assert_eq!(head.image_path, profile.head.image_path);
         }
     }
 }
@@ -619,7 +654,7 @@ fn the_parser_survives_every_flipped_bit_of_a_raw_profile() {
             let mut flipped = bytes.clone();
             flipped[byte] ^= 1 << bit;
             let Ok(profile) = read_profile(&flipped, &map) else {
-                assert!(byte < 1232);
+                assert!(byte < 3984);
                 continue;
             };
             // All counts belong to existing paths.

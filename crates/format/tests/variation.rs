@@ -82,7 +82,7 @@ fn profile() -> impl Strategy<Value = VariationProfile> {
             head: VariationHead {
                 process: ProcessImage {
                     build_id: [9; 16],
-                    image_path: format!("/bin/{image}"),
+                    image_path: format!("/bin/{image}").into(),
                     image,
                     pid,
                     ppid: 1,

@@ -2,13 +2,15 @@
 
 use std::io::{self, IsTerminal as _, Write as _};
 
+use holloway_analysis::RunProfile;
 use holloway_analysis::variation::RankOptions;
 use holloway_analysis::variation::rank::{Disturbed, Time};
 use holloway_link::toolchain::Rustc;
-use holloway_report::{Files, Options};
+use holloway_report::{Files, Options, SelectionError};
 
 use crate::cli::{ColorWhen, ListArgs, TimeOf, TimesArgs};
 use crate::failure::{Failure, Result};
+use crate::status;
 
 /// The options of a ranking of paths by variation.
 pub(crate) fn rank_options(args: TimesArgs) -> RankOptions {
@@ -51,6 +53,28 @@ pub(crate) fn unfiltered(top: Option<usize>, color: ColorWhen, source: &Files) -
         cwd: std::env::current_dir().ok(),
         ..Options::new(source)
     }
+}
+
+/// Checks that the functions, crates, files, and paths that the user names exist in one of the
+/// runs. Warns of a crate or a file that does not exist if others do.
+///
+/// # Errors
+/// If the names leave nothing to show.
+pub(crate) fn check_selection(runs: &[&RunProfile], options: &Options<'_>) -> Result<()> {
+    warn_partly(holloway_report::check_selection(runs, options))
+}
+
+/// Warns of the names that do not exist, if others do.
+///
+/// # Errors
+/// If the names leave nothing to show.
+pub(crate) fn warn_partly(
+    checked: std::result::Result<Vec<SelectionError>, SelectionError>,
+) -> Result<()> {
+    let partly = checked.map_err(Failure::usage)?;
+    let warnings = partly.iter().map(ToString::to_string);
+    warnings.for_each(|warning| status::warn(&warning));
+    Ok(())
 }
 
 /// Writes to stdout. A closed pipe is no error.

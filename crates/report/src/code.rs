@@ -67,9 +67,14 @@ impl CodeFilter {
 
     /// Whether the filter keeps code of a crate.
     pub(crate) fn keeps_crate(&self, name: &str) -> bool {
-        let spelled_alike = |a: &str| a.replace('-', "_") == name.replace('-', "_");
-        self.crates.is_empty() || self.crates.iter().any(|wanted| spelled_alike(wanted))
+        self.crates.is_empty() || self.crates.iter().any(|wanted| same_crate(wanted, name))
     }
+}
+
+/// Whether two names mean the same crate: `pulldown-cmark` is `pulldown_cmark` in code.
+pub(crate) fn same_crate(a: &str, b: &str) -> bool {
+    let spelled = |name: &str| name.replace('-', "_");
+    spelled(a) == spelled(b)
 }
 
 /// A pattern of file names. `*` stands for characters of one name, `**` for any characters, and `?`

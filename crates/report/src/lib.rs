@@ -4,6 +4,7 @@
 //! docs/json.md). Both use these modules:
 //!
 //! - [`notes`] writes the sentences about samples, losses, and damage;
+//! - [`check_selection`] checks that the names in a question exist;
 //! - [`code`] selects the code to show, by crate, file, and origin;
 //! - [`loops`] selects the loops and sequences of paths to show;
 //! - [`phases`] has the phases of a thread, with the source of their code;
@@ -36,6 +37,8 @@ pub mod phases;
 mod places;
 pub mod predictors;
 mod samples;
+mod selection;
+mod similar;
 pub mod source;
 pub mod stability;
 pub mod terminal;
@@ -49,6 +52,6 @@ pub use holloway_analysis::Sort;
 pub use loops::LoopsOptions;
 pub use numbers::{grouped, plural};
 pub use options::{Options, PathChoice, View, default_view};
-pub use path_names::check_choice;
 pub use samples::SampleView;
+pub use selection::{SelectionError, check_sampled, check_selection};
 pub use source::{Files, Source};

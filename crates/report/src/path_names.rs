@@ -34,11 +34,11 @@ pub(crate) fn full_name(function: &Function, path: PathId) -> String {
 }
 
 /// Checks that just one path that ran has the name that the user wants, if the user wants one. Two
-/// copies of a function have the same paths. If no function has the name, reports say so.
+/// copies of a function have the same paths.
 ///
 /// # Errors
 /// If no path that ran has the name, or several have it.
-pub fn check_choice(runs: &[&RunProfile], options: &Options<'_>) -> Result<(), NameError> {
+pub(crate) fn check_path(runs: &[&RunProfile], options: &Options<'_>) -> Result<(), NameError> {
     let Some(choice) = &options.path else {
         return Ok(());
     };

@@ -12,7 +12,8 @@ use holloway_analysis::{Function, RunProfile};
 use holloway_format::{Damage, DamagedFile, FunctionMap, ImageMap, ModuleMap, Outcome, PathId};
 use holloway_report::source::Nothing;
 use holloway_report::{
-    CodeFilter, Glob, Options, Origin, PathChoice, Sort, Source, View, check_choice, json, terminal,
+    CodeFilter, Glob, Options, Origin, PathChoice, Sort, Source, View, check_selection, json,
+    terminal,
 };
 use insta::assert_snapshot;
 use regex::Regex;
@@ -468,33 +469,97 @@ fn code_that_no_filter_finds_is_said() {
     );
 }
 
-#[test]
-fn a_pattern_without_a_file_is_said_in_every_view() {
-    let with = |view, globs: &[&str]| {
-        let code = CodeFilter {
-            files: globs.iter().map(|glob| Glob::new(glob)).collect(),
-            ..CodeFilter::default()
-        };
-        print(
-            &run(),
-            &Options {
-                code,
-                ..options(view)
-            },
-        )
+/// The answer of [`check_selection`] for these crates and files, as text.
+fn checked(crates: &[&str], globs: &[&str]) -> Result<Vec<String>, String> {
+    let code = CodeFilter {
+        crates: crates.iter().map(ToString::to_string).collect(),
+        files: globs.iter().map(|glob| Glob::new(glob)).collect(),
+        ..CodeFilter::default()
     };
-    for view in [View::Paths, View::Functions, View::Lines, View::Uncovered] {
-        let text = with(view, &["serch.rs", "*.py"]);
-        let sentence = "no file of this program matches --file serch.rs, *.py: ";
-        assert!(text.contains(sentence), "{text}");
-        assert!(!text.contains("no line ran"), "{text}");
-        // A pattern that matches is no mistake, and the others are said.
-        let text = with(view, &["slide.c", "serch.rs"]);
-        let sentence = "no file of this program matches --file serch.rs: ";
-        assert!(text.contains(sentence), "{text}");
-        assert!(text.contains("slide"), "{text}");
-        assert!(!with(view, &["slide.c"]).contains("no file of this program"));
+    let options = Options {
+        code,
+        ..options(View::Lines)
+    };
+    let checked = check_selection(&[&run()], &options);
+    let text = |errors: Vec<_>| errors.iter().map(ToString::to_string).collect();
+    checked.map(text).map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_file_that_does_not_exist_is_an_error() {
+    assert_eq!(checked(&[], &["slide.c"]), Ok(vec![]));
+    assert_eq!(
+        checked(&[], &["serch.rs", "*.py"]).unwrap_err(),
+        "no file of this program matches --file serch.rs, *.py: `src/search.rs`?"
+    );
+    assert!(
+        checked(&[], &["*.py"])
+            .unwrap_err()
+            .contains("--file *.py: a pattern is a file's path or the end of it (main.rs, ")
+    );
+    // A pattern that matches is no mistake, and the others are worth a warning.
+    let warnings = checked(&[], &["slide.c", "serch.rs"]).unwrap();
+    assert_eq!(warnings.len(), 1);
+    assert!(warnings[0].contains("--file serch.rs: "), "{warnings:?}");
+}
+
+#[test]
+fn a_crate_that_does_not_exist_is_an_error() {
+    // Of inlined code, too.
+    for name in ["app", "slide.o", "core"] {
+        assert_eq!(checked(&[name], &[]), Ok(vec![]), "{name}");
     }
+    let sentence = "no code belongs to --crate no_such; crates of this program: app, slide.o, core";
+    assert_eq!(checked(&["no_such"], &[]).unwrap_err(), sentence);
+    assert_eq!(checked(&["app", "no_such"], &[]).unwrap(), [sentence]);
+}
+
+/// A name that no function has is an error. A function that never ran, that was inlined, or that
+/// has no counters is a function.
+#[test]
+fn a_function_that_does_not_exist_is_an_error() {
+    let checked = |run: &RunProfile, pattern: &str| {
+        let function = Some(Regex::new(pattern).unwrap());
+        let options = Options {
+            function,
+            ..options(View::Paths)
+        };
+        let checked = check_selection(&[run], &options);
+        checked.map_err(|error| error.to_string())
+    };
+    let run = run();
+    for pattern in [
+        "^slide$",
+        "next",
+        "search|no_such",
+        "^never$",
+        "resolve",
+        "unused",
+    ] {
+        assert_eq!(checked(&run, pattern), Ok(vec![]), "{pattern}");
+    }
+    assert_eq!(
+        checked(&run, "^serch$").unwrap_err(),
+        "no function matches --function ^serch$: `app::search`?"
+    );
+    assert_eq!(
+        checked(&run, "printf").unwrap_err(),
+        "no function matches --function printf: it was never instantiated, or is not part of this program; --view functions lists the functions that ran"
+    );
+    let app = image(
+        "slide",
+        vec![ModuleMap {
+            skipped: vec![skipped("libz.a", "machine code without bitcode")],
+            ..module("slide.o", vec![slide()])
+        }],
+    );
+    let counts = profile(&app, 1, &[]);
+    let run = RunProfile::new(vec![(app, vec![counts])]);
+    assert!(
+        checked(&run, "libz")
+            .unwrap_err()
+            .contains("part of this program, or part of code without bitcode; --view")
+    );
 }
 
 /// The lines view hides the inlined code of the standard library, unless the user wants it.
@@ -720,39 +785,6 @@ fn where_functions_went() {
 }
 
 #[test]
-fn a_function_that_is_nowhere() {
-    let function = Some(Regex::new("no_such").unwrap());
-    assert_snapshot!(print(
-        &run(),
-        &Options {
-            function,
-            ..options(View::Paths)
-        }
-    ));
-}
-
-#[test]
-fn a_function_that_is_nowhere_but_perhaps_in_machine_code() {
-    let app = image(
-        "slide",
-        vec![ModuleMap {
-            skipped: vec![skipped("libz.a", "machine code without bitcode")],
-            ..module("slide.o", vec![slide()])
-        }],
-    );
-    let counts = profile(&app, 1, &[]);
-    let run = RunProfile::new(vec![(app, vec![counts])]);
-    let function = Some(Regex::new("no_such").unwrap());
-    assert_snapshot!(print(
-        &run,
-        &Options {
-            function,
-            ..options(View::Paths)
-        }
-    ));
-}
-
-#[test]
 fn nothing_ran() {
     let app = app();
     let empty = profile(&app, 1, &[]);
@@ -917,7 +949,7 @@ fn a_path_is_shown_by_its_short_name() {
     let run = run();
     for name in ["slide#156e", "slide#156ed4552c8367a7"] {
         let options = one_path(name);
-        assert_eq!(check_choice(&[&run], &options), Ok(()));
+        assert_eq!(check_selection(&[&run], &options), Ok(vec![]));
         let text = print(&run, &options);
         assert!(text.contains("Hottest paths  1 of 1 path,"), "{text}");
         assert!(text.contains("slide#156e  p3"), "{text}");
@@ -927,13 +959,16 @@ fn a_path_is_shown_by_its_short_name() {
 
 #[test]
 fn an_unknown_short_name_lists_the_paths_that_ran() {
-    let error = check_choice(&[&run()], &one_path("slide#0000")).unwrap_err();
+    let error = check_selection(&[&run()], &one_path("slide#0000")).unwrap_err();
     assert_eq!(
         error.to_string(),
         "no path `slide#0000` ran; these ran: #156e (p3), #5f21 (p0), #a753 (p1), #8204 (p5), #c0d3 (p4)"
     );
-    // If there is no such function, the report says where it went.
-    assert_eq!(check_choice(&[&run()], &one_path("slid#0000")), Ok(()));
+    let error = check_selection(&[&run()], &one_path("slid#0000")).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "no function matches --function slid: `slide`?"
+    );
 }
 
 /// A function with ten branches in a row has 1,024 paths. Some of their names begin alike.
@@ -968,7 +1003,7 @@ fn an_ambiguous_short_name_lists_longer_names() {
         unreachable!()
     };
     // Six digits are shown of the names in a function with 1,024 routes.
-    let error = check_choice(&[&run], &one_path(&format!("f#{}", &first[..4]))).unwrap_err();
+    let error = check_selection(&[&run], &one_path(&format!("f#{}", &first[..4]))).unwrap_err();
     assert_eq!(
         error.to_string(),
         format!(
@@ -979,7 +1014,7 @@ fn an_ambiguous_short_name_lists_longer_names() {
         )
     );
     assert_eq!(
-        check_choice(&[&run], &one_path(&format!("f#{}", &first[..6]))),
-        Ok(())
+        check_selection(&[&run], &one_path(&format!("f#{}", &first[..6]))),
+        Ok(vec![])
     );
 }

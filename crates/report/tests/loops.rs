@@ -179,7 +179,7 @@ fn sealed(image: &Arc<ImageMap>, builder: LoopsBuilder) -> LoopsProfile {
         process: ProcessImage {
             build_id: image.build_id,
             image: "app".to_owned(),
-            image_path: "/tmp/app".to_owned(),
+            image_path: "/tmp/app".into(),
             pid: 100,
             threads: 1,
             ..ProcessImage::default()

@@ -11,6 +11,8 @@
 //! The kernel does not report `munmap`. A later mapping replaces an earlier one.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// An event of a process, with the time at which it happened.
@@ -60,9 +62,16 @@ pub enum Action {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MappedFile {
     /// The path, as the process sees it.
-    pub path: String,
+    pub path: PathBuf,
     /// Tells files with equal paths apart.
     pub identity: FileIdentity,
+}
+
+impl MappedFile {
+    /// Whether this is memory without a file, such as code generated at run time.
+    pub fn is_anonymous(&self) -> bool {
+        self.path.as_os_str().as_bytes().starts_with(b"//anon")
+    }
 }
 
 /// What the kernel says about the content of a mapped file.
@@ -172,7 +181,7 @@ impl AddressSpaces {
     }
 
     /// The path of a file.
-    pub fn path(&self, id: FileId) -> &str {
+    pub fn path(&self, id: FileId) -> &Path {
         &self.file(id).path
     }
 
@@ -302,7 +311,7 @@ mod tests {
             length,
             offset,
             file: MappedFile {
-                path: path.to_owned(),
+                path: path.into(),
                 identity: FileIdentity::BuildId(Vec::new()),
             },
         }
@@ -312,7 +321,7 @@ mod tests {
         let execution = spaces.executions().nth(execution).unwrap();
         let samples = execution.samples.iter();
         let mut list: Vec<_> = samples
-            .map(|(&(file, offset), &count)| (spaces.path(file), offset, count))
+            .map(|(&(file, offset), &count)| (spaces.path(file).to_str().unwrap(), offset, count))
             .collect();
         list.sort();
         list
@@ -336,7 +345,7 @@ mod tests {
         assert_eq!(samples(&spaces, 1), [("sh", 0x234, 1)]);
         let shell = spaces.executions().nth(1).unwrap();
         assert_eq!((shell.unmapped, shell.process), (1, 8));
-        assert_eq!(spaces.path(shell.program.unwrap()), "sh");
+        assert_eq!(spaces.path(shell.program.unwrap()), Path::new("sh"));
     }
 
     #[test]
@@ -357,7 +366,7 @@ mod tests {
         assert!(spaces.take_samples().is_empty());
         add(&mut spaces, 7, sample);
         let taken = spaces.take_samples();
-        assert_eq!(spaces.path(taken[0].program.unwrap()), "app");
+        assert_eq!(spaces.path(taken[0].program.unwrap()), Path::new("app"));
     }
 
     #[test]
@@ -365,7 +374,7 @@ mod tests {
         let mut spaces = AddressSpaces::default();
         for (process, build_id) in [(7, 1), (8, 2), (9, 1)] {
             let file = MappedFile {
-                path: "app".to_owned(),
+                path: "app".into(),
                 identity: FileIdentity::BuildId(vec![build_id]),
             };
             let action = Action::Map {

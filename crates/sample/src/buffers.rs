@@ -3,7 +3,10 @@
 //! Each processor has a buffer of its own. A buffer holds *records*: samples, mappings, execs,
 //! forks, exits, and the number of records that the kernel dropped because the buffer was full.
 
+use std::ffi::OsStr;
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::PathBuf;
 
 use perf_event::{Sampler, data};
 
@@ -145,7 +148,7 @@ fn mapped_file(map: &data::Mmap2<'_>) -> MappedFile {
         },
     };
     MappedFile {
-        path: String::from_utf8_lossy(&map.filename).into_owned(),
+        path: PathBuf::from(OsStr::from_bytes(&map.filename)),
         identity,
     }
 }

@@ -5,6 +5,8 @@
 //! `/proc/PID/root`.
 
 use std::collections::{BTreeMap, HashMap};
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
@@ -79,7 +81,7 @@ impl SampledFiles {
 impl SampledFile {
     fn open(file: &MappedFile, process: u32, maps: &mut Vec<PathMap>) -> Self {
         let mut sampled = Self {
-            path: file.path.clone(),
+            path: file.path.to_string_lossy().into_owned(),
             build_id: match &file.identity {
                 FileIdentity::BuildId(build_id) => build_id.clone(),
                 FileIdentity::Inode { .. } => Vec::new(),
@@ -141,11 +143,13 @@ impl SampledFile {
 /// Finds a mapped file: as the process sees it, or as this process does. `None` if there is another
 /// file now.
 fn find(file: &MappedFile, process: u32) -> Option<PathBuf> {
-    if !file.path.starts_with('/') || file.path.starts_with("//") {
+    let path = file.path.as_os_str();
+    if !path.as_bytes().starts_with(b"/") || path.as_bytes().starts_with(b"//") {
         return None;
     }
-    let in_process = PathBuf::from(format!("/proc/{process}/root{}", file.path));
-    let candidates = [in_process, PathBuf::from(&file.path)];
+    let mut in_process = OsString::from(format!("/proc/{process}/root"));
+    in_process.push(path);
+    let candidates = [PathBuf::from(in_process), file.path.clone()];
     let is_same = |path: &Path| match &file.identity {
         FileIdentity::BuildId(build_id) => elf::build_id(path).as_ref() == Some(build_id),
         // File systems such as Btrfs and overlayfs report other device numbers.

@@ -13,9 +13,11 @@
 //!
 //! Memory grows with the number of sampled addresses and of running processes, not with time.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::num::NonZeroU64;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use holloway_format::samples::{MonitorState, SampleClock, SampleRecord};
@@ -229,15 +231,16 @@ impl Monitor {
     fn attribute(&mut self) {
         for execution in self.spaces.take_samples() {
             let samples = execution.samples.values().sum::<u64>() + execution.unmapped;
-            let program = execution.program.map_or("", |file| self.spaces.path(file));
-            match self.programs.get_mut(program) {
+            let program = execution.program.map(|file| self.spaces.path(file));
+            let program = program.map_or_else(Cow::default, Path::to_string_lossy);
+            match self.programs.get_mut(&*program) {
                 Some(sum) => *sum += samples,
-                None => drop(self.programs.insert(program.to_owned(), samples)),
+                None => drop(self.programs.insert(program.into_owned(), samples)),
             }
             self.without_file += execution.unmapped;
             for (&(id, offset), &samples) in &execution.samples {
                 let file = self.spaces.file(id);
-                match file.path.starts_with("//anon") {
+                match file.is_anonymous() {
                     true => self.without_file += samples,
                     false => self
                         .files

@@ -55,8 +55,8 @@ pub(crate) fn state(process: u32) -> Vec<Event> {
     let mut events = vec![event(Action::Exec)];
     events.extend(code.filter_map(|map| {
         let path = match map.pathname {
-            MMapPath::Path(path) => path.to_string_lossy().into_owned(),
-            MMapPath::Vdso => "[vdso]".to_owned(),
+            MMapPath::Path(path) => path,
+            MMapPath::Vdso => "[vdso]".into(),
             _ => return None,
         };
         let identity = FileIdentity::Inode {
@@ -88,7 +88,7 @@ mod tests {
         assert!(threads(own).contains(&own));
         let program = std::env::current_exe().expect("this program");
         let is_program = |event: &Event| match &event.action {
-            Action::Map { file, .. } => std::path::Path::new(&file.path) == program,
+            Action::Map { file, .. } => file.path == program,
             _ => false,
         };
         assert!(state(own).iter().any(is_program));

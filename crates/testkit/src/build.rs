@@ -373,7 +373,7 @@ pub fn profile(image: &ImageMap, pid: u32, functions: &[Counts<'_>]) -> Profile 
     let head = ProfileHead {
         build_id: image.build_id,
         image: image.name.clone(),
-        image_path: format!("/tmp/{}", image.name),
+        image_path: format!("/tmp/{}", image.name).into(),
         pid,
         ppid: 1,
         threads: 1,

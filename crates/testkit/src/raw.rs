@@ -1,10 +1,11 @@
 //! Builds a raw profile in memory, with the layout that the runtime writes.
 
 use std::collections::BTreeMap;
+use std::os::unix::ffi::OsStrExt as _;
 
 use holloway_abi::{
     ABI_VERSION, CHUNK, EXTENT_BLOCK, EXTENT_CELLS, EXTENT_MAGIC, EXTENT_RING, EXTENT_SEGMENT,
-    EXTENT_SPOOL, ExtentHeader, PAGE, RAW_MAGIC, RING_SIZE, hash_slot,
+    EXTENT_SPOOL, ExtentHeader, PAGE, RAW_MAGIC, RING_SIZE, hash_slot, raw_path_size,
 };
 use holloway_format::raw::block_size;
 use holloway_format::{Counters, FunctionIndex, ImageMap, ProfileHead, WriteFailure};
@@ -17,6 +18,7 @@ const SLOT: usize = 16;
 /// A raw profile that grows by threads, rings, and spools.
 #[derive(Clone, Debug)]
 pub struct RawWriter {
+    version: u32,
     head: ProfileHead,
     block_size: u64,
     extents: Vec<u8>,
@@ -26,10 +28,17 @@ impl RawWriter {
     /// A profile without threads. Each thread of its image has `block_size` bytes of counters.
     pub fn new(head: ProfileHead, block_size: u64) -> Self {
         Self {
+            version: ABI_VERSION,
             head,
             block_size,
             extents: Vec::new(),
         }
+    }
+
+    /// Writes the layout of an earlier version.
+    pub fn version(&mut self, version: u32) -> &mut Self {
+        self.version = version;
+        self
     }
 
     /// A profile of process 1 for the image of this map.
@@ -43,7 +52,7 @@ impl RawWriter {
             kind: map.kind,
             build_id: map.build_id,
             image: map.name.clone(),
-            image_path: map.name.clone(),
+            image_path: map.name.clone().into(),
             pid: 1,
             ..ProfileHead::default()
         };
@@ -244,7 +253,7 @@ impl RawWriter {
         let mut out = Vec::with_capacity(PAGE as usize + self.extents.len());
         let head = &self.head;
         out.extend_from_slice(&RAW_MAGIC);
-        out.extend_from_slice(&ABI_VERSION.to_le_bytes());
+        out.extend_from_slice(&self.version.to_le_bytes());
         out.extend_from_slice(&head.kind.number().to_le_bytes());
         out.extend_from_slice(&head.build_id);
         out.extend_from_slice(&self.block_size.to_le_bytes());
@@ -257,9 +266,11 @@ impl RawWriter {
         let failure = head.failure.map_or(0, WriteFailure::flags);
         out.extend_from_slice(&(u32::from(head.forked) | failure).to_le_bytes());
         out.resize(128, 0);
-        for (text, size) in [(&head.image, 80), (&head.image_path, 1024)] {
+        let path = head.image_path.as_os_str().as_bytes();
+        let path_size = raw_path_size(self.version);
+        for (name, size) in [(head.image.as_bytes(), 80), (path, path_size)] {
             let end = out.len() + size;
-            out.extend(text.bytes().take(size));
+            out.extend(name.iter().take(size));
             out.resize(end, 0);
         }
         out.resize(PAGE as usize, 0);

@@ -145,7 +145,7 @@ pub fn sealed(image: &Arc<ImageMap>, timings: &Timings, kind: Kind) -> Variation
         process: ProcessImage {
             build_id: image.build_id,
             image: "app".to_owned(),
-            image_path: "/tmp/app".to_owned(),
+            image_path: "/tmp/app".into(),
             pid: 100,
             threads: 1,
             ..ProcessImage::default()

@@ -1,5 +1,9 @@
 //! The head of a profile, which identifies the process and the build.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
 use holloway_abi::Kind;
 
 use crate::cursor::Cursor;
@@ -17,8 +21,8 @@ pub struct ProfileHead {
     pub build_id: [u8; 16],
     /// File name of the image.
     pub image: String,
-    /// Path of the image's file.
-    pub image_path: String,
+    /// Path of the image's file. Empty if it is unknown.
+    pub image_path: PathBuf,
     /// Process id.
     pub pid: u32,
     /// Parent's process id.
@@ -34,6 +38,16 @@ pub struct ProfileHead {
     pub failure: Option<WriteFailure>,
     /// Whether the process is the child of a fork.
     pub forked: bool,
+}
+
+/// The path in a file's bytes. Paths are any bytes, not always UTF-8.
+pub(crate) fn path_of_bytes(bytes: &[u8]) -> PathBuf {
+    Path::new(OsStr::from_bytes(bytes)).to_owned()
+}
+
+/// The bytes of a path.
+pub(crate) fn bytes_of_path(path: &Path) -> &[u8] {
+    path.as_os_str().as_bytes()
 }
 
 impl ProfileHead {

@@ -2,9 +2,9 @@
 
 use crate::cursor::{Cursor, known_kind};
 use crate::error::FormatError;
-use crate::profile::ProfileHead;
+use crate::profile::{ProfileHead, path_of_bytes};
 use crate::raw::extent::EXTENT_HEAD_SIZE;
-use holloway_abi::{ABI_VERSION, PAGE, RAW_MAGIC};
+use holloway_abi::{ABI_VERSION, OLDEST_ABI_VERSION, PAGE, RAW_MAGIC, raw_path_size};
 
 /// The head of a raw profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,10 +41,11 @@ impl RawHead {
         let mut cursor = Cursor::new(bytes, 0);
         cursor.bytes(8)?;
         let version = cursor.u32()?;
-        if version != ABI_VERSION {
+        let reads = OLDEST_ABI_VERSION..=ABI_VERSION;
+        if !reads.contains(&version) {
             return Err(FormatError::Version {
                 found: version,
-                reads: ABI_VERSION..=ABI_VERSION,
+                reads,
             });
         }
         let (kind, build_id) = (cursor.u32()?, cursor.id()?);
@@ -52,7 +53,8 @@ impl RawHead {
         let process = ProfileHead::read_process(&mut cursor)?;
         let (boot_start, pid_namespace, collector) = (cursor.u64()?, cursor.u64()?, cursor.u32()?);
         cursor.bytes(28)?;
-        let (image, image_path) = (padded(cursor.bytes(80)?), padded(cursor.bytes(1024)?));
+        let image = String::from_utf8_lossy(padded(cursor.bytes(80)?)).into_owned();
+        let image_path = path_of_bytes(padded(cursor.bytes(raw_path_size(version))?));
         if !block_size
             .checked_add(EXTENT_HEAD_SIZE)
             .is_some_and(|size| size.is_multiple_of(PAGE))
@@ -81,11 +83,11 @@ impl RawHead {
     }
 }
 
-/// Decodes a NUL-padded name. Invalid UTF-8 is replaced.
-fn padded(bytes: &[u8]) -> String {
+/// The bytes of a NUL-padded name.
+fn padded(bytes: &[u8]) -> &[u8] {
     let end = bytes
         .iter()
         .position(|&byte| byte == 0)
         .unwrap_or(bytes.len());
-    String::from_utf8_lossy(&bytes[..end]).into_owned()
+    &bytes[..end]
 }

@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use holloway_analysis::RunProfile;
 
 use crate::cli::{OutputFormat, OverlapArgs};
-use crate::failure::{Failure, Result};
-use crate::printing::{options, source, write_out};
+use crate::failure::Result;
+use crate::printing::{check_selection, options, source, write_out};
 use crate::{latest, loading, status};
 
 /// Compares two runs and prints their overlap and their largest differences.
@@ -18,7 +18,7 @@ pub(crate) fn main(args: &OverlapArgs) -> Result<ExitCode> {
     let [first, second] = [read(&args.first)?, read(&args.second)?];
     let source = source();
     let options = options(&args.list, &source);
-    holloway_report::check_choice(&[&first, &second], &options).map_err(Failure::usage)?;
+    check_selection(&[&first, &second], &options)?;
     write_out(|out| match args.list.style.format {
         OutputFormat::Text => holloway_report::overlap::write(&first, &second, &options, out),
         OutputFormat::Json => holloway_report::overlap::json(&first, &second, &options, out),
@@ -26,8 +26,8 @@ pub(crate) fn main(args: &OverlapArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Reads the counts of a run, or estimates them from samples. For a run with times of paths, prints a note that names the command
-/// that compares times.
+/// Reads the counts of a run, or estimates them from samples. For a run with times of paths, prints
+/// a note that names the command that compares times.
 fn read(argument: &Path) -> Result<RunProfile> {
     let run = latest::resolve(argument)?;
     if loading::has_samples(&run) {

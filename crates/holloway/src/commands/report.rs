@@ -15,7 +15,7 @@ use crate::cli::{CodeArgs, OutputFormat, ReportArgs, SortKey, View, ViewArgs};
 use crate::commands::{phases, trace};
 use crate::failure::{Failure, Result};
 use crate::kinds::Page;
-use crate::printing::{options, rank_options, source, write_out};
+use crate::printing::{self, check_selection, options, rank_options, source, write_out};
 use crate::{kinds, latest, loading, status};
 
 /// Reports the run that the user names, or the latest run.
@@ -99,7 +99,7 @@ fn print_phase(loaded: Loaded, phase: char, view: &ViewArgs, base: Option<PathBu
     let source = source();
     let options = report_options(view, base, &source);
     let (profile, text) = phases::of_phase(loaded, phase)?;
-    holloway_report::check_choice(&[&profile], &options).map_err(Failure::usage)?;
+    check_selection(&[&profile], &options)?;
     status::note(&text);
     print_counts(&profile, view, &options)
 }
@@ -124,7 +124,7 @@ fn report_options<'a>(view: &ViewArgs, base: Option<PathBuf>, source: &'a Files)
 fn print_loaded(loaded: Loaded, view: &ViewArgs, base: Option<PathBuf>) -> Result<()> {
     let source = source();
     let options = report_options(view, base, &source);
-    holloway_report::check_choice(&[&loaded.profile], &options).map_err(Failure::usage)?;
+    check_selection(&[&loaded.profile], &options)?;
     let page = Page::for_view(&loaded.kinds, view);
     if let Some(left_out) = kinds::left_out(&loaded.kinds, page, view.view) {
         status::note(&left_out);
@@ -161,6 +161,7 @@ fn print_samples(run: &Path, view: &ViewArgs, base: Option<PathBuf>) -> Result<(
         ..options(&view.list, &source)
     };
     let run = samples::load(run)?;
+    printing::warn_partly(holloway_report::check_sampled(&run, &options))?;
     write_out(|out| match view.list.style.format {
         OutputFormat::Text => {
             holloway_report::terminal::samples::write(&run, sample_view, &options, out)

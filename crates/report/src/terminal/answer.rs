@@ -6,8 +6,8 @@ use std::io;
 use holloway_abi::Unit;
 use holloway_analysis::find::{Fate, where_is};
 use holloway_analysis::functions::summary;
-use holloway_analysis::{Function, FunctionId, RunProfile};
-use holloway_format::{Count, Skipped};
+use holloway_analysis::{Function, FunctionId};
+use holloway_format::Count;
 
 use super::paint::{Ink, Line};
 use super::sheet::Sheet;
@@ -34,15 +34,7 @@ pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
     title.put(Ink::Strong, &format!("Functions that match {pattern}"));
     if fates.is_empty() {
         sheet.page.line(&title)?;
-        let mut sentence =
-            "none: no code generated for it; never instantiated, or not part of this program"
-                .to_owned();
-        if has_machine_code(run) {
-            sentence += ", or part of code without bitcode";
-        }
-        let mut line = Line::new();
-        line.put(Ink::Plain, "  ");
-        return sheet.page.wrapped(line, Ink::Alarm, &sentence);
+        return sheet.page.text(Ink::Alarm, "  none");
     }
     let (top, count) = (sheet.top(), fates.len());
     if count > top {
@@ -58,13 +50,6 @@ pub(super) fn write(sheet: &mut Sheet<'_>) -> io::Result<()> {
         write_fate(sheet, fate)?;
     }
     Ok(())
-}
-
-/// Whether machine code was linked. The link step lists it by file, so the names of its functions
-/// are unknown.
-fn has_machine_code(run: &RunProfile) -> bool {
-    let mut skipped = run.modules.iter().flat_map(|module| &module.skipped);
-    skipped.any(Skipped::is_machine_code)
 }
 
 /// Executions of the blocks of the instrumented functions.

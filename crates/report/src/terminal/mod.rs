@@ -75,9 +75,6 @@ fn write_all(sheet: &mut Sheet<'_>) -> io::Result<()> {
     if !run.functions.iter().any(Function::ran) {
         return sheet.write_nothing_ran();
     }
-    if sheet.write_globs_without_file()? {
-        return Ok(());
-    }
     let view = options.view.unwrap_or_else(|| default_view(run));
     let any_selected_ran = match view {
         View::Paths => sheet.any_selected_path_ran(),

@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{self, Write};
 use std::rc::Rc;
 
@@ -222,29 +222,6 @@ impl<'a> Sheet<'a> {
         let text = format!("no function that ran is in this code; crates that ran: {names}");
         self.page.gap()?;
         self.page.wrapped(Line::new(), Ink::Alarm, &text)
-    }
-
-    /// Writes which patterns of `--file` match no file of the run. Returns whether no pattern does.
-    pub(super) fn write_globs_without_file(&mut self) -> io::Result<bool> {
-        let code = &self.options.code;
-        if code.files.is_empty() {
-            return Ok(false);
-        }
-        let scopes = self.run.functions.iter();
-        let scopes = scopes.flat_map(|function| &function.map.scopes);
-        let files: BTreeSet<&str> = scopes.map(|scope| &*scope.file).collect();
-        let files: Vec<&str> = files.into_iter().collect();
-        let globs = code.without_file(&files, self.options.cwd.as_deref());
-        if globs.is_empty() {
-            return Ok(false);
-        }
-        let text = format!(
-            "no file of this program matches --file {}: a pattern is a file's path or the end of it (main.rs, src/*.rs, src/**); --view functions lists the code that ran by crate or file",
-            globs.join(", ")
-        );
-        self.page.gap()?;
-        self.page.wrapped(Line::new(), Ink::Alarm, &text)?;
-        Ok(globs.len() == code.files.len())
     }
 
     /// Writes that no function ran, and the reason if it is known.

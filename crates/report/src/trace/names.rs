@@ -12,9 +12,7 @@ use holloway_format::PathId;
 use super::excerpt::excerpt;
 use crate::filter::Filter;
 use crate::path_names::distinguished;
-
-/// Maximum number of names that an error suggests.
-const MAX_SUGGESTIONS: usize = 3;
+use crate::similar::{similar_names, without_parameters};
 
 /// Maximum number of paths of a function whose names are computed to find a path that did not run.
 const MAX_NAMED_PATHS: u64 = 1 << 16;
@@ -51,16 +49,9 @@ pub(crate) fn look_up(
             WantedPath::Named(prefix) => with_name(code, &matching, wanted, prefix, terminals),
         };
     }
-    let mut similar: Vec<Rc<str>> = functions()
-        .map(|(.., demangled)| demangled)
-        .filter(|demangled| is_similar(demangled, wanted))
-        .collect();
-    similar.sort_unstable();
-    similar.dedup();
-    similar.truncate(MAX_SUGGESTIONS);
     Err(NameError::NoFunction {
         name: excerpt(wanted, 0),
-        similar: similar.iter().map(ToString::to_string).collect(),
+        similar: similar_names(functions().map(|(.., demangled)| demangled), wanted),
     })
 }
 
@@ -216,58 +207,9 @@ fn is_name(demangled: &str, wanted: &str) -> bool {
         && (ends_with_wanted(demangled) || ends_with_wanted(&without_parameters(demangled)))
 }
 
-/// Whether the user may have meant this function. The function's name contains the last component
-/// of the wanted name, or its own last component has a typo. A typo is one letter in three, and at
-/// most two letters.
-fn is_similar(demangled: &str, wanted: &str) -> bool {
-    let last = |name: &str| name.rsplit("::").next().unwrap_or(name).to_lowercase();
-    let wanted = last(wanted);
-    let max_distance = (wanted.chars().count() / 3).min(2);
-    !wanted.is_empty()
-        && (demangled.to_lowercase().contains(&wanted)
-            || distance(&last(&without_parameters(demangled)), &wanted) <= max_distance)
-}
-
-/// Returns the number of letters to insert, delete, or change (Levenshtein distance), or 3 if the
-/// lengths differ by more than 2.
-fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    if a.len().abs_diff(b.len()) > 2 {
-        return 3;
-    }
-    // `row[j]` is the distance between the letters of `a` so far and the first `j` letters of `b`.
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.iter().enumerate() {
-        let mut diagonal = i;
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let changed = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = changed.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
-}
-
-/// Returns a name without its parts in parentheses and angle brackets.
-fn without_parameters(demangled: &str) -> String {
-    let mut depth = 0usize;
-    let mut name = String::new();
-    for c in demangled.chars() {
-        match c {
-            '(' | '<' => depth += 1,
-            ')' | '>' => depth = depth.saturating_sub(1),
-            _ if depth == 0 => name.push(c),
-            _ => {}
-        }
-    }
-    // Rust writes a `::` before the generic parameters of a function. This `::` remains.
-    name.trim_end_matches("::").to_owned()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{distance, is_name, is_similar, known_prefix_len};
+    use super::{is_name, known_prefix_len};
 
     fn check(demangled: &str, wanted: &str, expect: bool) {
         assert_eq!(
@@ -299,15 +241,5 @@ mod tests {
         );
         assert_eq!(known_prefix_len(&names, "D>::go(int)"), 0);
         assert_eq!(known_prefix_len(&names, "go"), 2);
-    }
-
-    #[test]
-    fn typos_are_similar() {
-        assert_eq!(distance("unlok", "unlock"), 1);
-        assert_eq!(distance("lcok", "lock"), 2);
-        assert_eq!(distance("", "ab"), 2);
-        assert_eq!(distance("abc", "xyz"), 3);
-        assert!(is_similar("app::unlock(int)", "unlok"));
-        assert!(!is_similar("app::unlock(int)", "printf"));
     }
 }

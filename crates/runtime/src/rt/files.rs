@@ -47,18 +47,24 @@ pub(super) fn make_directory(runtime: &mut Runtime, boot_start: u64) -> Result<(
     let places = [runs_of_build, runs_of_user, runs_below_current_directory];
     // Places that do not exist are no failures. Of the others, the first one is where the user
     // expects the profile.
-    let mut failure = ENOENT;
+    let mut failure = None;
     for find_runs in places {
         let made = find_runs(runtime)
             .and_then(|()| make_path(&mut runtime.directory))
             .and_then(|()| make_run(runtime, boot_start));
         match made {
             Ok(()) => return Ok(()),
-            Err(error) if failure == ENOENT => failure = error,
+            Err(error) if failure.is_none() && error != ENOENT => {
+                failure = Some((find_runs, error));
+            }
             Err(_) => {}
         }
     }
-    Err(failure)
+    let Some((find_runs, error)) = failure else {
+        return Err(ENOENT);
+    };
+    let _ = find_runs(runtime); // the message names this directory, if there is one
+    Err(error)
 }
 
 /// Stores the directory of runs in the image's header in `directory`.
@@ -146,17 +152,26 @@ fn make_absolute(runtime: &mut Runtime) -> Result<(), Errno> {
 
 /// `mkdir -p`. An existing path is fine; opening it shows whether it is a directory.
 fn make_path(path: &mut Text<4096>) -> Result<(), Errno> {
+    // Why the deepest directory above the path could not be created. There are file systems whose
+    // directories cannot be created although they exist.
+    let mut failure = ENOENT;
     if sys::make_directory(path) == Err(ENOENT) {
         for end in 1..path.len() {
             if path.as_bytes().get(end) == Some(&b'/') {
                 path.end_at(end);
-                let _ = sys::make_directory(path); // the result of the last call is enough
+                let made = sys::make_directory(path);
                 path.restore_end();
+                if let Err(error) = made
+                    && error != ENOENT
+                {
+                    failure = if error == EEXIST { ENOENT } else { error };
+                }
             }
         }
     }
     match sys::make_directory(path) {
         Err(EEXIST) => Ok(()),
+        Err(ENOENT) => Err(failure),
         result => result,
     }
 }

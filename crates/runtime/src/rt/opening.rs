@@ -202,7 +202,7 @@ fn write_header(
     header.collector = runtime.collector.id;
     header.pid_namespace = proc::pid_namespace();
     copy_padded(&mut header.name, until_nul(&image.name));
-    if runtime.image_path.is_whole() {
+    if runtime.image_path.is_whole() && runtime.image_path.len() < header.path.len() {
         copy_padded(&mut header.path, runtime.image_path.as_bytes());
     }
     page.stamp = NOTES_STAMP;
@@ -227,8 +227,7 @@ fn adopt_earlier_load(runtime: &mut Runtime) -> bool {
     let mut free_entries = page_addresses.iter_mut();
     proc::each_mapping(scratch, &mut |mapping| {
         if contains(mapping, image::address()) {
-            image_path.clear();
-            image_path.push_all(mapping.path);
+            proc::unescape(mapping.path, image_path);
         }
         if is_profile(mapping, name.as_bytes())
             && let Some(entry) = free_entries.next()
@@ -322,11 +321,10 @@ fn set_paths(runtime: &mut Runtime, address: usize) {
         if !contains(mapping, address) {
             return true;
         }
-        let file = file_name(mapping.path);
-        let parent = mapping.path.len() - file.len();
-        directory.push_all(mapping.path.get(..parent.saturating_sub(1)).unwrap_or(&[]));
+        proc::unescape(mapping.path, directory);
         name.clear();
-        name.push_all(file);
+        name.push_all(file_name(directory.as_bytes()));
+        directory.truncate((directory.len() - name.len()).saturating_sub(1));
         false
     });
 }

@@ -130,6 +130,35 @@ pub(super) fn has_foreign_rights(scratch: &mut Scratch) -> bool {
     aux_value(scratch.as_bytes(), AT_SECURE).map_or_else(sys::ids_differ, |secure| secure != 0)
 }
 
+/// Stores the path of a mapped file. In `/proc/self/maps`, `\012` stands for a newline, but also for
+/// these four characters. Only one of both paths can be opened.
+pub(super) fn unescape<const N: usize>(escaped: &[u8], path: &mut Text<N>) {
+    const NEWLINE: &[u8] = b"\\012";
+    path.clear();
+    let mut rest = escaped;
+    let mut has_newline = false;
+    while let Some((first, after)) = rest.split_first() {
+        if starts_with(rest, NEWLINE) {
+            path.push(b'\n');
+            rest = rest.get(NEWLINE.len()..).unwrap_or(&[]);
+            has_newline = true;
+        } else {
+            path.push(*first);
+            rest = after;
+        }
+    }
+    if !has_newline {
+        return;
+    }
+    match sys::open_to_read(path) {
+        Ok(file) => sys::close(file),
+        Err(_) => {
+            path.clear();
+            path.push_all(escaped);
+        }
+    }
+}
+
 /// A line of `/proc/self/maps`.
 pub(super) struct Mapping<'a> {
     pub(super) start: usize,

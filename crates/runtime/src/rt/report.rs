@@ -66,13 +66,12 @@ pub(super) fn print_failure(runtime: &mut Runtime) {
         }
     }
     scratch.push_all(if has_file {
-        b"; counts of some threads of this process are lost \
-            (make room, or set HOLLOWAY_DATA to another directory)\n"
-            .as_slice()
+        b"; counts of some threads of this process are lost (".as_slice()
     } else {
-        b"; nothing of this process is recorded \
-            (set HOLLOWAY_DATA to a directory that can be written)\n"
+        b"; nothing of this process is recorded ("
     });
+    scratch.push_all(remedy(error, has_file));
+    scratch.push_all(b")\n");
     if stderr.is_ours() {
         print(scratch.as_bytes());
     }
@@ -116,6 +115,19 @@ pub(super) fn exit_without_memory() -> ! {
         run it with a higher memory limit\n",
     );
     sys::exit(125)
+}
+
+/// What the user can do about an error. A limit of the process holds in every directory.
+fn remedy(error: Errno, has_file: bool) -> &'static [u8] {
+    match error.0 {
+        12 => b"free memory, or raise its limit: ulimit -v",
+        23 => b"raise the machine's limit of open files: sysctl fs.file-max",
+        24 => b"raise the limit of open files: ulimit -n",
+        27 => b"raise the limit on file sizes: ulimit -f",
+        28 | 122 => b"make room, or set HOLLOWAY_DATA to another directory",
+        _ if has_file => b"set HOLLOWAY_DATA to another directory",
+        _ => b"set HOLLOWAY_DATA to a directory that can be written",
+    }
 }
 
 /// The text for an error number of the kernel.

@@ -22,7 +22,7 @@ pub(super) struct Runtime {
     /// Name of the profile in that directory.
     pub(super) name: Text<256>,
     /// Path of the image's file.
-    pub(super) image_path: Text<1024>,
+    pub(super) image_path: Text<4096>,
     /// A buffer for short-lived text.
     pub(super) scratch: Text<8192>,
     /// The first failure.

@@ -2,7 +2,9 @@
 //! user's state directory, or `target/holloway/runs`.
 
 use crate::harness;
+use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::Path;
 use std::process::Command;
 
@@ -82,12 +84,72 @@ fn run_with(program: &Path, directory: &Path, variables: &[(&str, &Path)]) {
 }
 
 /// The name of a build in the user's state directory.
-fn name_of(directory: &Path) -> String {
+fn name_of(directory: &Path) -> OsString {
     let path = directory.canonicalize().unwrap();
-    path.to_str()
-        .unwrap()
-        .replacen('/', "", 1)
-        .replace('/', "%")
+    OsString::from_vec(holloway_abi::build_name(path.as_os_str().as_bytes()).collect())
+}
+
+/// The path in a profile is the executable's, byte for byte.
+#[test]
+fn paths_of_any_bytes_and_length() {
+    let test_directory = test_directory(Libc::Glibc, "places-paths");
+    let program = compile(Libc::Glibc, &test_directory, &["threads.c"], &[]);
+    let below = |bytes: &[u8]| test_directory.join(OsStr::from_bytes(bytes));
+    let long = (0..8).fold(below(b"long"), |path, _| path.join("x".repeat(200)));
+    let directories = [
+        below(b"new\nline"),
+        below(b"four \\012 characters"),
+        below(b"no \xff\xfe UTF-8"),
+        below(b"a%b=c"),
+        long,
+    ];
+    let state = test_directory.join("state");
+    for directory in directories {
+        fs::create_dir_all(&directory).unwrap();
+        let copy = directory.join("threads\n");
+        fs::copy(&program, &copy).unwrap();
+        run_with(&copy, Path::new("/"), &[("XDG_STATE_HOME", &state)]);
+        let runs = state.join("holloway/runs").join(name_of(&directory));
+        let profile = only(profiles(&runs.join("latest")));
+        assert_eq!(profile.counter(1), 100);
+        let path = copy.canonicalize().unwrap();
+        assert_eq!(profile.path_bytes, path.as_os_str().as_bytes());
+    }
+}
+
+/// A directory in which nothing can be created: the message has the reason, and not the failure
+/// that follows from it.
+#[test]
+fn the_reason_is_that_of_the_directory_above() {
+    let test_directory = test_directory(Libc::Glibc, "places-reason");
+    let program = compile(Libc::Glibc, &test_directory, &["threads.c"], &[]);
+    let mut command = Command::new(program);
+    let variables = ["HOLLOWAY_DATA", "XDG_STATE_HOME", "HOME"];
+    for variable in variables {
+        command.env_remove(variable);
+    }
+    // The kernel creates no directory there, whoever asks.
+    let output = harness::run(command.arg("one").current_dir("/sys/kernel"));
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    let beginning = "holloway: cannot write /sys/kernel/target/holloway/runs/";
+    assert!(stderr.starts_with(beginning), "{stderr}");
+    assert!(!stderr.contains("no such file"), "{stderr}");
+    assert!(stderr.contains("; nothing of this process is recorded (set HOLLOWAY_DATA to "));
+}
+
+/// Another directory does not help against a limit.
+#[test]
+fn the_remedy_against_a_limit_is_to_raise_it() {
+    let test_directory = test_directory(Libc::Glibc, "places-limit");
+    let program = compile(Libc::Glibc, &test_directory, &["threads.c"], &[]);
+    let mut command = Command::new("sh");
+    // The loader needs one descriptor, and the runtime two.
+    command.args(["-c", r#"ulimit -n 4; exec "$0" one"#]);
+    command.arg(program).env("HOLLOWAY_DATA", &test_directory);
+    let output = harness::run(&mut command);
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    let ending = ": too many open files; nothing of this process is recorded (raise the limit of open files: ulimit -n)\n";
+    assert!(stderr.ends_with(ending), "{stderr}");
 }
 
 #[test]

@@ -29,6 +29,8 @@ pub struct Profile {
     pub pid_namespace: u64,
     pub name: String,
     pub path: String,
+    /// The path, byte for byte.
+    pub path_bytes: Vec<u8>,
     pub blocks: usize,
     pub segments: usize,
     /// Sums of the counters of the blocks, by index, without the segment pointers of hashed
@@ -103,7 +105,8 @@ pub fn read(path: &Path) -> Profile {
         boot_start: number::<8>(&bytes, 80),
         pid_namespace: number::<8>(&bytes, 88),
         name: text(&bytes[128..208]),
-        path: text(&bytes[208..1232]),
+        path: text(&bytes[208..3984]),
+        path_bytes: until_nul(&bytes[208..3984]).to_vec(),
         ..Profile::default()
     };
     assert!(number::<8>(&bytes, 56) > 1_600_000_000_000_000_000, "start");
@@ -158,6 +161,10 @@ fn number<const N: usize>(bytes: &[u8], offset: usize) -> u64 {
 }
 
 fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(until_nul(bytes)).into_owned()
+}
+
+fn until_nul(bytes: &[u8]) -> &[u8] {
     let end = bytes.iter().position(|byte| *byte == 0).unwrap();
-    String::from_utf8(bytes[..end].to_vec()).unwrap()
+    &bytes[..end]
 }

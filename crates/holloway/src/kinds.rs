@@ -244,5 +244,6 @@ pub(crate) fn check(kind: Kind, stream: &StreamArgs, view: Option<&ViewArgs>) ->
     let Some(view) = view else { return Ok(()) };
     let mut kinds = RecordedKinds::default();
     kinds.add(kind, "");
-    check_view(&kinds, view)
+    let views = view.each_view().map_err(Failure::usage)?;
+    views.iter().try_for_each(|view| check_view(&kinds, view))
 }

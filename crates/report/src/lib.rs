@@ -51,7 +51,7 @@ pub use code::{CodeFilter, Glob, Origin};
 pub use holloway_analysis::Sort;
 pub use loops::LoopsOptions;
 pub use numbers::{grouped, plural};
-pub use options::{Options, PathChoice, View, default_view};
+pub use options::{Head, Options, PathChoice, View, default_view};
 pub use samples::SampleView;
 pub use selection::{SelectionError, check_sampled, check_selection};
 pub use source::{Files, Source};

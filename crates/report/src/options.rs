@@ -69,6 +69,17 @@ impl PathChoice {
     }
 }
 
+/// Whether a report on the terminal begins with its head: the CPU time, the coverage, and the
+/// functions that the user selected. Several views of one run have one head.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Head {
+    /// The report has a head.
+    #[default]
+    Shown,
+    /// The report has the view only.
+    Hidden,
+}
+
 /// The options of a report.
 pub struct Options<'a> {
     /// The view, or `None` for [`default_view`]. JSON documents contain the data of all views, with
@@ -87,6 +98,8 @@ pub struct Options<'a> {
     pub path: Option<PathChoice>,
     /// Shows only this code.
     pub code: CodeFilter,
+    /// Whether to write the head, on the terminal.
+    pub head: Head,
     /// Whether to write ANSI colors.
     pub color: bool,
     /// Columns of the terminal. With `usize::MAX`, lines are never clipped.
@@ -109,6 +122,7 @@ impl<'a> Options<'a> {
             function: None,
             path: None,
             code: CodeFilter::default(),
+            head: Head::default(),
             color: false,
             width: usize::MAX,
             cwd: None,

@@ -10,7 +10,7 @@ pub(crate) fn similar_names(
     wanted: &str,
 ) -> Vec<String> {
     let last = |name: &str| name.rsplit("::").next().unwrap_or(name).to_owned();
-    similar(names, &last(wanted), |name| last(&without_parameters(name)))
+    similar(names, wanted, |name| last(&without_parameters(name)))
 }
 
 /// Returns a few of the files that are similar to `wanted`, the most similar first.
@@ -19,7 +19,7 @@ pub(crate) fn similar_files(
     wanted: &str,
 ) -> Vec<String> {
     let last = |file: &str| file.rsplit('/').next().unwrap_or(file).to_owned();
-    similar(files, &last(wanted), last)
+    similar(files, wanted, last)
 }
 
 /// Returns a few of the names whose last components, or that as a whole, are similar to `wanted`.
@@ -28,18 +28,19 @@ fn similar(
     wanted: &str,
     last: impl Fn(&str) -> String,
 ) -> Vec<String> {
-    let wanted = wanted.to_lowercase();
-    let mut similar: Vec<(usize, String)> = Vec::new();
+    let (wanted, whole_wanted) = (last(wanted).to_lowercase(), wanted.to_lowercase());
+    let mut similar: Vec<(usize, usize, String)> = Vec::new();
     for name in names {
         let name = name.as_ref();
         if let Some(difference) = difference(name, &last(name).to_lowercase(), &wanted) {
-            similar.push((difference, name.to_owned()));
+            let whole = distance(&name.to_lowercase(), &whole_wanted, Span::Whole);
+            similar.push((difference, whole, name.to_owned()));
         }
     }
     similar.sort_unstable();
     similar.dedup();
     similar.truncate(MAX_SUGGESTIONS);
-    similar.into_iter().map(|(_, name)| name).collect()
+    similar.into_iter().map(|(.., name)| name).collect()
 }
 
 /// `` `app::unlock`, `app::lock`? ``, or `None` if there is no name.
@@ -159,7 +160,7 @@ mod tests {
     fn files_are_similar_by_their_last_component() {
         let files = ["src/search.rs", "src/main.rs", "lib/search.rs"];
         let similar = similar_files(files, "src/serch.rs");
-        assert_eq!(similar, ["lib/search.rs", "src/search.rs"]);
+        assert_eq!(similar, ["src/search.rs", "lib/search.rs"]);
         assert_eq!(similar_files(files, "*.py"), [""; 0]);
     }
 }

@@ -10,12 +10,16 @@ pub(crate) struct ViewArgs {
     /// Order of paths, functions, blocks, and edges [default: instructions]
     #[arg(long, value_enum)]
     pub(crate) sort: Option<SortKey>,
-    /// What to list [default: the collected kind; for a trace, its statistics and hot subpaths]
-    #[arg(long, value_enum)]
+    /// What to list, or several of them: functions,branches [default: the collected kind; for a
+    /// trace, its statistics and hot subpaths]
+    #[arg(long = "view", value_enum, value_name = "VIEW", value_delimiter = ',')]
+    pub(crate) views: Vec<View>,
+    /// The one of them that is printed now.
+    #[arg(skip)]
     pub(crate) view: Option<View>,
     /// Show the code that never ran: functions, lines, ways of branches, and paths, merged over all
     /// processes and programs of the run
-    #[arg(long, conflicts_with_all = ["view", "sort"])]
+    #[arg(long, conflicts_with_all = ["views", "sort"])]
     pub(crate) uncovered: bool,
     /// Hide sequences of the loops view that are rarer than this share of their first path's
     /// executions [default: 10%]
@@ -36,10 +40,35 @@ pub(crate) struct ViewArgs {
 }
 
 impl ViewArgs {
+    /// The same options for each of the views.
+    ///
+    /// # Errors
+    /// If the views cannot be printed together.
+    pub(crate) fn each_view(&self) -> Result<Vec<Self>, &'static str> {
+        if self.views.len() > 1 {
+            if self.list.style.format == OutputFormat::Json {
+                return Err("--format json writes one document: ask for one view");
+            }
+            let has_page = |view: &View| matches!(view, View::Loops | View::Variation);
+            if self.views.iter().any(has_page) {
+                return Err("loops and variation are reports of their own: ask for one view");
+            }
+        }
+        let with = |view| Self {
+            view,
+            ..self.clone()
+        };
+        Ok(match self.views.is_empty() {
+            true => vec![with(None)],
+            false => self.views.iter().map(|&view| with(Some(view))).collect(),
+        })
+    }
+
     /// The default report, with this list.
     pub(crate) fn plain(list: ListArgs) -> Self {
         Self {
             sort: None,
+            views: Vec::new(),
             view: None,
             uncovered: false,
             min_share: None,

@@ -8,7 +8,8 @@ use holloway_analysis::{Function, RunProfile};
 use holloway_collect::load::Loaded;
 use holloway_collect::samples;
 use holloway_report::{
-    CodeFilter, Files, Glob, LoopsOptions, Options, Origin, SampleView, Sort, View as ReportView,
+    CodeFilter, Files, Glob, Head, LoopsOptions, Options, Origin, SampleView, Sort,
+    View as ReportView,
 };
 
 use crate::cli::{CodeArgs, OutputFormat, ReportArgs, SortKey, View, ViewArgs};
@@ -30,16 +31,19 @@ pub(crate) fn main(args: &ReportArgs) -> Result<ExitCode> {
     };
     let mut view = args.view.clone();
     view.code.workspace = args.workspace;
+    let views = view.each_view().map_err(Failure::usage)?;
     if loading::has_samples(&run) {
-        print_samples(&run, &view, std::env::current_dir().ok())?;
+        print_samples(&run, &views, std::env::current_dir().ok())?;
         return Ok(ExitCode::SUCCESS);
     }
     let loaded = loading::load_with_streams(&run)?;
-    refuse_view_without_data(&loaded, &view)?;
+    for view in &views {
+        refuse_view_without_data(&loaded, view)?;
+    }
     let base = std::env::current_dir().ok();
     match args.phase {
-        Some(phase) => print_phase(loaded, phase, &view, base)?,
-        None => print_loaded(loaded, &view, base)?,
+        Some(phase) => print_phase(loaded, phase, &views, base)?,
+        None => print_loaded(loaded, &views, base)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -57,17 +61,21 @@ pub(crate) fn print(run: &Path, view: &ViewArgs) -> Result<()> {
 /// # Errors
 /// If no part of the run can be read, or stdout cannot be written.
 pub(crate) fn print_below(run: &Path, view: &ViewArgs, base: Option<PathBuf>) -> Result<()> {
+    let views = view.each_view().map_err(Failure::usage)?;
     if loading::has_samples(run) {
-        return print_samples(run, view, base);
+        return print_samples(run, &views, base);
     }
     let loaded = loading::load_with_streams(run)?;
-    if let Err(refusal) = refuse_view_without_data(&loaded, view) {
+    let mut refusals = views
+        .iter()
+        .map(|view| refuse_view_without_data(&loaded, view));
+    if let Some(Err(refusal)) = refusals.find(Result::is_err) {
         // The program has run already, so the report shows the data that the run has.
         status::warn(&refusal.message);
         let list = view.list.clone();
-        return print_loaded(loaded, &ViewArgs::plain(list), base);
+        return print_loaded(loaded, &[ViewArgs::plain(list)], base);
     }
-    print_loaded(loaded, view, base)
+    print_loaded(loaded, &views, base)
 }
 
 /// Refuses a view without data in the run, and options without effect on the view. The JSON
@@ -90,18 +98,28 @@ fn refuse_view_without_data(loaded: &Loaded, view: &ViewArgs) -> Result<()> {
 }
 
 /// Prints the counts of one phase of a trace.
-fn print_phase(loaded: Loaded, phase: char, view: &ViewArgs, base: Option<PathBuf>) -> Result<()> {
-    if matches!(view.view, Some(View::Loops | View::Variation)) || view.uncovered {
+fn print_phase(
+    loaded: Loaded,
+    phase: char,
+    views: &[ViewArgs],
+    base: Option<PathBuf>,
+) -> Result<()> {
+    let has_no_counts = |view: &ViewArgs| {
+        matches!(view.view, Some(View::Loops | View::Variation)) || view.uncovered
+    };
+    if views.iter().any(has_no_counts) {
         return Err(Failure::usage(
             "--phase shows counts: leave out --uncovered, --view loops, and --view variation",
         ));
     }
     let source = source();
-    let options = report_options(view, base, &source);
     let (profile, text) = phases::of_phase(loaded, phase)?;
-    check_selection(&[&profile], &options)?;
+    let first = views.first().expect("at least one view");
+    check_selection(&[&profile], &report_options(first, base.clone(), &source))?;
     status::note(&text);
-    print_counts(&profile, view, &options)
+    print_counts(&profile, views, |view| {
+        report_options(view, base.clone(), &source)
+    })
 }
 
 fn report_options<'a>(view: &ViewArgs, base: Option<PathBuf>, source: &'a Files) -> Options<'a> {
@@ -121,9 +139,11 @@ fn report_options<'a>(view: &ViewArgs, base: Option<PathBuf>, source: &'a Files)
     }
 }
 
-fn print_loaded(loaded: Loaded, view: &ViewArgs, base: Option<PathBuf>) -> Result<()> {
+fn print_loaded(loaded: Loaded, views: &[ViewArgs], base: Option<PathBuf>) -> Result<()> {
     let source = source();
-    let options = report_options(view, base, &source);
+    // Several views are views of counts.
+    let view = views.first().expect("at least one view");
+    let options = report_options(view, base.clone(), &source);
     check_selection(&[&loaded.profile], &options)?;
     let page = Page::for_view(&loaded.kinds, view);
     if let Some(left_out) = kinds::left_out(&loaded.kinds, page, view.view) {
@@ -133,27 +153,51 @@ fn print_loaded(loaded: Loaded, view: &ViewArgs, base: Option<PathBuf>) -> Resul
         Page::Loops => print_loops(loaded, view, &options),
         Page::Variation => print_variation(loaded, view, &options),
         Page::Trace => trace::summary(loaded, &options),
-        Page::Counts if view.view == Some(View::Branches) => {
+        Page::Counts if views.iter().any(|view| view.view == Some(View::Branches)) => {
             let (profile, previous_paths) = loaded.into_branches();
-            let options = Options {
+            print_counts(&profile, views, |view| Options {
                 previous_paths: Some(&previous_paths),
-                ..options
-            };
-            print_counts(&profile, view, &options)
+                ..report_options(view, base.clone(), &source)
+            })
         }
-        Page::Counts => print_counts(&loaded.profile, view, &options),
+        Page::Counts => print_counts(&loaded.profile, views, |view| {
+            report_options(view, base.clone(), &source)
+        }),
     }
 }
 
-fn print_counts(profile: &RunProfile, view: &ViewArgs, options: &Options<'_>) -> Result<()> {
-    write_out(|out| match view.list.style.format {
-        OutputFormat::Text => holloway_report::terminal::write(profile, options, out),
-        OutputFormat::Json => holloway_report::json::write(profile, options, out),
+/// Prints views of counts. The head of the report is printed once.
+fn print_counts<'o>(
+    profile: &RunProfile,
+    views: &[ViewArgs],
+    options: impl Fn(&ViewArgs) -> Options<'o>,
+) -> Result<()> {
+    write_out(|out| {
+        for (index, view) in views.iter().enumerate() {
+            let options = Options {
+                head: head(index),
+                ..options(view)
+            };
+            match view.list.style.format {
+                OutputFormat::Text => holloway_report::terminal::write(profile, &options, out)?,
+                OutputFormat::Json => holloway_report::json::write(profile, &options, out)?,
+            }
+        }
+        Ok(())
     })
 }
 
-fn print_samples(run: &Path, view: &ViewArgs, base: Option<PathBuf>) -> Result<()> {
-    let sample_view = sample_view(view)?;
+/// Whether a view has the head of the report: the first one has.
+fn head(index: usize) -> Head {
+    match index {
+        0 => Head::Shown,
+        _ => Head::Hidden,
+    }
+}
+
+fn print_samples(run: &Path, views: &[ViewArgs], base: Option<PathBuf>) -> Result<()> {
+    let sample_views: Vec<SampleView> = views.iter().map(sample_view).collect::<Result<_>>()?;
+    let view = views.first().expect("at least one view");
     let source = source();
     let options = Options {
         code: code_filter(&view.code),
@@ -162,11 +206,16 @@ fn print_samples(run: &Path, view: &ViewArgs, base: Option<PathBuf>) -> Result<(
     };
     let run = samples::load(run)?;
     printing::warn_partly(holloway_report::check_sampled(&run, &options))?;
-    write_out(|out| match view.list.style.format {
-        OutputFormat::Text => {
-            holloway_report::terminal::samples::write(&run, sample_view, &options, out)
+    if view.list.style.format == OutputFormat::Json {
+        return write_out(|out| holloway_report::json::samples::write(&run, &options, out));
+    }
+    let mut options = options;
+    write_out(|out| {
+        for (index, sample_view) in sample_views.into_iter().enumerate() {
+            options.head = head(index);
+            holloway_report::terminal::samples::write(&run, sample_view, &options, out)?;
         }
-        OutputFormat::Json => holloway_report::json::samples::write(&run, &options, out),
+        Ok(())
     })
 }
 

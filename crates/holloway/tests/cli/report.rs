@@ -223,10 +223,6 @@ fn every_view_sort_and_filter_shows_the_function() {
             report.says(if view == "lines" { "main.rs" } else { "even" });
         }
     }
-    project
-        .holloway("report --crate no_such")
-        .ok()
-        .says("no function that ran is in this code; crates that ran: ");
     let all_code = project.holloway("report --view paths --all-code");
     all_code
         .exits(2)
@@ -238,6 +234,102 @@ fn every_view_sort_and_filter_shows_the_function() {
         .holloway("report --function unused")
         .ok()
         .says("unused");
+}
+
+/// A typo must not look like code that never ran: it is one line, and nothing on stdout.
+#[test]
+fn a_name_that_no_code_has_is_a_usage_error() {
+    let (project, run) = recorded();
+    let refuses = |words: &str, expected: &str| {
+        let result = project.holloway(words).exits(2);
+        assert!(result.stdout.is_empty(), "{result}");
+        result.fails_with(expected);
+    };
+    let no_function = "no function matches --function evn: `app::even`?";
+    let no_file = "no file of this program matches --file src/mian.rs: `src/main.rs`?";
+    for words in [
+        "",
+        "--view functions",
+        "--view lines",
+        "--uncovered",
+        "--format json",
+    ] {
+        refuses(&format!("report {words} --function evn"), no_function);
+        refuses(&format!("report {words} --file src/mian.rs"), no_file);
+        let no_crate = "no code belongs to --crate no_such; crates of this program: ";
+        refuses(&format!("report {words} --crate no_such"), no_crate);
+    }
+    refuses("report --function evn#3fa2", no_function);
+    let run = run.display();
+    refuses(&format!("overlap {run} {run} --function evn"), no_function);
+    refuses(
+        &format!("overlap {run} {run} --function evn --format json"),
+        no_function,
+    );
+    // A function that never ran is a function.
+    project.holloway("report --function unused").ok();
+    // Of several files, some may not exist.
+    let result = project
+        .holloway("report --view functions --file src/main.rs --file nosuch.rs")
+        .ok();
+    result
+        .says("app::even")
+        .complains("warning: no file of this program matches --file nosuch.rs: ");
+}
+
+#[test]
+fn several_views_have_one_head() {
+    let (project, _) = recorded();
+    let report = project
+        .holloway("report --view functions,branches --view lines")
+        .ok();
+    for once in [
+        "CPU time\n",
+        "Coverage\n",
+        "Hottest functions",
+        "Hardest branches",
+    ] {
+        assert_eq!(report.stdout.matches(once).count(), 1, "{once}\n{report}");
+    }
+    project
+        .holloway("report --view functions,branches --format json")
+        .exits(2)
+        .fails_with("--format json writes one document: ask for one view");
+    project
+        .holloway("report --view functions,loops")
+        .exits(2)
+        .fails_with("loops and variation are reports of their own: ask for one view");
+}
+
+/// Paths of programs are any bytes.
+#[test]
+fn a_program_may_lie_anywhere() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+    let (project, _) = recorded();
+    let app = project.built("debug", "app");
+    let places = Project::new(&[("file", "")]);
+    for name in [
+        &b"new\nline"[..],
+        b"no \xff UTF-8",
+        b"four \\012 characters",
+    ] {
+        let directory = places.path().join(OsStr::from_bytes(name));
+        std::fs::create_dir(&directory).unwrap();
+        std::fs::copy(&app, directory.join("app")).unwrap();
+        let reports = |run: &str| {
+            let report = holloway_in(&directory, "report").arg(run).ok();
+            report.says("even");
+        };
+        holloway_in(&directory, "run --no-report -o first -- ./app").ok();
+        reports("first");
+        let by_hand = std::process::Command::new("./app")
+            .current_dir(&directory)
+            .env("HOLLOWAY_DATA", "second")
+            .status();
+        assert!(by_hand.unwrap().success());
+        reports("second");
+    }
 }
 
 #[test]

@@ -38,7 +38,7 @@ use holloway_analysis::{Function, RunProfile};
 
 use sheet::Sheet;
 
-use crate::options::{Options, View, default_view};
+use crate::options::{Head, Options, View, default_view};
 
 /// Writes the whole report: the coverage, the fate of the functions that `--function` selects, and
 /// the view.
@@ -68,9 +68,11 @@ pub fn write_cpu_time(
 
 fn write_all(sheet: &mut Sheet<'_>) -> io::Result<()> {
     let Sheet { run, options, .. } = *sheet;
-    coverage::write(sheet)?;
-    if options.function.is_some() {
-        answer::write(sheet)?;
+    if options.head == Head::Shown {
+        coverage::write(sheet)?;
+        if options.function.is_some() {
+            answer::write(sheet)?;
+        }
     }
     if !run.functions.iter().any(Function::ran) {
         return sheet.write_nothing_ran();

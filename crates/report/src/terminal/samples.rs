@@ -23,7 +23,7 @@ use super::table::{Align, Table};
 use crate::cpu_time::file_name;
 use crate::notes::sentence;
 use crate::numbers::{grouped, plural, seconds, share, three_digits};
-use crate::options::Options;
+use crate::options::{Head, Options};
 use crate::samples::{SampleView, advice, basis_words, clock_words, kept};
 
 /// Maximum number of names in a list.
@@ -50,7 +50,9 @@ pub fn write(
         profile: &profile,
         options,
     };
-    sheet.write_head()?;
+    if options.head == Head::Shown {
+        sheet.write_head()?;
+    }
     match view {
         _ if profile.samples == Count::ZERO => {
             let text = "no sample: the watched programs used no CPU time in user mode";

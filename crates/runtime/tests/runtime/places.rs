@@ -106,7 +106,7 @@ fn paths_of_any_bytes_and_length() {
     let state = test_directory.join("state");
     for directory in directories {
         fs::create_dir_all(&directory).unwrap();
-        let copy = directory.join("threads\n");
+        let copy = directory.join("threads");
         fs::copy(&program, &copy).unwrap();
         run_with(&copy, Path::new("/"), &[("XDG_STATE_HOME", &state)]);
         let runs = state.join("holloway/runs").join(name_of(&directory));

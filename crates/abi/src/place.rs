@@ -63,7 +63,7 @@ pub fn is_cut_build_name(name: &[u8]) -> bool {
     name.len() == BUILD_NAME_LIMIT
         && end.is_some_and(|end| {
             let mut bytes = end.iter();
-            bytes.next() == Some(&b'=') && bytes.all(|byte| byte.is_ascii_hexdigit())
+            bytes.next() == Some(&b'=') && bytes.all(u8::is_ascii_hexdigit)
         })
 }
 

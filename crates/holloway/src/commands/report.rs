@@ -42,8 +42,8 @@ pub(crate) fn main(args: &ReportArgs) -> Result<ExitCode> {
     }
     let base = std::env::current_dir().ok();
     match args.phase {
-        Some(phase) => print_phase(loaded, phase, &views, base)?,
-        None => print_loaded(loaded, &views, base)?,
+        Some(phase) => print_phase(loaded, phase, &views, base.as_deref())?,
+        None => print_loaded(loaded, &views, base.as_deref())?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -73,9 +73,9 @@ pub(crate) fn print_below(run: &Path, view: &ViewArgs, base: Option<PathBuf>) ->
         // The program has run already, so the report shows the data that the run has.
         status::warn(&refusal.message);
         let list = view.list.clone();
-        return print_loaded(loaded, &[ViewArgs::plain(list)], base);
+        return print_loaded(loaded, &[ViewArgs::plain(list)], base.as_deref());
     }
-    print_loaded(loaded, &views, base)
+    print_loaded(loaded, &views, base.as_deref())
 }
 
 /// Refuses a view without data in the run, and options without effect on the view. The JSON
@@ -98,12 +98,7 @@ fn refuse_view_without_data(loaded: &Loaded, view: &ViewArgs) -> Result<()> {
 }
 
 /// Prints the counts of one phase of a trace.
-fn print_phase(
-    loaded: Loaded,
-    phase: char,
-    views: &[ViewArgs],
-    base: Option<PathBuf>,
-) -> Result<()> {
+fn print_phase(loaded: Loaded, phase: char, views: &[ViewArgs], base: Option<&Path>) -> Result<()> {
     let has_no_counts = |view: &ViewArgs| {
         matches!(view.view, Some(View::Loops | View::Variation)) || view.uncovered
     };
@@ -115,14 +110,12 @@ fn print_phase(
     let source = source();
     let (profile, text) = phases::of_phase(loaded, phase)?;
     let first = views.first().expect("at least one view");
-    check_selection(&[&profile], &report_options(first, base.clone(), &source))?;
+    check_selection(&[&profile], &report_options(first, base, &source))?;
     status::note(&text);
-    print_counts(&profile, views, |view| {
-        report_options(view, base.clone(), &source)
-    })
+    print_counts(&profile, views, |view| report_options(view, base, &source))
 }
 
-fn report_options<'a>(view: &ViewArgs, base: Option<PathBuf>, source: &'a Files) -> Options<'a> {
+fn report_options<'a>(view: &ViewArgs, base: Option<&Path>, source: &'a Files) -> Options<'a> {
     Options {
         view: match view.uncovered {
             true => Some(ReportView::Uncovered),
@@ -134,16 +127,16 @@ fn report_options<'a>(view: &ViewArgs, base: Option<PathBuf>, source: &'a Files)
             None => Sort::default(),
         },
         code: code_filter(&view.code),
-        cwd: base,
+        cwd: base.map(Path::to_owned),
         ..options(&view.list, source)
     }
 }
 
-fn print_loaded(loaded: Loaded, views: &[ViewArgs], base: Option<PathBuf>) -> Result<()> {
+fn print_loaded(loaded: Loaded, views: &[ViewArgs], base: Option<&Path>) -> Result<()> {
     let source = source();
     // Several views are views of counts.
     let view = views.first().expect("at least one view");
-    let options = report_options(view, base.clone(), &source);
+    let options = report_options(view, base, &source);
     check_selection(&[&loaded.profile], &options)?;
     let page = Page::for_view(&loaded.kinds, view);
     if let Some(left_out) = kinds::left_out(&loaded.kinds, page, view.view) {
@@ -157,11 +150,11 @@ fn print_loaded(loaded: Loaded, views: &[ViewArgs], base: Option<PathBuf>) -> Re
             let (profile, previous_paths) = loaded.into_branches();
             print_counts(&profile, views, |view| Options {
                 previous_paths: Some(&previous_paths),
-                ..report_options(view, base.clone(), &source)
+                ..report_options(view, base, &source)
             })
         }
         Page::Counts => print_counts(&loaded.profile, views, |view| {
-            report_options(view, base.clone(), &source)
+            report_options(view, base, &source)
         }),
     }
 }

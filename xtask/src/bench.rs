@@ -31,6 +31,7 @@ mod summary;
 mod targets;
 mod totals;
 
+pub(crate) use builds::{Builds, measure as measure_builds};
 pub(crate) use callgrind::{CommandCost, record as record_instructions};
 pub(crate) use options::Options;
 pub(crate) use programs::KeptBuilds;
@@ -43,6 +44,9 @@ use crate::workspace::{bench_folder, root};
 use anyhow::{Result, ensure};
 use holloway_tests::workload::{MICRO, SUITE};
 use results::Results;
+
+/// Rounds of builds. Each round takes some minutes on two cores.
+const BUILD_ROUNDS: usize = 2;
 
 /// Runs the benches and writes their results.
 ///
@@ -92,7 +96,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             Vec::new()
         },
         builds: (options.is_all() && !options.quick)
-            .then(builds::measure)
+            .then(|| builds::measure(BUILD_ROUNDS, &|_| true))
             .transpose()?,
     };
     // The executables are read after all measurements, because reading takes memory.

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod build_times;
 mod changes;
 mod counting_cost;
 mod fidelity;
@@ -76,6 +77,11 @@ enum Study {
     /// counted. Prints which functions execute more instructions, how many paths they executed, and
     /// how much each path added. Nothing is timed, so the machine may be busy.
     CountingCost(counting_cost::Options),
+    /// Measure how long woven builds take, beside plain ones
+    ///
+    /// Wall-clock time and CPU time, of first builds and of second ones after a change. Writes
+    /// docs/studies/builds.md if no program was left out.
+    Builds(build_times::Options),
     /// Find the paths of MiniSat that are slow only sometimes, and try a prefetch there
     ///
     /// Writes docs/studies/variation.md.
@@ -115,6 +121,7 @@ fn run(task: &Task) -> Result<()> {
         Task::Study(Study::Traces(arguments)) => traces::run(arguments),
         Task::Study(Study::Paths(options)) => paths::run(options),
         Task::Study(Study::CountingCost(options)) => counting_cost::run(options),
+        Task::Study(Study::Builds(options)) => build_times::run(options),
         Task::Study(Study::Variation) => variation::run(),
         Task::Study(Study::Watch(options)) => watch::run(options),
         Task::Study(Study::Monitor(options)) => monitor::run(options),

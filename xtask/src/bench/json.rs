@@ -1,7 +1,7 @@
 //! Formats results as JSON, for target/bench/latest.json and the file of `--json`: every
 //! measurement and the summary, or the instruction counts.
 
-use super::builds::Times;
+use super::builds::{Seconds, Times};
 use super::callgrind::Counts;
 use super::results::Results;
 use super::rounds::Row;
@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 /// Formats a run that measured time.
 pub(crate) fn whole(results: &Results) -> Value {
     let summary = Summary::of(results);
-    let times = |t: &Times| json!({"first": t.first.all(), "second": t.second.all()});
+    let seconds = |s: &Seconds| json!({"wall": s.wall.all(), "cpu": s.cpu.all()});
+    let times = |t: &Times| json!({"first": seconds(&t.first), "second": seconds(&t.second)});
     let builds = results.builds.as_ref();
     let mut means = json!({
         "paths_geomean": summary.paths,
@@ -40,9 +41,8 @@ pub(crate) fn whole(results: &Results) -> Value {
         "calls_counted": results.exact.iter().map(|c| json!({
             "threads": c.threads, "made": c.made, "paths": c.ours[0], "edges": c.ours[1], "peer": c.peers,
         })).collect::<Vec<_>>(),
-        "ripgrep_build": builds.map(|b| json!({"plain": times(&b.plain), "woven": times(&b.woven)})),
-        "first_builds": builds.map(|b| b.others.iter().map(|build| json!({
-            "program": build.program, "plain": build.plain.all(), "woven": build.woven.all(),
+        "builds": builds.map(|b| b.programs.iter().map(|build| json!({
+            "program": build.program, "plain": times(&build.plain), "woven": times(&build.woven),
         })).collect::<Vec<_>>()),
     })
 }

@@ -313,26 +313,8 @@ fn builds_table(results: &Results) -> String {
     let Some(builds) = &results.builds else {
         return text;
     };
-    text += "\n## Build times\n\nripgrep with all its dependencies, from nothing built or cached, and again after a function was added to its own crate. Then other programs from nothing: brotli and oxipng (`lto = \"fat\"`), jaq, and SQLite (`clang -O2` and `holloway cc -O2`).\n\n";
-    text += "| | `cargo build --release` s | `cargo holloway build --release` s | ratio |\n|---|---|---|---|\n";
-    let ripgrep = [
-        ("from nothing", &builds.plain.first, &builds.woven.first),
-        ("second build", &builds.plain.second, &builds.woven.second),
-    ];
-    let others = builds.others.iter();
-    let others = others.map(|build| (build.program, &build.plain, &build.woven));
-    for (name, plain, woven) in ripgrep.into_iter().chain(others) {
-        line(
-            &mut text,
-            format_args!(
-                "| {name} | {:.1} | {:.1} | **{:.2}×** |",
-                plain.median(),
-                woven.median(),
-                woven.over(plain).median()
-            ),
-        );
-    }
-    text
+    text += "\n## Build times\n\nWith all dependencies, from nothing built or cached (*first*), and again after a function was added to the program's own crate (*second*): `cargo build --release` and `cargo holloway build --release`, of SQLite `clang -O2` and `holloway cc -O2`. brotli and oxipng have `lto = \"fat\"`. CPU time is that of all processes, user and system. `cargo xtask study builds` measures only this table.\n\n";
+    text + &builds.table()
 }
 
 /// Formats a ratio with its spread.

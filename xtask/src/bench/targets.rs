@@ -1,5 +1,6 @@
 //! The targets for the cost of counting, each compared with the measured figure.
 
+use super::builds::Builds;
 use super::results::Results;
 use super::setup::{BURSTS, KS, Setup};
 use super::summary::Summary;
@@ -49,7 +50,7 @@ const GROWTH: f64 = 2.0;
 /// Returns the targets for all figures that this run measured.
 pub(crate) fn all(results: &Results) -> Vec<Target> {
     let summary = Summary::of(results);
-    let builds = results.builds.as_ref();
+    let builds = results.builds.as_ref().and_then(Builds::target);
     let stream = |setup| summary.stream(setup);
     let targets = [
         overhead("paths, 1 thread, geometric mean", summary.paths, PATHS),
@@ -83,12 +84,12 @@ pub(crate) fn all(results: &Results) -> Vec<Target> {
         ),
         ratio(
             "build from nothing",
-            builds.map(|b| b.woven.first.over(&b.plain.first).median()),
+            builds.map(|b| b.woven.first.wall.over(&b.plain.first.wall).median()),
             BUILD,
         ),
         ratio(
             "second build, one crate changed",
-            builds.map(|b| b.woven.second.over(&b.plain.second).median()),
+            builds.map(|b| b.woven.second.wall.over(&b.plain.second.wall).median()),
             BUILD,
         ),
     ];

@@ -1,7 +1,9 @@
 //! Tests of the hot spot detector: the numbers of Merten et al. (1999), and hand-checked streams.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use holloway_analysis::branch_stream::{BranchEvent, BranchId, BranchKind, BranchSite, Direction};
+use holloway_analysis::branch_stream::{
+    AddressKind, BranchEvent, BranchId, BranchKind, BranchSite, Direction,
+};
 use holloway_analysis::phases::parameters::{
     Index, Monitored, Parameters, ParametersError, Targets,
 };
@@ -13,6 +15,7 @@ use proptest::prelude::*;
 fn sites(count: u32) -> Vec<BranchSite> {
     let site = |number: u32| BranchSite {
         address: u64::from(number),
+        address_kind: AddressKind::Synthetic,
         function: number / 100,
         block: number,
         kind: BranchKind::Conditional,

@@ -81,7 +81,7 @@ pub(crate) fn of_phase(loaded: Loaded, name: char) -> Result<(RunProfile, String
         return Err(Failure::usage(format_args!("--phase: {reason}")));
     }
     let traces = RunTraces::new(loaded, TraceSelection::All);
-    let codes = traces.codes();
+    let codes = traces.codes_with_addresses();
     let chosen = traces.selected(&ChoiceArgs::default());
     let Some(longest) = traces.longest(&chosen, &codes) else {
         return Err(Failure::new("cannot find a trace: nothing ran"));

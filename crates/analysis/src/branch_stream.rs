@@ -6,7 +6,8 @@
 //! branches that choose nothing: jumps, calls, and returns.
 //!
 //! The stream covers woven code only. The address of a branch is *real* where the code's addresses
-//! are known: that of the pseudo-probe where the code of the branch's block starts. Elsewhere it is
+//! are known: that of the pseudo-probe where the code of the branch's block starts. (A block that
+//! the path map divides, at a call for example, has its probe in its first part.) Elsewhere it is
 //! *synthetic*: the number of LLVM instructions before the branch, with the functions and blocks in
 //! the order of the path map. Synthetic addresses begin after the real ones. The machine's code may
 //! have other branches.

@@ -193,7 +193,10 @@ pub(super) fn sites<'a>(
                     Some(*end)
                 }));
             }
-            let real = known.and_then(|known| known.of(function, block));
+            let real = known.and_then(|known| {
+                let mut parts = parts_up_to(map, block);
+                parts.find_map(|part| known.of(function, part))
+            });
             let (address, address_kind) = match real {
                 Some(address) => (address, AddressKind::Real),
                 None => (ends[block as usize] - 1, AddressKind::Synthetic),
@@ -218,6 +221,19 @@ pub(super) fn sites<'a>(
     // The sort is stable, so branches at one address keep the order of the map.
     sites.sort_by_key(|site| site.address);
     sites
+}
+
+/// A block, and the blocks before it that are parts of the same block of the compiler, nearest first.
+/// Such a block is divided at calls, for example. All its code has one pseudo-probe, at the start of
+/// its first part with instructions.
+fn parts_up_to(map: &FunctionMap, block: u32) -> impl Iterator<Item = u32> + '_ {
+    let before = |&part: &u32| {
+        let mut edges = map.edges.iter();
+        let split = edges.find(|edge| edge.to == part && edge.outcome == Outcome::Split);
+        split.map(|edge| edge.from)
+    };
+    // The edges of an unchecked map may form a cycle.
+    std::iter::successors(Some(block), before).take(map.blocks.len())
 }
 
 /// The branches of a function.

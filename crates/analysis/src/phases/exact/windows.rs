@@ -146,3 +146,29 @@ pub(super) fn distance_to(first: &[f32], second: &[(u32, f32)]) -> f32 {
         .sum();
     (1.0 - overlap).clamp(0.0, 1.0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{distance, distance_to};
+
+    #[test]
+    fn both_distances_are_equal() {
+        let windows: [&[(u32, f32)]; 4] = [
+            &[(0, 0.5), (2, 0.25), (3, 0.25)],
+            &[(0, 0.1), (1, 0.6), (3, 0.3)],
+            &[(2, 1.0)],
+            &[],
+        ];
+        for first in windows {
+            let mut row = [0.0; 4];
+            first
+                .iter()
+                .for_each(|&(path, share)| row[path as usize] = share);
+            for second in windows {
+                assert_eq!(distance_to(&row, second), distance(first, second));
+            }
+        }
+        assert_eq!(distance(windows[0], windows[0]), 0.0);
+        assert_eq!(distance(windows[1], windows[2]), 1.0);
+    }
+}

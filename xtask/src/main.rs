@@ -83,7 +83,7 @@ enum Study {
     /// Find the hot spots and phases of the suite, and simulate branch predictors on it, beside the
     /// figures of Merten et al. (1999) and of Conte et al. (1994)
     ///
-    /// Writes docs/studies/watch.md if the whole suite ran at its full size.
+    /// Writes docs/studies/watch.md if the whole suite ran with the default inputs.
     Watch(watch::Options),
     /// Measure what `--collect none` and `holloway monitor --system` cost, beside the figures of
     /// Zhang et al. (1997)

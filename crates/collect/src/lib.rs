@@ -28,6 +28,7 @@
 //! them.
 #![forbid(unsafe_code)]
 
+pub mod addresses;
 pub mod burst;
 pub mod child;
 pub mod collector;
@@ -38,6 +39,7 @@ pub mod finish;
 pub mod image;
 pub mod interrupted;
 mod kinds;
+pub mod live_phases;
 pub mod load;
 mod lock;
 pub mod memory;

@@ -1,4 +1,5 @@
-//! Finds the function and block of an address in a program that was built with `--collect none`.
+//! Finds the function and block of an address, and the addresses of blocks, in a program whose
+//! blocks have pseudo-probes: one that was built with `--collect none` or `--collect trace`.
 //!
 //! Three parts of the file together give the blocks:
 //!
@@ -74,7 +75,7 @@ pub enum CodeMapError {
     #[error("its path map is damaged: {0}")]
     Map(FormatError),
     /// The file has a path map, but no pseudo-probes.
-    #[error("it was not built with --collect none")]
+    #[error("it was built without pseudo-probes, which --collect none and --collect trace insert")]
     NoProbes,
     /// The file has pseudo-probes, but no symbol table.
     #[error("its symbol table was stripped")]
@@ -141,6 +142,13 @@ impl CodeMap {
         let next = self.ranges.partition_point(|range| range.start <= address);
         let range = self.ranges[..next].last()?;
         (address < range.end).then_some(range.block)
+    }
+
+    /// The blocks and the addresses where their code starts, ascending. A block starts several times
+    /// if the code generator duplicated its code. The first block of a symbol starts at the symbol.
+    pub fn starts(&self) -> impl Iterator<Item = (BlockIndex, u64)> + '_ {
+        let ranges = self.ranges.iter();
+        ranges.map(|range| (range.block, range.start))
     }
 
     /// The segments of the file, which give the address of an offset in the file.
@@ -370,6 +378,11 @@ mod tests {
             ]
         );
         assert_eq!(code_map.left_out, 0);
+        let starts = code_map
+            .starts()
+            .map(|(block, address)| (block.block, address));
+        let starts: Vec<_> = starts.collect();
+        assert_eq!(starts, [(0, 0x100), (3, 0x10c), (1, 0x114)]);
     }
 
     #[test]

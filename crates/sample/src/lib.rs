@@ -3,8 +3,8 @@
 //! - [`cpu_clock`] samples the user time of one program for the share of woven code.
 //! - [`address_spaces`] attributes sampled addresses to files; (`buffers`) reads the kernel's
 //!   records.
-//! - [`code_map`] finds the function and block of an address in a program that was built with
-//!   `--collect none`. [`source_map`] finds the function and line in any program.
+//! - [`code_map`] finds the function and block of an address in a program whose blocks have
+//!   pseudo-probes. [`source_map`] finds the function and line in any program.
 //! - [`monitor`] samples processes or the whole system for as long as the user wants; (`files`) has
 //!   the sampled files, (`processes`) the processes that ran before, and (`period`) draws the time
 //!   to the next sample.

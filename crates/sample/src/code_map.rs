@@ -31,7 +31,7 @@ use object::{Object as _, ObjectSection as _, ObjectSymbol as _, ReadCache, Symb
 use crate::elf::{Segments, open_regular};
 
 /// The section with the addresses of blocks.
-const PROBE_SECTION: &str = ".pseudo_probe";
+pub(crate) const PROBE_SECTION: &str = ".pseudo_probe";
 
 /// A block of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -100,14 +100,14 @@ impl CodeMap {
     /// # Errors
     /// If the file has no addresses of blocks.
     pub fn read(path: &Path) -> Result<Self, CodeMapError> {
-        Self::read_with_map(path).map(|(code_map, _)| code_map)
+        Self::read_with_map(path).map(|(code_map, _, _)| code_map)
     }
 
-    /// Reads the blocks of a file, and the bytes of its path map.
+    /// Reads the blocks of a file, with its path map and the bytes of the map.
     ///
     /// # Errors
     /// If the file has no addresses of blocks.
-    pub fn read_with_map(path: &Path) -> Result<(Self, Vec<u8>), CodeMapError> {
+    pub fn read_with_map(path: &Path) -> Result<(Self, ImageMap, Vec<u8>), CodeMapError> {
         let cache = ReadCache::new(open_regular(path).ok_or(CodeMapError::Unreadable)?);
         let file = object::File::parse(&cache).map_err(|_| CodeMapError::Unreadable)?;
         let section = |name: &str| file.section_by_name(name)?.uncompressed_data().ok();
@@ -134,7 +134,7 @@ impl CodeMap {
             segments: Segments::new(&file),
             ..Self::new(&map, &codes, symbols)
         };
-        Ok((code_map, map_bytes))
+        Ok((code_map, map, map_bytes))
     }
 
     /// The block at an address, as symbols name it. `None` outside of all known blocks.

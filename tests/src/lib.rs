@@ -20,5 +20,6 @@ pub mod random_graph;
 pub mod random_program;
 pub mod registry;
 pub mod report;
+pub mod server;
 pub mod tool;
 pub mod workload;

@@ -1,5 +1,5 @@
-//! Tests that addresses in programs built with `--collect none` lead to the right function and
-//! block. Assembly labels in the program give known addresses.
+//! Tests that addresses in programs built with `--collect none` or `--collect trace` lead to the
+//! right function and block. Assembly labels in the program give known addresses.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::{Path, PathBuf};
@@ -70,7 +70,10 @@ fn build(folder: &Path, name: &str, options: &[&str]) -> PathBuf {
     std::fs::write(folder.join("first.c"), FIRST).unwrap();
     std::fs::write(folder.join("second.c"), SECOND).unwrap();
     let program = folder.join(name);
-    let mut command = holloway_command(["cc", "--collect", "none", "-g", "first.c", "second.c"]);
+    let mut command = holloway_command(["cc", "-g", "first.c", "second.c"]);
+    if !options.contains(&"--collect") {
+        command.args(["--collect", "none"]);
+    }
     command.args(options).arg("-o").arg(&program);
     command.env("HOLLOWAY_CACHE", folder.join("cache"));
     run_ok(command.current_dir(folder)).unwrap();
@@ -144,7 +147,9 @@ fn check(folder: &Path, name: &str, options: &[&str]) {
 #[test]
 fn labels_lead_to_their_blocks() {
     let folder = scratch("blocks").unwrap();
-    let variants: [(&str, &[&str]); 6] = [
+    let variants: [(&str, &[&str]); 8] = [
+        ("trace", &["--collect", "trace", "-O2"]),
+        ("unoptimized-trace", &["--collect", "trace", "-O0"]),
         ("unoptimized", &["-O0"]),
         ("default", &["-O2"]),
         ("no-pie", &["-O2", "-no-pie", "-fno-pie"]),

@@ -1,50 +1,21 @@
-//! `cargo xtask study fidelity`: how well samples estimate the executions of blocks and edges, by the
-//! number of samples.
-//!
-//! 1. Each program runs once with edges counted, and once with `--collect none` while
-//!    `holloway monitor --system` samples it.
-//! 2. A part of the samples is chosen at random, always the same part. The executions estimated
-//!    from it are compared with the counted ones (`holloway overlap`).
+//! `cargo xtask study fidelity`: how well samples estimate the executions of blocks and edges. Each
+//! way of sampling has a module, which writes a section of the page.
 
-use crate::bench::{KeptBuilds, geometric_mean};
-use crate::monitor::Monitor;
+mod plot;
+mod time;
+
+use crate::bench::KeptBuilds;
 use crate::suite;
 use crate::workspace::root;
-use anyhow::{Context, Result, ensure};
-use holloway_analysis::RunProfile;
-use holloway_analysis::estimate::estimate;
-use holloway_analysis::overlap::overlap;
-use holloway_analysis::samples::SampledRun;
-use holloway_format::Count;
-use holloway_tests::tool::scratch;
-use holloway_tests::workload::{Flavor, Scale, Workload};
-use std::collections::hash_map::DefaultHasher;
-use std::hash::{Hash as _, Hasher as _};
-use std::num::NonZeroUsize;
-use std::path::Path;
-use std::process::Stdio;
-use std::rc::Rc;
+use anyhow::{Context, Result};
 
-/// Samples per second while a program runs.
-const FREQUENCY: NonZeroUsize = NonZeroUsize::new(8000).expect("not zero");
-/// Numbers of samples that are compared.
-const SIZES: [u64; 5] = [100, 300, 1000, 3000, 10_000];
-/// Columns of a complete bar in the plot.
-const BAR: f64 = 50.0;
-
-/// The text before the tables.
+/// The text before the sections.
 const HEAD: &str = "\
 # How well samples estimate executions
 
-Written by `cargo xtask study fidelity`. A [monitor](../monitor.md) sampled each program of the suite,
-built with `--collect none`, 8,000 times per second. Holloway estimated the executions of blocks and
-edges from a random part of the samples. The tables compare the estimates with the exact counts of
-another run (`--collect edges`): 1 means that each block or edge has the same share in both. Blocks
-are weighted by their instructions, edges by their executions.
-
-Samples tell where time goes, not what runs often. A block that waits for memory, or that runs after a
-mispredicted branch, gets more samples than its executions deserve. More samples do not remove this
-difference. Branch records would. This machine has none.
+Written by `cargo xtask study fidelity`. The tables compare estimates with the exact counts of another
+run (`--collect edges`): 1 means that each block or edge has the same share in both. Blocks are
+weighted by their instructions, edges by their executions.
 ";
 
 /// The options of `cargo xtask study fidelity`.
@@ -55,170 +26,38 @@ pub(crate) struct Options {
     only: Vec<String>,
 }
 
-/// The overlap of a program's estimates with its counts.
-struct Fidelity {
-    name: &'static str,
-    /// Samples in known blocks.
-    samples: u64,
-    /// By element of [`SIZES`]: blocks and edges. `None` if there are not so many samples.
-    parts: Vec<Option<[f64; 2]>>,
-    /// All samples: blocks and edges.
-    all: [f64; 2],
-}
-
-/// Runs the study, prints it, and writes the page if the whole suite ran.
+/// Runs the study, prints it, and writes the page and the plots if the whole suite ran.
 ///
 /// # Errors
 /// If a build or a run fails, or if the machine does not permit sampling.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let kept_builds = KeptBuilds::open()?;
     let chosen = suite::chosen(&options.only);
-    let flavors = [Flavor::Edges, Flavor::None];
-    kept_builds.build(chosen.iter().copied(), &flavors, Scale::Full)?;
-    let mut programs = Vec::new();
-    for workload in chosen {
-        let program = measure(&kept_builds, workload).with_context(|| workload.name)?;
-        let [blocks, edges] = program.all;
-        eprintln!("{}: blocks {blocks:.3}, edges {edges:.3}", program.name);
-        programs.push(program);
+    let sections = [time::study(&kept_builds, &chosen)?];
+    for section in &sections {
+        println!("{}", section.text);
     }
-    let tables = tables(&programs);
-    println!("{tables}");
     if options.only.is_empty() {
-        let page = root().join("docs/studies/fidelity.md");
-        std::fs::write(&page, format!("{HEAD}\n{tables}"))
-            .with_context(|| format!("cannot write {}", page.display()))?;
+        let studies = root().join("docs/studies");
+        let write = |name: &str, text: &str| {
+            let file = studies.join(name);
+            std::fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))
+        };
+        let texts: Vec<&str> = sections.iter().map(|section| &*section.text).collect();
+        write("fidelity.md", &format!("{HEAD}\n{}", texts.join("\n")))?;
+        for section in &sections {
+            write(section.plot_name, &section.plot)?;
+        }
         println!("written to docs/studies/fidelity.md");
     }
     Ok(())
 }
 
-fn measure(kept_builds: &KeptBuilds, workload: &'static Workload) -> Result<Fidelity> {
-    let input = kept_builds.input(workload, Scale::Full)?;
-    let scratch = scratch("study-fidelity")?;
-    let [counted, watched] = ["counted", "watched"].map(|name| scratch.path().join(name));
-    let counting = kept_builds.executable(workload.source, Flavor::Edges);
-    execute(workload, &counting, &input, Some(&counted))?;
-    let monitor = Monitor::start(&watched, Some(FREQUENCY))?;
-    let plain = kept_builds.executable(workload.source, Flavor::None);
-    execute(workload, &plain, &input, None)?;
-    monitor.stop()?;
-    let counts = holloway_collect::load::load(&counted)?;
-    let samples = holloway_collect::samples::load(&watched)?;
-    let total = in_blocks(&samples);
-    ensure!(total > 0, "no sample is in a known block");
-    let parts = SIZES.iter().map(|&size| {
-        let part = (size <= total).then(|| part(&samples, size, total));
-        part.map(|part| compare(&estimate(&part), &counts))
-    });
-    Ok(Fidelity {
-        name: workload.name,
-        samples: total,
-        parts: parts.collect(),
-        all: compare(&estimate(&samples), &counts),
-    })
-}
-
-fn execute(
-    workload: &Workload,
-    executable: &Path,
-    input: &Path,
-    data: Option<&Path>,
-) -> Result<()> {
-    for mut command in workload.commands(executable, input, Scale::Full) {
-        command.stdin(Stdio::null()).stdout(Stdio::null());
-        command.stderr(Stdio::null());
-        if let Some(data) = data {
-            command.env(holloway_collect::run_directory::DATA, data);
-        }
-        let status = command.status();
-        let status = status.with_context(|| format!("cannot start {command:?}"))?;
-        ensure!(status.success(), "{command:?}: {status}");
-    }
-    Ok(())
-}
-
-/// The number of samples in known blocks.
-fn in_blocks(run: &SampledRun) -> u64 {
-    let code = run.files.iter().flat_map(|file| &file.code);
-    let known = code.filter(|code| code.block.is_some());
-    known.map(|code| code.samples.0).sum()
-}
-
-/// About `size` of the `total` samples.
-fn part(run: &SampledRun, size: u64, total: u64) -> SampledRun {
-    let share = size as f64 / total as f64;
-    let mut part = run.clone();
-    part.frequency = ((run.frequency as f64 * share) as u64).max(1);
-    for (file, sampled) in part.files.iter_mut().enumerate() {
-        for (number, code) in sampled.code.iter_mut().enumerate() {
-            let is_chosen = |sample: &u64| {
-                let mut hasher = DefaultHasher::new();
-                (file, number, sample).hash(&mut hasher);
-                hasher.finish() as f64 / u64::MAX as f64 <= share
-            };
-            code.samples = Count((0..code.samples.0).filter(is_chosen).count() as u64);
-        }
-    }
-    part
-}
-
-/// The overlap of blocks, and of edges.
-fn compare(estimate: &RunProfile, counts: &RunProfile) -> [f64; 2] {
-    let overlap = overlap([estimate, counts], &|_| true, &|function| {
-        Rc::from(&*function.map.linkage_name)
-    });
-    [overlap.overlap_of_instructions, overlap.overlap]
-}
-
-fn tables(programs: &[Fidelity]) -> String {
-    let mut text = String::new();
-    for (which, title) in ["Blocks", "Edges"].into_iter().enumerate() {
-        let sizes = SIZES.map(|size| format!(" {size} |"));
-        text += &format!(
-            "\n## {title}\n\n| program | samples |{} all |\n",
-            sizes.concat()
-        );
-        text += &format!("|---|--:|{}--:|\n", "--:|".repeat(SIZES.len()));
-        for program in programs {
-            let cells = program.parts.iter().map(|part| match part {
-                Some(part) => format!(" {:.3} |", part[which]),
-                None => " |".to_owned(),
-            });
-            let cells: String = cells.collect();
-            let (name, samples, all) = (program.name, program.samples, program.all[which]);
-            text += &format!("| {name} | {samples} |{cells} {all:.3} |\n");
-        }
-        let means: Vec<Option<f64>> = (0..SIZES.len())
-            .map(|size| mean(programs, |program| program.parts[size], which))
-            .chain([mean(programs, |program| Some(program.all), which)])
-            .collect();
-        let cells = means.iter().map(|mean| match mean {
-            Some(mean) => format!(" {mean:.3} |"),
-            None => " |".to_owned(),
-        });
-        text += &format!("| **mean** | |{}\n", cells.collect::<String>());
-        text += "\n```text\n";
-        for (size, mean) in SIZES.iter().zip(&means) {
-            let Some(mean) = mean else {
-                continue;
-            };
-            let bar = "█".repeat((mean * BAR).round() as usize);
-            text += &format!("{size:>6} samples  {bar} {mean:.3}\n");
-        }
-        text += "```\n";
-    }
-    text
-}
-
-/// The geometric mean over all programs. `None` if one has no value: means over different programs
-/// cannot be compared.
-fn mean(
-    programs: &[Fidelity],
-    value: impl Fn(&Fidelity) -> Option<[f64; 2]>,
-    which: usize,
-) -> Option<f64> {
-    let values: Option<Vec<_>> = programs.iter().map(value).collect();
-    let values = values?.into_iter().map(|overlaps| overlaps[which]);
-    Some(geometric_mean(values))
+/// A section of the page.
+struct Section {
+    text: String,
+    /// The file of the plot that the text shows.
+    plot_name: &'static str,
+    /// The plot, as SVG.
+    plot: String,
 }

@@ -8,9 +8,12 @@ mod counting_cost;
 mod fidelity;
 mod machine;
 mod monitor;
+mod none;
 mod packages;
 mod paths;
+mod server;
 mod slides;
+mod store;
 mod study;
 mod suite;
 mod test;
@@ -89,13 +92,27 @@ enum Study {
     /// Find the hot spots and phases of the suite, and simulate branch predictors on it, beside the
     /// figures of Merten et al. (1999) and of Conte et al. (1994)
     ///
-    /// Writes docs/studies/watch.md if the whole suite ran at its full size.
+    /// Writes docs/studies/watch.md if the whole suite ran with the default inputs.
     Watch(watch::Options),
     /// Measure what `--collect none` and `holloway monitor --system` cost, beside the figures of
     /// Zhang et al. (1997)
     ///
     /// Writes docs/studies/monitor.md if the whole suite ran. The machine should be idle.
     Monitor(monitor::Options),
+    /// Measure what building with `--collect none` costs, in instructions and in code
+    ///
+    /// Nothing is timed, so the machine may be busy. Writes docs/studies/none.md if the whole suite was
+    /// built.
+    None(none::Options),
+    /// Measure the store of a manager relative to the code, beside the figures of Zhang et al. (1997)
+    ///
+    /// Writes docs/studies/store.md if the whole suite ran.
+    Store(store::Options),
+    /// Watch a server with two threads under load for an hour, and check that the monitors lose and
+    /// leak nothing
+    ///
+    /// Writes docs/studies/server.md after 40 minutes or more.
+    Server(server::Options),
     /// Compare blocks and edges that are estimated from samples with exact counts
     ///
     /// By number of samples. Writes docs/studies/fidelity.md if the whole suite ran.
@@ -125,6 +142,9 @@ fn run(task: &Task) -> Result<()> {
         Task::Study(Study::Variation) => variation::run(),
         Task::Study(Study::Watch(options)) => watch::run(options),
         Task::Study(Study::Monitor(options)) => monitor::run(options),
+        Task::Study(Study::None(options)) => none::run(options),
+        Task::Study(Study::Store(options)) => store::run(options),
+        Task::Study(Study::Server(options)) => server::run(options),
         Task::Study(Study::Fidelity(options)) => fidelity::run(options),
         Task::Packages => {
             println!("{}", packages::NEEDED.join("\n"));

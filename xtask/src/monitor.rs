@@ -1,14 +1,16 @@
 //! `cargo xtask study monitor`: what watching a program costs, beside the figures of Zhang et al.
 //! (1997) on Morph's monitor.
 //!
-//! 1. Each program is built by the compiler alone, and with `--collect none`.
-//! 2. In each round, each program runs in three setups, one after the other: native, with
-//!    `--collect none`, and so watched by `holloway monitor --system`. The next round begins with
-//!    another setup.
-//! 3. A ratio compares two setups of the same round. The tables have medians over the rounds, so
-//!    the machine should be idle.
+//! 1. Each program is built with `--collect none`.
+//! 2. In each round, each program runs alone, and watched by `holloway monitor --system`, one after
+//!    the other. The next round begins with the other setup.
+//! 3. A ratio compares the two runs of a round. The table has medians over the rounds, so the machine
+//!    should be idle.
+//! 4. `gaps` measures the time in interrupts. This works on a busy machine, too.
 
-use crate::bench::{KeptBuilds, Samples, code_bytes, geometric_mean};
+mod gaps;
+
+use crate::bench::{KeptBuilds, Samples, geometric_mean};
 use crate::suite;
 use crate::workspace::root;
 use anyhow::{Context, Result, ensure};
@@ -29,20 +31,41 @@ const HIT_HARDEST: [&str; 3] = ["micro-sort", "micro-sieve", "micro-twopath"];
 const HEAD: &str = "\
 # The cost of watching
 
-Written by `cargo xtask study monitor`: what it costs to build a program with `--collect none`, and
-what it costs to [watch](../monitor.md) it with `holloway monitor --system`. Times are CPU times of
-the program: medians of ratios within a round. The spread is the interquartile range of these ratios.
-The monitor's share is the CPU time that it used while it watched, as a share of that time. Most of
-it is the reading of a program's path map, once, when its first sample arrives: a short run pays a
-larger share.
-
-The monitor took its default number of samples per second. `--frequency HZ` repeats the study with
-another number.
-
-Zhang and others (1997) measured their monitor, Morph, with a kernel of its own: slowdowns from
-0.07 % (sort) to 0.24 % (vortex) in their table 4, and 0.07, 0.50 (a program that fills the cache),
-and 0.17 % in table 5, of programs built to be hit hardest.
+Written by `cargo xtask study monitor`: what it costs to [watch](../monitor.md) a program with
+`holloway monitor --system`. [What it costs to build it so](none.md) is another page.
 ";
+
+/// The text before the table of interrupts.
+const GAPS: &str = "\
+## Interrupts
+
+A loop reads the clock again and again. A gap of 0.4 to 60 µs between two readings is an interrupt.
+Time in longer gaps belongs to other processes, and is left out. So these figures hold on a busy
+machine, too.
+
+";
+
+/// The text before the table of programs.
+const PROGRAMS: &str = "\
+## Programs
+
+Times are CPU times of the program: medians of ratios within a round. The spread is the interquartile
+range of these ratios. *Monitor* is the CPU time that the monitor used while it watched, as a share of
+the time for which it watched. The monitor took its default number of samples per second.
+
+The first rows are Morph's, with a kernel of its own (Zhang et al. 1997, tables 4 and 5): its slowdown
+includes the work of the monitor.
+
+";
+
+/// The rows of Zhang et al. (1997).
+const MORPH: [(&str, f64); 5] = [
+    ("*Morph: sort*", 0.07),
+    ("*Morph: vortex*", 0.24),
+    ("*Morph: tight loop*", 0.07),
+    ("*Morph: loop that fills the cache, 512 KB*", 0.50),
+    ("*Morph: loop that fills the cache, 1 MB*", 0.17),
+];
 
 /// The options of `cargo xtask study monitor`.
 #[derive(Debug, Clone, clap::Args)]
@@ -58,32 +81,20 @@ pub(crate) struct Options {
     frequency: Option<NonZeroUsize>,
 }
 
-/// How a program is built and run.
+/// How a program is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Setup {
-    Native,
-    WithoutCounters,
+    Alone,
     Watched,
 }
 
-const SETUPS: [Setup; 3] = [Setup::Native, Setup::WithoutCounters, Setup::Watched];
-
-impl Setup {
-    fn flavor(self) -> Flavor {
-        match self {
-            Self::Native => Flavor::Native,
-            Self::WithoutCounters | Self::Watched => Flavor::None,
-        }
-    }
-}
+const SETUPS: [Setup; 2] = [Setup::Alone, Setup::Watched];
 
 /// The figures of a program.
 struct Figures {
     workload: &'static Workload,
-    /// Bytes of machine code: native, and with `--collect none`.
-    code: [u64; 2],
     /// By setup: CPU seconds.
-    cpu: [Samples; 3],
+    cpu: [Samples; 2],
     /// The monitor's CPU time as a share of its run time.
     monitor: Samples,
 }
@@ -99,19 +110,15 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         let is_hit = |workload: &&Workload| HIT_HARDEST.contains(&workload.name);
         chosen.extend(MICRO.iter().filter(is_hit));
     }
-    let flavors = [Flavor::Native, Flavor::None];
-    kept_builds.build(chosen.iter().copied(), &flavors, Scale::Full)?;
-    let mut all_figures = Vec::new();
-    for workload in chosen {
-        let code = flavors.map(|flavor| kept_builds.executable(workload.source, flavor));
-        let [native, none] = [code_bytes(&code[0])?, code_bytes(&code[1])?];
-        all_figures.push(Figures {
+    kept_builds.build(chosen.iter().copied(), &[Flavor::None], Scale::Full)?;
+    let mut all_figures: Vec<Figures> = chosen
+        .into_iter()
+        .map(|workload| Figures {
             workload,
-            code: [native, none],
             cpu: Default::default(),
             monitor: Samples::default(),
-        });
-    }
+        })
+        .collect();
     for round in 0..options.rounds.get() {
         for figures in &mut all_figures {
             for number in 0..SETUPS.len() {
@@ -124,13 +131,14 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         }
         eprintln!("round {} of {}", round + 1, options.rounds);
     }
-    let tables = table(&all_figures);
-    println!("{tables}");
+    let gaps = gaps::study(options.rounds.get())?;
+    let programs = table(&all_figures);
+    println!("{gaps}\n{programs}");
     if options.only.is_empty() && options.frequency.is_none() {
         let page = root().join("docs/studies/monitor.md");
         let rounds = options.rounds;
-        std::fs::write(&page, format!("{HEAD}\n{rounds} rounds.\n\n{tables}"))
-            .with_context(|| format!("cannot write {}", page.display()))?;
+        let text = format!("{HEAD}\n{rounds} rounds.\n\n{GAPS}{gaps}\n{PROGRAMS}{programs}");
+        std::fs::write(&page, text).with_context(|| format!("cannot write {}", page.display()))?;
         println!("written to docs/studies/monitor.md");
     }
     Ok(())
@@ -144,12 +152,12 @@ impl Figures {
         frequency: Option<NonZeroUsize>,
     ) -> Result<()> {
         let workload = self.workload;
-        let executable = kept_builds.executable(workload.source, setup.flavor());
+        let executable = kept_builds.executable(workload.source, Flavor::None);
         let input = kept_builds.input(workload, Scale::Full)?;
         let scratch = scratch("study-monitor")?;
         let monitor = match setup {
             Setup::Watched => Some(Monitor::start(&scratch.path().join("run"), frequency)?),
-            Setup::Native | Setup::WithoutCounters => None,
+            Setup::Alone => None,
         };
         let cpu = cpu_seconds(workload, &executable, &input)?;
         self.cpu[setup as usize].push(cpu);
@@ -159,9 +167,10 @@ impl Figures {
         Ok(())
     }
 
-    /// The CPU time in one setup over that in another.
-    fn ratio(&self, setup: Setup, base: Setup) -> Samples {
-        self.cpu[setup as usize].over(&self.cpu[base as usize])
+    /// The CPU time of the watched runs over that of the others.
+    fn slowdown(&self) -> Samples {
+        let [alone, watched] = &self.cpu;
+        watched.over(alone)
     }
 }
 
@@ -246,43 +255,39 @@ fn increase(ratio: f64) -> String {
 
 fn table(all_figures: &[Figures]) -> String {
     let mut text = "\
-| program | code, native (KiB) | code, `none` | time, `none` | spread | time, watched | spread | monitor |
-|---|--:|--:|--:|--:|--:|--:|--:|
+| program | time, watched | spread | monitor |
+|---|--:|--:|--:|
 "
     .to_owned();
-    let row = |name: &str, native: &str, cells: &[String]| {
-        format!("| {name} | {native} | {} |\n", cells.join(" | "))
-    };
-    for figures in all_figures {
-        let [native, none] = figures.code;
-        let built = figures.ratio(Setup::WithoutCounters, Setup::Native);
-        let watched = figures.ratio(Setup::Watched, Setup::WithoutCounters);
-        let cells = [
-            increase(none as f64 / native as f64),
-            increase(built.median()),
-            format!("{:.2} %", 100.0 * built.spread()),
-            increase(watched.median()),
-            format!("{:.2} %", 100.0 * watched.spread()),
-            format!("{:.2} %", 100.0 * figures.monitor.median()),
-        ];
-        let native = format!("{:.1}", native as f64 / 1024.0);
-        text += &row(figures.workload.name, &native, &cells);
+    for (name, slowdown) in MORPH {
+        text += &format!("| {name} | +{slowdown:.2} % | | |\n");
     }
-    let mean = |of: &dyn Fn(&Figures) -> f64| geometric_mean(all_figures.iter().map(of));
-    let median = |setup, base| move |figures: &Figures| figures.ratio(setup, base).median();
+    for figures in all_figures {
+        let slowdown = figures.slowdown();
+        text += &format!(
+            "| {} | {} | {:.2} % | {:.3} % |\n",
+            figures.workload.name,
+            increase(slowdown.median()),
+            100.0 * slowdown.spread(),
+            100.0 * figures.monitor.median()
+        );
+    }
+    let slowdowns = all_figures
+        .iter()
+        .map(|figures| figures.slowdown().median());
     let shares = all_figures.iter().map(|figures| figures.monitor.median());
-    let cells = [
-        increase(mean(&|figures| {
-            figures.code[1] as f64 / figures.code[0] as f64
-        })),
-        increase(mean(&median(Setup::WithoutCounters, Setup::Native))),
-        String::new(),
-        increase(mean(&median(Setup::Watched, Setup::WithoutCounters))),
-        String::new(),
-        format!(
-            "{:.2} %",
-            100.0 * shares.sum::<f64>() / all_figures.len().max(1) as f64
-        ),
-    ];
-    text + &row("**mean**", "", &cells)
+    let mut medians = Samples::default();
+    slowdowns
+        .clone()
+        .for_each(|slowdown| medians.push(slowdown));
+    let mean_share = shares.sum::<f64>() / all_figures.len().max(1) as f64;
+    text += &format!(
+        "| **median of programs** | {} | | |\n",
+        increase(medians.median())
+    );
+    text + &format!(
+        "| **mean** | {} | | {:.3} % |\n",
+        increase(geometric_mean(slowdowns)),
+        100.0 * mean_share
+    )
 }

@@ -2,14 +2,18 @@
 //! programs, beside the figures of Merten et al. (1999) and of Conte et al. (1994).
 //!
 //! 1. `record` runs each program once, woven for traces. `holloway phases` and `holloway predict`
-//!    evaluate its longest trace.
-//! 2. `page` writes docs/studies/watch.md.
+//!    evaluate its longest trace. The answers are kept, so a study that was interrupted goes on.
+//! 2. `page` writes docs/studies/watch.md; `timeline` draws its figure 1.
 //!
-//! Nothing is timed, so the machine may be busy.
+//! The inputs are those of `cargo xtask bench --quick`, about a fifth of the full size: phases and
+//! hot spots of these programs repeat long before the end of the full inputs, and a trace of the
+//! full size takes an hour to evaluate on a busy machine. Nothing is timed, so the machine may be
+//! busy.
 
 mod page;
 mod predictors;
 mod record;
+mod timeline;
 
 use crate::bench::KeptBuilds;
 use crate::suite;
@@ -21,9 +25,9 @@ use record::watch;
 /// The options of `cargo xtask study watch`.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Options {
-    /// Use smaller inputs
+    /// Use the suite's full inputs
     #[arg(long)]
-    quick: bool,
+    full: bool,
     /// Run only these programs
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = suite::parse_name)]
     only: Vec<String>,
@@ -31,15 +35,15 @@ pub(crate) struct Options {
 
 impl Options {
     fn scale(&self) -> Scale {
-        match self.quick {
-            true => Scale::Quick,
-            false => Scale::Full,
+        match self.full {
+            true => Scale::Full,
+            false => Scale::Quick,
         }
     }
 
-    /// Whether the whole suite runs at its full size, so that the result is worth keeping.
+    /// Whether the whole suite runs, with the inputs that the page names.
     fn is_all(&self) -> bool {
-        self.only.is_empty() && !self.quick
+        self.only.is_empty() && !self.full
     }
 }
 

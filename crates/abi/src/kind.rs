@@ -249,6 +249,17 @@ impl Kind {
         }
     }
 
+    /// Whether the weaver marks the blocks with pseudo-probes, so that the program's file has their
+    /// addresses: for the samples of a monitor, and for the branches of a trace.
+    #[inline]
+    #[must_use]
+    pub const fn marks_blocks(self) -> bool {
+        match self {
+            Self::Trace | Self::Nothing => true,
+            Self::Paths | Self::Edges | Self::Loops | Self::Variation | Self::Times => false,
+        }
+    }
+
     /// Whether threads append to rings instead of counting in blocks.
     #[inline]
     #[must_use]

@@ -5,9 +5,12 @@
 //! branches. Exit edges are no outcomes, and neither is unwinding. [`BranchSet::All`] also has the
 //! branches that choose nothing: jumps, calls, and returns.
 //!
-//! The stream covers woven code only. Its *addresses are synthetic*: the address of a branch is the
-//! number of LLVM instructions before it, with the functions and blocks in the order of the path
-//! map. The machine's code has other distances, and may have other branches.
+//! The stream covers woven code only. The address of a branch is *real* where the code's addresses
+//! are known: that of the pseudo-probe where the code of the branch's block starts. (A block that
+//! the path map divides, at a call for example, has its probe in its first part.) Elsewhere it is
+//! *synthetic*: the number of LLVM instructions before the branch, with the functions and blocks in
+//! the order of the path map. Synthetic addresses begin after the real ones. The machine's code may
+//! have other branches.
 //!
 //! A path has a fixed sequence of branches (`sites`). So the stream follows from the trace's
 //! grammar without expanding it in memory. Right sides that stand for at most [`MAX_RUN`] branches
@@ -23,17 +26,20 @@
 //! Cost: linear in the branches of distinct paths once, then a step for each slice. Memory is the
 //! table, and a few bytes for each rule.
 
+mod image;
 mod sites;
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::slice::Iter;
 
+use crate::block_addresses::UnknownAddresses;
 use crate::trace::code::Code;
 use crate::trace::{Grammar, Part, Symbol, Trace};
 
+pub use image::ImageBranches;
 use sites::Branches;
-pub use sites::{BranchEvent, BranchId, BranchKind, BranchSet, BranchSite, Direction};
+pub use sites::{AddressKind, BranchEvent, BranchId, BranchKind, BranchSet, BranchSite, Direction};
 
 /// Maximum number of branches that a right side may stand for to be expanded into the table.
 pub const MAX_RUN: usize = 1 << 10;
@@ -55,6 +61,8 @@ pub struct BranchStream<'a> {
     rules: Vec<Option<Range<u32>>>,
     /// Number of branches of the trace.
     length: u64,
+    /// Why addresses are synthetic, if the code has no addresses.
+    unknown_addresses: Option<UnknownAddresses>,
 }
 
 impl<'a> BranchStream<'a> {
@@ -73,6 +81,7 @@ impl<'a> BranchStream<'a> {
             terminals: Vec::with_capacity(terminals.len()),
             rules: vec![None; trace.grammar.rules() as usize],
             length: 0,
+            unknown_addresses: code.addresses().as_ref().err().copied(),
         };
         for events in &terminals {
             let start = stream.table.len() as u32;
@@ -141,6 +150,19 @@ impl<'a> BranchStream<'a> {
     /// their addresses.
     pub fn sites(&self) -> &[BranchSite] {
         &self.sites
+    }
+
+    /// Number of branches that the thread executed whose address is real.
+    pub fn real_addresses(&self) -> usize {
+        let sites = self.sites.iter();
+        sites
+            .filter(|site| site.address_kind == AddressKind::Real)
+            .count()
+    }
+
+    /// Why all addresses are synthetic, if the code has no addresses.
+    pub fn unknown_addresses(&self) -> Option<UnknownAddresses> {
+        self.unknown_addresses
     }
 
     /// A branch that the thread executed.

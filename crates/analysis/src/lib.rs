@@ -12,7 +12,7 @@
 //! Some images write each path to a stream instead of counting it. [`stream`] divides the words of
 //! a thread into activations, each with its paths. [`loops`] counts sequences of paths over loop
 //! iterations. [`trace`] keeps the complete sequence, and [`branch_stream`] derives the order of
-//! branches from it. [`phases`] divides a trace into phases. [`variation`] ranks paths by how much
+//! branches from it, with the addresses of [`block_addresses`] where these are known. [`phases`] divides a trace into phases. [`variation`] ranks paths by how much
 //! their time varies.
 //!
 //! [`samples`] adds up sampled addresses of programs that count nothing. [`estimate`] derives the
@@ -24,6 +24,7 @@
 //! This crate is pure: it opens no files, reads no clock, and prints nothing.
 #![forbid(unsafe_code)]
 
+pub mod block_addresses;
 pub mod block_times;
 pub mod blocks;
 pub mod bounds;

@@ -5,7 +5,7 @@
 //!
 //! [`hot_spots`] simulates the hot spot detector of Merten et al. (1999) on the branch stream of a
 //! thread. [`timeline`] samples the stream as in the paper's figure 1. [`trigger`] is a simpler
-//! detector.
+//! detector. [`live`] runs the hot spot detector while the program runs.
 
 pub mod answer;
 mod buffer;
@@ -13,6 +13,7 @@ pub mod code_set;
 pub mod counts;
 pub mod exact;
 pub mod hot_spots;
+pub mod live;
 mod monitor;
 pub mod parameters;
 mod signals;
@@ -23,6 +24,7 @@ pub use answer::{Answer, Detector, Question, QuestionError};
 pub use code_set::CodeSet;
 pub use exact::{ExactPhases, Phase, PhaseId, Segment};
 pub use hot_spots::{HotSpot, HotSpotDetector, HotSpots, ModeChange};
+pub use live::{HotFunction, LiveChange, LiveDetector, LiveTransition};
 pub use monitor::HotSpotId;
 pub use parameters::{Parameters, ParametersError};
 pub use signals::SignalMatch;

@@ -14,6 +14,7 @@ pub mod models;
 pub mod schemes;
 pub mod select;
 pub mod selection;
+pub mod sweep;
 mod tage;
 
 pub use answer::{Answer, HardBranch, HardPath, MAX_SWEEP, Question, SchemeResult};

@@ -5,13 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use holloway_abi::Kind;
+use holloway_analysis::block_addresses::BlockAddresses;
 use holloway_analysis::branch_stream::{
-    BranchEvent, BranchKind, BranchSet, BranchStream, Direction, MAX_RUN,
+    AddressKind, BranchEvent, BranchKind, BranchSet, BranchStream, Direction, ImageBranches,
+    MAX_RUN,
 };
 use holloway_analysis::stream::Words;
 use holloway_analysis::trace::code::Code;
 use holloway_analysis::trace::{Terminal, Trace};
-use holloway_format::{FunctionMap, ImageMap, Outcome, PathId};
+use holloway_format::{FunctionIndex, FunctionMap, ImageMap, Outcome, PathId};
 use holloway_testkit::build::{self, function, path_number, slide};
 use holloway_testkit::streams::placed;
 use holloway_testkit::traces::trace;
@@ -155,6 +157,74 @@ fn a_path_has_its_branches_in_order() {
     ];
     assert_eq!(events, expect);
     assert_eq!(stream.len(), 7);
+}
+
+/// Addresses are real where they are known. The others come after them, in the order of the map.
+#[test]
+fn known_addresses_are_used() {
+    let image = program();
+    let path = path_number(&branches(), &[0, 1, 2, 4, 6, 7]);
+    let trace = trace(&image, &words(&image, &[(0, path)]));
+    let function = FunctionIndex {
+        module: 0,
+        function: 0,
+    };
+    // The code of block 4 comes first. Block 2 has no code.
+    let starts = [(1, 0x40), (4, 0x10), (6, 0x30)];
+    let starts = starts.map(|(block, address)| (function, block, address));
+    let addresses = BlockAddresses::new(&image, starts);
+    let code = Code::new(&image).with_addresses(Ok(addresses));
+    let stream = BranchStream::new(&code, &trace, BranchSet::Choices);
+    let sites: Vec<_> = stream
+        .sites()
+        .iter()
+        .map(|site| (site.block, site.address, site.address_kind))
+        .collect();
+    use AddressKind::{Real, Synthetic};
+    let expect = [
+        (4, 0x10, Real),
+        (6, 0x30, Real),
+        (1, 0x40, Real),
+        (2, 0x41 + 5, Synthetic),
+    ];
+    assert_eq!(sites, expect);
+    assert_eq!(
+        (stream.real_addresses(), stream.unknown_addresses()),
+        (3, None)
+    );
+    let blocks: Vec<u32> = stream
+        .events()
+        .map(|event| stream.site(event.branch).block)
+        .collect();
+    assert_eq!(blocks, [1, 2, 4, 6]);
+}
+
+/// A block that is divided at a call has its probe in its first part.
+#[test]
+fn a_branch_after_a_call_has_the_address_of_the_first_part() {
+    let map = function("f", "f.c", 1)
+        .block(3, &[])
+        .block(2, &[])
+        .block(1, &[])
+        .block(0, &[])
+        .edge(0, 1, Outcome::Split)
+        .edge(1, 2, Outcome::True)
+        .edge(1, 3, Outcome::False)
+        .edge(2, 3, Outcome::Return)
+        .done();
+    let image = placed(vec![map], Kind::Trace);
+    let function = FunctionIndex {
+        module: 0,
+        function: 0,
+    };
+    let addresses = BlockAddresses::new(&image, [(function, 0, 0x20)]);
+    let branches = ImageBranches::new(&image, &Ok(addresses), BranchSet::Choices);
+    let sites: Vec<_> = branches
+        .sites()
+        .iter()
+        .map(|site| (site.block, site.address, site.address_kind))
+        .collect();
+    assert_eq!(sites, [(1, 0x20, AddressKind::Real)]);
 }
 
 /// All branches also has the jumps that do not lead to the next block, and returns.

@@ -1,7 +1,9 @@
 //! Tests of the hot spot detector: the numbers of Merten et al. (1999), and hand-checked streams.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use holloway_analysis::branch_stream::{BranchEvent, BranchId, BranchKind, BranchSite, Direction};
+use holloway_analysis::branch_stream::{
+    AddressKind, BranchEvent, BranchId, BranchKind, BranchSite, Direction,
+};
 use holloway_analysis::phases::parameters::{
     Index, Monitored, Parameters, ParametersError, Targets,
 };
@@ -13,6 +15,7 @@ use proptest::prelude::*;
 fn sites(count: u32) -> Vec<BranchSite> {
     let site = |number: u32| BranchSite {
         address: u64::from(number),
+        address_kind: AddressKind::Synthetic,
         function: number / 100,
         block: number,
         kind: BranchKind::Conditional,
@@ -67,6 +70,58 @@ fn section_2_1_branches_in_turn_are_found_after_the_latency() {
         let result = simulate(Parameters::default(), &sites, events);
         assert_eq!(detections(&result), [expect], "{branches}");
         assert_eq!(result.hot_spots[0].branches.len(), branches as usize);
+    }
+}
+
+/// The defaults are the paper's parameters.
+#[test]
+fn table_2_has_the_defaults() {
+    let expect = Parameters {
+        entries: 2048,
+        ways: 2,
+        counter_bits: 9,
+        candidate_threshold: 16,
+        refresh_interval: 4096,
+        clear_interval: 65_535,
+        detection_bits: 13,
+        detection_increment: 2,
+        detection_decrement: 1,
+        monitor_bits: 12,
+        monitor_increment: 1,
+        monitor_decrement: 1,
+        index: Index::Address,
+        targets: Targets::Ignored,
+        monitored: Monitored::Branches,
+    };
+    assert_eq!(Parameters::default(), expect);
+    // The share of candidates that keeps the counter: I / (D + I).
+    let [increment, decrement] =
+        [expect.detection_increment, expect.detection_decrement].map(f64::from);
+    assert!((increment / (decrement + increment) - 2.0 / 3.0).abs() < 1e-9);
+}
+
+/// Candidates with the share X of the branches are found after HDC_MAX / ((D + I) (X - 2/3))
+/// branches, for any X.
+#[test]
+fn section_2_1_the_latency_follows_from_the_share() {
+    let sites = sites(100_000);
+    for (hot, all) in [(4, 5), (9, 10), (19, 20), (11, 15)] {
+        let events = (0..300_000u64).map(|position| {
+            if position % all < hot {
+                taken(0)
+            } else {
+                taken(1 + (position % 99_991) as u32)
+            }
+        });
+        let found = detections(&simulate(Parameters::default(), &sites, events))[0] as f64;
+        let share = hot as f64 / all as f64;
+        let latency = 8191.0 / (3.0 * (share - 2.0 / 3.0));
+        // The executions before the candidate come on top.
+        let late = found - latency;
+        assert!(
+            (0.0..60.0).contains(&late),
+            "{hot}/{all}: {found} {latency}"
+        );
     }
 }
 
@@ -178,6 +233,42 @@ fn table_3_a_shared_branch_belongs_to_the_hot_spot_entered_last() {
     if numbers(&second.branches).contains(&0) {
         assert!(first.whole.branches >= Count(20_000 + 1010));
     }
+}
+
+/// Branch 0, branch 1, and branch 0 again. The paper's detector does not notice the last change. It
+/// is found when more than half of 4,096 branches belong to the first hot spot.
+#[test]
+fn a_known_hot_spot_is_entered_again() {
+    let sites = sites(2);
+    let events = [0, 1, 0]
+        .into_iter()
+        .flat_map(|branch| in_turn(branch, 1, 50_000));
+    let result = simulate(Parameters::default(), &sites, events);
+    assert_eq!(detections(&result).len(), 2);
+    let [(at, hot_spot)] = result.entered[..] else {
+        panic!("{:?}", result.entered);
+    };
+    assert_eq!(hot_spot, HotSpotId(0));
+    assert!((102_048..104_097).contains(&at.0), "{at:?}");
+}
+
+/// Control that left all known hot spots and returns to one of them has entered it.
+#[test]
+fn a_hot_spot_is_entered_after_control_left() {
+    let sites = sites(301);
+    let events = in_turn(300, 1, 20_000)
+        .chain(in_turn(0, 300, 30_000))
+        .chain(in_turn(300, 1, 30_000));
+    let result = simulate(Parameters::default(), &sites, events);
+    let changes: Vec<ModeChange> = result.changes.iter().map(|&(_, change)| change).collect();
+    let expect = [
+        ModeChange::Detected(HotSpotId(0)),
+        ModeChange::Left,
+        ModeChange::Returned,
+    ];
+    assert_eq!(changes, expect);
+    let entered: Vec<HotSpotId> = result.entered.iter().map(|&(_, id)| id).collect();
+    assert_eq!(entered, [HotSpotId(0)]);
 }
 
 /// Enhancement 2: entries by direction. A branch that changes its direction leaves its hot spot.

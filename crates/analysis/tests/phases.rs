@@ -183,6 +183,7 @@ fn detectors_are_compared_with_the_exact_transitions() {
         .map(|(detector, result)| match detector {
             Detector::HotSpotsLeft => ("left", result),
             Detector::HotSpotDetected => ("detected", result),
+            Detector::HotSpotEntered => ("entered", result),
             Detector::Trigger => ("trigger", result),
         })
         .collect();
@@ -200,6 +201,14 @@ fn detectors_are_compared_with_the_exact_transitions() {
         "{latency}"
     );
     assert!(detectors["left"].latencies[0] >= Count(4095));
+    // The return to known code is an entry, after at most two intervals.
+    let entered = &detectors["entered"];
+    assert_eq!(
+        (entered.signals, entered.found(), entered.false_alarms),
+        (3, 2, 0),
+        "{entered:?}"
+    );
+    assert!(entered.latencies[0] <= Count(2 * 4096), "{entered:?}");
     // Every phase but the short one has code of its own, so the trigger counter sees the first
     // transition. Back at the first function, the reference set still has its edges.
     let trigger = &detectors["trigger"];

@@ -10,6 +10,7 @@ use holloway_analysis::predictors::answer::Sweep;
 use holloway_analysis::predictors::schemes::Outcomes;
 use holloway_analysis::predictors::select::Candidates;
 use holloway_analysis::predictors::selection::{arc_weight_error, trace_selection_error};
+use holloway_analysis::predictors::sweep::SweepSimulator;
 use holloway_analysis::predictors::{
     Answer, DirtyRegister, FlowGraph, MarkedRegister, Model, Models, Question, Scheme,
     SchemeSimulator,
@@ -349,5 +350,39 @@ proptest! {
         let taken = valid.iter().filter(|&&outcome| outcome).count() as u32;
         let not_taken = valid.len() as u32 - taken;
         prop_assert_eq!(register.outcomes(), Outcomes { taken, not_taken });
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    /// The pass over all schemes and intervals equals one simulator for each, also where conditions
+    /// evict each other.
+    #[test]
+    fn a_sweep_equals_one_simulator_for_each_scheme_and_interval(
+        executions in prop::collection::vec((0u32..6, any::<bool>(), 0u32..9), 0..400),
+    ) {
+        let intervals = [200, 50, 25, 12];
+        let mut sweep = SweepSimulator::new(&intervals, 5.0, 6);
+        let mut single: Vec<_> = intervals
+            .into_iter()
+            .flat_map(|interval| Scheme::ALL.map(|scheme| (scheme, interval)))
+            .map(|(scheme, interval)| SchemeSimulator::new(scheme, interval, 5.0, 6))
+            .collect();
+        for &(condition, is_taken, instructions) in &executions {
+            // Conditions 0 and 3, 1 and 4, and 2 and 5 share an entry.
+            let address = u64::from(condition % 3) + 1024 * u64::from(condition / 3);
+            sweep.execute(condition, address, is_taken, instructions);
+            for simulator in &mut single {
+                simulator.execute(condition, address, is_taken, instructions);
+            }
+        }
+        let single: Vec<_> = single.into_iter().map(SchemeSimulator::finish).collect();
+        let sweep: Vec<_> = sweep
+            .finish()
+            .into_iter()
+            .map(|result| (result.weights, result.dumps))
+            .collect();
+        prop_assert_eq!(sweep, single);
     }
 }

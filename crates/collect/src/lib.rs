@@ -6,7 +6,8 @@
 //!   `kinds/`.
 //! - CPU time: the crate `sample` samples the program, and (`cpu_time`) stores the samples by file
 //!   and function.
-//! - Without counters: [`samples`] watches programs, stores the samples, and loads them.
+//! - Without counters: [`samples`] watches programs, stores the samples, and loads them;
+//!   (`program_copies`) finds the blocks of samples.
 //! - After a run: [`finish()`](finish::finish) seals profiles, and [`load`] reads them.
 //! - Files: [`files`], [`image`], [`path_map`], `side_files`.
 //!
@@ -28,6 +29,7 @@
 //! them.
 #![forbid(unsafe_code)]
 
+pub mod addresses;
 pub mod burst;
 pub mod child;
 pub mod collector;
@@ -38,6 +40,7 @@ pub mod finish;
 pub mod image;
 pub mod interrupted;
 mod kinds;
+pub mod live_phases;
 pub mod load;
 mod lock;
 pub mod memory;
@@ -47,6 +50,7 @@ mod pool;
 mod process;
 mod process_streams;
 pub mod profile_store;
+mod program_copies;
 pub mod recorded;
 mod recording;
 mod ring_stream;

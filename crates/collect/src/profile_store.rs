@@ -15,7 +15,9 @@
 //! carried over, and the old build is deleted.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -27,13 +29,14 @@ use holloway_format::samples::{
     AddressSamples, KnownBlocks, MonitorState, MonitoredFile, SAMPLES_EXTENSION, SampleClock,
     SampleRecord,
 };
-use holloway_format::{Count, FunctionIndex, ProgramSamples, varint};
+use holloway_format::{Count, FunctionIndex, ProgramSamples, pack_map, varint};
 use holloway_sample::elf;
 use redb::{Database, DatabaseError, ReadableTable as _, Table, TableDefinition};
 
-use crate::error::ProfileStoreError;
+use crate::error::{ProfileStoreError, StoreError};
 use crate::files::{files, map_name, read_regular, write_atomically};
 use crate::path_map::read_map_file;
+use crate::program_copies::{FoundMap, find_blocks};
 use crate::samples::sample_files;
 
 type Result<T> = std::result::Result<T, ProfileStoreError>;
@@ -145,7 +148,7 @@ pub fn update(
             add_record(
                 store,
                 &file,
-                &record,
+                record,
                 policy,
                 now_seconds,
                 &mut programs,
@@ -155,6 +158,7 @@ pub fn update(
             added.insert(key, mark).map_err(|e| error(e.into()))?;
             update.runs += 1;
         }
+        forget_deleted_runs(&mut added, runs).map_err(error)?;
         update.forgotten = forget(store, &mut programs, policy.max_bytes);
         let stored: Vec<Vec<u8>> = table
             .iter()
@@ -222,6 +226,24 @@ fn read_programs(
     Ok(programs)
 }
 
+/// Forgets that runs were added whose files are gone from the directories of `runs`, so that the list
+/// of added runs does not grow for ever. Runs elsewhere may come back, with another file system.
+fn forget_deleted_runs(
+    added: &mut Table<'_, &'static [u8], u64>,
+    runs: &[PathBuf],
+) -> std::result::Result<(), redb::Error> {
+    let readable: Vec<PathBuf> = runs
+        .iter()
+        .filter_map(|run| run.canonicalize().ok())
+        .collect();
+    let is_deleted = |key: &[u8]| {
+        let file = Path::new(OsStr::from_bytes(key));
+        readable.iter().any(|run| file.starts_with(run)) && !file.exists()
+    };
+    added.retain(|key, _| !is_deleted(key))?;
+    Ok(())
+}
+
 /// The files of samples in directories of runs, oldest first.
 fn new_records(runs: &[PathBuf]) -> Vec<PathBuf> {
     let mut found: BTreeSet<(Option<SystemTime>, PathBuf)> = BTreeSet::new();
@@ -282,7 +304,7 @@ fn read_record(
 fn add_record(
     store: &Path,
     file: &Path,
-    record: &SampleRecord,
+    record: SampleRecord,
     policy: Policy,
     now: u64,
     programs: &mut BTreeMap<Vec<u8>, Program>,
@@ -290,17 +312,18 @@ fn add_record(
     update: &mut StoreUpdate,
 ) -> Result<()> {
     let directory = file.parent().unwrap_or(Path::new("."));
-    for sampled in &record.files {
-        let KnownBlocks::Known { map, .. } = sampled.blocks else {
+    for sampled in record.files {
+        let mut sampled = sampled;
+        let found = find_blocks(&mut sampled, directory, &mut update.damage);
+        let (KnownBlocks::Known { map, .. }, Some(found)) = (sampled.blocks, found) else {
             continue;
         };
+        let sampled = &sampled;
         let run = BlockTimes::of(sampled, record.frequency);
         if run.is_empty() {
             continue;
         }
-        if !keep_map(store, directory, &map, update)? {
-            continue;
-        }
+        keep_map(store, &found, directory)?;
         let key = [&map[..], &sampled.build_id].concat();
         if !programs.contains_key(&key) {
             let program = new_build(store, sampled, map, now, programs, |over| {
@@ -323,32 +346,26 @@ fn add_record(
     Ok(())
 }
 
-/// Copies a path map into the store. Returns whether the store has it.
-fn keep_map(
-    store: &Path,
-    directory: &Path,
-    map: &[u8; 16],
-    update: &mut StoreUpdate,
-) -> Result<bool> {
-    let kept = store.join(map_name(map));
+/// Writes a path map into the store.
+fn keep_map(store: &Path, found: &FoundMap, directory: &Path) -> Result<()> {
+    let id = &found.map.build_id;
+    let kept = store.join(map_name(id));
     if kept.exists() {
-        return Ok(true);
+        return Ok(());
     }
-    let original = directory.join(map_name(map));
-    match read_regular(&original) {
-        Ok(bytes) => {
-            write_atomically(&kept, &bytes).map_err(ProfileStoreError::Write)?;
-            Ok(true)
-        }
-        Err(error) => {
-            let why = Unreadable::System {
-                message: error.to_string(),
-            };
-            let file = original;
-            update.damage.push(Note::Unreadable { file, why });
-            Ok(false)
-        }
-    }
+    let packed = match &found.bytes {
+        Some(bytes) => Ok(pack_map(bytes, id)),
+        None => read_regular(&directory.join(map_name(id))),
+    };
+    let write = |packed: Vec<u8>| write_atomically(&kept, &packed);
+    let error = |error: io::Error| StoreError::Write {
+        path: kept.clone(),
+        kind: error.kind(),
+    };
+    packed
+        .map_err(error)
+        .and_then(write)
+        .map_err(ProfileStoreError::Write)
 }
 
 /// A build that the store does not have yet. Takes over the times of the build that it replaces.
@@ -687,6 +704,33 @@ mod tests {
         // 3 s of CPU time.
         assert_eq!(loaded.files[0].code[0].samples, Count(3072));
         assert!(loaded.files[0].map.is_some());
+    }
+
+    /// The store keeps a deleted run's samples, and does not remember its name.
+    #[test]
+    fn deleted_runs_leave_no_trace_in_the_list_of_runs() {
+        let home = tempfile::tempdir().unwrap();
+        let (store, runs) = (home.path().join("store"), home.path().join("runs"));
+        let map = program(slide());
+        let added_runs = || {
+            let database = Database::create(store.join(DATABASE)).unwrap();
+            let transaction = database.begin_read().unwrap();
+            let table = transaction.open_table(RUNS).unwrap();
+            redb::ReadableTableMetadata::len(&table).unwrap()
+        };
+        for round in 0..3 {
+            let run = write_run(&runs, &round.to_string(), "/bin/app", &map, 1000);
+            update(&store, std::slice::from_ref(&runs), policy(), at(NOW)).unwrap();
+            assert_eq!(added_runs(), 1);
+            std::fs::remove_dir_all(run).unwrap();
+        }
+        let updated = update(&store, &[home.path().join("elsewhere")], policy(), at(NOW)).unwrap();
+        assert_eq!(
+            (updated.programs[0].samples, added_runs()),
+            (Count(3000), 1)
+        );
+        update(&store, &[runs], policy(), at(NOW)).unwrap();
+        assert_eq!(added_runs(), 0);
     }
 
     #[test]

@@ -2,8 +2,8 @@
 //! them.
 //!
 //! A monitor writes its record anew every 10 seconds, in one step. So the directory can be read at
-//! any time, and a killed monitor loses 10 seconds at most. The path maps of sampled programs are
-//! stored beside the record, so that reports do not need the programs.
+//! any time, and a killed monitor loses 10 seconds at most. Parts of the sampled programs are
+//! stored beside the record (`program_copies`), so that reports do not need the programs.
 
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::num::NonZeroU64;
@@ -15,7 +15,6 @@ use std::time::{Duration, Instant};
 
 use holloway_analysis::note::{Note, Unreadable};
 use holloway_analysis::samples::{SampledCode, SampledFile, SampledRun, SourceLine};
-use holloway_format::pack_map;
 use holloway_format::samples::{
     KnownBlocks, MonitorState, MonitoredFile, SAMPLES_EXTENSION, SampleRecord,
 };
@@ -26,8 +25,8 @@ use holloway_sample::source_map::SourceMap;
 
 use crate::child::{self, ProgramEnd};
 use crate::error::{LoadError, MonitorRunError, StoreError};
-use crate::files::{files, map_name, read_regular, write_atomically};
-use crate::path_map::read_map_file;
+use crate::files::{files, read_regular, write_atomically};
+use crate::program_copies;
 
 /// Time between two writings of the samples.
 const WRITE_INTERVAL: Duration = Duration::from_secs(10);
@@ -47,26 +46,24 @@ pub fn watch(
     while !has_ended() {
         std::thread::sleep(INTERVAL);
         monitor.read();
+        store_copies(&mut monitor, directory)?;
         if written.elapsed() >= WRITE_INTERVAL {
-            store(&mut monitor, directory, &file, MonitorState::Watching)?;
+            store(&monitor, &file, MonitorState::Watching)?;
             written = Instant::now();
         }
     }
     monitor.read_rest();
-    store(&mut monitor, directory, &file, MonitorState::Ended)
+    store_copies(&mut monitor, directory)?;
+    store(&monitor, &file, MonitorState::Ended)
 }
 
-fn store(
-    monitor: &mut Monitor,
-    directory: &Path,
-    file: &Path,
-    state: MonitorState,
-) -> Result<SampleRecord, StoreError> {
-    // The maps come first: a reader of the record finds them.
-    for map in monitor.take_maps() {
-        let packed = pack_map(&map.bytes, &map.build_id);
-        write_atomically(&directory.join(map_name(&map.build_id)), &packed)?;
-    }
+/// Stores the copies of programs before a record names them.
+fn store_copies(monitor: &mut Monitor, directory: &Path) -> Result<(), StoreError> {
+    let mut copies = monitor.take_copies().into_iter();
+    copies.try_for_each(|copy| program_copies::store(directory, &copy))
+}
+
+fn store(monitor: &Monitor, file: &Path, state: MonitorState) -> Result<SampleRecord, StoreError> {
     let record = monitor.record(state);
     write_atomically(file, &record.encode())?;
     Ok(record)
@@ -223,25 +220,15 @@ fn sampled_run(record: SampleRecord, directory: &Path, damage: &mut Vec<Note>) -
 
 /// Finds the map, the symbols, and the lines of a file. Lines come from the program's file, as long
 /// as it is the sampled build.
-fn sampled_file(file: MonitoredFile, directory: &Path, damage: &mut Vec<Note>) -> SampledFile {
+fn sampled_file(mut file: MonitoredFile, directory: &Path, damage: &mut Vec<Note>) -> SampledFile {
+    let found = program_copies::find_blocks(&mut file, directory, damage);
     let path = Path::new(&file.path);
-    let (map, is_same_build) = match file.blocks {
-        KnownBlocks::Known { map: build_id, .. } => {
-            let kept = directory.join(map_name(&build_id));
-            let map = read_map_file(&kept).map_err(|why| {
-                damage.push(Note::Unreadable { file: kept, why });
-            });
-            (map.ok(), woven_build(path) == Some(build_id))
-        }
-        KnownBlocks::NotWoven
-        | KnownBlocks::NoProbes
-        | KnownBlocks::NoSymbols
-        | KnownBlocks::Damaged => {
-            let has_id = !file.build_id.is_empty();
-            let is_same = has_id && elf::build_id(path).as_ref() == Some(&file.build_id);
-            (None, is_same)
-        }
-        KnownBlocks::Unread => (None, false),
+    let has_same_id = || elf::build_id(path).as_ref() == Some(&file.build_id);
+    let is_same_build = match (file.blocks, &*file.build_id) {
+        (KnownBlocks::Unread, _) => false,
+        (KnownBlocks::Known { map, .. }, []) => woven_build(path) == Some(map),
+        (_, []) => false,
+        (_, _) => has_same_id(),
     };
     let source = match is_same_build {
         true => SourceMap::open(path),
@@ -263,7 +250,7 @@ fn sampled_file(file: MonitoredFile, directory: &Path, damage: &mut Vec<Note>) -
     SampledFile {
         code: code.collect(),
         blocks: file.blocks,
-        map,
+        map: found.map(|found| found.map),
         path: file.path,
     }
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::burst::Burst;
+use crate::live_phases::PhaseNotify;
 use crate::memory::Memory;
 
 /// The settings for collecting the streams of a run.
@@ -17,6 +18,8 @@ pub struct Settings {
     pub memory: Memory,
     /// `--burst`: how often paths are timed. Overrides the environment variable.
     pub burst: Option<Burst>,
+    /// `--phases`: receives the transitions of traced programs while they run.
+    pub phases: Option<PhaseNotify>,
     /// Where path maps are.
     pub maps: MapDirectories,
 }
@@ -40,6 +43,7 @@ impl Default for Settings {
             sample: 1,
             memory: Memory::new(None),
             burst: None,
+            phases: None,
             maps: MapDirectories::default(),
         }
     }

@@ -1,14 +1,16 @@
 //! Samples of the code that watched programs executed.
 //!
 //! A monitor writes the file anew every few seconds, while it watches. So readers always find a
-//! complete file. The file contains facts only: the addresses that were sampled, and the blocks at
-//! these addresses in programs that were built with `--collect none`.
+//! complete file. The file contains facts only: the addresses that were sampled, and how to find their
+//! blocks. The blocks of a program that was built with `--collect none` are found in a copy of parts
+//! of the program, `<name of the copy>.elf`, beside the file. A store of profiles has blocks and no
+//! addresses.
 //!
 //! ```text
 //! OFFSET SIZE MEANING
 //!      0    8  "HLWSAMPL"
 //!      8    4  format version, 1
-//!     12    …  1 byte clock: 0 processor cycles, 1 CPU time
+//!     12    …  1 byte clock: 0 processor cycles, 1 CPU time by a timer, 2 by the tick
 //!              1 byte state: 0 the monitor still watches, 1 it has ended
 //!              v samples per second of CPU time, on average
 //!              v duration of the observation (nanoseconds)
@@ -19,6 +21,7 @@
 //!                                 3 damaged    5 file not read: addresses are offsets in it
 //!                                 4 known, then 16 bytes build id of the path map
 //!                                 and v records that are left out
+//!                                 6 in a copy, then 16 bytes name of the copy
 //!                  v addresses, ascending, for each: v address - previous address  v samples
 //!                      if the blocks are known: v module+1 (0: no block)  [v function  v block]
 //!              v programs, for each: path, v samples
@@ -73,6 +76,8 @@ pub enum SampleClock {
     Cycles,
     /// CPU time, by the kernel's timer. Samples are taken in user mode.
     CpuTime,
+    /// CPU time, by the kernel's tick. Samples are taken in user mode.
+    Tick,
 }
 
 /// The state of a monitor.
@@ -98,7 +103,7 @@ pub struct MonitoredFile {
 }
 
 /// Whether the blocks of a file's addresses are known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum KnownBlocks {
     /// No: Holloway did not build the file.
     NotWoven,
@@ -116,6 +121,11 @@ pub enum KnownBlocks {
         map: [u8; 16],
         /// Number of symbols without blocks, because their records are ambiguous.
         left_out: u64,
+    },
+    /// They can be found in a copy of parts of the program.
+    Copied {
+        /// The name of the copy.
+        copy: [u8; 16],
     },
 }
 
@@ -144,6 +154,7 @@ impl SampleRecord {
         out.push(match self.clock {
             SampleClock::Cycles => 0,
             SampleClock::CpuTime => 1,
+            SampleClock::Tick => 2,
         });
         out.push(match self.state {
             MonitorState::Watching => 0,
@@ -195,6 +206,7 @@ impl SampleRecord {
             clock: match cursor.u8()? {
                 0 => SampleClock::Cycles,
                 1 => SampleClock::CpuTime,
+                2 => SampleClock::Tick,
                 code => return Err(unknown("clock", code, &cursor)),
             },
             state: match cursor.u8()? {
@@ -237,12 +249,16 @@ fn put_file(out: &mut Vec<u8>, file: &MonitoredFile) {
         KnownBlocks::Damaged => 3,
         KnownBlocks::Known { .. } => 4,
         KnownBlocks::Unread => 5,
+        KnownBlocks::Copied { .. } => 6,
     };
     out.push(code);
     let is_known = matches!(file.blocks, KnownBlocks::Known { .. });
     if let KnownBlocks::Known { map, left_out } = file.blocks {
         out.extend_from_slice(&map);
         put(out, left_out);
+    }
+    if let KnownBlocks::Copied { copy } = file.blocks {
+        out.extend_from_slice(&copy);
     }
     put(out, file.addresses.len() as u64);
     let mut previous = 0u64;
@@ -283,6 +299,7 @@ fn read_file(cursor: &mut Cursor<'_>) -> Result<MonitoredFile, FormatError> {
             left_out: cursor.var()?,
         },
         5 => KnownBlocks::Unread,
+        6 => KnownBlocks::Copied { copy: cursor.id()? },
         code => return Err(unknown("state of blocks", code, cursor)),
     };
     let is_known = matches!(blocks, KnownBlocks::Known { .. });
@@ -376,6 +393,7 @@ mod tests {
             KnownBlocks::NoSymbols,
             KnownBlocks::Damaged,
             KnownBlocks::Unread,
+            KnownBlocks::Copied { copy: [5; 16] },
         ];
         let mut files = vec![MonitoredFile {
             path: "/bin/app".to_owned(),
@@ -420,7 +438,7 @@ mod tests {
         for record in [record(), empty()] {
             assert_eq!(SampleRecord::decode(&record.encode()), Ok(record));
         }
-        assert_eq!(record().total(), Count(229));
+        assert_eq!(record().total(), Count(232));
     }
 
     #[test]

@@ -137,6 +137,7 @@ fn check_stream(kind: Kind, args: &StreamArgs) -> Result<()> {
         ("--k", args.k.is_some(), &[Kind::Loops][..]),
         ("--sample", args.sample.is_some(), STREAMS),
         ("--memory", args.memory.is_some(), STREAMS),
+        ("--phases", args.phases, &[Kind::Trace]),
         ("--burst", args.burst.is_some(), &[Kind::Variation]),
     ];
     for (option, is_given, kinds) in options {

@@ -1,8 +1,41 @@
 //! Prints the warnings about problems that a collector meets while a program runs.
 
-use holloway_collect::notice::Notice;
+use std::io::Write as _;
 
+use holloway_collect::live_phases::{PhaseNotice, PhaseNotify};
+use holloway_collect::notice::Notice;
+use holloway_report::live_phases::LivePhase;
+use holloway_report::{json, terminal};
+
+use crate::cli::OutputFormat;
 use crate::status;
+
+/// The function that prints transitions in this format.
+pub(crate) fn phases(format: OutputFormat) -> PhaseNotify {
+    match format {
+        OutputFormat::Text => |notice| {
+            let cwd = std::env::current_dir().ok();
+            let (word, text) = terminal::live_phases::status(&live_phase(notice), cwd.as_deref());
+            status::line(word, &text);
+        },
+        OutputFormat::Json => |notice| {
+            let cwd = std::env::current_dir().ok();
+            let line = json::live_phases::line(&live_phase(notice), cwd.as_deref());
+            // Stderr may be closed, so an error is ignored.
+            writeln!(std::io::stderr(), "{line}").ok();
+        },
+    }
+}
+
+fn live_phase<'a>(notice: &'a PhaseNotice<'a>) -> LivePhase<'a> {
+    LivePhase {
+        image: &notice.head.image,
+        map: notice.map,
+        process: notice.head.pid,
+        elapsed: notice.elapsed,
+        transition: notice.transition,
+    }
+}
 
 /// Prints a notice of the collector as a warning on stderr.
 pub(crate) fn warn(notice: Notice) {

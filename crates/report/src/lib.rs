@@ -25,6 +25,7 @@ mod cpu_time;
 mod filter;
 pub mod json;
 mod lines;
+pub mod live_phases;
 pub mod loops;
 pub mod names;
 pub mod notes;

@@ -126,6 +126,7 @@ pub(crate) fn detector_name(detector: Detector) -> &'static str {
     match detector {
         Detector::HotSpotsLeft => "hot spots left",
         Detector::HotSpotDetected => "hot spot detected",
+        Detector::HotSpotEntered => "hot spot entered",
         Detector::Trigger => "trigger counter",
     }
 }

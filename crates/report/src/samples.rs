@@ -29,6 +29,7 @@ pub(crate) fn clock_words(clock: SampleClock) -> &'static str {
     match clock {
         SampleClock::Cycles => "processor cycles",
         SampleClock::CpuTime => "CPU time, by the kernel's timer",
+        SampleClock::Tick => "CPU time, by the kernel's tick",
     }
 }
 
@@ -37,6 +38,7 @@ pub(crate) fn clock_code(clock: SampleClock) -> &'static str {
     match clock {
         SampleClock::Cycles => "cycles",
         SampleClock::CpuTime => "cpu-time",
+        SampleClock::Tick => "tick",
     }
 }
 
@@ -67,6 +69,7 @@ pub(crate) fn blocks_code(blocks: KnownBlocks) -> &'static str {
         KnownBlocks::NoSymbols => "no-symbols",
         KnownBlocks::Damaged => "damaged",
         KnownBlocks::Unread => "unread",
+        KnownBlocks::Copied { .. } => "copy-unreadable",
         KnownBlocks::Known { .. } => "known",
     }
 }
@@ -83,6 +86,7 @@ pub(crate) fn advice(file: &SampledFile) -> Option<&'static str> {
         }
         KnownBlocks::Damaged => Some("its path map or its section .pseudo_probe is damaged"),
         KnownBlocks::Unread => Some("the file was gone when its first sample came"),
+        KnownBlocks::Copied { .. } => Some("the copy of its path map cannot be read"),
     }
 }
 

@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use perf_event::{Sampler, data};
 
 use crate::address_spaces::{Action, Event, FileIdentity, MappedFile};
+use crate::tick;
 
 /// `PERF_RECORD_MISC_COMM_EXEC`: the name of a process changed because of an exec.
 const COMM_EXEC: u16 = 1 << 13;
@@ -58,6 +59,7 @@ impl Buffers {
                         let time = trailing_time(&record.to_contiguous());
                         self.events.extend(event(parsed, is_exec, time));
                     }
+                    Err(_) if is_without_registers(record.ty(), record.len()) => {}
                     Err(_) => self.lost += 1,
                 }
             }
@@ -98,6 +100,13 @@ fn parse_processors(list: &str) -> Option<Vec<usize>> {
     Some(processors)
 }
 
+/// Whether a record is a sample of a thread without a user mode: process and thread, time, and 0
+/// instead of registers. `perf-event2` expects registers.
+fn is_without_registers(ty: u32, length: usize) -> bool {
+    const PERF_RECORD_SAMPLE: u32 = 9;
+    ty == PERF_RECORD_SAMPLE && length == 3 * size_of::<u64>()
+}
+
 /// The time of a record that is no sample: its last eight bytes.
 fn trailing_time(record: &[u8]) -> u64 {
     record
@@ -109,7 +118,10 @@ fn trailing_time(record: &[u8]) -> u64 {
 fn event(record: data::Record<'_>, is_exec: bool, trailing_time: u64) -> Option<Event> {
     let (time, process, action) = match record {
         data::Record::Sample(sample) => {
-            let address = sample.ip()?;
+            let address = match sample.regs_user() {
+                Some(registers) => tick::user_address(registers)?,
+                None => sample.ip()?,
+            };
             (sample.time()?, sample.pid()?, Action::Sample { address })
         }
         data::Record::Mmap2(map) => {

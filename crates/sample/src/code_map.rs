@@ -1,4 +1,5 @@
-//! Finds the function and block of an address in a program that was built with `--collect none`.
+//! Finds the function and block of an address, and the addresses of blocks, in a program whose
+//! blocks have pseudo-probes: one that was built with `--collect none` or `--collect trace`.
 //!
 //! Three parts of the file together give the blocks:
 //!
@@ -30,7 +31,7 @@ use object::{Object as _, ObjectSection as _, ObjectSymbol as _, ReadCache, Symb
 use crate::elf::{Segments, open_regular};
 
 /// The section with the addresses of blocks.
-const PROBE_SECTION: &str = ".pseudo_probe";
+pub(crate) const PROBE_SECTION: &str = ".pseudo_probe";
 
 /// A block of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -74,7 +75,7 @@ pub enum CodeMapError {
     #[error("its path map is damaged: {0}")]
     Map(FormatError),
     /// The file has a path map, but no pseudo-probes.
-    #[error("it was not built with --collect none")]
+    #[error("it was built without pseudo-probes, which --collect none and --collect trace insert")]
     NoProbes,
     /// The file has pseudo-probes, but no symbol table.
     #[error("its symbol table was stripped")]
@@ -99,14 +100,14 @@ impl CodeMap {
     /// # Errors
     /// If the file has no addresses of blocks.
     pub fn read(path: &Path) -> Result<Self, CodeMapError> {
-        Self::read_with_map(path).map(|(code_map, _)| code_map)
+        Self::read_with_map(path).map(|(code_map, _, _)| code_map)
     }
 
-    /// Reads the blocks of a file, and the bytes of its path map.
+    /// Reads the blocks of a file, with its path map and the bytes of the map.
     ///
     /// # Errors
     /// If the file has no addresses of blocks.
-    pub fn read_with_map(path: &Path) -> Result<(Self, Vec<u8>), CodeMapError> {
+    pub fn read_with_map(path: &Path) -> Result<(Self, ImageMap, Vec<u8>), CodeMapError> {
         let cache = ReadCache::new(open_regular(path).ok_or(CodeMapError::Unreadable)?);
         let file = object::File::parse(&cache).map_err(|_| CodeMapError::Unreadable)?;
         let section = |name: &str| file.section_by_name(name)?.uncompressed_data().ok();
@@ -133,7 +134,7 @@ impl CodeMap {
             segments: Segments::new(&file),
             ..Self::new(&map, &codes, symbols)
         };
-        Ok((code_map, map_bytes))
+        Ok((code_map, map, map_bytes))
     }
 
     /// The block at an address, as symbols name it. `None` outside of all known blocks.
@@ -141,6 +142,13 @@ impl CodeMap {
         let next = self.ranges.partition_point(|range| range.start <= address);
         let range = self.ranges[..next].last()?;
         (address < range.end).then_some(range.block)
+    }
+
+    /// The blocks and the addresses where their code starts, ascending. A block starts several times
+    /// if the code generator duplicated its code. The first block of a symbol starts at the symbol.
+    pub fn starts(&self) -> impl Iterator<Item = (BlockIndex, u64)> + '_ {
+        let ranges = self.ranges.iter();
+        ranges.map(|range| (range.block, range.start))
     }
 
     /// The segments of the file, which give the address of an offset in the file.
@@ -370,6 +378,11 @@ mod tests {
             ]
         );
         assert_eq!(code_map.left_out, 0);
+        let starts = code_map
+            .starts()
+            .map(|(block, address)| (block.block, address));
+        let starts: Vec<_> = starts.collect();
+        assert_eq!(starts, [(0, 0x100), (3, 0x10c), (1, 0x114)]);
     }
 
     #[test]

@@ -14,31 +14,21 @@ use holloway_format::Count;
 use holloway_format::samples::{AddressSamples, KnownBlocks, MonitoredFile};
 
 use crate::address_spaces::{FileId, FileIdentity, MappedFile};
-use crate::code_map::{CodeMap, CodeMapError};
 use crate::elf::{self, Segments};
+use crate::program_copy::ProgramCopy;
 
 /// The sampled files.
 #[derive(Default)]
 pub(crate) struct SampledFiles {
     files: HashMap<FileId, SampledFile>,
-    /// Path maps that were read since [`SampledFiles::take_maps`].
-    maps: Vec<PathMap>,
-}
-
-/// The path map of a sampled program.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PathMap {
-    /// Identifies the build.
-    pub build_id: [u8; 16],
-    /// The map, as in the program's file.
-    pub bytes: Vec<u8>,
+    /// Programs that were found since [`SampledFiles::take_copies`].
+    copies: Vec<ProgramCopy>,
 }
 
 struct SampledFile {
     path: String,
     build_id: Vec<u8>,
     blocks: KnownBlocks,
-    code_map: Option<CodeMap>,
     segments: Option<Segments>,
     /// Samples by address.
     samples: BTreeMap<u64, u64>,
@@ -53,11 +43,11 @@ impl SampledFiles {
         process: u32,
         (offset, samples): (u64, u64),
     ) {
-        let maps = &mut self.maps;
+        let copies = &mut self.copies;
         let entry = self
             .files
             .entry(id)
-            .or_insert_with(|| SampledFile::open(file, process, maps));
+            .or_insert_with(|| SampledFile::open(file, process, copies));
         let address = match &entry.segments {
             Some(segments) => segments.address(offset).unwrap_or(offset),
             None => offset,
@@ -65,21 +55,44 @@ impl SampledFiles {
         *entry.samples.entry(address).or_default() += samples;
     }
 
-    /// Takes the path maps that were read since the last call.
-    pub(crate) fn take_maps(&mut self) -> Vec<PathMap> {
-        std::mem::take(&mut self.maps)
+    /// Takes the copies of programs that were found since the last call.
+    pub(crate) fn take_copies(&mut self) -> Vec<ProgramCopy> {
+        std::mem::take(&mut self.copies)
     }
 
-    /// The samples of all files. Files with equal paths and build ids are joined.
+    /// The samples of all files. A file that was mapped before the monitor's start and after it is
+    /// one file.
     pub(crate) fn monitored(&self) -> Vec<MonitoredFile> {
-        let mut files: Vec<MonitoredFile> = self.files.values().map(SampledFile::record).collect();
-        files.sort_by(|a, b| (&a.path, &a.build_id).cmp(&(&b.path, &b.build_id)));
-        files
+        let mut files: BTreeMap<(&str, &[u8], KnownBlocks), BTreeMap<u64, u64>> = BTreeMap::new();
+        for file in self.files.values() {
+            let key = (&*file.path, &*file.build_id, file.blocks);
+            let samples = files.entry(key).or_default();
+            for (&address, &count) in &file.samples {
+                *samples.entry(address).or_default() += count;
+            }
+        }
+        let monitored =
+            |((path, build_id, blocks), samples): ((&str, &[u8], _), BTreeMap<_, _>)| {
+                let addresses = samples
+                    .into_iter()
+                    .map(|(address, samples)| AddressSamples {
+                        address,
+                        samples: Count(samples),
+                        block: None,
+                    });
+                MonitoredFile {
+                    path: path.to_owned(),
+                    build_id: build_id.to_vec(),
+                    blocks,
+                    addresses: addresses.collect(),
+                }
+            };
+        files.into_iter().map(monitored).collect()
     }
 }
 
 impl SampledFile {
-    fn open(file: &MappedFile, process: u32, maps: &mut Vec<PathMap>) -> Self {
+    fn open(file: &MappedFile, process: u32, copies: &mut Vec<ProgramCopy>) -> Self {
         let mut sampled = Self {
             path: file.path.to_string_lossy().into_owned(),
             build_id: match &file.identity {
@@ -87,7 +100,6 @@ impl SampledFile {
                 FileIdentity::Inode { .. } => Vec::new(),
             },
             blocks: KnownBlocks::Unread,
-            code_map: None,
             segments: None,
             samples: BTreeMap::new(),
         };
@@ -98,45 +110,15 @@ impl SampledFile {
             sampled.build_id = elf::build_id(&path).unwrap_or_default();
         }
         sampled.segments = elf::segments(&path);
-        sampled.blocks = match CodeMap::read_with_map(&path) {
-            Ok((code_map, bytes)) => {
-                let build_id = code_map.build_id;
-                maps.push(PathMap { build_id, bytes });
-                let left_out = code_map.left_out;
-                sampled.code_map = Some(code_map);
-                KnownBlocks::Known {
-                    map: build_id,
-                    left_out,
-                }
+        sampled.blocks = match ProgramCopy::find(&path, &sampled.build_id) {
+            Ok(copy) => {
+                let id = copy.id;
+                copies.push(copy);
+                KnownBlocks::Copied { copy: id }
             }
-            Err(CodeMapError::Unreadable) => KnownBlocks::Unread,
-            Err(CodeMapError::NotWoven) => KnownBlocks::NotWoven,
-            Err(CodeMapError::NoProbes) => KnownBlocks::NoProbes,
-            Err(CodeMapError::NoSymbols) => KnownBlocks::NoSymbols,
-            Err(CodeMapError::Map(_) | CodeMapError::Probes(_)) => KnownBlocks::Damaged,
+            Err(why) => why,
         };
         sampled
-    }
-
-    fn record(&self) -> MonitoredFile {
-        let block = |address| {
-            let block = self.code_map.as_ref()?.find(address)?;
-            Some((block.function, block.block))
-        };
-        let addresses = self.samples.iter().map(|(&address, &samples)| {
-            let samples = Count(samples);
-            AddressSamples {
-                address,
-                samples,
-                block: block(address),
-            }
-        });
-        MonitoredFile {
-            path: self.path.clone(),
-            build_id: self.build_id.clone(),
-            blocks: self.blocks,
-            addresses: addresses.collect(),
-        }
     }
 }
 

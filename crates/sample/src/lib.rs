@@ -3,24 +3,28 @@
 //! - [`cpu_clock`] samples the user time of one program for the share of woven code.
 //! - [`address_spaces`] attributes sampled addresses to files; (`buffers`) reads the kernel's
 //!   records.
-//! - [`code_map`] finds the function and block of an address in a program that was built with
-//!   `--collect none`. [`source_map`] finds the function and line in any program.
+//! - [`code_map`] finds the function and block of an address in a program whose blocks have
+//!   pseudo-probes. [`source_map`] finds the function and line in any program.
 //! - [`monitor`] samples processes or the whole system for as long as the user wants; (`files`) has
-//!   the sampled files, (`processes`) the processes that ran before, and (`period`) draws the time
-//!   to the next sample.
+//!   the sampled files, (`processes`) the processes that ran before, (`period`) draws the time to the
+//!   next sample, (`tick`) is the clock that costs least, and (`control`) changes open events.
+//! - [`program_copy`] has the parts of a program that lead from addresses to blocks.
 //! - [`sampled_file`] reads facts about the files that a program mapped.
 //!
-//! This crate prints nothing and writes no files.
+//! This crate prints nothing. Of files, it writes only the copies that it is asked for.
 #![deny(unsafe_code)]
 
 pub mod address_spaces;
 mod buffers;
 pub mod code_map;
+mod control;
 pub mod cpu_clock;
 pub mod elf;
 mod files;
 pub mod monitor;
 mod period;
 mod processes;
+pub mod program_copy;
 pub mod sampled_file;
 pub mod source_map;
+mod tick;

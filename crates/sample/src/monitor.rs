@@ -1,10 +1,11 @@
 //! Samples the code that processes, or all processes of the machine, execute in user mode, for as
 //! long as the user wants (Morph's monitor: Zhang et al. 1997, section 3).
 //!
+//! - The clock is the processor's cycle counter. On machines without one it is the kernel's tick
+//!   (`tick`) for the whole machine, if the kernel permits it, and the kernel's timer otherwise.
 //! - A stated number of samples per second of CPU time, on average ([`default_frequency`]). Each
 //!   period is drawn at random (`period`), 10 times a second. Threads that start later inherit the
-//!   last period of their parent.
-//! - The clock is the processor's cycle counter, or the kernel's timer on machines without one.
+//!   last period of their parent. The tick has a fixed period.
 //! - Samples in the kernel, and so idle time, are not taken.
 //! - Each buffer has 256 KiB, as Morph's; several threads that are watched from the start share
 //!   this size. The kernel counts the records that do not fit.
@@ -22,23 +23,21 @@ use std::time::{Duration, Instant};
 
 use holloway_format::samples::{MonitorState, SampleClock, SampleRecord};
 use holloway_format::{Count, ProgramSamples};
-use perf_event::events::{Hardware, Software};
+use perf_event::events::{Hardware, Software, Tracepoint};
 use perf_event::{Builder, SampleFlag, Sampler};
 use rustix::io::Errno;
 
 use crate::address_spaces::AddressSpaces;
 use crate::buffers::{Buffers, online_processors};
 use crate::files::SampledFiles;
-use crate::period::{self, RandomFactors};
-use crate::processes;
-
-pub use crate::files::PathMap;
+use crate::period::RandomFactors;
+use crate::program_copy::ProgramCopy;
+use crate::{control, processes, tick};
 
 /// Samples per second of CPU time of Morph's monitor (Zhang et al. 1997, section 3).
 const FREQUENCY: u64 = 1024;
 /// Samples per second if the kernel's timer interrupts all processes of a machine. In a virtual
-/// machine, each interrupt takes more than 10 µs. Other designs have this cost, too: timers of single
-/// threads, and periods in step with the scheduler's tick.
+/// machine, each interrupt takes about 35 µs.
 const FREQUENCY_OF_TIMER: u64 = 256;
 /// Time between two readings of the buffers, and between two random periods.
 pub const INTERVAL: Duration = Duration::from_millis(100);
@@ -61,6 +60,7 @@ pub enum Target {
 /// The samples per second of CPU time, on average, unless the user chooses another number.
 pub fn default_frequency(target: Target, clock: SampleClock) -> u64 {
     match (target, clock) {
+        (_, SampleClock::Tick) => tick::frequency(),
         (Target::System, SampleClock::CpuTime) => FREQUENCY_OF_TIMER,
         (Target::System, SampleClock::Cycles) | (Target::Process(_) | Target::AfterExec(_), _) => {
             FREQUENCY
@@ -145,11 +145,15 @@ impl Monitor {
         let mut open = |clock| {
             let frequency =
                 frequency.map_or_else(|| default_frequency(target, clock), NonZeroU64::get);
-            let setting = setting(clock, frequency, factors.draw());
-            let samplers = open_all(target, &processors, clock, setting)?;
+            let source = Source::new(clock, frequency, factors.draw())?;
+            let samplers = open_all(target, &processors, source)?;
             Ok((samplers, clock, frequency))
         };
+        let has_tick = target == Target::System && frequency.is_none();
         let opened = open(SampleClock::Cycles).or_else(|error| match has_no_counter(&error) {
+            true if has_tick => {
+                open(SampleClock::Tick).or_else(|_: io::Error| open(SampleClock::CpuTime))
+            }
             true => open(SampleClock::CpuTime),
             false => Err(error),
         });
@@ -187,10 +191,15 @@ impl Monitor {
             .take_ordered()
             .for_each(|event| spaces.add(event));
         self.attribute();
-        let setting = setting(self.clock, self.frequency, self.factors.draw());
+        let period = match self.clock {
+            SampleClock::Cycles | SampleClock::CpuTime => {
+                setting(self.clock, self.frequency, self.factors.draw())
+            }
+            SampleClock::Tick => return,
+        };
         for sampler in self.buffers.samplers() {
             // Fails if the thread has ended.
-            period::set(sampler, setting).ok();
+            control::set_period(sampler, period).ok();
         }
     }
 
@@ -202,9 +211,10 @@ impl Monitor {
         self.attribute();
     }
 
-    /// Takes the path maps of programs that were sampled for the first time since the last call.
-    pub fn take_maps(&mut self) -> Vec<PathMap> {
-        self.files.take_maps()
+    /// Takes the copies of programs that were sampled for the first time since the last call. They
+    /// should be written before the program is changed.
+    pub fn take_copies(&mut self) -> Vec<ProgramCopy> {
+        self.files.take_copies()
     }
 
     /// The samples up to now.
@@ -253,22 +263,42 @@ impl Monitor {
 
 /// What determines the time between two samples: the number of samples per second of an event that
 /// counts cycles, or the nanoseconds between two samples of the kernel's timer. `factor` makes the
-/// average time longer or shorter.
+/// average time longer or shorter. Each tick is a sample.
 fn setting(clock: SampleClock, frequency: u64, factor: f64) -> u64 {
     let setting = match clock {
         SampleClock::Cycles => frequency as f64 / factor,
         SampleClock::CpuTime => 1e9 / frequency as f64 * factor,
+        SampleClock::Tick => 1.0,
     };
     (setting as u64).max(1)
 }
 
+/// What takes a sample.
+#[derive(Clone, Copy)]
+enum Source {
+    /// A number of cycles, so that there are so many samples per second.
+    Cycles { frequency: u64 },
+    /// The kernel's timer, after so many nanoseconds.
+    Timer { period: u64 },
+    /// The tracepoint in the kernel's tick.
+    Tick { tracepoint: u64 },
+}
+
+impl Source {
+    fn new(clock: SampleClock, frequency: u64, factor: f64) -> io::Result<Self> {
+        let setting = setting(clock, frequency, factor);
+        Ok(match clock {
+            SampleClock::Cycles => Self::Cycles { frequency: setting },
+            SampleClock::CpuTime => Self::Timer { period: setting },
+            SampleClock::Tick => Self::Tick {
+                tracepoint: tick::tracepoint().ok_or(io::ErrorKind::NotFound)?,
+            },
+        })
+    }
+}
+
 /// Opens an event on each processor, for each watched thread.
-fn open_all(
-    target: Target,
-    processors: &[usize],
-    clock: SampleClock,
-    setting: u64,
-) -> io::Result<Vec<Sampler>> {
+fn open_all(target: Target, processors: &[usize], source: Source) -> io::Result<Vec<Sampler>> {
     let threads: Vec<Option<u32>> = match target {
         Target::System => vec![None],
         Target::AfterExec(process) => vec![Some(process)],
@@ -284,8 +314,7 @@ fn open_all(
     let mut ended = None;
     for &thread in &threads {
         for &processor in processors {
-            let builder =
-                |reports: BuildIds| builder(target, thread, processor, clock, setting, reports);
+            let builder = |reports: BuildIds| builder(target, thread, processor, source, reports);
             let opened = builder(BuildIds::Reported)
                 .build()
                 .or_else(
@@ -295,7 +324,11 @@ fn open_all(
                         false => Err(error),
                     },
                 )
-                .and_then(|counter| counter.sampled(size));
+                .and_then(|counter| counter.sampled(size))
+                .and_then(|sampler| match source {
+                    Source::Tick { .. } => Ok(tick::set_filter(&sampler).map(|()| sampler)?),
+                    Source::Cycles { .. } | Source::Timer { .. } => Ok(sampler),
+                });
             match opened {
                 Ok(sampler) => samplers.push(sampler),
                 // The processor went offline, or the thread has ended.
@@ -323,17 +356,28 @@ fn builder(
     target: Target,
     thread: Option<u32>,
     processor: usize,
-    clock: SampleClock,
-    setting: u64,
+    source: Source,
     build_ids: BuildIds,
 ) -> Builder<'static> {
-    let mut builder = match clock {
-        SampleClock::Cycles => Builder::new(Hardware::CPU_CYCLES),
-        SampleClock::CpuTime => Builder::new(Software::CPU_CLOCK),
+    let mut builder = match source {
+        Source::Cycles { .. } => Builder::new(Hardware::CPU_CYCLES),
+        Source::Timer { .. } => Builder::new(Software::CPU_CLOCK),
+        Source::Tick { tracepoint } => Builder::new(Tracepoint::with_id(tracepoint)),
     };
-    match clock {
-        SampleClock::Cycles => builder.sample_frequency(setting),
-        SampleClock::CpuTime => builder.sample_period(setting),
+    match source {
+        Source::Cycles { frequency } => builder.sample_frequency(frequency),
+        Source::Timer { period } => builder.sample_period(period),
+        Source::Tick { .. } => builder.sample_period(1),
+    };
+    match source {
+        Source::Cycles { .. } | Source::Timer { .. } => {
+            builder.exclude_kernel(true).sample(SampleFlag::IP)
+        }
+        Source::Tick { .. } => {
+            let builder = builder.exclude_kernel(false).exclude_hv(true);
+            let builder = builder.sample(SampleFlag::REGS_USER);
+            builder.sample_regs_user(tick::REGISTERS)
+        }
     };
     match thread {
         None => builder.any_pid(),
@@ -345,9 +389,8 @@ fn builder(
     };
     builder
         .one_cpu(processor)
-        .sample(SampleFlag::IP | SampleFlag::TID | SampleFlag::TIME)
+        .sample(SampleFlag::TID | SampleFlag::TIME)
         .sample_id_all(true)
-        .exclude_kernel(true)
         .mmap(true)
         .mmap2(true)
         .build_id(matches!(build_ids, BuildIds::Reported))
@@ -426,6 +469,7 @@ mod tests {
         for (target, clock, expected) in [
             (Target::System, SampleClock::CpuTime, 256),
             (Target::System, SampleClock::Cycles, 1024),
+            (Target::System, SampleClock::Tick, tick::frequency()),
             (program, SampleClock::CpuTime, 1024),
             (program, SampleClock::Cycles, 1024),
         ] {

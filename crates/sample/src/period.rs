@@ -2,10 +2,6 @@
 //! and then always meets the same block (Zhang et al. 1997, section 3).
 
 use std::hash::{BuildHasher as _, RandomState};
-use std::os::fd::{AsRawFd as _, BorrowedFd};
-
-use perf_event::Sampler;
-use rustix::ioctl::{Setter, ioctl, opcode};
 
 /// A source of random factors between 1/2 and 3/2, 1 on average.
 pub(crate) struct RandomFactors(u64);
@@ -23,18 +19,6 @@ impl RandomFactors {
         self.0 ^= self.0 >> 27;
         let bits = self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 11;
         0.5 + bits as f64 / (1u64 << 53) as f64
-    }
-}
-
-/// Sets the period of an event, or its frequency if it was opened with a frequency.
-pub(crate) fn set(event: &Sampler, period: u64) -> rustix::io::Result<()> {
-    const SET_PERIOD: rustix::ioctl::Opcode = opcode::write::<u64>(b'$', 4);
-    // SAFETY: `event` owns the descriptor, and outlives the call. `PERF_EVENT_IOC_PERIOD` reads one
-    // `u64`, which the setter owns during the call.
-    #[expect(unsafe_code, reason = "no safe interface has this system call")]
-    unsafe {
-        let descriptor = BorrowedFd::borrow_raw(event.as_raw_fd());
-        ioctl(descriptor, Setter::<SET_PERIOD, u64>::new(period))
     }
 }
 

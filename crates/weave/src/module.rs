@@ -286,12 +286,11 @@ fn instrument(
             ring_counters: ring_counters.allocate(plan),
         };
         map.counters_size += placement.counters.size();
-        map.functions.push(fragment::function_map(
-            plan,
-            &placement,
-            &subprograms,
-            options,
-        ));
+        let function_map = fragment::function_map(plan, &placement, &subprograms, options);
+        if options.collect.marks_blocks() {
+            block_probes::insert(&plan.lowered, &function_map, function_map.guid(&map.name));
+        }
+        map.functions.push(function_map);
         let is_unoptimized = opt_level == OptLevel::O0 || changed_attributes.is_optnone(function);
         let selector = match is_unoptimized {
             true => InstructionSelector::Fast,
@@ -303,6 +302,9 @@ fn instrument(
             defect,
         })?;
         changed_attributes.remove_memory(function);
+    }
+    if options.collect.marks_blocks() {
+        module.emit_pseudo_probes();
     }
     Ok(())
 }

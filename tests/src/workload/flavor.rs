@@ -28,11 +28,15 @@ pub enum Flavor {
     Times,
     /// By Holloway, without counters, for `holloway monitor`.
     None,
+    /// By Holloway, without counters and without the addresses of blocks: what is left of
+    /// [`Flavor::None`] is the pipeline.
+    Unprobed,
     /// With the compilers' own edge counters: `-fprofile-generate`, `-Cprofile-generate`.
     Peer,
 }
 
-/// Every flavor but [`Flavor::None`], which counts nothing, in the order of the tables.
+/// Every flavor but [`Flavor::None`] and [`Flavor::Unprobed`], which count nothing, in the order of the
+/// tables.
 pub const FLAVORS: [Flavor; 10] = [
     Flavor::Native,
     Flavor::Paths,
@@ -61,6 +65,7 @@ impl Flavor {
             Self::Variation => "variation",
             Self::Times => "times",
             Self::None => "none",
+            Self::Unprobed => "unprobed",
             Self::Peer => "peer",
         }
     }
@@ -127,6 +132,11 @@ impl Flavor {
             Self::Variation => drop(command.env("HOLLOWAY_COLLECT", "variation")),
             Self::Times => drop(command.env("HOLLOWAY_COLLECT", "times")),
             Self::None => drop(command.env("HOLLOWAY_COLLECT", "none")),
+            Self::Unprobed => {
+                command
+                    .env("HOLLOWAY_COLLECT", "none")
+                    .env("HOLLOWAY_SKIP", ".*");
+            }
             Self::Guided => drop(command.env("HOLLOWAY_GUIDE", Self::guide(folder))),
         }
     }

@@ -2,11 +2,12 @@
 //!
 //! Cost: linear in the blocks of distinct paths, and in the edges of their functions.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 
 use holloway_flow::{Path, PathId};
 use holloway_format::{EdgeMap, FunctionMap, Outcome};
 
+use crate::block_addresses::BlockAddresses;
 use crate::branches::{is_branch_outcome, is_taken};
 use crate::flow::is_before_call;
 use crate::trace::Terminal;
@@ -57,11 +58,22 @@ pub enum Direction {
     NotTaken,
 }
 
+/// How an address was found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AddressKind {
+    /// The address of the pseudo-probe where the code of the branch's block starts.
+    Real,
+    /// The number of instructions before the branch in the path map, after all real addresses.
+    Synthetic,
+}
+
 /// A branch of the program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BranchSite {
-    /// The synthetic address: the number of instructions before the branch in the path map.
+    /// The address.
     pub address: u64,
+    /// How the address was found.
+    pub address_kind: AddressKind,
     /// The function, by its number in [`Code`].
     pub function: u32,
     /// The block that ends with the branch.
@@ -93,12 +105,12 @@ pub(super) struct Branches {
 }
 
 /// A branch on a path, before the branches are numbered.
-struct Step {
-    block: u32,
+pub(super) struct Step {
+    pub(super) block: u32,
     kind: BranchKind,
-    event: BranchEvent,
+    pub(super) event: BranchEvent,
     /// The blocks whose instructions belong to the execution.
-    blocks: Vec<u32>,
+    pub(super) blocks: Vec<u32>,
 }
 
 impl Branches {
@@ -132,16 +144,8 @@ impl Branches {
                     .map(|step| ((*function, step.block), step.kind))
             })
             .collect();
-        let addresses = addresses(code, executed.iter().map(|&(key, _)| key));
-        let sites = executed
-            .iter()
-            .map(|&((function, block), kind)| BranchSite {
-                address: addresses[&(function, block)],
-                function,
-                block,
-                kind,
-            });
-        let sites: Vec<BranchSite> = sites.collect();
+        let addresses = code.addresses().as_ref().ok();
+        let sites = sites(code.functions(), addresses, executed.into_iter().collect());
         let numbers = (0..).map(BranchId).zip(&sites);
         let numbers: HashMap<(u32, u32), BranchId> = numbers
             .map(|(id, site)| ((site.function, site.block), id))
@@ -167,39 +171,80 @@ impl Branches {
     }
 }
 
-/// The address of the last instruction of each of these blocks, which are sorted by function.
-fn addresses(
-    code: &Code<'_>,
-    blocks: impl Iterator<Item = (u32, u32)>,
-) -> BTreeMap<(u32, u32), u64> {
-    let mut wanted: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-    for (function, block) in blocks {
-        wanted.entry(function).or_default().push(block);
-    }
-    let (mut addresses, mut next) = (BTreeMap::new(), 0u64);
-    for (function, map) in code.functions() {
+/// The sites of branches, in the order of their addresses. The branches, each with its function,
+/// block, and kind, are sorted.
+pub(super) fn sites<'a>(
+    functions: impl Iterator<Item = (u32, &'a FunctionMap)>,
+    known: Option<&BlockAddresses>,
+    branches: Vec<((u32, u32), BranchKind)>,
+) -> Vec<BranchSite> {
+    // Real and synthetic addresses do not mix.
+    let mut next = known.map_or(0, |known| known.last() + 1);
+    let mut branches = branches.into_iter().peekable();
+    let mut sites = Vec::new();
+    for (function, map) in functions {
+        let first = next;
         let mut ends = Vec::new();
-        for block in &map.blocks {
-            // A block without instructions keeps an address of its own.
-            next += u64::from(block.instructions.max(1));
-            ends.push(next - 1);
+        while let Some(((_, block), kind)) = branches.next_if(|branch| branch.0.0 == function) {
+            if ends.is_empty() {
+                ends.extend(map.blocks.iter().scan(first, |end, block| {
+                    // A block without instructions keeps an address of its own.
+                    *end += u64::from(block.instructions.max(1));
+                    Some(*end)
+                }));
+            }
+            let real = known.and_then(|known| {
+                let mut parts = parts_up_to(map, block);
+                parts.find_map(|part| known.of(function, part))
+            });
+            let (address, address_kind) = match real {
+                Some(address) => (address, AddressKind::Real),
+                None => (ends[block as usize] - 1, AddressKind::Synthetic),
+            };
+            sites.push(BranchSite {
+                address,
+                address_kind,
+                function,
+                block,
+                kind,
+            });
         }
-        for &block in wanted.get(&function).map_or(&[][..], Vec::as_slice) {
-            addresses.insert((function, block), ends[block as usize]);
-        }
+        let lengths = map
+            .blocks
+            .iter()
+            .map(|block| u64::from(block.instructions.max(1)));
+        next = ends
+            .last()
+            .copied()
+            .unwrap_or_else(|| first + lengths.sum::<u64>());
     }
-    addresses
+    // The sort is stable, so branches at one address keep the order of the map.
+    sites.sort_by_key(|site| site.address);
+    sites
+}
+
+/// A block, and the blocks before it that are parts of the same block of the compiler, nearest first.
+/// Such a block is divided at calls, for example. All its code has one pseudo-probe, at the start of
+/// its first part with instructions.
+fn parts_up_to(map: &FunctionMap, block: u32) -> impl Iterator<Item = u32> + '_ {
+    let before = |&part: &u32| {
+        let mut edges = map.edges.iter();
+        let split = edges.find(|edge| edge.to == part && edge.outcome == Outcome::Split);
+        split.map(|edge| edge.from)
+    };
+    // The edges of an unchecked map may form a cycle.
+    std::iter::successors(Some(block), before).take(map.blocks.len())
 }
 
 /// The branches of a function.
-struct FunctionBranches {
+pub(super) struct FunctionBranches {
     set: BranchSet,
     /// By block: its kind of choice, if it chooses between two or more blocks.
     choices: Vec<Option<BranchKind>>,
 }
 
 impl FunctionBranches {
-    fn new(map: &FunctionMap, set: BranchSet) -> FunctionBranches {
+    pub(super) fn new(map: &FunctionMap, set: BranchSet) -> FunctionBranches {
         // By block: the first block that it chooses.
         let mut first: Vec<Option<u32>> = vec![None; map.blocks.len()];
         let mut choices = vec![None; map.blocks.len()];
@@ -221,8 +266,15 @@ impl FunctionBranches {
         FunctionBranches { set, choices }
     }
 
+    /// All branches of the function, by block.
+    pub(super) fn all(&self, map: &FunctionMap) -> BTreeSet<(u32, BranchKind)> {
+        let edges = map.edges.iter();
+        let branches = edges.filter_map(|edge| Some((edge.from, self.branch(edge)?.0)));
+        branches.collect()
+    }
+
     /// The branches on a path, in order.
-    fn on_path(&self, map: &FunctionMap, path: &Path) -> Vec<Step> {
+    pub(super) fn on_path(&self, map: &FunctionMap, path: &Path) -> Vec<Step> {
         let (mut steps, mut instructions) = (Vec::<Step>::new(), 0u32);
         let mut blocks = Vec::new();
         let edges = path.edges.iter().copied().chain([path.end.edge()]);

@@ -60,6 +60,9 @@ pub enum Detector {
     HotSpotsLeft,
     /// The hot spot detector signals when it detects a new hot spot.
     HotSpotDetected,
+    /// The hot spot detector signals when control enters a hot spot: a new or a known one. The
+    /// paper's detector does not notice the known ones.
+    HotSpotEntered,
     /// The trigger counter signals at zero.
     Trigger,
 }
@@ -143,6 +146,12 @@ impl<'a> Answer<'a> {
         };
         let left = changes(|change| matches!(change, ModeChange::Left));
         let detected = changes(|change| matches!(change, ModeChange::Detected(_)));
+        let found = self.hot_spots.hot_spots.iter();
+        let found = found.map(|hot_spot| hot_spot.detected_at);
+        let known = self.hot_spots.entered.iter().map(|&(at, _)| at);
+        let mut entered: Vec<Count> = found.chain(known).collect();
+        entered.sort_unstable();
+        let entered = self.compare(entered.into_iter());
         let trigger = self.trigger.iter().map(|signals| {
             let result = self.compare(signals.iter().copied());
             (Detector::Trigger, result)
@@ -150,6 +159,7 @@ impl<'a> Answer<'a> {
         let hot_spots = [
             (Detector::HotSpotsLeft, left),
             (Detector::HotSpotDetected, detected),
+            (Detector::HotSpotEntered, entered),
         ];
         hot_spots.into_iter().chain(trigger).collect()
     }

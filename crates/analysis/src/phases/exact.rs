@@ -30,7 +30,7 @@ use crate::branch_stream::BranchStream;
 use crate::trace::Trace;
 use crate::trace::code::{Code, Event};
 use clusters::Distances;
-use windows::{Window, distance, join_pairs, shares, windows};
+use windows::{Window, distance, distance_to, join_pairs, shares, windows};
 
 /// Maximum number of windows, unless the user chooses their size.
 pub const MAX_WINDOWS: u64 = 1000;
@@ -115,7 +115,7 @@ impl ExactPhases {
             .iter()
             .map(|window| shares(&window.counts, &instructions));
         let vectors: Vec<_> = vectors.collect();
-        let distances = Distances::new(all.len(), |a, b| distance(&vectors[a], &vectors[b]));
+        let distances = distances(&vectors, trace.terminals.len());
         let (mut labels, silhouette) = distances.clusters();
         let neighbor_distance = |a: usize, b: usize| distance(&vectors[a], &vectors[b]);
         absorb_single_windows(&mut labels, &neighbor_distance);
@@ -138,6 +138,24 @@ impl ExactPhases {
         let pairs = self.segments.windows(2);
         pairs.map(|pair| (pair[1].start, pair[0].phase, pair[1].phase))
     }
+}
+
+/// The distances of all pairs of windows.
+fn distances(vectors: &[Vec<(u32, f32)>], terminals: usize) -> Distances {
+    // By terminal: its share in the window of the row, and 0 elsewhere.
+    let mut row = vec![0.0f32; terminals];
+    let mut before: &[(u32, f32)] = &[];
+    Distances::new(vectors.len(), |a| {
+        before
+            .iter()
+            .for_each(|&(path, _)| row[path as usize] = 0.0);
+        before = &vectors[a];
+        before
+            .iter()
+            .for_each(|&(path, share)| row[path as usize] = share);
+        let distances = vectors[..a].iter().map(|other| distance_to(&row, other));
+        distances.collect::<Vec<f32>>().into_iter()
+    })
 }
 
 /// Joins windows until adjacent ones are similar. Also returns how many windows each of them is.

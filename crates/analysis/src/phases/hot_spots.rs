@@ -19,10 +19,18 @@
 //!   Profile mode starts with an empty buffer and the hot spot detection counter at its maximum.
 //! - An execution counts in the buffer before it counts in the monitor counter.
 //!
+//! The paper gives no signal when control goes from one known hot spot to another. This module also
+//! finds these *entries*: in monitor mode, every 4,096 branches (the refresh interval) are counted
+//! by hot spot. If more than half of them belong to a hot spot that is not the *current* one,
+//! control has entered that hot spot. A new hot spot becomes current when it is detected. No hot
+//! spot is current after control left the known ones.
+//!
 //! Example: one branch executes over and over. It is a candidate from its 16th execution on. The
 //! counter of 13 bits reaches 0 after 8,191 more: a hot spot is found after 8,206 branches.
 //!
 //! Cost: about ten operations for each branch.
+
+use std::sync::Arc;
 
 use holloway_format::Count;
 
@@ -95,6 +103,9 @@ pub struct HotSpots {
     pub hot_spots: Vec<HotSpot>,
     /// The changes of the mode, each with the number of branches that the thread had executed.
     pub changes: Vec<(Count, ModeChange)>,
+    /// The entries of known hot spots, each with the number of branches that the thread had executed
+    /// when the entry was found.
+    pub entered: Vec<(Count, HotSpotId)>,
     /// All executions of the stream.
     pub all: Executed,
     /// Executions in profile mode, in which the buffer is on.
@@ -109,9 +120,9 @@ enum Mode {
 
 /// The simulated hardware.
 #[derive(Clone, Debug)]
-pub struct HotSpotDetector<'a> {
+pub struct HotSpotDetector {
     parameters: Parameters,
-    sites: &'a [BranchSite],
+    sites: Arc<[BranchSite]>,
     mode: Mode,
     buffer: BranchBuffer,
     /// The table of targets of indirect branches, if they are counted.
@@ -122,21 +133,28 @@ pub struct HotSpotDetector<'a> {
     since_refresh: u32,
     since_clear: u32,
     table: MonitorTable,
+    /// The hot spot that control entered last. `None` after control left the known hot spots.
+    current: Option<HotSpotId>,
+    /// By hot spot: executions in the current interval of monitor mode.
+    interval: Vec<u32>,
+    /// Branches of the current interval.
+    since_interval: u32,
     /// By branch and direction: executions before a hot spot contained the branch.
     outside: Vec<Executed>,
     result: HotSpots,
 }
 
-impl<'a> HotSpotDetector<'a> {
+impl HotSpotDetector {
     /// A detector for a stream of these branches.
     ///
     /// # Errors
     /// If the parameters make no detector.
     pub fn new(
         parameters: Parameters,
-        sites: &'a [BranchSite],
-    ) -> Result<HotSpotDetector<'a>, ParametersError> {
+        sites: impl Into<Arc<[BranchSite]>>,
+    ) -> Result<HotSpotDetector, ParametersError> {
         parameters.check()?;
+        let sites = sites.into();
         let buffer = BranchBuffer::new(&parameters);
         let slots = 2 * sites.len();
         Ok(HotSpotDetector {
@@ -153,10 +171,14 @@ impl<'a> HotSpotDetector<'a> {
             since_refresh: 0,
             since_clear: 0,
             table: MonitorTable::new(slots),
+            current: None,
+            interval: Vec::new(),
+            since_interval: 0,
             outside: vec![Executed::default(); slots],
             result: HotSpots {
                 hot_spots: Vec::new(),
                 changes: Vec::new(),
+                entered: Vec::new(),
                 all: Executed::default(),
                 profiled: Count::ZERO,
             },
@@ -199,8 +221,10 @@ impl<'a> HotSpotDetector<'a> {
             }
             Mode::Monitor => {
                 self.count_monitor(owner);
+                self.count_interval(owner);
                 if self.monitor_counter == self.parameters.monitor_maximum() {
                     self.change_to(Mode::Profile, ModeChange::Left);
+                    self.current = None;
                 }
             }
         }
@@ -215,6 +239,35 @@ impl<'a> HotSpotDetector<'a> {
             let sum = counter.saturating_add(parameters.monitor_increment);
             sum.min(parameters.monitor_maximum())
         };
+    }
+
+    /// Counts an execution of monitor mode by hot spot. Notes an entry at the end of an interval.
+    #[inline]
+    fn count_interval(&mut self, owner: Option<HotSpotId>) {
+        if let Some(owner) = owner {
+            self.interval[owner.index()] += 1;
+        }
+        self.since_interval += 1;
+        if self.since_interval == self.parameters.refresh_interval {
+            self.end_interval();
+        }
+    }
+
+    fn end_interval(&mut self) {
+        let executed = (0u32..).map(HotSpotId).zip(&self.interval);
+        let half = self.since_interval / 2;
+        let main = executed.filter(|&(_, &count)| count > half).last();
+        if let Some((main, _)) = main.filter(|&(main, _)| Some(main) != self.current) {
+            self.current = Some(main);
+            self.result.entered.push((self.result.all.branches, main));
+        }
+        self.interval.fill(0);
+        self.since_interval = 0;
+    }
+
+    /// The result so far.
+    pub fn result(&self) -> &HotSpots {
+        &self.result
     }
 
     /// Counts an execution in the buffer. Returns whether a hot spot was detected.
@@ -280,7 +333,11 @@ impl<'a> HotSpotDetector<'a> {
                 self.since_refresh = 0;
                 self.clear();
             }
-            Mode::Monitor => self.monitor_counter = 0,
+            Mode::Monitor => {
+                self.monitor_counter = 0;
+                self.interval.fill(0);
+                self.since_interval = 0;
+            }
         }
         self.result.changes.push((self.result.all.branches, change));
     }
@@ -305,6 +362,8 @@ impl<'a> HotSpotDetector<'a> {
             whole: Executed::default(),
             detected: Executed::default(),
         });
+        self.current = Some(id);
+        self.interval.push(0);
         self.change_to(Mode::Monitor, ModeChange::Detected(id));
     }
 

@@ -9,11 +9,12 @@ use holloway_format::Count;
 use super::conditions::{Condition, Conditions, Step};
 use super::estimate::estimate;
 use super::models::{Model, Models};
-use super::schemes::{Scheme, SchemeSimulator};
+use super::schemes::Scheme;
 use super::select::Candidates;
 use super::selection::{
     ArcWeightError, FlowGraph, THRESHOLDS, arc_weight_error, trace_selection_error,
 };
+use super::sweep::{INTERVALS, SchemeWeights, SweepSimulator};
 use crate::branch_stream::{BranchId, BranchKind, BranchSet, BranchSite, BranchStream, Direction};
 use crate::trace::code::Code;
 use crate::trace::stats::counts;
@@ -22,7 +23,7 @@ use crate::trace::{Terminal, Trace};
 /// Largest number by which a sweep divides the interval between dumps.
 pub const MAX_SWEEP: u64 = 16;
 /// Numbers by which a sweep divides the interval (Conte et al. 1994, table 8).
-const SWEEP: [u64; 4] = [1, 4, 8, MAX_SWEEP];
+const SWEEP: [u64; INTERVALS] = [1, 4, 8, MAX_SWEEP];
 
 /// What to simulate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -128,15 +129,12 @@ impl<'a> Answer<'a> {
             Sweep::On => &SWEEP[..],
         };
         let block_length = mean_block(code, &actual);
-        let mut simulators = Vec::new();
-        for divisor in divisors {
-            let interval = (question.dump_interval / divisor).max(1);
-            for scheme in Scheme::ALL {
-                let conditions = conditions.conditions.len();
-                let simulator = SchemeSimulator::new(scheme, interval, block_length, conditions);
-                simulators.push((scheme, interval, simulator));
-            }
-        }
+        let intervals = divisors
+            .iter()
+            .map(|divisor| (question.dump_interval / divisor).max(1));
+        let intervals: Vec<u64> = intervals.collect();
+        let count = conditions.conditions.len();
+        let mut simulator = SweepSimulator::new(&intervals, block_length, count);
         let terminals = 0..trace.terminals.len() as u32;
         let steps: Vec<Vec<Step>> = terminals
             .map(|terminal| {
@@ -145,7 +143,7 @@ impl<'a> Answer<'a> {
             })
             .collect();
         let mut pass = Pass::new(&stream, trace.terminals.len());
-        // The models take about as long as the schemes.
+        // The models take longer than the schemes.
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 let executed = trace.grammar.expand();
@@ -154,20 +152,12 @@ impl<'a> Answer<'a> {
             for terminal in trace.grammar.expand() {
                 for step in &steps[terminal as usize] {
                     let address = conditions.conditions[step.condition as usize].address;
-                    for (_, _, simulator) in &mut simulators {
-                        simulator.execute(
-                            step.condition,
-                            address,
-                            step.is_taken,
-                            step.instructions,
-                        );
-                    }
+                    simulator.execute(step.condition, address, step.is_taken, step.instructions);
                 }
             }
         });
-        let schemes = simulators.into_iter().map(|(scheme, interval, simulator)| {
-            compare(scheme, interval, simulator, &actual, &conditions.conditions)
-        });
+        let schemes = simulator.finish().into_iter();
+        let schemes = schemes.map(|weights| compare(&weights, &actual, &conditions.conditions));
         let schemes = schemes.collect();
         let instructions = code.events(&trace.terminals);
         let instructions = instructions.iter().zip(&frequencies);
@@ -314,18 +304,15 @@ fn mean_block(code: &Code<'_>, actual: &HashMap<u32, FlowGraph>) -> f64 {
 }
 
 fn compare(
-    scheme: Scheme,
-    dump_interval: u64,
-    simulator: SchemeSimulator,
+    weights: &SchemeWeights,
     actual: &HashMap<u32, FlowGraph>,
     conditions: &[Condition],
 ) -> SchemeResult {
-    let (weights, dumps) = simulator.finish();
-    let estimated = estimate(actual, conditions, &weights);
+    let estimated = estimate(actual, conditions, &weights.weights);
     SchemeResult {
-        scheme,
-        dump_interval,
-        dumps,
+        scheme: weights.scheme,
+        dump_interval: weights.interval,
+        dumps: weights.dumps,
         trace_selection_errors: THRESHOLDS
             .map(|threshold| trace_selection_error(actual, &estimated, threshold)),
         arc_weight_error: arc_weight_error(actual, &estimated),

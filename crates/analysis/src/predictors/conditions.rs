@@ -7,14 +7,14 @@
 
 use holloway_format::{FunctionMap, Outcome};
 
-use crate::branch_stream::{BranchEvent, BranchId, BranchStream};
+use crate::branch_stream::{AddressKind, BranchEvent, BranchId, BranchStream};
 use crate::branches::is_branch_outcome;
 use crate::trace::code::Code;
 
 /// A condition that a predictor sees.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Condition {
-    /// The synthetic address.
+    /// The address.
     pub(super) address: u64,
     /// The function, by its number in [`Code`].
     pub(super) function: u32,
@@ -64,8 +64,11 @@ impl Conditions {
                     not_taken: (link + 1 == links).then_some(pair[1]),
                 });
             }
-            // Later code moves back by the instructions that the chain adds.
-            added += (links as u64).saturating_sub(1);
+            // Later code moves back by the instructions that the chain adds. Real addresses stay: the
+            // chain takes the first bytes of its block.
+            if site.address_kind == AddressKind::Synthetic {
+                added += (links as u64).saturating_sub(1);
+            }
             chains.push((first, targets));
         }
         Conditions { conditions, chains }

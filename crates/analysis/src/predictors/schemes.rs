@@ -135,6 +135,11 @@ impl MarkedRegister {
         outcomes(self.history, valid)
     }
 
+    /// Whether an outcome was shifted in.
+    pub fn is_dirty(&self) -> bool {
+        self.is_full || self.history != 1
+    }
+
     /// The bits of the register.
     pub fn history(&self) -> u32 {
         self.history
@@ -211,7 +216,8 @@ pub struct ConditionWeights {
     pub not_taken: f64,
 }
 
-/// Simulates a scheme on the conditions of a thread.
+/// Simulates one scheme with one interval on the conditions of a thread, step by step.
+/// [`SweepSimulator`](super::sweep::SweepSimulator) simulates all of them in one pass.
 #[derive(Debug)]
 pub struct SchemeSimulator {
     scheme: Scheme,

@@ -43,31 +43,59 @@ impl History {
     }
 }
 
-/// A part of the history, folded to a few bits, and kept up to date with a few operations.
+/// Bits from one lane of [`Folded`] to the next.
+const LANE: u32 = 21;
+
+/// A part of the history, folded to a few bits in three widths. The three values lie in *lanes* of
+/// one word, so that a few operations keep all of them up to date.
 #[derive(Clone, Copy, Debug)]
 struct Folded {
-    value: u32,
+    lanes: u64,
     /// Bits of the history.
     length: u32,
-    /// Bits of the value.
-    width: u32,
+    /// Bits of each value.
+    widths: [u32; 3],
+    /// In each lane, the bit where the oldest outcome leaves.
+    oldest: u64,
+    /// The bits of the values.
+    mask: u64,
 }
 
 impl Folded {
-    fn new(length: u32, width: u32) -> Folded {
+    fn new(length: u32, widths: [u32; 3]) -> Folded {
+        let in_lanes = |bits: [u32; 3]| {
+            let lanes = (0..).zip(bits);
+            lanes.fold(0, |word, (lane, bits)| {
+                word | u64::from(bits) << (LANE * lane)
+            })
+        };
         Folded {
-            value: 0,
+            lanes: 0,
             length,
-            width,
+            widths,
+            oldest: in_lanes(widths.map(|width| 1 << (length % width))),
+            mask: in_lanes(widths.map(|width| (1 << width) - 1)),
         }
     }
 
+    /// The value in a lane.
+    fn value(&self, lane: usize) -> u32 {
+        (self.lanes >> (LANE * lane as u32)) as u32 & ((1 << self.widths[lane]) - 1)
+    }
+
     /// Adds the newest bit, and removes the bit that is too old now.
+    #[inline]
     fn update(&mut self, history: &History) {
-        self.value = self.value << 1 | u32::from(history.bit(0));
-        self.value ^= u32::from(history.bit(self.length as usize)) << (self.length % self.width);
-        self.value ^= self.value >> self.width;
-        self.value &= (1 << self.width) - 1;
+        const FIRST_BITS: u64 = 1 | 1 << LANE | 1 << (2 * LANE);
+        let newest = 0u64.wrapping_sub(u64::from(history.bit(0))) & FIRST_BITS;
+        let too_old = 0u64.wrapping_sub(u64::from(history.bit(self.length as usize))) & self.oldest;
+        let shifted = (self.lanes << 1 | newest) ^ too_old;
+        // The bit that leaves a value at the top comes back at the bottom.
+        let [first, second, third] = self.widths;
+        let first = shifted >> first & 1;
+        let second = shifted >> second & 1 << LANE;
+        let third = shifted >> third & 1 << (2 * LANE);
+        self.lanes = (shifted ^ first ^ second ^ third) & self.mask;
     }
 }
 
@@ -100,8 +128,8 @@ impl Entry {
 struct Table {
     entries: Vec<Entry>,
     tag_bits: u32,
-    index: Folded,
-    tag: [Folded; 2],
+    /// The history for the index, and twice for the tag.
+    folded: Folded,
 }
 
 impl Table {
@@ -109,22 +137,18 @@ impl Table {
         Table {
             entries: vec![Entry::default(); 1 << TABLE_BITS],
             tag_bits,
-            index: Folded::new(length, TABLE_BITS),
-            tag: [
-                Folded::new(length, tag_bits),
-                Folded::new(length, tag_bits - 1),
-            ],
+            folded: Folded::new(length, [TABLE_BITS, tag_bits, tag_bits - 1]),
         }
     }
 
     fn index(&self, address: u64) -> usize {
         let address = address as u32;
-        let hash = address ^ (address >> TABLE_BITS) ^ self.index.value;
+        let hash = address ^ (address >> TABLE_BITS) ^ self.folded.value(0);
         (hash & ((1 << TABLE_BITS) - 1)) as usize
     }
 
     fn tag(&self, address: u64) -> u16 {
-        let hash = address as u32 ^ self.tag[0].value ^ (self.tag[1].value << 1);
+        let hash = address as u32 ^ self.folded.value(1) ^ (self.folded.value(2) << 1);
         (hash & ((1 << self.tag_bits) - 1)) as u16
     }
 }
@@ -274,10 +298,7 @@ impl Tage {
     pub(super) fn push(&mut self, bit: u8) {
         self.history.push(bit);
         for table in &mut self.tables {
-            table.index.update(&self.history);
-            for tag in &mut table.tag {
-                tag.update(&self.history);
-            }
+            table.folded.update(&self.history);
         }
     }
 }
@@ -289,19 +310,28 @@ mod tests {
     /// Folding step by step equals folding the history as a whole.
     #[test]
     fn folded_histories_are_up_to_date() {
-        for (length, width) in [(5, 10), (44, 10), (130, 9), (1000, 13), (20, 10)] {
-            let (mut history, mut folded) = (History::new(), Folded::new(length, width));
+        for (length, widths) in [
+            (5, [10, 9, 8]),
+            (44, [10, 11, 10]),
+            (130, [10, 9, 13]),
+            (1000, [13, 14, 10]),
+            (20, [10, 10, 10]),
+        ] {
+            let (mut history, mut folded) = (History::new(), Folded::new(length, widths));
             let mut state = 1u32;
             for _ in 0..3000 {
                 state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
                 history.push((state >> 31) as u8);
                 folded.update(&history);
             }
-            let bits = (0..length).map(|age| {
-                let position = age % width;
-                u32::from(history.bit(age as usize)) << position
-            });
-            assert_eq!(folded.value, bits.fold(0, |a, b| a ^ b), "{length} {width}");
+            for (lane, width) in widths.into_iter().enumerate() {
+                let bits = (0..length).map(|age| {
+                    let position = age % width;
+                    u32::from(history.bit(age as usize)) << position
+                });
+                let whole = bits.fold(0, |a, b| a ^ b);
+                assert_eq!(folded.value(lane), whole, "{length} {width}");
+            }
         }
     }
 }

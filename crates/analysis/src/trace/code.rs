@@ -10,6 +10,7 @@ use holloway_flow::{BlockId, Path, PathId, PathStart};
 use holloway_format::{FunctionMap, ImageMap, ModuleMap};
 
 use super::Terminal;
+use crate::block_addresses::{AddressLookup, UnknownAddresses};
 use crate::flow::is_before_call;
 use crate::graph::{Graph, check_indices};
 use crate::path_name::{PathName, PathNames};
@@ -75,6 +76,7 @@ pub struct Code<'a> {
     functions: Vec<(&'a ModuleMap, &'a FunctionMap)>,
     graphs: Vec<OnceCell<Option<Graph>>>,
     path_names: Vec<OnceCell<PathNames>>,
+    addresses: AddressLookup,
 }
 
 impl<'a> Code<'a> {
@@ -96,7 +98,19 @@ impl<'a> Code<'a> {
             functions,
             graphs,
             path_names,
+            addresses: Err(UnknownAddresses::default()),
         }
+    }
+
+    /// The same code with the addresses of its blocks.
+    #[must_use]
+    pub fn with_addresses(self, addresses: AddressLookup) -> Code<'a> {
+        Code { addresses, ..self }
+    }
+
+    /// The addresses of blocks.
+    pub fn addresses(&self) -> &AddressLookup {
+        &self.addresses
     }
 
     /// The image.

@@ -6,9 +6,10 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use holloway_abi::Kind;
+use holloway_analysis::block_addresses::AddressLookup;
 use holloway_analysis::stream::Words;
 use holloway_analysis::trace::{Limits, Recorded, TraceBuilder};
 use holloway_format::trace::TraceFile;
@@ -19,7 +20,9 @@ use super::stream_kind::{
     StreamKind, Summary,
 };
 use super::trace_writer::{Target, ThreadStream, TraceOutput};
+use crate::addresses::block_addresses;
 use crate::error::StoreError;
+use crate::live_phases::RingPhases;
 use crate::lock::locked;
 use crate::memory::Share;
 use crate::recording::{Origin, Recording};
@@ -81,6 +84,8 @@ impl StreamKind for Trace {
 struct TraceStreams {
     recording: Arc<Recording>,
     words: Words,
+    /// The addresses of blocks, for phases. Read when the first ring needs them.
+    addresses: OnceLock<AddressLookup>,
     shared: Arc<Mutex<SharedTraces>>,
 }
 
@@ -103,8 +108,23 @@ impl TraceStreams {
         Self {
             recording,
             words,
+            addresses: OnceLock::new(),
             shared: Arc::new(Mutex::new(shared)),
         }
+    }
+
+    /// The detector of phases for a ring of a running process, if the user asked for phases.
+    fn phases(&self, thread: u32) -> Option<RingPhases> {
+        let notify = self.recording.settings.phases?;
+        if self.recording.origin != Origin::Live {
+            return None;
+        }
+        let map = self.words.image();
+        let addresses = self
+            .addresses
+            .get_or_init(|| block_addresses(&self.recording.head, map));
+        let words = self.words.clone();
+        Some(RingPhases::new(words, addresses, thread, notify))
     }
 
     /// Adds the counts in the files of an earlier collector. Returns the damage of the files.
@@ -155,6 +175,7 @@ impl ProcessAnalysis for TraceStreams {
         let limits = limits(share.capacity(SYMBOL_BYTES));
         Box::new(TraceRing {
             builder: TraceBuilder::new(self.words.clone(), limits),
+            phases: self.phases(thread),
             stream: ThreadStream { thread, id: None },
             recording: Arc::clone(&self.recording),
             shared: Arc::clone(&self.shared),
@@ -214,6 +235,8 @@ impl ProcessAnalysis for TraceStreams {
 /// The analysis of one ring.
 struct TraceRing {
     builder: TraceBuilder,
+    /// Finds phases while the program runs (`--phases`).
+    phases: Option<RingPhases>,
     stream: ThreadStream,
     recording: Arc<Recording>,
     shared: Arc<Mutex<SharedTraces>>,
@@ -238,6 +261,9 @@ impl RingAnalysis for TraceRing {
         self.builder.feed(position, words);
         let recorded = self.builder.take();
         self.record(recorded);
+        if let Some(phases) = &mut self.phases {
+            phases.feed(&self.recording.head, position, words);
+        }
     }
 
     fn hand_over(&mut self) {

@@ -228,8 +228,8 @@ pub(crate) struct MonitorArgs {
     /// Watch a running process, its threads, and its child processes, until it ends or Ctrl-C
     #[arg(long, value_name = "PID", conflicts_with = "program")]
     pub(crate) pid: Option<u32>,
-    /// Samples per second of CPU time, on average: 1 to 10000 [default: 1024, and 256 with --system
-    /// on machines without a counter of cycles]
+    /// Samples per second of CPU time, on average: 1 to 10000 [default: 1024; with --system on machines
+    /// without a counter of cycles, one in each tick of the kernel, or 256]
     #[arg(long, value_name = "HZ", value_parser = parse_frequency)]
     pub(crate) frequency: Option<NonZeroU64>,
     /// The directory for the run's data.

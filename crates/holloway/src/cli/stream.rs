@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 use holloway_collect::burst::Burst;
+use holloway_collect::live_phases::PhaseNotify;
 use holloway_collect::memory::Memory;
 use holloway_collect::settings::{MapDirectories, Settings};
 
@@ -39,6 +40,9 @@ pub(crate) struct StreamArgs {
     /// loops at most 64M a thread]
     #[arg(long, value_name = "SIZE", value_parser = parse_memory)]
     pub(crate) memory: Option<u64>,
+    /// Print when the program enters and leaves hot spots, while it runs (on stderr)
+    #[arg(long, help_heading = "Run (trace)")]
+    pub(crate) phases: bool,
     /// Time M paths (default: 1) after about every N paths that run [env: HOLLOWAY_BURST]
     /// [default: 10000:1]
     #[arg(long, value_name = "N[:M]", help_heading = "Run (variation)")]
@@ -46,13 +50,14 @@ pub(crate) struct StreamArgs {
 }
 
 impl StreamArgs {
-    /// How a run's streams are collected.
-    pub(crate) fn settings(&self, maps: &MapDirectories) -> Settings {
+    /// How a run's streams are collected. `phases` receives transitions, if the user asked for them.
+    pub(crate) fn settings(&self, maps: &MapDirectories, phases: PhaseNotify) -> Settings {
         Settings {
             k: self.k,
             sample: self.sample.unwrap_or(1),
             memory: Memory::new(self.memory),
             burst: self.burst,
+            phases: self.phases.then_some(phases),
             maps: maps.clone(),
         }
     }

@@ -29,7 +29,7 @@ use holloway_link::tools::{RUST_LINKER, RUSTC, tools_dir};
 use holloway_llvm::Library;
 use holloway_weave::Pattern;
 
-use crate::cli::{CargoArgs, CargoCommand, CargoHolloway, StreamArgs};
+use crate::cli::{CargoArgs, CargoCommand, CargoHolloway, OutputFormat, StreamArgs};
 use crate::commands::{clean, report, runner};
 use crate::failure::{Context, Failure, Result};
 use crate::profile_directory::{DEBUG, RELEASE, profile_directories};
@@ -227,7 +227,11 @@ impl CargoCall {
             &self.project.runs(),
             &name,
         )?;
-        let (end, _collector) = self.run_with_collector(&directory, &holloway_args.stream)?;
+        let (end, _collector) = self.run_with_collector(
+            &directory,
+            &holloway_args.stream,
+            holloway_args.view.list.style.format,
+        )?;
         let status = end.status;
         self.repeat_messages(status);
         let summary = loading::finish(&directory, &self.maps())?;
@@ -306,7 +310,8 @@ impl CargoCall {
     /// # Errors
     /// If cargo cannot be run.
     pub(crate) fn record_into(mut self, directory: &Path) -> Result<ExitStatus> {
-        let spawned = self.run_with_collector(directory, &StreamArgs::default());
+        let format = OutputFormat::Text;
+        let spawned = self.run_with_collector(directory, &StreamArgs::default(), format);
         spawned.map(|(end, _)| end.status)
     }
 
@@ -316,10 +321,11 @@ impl CargoCall {
         &mut self,
         directory: &Path,
         stream: &StreamArgs,
+        format: OutputFormat,
     ) -> Result<(ProgramEnd, Collector)> {
         self.command.env(run_directory::DATA, directory);
         self.append_program_args();
-        let settings = stream.settings(&self.maps());
+        let settings = stream.settings(&self.maps(), notices::phases(format));
         let _weaving = self.show_weaving();
         let (end, collector) = collector::run(
             &mut self.command,

@@ -81,7 +81,7 @@ pub(crate) fn of_phase(loaded: Loaded, name: char) -> Result<(RunProfile, String
         return Err(Failure::usage(format_args!("--phase: {reason}")));
     }
     let traces = RunTraces::new(loaded, TraceSelection::All);
-    let codes = traces.codes();
+    let codes = traces.codes_with_addresses();
     let chosen = traces.selected(&ChoiceArgs::default());
     let Some(longest) = traces.longest(&chosen, &codes) else {
         return Err(Failure::new("cannot find a trace: nothing ran"));
@@ -107,7 +107,6 @@ pub(crate) fn of_phase(loaded: Loaded, name: char) -> Result<(RunProfile, String
     let mut profile = run_of_paths(stream.code.map(), head, stream.trace, &phase.paths);
     profile.damage.extend(traces.all_damage(longest));
     profile.interrupt = traces.profile.interrupt;
-    profile.cpu_time = traces.profile.cpu_time.clone();
     let text = format!(
         "phase {name} of thread {} only: {} of its {} instructions",
         stream.thread,

@@ -74,7 +74,9 @@ pub(crate) fn main(args: &RunArgs) -> Result<ExitCode> {
         linked: None,
         store: run_directory::map_store(&runs),
     };
-    let settings = args.stream.settings(&maps);
+    let settings = args
+        .stream
+        .settings(&maps, notices::phases(args.view.list.style.format));
     let run = collector::run(
         &mut command,
         &directory,

@@ -15,6 +15,7 @@ use holloway_analysis::RunProfile;
 use holloway_analysis::note::{Account, Note};
 use holloway_analysis::trace::code::Code;
 use holloway_analysis::trace::diff::Unit;
+use holloway_collect::addresses::block_addresses;
 use holloway_collect::load::{Loaded, Streams};
 use holloway_collect::thread_traces::{ThreadTrace, TraceSelection};
 use holloway_format::ProfileHead;
@@ -324,7 +325,7 @@ pub(super) fn with_longest<T>(
     };
     let traces = RunTraces::read(&run, TraceSelection::All)?;
     let chosen = traces.choose(&run, &args.choice)?;
-    let codes = traces.codes();
+    let codes = traces.codes_with_addresses();
     let Some(longest) = traces.longest(&chosen, &codes) else {
         let run = run.display();
         return Err(Failure::new(format_args!("cannot find a trace in {run}")));
@@ -400,6 +401,16 @@ impl RunTraces {
     pub(super) fn codes(&self) -> Vec<Code<'_>> {
         let maps = self.streams.iter().map(|(streams, _)| &streams.map);
         maps.map(|map| Code::new(map)).collect()
+    }
+
+    /// The code of each process and image, with the addresses of its blocks.
+    pub(super) fn codes_with_addresses(&self) -> Vec<Code<'_>> {
+        let streams = self.streams.iter().map(|(streams, _)| streams);
+        let codes = streams.map(|streams| {
+            let addresses = block_addresses(&streams.head, &streams.map);
+            Code::new(&streams.map).with_addresses(addresses)
+        });
+        codes.collect()
     }
 
     /// The streams that the user chose.

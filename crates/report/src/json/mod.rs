@@ -14,6 +14,7 @@ mod fields;
 mod functions;
 mod left_out;
 mod lines;
+pub mod live_phases;
 pub mod loops;
 pub mod manager;
 pub(crate) mod overlap;

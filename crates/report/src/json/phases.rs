@@ -10,7 +10,7 @@ use holloway_format::Count;
 use serde::Serialize;
 
 use super::document::{self, SCHEMA};
-use super::thread::{SiteRecord, ThreadRecord};
+use super::thread::{self, SiteRecord, ThreadRecord};
 use crate::options::Options;
 use crate::phases::{PhaseFunction, Phases, phase_functions, phase_name, source_lines};
 use crate::places::user_place;
@@ -183,7 +183,7 @@ pub fn write(phases: &Phases<'_>, options: &Options<'_>, out: &mut dyn Write) ->
         schema: SCHEMA,
         thread: ThreadRecord::new(phases.thread),
         covers: "woven",
-        addresses: "synthetic",
+        addresses: thread::addresses(&answer.stream),
         branch_set: match phases.question.branches {
             BranchSet::Choices => "conditional",
             BranchSet::All => "all",
@@ -294,7 +294,16 @@ impl<'a> Records<'a> {
                 to: None,
             }
         });
-        changes.collect()
+        let entered = self.phases.answer.hot_spots.entered.iter();
+        let entered = entered.map(|&(at, HotSpotId(id))| TransitionRecord {
+            at,
+            source: "hot_spots",
+            change: Some("entered"),
+            hot_spot: Some(id),
+            from: None,
+            to: None,
+        });
+        changes.chain(entered).collect()
     }
 
     /// The transitions of all sources, in order.
@@ -377,6 +386,7 @@ impl<'a> Records<'a> {
             detector: match detector {
                 Detector::HotSpotsLeft => "hot_spots_left",
                 Detector::HotSpotDetected => "hot_spot_detected",
+                Detector::HotSpotEntered => "hot_spot_entered",
                 Detector::Trigger => "trigger",
             },
             signals: result.signals,

@@ -12,7 +12,7 @@ use holloway_format::Count;
 use serde::{Serialize, Serializer};
 
 use super::document::{self, SCHEMA};
-use super::thread::{SiteRecord, ThreadRecord};
+use super::thread::{self, SiteRecord, ThreadRecord};
 use crate::options::Options;
 use crate::predictors::{Predictions, Remedy, longer_history, selects};
 use crate::trace::LabeledStream;
@@ -130,7 +130,7 @@ pub fn write(
         schema: SCHEMA,
         thread: ThreadRecord::new(predictions.thread),
         covers: "woven",
-        addresses: "synthetic",
+        addresses: thread::addresses(&answer.stream),
         executed_branches,
         instructions: answer.instructions,
         models: models.into(),

@@ -159,7 +159,8 @@ fn files<'a>(run: &'a SampledRun, profile: &TimeProfile) -> Vec<FileRecord<'a>> 
                 | KnownBlocks::NoProbes
                 | KnownBlocks::NoSymbols
                 | KnownBlocks::Damaged
-                | KnownBlocks::Unread => None,
+                | KnownBlocks::Unread
+                | KnownBlocks::Copied { .. } => None,
             },
             samples: samples.fold(Count::ZERO, Count::saturating_add),
             without_function,

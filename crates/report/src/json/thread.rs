@@ -1,6 +1,6 @@
 //! Records that are common to reports on the branches of a thread.
 
-use holloway_analysis::branch_stream::{BranchKind, BranchSite};
+use holloway_analysis::branch_stream::{AddressKind, BranchKind, BranchSite, BranchStream};
 use holloway_analysis::interrupt::Interrupt;
 use serde::Serialize;
 
@@ -45,6 +45,15 @@ impl<'a> ThreadRecord<'a> {
     }
 }
 
+/// How the addresses of the executed branches were found.
+pub(super) fn addresses(stream: &BranchStream<'_>) -> &'static str {
+    match stream.real_addresses() {
+        0 => "synthetic",
+        real if real == stream.sites().len() => "real",
+        _ => "mixed",
+    }
+}
+
 /// A branch of the program.
 #[derive(Serialize)]
 pub(super) struct SiteRecord<'a> {
@@ -53,6 +62,7 @@ pub(super) struct SiteRecord<'a> {
     file: &'a str,
     line: u32,
     address: u64,
+    has_real_address: bool,
     kind: &'static str,
 }
 
@@ -67,6 +77,7 @@ impl<'a> SiteRecord<'a> {
             file,
             line,
             address: site.address,
+            has_real_address: site.address_kind == AddressKind::Real,
             kind: match site.kind {
                 BranchKind::Conditional => "conditional",
                 BranchKind::Indirect => "indirect",

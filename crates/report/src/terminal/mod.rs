@@ -12,6 +12,7 @@ mod cpu_time;
 mod edges;
 mod functions;
 mod lines;
+pub mod live_phases;
 pub mod loops;
 pub mod manager;
 mod outcome;

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use holloway_analysis::block_addresses::UnknownAddresses;
 use holloway_analysis::branch_stream::{BranchSet, BranchStream};
 use holloway_format::Count;
 
@@ -97,8 +98,9 @@ impl<'a> ThreadSheet<'a> {
             BranchSet::All => "conditions, switches, jumps, calls, and returns",
         };
         let sites = branches(stream.sites().len() as u64);
+        let addresses = addresses(stream);
         let text = format!(
-            "{kinds} of woven code only ({sites} of the program ran); addresses are synthetic, in the order of the path map; instructions are LLVM's"
+            "{kinds} of woven code only ({sites} of the program ran); {addresses}; instructions are LLVM's"
         );
         self.fact("branches", &text)?;
         if stream.is_empty() {
@@ -106,6 +108,35 @@ impl<'a> ThreadSheet<'a> {
             self.page.wrapped(Line::new(), Ink::Alarm, text)?;
         }
         Ok(!stream.is_empty())
+    }
+}
+
+/// How the addresses of branches were found, in words.
+fn addresses(stream: &BranchStream<'_>) -> String {
+    let (real, all) = (stream.real_addresses() as u64, stream.sites().len() as u64);
+    let synthetic = "synthetic, in the order of the path map";
+    match stream.unknown_addresses() {
+        None if real == all => {
+            "addresses are real: where the code of the branch's block starts".to_owned()
+        }
+        None => format!(
+            "{} real addresses, where the code of the branch's block starts; the other {} are {synthetic}",
+            grouped(real),
+            grouped(all - real)
+        ),
+        Some(reason) => format!("addresses are {synthetic}, because {}", reason_of(reason)),
+    }
+}
+
+/// The reason why addresses are synthetic.
+fn reason_of(reason: UnknownAddresses) -> &'static str {
+    match reason {
+        UnknownAddresses::NotRead => "the program's file was not read",
+        UnknownAddresses::NoFile => "the program's file is gone",
+        UnknownAddresses::OtherBuild => "the program was built again",
+        UnknownAddresses::NoProbes => "the program has no pseudo-probes",
+        UnknownAddresses::NoSymbols => "the program's symbol table was stripped",
+        UnknownAddresses::Damaged => "the program's file is damaged",
     }
 }
 

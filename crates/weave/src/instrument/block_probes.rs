@@ -1,4 +1,4 @@
-//! Marks the blocks of a function with LLVM's pseudo-probes (kind `none`).
+//! Marks the blocks of a function with LLVM's pseudo-probes (kinds `none` and `trace`).
 //!
 //! A pseudo-probe emits no instruction. The code generator writes its address into the section
 //! `.pseudo_probe`, which is not loaded. [`holloway_format::block_probes`] reads the section. So an

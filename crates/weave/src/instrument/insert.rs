@@ -4,7 +4,7 @@
 //! |---|---|
 //! | paths, edges | `counters`: arrays and hash tables |
 //! | loops | `stream`, with counters next to the ring (`ring_counters`) |
-//! | trace | `stream` |
+//! | trace | `stream`; [`super::block_probes`] marks the blocks |
 //! | variation | `bursts` |
 //! | times | `times` |
 //! | none | no probes; [`super::block_probes`] marks the blocks |

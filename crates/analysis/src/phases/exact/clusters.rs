@@ -33,12 +33,14 @@ pub(super) struct Distances {
 }
 
 impl Distances {
-    /// The distances of `size` items.
-    pub(super) fn new(size: usize, distance: impl Fn(usize, usize) -> f32) -> Distances {
+    /// The distances of `size` items. `row` gives the distances from an item to all items before it.
+    pub(super) fn new<R: Iterator<Item = f32>>(
+        size: usize,
+        mut row: impl FnMut(usize) -> R,
+    ) -> Distances {
         let mut distances = vec![0.0; size * size];
         for a in 0..size {
-            for b in 0..a {
-                let distance = distance(a, b);
+            for (b, distance) in row(a).enumerate() {
                 distances[a * size + b] = distance;
                 distances[b * size + a] = distance;
             }
@@ -175,7 +177,11 @@ mod tests {
 
     /// Points on a line.
     fn of_points(points: &[f32]) -> Distances {
-        Distances::new(points.len(), |a, b| (points[a] - points[b]).abs())
+        Distances::new(points.len(), |a| {
+            points[..a]
+                .iter()
+                .map(move |point| (points[a] - point).abs())
+        })
     }
 
     #[test]
@@ -195,9 +201,9 @@ mod tests {
     #[test]
     fn points_without_structure_are_one_cluster() {
         // All distances are equal.
-        let equal = Distances::new(20, |_, _| 0.9);
+        let equal = Distances::new(20, |a| std::iter::repeat_n(0.9, a));
         assert_eq!(equal.clusters(), (vec![0; 20], 0.0));
-        let same = Distances::new(20, |_, _| 0.0);
+        let same = Distances::new(20, |a| std::iter::repeat_n(0.0, a));
         assert_eq!(same.clusters(), (vec![0; 20], 0.0));
     }
 

@@ -136,3 +136,39 @@ pub(super) fn distance(first: &[(u32, f32)], second: &[(u32, f32)]) -> f32 {
     }
     (1.0 - overlap).clamp(0.0, 1.0)
 }
+
+/// The distance of two windows, as [`distance`]. `first` has the shares of all paths. This takes a
+/// step without a branch for each path of the other window.
+pub(super) fn distance_to(first: &[f32], second: &[(u32, f32)]) -> f32 {
+    let shares = second.iter();
+    let overlap: f32 = shares
+        .map(|&(path, share)| first[path as usize].min(share))
+        .sum();
+    (1.0 - overlap).clamp(0.0, 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{distance, distance_to};
+
+    #[test]
+    fn both_distances_are_equal() {
+        let windows: [&[(u32, f32)]; 4] = [
+            &[(0, 0.5), (2, 0.25), (3, 0.25)],
+            &[(0, 0.1), (1, 0.6), (3, 0.3)],
+            &[(2, 1.0)],
+            &[],
+        ];
+        for first in windows {
+            let mut row = [0.0; 4];
+            first
+                .iter()
+                .for_each(|&(path, share)| row[path as usize] = share);
+            for second in windows {
+                assert_eq!(distance_to(&row, second), distance(first, second));
+            }
+        }
+        assert_eq!(distance(windows[0], windows[0]), 0.0);
+        assert_eq!(distance(windows[1], windows[2]), 1.0);
+    }
+}

@@ -118,3 +118,19 @@ fn a_run_without_samples_has_no_share() {
     assert_snapshot!(head(&run));
     assert!(cpu_time_in_json(&run)["woven_share"].is_null());
 }
+
+/// Without the records of the program's files, no sample is known to be of woven code. That says
+/// nothing about the program.
+#[test]
+fn dropped_records_are_the_reason_of_an_unknown_share() {
+    let run = run_with(Sampling::Sampled(Samples {
+        lost: 3,
+        other_programs: vec![ProgramSamples {
+            path: "[vdso]".to_owned(),
+            samples: Count(216),
+        }],
+        ..Samples::default()
+    }));
+    let sentence = "unknown: the kernel dropped 3 records of this run; record it again, on a less busy machine";
+    assert!(head(&run).contains(sentence), "{}", head(&run));
+}

@@ -144,6 +144,13 @@ fn write_samples(sheet: &mut Sheet<'_>, sums: &SampleSums) -> io::Result<()> {
 
 /// The share of woven code in the user time.
 fn woven(sums: &SampleSums) -> String {
+    if sums.total == Count::ZERO && sums.lost > 0 {
+        // The records of the program's files may be among them.
+        return format!(
+            "unknown: the kernel dropped {} of this run; record it again, on a less busy machine",
+            plural(sums.lost, "record")
+        );
+    }
     if sums.total == Count::ZERO {
         return "unknown: the program used too little user time for a sample".to_owned();
     }

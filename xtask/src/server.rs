@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 /// Rows of the table.
 const ROWS: u32 = 6;
 /// Minutes that are worth a page.
-const LONG: u64 = 40;
+const LONG: u64 = 30;
 /// Time before the first look: the monitors have written once.
 const WARM_UP: Duration = Duration::from_secs(15);
 

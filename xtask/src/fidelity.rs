@@ -24,6 +24,9 @@ pub(crate) struct Options {
     /// Run only these programs
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = suite::parse_name)]
     only: Vec<String>,
+    /// Write the page although programs are left out
+    #[arg(long)]
+    write: bool,
 }
 
 /// Runs the study, prints it, and writes the page and the plots if the whole suite ran.
@@ -37,14 +40,18 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     for section in &sections {
         println!("{}", section.text);
     }
-    if options.only.is_empty() {
+    if options.only.is_empty() || options.write {
         let studies = root().join("docs/studies");
         let write = |name: &str, text: &str| {
             let file = studies.join(name);
             std::fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))
         };
+        let coverage = suite::coverage(&options.only);
         let texts: Vec<&str> = sections.iter().map(|section| &*section.text).collect();
-        write("fidelity.md", &format!("{HEAD}\n{}", texts.join("\n")))?;
+        write(
+            "fidelity.md",
+            &format!("{HEAD}\n{coverage}\n\n{}", texts.join("\n")),
+        )?;
         for section in &sections {
             write(section.plot_name, &section.plot)?;
         }

@@ -73,6 +73,9 @@ pub(crate) struct Options {
     /// Run only these programs of the suite, and no tight loops
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = suite::parse_name)]
     only: Vec<String>,
+    /// Write the page although programs are left out
+    #[arg(long)]
+    write: bool,
     /// Run each program this many times in each setup
     #[arg(long, value_name = "N", default_value = "11")]
     rounds: NonZeroUsize,
@@ -134,10 +137,12 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let gaps = gaps::study(options.rounds.get())?;
     let programs = table(&all_figures);
     println!("{gaps}\n{programs}");
-    if options.only.is_empty() && options.frequency.is_none() {
+    if (options.only.is_empty() || options.write) && options.frequency.is_none() {
         let page = root().join("docs/studies/monitor.md");
         let rounds = options.rounds;
-        let text = format!("{HEAD}\n{rounds} rounds.\n\n{GAPS}{gaps}\n{PROGRAMS}{programs}");
+        let coverage = suite::coverage(&options.only);
+        let text =
+            format!("{HEAD}\n{coverage} {rounds} rounds.\n\n{GAPS}{gaps}\n{PROGRAMS}{programs}");
         std::fs::write(&page, text).with_context(|| format!("cannot write {}", page.display()))?;
         println!("written to docs/studies/monitor.md");
     }

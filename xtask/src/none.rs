@@ -45,6 +45,9 @@ pub(crate) struct Options {
     /// Build only these programs
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = suite::parse_name)]
     only: Vec<String>,
+    /// Write the page although programs are left out
+    #[arg(long)]
+    write: bool,
 }
 
 /// The figures of a program, by element of [`FLAVORS`].
@@ -77,9 +80,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
     let table = table(&all_figures);
     println!("{table}");
-    if options.only.is_empty() {
+    if options.only.is_empty() || options.write {
         let page = root().join("docs/studies/none.md");
-        std::fs::write(&page, format!("{HEAD}\n{table}"))
+        let coverage = suite::coverage(&options.only);
+        std::fs::write(&page, format!("{HEAD}\n{coverage}\n\n{table}"))
             .with_context(|| format!("cannot write {}", page.display()))?;
         println!("written to docs/studies/none.md");
     }

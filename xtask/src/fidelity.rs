@@ -5,6 +5,7 @@ mod plot;
 mod time;
 
 use crate::bench::KeptBuilds;
+use crate::machine::load;
 use crate::suite;
 use crate::workspace::root;
 use anyhow::{Context, Result};
@@ -13,9 +14,9 @@ use anyhow::{Context, Result};
 const HEAD: &str = "\
 # How well samples estimate executions
 
-Written by `cargo xtask study fidelity`. The tables compare estimates with the exact counts of another
-run (`--collect edges`): 1 means that each block or edge has the same share in both. Blocks are
-weighted by their instructions, edges by their executions.
+Written by `cargo xtask study fidelity`. The tables compare estimates with the exact counts of
+another run (`--collect edges`): 1 means that each block or edge has the same share in both. Blocks
+are weighted by their instructions, edges by their executions.
 ";
 
 /// The options of `cargo xtask study fidelity`.
@@ -46,7 +47,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             let file = studies.join(name);
             std::fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))
         };
-        let coverage = suite::coverage(&options.only);
+        let coverage = format!("{} {}", suite::coverage(&options.only), load());
         let texts: Vec<&str> = sections.iter().map(|section| &*section.text).collect();
         write(
             "fidelity.md",

@@ -11,6 +11,7 @@
 mod gaps;
 
 use crate::bench::{KeptBuilds, Samples, geometric_mean};
+use crate::machine::load;
 use crate::suite;
 use crate::workspace::root;
 use anyhow::{Context, Result, ensure};
@@ -49,12 +50,13 @@ machine, too.
 const PROGRAMS: &str = "\
 ## Programs
 
-Times are CPU times of the program: medians of ratios within a round. The spread is the interquartile
-range of these ratios. *Monitor* is the CPU time that the monitor used while it watched, as a share of
-the time for which it watched. The monitor took its default number of samples per second.
+Times are CPU times of the program: medians of ratios within a round. The spread is the
+interquartile range of these ratios. *Monitor* is the CPU time that the monitor used while it
+watched, as a share of the time for which it watched. The monitor took its default number of
+samples per second.
 
-The first rows are Morph's, with a kernel of its own (Zhang et al. 1997, tables 4 and 5): its slowdown
-includes the work of the monitor.
+The first rows are Morph's, with a kernel of its own (Zhang et al. 1997, tables 4 and 5): its
+slowdown includes the work of the monitor.
 
 ";
 
@@ -140,7 +142,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     if (options.only.is_empty() || options.write) && options.frequency.is_none() {
         let page = root().join("docs/studies/monitor.md");
         let rounds = options.rounds;
-        let coverage = suite::coverage(&options.only);
+        let coverage = format!("{} {}", suite::coverage(&options.only), load());
         let text =
             format!("{HEAD}\n{coverage} {rounds} rounds.\n\n{GAPS}{gaps}\n{PROGRAMS}{programs}");
         std::fs::write(&page, text).with_context(|| format!("cannot write {}", page.display()))?;

@@ -26,17 +26,17 @@ const ADDED: [&str; 2] = [".pseudo_probe", holloway_abi::MAP_SECTION];
 const HEAD: &str = "\
 # The cost of being watchable
 
-Written by `cargo xtask study none`: what it costs to build a program with `--collect none`, so that a
-[monitor](../monitor.md) knows its blocks. *Pipeline* compares a build through Holloway without probes
-with a build by the compiler alone. *Probes* compares `--collect none` with the pipeline. Instructions
-are those of a run with a small input, counted by callgrind, of programs with one thread. *Map* and
-*probes* are the sections with the path map and with the addresses of blocks, as a share of the file
-without them. The second is not loaded.
+Written by `cargo xtask study none`: what it costs to build a program with `--collect none`, so
+that a [monitor](../monitor.md) knows its blocks. *Pipeline* compares a build through Holloway
+without probes with a build by the compiler alone. *Probes* compares `--collect none` with the
+pipeline. Instructions are those of a run with a small input, counted by callgrind, of programs
+with one thread. *Map* and *probes* are the sections with the path map and with the addresses of
+blocks, as a share of the file without them. The second is not loaded.
 
-The probes are no instructions, but they keep the code generator from merging some blocks. The rest of
-the difference comes from the pipeline. Rust programs gain or lose code because the linker sees other
-units: rustc's own link merges code of all crates only with LTO, and Holloway generates the code of
-each crate's units once more, after the optimizer.
+The probes are no instructions, but they keep the code generator from merging some blocks. The rest
+of the difference comes from the pipeline. Rust programs gain or lose code because the linker sees
+other units: rustc's own link merges code of all crates only with LTO, and Holloway generates the
+code of each crate's units once more, after the optimizer.
 ";
 
 /// The options of `cargo xtask study none`.

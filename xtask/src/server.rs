@@ -29,10 +29,10 @@ const HEAD: &str = "\
 # A server, watched for long
 
 Written by `cargo xtask study server`. A server with two threads answered two clients as fast as it
-could. Two [monitors](../monitor.md) watched at the same time: one the server (`--pid`), one the whole
-machine (`--system`), on which other work went on. Memory is the resident memory of the monitor. The
-samples are those that it has written. The monitor of the machine remembers each sampled address, so
-its memory grows as long as other programs bring new code.
+could. Two [monitors](../monitor.md) watched at the same time: one the server (`--pid`), one the
+whole machine (`--system`), on which other work went on. Memory is the resident memory of the
+monitor. The samples are those that it has written. The monitor of the machine remembers each
+sampled address, so its memory grows as long as other programs bring new code.
 ";
 
 /// The options of `cargo xtask study server`.

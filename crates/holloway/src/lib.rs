@@ -48,7 +48,7 @@ use holloway_link::{rustc, step, tools, worker};
 use cli::{CargoCommand, CargoHolloway, Command, Holloway, RunsCommand};
 use commands::cargo::{self, Verb};
 use commands::{
-    clean, demo, doctor, manager, manual, monitor, overlap, phases, predict, report, run, runner,
+    clean, demo, doctor, manager, manual, monitor, optimize, overlap, phases, plan, predict, report, run, runner,
     show_env, stability, trace,
 };
 use failure::{Failure, Result};
@@ -124,6 +124,8 @@ fn holloway(args: &[OsString]) -> Result<ExitCode> {
         Command::Run(args) => run::main(&args),
         Command::Monitor(args) => monitor::main(&args),
         Command::Manager(args) => manager::main(&args),
+        Command::Optimize(args) => optimize::main(&args),
+        Command::Plan(args) => plan::main(&args),
         Command::Runs(command) => about_runs(&command),
         Command::Demo(args) => demo::main(&args),
         Command::Cc(_) | Command::Cxx(_) | Command::Ld(_) => {

@@ -1,6 +1,7 @@
 //! The commands of the command line, one file for each.
 
 pub(crate) mod cargo;
+pub(crate) mod cargo_optimize;
 pub(crate) mod clean;
 pub(crate) mod demo;
 pub(crate) mod doctor;

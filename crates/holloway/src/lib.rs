@@ -48,7 +48,7 @@ use holloway_link::{rustc, step, tools, worker};
 use cli::{CargoCommand, CargoHolloway, Command, Holloway, RunsCommand};
 use commands::cargo::{self, Verb};
 use commands::{
-    clean, demo, doctor, manager, manual, monitor, optimize, overlap, phases, plan, predict, report, run, runner,
+    cargo_optimize, clean, demo, doctor, manager, manual, monitor, optimize, overlap, phases, plan, predict, report, run, runner,
     show_env, stability, trace,
 };
 use failure::{Failure, Result};
@@ -162,6 +162,11 @@ fn cargo_holloway(args: &[OsString]) -> Result<ExitCode> {
     {
         return cargo::main(verb, rest);
     }
+    if let Some((first, rest)) = args.split_first()
+        && first == cargo_optimize::NAME
+    {
+        return cargo_optimize::main(rest);
+    }
     let words = std::iter::once(OsString::from("cargo-holloway")).chain(args.iter().cloned());
     match CargoHolloway::parse_from(words).command {
         CargoCommand::Runs(command) => about_runs(&command),
@@ -170,7 +175,8 @@ fn cargo_holloway(args: &[OsString]) -> Result<ExitCode> {
         CargoCommand::Build(_)
         | CargoCommand::Run(_)
         | CargoCommand::Test(_)
-        | CargoCommand::Bench(_) => {
+        | CargoCommand::Bench(_)
+        | CargoCommand::Optimize(_) => {
             unreachable!("handled above, before clap")
         }
     }

@@ -26,10 +26,10 @@ pub(crate) use weights::attach;
 
 /// The passes that clean code up.
 const CLEAN: &str = "function(lower-expect,simplifycfg,sroa<modify-cfg>,early-cse),ipsccp,\
-     called-value-propagation,globalopt,function(instcombine,simplifycfg<switch-range-to-icmp>)";
+     called-value-propagation,globalopt,function(instcombine<no-verify-fixpoint>,simplifycfg<switch-range-to-icmp>)";
 /// The passes that inline small functions.
 const INLINE: &str = "cgscc(inline<only-mandatory>,inline,\
-     function<eager-inv>(sroa<modify-cfg>,early-cse,simplifycfg<switch-range-to-icmp>,instcombine)),\
+     function<eager-inv>(sroa<modify-cfg>,early-cse,simplifycfg<switch-range-to-icmp>,instcombine<no-verify-fixpoint>)),\
      globaldce";
 /// The attribute with the largest cost of a callee that is inlined.
 const INLINE_THRESHOLD: &str = "function-inline-threshold";

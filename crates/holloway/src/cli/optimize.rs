@@ -18,6 +18,14 @@ Examples:
 
 The command after `--` is run about thirty times. It must print the same text each time.";
 
+/// Examples below `cargo holloway optimize --help`.
+pub(crate) const CARGO_EXAMPLES: &str = "\
+Examples:
+  cargo holloway optimize --release -- input.txt
+  cargo holloway optimize --release --bin app -o app.fast -- input.txt
+
+The command is run about thirty times. It must print the same text each time.";
+
 /// Examples below `holloway plan --help`.
 pub(crate) const PLAN_EXAMPLES: &str = "\
 Examples:
@@ -59,6 +67,18 @@ pub(crate) struct OptimizeArgs {
     /// The arguments of the program, for training and measuring
     #[arg(last = true, value_name = "ARGS")]
     pub(crate) args: Vec<OsString>,
+}
+
+/// `cargo holloway optimize`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct CargoOptimizeArgs {
+    /// The file to write: the optimized program, or a copy of the plain one if nothing helps
+    /// [default: target/holloway/optimized/NAME]
+    #[arg(short = 'o', long = "output", value_name = "OUT", value_hint = ValueHint::FilePath)]
+    pub(crate) output: Option<PathBuf>,
+    /// The plan, the measurement, and the report.
+    #[command(flatten)]
+    pub(crate) options: OptimizeOptions,
 }
 
 /// `holloway plan`.

@@ -15,7 +15,7 @@ mod measure;
 
 use std::ffi::OsString;
 use std::path::Path;
-use std::process::ExitCode;
+use std::process::{ExitCode, Stdio};
 
 use holloway_analysis::paired::Verdict;
 use holloway_format::Plan;
@@ -51,7 +51,10 @@ pub(crate) fn optimize(
     let carried = Carried::unpack(program)?;
     carried::check_output(output)?;
     let (plan, source) = match options.plan.as_slice() {
-        [] => (carried.train(args)?, PlanSource::Training),
+        [] => (
+            carried.train(args, Stdio::null())?,
+            PlanSource::Training,
+        ),
         files => (read_plans(files)?, PlanSource::Files(files.len())),
     };
     if let Some(file) = &options.write_plan {

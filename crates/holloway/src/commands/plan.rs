@@ -1,7 +1,7 @@
 //! `holloway plan train|show|diff|apply`: makes, shows, compares, and uses plans.
 
 use std::io::Write;
-use std::process::ExitCode;
+use std::process::{ExitCode, Stdio};
 
 use holloway_format::Plan;
 use holloway_report::plan as report;
@@ -32,7 +32,7 @@ pub(crate) fn main(args: &PlanArgs) -> Result<ExitCode> {
 
 fn train(args: &TrainArgs) -> Result<()> {
     check_output(&args.output)?;
-    let plan = Carried::unpack(&args.program)?.train(&args.args)?;
+    let plan = Carried::unpack(&args.program)?.train(&args.args, Stdio::inherit())?;
     write_plan(&args.output, &plan)
 }
 

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use holloway_analysis::RunProfile;
 use holloway_collect::collector::{self, Measurement};
@@ -55,17 +55,21 @@ impl Carried {
         self.recipe.recipe_size
     }
 
-    /// Builds the program for training, runs it, and makes a plan of its counts.
+    /// Builds the program for training, runs it, and makes a plan of its counts. The program's
+    /// stdout goes to `stdout`.
     ///
     /// # Errors
     /// If the program cannot be linked or run, or fails, or leaves no counts.
-    pub(crate) fn train(&self, args: &[OsString]) -> Result<Plan> {
+    pub(crate) fn train(&self, args: &[OsString], stdout: Stdio) -> Result<Plan> {
         let trained = self.link(Purpose::Training, "training")?;
         status::line("Training", &self.program.display().to_string());
         let run = self.scratch.path().join("run");
         std::fs::create_dir(&run).cannot(|| format!("create {}", run.display()))?;
         let mut command = self.command(&trained, args);
-        command.env(run_directory::DATA, &run);
+        command
+            .env(run_directory::DATA, &run)
+            .stdin(stdin())
+            .stdout(stdout);
         let end = collector::run(
             &mut command,
             &run,
@@ -200,5 +204,14 @@ fn directory_of(file: &Path) -> &Path {
     match file.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
+    }
+}
+
+/// The stdin of a run: holloway's own from its beginning, if it is a file, else nothing.
+pub(super) fn stdin() -> Stdio {
+    let is_file = std::fs::metadata("/dev/stdin").is_ok_and(|metadata| metadata.is_file());
+    match std::fs::File::open("/dev/stdin") {
+        Ok(file) if is_file => file.into(),
+        _ => Stdio::null(),
     }
 }

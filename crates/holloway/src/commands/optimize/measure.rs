@@ -16,7 +16,7 @@ use holloway_analysis::paired::{Gain, Instructions, Pair};
 use holloway_collect::child;
 use holloway_link::program::find_program;
 
-use super::carried::Carried;
+use super::carried::{Carried, stdin};
 use crate::failure::{Context, Failure, Result};
 use crate::progress::Progress;
 use crate::status;
@@ -212,15 +212,6 @@ fn run(carried: &Carried, build: &Path, args: &[OsString]) -> Result<(Outcome, D
         status: end.status,
     };
     Ok((outcome, time))
-}
-
-/// The stdin of a run: holloway's own from its beginning, if it is a file, else nothing.
-fn stdin() -> Stdio {
-    let is_file = std::fs::metadata("/dev/stdin").is_ok_and(|metadata| metadata.is_file());
-    match File::open("/dev/stdin") {
-        Ok(file) if is_file => file.into(),
-        _ => Stdio::null(),
-    }
 }
 
 #[cfg(test)]

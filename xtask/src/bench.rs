@@ -31,7 +31,9 @@ mod summary;
 mod targets;
 mod totals;
 
-pub(crate) use callgrind::{CommandCost, record as record_instructions};
+pub(crate) use callgrind::{
+    CommandCost, count as count_instructions, record as record_instructions,
+};
 pub(crate) use options::Options;
 pub(crate) use programs::KeptBuilds;
 pub(crate) use samples::{Samples, geometric_mean};

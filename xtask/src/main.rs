@@ -7,6 +7,7 @@ mod counting_cost;
 mod fidelity;
 mod machine;
 mod monitor;
+mod optimize;
 mod packages;
 mod paths;
 mod slides;
@@ -94,6 +95,11 @@ enum Study {
     ///
     /// By number of samples. Writes docs/studies/fidelity.md if the whole suite ran.
     Fidelity(fidelity::Options),
+    /// Compare `holloway optimize` with the compilers' own profile-guided optimization
+    ///
+    /// Counts instructions with callgrind, so the machine may be busy, and takes CPU times in
+    /// rounds. Writes docs/studies/optimize.md unless programs are named.
+    Optimize(optimize::Options),
 }
 
 fn main() -> ExitCode {
@@ -119,6 +125,7 @@ fn run(task: &Task) -> Result<()> {
         Task::Study(Study::Watch(options)) => watch::run(options),
         Task::Study(Study::Monitor(options)) => monitor::run(options),
         Task::Study(Study::Fidelity(options)) => fidelity::run(options),
+        Task::Study(Study::Optimize(options)) => optimize::run(options),
         Task::Packages => {
             println!("{}", packages::NEEDED.join("\n"));
             Ok(())

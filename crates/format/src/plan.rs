@@ -132,7 +132,10 @@ impl FromIterator<(Text, u64, FunctionPlan)> for Plan {
 impl Plan {
     /// Adds a function's counts to the plan.
     pub fn add(&mut self, name: Text, hash: u64, function: FunctionPlan) {
-        self.functions.entry((name, hash)).or_default().add(function);
+        self.functions
+            .entry((name, hash))
+            .or_default()
+            .add(function);
     }
 
     /// The counts of the function with this linkage name and graph.
@@ -298,7 +301,15 @@ function 0000000000000001 0 0 main
 
     #[test]
     fn any_name_survives_the_text() {
-        for name in ["_ZN3fooE", "a b", "", "\u{1}raw", "line\nbreak", "\\u{41}", "ä"] {
+        for name in [
+            "_ZN3fooE",
+            "a b",
+            "",
+            "\u{1}raw",
+            "line\nbreak",
+            "\\u{41}",
+            "ä",
+        ] {
             let plan: Plan = [(name.into(), 3, function(1, &[0, 4]))]
                 .into_iter()
                 .collect();
@@ -311,10 +322,7 @@ function 0000000000000001 0 0 main
     #[test]
     fn comments_and_empty_lines_are_ignored() {
         let text = TEXT.replace("0 2\n", "# the recursion\n\n0 2\n");
-        assert_eq!(
-            Plan::parse(text.as_bytes()),
-            Plan::parse(TEXT.as_bytes())
-        );
+        assert_eq!(Plan::parse(text.as_bytes()), Plan::parse(TEXT.as_bytes()));
     }
 
     #[test]

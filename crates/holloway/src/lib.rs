@@ -48,8 +48,8 @@ use holloway_link::{rustc, step, tools, worker};
 use cli::{CargoCommand, CargoHolloway, Command, Holloway, RunsCommand};
 use commands::cargo::{self, Verb};
 use commands::{
-    cargo_optimize, clean, demo, doctor, manager, manual, monitor, optimize, overlap, phases, plan, predict, report, run, runner,
-    show_env, stability, trace,
+    cargo_optimize, clean, demo, doctor, manager, manual, monitor, optimize, overlap, phases, plan,
+    predict, report, run, runner, show_env, stability, trace,
 };
 use failure::{Failure, Result};
 use link_host::{LinkHost, link};

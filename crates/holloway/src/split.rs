@@ -272,7 +272,11 @@ mod tests {
             cargo: words(cargo),
             program: words(program),
         };
-        assert_eq!(split::<CargoArgs>(&words(line), positional), expected, "{line}");
+        assert_eq!(
+            split::<CargoArgs>(&words(line), positional),
+            expected,
+            "{line}"
+        );
     }
 
     #[test]

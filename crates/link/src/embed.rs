@@ -88,7 +88,11 @@ fn recipe(line: &Line, inputs: &Inputs, linker: &Path, settings: &LinkSettings) 
         .iter()
         .map(|argument| pieces(argument))
         .collect();
-    if !arguments.iter().flatten().any(|piece| *piece == Piece::Output) {
+    if !arguments
+        .iter()
+        .flatten()
+        .any(|piece| *piece == Piece::Output)
+    {
         arguments.push(vec![Piece::Text(b"-o".to_vec())]);
         arguments.push(vec![Piece::Output]);
     }
@@ -170,7 +174,8 @@ mod tests {
 
     #[test]
     fn files_of_the_system_are_not_carried() {
-        let check = |path: &str, expect| assert_eq!(is_of_system(Path::new(path)), expect, "{path}");
+        let check =
+            |path: &str, expect| assert_eq!(is_of_system(Path::new(path)), expect, "{path}");
         check("/usr/lib/x86_64-linux-gnu/libz.a", true);
         check("/home/a/.rustup/x/lib/rustlib/t/lib/libstd-1.rlib", true);
         check("/home/a/Scrt1.o", true);

@@ -361,7 +361,9 @@ pub enum Error {
     #[error("cannot compress the recipe: {0}")]
     Compress(io::Error),
     /// A sanitizer is combined with `--embed`.
-    #[error("--embed leaves optimization to the link, where sanitizers do not run: compile without -fsanitize, or without --embed")]
+    #[error(
+        "--embed leaves optimization to the link, where sanitizers do not run: compile without -fsanitize, or without --embed"
+    )]
     EmbedWithSanitizer,
     /// The image object cannot be built.
     #[error("cannot build the path map's object: {0}")]

@@ -72,8 +72,9 @@ impl CarriedProgram {
         }))
     }
 
-    /// Links the program for a purpose. Temporary files go into `directory`. Returns whether the
-    /// linker succeeded; if not, it has written its messages to stderr.
+    /// Links the program for a purpose. Temporary files go into `directory`. Returns the number of
+    /// functions that got counts of the plan. Returns `None` if the linker failed; then it has
+    /// written its messages to stderr.
     ///
     /// # Errors
     /// If a file cannot be written, or the linker or libLLVM is missing.
@@ -83,7 +84,7 @@ impl CarriedProgram {
         output: &Path,
         directory: &Path,
         host: &dyn Host,
-    ) -> Result<bool> {
+    ) -> Result<Option<u64>> {
         let early = match purpose {
             Purpose::Training => EarlyLink::Training,
             Purpose::Optimized(plan) => {
@@ -103,8 +104,8 @@ impl CarriedProgram {
         let linker = find_program(linker).ok_or_else(|| Error::NoRecipeLinker {
             path: linker.into(),
         })?;
-        let status = link_line(&line, &linker, &settings, &Recorder::from_env(host))?;
-        Ok(status.success())
+        let linked = link_line(&line, &linker, &settings, &Recorder::from_env(host))?;
+        Ok(linked.status.success().then_some(linked.planned_functions))
     }
 
     fn arguments(&self, output: &Path) -> Vec<OsString> {

@@ -125,11 +125,7 @@ impl LinkSettings {
     ///
     /// # Errors
     /// If a variable has a wrong value.
-    pub(crate) fn for_recipe(
-        line: &Line,
-        recipe_level: &str,
-        early: EarlyLink,
-    ) -> Result<Self> {
+    pub(crate) fn for_recipe(line: &Line, recipe_level: &str, early: EarlyLink) -> Result<Self> {
         let options = CollectOptions {
             collect: Some(Kind::Edges.into()),
             exits: Some(Switch::On),

@@ -102,7 +102,15 @@ fn link(
         return linker::run(&linker, args, None);
     }
     let settings = LinkSettings::new(&line, options)?;
-    link_line(&line, &linker, &settings, &recorder)
+    link_line(&line, &linker, &settings, &recorder).map(|linked| linked.status)
+}
+
+/// The result of a link.
+pub(crate) struct Linked {
+    /// The linker's exit status.
+    pub(crate) status: ExitStatus,
+    /// The number of functions that got counts of a plan.
+    pub(crate) planned_functions: u64,
 }
 
 /// Weaves the inputs of a line and links them.
@@ -111,13 +119,16 @@ pub(crate) fn link_line(
     linker: &Path,
     settings: &LinkSettings,
     recorder: &Recorder<'_>,
-) -> Result<ExitStatus> {
+) -> Result<Linked> {
     let inputs = inputs::gather(line, settings)?;
     if settings.probes {
         warn_unusable(&inputs, recorder);
     }
     if inputs.modules.is_empty() {
-        return link_plainly(linker, line);
+        return Ok(Linked {
+            status: link_plainly(linker, line)?,
+            planned_functions: 0,
+        });
     }
     let scratch = scratch()?;
     let mut woven = weave(line, &inputs, settings, scratch.path(), recorder)?;
@@ -144,7 +155,10 @@ pub(crate) fn link_line(
     {
         recorder.store_map(map);
     }
-    Ok(status)
+    Ok(Linked {
+        status,
+        planned_functions: woven.planned_functions,
+    })
 }
 
 fn warn_unusable(inputs: &Inputs, recorder: &Recorder<'_>) {

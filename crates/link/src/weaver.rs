@@ -106,7 +106,10 @@ impl<'a> Weaver<'a> {
             settings.collect,
             settings.exits,
             guide.map_or("none", |guide| &guide.hash),
-            settings.early.as_ref().map_or("no".to_owned(), |early| early.to_string()),
+            settings
+                .early
+                .as_ref()
+                .map_or("no".to_owned(), |early| early.to_string()),
             settings.std,
             settings.only,
             settings.skip,

@@ -18,12 +18,12 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use holloway_format::{Guide, Plan, PlanError};
 use holloway_format::guide::GUIDE_MAGIC;
+use holloway_format::{Guide, Plan, PlanError};
 use holloway_llvm::Library;
 use holloway_weave::{
-    EarlyBuild, Filter, LinkKind, ModuleOptions, OptLevel, Replacement, WeaveError, WovenModule, cache,
-    weave_module,
+    EarlyBuild, Filter, LinkKind, ModuleOptions, OptLevel, Replacement, WeaveError, WovenModule,
+    cache, weave_module,
 };
 
 use crate::collect_options::CollectOptions;

@@ -37,6 +37,8 @@ pub(crate) struct WovenFiles {
     pub(crate) has_runtime: bool,
     /// The index of the word before which the objects are inserted.
     pub(crate) objects_before: usize,
+    /// The number of functions that got counts of a plan.
+    pub(crate) planned_functions: u64,
     /// The machine of the link.
     pub(crate) machine: Machine,
     /// The path map in the image object, if the link has an image object.
@@ -62,6 +64,7 @@ impl WovenFiles {
             bases,
             ..Image::default()
         };
+        let planned_functions = outcomes.iter().map(ModuleOutcome::planned_functions).sum();
         let mut objects = Vec::with_capacity(outcomes.len());
         let unwoven = unwoven_modules(inputs, &outcomes)?;
         let duplicates = Duplicates::new(inputs.unwoven.iter().chain(&unwoven));
@@ -76,6 +79,7 @@ impl WovenFiles {
             objects: Vec::new(),
             has_runtime: false,
             objects_before: inputs.first_input.unwrap_or(0),
+            planned_functions,
             machine: image.machine(),
             map: None,
         };

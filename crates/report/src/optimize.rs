@@ -24,6 +24,8 @@ pub struct Optimization {
     pub functions: usize,
     /// Functions of the plan that ran.
     pub functions_that_ran: usize,
+    /// Functions of the program that got counts of the plan.
+    pub planned_functions: u64,
     /// The size of the recipe that the program carries, in bytes.
     pub recipe_size: usize,
     /// The number of pairs of runs.
@@ -58,6 +60,7 @@ pub fn write(optimization: &Optimization, out: &mut dyn Write) -> io::Result<()>
         source,
         functions,
         functions_that_ran,
+        planned_functions,
         recipe_size,
         pairs,
         noise,
@@ -72,13 +75,18 @@ pub fn write(optimization: &Optimization, out: &mut dyn Write) -> io::Result<()>
     let functions = plural(*functions as u64, "function");
     writeln!(
         out,
-        "plan          {functions} from {source}, {} ran",
-        grouped(*functions_that_ran as u64)
+        "plan          {functions} from {source}: {} ran, {} are in the program",
+        grouped(*functions_that_ran as u64),
+        grouped(*planned_functions)
     )?;
     let recipe = grouped(*recipe_size as u64);
     writeln!(out, "recipe        {recipe} bytes of {program}")?;
     let pairs = plural(*pairs as u64, "pair");
-    writeln!(out, "noise         {} ({pairs}, {program} with itself)", percent(*noise))?;
+    writeln!(
+        out,
+        "noise         {} ({pairs}, {program} with itself)",
+        percent(*noise)
+    )?;
     if is_noisy(*noise) {
         writeln!(
             out,
@@ -134,6 +142,7 @@ pub fn json(optimization: &Optimization, out: &mut dyn Write) -> io::Result<()> 
         }),
         functions: optimization.functions,
         functions_that_ran: optimization.functions_that_ran,
+        planned_functions: optimization.planned_functions,
         recipe_bytes: optimization.recipe_size,
     };
     write_document(&document, out)
@@ -153,6 +162,7 @@ struct Document {
     instructions: Option<InstructionsRecord>,
     functions: usize,
     functions_that_ran: usize,
+    planned_functions: u64,
     recipe_bytes: usize,
 }
 
@@ -195,6 +205,7 @@ mod tests {
             source: PlanSource::Training,
             functions: 120,
             functions_that_ran: 75,
+            planned_functions: 118,
             recipe_size: 168_697,
             pairs: 10,
             noise: gain(0.001, -0.002, 0.004),
@@ -217,7 +228,7 @@ mod tests {
     fn the_text_says_what_was_kept_and_why() {
         let text = written(|out| write(&example(Verdict::Faster), out));
         let expect = "\
-plan          120 functions from training, 75 ran
+plan          120 functions from training: 75 ran, 118 are in the program
 recipe        168,697 bytes of ./app
 noise         +0.10 % saved (95 %: -0.20 to +0.40) (10 pairs, ./app with itself)
 CPU time      +6.25 % saved (95 %: +5.00 to +7.00) (10 pairs)

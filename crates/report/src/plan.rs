@@ -53,11 +53,20 @@ pub fn diff(first: &Plan, second: &Plan, top: usize, out: &mut dyn Write) -> io:
     keys.dedup();
     let mut rows: Vec<_> = keys
         .iter()
-        .map(|(name, hash)| (counts(first, name, *hash), counts(second, name, *hash), name))
+        .map(|(name, hash)| {
+            (
+                counts(first, name, *hash),
+                counts(second, name, *hash),
+                name,
+            )
+        })
         .filter(|(a, b, _)| a != b)
         .collect();
-    let [first_total, second_total] =
-        [first, second].map(|plan| plan.functions().map(|(_, _, function)| weight(function)).sum::<Count>());
+    let [first_total, second_total] = [first, second].map(|plan| {
+        plan.functions()
+            .map(|(_, _, function)| weight(function))
+            .sum::<Count>()
+    });
     writeln!(
         out,
         "{} of {} differ",

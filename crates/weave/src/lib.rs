@@ -40,5 +40,7 @@ pub mod symbols;
 pub use error::{Defect, Replacement, WeaveError};
 pub use filter::{Filter, Pattern, PatternError};
 pub use module::{WovenModule, weave_module};
-pub use options::{ARRAY_LIMIT, EarlyBuild, LinkKind, ModuleOptions, OptLevel, PATH_LIMIT, STREAM_LIMIT};
+pub use options::{
+    ARRAY_LIMIT, EarlyBuild, LinkKind, ModuleOptions, OptLevel, PATH_LIMIT, STREAM_LIMIT,
+};
 pub use reason::{CopyObstacle, Reason};

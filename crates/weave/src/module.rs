@@ -36,6 +36,8 @@ pub struct WovenModule {
     pub counters_size: u64,
     /// The symbol of the module's base: the offset of its counters in a thread's block.
     pub base_symbol: String,
+    /// The number of functions that got counts of a plan ([`EarlyBuild::Optimized`]).
+    pub planned_functions: u64,
     /// Whether the module's assembly includes files. The bitcode does not contain these files, so
     /// the result must not be cached.
     pub reads_files: bool,
@@ -142,6 +144,7 @@ fn weave_once(
     let opt_level = emit::level(&module, options);
     let machine = emit::machine(&module, opt_level)?;
     report_stage("(optimising)");
+    let mut planned_functions = 0;
     match &options.early {
         None => emit::optimize(&mut module, &machine, opt_level, options)?,
         Some(EarlyBuild::Plain) => early::optimize(&mut module, &machine, opt_level)?,
@@ -150,7 +153,7 @@ fn weave_once(
             early::prepare(&mut module, &machine, opt_level)?;
             let mut copy = Module::parse(&context, &options.name, bitcode)?;
             early::prepare(&mut copy, &machine, opt_level)?;
-            early::attach(&mut module, &mut copy, plan, options);
+            planned_functions = early::attach(&mut module, &mut copy, plan, options);
             module.verify("attaching the plan")?;
             early::optimize(&mut module, &machine, opt_level)?;
         }
@@ -189,6 +192,7 @@ fn weave_once(
         fragment: map.encode(),
         counters_size: map.counters_size,
         base_symbol,
+        planned_functions,
         reads_files,
     })
 }

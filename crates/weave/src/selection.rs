@@ -49,7 +49,9 @@ const ATTRIBUTES: [(&str, Reason); 4] = [
 const CONVENTIONS: [u32; 4] = [10, 11, 13, 83];
 
 /// The functions whose code the module contributes to the program.
-pub(crate) fn functions_with_code<'m>(module: &'m Module<'m>) -> impl Iterator<Item = Function<'m>> {
+pub(crate) fn functions_with_code<'m>(
+    module: &'m Module<'m>,
+) -> impl Iterator<Item = Function<'m>> {
     module.functions().filter(|function| {
         !function.is_declaration() && function.linkage() != Linkage::AvailableExternally
     })

@@ -28,11 +28,15 @@ pub enum Flavor {
     Times,
     /// By Holloway, without counters, for `holloway monitor`.
     None,
+    /// By Holloway, without counters: the program carries its bitcode for `holloway optimize`.
+    Embedded,
     /// With the compilers' own edge counters: `-fprofile-generate`, `-Cprofile-generate`.
     Peer,
+    /// Optimized by the compilers' own counts: `-fprofile-use`, `-Cprofile-use`.
+    PeerOptimized,
 }
 
-/// Every flavor but [`Flavor::None`], which counts nothing, in the order of the tables.
+/// Every flavor that counts, and the native one, in the order of the tables.
 pub const FLAVORS: [Flavor; 10] = [
     Flavor::Native,
     Flavor::Paths,
@@ -61,14 +65,16 @@ impl Flavor {
             Self::Variation => "variation",
             Self::Times => "times",
             Self::None => "none",
+            Self::Embedded => "embedded",
             Self::Peer => "peer",
+            Self::PeerOptimized => "peer-optimized",
         }
     }
 
     /// Whether Holloway builds the program.
     #[must_use]
     pub fn is_woven(self) -> bool {
-        !matches!(self, Self::Native | Self::Peer)
+        !matches!(self, Self::Native | Self::Peer | Self::PeerOptimized)
     }
 
     /// Returns the folder of the guide: the data of an earlier run, next to a program's sources.
@@ -77,13 +83,18 @@ impl Flavor {
         folder.join("guide")
     }
 
-    /// The name of the objects. All of Holloway's flavors share objects, because they differ only
+    /// Returns the file with the counts of [`Flavor::Peer`], next to a program's sources.
+    #[must_use]
+    pub fn peer_counts(folder: &Path) -> PathBuf {
+        folder.join("peer.profdata")
+    }
+
+    /// The name of the objects. All other of Holloway's flavors share objects, because they differ only
     /// in the link.
     pub(super) fn compiled(self) -> &'static str {
-        if self.is_woven() {
-            "woven"
-        } else {
-            self.name()
+        match self {
+            Self::Native | Self::Embedded | Self::Peer | Self::PeerOptimized => self.name(),
+            _ => "woven",
         }
     }
 
@@ -105,7 +116,10 @@ impl Flavor {
     /// Returns Cargo's command for a build.
     pub(super) fn cargo(self, folder: &Path) -> Command {
         let mut command = if self.is_woven() {
-            cargo_holloway(["build"])
+            match self {
+                Self::Embedded => cargo_holloway(["optimize", "--no-run"]),
+                _ => cargo_holloway(["build"]),
+            }
         } else {
             let mut command = Command::new("cargo");
             command.arg("build");
@@ -119,7 +133,8 @@ impl Flavor {
     /// Sets Holloway's options in the environment.
     fn set(self, command: &mut Command, folder: &Path) {
         match self {
-            Self::Native | Self::Paths | Self::Peer => {}
+            Self::Native | Self::Paths | Self::Peer | Self::PeerOptimized => {}
+            Self::Embedded => drop(command.env("HOLLOWAY_EMBED", "1")),
             Self::Edges => drop(command.env("HOLLOWAY_COLLECT", "edges")),
             Self::WithoutExits => drop(command.env("HOLLOWAY_EXITS", "off")),
             Self::Loops => drop(command.env("HOLLOWAY_COLLECT", "loops")),

@@ -32,7 +32,7 @@ Examples:
   holloway plan train -o small.plan ./app -- small.txt
   holloway plan show small.plan
   holloway plan diff small.plan large.plan
-  holloway plan apply small.plan ./app -o app.fast";
+  holloway plan apply -o app.fast --plan small.plan --plan large.plan ./app";
 
 /// Options that `holloway optimize` and `cargo holloway optimize` share.
 #[derive(Debug, Clone, Args)]
@@ -76,6 +76,9 @@ pub(crate) struct CargoOptimizeArgs {
     /// [default: target/holloway/optimized/NAME]
     #[arg(short = 'o', long = "output", value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
+    /// Build the program that carries its bitcode, and stop; `holloway optimize` takes it later
+    #[arg(long)]
+    pub(crate) no_run: bool,
     /// The plan, the measurement, and the report.
     #[command(flatten)]
     pub(crate) options: OptimizeOptions,
@@ -144,9 +147,9 @@ pub(crate) struct DiffPlanArgs {
 /// `holloway plan apply`.
 #[derive(Debug, Args)]
 pub(crate) struct ApplyPlanArgs {
-    /// The plan
-    #[arg(value_name = "PLAN", value_hint = ValueHint::FilePath)]
-    pub(crate) plan: PathBuf,
+    /// The plan; given several times, their sums
+    #[arg(long, required = true, value_name = "PLAN", value_hint = ValueHint::FilePath)]
+    pub(crate) plan: Vec<PathBuf>,
     /// A program that was built with `holloway cc --embed`
     #[arg(value_name = "PROGRAM", value_hint = ValueHint::ExecutablePath)]
     pub(crate) program: PathBuf,

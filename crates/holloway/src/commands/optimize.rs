@@ -21,8 +21,8 @@ use holloway_analysis::paired::Verdict;
 use holloway_format::Plan;
 use holloway_report::optimize::{self, Optimization, PlanSource};
 
-use crate::cli::optimize::{OptimizeArgs, OptimizeOptions};
 use crate::cli::OutputFormat;
+use crate::cli::optimize::{OptimizeArgs, OptimizeOptions};
 use crate::failure::{Context, Result};
 use crate::printing::write_out;
 use crate::status;
@@ -51,29 +51,31 @@ pub(crate) fn optimize(
     let carried = Carried::unpack(program)?;
     carried::check_output(output)?;
     let (plan, source) = match options.plan.as_slice() {
-        [] => (
-            carried.train(args, Stdio::null())?,
-            PlanSource::Training,
-        ),
+        [] => (carried.train(args, Stdio::null())?, PlanSource::Training),
         files => (read_plans(files)?, PlanSource::Files(files.len())),
     };
     if let Some(file) = &options.write_plan {
         carried::write_plan(file, &plan)?;
     }
-    let optimized = carried.apply(&plan)?;
+    let (optimized, planned) = carried.apply(&plan)?;
     let Measured {
         noise,
         gain,
         instructions,
     } = measure::measure(&carried, &optimized, args, options.pairs)?;
     let verdict = Verdict::new(gain, noise, instructions);
-    let kept = if verdict.keeps() { &optimized } else { &carried.program };
+    let kept = if verdict.keeps() {
+        &optimized
+    } else {
+        &carried.program
+    };
     carried::copy_program(kept, output)?;
     let optimization = Optimization {
         program: program.display().to_string(),
         output: output.display().to_string(),
         source,
         functions: plan.functions().len(),
+        planned_functions: planned,
         functions_that_ran: plan.functions().filter(|(_, _, f)| f.ran()).count(),
         recipe_size: carried.recipe_size(),
         pairs: options.pairs.get(),
@@ -98,8 +100,7 @@ pub(crate) fn read_plans(files: &[std::path::PathBuf]) -> Result<Plan> {
     let mut sum = Plan::default();
     for file in files {
         let bytes = std::fs::read(file).cannot(|| format!("read {}", file.display()))?;
-        let plan = Plan::parse(&bytes)
-            .cannot(|| format!("take {} for a plan", file.display()))?;
+        let plan = Plan::parse(&bytes).cannot(|| format!("take {} for a plan", file.display()))?;
         for (name, hash, function) in plan.functions() {
             sum.add(name.clone(), hash, function.clone());
         }

@@ -43,9 +43,10 @@ fn diff(args: &DiffPlanArgs) -> Result<()> {
 
 fn apply(args: &ApplyPlanArgs) -> Result<()> {
     check_output(&args.output)?;
-    let plan = read(&args.plan)?;
+    let plan = read_plans(&args.plan)?;
     let carried = Carried::unpack(&args.program)?;
-    copy_program(&carried.apply(&plan)?, &args.output)?;
+    let (optimized, _) = carried.apply(&plan)?;
+    copy_program(&optimized, &args.output)?;
     status::line("Wrote", &status::shown(&args.output).to_string());
     Ok(())
 }

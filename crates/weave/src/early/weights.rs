@@ -23,19 +23,20 @@ use crate::selection::{Selection, functions_with_code};
 
 /// Attaches the counts of `plan` to the functions of `module` with the same names and graphs. Other
 /// functions get none. A module whose compiler has used another profile keeps that profile. `copy`
-/// is the same module again.
+/// is the same module again. Returns the number of functions with counts.
 pub(crate) fn attach(
     module: &mut Module<'_>,
     copy: &mut Module<'_>,
     plan: &Plan,
     options: &ModuleOptions,
-) {
+) -> u64 {
     let summary = Summary::new(plan);
     if !summary.attach(module) {
-        return;
+        return 0;
     }
     let counts = function_counts(copy, plan, options);
     let temperatures = Temperatures::lookup(module);
+    let mut planned = 0;
     for function in functions_with_code(module) {
         let Some(counts) = counts.get(&function.name()) else {
             continue;
@@ -43,8 +44,10 @@ pub(crate) fn attach(
         if set_branch_weights(function, &counts.branches) {
             set_entry_count(function, counts.function.calls);
             temperatures.set(function, counts.function, &summary);
+            planned += 1;
         }
     }
+    planned
 }
 
 /// The counts of a function, in the form in which LLVM wants them.
@@ -115,10 +118,7 @@ fn branches<'m>(function: Function<'m>) -> impl Iterator<Item = Instruction<'m>>
 
 /// The count of each successor. Parallel edges, such as cases of a switch, share the count of the
 /// transition.
-fn successor_counts<'m>(
-    successors: &[Block<'m>],
-    count_to: impl Fn(Block<'m>) -> u64,
-) -> Vec<u64> {
+fn successor_counts<'m>(successors: &[Block<'m>], count_to: impl Fn(Block<'m>) -> u64) -> Vec<u64> {
     let mut parallel: HashMap<_, u64> = HashMap::new();
     for &successor in successors {
         *parallel.entry(successor).or_default() += 1;
@@ -214,10 +214,7 @@ mod tests {
     fn counts_are_scaled_to_32_bits() {
         assert_eq!(scaled(&[0, 0]), None);
         assert_eq!(scaled(&[3, 0]), Some(vec![3, 0]));
-        assert_eq!(
-            scaled(&[u64::from(u32::MAX), 1]),
-            Some(vec![u32::MAX, 1])
-        );
+        assert_eq!(scaled(&[u64::from(u32::MAX), 1]), Some(vec![u32::MAX, 1]));
         assert_eq!(scaled(&[u64::MAX, 1, 0]), Some(vec![u32::MAX, 1, 0]));
     }
 }

@@ -9,8 +9,8 @@ use std::process::{Command, Stdio};
 use holloway_analysis::RunProfile;
 use holloway_collect::collector::{self, Measurement};
 use holloway_collect::error::RunError;
-use holloway_collect::settings::{MapDirectories, Settings};
 use holloway_collect::run_directory;
+use holloway_collect::settings::{MapDirectories, Settings};
 use holloway_format::{Count, FunctionPlan, Plan};
 use holloway_link::relink::{CarriedProgram, Purpose};
 use tempfile::TempDir;
@@ -34,7 +34,9 @@ impl Carried {
     /// # Errors
     /// If the program carries none, or it cannot be unpacked.
     pub(crate) fn unpack(program: &Path) -> Result<Self> {
-        let scratch = tempfile::Builder::new().prefix("holloway-optimize-").tempdir();
+        let scratch = tempfile::Builder::new()
+            .prefix("holloway-optimize-")
+            .tempdir();
         let scratch = scratch.cannot(|| "make a temporary directory (TMPDIR)".to_owned())?;
         let recipe = CarriedProgram::unpack(program, &scratch.path().join("files"))?;
         let recipe = recipe.ok_or_else(|| {
@@ -61,7 +63,7 @@ impl Carried {
     /// # Errors
     /// If the program cannot be linked or run, or fails, or leaves no counts.
     pub(crate) fn train(&self, args: &[OsString], stdout: Stdio) -> Result<Plan> {
-        let trained = self.link(Purpose::Training, "training")?;
+        let (trained, _) = self.link(Purpose::Training, "training")?;
         status::line("Training", &self.program.display().to_string());
         let run = self.scratch.path().join("run");
         std::fs::create_dir(&run).cannot(|| format!("create {}", run.display()))?;
@@ -96,28 +98,37 @@ impl Carried {
         Ok(plan_of(&loading::load(&run)?))
     }
 
-    /// Builds the program with a plan. Returns the optimized program.
+    /// Builds the program with a plan. Returns the optimized program, and the number of its
+    /// functions that the plan knows.
     ///
     /// # Errors
     /// If the program cannot be linked, or the plan has no function of the program.
-    pub(crate) fn apply(&self, plan: &Plan) -> Result<PathBuf> {
-        self.link(Purpose::Optimized(plan), "optimized")
-    }
-
-    fn link(&self, purpose: Purpose<'_>, name: &str) -> Result<PathBuf> {
-        let directory = self.scratch.path().join(name);
-        std::fs::create_dir_all(&directory)
-            .cannot(|| format!("create {}", directory.display()))?;
-        let file = self.program.file_name().unwrap_or(name.as_ref());
-        let output = directory.join(file);
-        let host = LinkHost::default();
-        if !self.recipe.link(purpose, &output, &directory, &host)? {
+    pub(crate) fn apply(&self, plan: &Plan) -> Result<(PathBuf, u64)> {
+        let (optimized, planned) = self.link(Purpose::Optimized(plan), "optimized")?;
+        if planned == 0 {
             return Err(Failure::new(format_args!(
-                "the linker failed to link {} again: its message is above; are the libraries that the program was linked with still there?",
+                "the plan has no function of {}: it is of another program or another build; train this one",
                 self.program.display()
             )));
         }
-        Ok(output)
+        Ok((optimized, planned))
+    }
+
+    /// Links the program. Returns the number of functions that got counts of a plan, too.
+    fn link(&self, purpose: Purpose<'_>, name: &str) -> Result<(PathBuf, u64)> {
+        let directory = self.scratch.path().join(name);
+        std::fs::create_dir_all(&directory).cannot(|| format!("create {}", directory.display()))?;
+        let file = self.program.file_name().unwrap_or(name.as_ref());
+        let output = directory.join(file);
+        let host = LinkHost::default();
+        let planned = self.recipe.link(purpose, &output, &directory, &host)?;
+        let planned = planned.ok_or_else(|| {
+            Failure::new(format_args!(
+                "the linker failed to link {} again: its message is above; are the libraries that the program was linked with still there?",
+                self.program.display()
+            ))
+        })?;
+        Ok((output, planned))
     }
 
     /// A call of one of the program's builds. The build finds the program's own name in its first

@@ -198,12 +198,8 @@ fn run(carried: &Carried, build: &Path, args: &[OsString]) -> Result<(Outcome, D
     let writing = || format!("write {}", file.display());
     let stdout = File::create(&file).cannot(writing)?;
     let mut command = carried.command(build, args);
-    command
-        .stdin(stdin())
-        .stdout(stdout)
-        .stderr(Stdio::null());
-    let (end, time) =
-        child::run_timed(&mut command).map_err(|error| carried.cannot_run(error))?;
+    command.stdin(stdin()).stdout(stdout).stderr(Stdio::null());
+    let (end, time) = child::run_timed(&mut command).map_err(|error| carried.cannot_run(error))?;
     let mut hasher = blake3::Hasher::new();
     let mut printed = File::open(&file).cannot(writing)?;
     std::io::copy(&mut printed, &mut hasher).cannot(writing)?;

@@ -109,7 +109,7 @@ impl<'a> Weaver<'a> {
             settings
                 .early
                 .as_ref()
-                .map_or("no".to_owned(), |early| early.to_string()),
+                .map_or("no".to_owned(), ToString::to_string),
             settings.std,
             settings.only,
             settings.skip,

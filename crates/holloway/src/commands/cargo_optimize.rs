@@ -105,13 +105,13 @@ fn build(project: &Project, split: &Split, name: &str) -> Result<PathBuf> {
             "cargo could not build the program",
         ));
     }
-    choose(executables(&output.stdout), name)
+    choose(&executables(&output.stdout), name)
 }
 
 /// Chooses the program with this name, or the only one.
-fn choose(programs: Vec<PathBuf>, name: &str) -> Result<PathBuf> {
+fn choose(programs: &[PathBuf], name: &str) -> Result<PathBuf> {
     let is_named = |program: &&PathBuf| program.file_stem() == Some(Path::new(name).as_os_str());
-    match &programs[..] {
+    match programs {
         [] => Err(Failure::new(
             "cargo built no program: choose one with --bin or --example",
         )),
@@ -124,13 +124,13 @@ fn choose(programs: Vec<PathBuf>, name: &str) -> Result<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use super::choose;
+    use super::{PathBuf, choose};
 
     #[test]
     fn the_named_or_only_program_is_chosen() {
         let check = |programs: &[&str], expect: Option<&str>| {
-            let programs = programs.iter().map(Into::into).collect();
-            let chosen = choose(programs, "app").ok();
+            let programs: Vec<PathBuf> = programs.iter().map(Into::into).collect();
+            let chosen = choose(&programs, "app").ok();
             assert_eq!(chosen, expect.map(Into::into));
         };
         check(&["x/other"], Some("x/other"));

@@ -23,7 +23,7 @@ use std::process::{Command, Stdio};
 use wait4::Wait4 as _;
 
 /// The programs of the page.
-const PROGRAMS: [&str; 6] = ["bzip2", "lua", "zlib", "sqlite", "json", "markdown"];
+const PROGRAMS: [&str; 3] = ["bzip2", "zlib", "json"];
 
 /// The text before the table.
 const HEAD: &str = "\
